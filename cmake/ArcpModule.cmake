@@ -1,0 +1,138 @@
+# The functions that folders' CMakeLists.txt are written with. One call per library,
+# program, test, fuzzer or benchmark; everything they share is decided here.
+
+# While folders are still being written a listed file may not be there yet: it is left
+# out, with a warning, so that the rest of the tree still configures and builds.
+function(arcp_existing_sources out)
+  set(found)
+  foreach(source ${ARGN})
+    if(IS_ABSOLUTE ${source} OR EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      list(APPEND found ${source})
+    else()
+      message(WARNING "${CMAKE_CURRENT_SOURCE_DIR}/${source} is listed and does not exist")
+    endif()
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# arcp_module(NAME SOURCES a.c b.c [NEEDS other modules or imported targets])
+#   One folder of src/ as a static library arcp_NAME. Includes are written from
+#   src/ ("base/map.h") and from include/ (<arcp/span.h>).
+function(arcp_module name)
+  cmake_parse_arguments(M "" "" "SOURCES;NEEDS" ${ARGN})
+  arcp_existing_sources(sources ${M_SOURCES})
+  if(NOT sources)
+    return()
+  endif()
+  add_library(arcp_${name} STATIC ${sources})
+  target_include_directories(arcp_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(arcp_${name} PUBLIC ${M_NEEDS} PRIVATE arcp_flags)
+  set_target_properties(arcp_${name} PROPERTIES
+    ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/modules")
+endfunction()
+
+# arcp_program(NAME SOURCES main.c [NEEDS ...] [LIBEXEC])
+#   A program that is installed: in bin/, or with LIBEXEC in libexec/arcp/ (helpers that
+#   people do not start themselves). In the build tree both stand in bin/.
+function(arcp_program name)
+  cmake_parse_arguments(P "LIBEXEC" "" "SOURCES;NEEDS" ${ARGN})
+  arcp_existing_sources(sources ${P_SOURCES})
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${P_NEEDS} arcp_flags)
+  if(P_LIBEXEC)
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/arcp)
+  else()
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endfunction()
+
+# Registers `name` with ctest, under valgrind where the build asks for it.
+# Labels say which runs take it in: `unit` (the default: in one process, milliseconds),
+# `integration` (starts programs), `slow` (seconds), `house` (about the tree itself: no
+# sense under a sanitizer), `native` (no sense under valgrind: it forks by itself, measures
+# time or runs for minutes there).
+function(arcp_register_test name)
+  cmake_parse_arguments(R "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  if(NOT R_LABELS)
+    set(R_LABELS unit)
+  endif()
+  set(wrapper)
+  if(ARCP_VALGRIND AND NOT "house" IN_LIST R_LABELS AND NOT "native" IN_LIST R_LABELS)
+    set(wrapper ${ARCP_VALGRIND_COMMAND})
+  endif()
+  if(NOT R_TIMEOUT)
+    set(R_TIMEOUT 600)
+  endif()
+  add_test(NAME ${name} COMMAND ${wrapper} ${R_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS "${R_LABELS}" TIMEOUT ${R_TIMEOUT})
+endfunction()
+
+# arcp_test(NAME SOURCES a_test.c [NEEDS ...] [ARGS ...] [LABELS ...] [TIMEOUT seconds])
+#   A cmocka program, registered with ctest as NAME.
+function(arcp_test name)
+  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;NEEDS;ARGS;LABELS" ${ARGN})
+  arcp_existing_sources(sources ${T_SOURCES})
+  list(LENGTH sources found)
+  list(LENGTH T_SOURCES wanted)
+  if(found LESS wanted)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  target_include_directories(${name} PRIVATE
+    ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_compile_definitions(${name} PRIVATE
+    ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name} PRIVATE ${T_NEEDS} arcp_flags PkgConfig::CMOCKA)
+  arcp_register_test(${name} COMMAND $<TARGET_FILE:${name}> ${T_ARGS}
+    LABELS ${T_LABELS} TIMEOUT ${T_TIMEOUT})
+endfunction()
+
+# arcp_fuzz(NAME SOURCES x_fuzz.c [NEEDS ...])
+#   A libFuzzer program NAME in builds with ARCP_BUILD_FUZZERS; its corpus is
+#   fuzz/corpus/NAME, its dictionary (where there is one) fuzz/NAME.dict. In all other
+#   builds a program NAME that runs every file of the corpus once, as a test: what a
+#   fuzzer found once stays found.
+function(arcp_fuzz name)
+  cmake_parse_arguments(F "" "" "SOURCES;NEEDS" ${ARGN})
+  arcp_existing_sources(sources ${F_SOURCES})
+  list(LENGTH sources found)
+  list(LENGTH F_SOURCES wanted)
+  if(found LESS wanted)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")
+  target_include_directories(${name} PRIVATE
+    ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${name} PRIVATE ${F_NEEDS} arcp_flags)
+  set_property(GLOBAL APPEND PROPERTY ARCP_FUZZERS ${name})
+  if(ARCP_BUILD_FUZZERS)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    return()
+  endif()
+  target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/fuzz/replay.c)
+  arcp_register_test(${name}_corpus
+    COMMAND $<TARGET_FILE:${name}> ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
+endfunction()
+
+# arcp_bench(NAME SOURCES x_bench.c [NEEDS ...])
+#   A benchmark program on the harness of bench/harness.h.
+function(arcp_bench name)
+  cmake_parse_arguments(B "" "" "SOURCES;NEEDS" ${ARGN})
+  arcp_existing_sources(sources ${B_SOURCES})
+  list(LENGTH sources found)
+  list(LENGTH B_SOURCES wanted)
+  if(found LESS wanted)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench")
+  target_include_directories(${name} PRIVATE
+    ${PROJECT_SOURCE_DIR}/bench ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${name} PRIVATE ${B_NEEDS} arcp_bench_harness arcp_flags)
+  set_property(GLOBAL APPEND PROPERTY ARCP_BENCHES ${name})
+endfunction()

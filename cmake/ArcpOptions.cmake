@@ -1,0 +1,75 @@
+# What a build can be told, and the flags that every target is compiled with.
+option(ARCP_BUILD_TESTS "Build the tests" ON)
+option(ARCP_BUILD_FUZZERS "Build the libFuzzer programs (needs clang)" OFF)
+option(ARCP_BUILD_BENCH "Build the benchmarks" ON)
+option(ARCP_BUILD_MAN "Build the man pages (needs scdoc)" ON)
+option(ARCP_WERROR "Treat warnings as errors" ON)
+option(ARCP_COVERAGE "Instrument for coverage" OFF)
+option(ARCP_VALGRIND "Run the tests under valgrind" OFF)
+set(ARCP_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+# Assertions stay in what people run: a broken invariant stops the process, where going on
+# could break the promise. NDEBUG is therefore never defined.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g" CACHE STRING "Flags of a release build" FORCE)
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g" CACHE STRING "Flags of a release build" FORCE)
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+
+include(CheckPIESupported)
+check_pie_supported()
+
+add_library(arcp_flags INTERFACE)
+target_compile_definitions(arcp_flags INTERFACE _GNU_SOURCE)
+target_compile_options(arcp_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+  -Wold-style-definition -Wpointer-arith -Wwrite-strings -Wswitch-enum -Wformat=2 -Wundef -Wvla
+  -Wimplicit-fallthrough
+  # Callbacks and vtable slots have parameters that not every implementation needs.
+  -Wno-unused-parameter
+  # Extensions that gcc and clang share; include/arcp stays free of them (tests/install).
+  -Wno-gnu-zero-variadic-macro-arguments
+  -fno-common -fstack-protector-strong)
+if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(arcp_flags INTERFACE
+    -Wno-gnu-statement-expression -Wno-gnu-case-range -Wno-language-extension-token)
+endif()
+if(ARCP_WERROR)
+  target_compile_options(arcp_flags INTERFACE -Werror)
+endif()
+
+if(ARCP_SANITIZE)
+  target_compile_options(arcp_flags INTERFACE
+    -fsanitize=${ARCP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(arcp_flags INTERFACE -fsanitize=${ARCP_SANITIZE})
+elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_options(arcp_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()
+if(ARCP_BUILD_FUZZERS)
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "ARCP_BUILD_FUZZERS needs clang: configure with -DCMAKE_C_COMPILER=clang")
+  endif()
+  target_compile_options(arcp_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(ARCP_COVERAGE)
+  target_compile_options(arcp_flags INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(arcp_flags INTERFACE --coverage)
+endif()
+target_link_options(arcp_flags INTERFACE -Wl,-z,relro,-z,now)
+
+if(ARCP_VALGRIND)
+  find_program(VALGRIND valgrind REQUIRED)
+  set(ARCP_VALGRIND_COMMAND ${VALGRIND} --quiet --error-exitcode=99 --leak-check=full
+    --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
+    --num-callers=30)
+endif()
