@@ -1,0 +1,79 @@
+# The front door. Thin: everything is done by CMake (CMakePresets.json) and tools/.
+# `make help` lists what there is.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 300
+# Where `make demo` looks around: a directory of your choice.
+DIR ?= .
+# How many compilers and tests run at once.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+CMAKE_QUIET = --log-level=WARNING
+build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)
+test = ctest --preset $(1) --parallel $(JOBS) $(2)
+
+.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz bench coverage analyze \
+	lint format docs install uninstall clean
+
+all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
+	@$(call build,release)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+deps:
+	@tools/install-deps.sh
+
+dev-deps:
+	@tools/install-deps.sh --dev
+
+demo: all ## a real job, end to end, over a directory: make demo DIR=/etc
+	@examples/survey/demo.sh "$(DIR)"
+
+test: all ## build, then all tests
+	@$(call test,release)
+
+check-fast: deps ## the unit tests of a debug build: seconds
+	@$(call build,dev) && $(call test,dev,-L unit)
+
+asan: dev-deps ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(call build,asan) && tools/without-aslr $(call test,asan)
+
+tsan: dev-deps ## the tests under ThreadSanitizer
+	@$(call build,tsan) && tools/without-aslr $(call test,tsan)
+
+valgrind: dev-deps ## the unit tests under valgrind
+	@$(call build,valgrind) && $(call test,valgrind)
+
+fuzz: dev-deps ## every fuzzer for FUZZ_SECONDS (300) seconds
+	@$(call build,fuzz) && tools/without-aslr tools/run-fuzzers build-fuzz $(FUZZ_SECONDS)
+
+bench: all ## every benchmark: medians over several runs
+	@tools/run-benches build
+
+coverage: dev-deps ## which lines the tests enter: build-coverage/coverage/index.html
+	@$(call build,coverage) && $(call test,coverage) && tools/coverage-report build-coverage
+
+analyze: dev-deps ## gcc's static analyzer over all sources
+	@$(call build,analyze)
+
+lint: dev-deps ## format, clang-tidy, shellcheck; changes nothing
+	@cmake --preset clang $(CMAKE_QUIET) >/dev/null && tools/lint build-clang $(JOBS)
+
+format: dev-deps ## clang-format over all C sources, in place
+	@tools/format
+
+docs: dev-deps ## API reference from the public headers: build/docs/html/index.html
+	@$(call build,release) --target docs
+
+install: deps ## into DESTDIR and PREFIX (/usr/local)
+	@$(call build,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")
+	@DESTDIR="$(DESTDIR)" cmake --install build
+
+uninstall: ## removes what the last install from build/ wrote
+	@test -f build/install_manifest.txt || { echo "build/ has not been installed"; exit 1; }
+	@while read -r file || [ -n "$$file" ]; do rm -fv "$(DESTDIR)$$file"; done <build/install_manifest.txt
+
+clean: ## removes every build directory
+	rm -rf build build-*

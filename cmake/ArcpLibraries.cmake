@@ -1,0 +1,84 @@
+# The three installed libraries, put together from the modules' objects, shared and static:
+#
+#   libarcp           base json core                   needs libc only
+#   libarcp-runtime   engine transport store runtime   needs libarcp
+#   libarcp-client    engine transport client          needs libarcp
+#
+# The upper two use internals (arcp__*) of libarcp. The shared libarcp hands these out under
+# a version node of its own that names the exact release, so that libraries of two releases
+# refuse to load together instead of misreading each other. The programs arcpd and arcp link
+# the modules directly and need none of these at run time.
+include(CMakePackageConfigHelpers)
+
+# arcp_library(NAME MODULES base json ... MAP file.in [NEEDS libraries] [LIBARCP])
+#   Targets NAME_shared and NAME_static. NEEDS: what the modules link outside the tree, as
+#   imported targets. LIBARCP: stands on libarcp.
+function(arcp_library name)
+  cmake_parse_arguments(L "LIBARCP" "MAP;EXPORT_NAME" "MODULES;NEEDS;SYSTEM_LIBRARIES" ${ARGN})
+  set(objects)
+  foreach(module ${L_MODULES})
+    list(APPEND objects $<TARGET_OBJECTS:arcp_${module}>)
+  endforeach()
+  set(map ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${L_MAP} ${map} @ONLY)
+
+  add_library(${name}_shared SHARED ${objects})
+  add_library(${name}_static STATIC ${objects})
+  set_target_properties(${name}_shared ${name}_static PROPERTIES
+    OUTPUT_NAME ${name} LINKER_LANGUAGE C)
+  set_target_properties(${name}_shared PROPERTIES
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINK_DEPENDS ${map} EXPORT_NAME ${L_EXPORT_NAME})
+  set_target_properties(${name}_static PROPERTIES EXPORT_NAME ${L_EXPORT_NAME}_static)
+  target_include_directories(${name}_shared INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_include_directories(${name}_static INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_options(${name}_shared PRIVATE
+    LINKER:--version-script=${map} LINKER:-Bsymbolic-functions)
+  if(NOT ARCP_SANITIZE AND NOT ARCP_BUILD_FUZZERS)
+    # Every symbol has a home; a sanitizer's own come with the program.
+    target_link_options(${name}_shared PRIVATE LINKER:-z,defs)
+  endif()
+  target_link_libraries(${name}_shared PRIVATE ${L_NEEDS} arcp_flags)
+  target_link_libraries(${name}_static INTERFACE $<INSTALL_INTERFACE:${L_SYSTEM_LIBRARIES}>)
+  if(L_LIBARCP)
+    target_link_libraries(${name}_shared PUBLIC arcp_shared)
+    target_link_libraries(${name}_static INTERFACE arcp_static)
+  endif()
+
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/lib${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(TARGETS ${name}_shared ${name}_static EXPORT arcpTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# A pkg-config file finds its own prefix, so that an installed tree may be moved.
+file(RELATIVE_PATH ARCP_PC_PREFIX
+  /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" ARCP_PC_PREFIX "${ARCP_PC_PREFIX}")
+
+arcp_library(arcp MODULES base json core MAP libarcp.map.in EXPORT_NAME arcp)
+arcp_library(arcp-runtime MODULES engine transport store runtime MAP libarcp-upper.map.in
+  EXPORT_NAME runtime LIBARCP
+  NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO PkgConfig::SQLITE arcp_wslay arcp_http_parser
+        Threads::Threads
+  SYSTEM_LIBRARIES uv ssl crypto sqlite3 wslay http_parser pthread)
+arcp_library(arcp-client MODULES engine transport client MAP libarcp-upper.map.in
+  EXPORT_NAME client LIBARCP
+  NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO arcp_wslay arcp_http_parser Threads::Threads
+  SYSTEM_LIBRARIES uv ssl crypto wslay http_parser pthread)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/arcp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/arcp)
+install(EXPORT arcpTargets NAMESPACE arcp:: DESTINATION ${package_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/arcpConfig.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/arcpConfig.cmake INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor release may change the interface.
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/arcpConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/arcpConfig.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/arcpConfigVersion.cmake DESTINATION ${package_dir})

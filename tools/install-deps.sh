@@ -1,0 +1,105 @@
+#!/bin/sh
+# Installs the Debian packages that ARCP is built from, and says which.
+#
+#   tools/install-deps.sh          what `make`, `make demo` and `make test` need
+#   tools/install-deps.sh --dev    also what `make lint`, `asan`, `fuzz`, `docs`, ... need
+#   tools/install-deps.sh --list   the packages and what each is for; installs nothing
+#
+# Does nothing, and prints nothing, where everything is there. Installing takes root;
+# without it the command for root is printed. Nothing but Debian packages is fetched.
+set -eu
+
+build='
+gcc                the C compiler
+g++                tests: the public headers compile as C++
+libc6-dev          the C library
+cmake              the build
+ninja-build        the build
+pkg-config         the build; tests: a consumer of the installed libraries
+libuv1-dev         event loop, processes
+libwslay-dev       WebSocket framing
+libhttp-parser-dev HTTP upgrade of WebSocket connections
+libssl-dev         TLS, hashes, random numbers
+libsqlite3-dev     the durable store
+libyaml-dev        configuration
+uthash-dev         hash tables and lists
+libcmocka-dev      tests
+scdoc              man pages
+'
+dev='
+git                tests of the tree itself
+clang              second compiler, libFuzzer
+clang-format       make format, make lint
+clang-tidy         make lint
+libclang-rt-14-dev sanitizer and fuzzer runtimes of clang
+shellcheck         make lint
+valgrind           make valgrind
+gcovr              make coverage
+doxygen            make docs
+'
+
+usage() {
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
+}
+
+wanted=$build
+case "${1-}" in
+'') ;;
+--dev) wanted="$build$dev" ;;
+--list)
+    echo "To build and test:$build"
+    echo "To work on the code, besides:$dev"
+    exit 0
+    ;;
+--help)
+    usage
+    exit 0
+    ;;
+*)
+    usage >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
+    # Not Debian: CMake's own messages name what is missing.
+    exit 0
+fi
+
+names=$(printf '%s' "$wanted" | awk 'NF { print $1 }')
+# shellcheck disable=SC2086 # one word per package
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $names 2>/dev/null |
+    awk '$2 == "installed" { print $1 }') || true
+missing=
+for name in $names; do
+    printf '%s\n' "$installed" | grep -qx -- "$name" || missing="$missing $name"
+done
+missing=${missing# }
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+    {
+        echo "Missing Debian packages: $missing"
+        echo "As root: apt-get install -y --no-install-recommends $missing"
+    } >&2
+    exit 1
+fi
+
+echo "Installing Debian packages: $missing"
+export DEBIAN_FRONTEND=noninteractive
+# Quiet when all goes well, everything when it does not.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() {
+    # shellcheck disable=SC2086 # one word per package
+    apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends $missing >"$log" 2>&1
+}
+# A fresh system has no package lists, an old one has lists of packages that are gone.
+if ! install; then
+    if ! { apt-get -o DPkg::Lock::Timeout=120 update && install; } >"$log" 2>&1; then
+        cat "$log" >&2
+        echo "Installing failed; see above." >&2
+        exit 1
+    fi
+fi
+echo "Installed."
