@@ -1,0 +1,130 @@
+#!/bin/sh
+# Installs a finished build into a scratch folder and uses it as a stranger would: headers
+# one by one in C and C++, pkg-config, CMake, and a look at what the libraries export.
+#
+#   tests/install/install.sh BUILD_DIR C_COMPILER CXX_COMPILER
+set -eu
+
+build=$1
+cc=$2
+cxx=$3
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+fail() {
+    echo "FAIL $*"
+    failed=1
+}
+# The value of a variable of the build.
+cache() {
+    sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+
+DESTDIR=$work cmake --install "$build" >"$work/install.log"
+prefix=$work$(cache CMAKE_INSTALL_PREFIX)
+libdir=$prefix/$(cache CMAKE_INSTALL_LIBDIR)
+include=$prefix/$(cache CMAKE_INSTALL_INCLUDEDIR)
+export LD_LIBRARY_PATH="$libdir"
+export PKG_CONFIG_PATH="$libdir/pkgconfig"
+
+# ---- every header stands alone, in both languages ----
+
+strict='-Wall -Wextra -pedantic -Werror -fsyntax-only'
+headers=$(cd "$include" && find arcp -name '*.h' | sort)
+[ -n "$headers" ] || fail "no headers installed"
+for header in $headers; do
+    printf '#include <%s>\n#include <%s>\n' "$header" "$header" >"$work/header.c"
+    cp "$work/header.c" "$work/header.cc"
+    # shellcheck disable=SC2086 # a list of flags
+    "$cc" -std=c11 $strict -I"$include" "$work/header.c" || fail "$header in C11"
+    # shellcheck disable=SC2086 # a list of flags
+    "$cxx" -std=c++17 $strict -I"$include" "$work/header.cc" || fail "$header in C++17"
+done
+echo "headers: $(printf '%s\n' "$headers" | wc -l), each in C11 and C++17"
+
+# ---- what leaves the libraries is what the headers declare ----
+
+# The names of the functions that the headers mark ARCP_API.
+(cd "$include" && find arcp -name '*.h' -exec cat {} +) |
+    sed 's|/\*|\n&|g; s|\*/|\n&\n|g' | sed '/^\/\*/,/^\*\//d' | grep -v '^#' | tr '\n' ' ' | sed 's/[;{}]/\n/g' |
+    grep 'ARCP_API' | grep -oE 'arcp_[a-z0-9_]+ *\(' | sed 's/ *($//' | sort -u >"$work/declared"
+: >"$work/exported"
+for name in arcp arcp-runtime arcp-client; do
+    library=$libdir/lib$name.so.0
+    nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' >"$work/symbols"
+    grep -vE '^arcp_[a-z][a-z0-9_]*@@ARCP_[0-9.]+$' "$work/symbols" >"$work/others" || true
+    if [ "$name" = arcp ]; then
+        # Internals for the other two libraries of the same release.
+        version=$(pkg-config --modversion libarcp)
+        grep -vE "^arcp__[a-z][a-z0-9_]*@@ARCP_PRIVATE_$version\$" "$work/others" >"$work/strange" || true
+    else
+        cp "$work/others" "$work/strange"
+    fi
+    [ ! -s "$work/strange" ] || fail "lib$name exports $(tr '\n' ' ' <"$work/strange")"
+    sed -n 's/^\(arcp_[a-z][a-z0-9_]*\)@@ARCP_[0-9.]*$/\1/p' "$work/symbols" >>"$work/exported"
+done
+sort -u -o "$work/exported" "$work/exported"
+comm -23 "$work/declared" "$work/exported" >"$work/missing"
+comm -13 "$work/declared" "$work/exported" >"$work/undeclared"
+[ ! -s "$work/missing" ] || fail "declared and not exported: $(tr '\n' ' ' <"$work/missing")"
+[ ! -s "$work/undeclared" ] || fail "exported and not declared: $(tr '\n' ' ' <"$work/undeclared")"
+echo "symbols: $(wc -l <"$work/exported") exported"
+
+needed=$(readelf -d "$libdir/libarcp.so.0" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | tr '\n' ' ')
+[ "$needed" = "libc.so.6 " ] || fail "libarcp needs $needed"
+soname=$(readelf -d "$libdir/libarcp.so.0" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+[ "$soname" = libarcp.so.0 ] || fail "libarcp is called $soname"
+
+# ---- a program outside the tree ----
+
+runs() {
+    if ! "$2" >"$work/output" 2>&1; then
+        fail "$1: exit status $?: $(cat "$work/output")"
+    elif [ "$(cat "$work/output")" != "$(printf '/srv/data.txt: allowed\n/srv/../etc/passwd: PERMISSION_DENIED')" ]; then
+        fail "$1 printed: $(cat "$work/output")"
+    else
+        echo "ok   $1"
+    fi
+}
+
+# shellcheck disable=SC2046 # a list of flags
+"$cc" -std=c11 -Wall -Wextra -pedantic -Werror "$here/consumer.c" -o "$work/by_pkg_config" \
+    $(pkg-config --cflags --libs libarcp)
+runs "pkg-config, shared" "$work/by_pkg_config"
+for name in libarcp libarcp-runtime libarcp-client; do
+    pkg-config --print-errors --exists "$name" || fail "pkg-config does not know $name"
+    # Linked whole: what each library needs is named.
+    echo 'int main(void) { return 0; }' >"$work/empty.c"
+    # shellcheck disable=SC2046 # a list of flags
+    if ! "$cc" "$work/empty.c" -o "$work/whole" -Wl,--no-as-needed $(pkg-config --libs "$name") || ! "$work/whole"; then
+        fail "a program with all of $name does not start"
+    fi
+done
+
+build_by_cmake() {
+    cmake -S "$here/cmake" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCONSUMER_DIR="$here" \
+        -DCMAKE_PREFIX_PATH="$prefix" -G Ninja && cmake --build "$work/cmake"
+}
+if ! build_by_cmake >"$work/cmake.log" 2>&1; then
+    cat "$work/cmake.log"
+    fail "the CMake package"
+fi
+runs "CMake, shared" "$work/cmake/consumer"
+runs "CMake, static" "$work/cmake/consumer_static"
+
+# ---- the rest ----
+
+for file in bin/arcp bin/arcpd share/man/man1/arcp.1 share/man/man8/arcpd.8 \
+    share/man/man5/arcpd.yaml.5 share/man/man7/arcp-agent.7 lib/systemd/system/arcpd.service; do
+    [ -s "$prefix/$file" ] || fail "$file is not installed"
+done
+for program in arcp arcpd; do
+    "$prefix/bin/$program" --version >"$work/output" 2>&1 || fail "$program --version"
+    grep -qF "$(pkg-config --modversion libarcp)" "$work/output" || fail "$program says $(cat "$work/output")"
+done
+find "$work" -path "*/etc/arcp/arcpd.yaml" | grep -q . || fail "no configuration is installed"
+
+[ "$failed" -eq 0 ] || exit 1
+echo "installed and used"

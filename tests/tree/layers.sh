@@ -1,0 +1,103 @@
+#!/bin/sh
+# Fails when a source includes upward, sideways, or what its layer must do without.
+#
+#   tests/tree/layers.sh ROOT
+#
+# base <- json <- core <- engine <- {transport, store} <- {client, runtime} <- {arcp, arcpd}
+set -eu
+cd "$1"
+
+files=$(find src include -name '*.[ch]' | sort)
+[ -n "$files" ] || {
+    echo "no sources under $1"
+    exit 1
+}
+
+# shellcheck disable=SC2086 # one word per file; names have no spaces (tests/tree/marks.sh)
+awk '
+BEGIN {
+    allowed["base"] = "base"
+    allowed["json"] = "base json"
+    allowed["core"] = "base json core"
+    allowed["engine"] = "base json core engine"
+    allowed["transport"] = "base json core engine transport"
+    allowed["store"] = "base json core engine store"
+    allowed["runtime"] = "base json core engine transport store runtime"
+    allowed["client"] = "base json core engine transport client"
+    allowed["arcpd"] = "base json core engine transport store runtime arcpd"
+    allowed["arcp"] = "base json core engine transport client arcp"
+    # Public headers of other layers than core; what stands in sys/ is contracts, without code.
+    public["visibility.h"] = public["span.h"] = public["buf.h"] = "base"
+    public["error.h"] = public["status.def"] = public["secret.h"] = public["time.h"] = "base"
+    public["json.h"] = "json"
+    public["runtime.h"] = public["agent.h"] = "runtime"
+    public["client.h"] = "client"
+    # libarcp and the engine: no I/O, no threads; libarcp nothing but libc.
+    threads = "^(uv|pthread|threads|sqlite3|yaml|http_parser|netdb|poll|spawn)\\.h$" \
+              "|^(wslay|curl|arpa|netinet)/|^sys/(socket|epoll|poll|select|un|wait)\\.h$"
+    others = "^(openssl|zlib)/"
+    quiet = " base json core engine "
+}
+
+function layer_of(path, part) {
+    if (path ~ /^include\/arcp\//) {
+        sub(/^include\/arcp\//, "", path)
+        return public_layer(path)
+    }
+    split(path, part, "/")
+    return part[2]
+}
+
+function public_layer(name) {
+    return name in public ? public[name] : "core"
+}
+
+function refuse(text) {
+    printf "%s:%d: %s\n", FILENAME, FNR, text
+    bad = 1
+}
+
+FNR == 1 {
+    layer = layer_of(FILENAME)
+    if (!(layer in allowed)) {
+        refuse("folder " layer " has no place in the order of layers")
+        nextfile
+    }
+    count++
+}
+
+/^[ \t]*#[ \t]*include[ \t]*["<]/ {
+    name = $0
+    sub(/^[^"<]*["<]/, "", name)
+    sub(/[">].*$/, "", name)
+    if ($0 ~ /include[ \t]*"/) {
+        if (name !~ /\//) {
+            refuse("write \"" layer "/" name "\": includes start at src/")
+            next
+        }
+        target = name
+        sub(/\/.*/, "", target)
+        if (FILENAME ~ /^include\//) {
+            refuse("a public header includes the private " name)
+            next
+        }
+    } else if (name ~ /^arcp\//) {
+        target = public_layer(substr(name, 6))
+    } else {
+        if (index(quiet, " " layer " ") && (name ~ threads || (name ~ others && layer != "engine")))
+            refuse(layer " does without <" name ">")
+        next
+    }
+    if (index(" " allowed[layer] " ", " " target " ") == 0)
+        refuse(layer " may not include " name " (" target " is not below it)")
+}
+
+END {
+    if (count == 0) {
+        print "no file was read"
+        bad = 1
+    }
+    exit bad
+}
+' $files
+echo "layers: $(printf '%s\n' "$files" | wc -l) files in order"

@@ -1,0 +1,147 @@
+#!/bin/sh
+# Shows each check of this folder a small tree that is right, which it must pass, and then
+# one wrong thing at a time, which it must refuse and name.
+#
+#   tests/tree/refuses.sh C_COMPILER
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cc=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+cases=0
+
+# A fresh right tree in $tree.
+right_tree() {
+    tree=$work/tree
+    rm -rf "$tree"
+    mkdir -p "$tree/src/base" "$tree/src/core" "$tree/src/engine" "$tree/src/store" "$tree/src/client" \
+        "$tree/include/arcp/sys" "$tree/docs" "$tree/packaging" "$tree/man"
+    echo '#include <stddef.h>' >"$tree/src/base/alloc.h"
+    printf '#include "base/alloc.h"\n#include <arcp/lease.h>\n' >"$tree/src/core/lease.c"
+    printf '#include "core/lease.h"\n#include <arcp/sys/store.h>\n' >"$tree/src/engine/job.c"
+    echo '#include <arcp/span.h>' >"$tree/include/arcp/lease.h"
+    printf 'ARCP_SETTING_NUMBER(limits, depth, 64, 1, 9, "x")\nARCP_SETTING_CHOICE(lease, on, "deny", "deny|no", "x")\n' \
+        >"$tree/include/arcp/settings.def"
+    printf 'limits:\n  depth: 64  # x\nlease:\n  on: deny\n' >"$tree/packaging/arcpd.yaml"
+    printf '*depth*: 64\n\n*lease.on*: deny\n' >"$tree/man/arcpd.yaml.5.scd"
+    printf '# Title here\n\nSee [the docs](docs/page.md#second-part) and [above](#title-here).\n' >"$tree/README.md"
+    # shellcheck disable=SC2016 # Markdown
+    printf '# Page\n\n## Second part\n\n`[no](link)` [web](https://example.org/)\n' >"$tree/docs/page.md"
+}
+
+# passes CHECK: the right tree.
+passes() {
+    cases=$((cases + 1))
+    if ! output=$("$here/$1.sh" "$2" 2>&1); then
+        echo "FAIL $1 refuses a right tree: $output"
+        failed=1
+    fi
+}
+
+# refuses CHECK WHERE WORDS WHAT: the tree as it is now, with WORDS in the complaint.
+refuses() {
+    cases=$((cases + 1))
+    if output=$("$here/$1.sh" "$2" 2>&1); then
+        echo "FAIL $1 passes $4"
+        failed=1
+    elif ! printf '%s' "$output" | grep -qF -- "$3"; then
+        echo "FAIL $1 refuses $4 without saying '$3': $output"
+        failed=1
+    fi
+}
+
+right_tree
+passes layers "$tree"
+passes marks "$tree"
+passes links "$tree"
+passes settings "$tree"
+
+# layer CODE WHERE WORDS: a file with one include too many.
+layer() {
+    right_tree
+    echo "$1" >>"$tree/$2"
+    refuses layers "$tree" "$3" "$1 in $2"
+}
+layer '#include "core/lease.h"' src/base/alloc.h 'base may not include core/lease.h'
+layer '#include <arcp/lease.h>' src/base/alloc.h 'base may not include arcp/lease.h'
+layer '#include "store/memory.h"' src/engine/job.c 'engine may not include store/memory.h'
+layer '#include "transport/ws.h"' src/store/sqlite.c 'store may not include transport/ws.h'
+layer '#include "runtime/host.h"' src/client/submit.c 'client may not include runtime/host.h'
+layer '#include "alloc.h"' src/base/other.c 'includes start at src/'
+layer '  #  include "core/lease.h"' include/arcp/lease.h 'public header includes the private core/lease.h'
+layer '#include <uv.h>' src/engine/job.c 'engine does without <uv.h>'
+layer '#include <pthread.h>' src/core/lease.c 'core does without <pthread.h>'
+layer '#include <openssl/sha.h>' src/core/lease.c 'core does without <openssl/sha.h>'
+layer '#include <stddef.h>' src/misc.c 'no place in the order'
+right_tree
+rm -r "$tree/src" "$tree/include"
+mkdir "$tree/src" "$tree/include"
+refuses layers "$tree" 'no sources' 'an empty tree'
+
+# mark TEXT WHERE WORDS: a file with one line too many.
+mark() {
+    right_tree
+    printf '%s\n' "$1" >>"$tree/$2"
+    refuses marks "$tree" "$3" "'$1' in $2"
+}
+mark "/* TO""DO: later */" src/core/lease.c 'core/lease.c:3'
+mark "# FIX""ME" docs/run.sh 'docs/run.sh:1'
+mark '    void *p = malloc(4);' src/core/lease.c 'allocates past base/alloc.h'
+mark '    free(p);' src/core/lease.c 'allocates past base/alloc.h'
+mark 'int x; ' src/core/lease.c 'white space at the end'
+mark 'See ../sha''red/file.' docs/page.md 'a place outside the tree'
+mark 'x' 'docs/odd name.txt' 'docs/odd name.txt'
+right_tree
+awk 'BEGIN { for (i = 1; i <= 600; i++) print "int a" i ";" }' >"$tree/src/core/long.c"
+passes marks "$tree"
+echo 'int b;' >>"$tree/src/core/long.c"
+refuses marks "$tree" 'src/core/long.c' 'a file of 601 lines'
+
+# link TEXT WORDS: a page with one link too many.
+link() {
+    right_tree
+    printf '%s\n' "$1" >>"$tree/README.md"
+    refuses links "$tree" "$2" "$1"
+}
+link '[gone](docs/gone.md)' 'docs/gone.md is not there'
+link 'two: [a](docs/page.md) [b](docs/b.md)' 'docs/b.md is not there'
+link '[part](docs/page.md#third-part)' 'no heading third-part'
+link '[own](#nothing)' 'no heading nothing'
+
+# setting FILE FROM TO WORDS: a default that differs.
+setting() {
+    right_tree
+    sed "s/$2/$3/" "$tree/$1" >"$work/changed"
+    mv "$work/changed" "$tree/$1"
+    refuses settings "$tree" "$4" "$3 for $2 in $1"
+}
+setting packaging/arcpd.yaml 'depth: 64' 'depth: 65' 'packaging/arcpd.yaml: limits: depth: 64'
+setting packaging/arcpd.yaml 'on: deny' 'off: deny' 'packaging/arcpd.yaml: lease: on: deny'
+setting packaging/arcpd.yaml 'limits:' 'limit:' 'packaging/arcpd.yaml: limits: depth: 64'
+setting man/arcpd.yaml.5.scd '64' '6' 'man/arcpd.yaml.5.scd: *limits.depth*: 64'
+setting include/arcp/settings.def 'depth, 64' 'Depth, 64' 'could not be read'
+
+# module NAME CODE: a module of one object.
+module() {
+    rm -rf "$work/modules"
+    mkdir "$work/modules"
+    echo "$2" >"$work/one.c"
+    "$cc" -c "$work/one.c" -o "$work/one.o"
+    ar rc "$work/modules/libarcp_$1.a" "$work/one.o"
+}
+module engine 'int arcp_x(void); int arcp__x(void); int arcp_x(void) { return arcp__x(); }'
+passes symbols "$work/modules"
+module base 'int helper(void) { return 0; }'
+refuses symbols "$work/modules" 'helper' 'a global that is not named arcp_'
+module base 'int arcp_[2];'
+refuses symbols "$work/modules" 'arcp_' 'a global named arcp_ only'
+module engine 'long time(long *); long arcp_now(void); long arcp_now(void) { return time(0); }'
+refuses symbols "$work/modules" 'engine calls: time' 'a clock in the engine'
+module core 'void *malloc(unsigned long); void *arcp_a(void) { return malloc(1); }'
+refuses symbols "$work/modules" 'core calls: malloc' 'malloc in core'
+rm "$work/modules"/*
+refuses symbols "$work/modules" 'no module' 'an empty folder'
+
+[ "$failed" -eq 0 ] || exit 1
+echo "refuses: $cases cases"
