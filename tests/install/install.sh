@@ -35,7 +35,8 @@ strict='-Wall -Wextra -pedantic -Werror -fsyntax-only'
 headers=$(cd "$include" && find arcp -name '*.h' | sort)
 [ -n "$headers" ] || fail "no headers installed"
 for header in $headers; do
-    printf '#include <%s>\n#include <%s>\n' "$header" "$header" >"$work/header.c"
+    # Twice: a header must bear that too.
+    printf '#include <%s>\n#include <%s>\ntypedef int not_empty;\n' "$header" "$header" >"$work/header.c"
     cp "$work/header.c" "$work/header.cc"
     # shellcheck disable=SC2086 # a list of flags
     "$cc" -std=c11 $strict -I"$include" "$work/header.c" || fail "$header in C11"
