@@ -120,7 +120,8 @@ function(arcp_fuzz name)
 endfunction()
 
 # arcp_bench(NAME SOURCES x_bench.c [NEEDS ...])
-#   A benchmark program on the harness of bench/harness.h.
+#   A benchmark program on the harness of bench/harness.h. A test runs it once, briefly,
+#   so that it goes on working; figures come from `make bench`.
 function(arcp_bench name)
   cmake_parse_arguments(B "" "" "SOURCES;NEEDS" ${ARGN})
   arcp_existing_sources(sources ${B_SOURCES})
@@ -135,4 +136,7 @@ function(arcp_bench name)
     ${PROJECT_SOURCE_DIR}/bench ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE ${B_NEEDS} arcp_bench_harness arcp_flags)
   set_property(GLOBAL APPEND PROPERTY ARCP_BENCHES ${name})
+  if(ARCP_BUILD_TESTS)
+    arcp_register_test(${name}_runs COMMAND $<TARGET_FILE:${name}> --quick LABELS slow native)
+  endif()
 endfunction()
