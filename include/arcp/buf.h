@@ -1,0 +1,94 @@
+/* An owned, growing run of bytes.
+ *
+ * Appending never fails at the call: when memory runs out the buffer keeps what
+ * it had, remembers the failure, and ignores further appends. The writer checks
+ * once, at the end, with arcp_buf_status. One thread at a time. */
+#ifndef ARCP_BUF_H
+#define ARCP_BUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <arcp/error.h>
+#include <arcp/span.h>
+#include <arcp/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct arcp_buf {
+    char *data; /* owned; NULL until the first append */
+    size_t size;
+    size_t capacity;
+    bool failed; /* an append ran out of memory */
+} arcp_buf;
+
+#define ARCP_BUF_INIT {NULL, 0, 0, false}
+
+/* Releases the memory; the buffer is empty and usable again. */
+ARCP_API void arcp_buf_fini(arcp_buf *buf);
+
+/* Empties the buffer and its failure, keeps the memory. */
+ARCP_API void arcp_buf_clear(arcp_buf *buf);
+
+/* Makes room for `more` bytes behind the current ones; false (and failed) when
+ * that is not possible. */
+ARCP_API bool arcp_buf_reserve(arcp_buf *buf, size_t more);
+
+ARCP_API void arcp_buf_append_slow(arcp_buf *buf, const char *data, size_t size);
+ARCP_API void arcp_buf_append_format(arcp_buf *buf, const char *format, ...) ARCP_PRINTF(2, 3);
+ARCP_API void arcp_buf_append_u64(arcp_buf *buf, uint64_t value);
+ARCP_API void arcp_buf_append_i64(arcp_buf *buf, int64_t value);
+
+/* Removes the first `count` bytes (at most all of them). */
+ARCP_API void arcp_buf_consume(arcp_buf *buf, size_t count);
+
+/* Hands the bytes over as a NUL-terminated string that the caller frees with
+ * arcp_free; the buffer is empty afterwards. NULL when out of memory. */
+ARCP_API ARCP_MUST_CHECK char *arcp_buf_take_cstr(arcp_buf *buf);
+
+static inline void arcp_buf_append(arcp_buf *buf, arcp_span bytes)
+{
+    if (!buf->failed && bytes.size <= buf->capacity - buf->size) {
+        if (bytes.size != 0) {
+            memcpy(buf->data + buf->size, bytes.data, bytes.size);
+            buf->size += bytes.size;
+        }
+        return;
+    }
+    arcp_buf_append_slow(buf, bytes.data, bytes.size);
+}
+
+static inline void arcp_buf_append_cstr(arcp_buf *buf, const char *text)
+{
+    arcp_buf_append(buf, arcp_span_cstr(text));
+}
+
+static inline void arcp_buf_append_byte(arcp_buf *buf, char byte)
+{
+    arcp_buf_append(buf, arcp_span_make(&byte, 1));
+}
+
+/* The bytes so far; valid until the next call that changes the buffer. */
+static inline arcp_span arcp_buf_span(const arcp_buf *buf)
+{
+    return arcp_span_make(buf->data, buf->size);
+}
+
+/* ARCP_E_NO_MEMORY when any append failed since the last clear. */
+static inline arcp_status arcp_buf_status(const arcp_buf *buf)
+{
+    return buf->failed ? ARCP_E_NO_MEMORY : ARCP_OK;
+}
+
+/* Frees what a function of this library says is freed with arcp_free. */
+ARCP_API void arcp_free(void *memory);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,546 @@
+/* The client: connect to an ARCP runtime, submit jobs, follow them, resume, subscribe.
+ *
+ * Two forms of one thing:
+ *
+ *  - Blocking. arcp_client_connect starts a loop in a thread of its own, which keeps the
+ *    session alive (heartbeats, acknowledgements, reconnecting) whatever the program
+ *    does. Every function may be called from any thread; those that wait take a timeout.
+ *  - On the program's own libuv loop. arcp_client_open makes no thread; everything is
+ *    called, and calls back, on the loop's thread. Such programs ignore SIGPIPE.
+ *
+ * A dropped connection is replaced and the session resumed without the program's doing:
+ * every event is handed over exactly once and in order, or the client ends with an error
+ * (RESUME_WINDOW_EXPIRED when the runtime no longer has what was missed). A gap in the
+ * numbering is never passed on.
+ *
+ * Spans given to a function are copied. What a returned pointer or span lives with is said
+ * at each function. Timeouts are in milliseconds; ARCP_WAIT_DEFAULT takes the client's
+ * request_timeout_ms, ARCP_WAIT_FOREVER waits. Draft §6-§8; the errors guide. */
+#ifndef ARCP_CLIENT_H
+#define ARCP_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arcp/buf.h>
+#include <arcp/error.h>
+#include <arcp/json.h>
+#include <arcp/lease.h>
+#include <arcp/span.h>
+#include <arcp/time.h>
+#include <arcp/visibility.h>
+#include <arcp/wire.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct uv_loop_s;
+struct arcp_connection;
+
+typedef struct arcp_client arcp_client;
+typedef struct arcp_job arcp_job;
+typedef struct arcp_job_page arcp_job_page;
+
+#define ARCP_WAIT_DEFAULT INT64_C(-1)
+#define ARCP_WAIT_FOREVER INT64_MAX
+
+/* ---- failures ---- */
+
+#define ARCP_FAILURE_CODE_MAX 64
+
+/* Why something failed, as the runtime said it or as the client found it. Initialise with
+ * ARCP_FAILURE_INIT; functions write it only when they fail, replacing what was there. */
+typedef struct arcp_failure {
+    arcp_error error; /* an unknown code is ARCP_E_INTERNAL_ERROR, as the errors guide has it */
+    char code[ARCP_FAILURE_CODE_MAX]; /* the code as it was written, cut; "" for local ones */
+    char *details;                    /* owned; JSON text, NULL when there are none */
+} arcp_failure;
+
+#define ARCP_FAILURE_INIT                                                                          \
+    {                                                                                              \
+        {ARCP_OK, false, ARCP_NO_OFFSET, ""}, "", NULL                                             \
+    }
+
+/* Frees the details; the failure is as initialised. NULL is accepted. */
+ARCP_API void arcp_failure_fini(arcp_failure *failure);
+
+/* ---- options ---- */
+
+/* What it takes to come back to a session later, also from another process (§6.3). */
+typedef struct arcp_session_state {
+    arcp_span session_id;
+    arcp_span resume_token; /* a secret: whoever has it and the token owns the session */
+    uint64_t last_event_seq;
+} arcp_session_state;
+
+/* Called by the client, on its loop's thread; must not call the client. */
+typedef struct arcp_client_hooks {
+    /* Before each attempt to resume. Another process may have used the session meanwhile:
+     * append its newer resume token to `resume_token` (left empty: the client's own is
+     * good). False puts the attempt off for a moment. May be NULL. */
+    bool (*before_resume)(void *user, arcp_buf *resume_token);
+    /* After each welcome: there is a new resume token. `state` lives during the call. May
+     * be NULL. */
+    void (*welcomed)(void *user, const arcp_session_state *state);
+    void *user;
+} arcp_client_hooks;
+
+/* Makes the transport when it is not made by URL (in-memory pairs, tunnels). Called on the
+ * loop's thread for every attempt; hands over a connection of that loop, or NULL and why. */
+typedef struct arcp_connection *(*arcp_dial_fn)(void *user, struct uv_loop_s *loop,
+                                                arcp_error *err);
+
+typedef struct arcp_client_options {
+    size_t struct_size;
+    arcp_span url; /* ws://, wss://, stdio:COMMAND; not needed when `dial` is set */
+    arcp_dial_fn dial;
+    void *dial_user;
+    arcp_span token;          /* bearer; empty: none */
+    arcp_span client_name;    /* empty: "libarcp" */
+    arcp_span client_version; /* empty: the library's */
+    arcp_feature_set features;
+    arcp_session_state resume; /* session_id not empty: begin by resuming this session */
+    arcp_client_hooks hooks;
+    arcp_span tls_ca_file; /* wss: PEM file of authorities; empty: the system's */
+    bool tls_insecure;     /* wss: accept any certificate */
+
+    int64_t connect_timeout_ms; /* one attempt: transport and handshake */
+    int64_t connect_retry_ms;   /* go on trying the first connection for so long; 0: once */
+    int64_t request_timeout_ms; /* until a request is answered */
+    bool no_reconnect;          /* a dropped connection ends the client */
+    int64_t backoff_first_ms;   /* doubled per attempt up to backoff_max_ms, half of it random */
+    int64_t backoff_max_ms;
+    int64_t give_up_ms; /* stop reconnecting after; 0: the runtime's resume window */
+
+    bool manual_ack; /* acknowledge only by arcp_client_ack */
+    uint32_t ack_events;
+    int64_t ack_ms;   /* else: after so many events handed over, or so long, whichever is first */
+    bool no_auto_key; /* submits without an idempotency key get none; then one whose answer
+                       * was lost with the connection is not sent again */
+    /* Blocking form only: also queue what concerns no job handle of the program (session
+     * changes, delegated children) for arcp_client_next_event. */
+    bool observe_all;
+    size_t unread_bytes_max; /* unread events beyond this: the connection is not read */
+    size_t frame_bytes_max;  /* a larger frame from the runtime ends the connection */
+} arcp_client_options;
+
+#define ARCP_CLIENT_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        .struct_size = sizeof(arcp_client_options), .features = ARCP_FEATURES_ALL,                 \
+        .connect_timeout_ms = 10000, .request_timeout_ms = 30000, .backoff_first_ms = 100,         \
+        .backoff_max_ms = 10000, .ack_events = 500, .ack_ms = 250, .unread_bytes_max = 16777216,   \
+        .frame_bytes_max = 16777216                                                                \
+    }
+
+/* Where a streamed result goes (§8.4). Chunks are checked and decoded in order, whatever
+ * the mode; the result_chunk events are handed over all the same. */
+typedef enum arcp_result_mode {
+    ARCP_RESULT_MEMORY,  /* collected for arcp_outcome.bytes, up to bytes_max */
+    ARCP_RESULT_FD,      /* written to fd (blocking, also when the descriptor does not) */
+    ARCP_RESULT_CALLBACK /* given to write, chunk by chunk */
+} arcp_result_mode;
+
+typedef struct arcp_result_sink {
+    arcp_result_mode mode;
+    uint64_t bytes_max; /* 0: 64 MiB in memory, else no limit; beyond: ARCP_E_LIMIT */
+    int fd;             /* borrowed until the job ended */
+    /* Takes decoded bytes, in the thread that reads the job's events. A failure becomes
+     * the job's outcome failure; later chunks are not offered. */
+    arcp_status (*write)(void *user, arcp_span bytes, arcp_error *err);
+    void *user;
+} arcp_result_sink;
+
+typedef struct arcp_submit_options {
+    size_t struct_size;
+    arcp_span agent;         /* name or name@version (§7.5) */
+    arcp_span input;         /* JSON; empty: {} */
+    arcp_span lease;         /* JSON object, the bare map of §9.2; empty: none */
+    arcp_span constraints;   /* JSON object {"expires_at": ...}; empty: none */
+    const arcp_lease *built; /* instead of lease and constraints; borrowed for the call */
+    arcp_span idempotency_key;
+    uint64_t max_runtime_sec; /* 0: none */
+    arcp_span traceparent;    /* W3C; empty: a new trace */
+    arcp_span tracestate;
+    arcp_result_sink result;
+    bool outcome_only; /* do not queue the job's events, only how it ends */
+    void *user;        /* arcp_job_user */
+} arcp_submit_options;
+
+#define ARCP_SUBMIT_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        .struct_size = sizeof(arcp_submit_options)                                                 \
+    }
+
+typedef struct arcp_subscribe_options {
+    size_t struct_size;
+    arcp_span job_id;
+    bool history;            /* replay what is kept, then live */
+    bool has_from_event_seq; /* else with history: from the start */
+    uint64_t from_event_seq; /* in the owning session's numbering; replay begins after it */
+    arcp_result_sink result;
+    void *user;
+} arcp_subscribe_options;
+
+#define ARCP_SUBSCRIBE_OPTIONS_INIT                                                                \
+    {                                                                                              \
+        .struct_size = sizeof(arcp_subscribe_options)                                              \
+    }
+
+typedef struct arcp_list_options {
+    size_t struct_size;
+    uint32_t statuses;        /* one bit per arcp_job_status; 0: all */
+    arcp_span agent;          /* name (all versions) or name@version; empty: all */
+    arcp_span created_after;  /* RFC 3339, exclusive; empty: no bound */
+    arcp_span created_before; /* likewise */
+    uint32_t limit;           /* rows per page; 0: the runtime's default */
+    arcp_span cursor;         /* of the page before; empty: the first page */
+} arcp_list_options;
+
+#define ARCP_LIST_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        .struct_size = sizeof(arcp_list_options)                                                   \
+    }
+
+/* ---- what happens ---- */
+
+typedef enum arcp_client_event_type {
+    ARCP_CLIENT_CONNECTED,    /* the session is there */
+    ARCP_CLIENT_DISCONNECTED, /* failure says why; the next attempt is in retry_in_ms */
+    ARCP_CLIENT_RESUMED,      /* the session goes on, nothing was lost */
+    ARCP_CLIENT_CLOSED,       /* over for good; failure is NULL when the program asked for it */
+    ARCP_CLIENT_JOB_ADDED,    /* a job the program did not ask for: a delegated child, or one of
+                               * a session that was resumed from its state */
+    ARCP_CLIENT_JOB_EVENT,    /* kind, ts, body */
+    ARCP_CLIENT_JOB_ENDED,    /* arcp_job_outcome has it; the job's last event */
+    ARCP_CLIENT_NOTICE        /* something odd that was survived; failure says what */
+} arcp_client_event_type;
+
+/* Lives until the next event is asked for from the same job or client (blocking form), or
+ * during the callback. */
+typedef struct arcp_client_event {
+    arcp_client_event_type type;
+    arcp_job *job;        /* NULL for what concerns the session; borrowed */
+    uint64_t event_seq;   /* 0: none */
+    arcp_span payload;    /* the frame's payload on one line; credentials are left out */
+    arcp_event_kind kind; /* of a JOB_EVENT; UNKNOWN kinds pass through */
+    arcp_span kind_text;
+    arcp_span ts;   /* as written; may be empty */
+    arcp_span body; /* JSON */
+    const arcp_failure *failure;
+    int64_t retry_in_ms;
+} arcp_client_event;
+
+/* How a job ended. Lives with the job. */
+typedef struct arcp_outcome {
+    arcp_job_status final_status;
+    arcp_status status;  /* ARCP_OK: success and the result is whole */
+    arcp_span result;    /* inline result, JSON; empty when streamed or none */
+    arcp_span result_id; /* not empty: the result was streamed */
+    arcp_span bytes;     /* streamed into memory: all of it */
+    uint64_t streamed_bytes;
+    arcp_span summary;
+    const arcp_failure *failure; /* NULL on success */
+    arcp_span payload;           /* of job.result or job.error, on one line */
+} arcp_outcome;
+
+/* ---- the client ---- */
+
+/* Connects, and waits for the welcome (connect_timeout_ms, connect_retry_ms). The caller
+ * frees *out. ARCP_E_IO: the transport could not be made; ARCP_E_DEADLINE; else what the
+ * runtime answered (UNAUTHENTICATED, RESUME_WINDOW_EXPIRED...). Blocks. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_connect(const arcp_client_options *options,
+                                                         arcp_client **out, arcp_failure *failure);
+
+/* Called for every event, on the loop's thread, never from inside another call. It may call
+ * the client, and free it. */
+typedef void (*arcp_client_event_fn)(void *user, arcp_client *client,
+                                     const arcp_client_event *event);
+
+/* The same on the program's loop: returns at once, CONNECTED or CLOSED follows. Requests
+ * may be started before. ARCP_E_USAGE for options that cannot work. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_open(const arcp_client_options *options,
+                                                      struct uv_loop_s *loop,
+                                                      arcp_client_event_fn on_event, void *user,
+                                                      arcp_client **out, arcp_error *err);
+
+/* Says goodbye (session.close, else session.bye) and disconnects; jobs go on, the session
+ * can be resumed in its window. Requests that wait end with ARCP_E_CLOSED. Blocking form:
+ * waits until it is done, at most about 3 s; on a loop: CLOSED follows. May be called from
+ * any thread, twice. */
+ARCP_API void arcp_client_close(arcp_client *client);
+
+/* Frees the client, cutting the connection if it is still there. Events that were not read
+ * are dropped; job handles stay readable until they are released. On a loop the memory goes
+ * when the loop lets it. No other thread may be inside the client. NULL is accepted. */
+ARCP_API void arcp_client_free(arcp_client *client);
+
+/* Makes every blocking call of this client that waits now, or the next one, return
+ * ARCP_E_DEADLINE at once. May be called from a signal handler. */
+ARCP_API void arcp_client_interrupt(arcp_client *client);
+
+/* What was negotiated; 0 before the welcome. */
+ARCP_API arcp_feature_set arcp_client_features(arcp_client *client);
+
+/* Copies what it takes to resume later; last_event_seq is the last event handed over.
+ * The spans point into `storage`, which the caller frees (it holds a secret: arcp_wipe).
+ * ARCP_E_NOT_FOUND before the welcome. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_session_state(arcp_client *client,
+                                                               arcp_buf *storage,
+                                                               arcp_session_state *out,
+                                                               arcp_error *err);
+
+/* Appends the welcome's payload, without the resume token: runtime, capabilities with the
+ * agents. ARCP_E_NOT_FOUND before the welcome. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_welcome(arcp_client *client, arcp_buf *out,
+                                                         arcp_error *err);
+
+/* One agent of the runtime's inventory (§6.2). */
+typedef struct arcp_agent {
+    arcp_span name;
+    arcp_span default_version; /* empty: none */
+    const arcp_span *versions;
+    size_t version_count;
+} arcp_agent;
+
+/* Calls `each` for every agent that the welcome named, in its order; the row lives during
+ * the call. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_agents(arcp_client *client,
+                                                        void (*each)(void *user,
+                                                                     const arcp_agent *agent),
+                                                        void *user, arcp_error *err);
+
+/* ---- requests, blocking form ---- */
+
+/* Submits and waits for job.accepted. *out is the caller's to release. A refusal is returned
+ * with the runtime's code. When no answer came in time (ARCP_E_DEADLINE) the job may exist:
+ * submitting again with the same idempotency key finds it. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_submit(arcp_client *client,
+                                                        const arcp_submit_options *options,
+                                                        int64_t timeout_ms, arcp_job **out,
+                                                        arcp_failure *failure);
+
+/* Attaches to a job of any session (§7.6). *out is the caller's to release. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_subscribe(arcp_client *client,
+                                                           const arcp_subscribe_options *options,
+                                                           int64_t timeout_ms, arcp_job **out,
+                                                           arcp_failure *failure);
+
+/* Asks for the job's cancellation and waits until the runtime acknowledged; how the job ends
+ * is another matter. `reason` may be empty. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id,
+                                                        arcp_span reason, int64_t timeout_ms,
+                                                        arcp_failure *failure);
+
+/* One page of jobs (§6.6). *out is the caller's to free. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_list(arcp_client *client,
+                                                      const arcp_list_options *options,
+                                                      int64_t timeout_ms, arcp_job_page **out,
+                                                      arcp_failure *failure);
+
+/* A ping and its pong; *round_trip_ns may be NULL. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms,
+                                                      int64_t *round_trip_ns,
+                                                      arcp_failure *failure);
+
+/* The errors guide's loop: submit, follow to the end, and when that fails in a way that is
+ * retryable, again after a pause that doubles (half of it random), under one idempotency key
+ * (the options', or a new one), so that a lost answer never starts a second job. Returns
+ * ARCP_OK when a job ended, however it ended; *out is the caller's to release. */
+typedef struct arcp_retry_options {
+    size_t struct_size;
+    uint32_t attempts;  /* in all */
+    int64_t first_ms;   /* pause after the first failure */
+    int64_t timeout_ms; /* for everything together */
+} arcp_retry_options;
+#define ARCP_RETRY_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        .struct_size = sizeof(arcp_retry_options), .attempts = 3, .first_ms = 1000,                \
+        .timeout_ms = ARCP_WAIT_FOREVER                                                            \
+    }
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_run(arcp_client *client,
+                                                     const arcp_submit_options *submit,
+                                                     const arcp_retry_options *retry,
+                                                     arcp_job **out, arcp_failure *failure);
+
+/* The next event of the client, in the order in which they came: of all jobs and, with
+ * observe_all, of the session. ARCP_E_DEADLINE when none came in time, ARCP_E_CLOSED (or why
+ * the client ended) when none can come any more. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
+                                                            const arcp_client_event **out,
+                                                            arcp_failure *failure);
+
+/* The job's next event. After JOB_ENDED: ARCP_E_CLOSED. One thread at a time per job. Leave
+ * out what other jobs have to say, but read or release them: unread events of theirs beyond
+ * four times unread_bytes_max end the wait with ARCP_E_LIMIT. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms,
+                                                         const arcp_client_event **out,
+                                                         arcp_failure *failure);
+
+/* Waits until the job ended, dropping its events (a streamed result goes to its sink all the
+ * same). ARCP_OK whatever the outcome; *out lives with the job. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms,
+                                                   const arcp_outcome **out, arcp_failure *failure);
+
+/* ---- requests, on a loop ---- */
+
+/* The answer to a request; everything lives during the call but `job` and `page`, which are
+ * the receiver's to release and to free. */
+typedef struct arcp_reply {
+    arcp_status status;
+    const arcp_failure *failure; /* NULL when status is ARCP_OK */
+    arcp_job *job;               /* submit, subscribe */
+    arcp_job_page *page;         /* list */
+    int64_t round_trip_ns;
+} arcp_reply;
+
+/* Called exactly once per started request, later, on the loop's thread. */
+typedef void (*arcp_reply_fn)(void *user, arcp_client *client, const arcp_reply *reply);
+
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_submit_start(arcp_client *client,
+                                                              const arcp_submit_options *options,
+                                                              arcp_reply_fn on_reply, void *user,
+                                                              arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status
+arcp_client_subscribe_start(arcp_client *client, const arcp_subscribe_options *options,
+                            arcp_reply_fn on_reply, void *user, arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_cancel_start(arcp_client *client, arcp_span job_id,
+                                                              arcp_span reason,
+                                                              arcp_reply_fn on_reply, void *user,
+                                                              arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_list_start(arcp_client *client,
+                                                            const arcp_list_options *options,
+                                                            arcp_reply_fn on_reply, void *user,
+                                                            arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping_start(arcp_client *client,
+                                                            arcp_reply_fn on_reply, void *user,
+                                                            arcp_error *err);
+
+/* ---- either form ---- */
+
+/* Ends a subscription; nothing is answered. Events under way may still come. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_unsubscribe(arcp_client *client, arcp_span job_id,
+                                                             arcp_error *err);
+
+/* Acknowledges all events up to `event_seq` now (§6.5). ARCP_E_INVALID_REQUEST above what was
+ * received; nothing happens when acks were not negotiated or it is acknowledged already. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ack(arcp_client *client, uint64_t event_seq,
+                                                     arcp_error *err);
+
+/* ---- jobs ---- */
+
+/* Another handle to the same job. */
+ARCP_API arcp_job *arcp_job_ref(arcp_job *job);
+/* Gives a handle back. The client forgets a job that has ended, or whose handles are all
+ * gone and that is not observed otherwise. NULL is accepted. */
+ARCP_API void arcp_job_release(arcp_job *job);
+
+/* These never change once the program has the handle, and live with it. Empty: not known
+ * (some runtimes leave members out). */
+ARCP_API arcp_span arcp_job_id(const arcp_job *job);
+ARCP_API arcp_span arcp_job_agent(const arcp_job *job);       /* resolved name@version */
+ARCP_API arcp_span arcp_job_lease(const arcp_job *job);       /* effective lease, JSON */
+ARCP_API arcp_span arcp_job_constraints(const arcp_job *job); /* JSON */
+ARCP_API arcp_span arcp_job_trace_id(const arcp_job *job);
+ARCP_API arcp_span arcp_job_parent_id(const arcp_job *job);
+ARCP_API arcp_span arcp_job_delegate_id(const arcp_job *job);
+/* The payload of job.accepted or job.subscribed on one line, without credentials. */
+ARCP_API arcp_span arcp_job_descriptor(const arcp_job *job);
+
+ARCP_API void *arcp_job_user(const arcp_job *job);
+ARCP_API void arcp_job_set_user(arcp_job *job, void *user);
+
+/* As far as the client has heard. */
+ARCP_API arcp_job_status arcp_job_current_status(arcp_job *job);
+
+/* How the job ended, once its JOB_ENDED was handed over; else NULL. Lives with the job. */
+ARCP_API const arcp_outcome *arcp_job_outcome(arcp_job *job);
+
+#define ARCP_CURRENCY_MAX 72
+
+/* One budget counter, in the numbers' own text: never a double. */
+typedef struct arcp_job_budget {
+    char currency[ARCP_CURRENCY_MAX];
+    char initial[ARCP_DECIMAL_TEXT_MAX];   /* "" when it is not known */
+    char remaining[ARCP_DECIMAL_TEXT_MAX]; /* as last reported; may be negative */
+} arcp_job_budget;
+
+/* The budget counter number `index`, from 0; false when there is none. */
+ARCP_API bool arcp_job_budget_at(arcp_job *job, size_t index, arcp_job_budget *out);
+
+/* A credential as the runtime provisioned it (§9.8). Spans live during the visit. */
+typedef struct arcp_credential {
+    arcp_span id;
+    arcp_span value; /* the secret */
+    arcp_span endpoint;
+    arcp_span profile;     /* may be empty */
+    arcp_span constraints; /* JSON; may be empty */
+} arcp_credential;
+
+/* Shows the credentials that came with the job, once: afterwards the client has wiped its
+ * copy. Only those of scheme "bearer" are kept at all. Returns how many were shown. */
+ARCP_API size_t arcp_job_take_credentials(
+    arcp_job *job, void (*visit)(void *user, const arcp_credential *credential), void *user);
+
+/* ---- pages of jobs ---- */
+
+/* One row of a listing. Empty spans are members that were left out. */
+typedef struct arcp_job_row {
+    arcp_span job_id;
+    arcp_span agent;
+    arcp_span status_text;
+    arcp_job_status status; /* ARCP_JOB_STATUS_COUNT for a word that is not known */
+    arcp_span created_at;
+    arcp_span parent_job_id;
+    arcp_span trace_id;
+    uint64_t last_event_seq;
+    arcp_span json; /* the whole row on one line, without credentials */
+} arcp_job_row;
+
+ARCP_API size_t arcp_job_page_count(const arcp_job_page *page);
+/* Row `index` < count; lives with the page. */
+ARCP_API arcp_job_row arcp_job_page_row(const arcp_job_page *page, size_t index);
+/* Empty on the last page; lives with the page. */
+ARCP_API arcp_span arcp_job_page_next_cursor(const arcp_job_page *page);
+ARCP_API void arcp_job_page_free(arcp_job_page *page); /* NULL is accepted */
+
+/* ---- reading event bodies ---- */
+
+/* The members of a job event's body under the draft's names, also when the runtime spells
+ * them in an older way. Numbers are in their own text; what is absent is empty; members that
+ * are JSON (args, result, error, dimensions) are JSON text. Initialise with
+ * ARCP_EVENT_VIEW_INIT, reuse as often as you like, end with fini. */
+typedef struct arcp_event_view {
+    arcp_event_kind kind;
+    arcp_span level, message;                          /* log; message also status, progress */
+    arcp_span text;                                    /* thought */
+    arcp_span tool, call_id, args, result, error;      /* tool_call, tool_result */
+    arcp_span phase;                                   /* status */
+    arcp_span name, value, unit, dimensions;           /* metric */
+    arcp_span uri, content_type, byte_size, sha256;    /* artifact_ref */
+    arcp_span delegate_id, child_job_id, agent, input; /* delegate */
+    arcp_span current, total, units;                   /* progress */
+    arcp_span result_id, chunk_seq, data, encoding;    /* result_chunk, not decoded */
+    bool more;
+    arcp_span credential_id; /* status of phase credential_rotated; the value stays in body */
+    arcp_json json;          /* the body, scanned; ARCP_JSON_ROOT is the object */
+    arcp_buf scratch;        /* owned */
+} arcp_event_view;
+
+#define ARCP_EVENT_VIEW_INIT                                                                       \
+    {                                                                                              \
+        .json = ARCP_JSON_INIT, .scratch = ARCP_BUF_INIT                                           \
+    }
+
+/* Reads the body of a JOB_EVENT. Spans live until the next read with the same view, and as
+ * long as the event. ARCP_E_INVALID_REQUEST for a body that is no object. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_event_view_read(arcp_event_view *view,
+                                                          const arcp_client_event *event,
+                                                          arcp_error *err);
+ARCP_API void arcp_event_view_fini(arcp_event_view *view);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,80 @@
+/* Statuses and error descriptions.
+ *
+ * Every function that can fail returns an arcp_status; many describe the
+ * failure in a caller-owned arcp_error. No errno of ours, no last error.
+ * Draft §12; the errors guide. */
+#ifndef ARCP_ERROR_H
+#define ARCP_ERROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arcp/span.h>
+#include <arcp/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum arcp_status {
+    ARCP_OK = 0,
+#define ARCP_STATUS(name, wire, text, default_retryable) ARCP_E_##name,
+#include <arcp/status.def>
+#undef ARCP_STATUS
+    ARCP_STATUS_COUNT
+} arcp_status;
+
+#define ARCP_ERROR_MESSAGE_MAX 256
+#define ARCP_NO_OFFSET         SIZE_MAX
+
+/* Why a call failed. Fixed size, allocates nothing, owned by the caller.
+ * Zero-initialise it; functions write it only when they fail. */
+typedef struct arcp_error {
+    arcp_status status;
+    bool retryable;
+    size_t offset; /* byte offset in the text that was read, or ARCP_NO_OFFSET */
+    char message[ARCP_ERROR_MESSAGE_MAX]; /* one line, UTF-8, NUL-terminated, no secret */
+} arcp_error;
+
+/* Describes a failure and returns `status`, so that a caller can write
+ * `return arcp_error_set(err, ARCP_E_..., "...")`. `err` may be NULL. The
+ * message is cut at a UTF-8 boundary when it is too long; control bytes become
+ * '?'. retryable becomes the status's default; offset becomes ARCP_NO_OFFSET. */
+ARCP_API arcp_status arcp_error_set(arcp_error *err, arcp_status status, const char *format, ...)
+    ARCP_PRINTF(3, 4);
+
+/* As arcp_error_set, and notes the byte offset at which the text was refused. */
+ARCP_API arcp_status arcp_error_set_at(arcp_error *err, arcp_status status, size_t offset,
+                                       const char *format, ...) ARCP_PRINTF(4, 5);
+
+/* The status's own name ("INVALID_REQUEST", "NO_MEMORY"); static. */
+ARCP_API const char *arcp_status_name(arcp_status status);
+
+/* One line of plain English; static. */
+ARCP_API const char *arcp_status_text(arcp_status status);
+
+/* The code that stands for the status on the wire: one of the draft's fifteen
+ * (§12), INTERNAL_ERROR for local conditions; NULL for ARCP_OK. Static. */
+ARCP_API const char *arcp_status_wire_code(arcp_status status);
+
+/* The status of a wire code; ARCP_E_INTERNAL_ERROR for a code that is not one of
+ * the fifteen, as the errors guide has it (the caller keeps the text). */
+ARCP_API arcp_status arcp_status_from_wire(arcp_span code);
+
+/* Whether `code` is one of the fifteen. */
+ARCP_API bool arcp_status_is_wire_code(arcp_span code);
+
+/* The errors guide's isRetryableByDefault: true for INTERNAL_ERROR, TIMEOUT and
+ * HEARTBEAT_LOST (and for local conditions that may pass). */
+ARCP_API bool arcp_status_is_retryable_by_default(arcp_status status);
+
+/* The `retryable` that may go on the wire for `status` when somebody asks for
+ * `wanted`: INTERNAL_ERROR is always true, LEASE_EXPIRED and BUDGET_EXHAUSTED
+ * are always false (§12), otherwise `wanted` wins. */
+ARCP_API bool arcp_status_retryable(arcp_status status, bool wanted);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,108 @@
+/* The gate: the one function that decides whether a job may do something.
+ *
+ * Order: expiry (LEASE_EXPIRED), budgets (BUDGET_EXHAUSTED), capability and target
+ * (PERMISSION_DENIED). Deny is the default. LEASES §3, draft §9.3. */
+#ifndef ARCP_GATE_H
+#define ARCP_GATE_H
+
+#include <arcp/budget.h>
+#include <arcp/lease.h>
+#include <arcp/time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Why a check was refused; the first that applies, in this order (LEASES §2). */
+typedef enum arcp_deny_reason {
+    ARCP_DENY_NONE = 0,
+#define ARCP_DENY(name, text) ARCP_DENY_##name,
+#include <arcp/deny_reason.def>
+#undef ARCP_DENY
+    ARCP_DENY_REASON_COUNT
+} arcp_deny_reason;
+
+ARCP_API const char *arcp_deny_reason_name(arcp_deny_reason reason); /* "NO_MATCH"; static */
+ARCP_API const char *arcp_deny_reason_text(arcp_deny_reason reason); /* one line; static */
+
+/* What a job holds: its lease, its budget node, its expiry anchored to the monotonic
+ * clock, the directory that relative paths start from. Immutable but for the budget's
+ * counters; reference-counted; any thread. */
+typedef struct arcp_authority arcp_authority;
+
+typedef struct arcp_authority_options {
+    size_t struct_size;
+    arcp_budget *budget;     /* borrowed; a reference is kept; NULL: none */
+    arcp_time now;           /* at which a lease's expiry is anchored */
+    int64_t expiry_grace_ns; /* 0 .. 1 s; added to the expiry */
+    arcp_span cwd;           /* absolute canonical path; empty: relative paths are denied */
+    bool model_use_required; /* absent model.use denies every model (default true) */
+} arcp_authority_options;
+#define ARCP_AUTHORITY_OPTIONS_INIT                                                                \
+    {sizeof(arcp_authority_options), NULL, {0, 0}, 0, {NULL, 0}, true}
+
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_authority_new(const arcp_lease *lease,
+                                                        const arcp_authority_options *options,
+                                                        arcp_authority **out, arcp_error *err);
+ARCP_API arcp_authority *arcp_authority_ref(const arcp_authority *authority);
+ARCP_API void arcp_authority_unref(const arcp_authority *authority); /* NULL is accepted */
+ARCP_API const arcp_lease *arcp_authority_lease(const arcp_authority *authority);
+ARCP_API arcp_budget *arcp_authority_budget(const arcp_authority *authority);
+/* The monotonic deadline of the lease (grace included); ARCP_TIME_NEVER without expiry. */
+ARCP_API int64_t arcp_authority_deadline_mono_ns(const arcp_authority *authority);
+/* Expired at `now`: the monotonic deadline passed, or the wall clock reads past
+ * expires_at (a forward step may shorten a lease; a backward one never lengthens it). */
+ARCP_API bool arcp_authority_is_expired(const arcp_authority *authority, arcp_time now);
+
+#define ARCP_TARGET_BYTES_MAX 16384
+
+/* Where a check puts a canonical target that differs from what was given. */
+typedef struct arcp_target_scratch {
+    char bytes[2 * ARCP_TARGET_BYTES_MAX];
+} arcp_target_scratch;
+
+/* The answer. Zero is "denied". */
+typedef struct arcp_decision {
+    bool allowed;
+    arcp_status code; /* ARCP_OK, or the error code of the denial */
+    arcp_deny_reason reason;
+    arcp_span capability; /* as asked; borrowed from the caller */
+    arcp_span target;     /* as asked; borrowed from the caller */
+    arcp_span canonical;  /* what was matched and must be acted on; in target or scratch;
+                             empty when there is no canonical form */
+    arcp_span pattern;    /* which pattern allowed; borrowed from the lease */
+    arcp_span currency;   /* which budget is used up; borrowed from the budget */
+} arcp_decision;
+
+/* Decides. `scratch` is the caller's and must outlive the decision. Returns
+ * decision->allowed. No allocation, no lock; any thread. */
+ARCP_API ARCP_MUST_CHECK bool arcp_authorize(const arcp_authority *authority, arcp_time now,
+                                             arcp_span capability, arcp_span target,
+                                             arcp_target_scratch *scratch, arcp_decision *decision);
+
+/* The guides' authorize model: arcp_authorize for model.use. */
+ARCP_API ARCP_MUST_CHECK bool arcp_authorize_model(const arcp_authority *authority, arcp_time now,
+                                                   arcp_span model, arcp_target_scratch *scratch,
+                                                   arcp_decision *decision);
+
+/* The delegate operation: agent.delegate for `name@version`, then `name`, then `name@`.
+ * `version` may be empty. LEASES §2. */
+ARCP_API ARCP_MUST_CHECK bool arcp_authorize_delegate(const arcp_authority *authority,
+                                                      arcp_time now, arcp_span name,
+                                                      arcp_span version,
+                                                      arcp_target_scratch *scratch,
+                                                      arcp_decision *decision);
+
+/* Appends the details object of a denial: {capability, target, canonical, granted[],
+ * reason}, plus currency for BUDGET_EXHAUSTED and expires_at for LEASE_EXPIRED.
+ * Bytes that are no UTF-8 are replaced. `granted` names at most 32 patterns. */
+ARCP_API void arcp_decision_format_details(const arcp_authority *authority,
+                                           const arcp_decision *decision, arcp_buf *out);
+/* Appends a one-line message, e.g. `fs.read of "/etc/passwd" is not covered by the
+ * lease`. */
+ARCP_API void arcp_decision_format_message(const arcp_decision *decision, arcp_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,177 @@
+/* JSON: a strict RFC 8259 scanner that indexes, and a writer.
+ *
+ * Scanning validates the whole text once and leaves an index of its values; no tree
+ * is built, strings and numbers stay slices of the text that was scanned (which must
+ * stay alive and unchanged as long as the index is used). Numbers keep the text they
+ * were written with. Refused: anything RFC 8259 does not allow, invalid UTF-8 (lone
+ * surrogate escapes too), duplicate member names (compared after unescaping, at every
+ * level), and what exceeds the limits; with byte offset and reason. */
+#ifndef ARCP_JSON_H
+#define ARCP_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arcp/buf.h>
+#include <arcp/error.h>
+#include <arcp/span.h>
+#include <arcp/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum arcp_json_type {
+    ARCP_JSON_NULL,
+    ARCP_JSON_FALSE,
+    ARCP_JSON_TRUE,
+    ARCP_JSON_NUMBER,
+    ARCP_JSON_STRING,
+    ARCP_JSON_ARRAY,
+    ARCP_JSON_OBJECT
+} arcp_json_type;
+
+/* One value of the index, named by its number. ARCP_JSON_ABSENT is no value; every
+ * function below accepts it and answers as for a missing member. */
+typedef uint32_t arcp_json_ref;
+#define ARCP_JSON_ABSENT UINT32_MAX
+#define ARCP_JSON_ROOT   ((arcp_json_ref)0)
+
+typedef struct arcp_json_limits {
+    uint32_t depth_max;   /* nested arrays and objects; the outermost is 1 */
+    uint32_t members_max; /* members per object, elements are not limited by it */
+    size_t bytes_max;     /* of the whole text */
+} arcp_json_limits;
+
+/* 64 levels, 10 000 members, 4 MiB (DESIGN limits). */
+#define ARCP_JSON_LIMITS_DEFAULT {64, 10000, 4194304}
+
+/* One entry of the index. Public so that access can be inlined; use the functions. */
+typedef struct arcp_json_node {
+    uint32_t start; /* first byte of the value in the text */
+    uint32_t size;  /* bytes of the value, quotes and brackets included */
+    uint32_t next;  /* index of the node after this value and all inside it */
+    uint8_t type;   /* arcp_json_type */
+    uint8_t flags;  /* 1: a string with escapes */
+    uint16_t reserved;
+} arcp_json_node;
+
+/* A reusable index: scan as many texts as you like with one, one after the other; it
+ * keeps its memory. One thread at a time. */
+typedef struct arcp_json {
+    arcp_span text;
+    arcp_json_node *nodes; /* owned; in an object a name node precedes each value node */
+    uint32_t count;
+    uint32_t capacity;
+    bool has_space;  /* insignificant white space occurs in the text */
+    void *workspace; /* owned; for finding duplicate names */
+} arcp_json;
+
+#define ARCP_JSON_INIT {{NULL, 0}, NULL, 0, 0, false, NULL}
+
+ARCP_API void arcp_json_fini(arcp_json *json);
+
+/* Scans `text` (one JSON value with white space around it at most). On failure the
+ * index is empty and `err` has offset and reason: ARCP_E_INVALID_REQUEST, or
+ * ARCP_E_NO_MEMORY. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_json_scan(arcp_json *json, arcp_span text,
+                                                    const arcp_json_limits *limits,
+                                                    arcp_error *err);
+
+/* The type of a value; ARCP_JSON_NULL for ARCP_JSON_ABSENT. */
+static inline arcp_json_type arcp_json_type_of(const arcp_json *json, arcp_json_ref ref)
+{
+    return ref == ARCP_JSON_ABSENT ? ARCP_JSON_NULL : (arcp_json_type)json->nodes[ref].type;
+}
+
+/* Absent or null: optional members are read the same either way. */
+static inline bool arcp_json_is_missing(const arcp_json *json, arcp_json_ref ref)
+{
+    return ref == ARCP_JSON_ABSENT || json->nodes[ref].type == ARCP_JSON_NULL;
+}
+
+static inline bool arcp_json_is(const arcp_json *json, arcp_json_ref ref, arcp_json_type type)
+{
+    return ref != ARCP_JSON_ABSENT && json->nodes[ref].type == (uint8_t)type;
+}
+
+/* The value as it was written, strings with their quotes. Empty for ABSENT. */
+static inline arcp_span arcp_json_raw(const arcp_json *json, arcp_json_ref ref)
+{
+    if (ref == ARCP_JSON_ABSENT) {
+        return arcp_span_make(NULL, 0);
+    }
+    return arcp_span_make(json->text.data + json->nodes[ref].start, json->nodes[ref].size);
+}
+
+/* The member of an object by its (unescaped) name; ABSENT when `object` is no object
+ * or has none. */
+ARCP_API arcp_json_ref arcp_json_member(const arcp_json *json, arcp_json_ref object,
+                                        arcp_span name);
+
+/* Walking: the first child of an array or object (for an object: the name node), then
+ * arcp_json_next. ABSENT at the end. A name node is a string; its value is the node
+ * after it (name + 1). `container` is the array or object being walked. */
+ARCP_API arcp_json_ref arcp_json_first(const arcp_json *json, arcp_json_ref container);
+
+/* The next element of an array, or the next name of an object when `at` is a name. */
+ARCP_API arcp_json_ref arcp_json_next(const arcp_json *json, arcp_json_ref container,
+                                      arcp_json_ref at);
+
+/* How many elements, or members. */
+ARCP_API size_t arcp_json_count(const arcp_json *json, arcp_json_ref container);
+
+/* The string without its quotes when it has no escapes (borrowed, no copy); else it is
+ * unescaped into `scratch` (appended; the span points there until the next change of
+ * scratch). Empty span for what is no string. Escaped NUL bytes are kept. */
+ARCP_API arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch);
+
+/* Compares a string value with text, unescaping on the fly. */
+ARCP_API bool arcp_json_string_equals(const arcp_json *json, arcp_json_ref ref, arcp_span text);
+
+/* A number that is a whole, non-negative integer in range, in any spelling JSON has for
+ * it (5, 5.0, 5e0); false otherwise. */
+ARCP_API bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *out);
+
+/* Appends the value without insignificant white space: a plain copy when there is none. */
+ARCP_API void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out);
+
+/* Appends a canonical form: names sorted by their UTF-8 bytes, shortest escapes, numbers
+ * as exact decimals in one spelling (1 = 1.0 = 1e0; -0 = 0; any exponent, without
+ * writing out zeros beyond the digits). Equal values have equal forms. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_json_canonical(const arcp_json *json, arcp_json_ref ref,
+                                                         arcp_buf *out, arcp_error *err);
+
+/* Appends `text` as a JSON string with quotes. Invalid UTF-8 is replaced by U+FFFD. */
+ARCP_API void arcp_json_quote(arcp_span text, arcp_buf *out);
+
+/* A writer that places commas. Errors collect in the buffer (arcp_buf_status). Nesting
+ * is the caller's to balance; at most 64 levels (asserted). */
+typedef struct arcp_json_writer {
+    arcp_buf *out;
+    uint64_t has_items; /* one bit per level: a comma is due */
+    unsigned depth;
+    bool after_name;
+} arcp_json_writer;
+
+ARCP_API void arcp_json_writer_init(arcp_json_writer *writer, arcp_buf *out);
+ARCP_API void arcp_json_begin_object(arcp_json_writer *writer);
+ARCP_API void arcp_json_end_object(arcp_json_writer *writer);
+ARCP_API void arcp_json_begin_array(arcp_json_writer *writer);
+ARCP_API void arcp_json_end_array(arcp_json_writer *writer);
+ARCP_API void arcp_json_name(arcp_json_writer *writer, const char *name);
+ARCP_API void arcp_json_name_span(arcp_json_writer *writer, arcp_span name);
+ARCP_API void arcp_json_write_string(arcp_json_writer *writer, arcp_span text);
+ARCP_API void arcp_json_write_cstr(arcp_json_writer *writer, const char *text);
+ARCP_API void arcp_json_write_u64(arcp_json_writer *writer, uint64_t value);
+ARCP_API void arcp_json_write_i64(arcp_json_writer *writer, int64_t value);
+ARCP_API void arcp_json_write_bool(arcp_json_writer *writer, bool value);
+ARCP_API void arcp_json_write_null(arcp_json_writer *writer);
+/* Writes one value that is valid JSON already. */
+ARCP_API void arcp_json_write_raw(arcp_json_writer *writer, arcp_span json);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,90 @@
+/* Leases: what one job may do, how much it may spend, until when.
+ *
+ * A lease is immutable once built, compiled once, reference-counted, and may be shared
+ * between threads. Semantics: LEASES.md of the design; draft §9; the lease guides. */
+#ifndef ARCP_LEASE_H
+#define ARCP_LEASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arcp/buf.h>
+#include <arcp/decimal.h>
+#include <arcp/error.h>
+#include <arcp/json.h>
+#include <arcp/span.h>
+#include <arcp/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct arcp_lease arcp_lease;
+typedef struct arcp_lease_builder arcp_lease_builder;
+
+/* Limits of DESIGN §6; a lease beyond them is ARCP_E_INVALID_REQUEST. */
+typedef struct arcp_lease_limits {
+    size_t patterns_max; /* per capability */
+    size_t bytes_max;    /* all patterns together */
+    size_t pattern_bytes_max;
+    size_t pattern_wildcards_max;
+} arcp_lease_limits;
+#define ARCP_LEASE_LIMITS_DEFAULT {1024, 262144, 4096, 32}
+
+/* Whether `name` is one of the seven reserved capability names (§9.2). */
+ARCP_API bool arcp_capability_is_reserved(arcp_span name);
+/* Whether `name` is reserved or of the form x-vendor.<vendor>.<cap...>. */
+ARCP_API bool arcp_capability_is_valid(arcp_span name);
+
+/* Reads a lease from the member `lease` of a scanned text (an object; absent or null is
+ * the empty lease, which grants nothing) and `constraints` (an object, absent or null).
+ * Errors name capability, index and reason. The caller unrefs *out. Only the shape of
+ * expires_at is checked here: whether it is in the future is the caller's question. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_from_json(const arcp_json *json,
+                                                          arcp_json_ref lease,
+                                                          arcp_json_ref constraints,
+                                                          const arcp_lease_limits *limits,
+                                                          arcp_lease **out, arcp_error *err);
+
+/* The same from text: a lease object, and a constraints object or an empty span. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_parse(arcp_span lease, arcp_span constraints,
+                                                      const arcp_lease_limits *limits,
+                                                      arcp_lease **out, arcp_error *err);
+
+ARCP_API arcp_lease *arcp_lease_ref(const arcp_lease *lease);
+ARCP_API void arcp_lease_unref(const arcp_lease *lease); /* NULL is accepted */
+
+/* Appends the lease as the bare map of §9.2, capabilities and patterns in the order they
+ * were given. */
+ARCP_API void arcp_lease_format(const arcp_lease *lease, arcp_buf *out);
+/* Appends {"expires_at": ...} with the text as given; {} when the lease has no expiry. */
+ARCP_API void arcp_lease_format_constraints(const arcp_lease *lease, arcp_buf *out);
+
+ARCP_API bool arcp_lease_has_expiry(const arcp_lease *lease);
+/* The wall-clock instant of expiry in ns since 1970, rounded down; ARCP_TIME_NEVER. */
+ARCP_API int64_t arcp_lease_expires_wall_ns(const arcp_lease *lease);
+
+ARCP_API size_t arcp_lease_capability_count(const arcp_lease *lease);
+ARCP_API arcp_span arcp_lease_capability_name(const arcp_lease *lease, size_t capability);
+ARCP_API size_t arcp_lease_pattern_count(const arcp_lease *lease, size_t capability);
+ARCP_API arcp_span arcp_lease_pattern(const arcp_lease *lease, size_t capability, size_t pattern);
+/* Whether the lease names the capability at all (even with []). */
+ARCP_API bool arcp_lease_names(const arcp_lease *lease, arcp_span capability);
+
+/* Building in the guides' terms. Errors are kept and reported by build. The builder is
+ * freed by build and by free. */
+ARCP_API ARCP_MUST_CHECK arcp_lease_builder *arcp_lease_builder_new(void);
+ARCP_API void arcp_lease_allow(arcp_lease_builder *builder, const char *capability,
+                               const char *pattern);
+ARCP_API void arcp_lease_budget(arcp_lease_builder *builder, const char *currency,
+                                const char *amount);
+ARCP_API void arcp_lease_expires_at(arcp_lease_builder *builder, const char *rfc3339);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_build(arcp_lease_builder *builder,
+                                                      arcp_lease **out, arcp_error *err);
+ARCP_API void arcp_lease_builder_free(arcp_lease_builder *builder);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* For people: why a target is allowed or denied, and what is odd about a lease.
+ * LEASES §7. Pure; any thread. */
+#ifndef ARCP_LEASE_EXPLAIN_H
+#define ARCP_LEASE_EXPLAIN_H
+
+#include <arcp/gate.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Appends an explanation: canonical form, which pattern allowed, or the nearest pattern
+ * and the narrowest one that would allow it. As lines of text, or one JSON object. */
+ARCP_API void arcp_lease_explain(const arcp_authority *authority, arcp_time now,
+                                 arcp_span capability, arcp_span target, bool as_json,
+                                 arcp_buf *out);
+
+/* Appends one line of text per finding, or a JSON array of {kind, capability, index,
+ * pattern, message}; returns how many there were. Kinds: dead, redundant, broad,
+ * budget_zero, expired. */
+ARCP_API size_t arcp_lease_lint(const arcp_lease *lease, arcp_time now, bool as_json,
+                                arcp_buf *out);
+
+/* Both inclusions of two leases, each with a witness, as text or JSON. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_diff(const arcp_lease *a, const arcp_lease *b,
+                                                     bool as_json, arcp_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

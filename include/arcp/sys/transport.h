@@ -1,0 +1,285 @@
+/* How frames travel: connections, listeners, and the ways to make them.
+ *
+ * A connection carries whole frames (one JSON text each) both ways. Everything happens on
+ * the thread of the libuv loop that it was made on; nothing here may be called from
+ * another thread. A callback is always made from the loop, never from inside a call on the
+ * same connection, so an owner may call anything, release included, from any callback.
+ *
+ * WebSocket, pipes and memory behave alike: one test suite runs over all of them.
+ * Programs must ignore SIGPIPE (signal(SIGPIPE, SIG_IGN)), as libuv asks of its users.
+ * DESIGN §3, draft §4. */
+#ifndef ARCP_SYS_TRANSPORT_H
+#define ARCP_SYS_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arcp/error.h>
+#include <arcp/span.h>
+#include <arcp/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct uv_loop_s; /* uv_loop_t of <uv.h> */
+
+typedef struct arcp_connection arcp_connection;
+typedef struct arcp_listener arcp_listener;
+typedef struct arcp_connector arcp_connector;
+
+/* Limits of the transports; 0 in an options struct means these. */
+#define ARCP_FRAME_BYTES_DEFAULT            ((size_t)4 * 1024 * 1024)
+#define ARCP_HANDSHAKE_BYTES_DEFAULT        ((size_t)16 * 1024)
+#define ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT   10000u
+#define ARCP_CLOSE_TIMEOUT_MS_DEFAULT       2000u
+#define ARCP_HANDSHAKES_PER_ADDRESS_DEFAULT 64u
+#define ARCP_HANDSHAKES_DEFAULT             1024u
+
+/* Why a connection ended, in WebSocket's close codes (RFC 6455 §7.4); other transports
+ * map to them. A peer may send others of its own (3000 to 4999): a value of this type is
+ * not always one of these names. */
+typedef enum arcp_close_code {
+    ARCP_CLOSE_NORMAL = 1000,
+    ARCP_CLOSE_GOING_AWAY = 1001,
+    ARCP_CLOSE_PROTOCOL_ERROR = 1002,
+    ARCP_CLOSE_UNSUPPORTED = 1003, /* a binary message */
+    ARCP_CLOSE_ABNORMAL = 1006,    /* the peer is gone without a close; never sent */
+    ARCP_CLOSE_BAD_DATA = 1007,    /* text that is not UTF-8 */
+    ARCP_CLOSE_POLICY = 1008,
+    ARCP_CLOSE_TOO_BIG = 1009,
+    ARCP_CLOSE_INTERNAL = 1011
+} arcp_close_code;
+
+typedef struct arcp_connection_info {
+    const char *transport; /* "ws", "wss", "stdio", "memory" */
+    const char *peer;      /* for logs: "127.0.0.1:51234"; lives with the connection */
+    bool encrypted;        /* by the transport itself */
+    bool local;            /* loopback, a pipe, or the same process */
+} arcp_connection_info;
+
+/* What a connection tells its owner. Set by the owner right after it got the
+ * connection. Any of the three may be NULL. */
+typedef struct arcp_connection_callbacks {
+    /* A whole frame; valid during the call only. The transport has checked its size; it
+     * does not check its UTF-8 or JSON (the owner closes with BAD_DATA when it is not
+     * UTF-8). */
+    void (*message)(void *user, arcp_connection *connection, arcp_span frame);
+    /* `written` more bytes of what was given to send have left; `unsent` are still here.
+     * The sum of all `written` and the last `unsent` is what was accepted by send. Inside
+     * a batch that has left in part the share is in proportion. */
+    void (*drained)(void *user, arcp_connection *connection, size_t written, size_t unsent);
+    /* The connection ended, by either side; nothing follows, and the owner must call
+     * release. The code is that of the side that closed first; ABNORMAL when the end was
+     * not an orderly one. `reason` may be ""; valid during the call only. */
+    void (*closed)(void *user, arcp_connection *connection, arcp_close_code code,
+                   const char *reason);
+    void *user;
+} arcp_connection_callbacks;
+
+typedef struct arcp_connection_ops {
+    void (*set_callbacks)(arcp_connection *connection, const arcp_connection_callbacks *callbacks);
+    void (*info)(const arcp_connection *connection, arcp_connection_info *out);
+    /* Copies the frame into the outgoing buffer. Nothing is written before flush (or the
+     * end of the loop's turn). ARCP_E_CLOSED once close was called or the connection
+     * ended, ARCP_E_NO_MEMORY; ARCP_E_INVALID_REQUEST for a frame with a line feed on a
+     * transport of lines. Never refuses for size: that is for the owner, who sees
+     * unsent. */
+    arcp_status (*send)(arcp_connection *connection, arcp_span frame);
+    /* Writes what is buffered, in as few system calls as possible. */
+    void (*flush)(arcp_connection *connection);
+    /* Bytes accepted by send that the system has not taken yet. */
+    size_t (*unsent)(const arcp_connection *connection);
+    /* Stops and resumes delivery of messages (and reading from the system). Inside a
+     * message callback: no further message follows. The end of a peer may go unnoticed
+     * while paused. */
+    void (*pause)(arcp_connection *connection);
+    void (*resume)(arcp_connection *connection);
+    /* Sends what is buffered, then closes in the transport's own way, giving up after
+     * the close timeout (2 s); no message follows, `closed` comes later. Works while
+     * paused. Idempotent: the first code and reason stay. `reason` is cut at 123 bytes. */
+    void (*close)(arcp_connection *connection, arcp_close_code code, const char *reason);
+    /* Cuts at once, losing what is unsent; `closed` comes later with ABNORMAL. */
+    void (*abort)(arcp_connection *connection);
+    /* The owner's last call, after `closed` (or any time: implies abort without a
+     * further callback). The connection frees itself when the loop lets it. */
+    void (*release)(arcp_connection *connection);
+} arcp_connection_ops;
+
+struct arcp_connection {
+    const arcp_connection_ops *ops;
+};
+
+typedef struct arcp_listener_callbacks {
+    /* A connection whose handshake is complete. The owner sets its callbacks before it
+     * returns, and owns it. */
+    void (*accepted)(void *user, arcp_connection *connection);
+    /* A peer that did not get so far, for logs and counters; may be NULL. `status` is the
+     * HTTP status it was answered with, 0 when it was not answered. */
+    void (*refused)(void *user, const char *peer, int status, const char *why);
+    void *user;
+} arcp_listener_callbacks;
+
+typedef struct arcp_listener_ops {
+    /* The URL that clients connect to, with the real port; lives with the listener. */
+    const char *(*url)(const arcp_listener *listener);
+    /* Reads certificate and key again for connections from now on; open ones keep
+     * theirs. When that fails the old ones stay in use. ARCP_OK without TLS. */
+    arcp_status (*reload)(arcp_listener *listener, arcp_error *err);
+    /* Stops accepting at once (later connects are refused by the system) and drops unfinished
+     * handshakes; connections stay. No callback follows. The listener frees itself when
+     * the loop lets it. */
+    void (*close)(arcp_listener *listener);
+} arcp_listener_ops;
+
+struct arcp_listener {
+    const arcp_listener_ops *ops;
+};
+
+/* ---- WebSocket server ---------------------------------------------------------------- */
+
+typedef struct arcp_listen_options {
+    size_t struct_size;
+    /* PEM files, for wss:// only: the chain with the server's own certificate first. */
+    const char *certificate_file;
+    const char *key_file;
+    /* Names allowed in Host besides the loopback names (which are allowed when the
+     * listener is bound to loopback): "example.org" with any port, "example.org:8443",
+     * "[2001:db8::1]"; "*" allows every name. Without any, a listener that is not bound
+     * to loopback takes every name. Borrowed during the call only. */
+    const char *const *hosts;
+    size_t host_count;
+    /* Origins allowed besides the listener's own ("https://app.example.org"); "*" allows
+     * every one but "null". A request without Origin comes from no browser and passes. */
+    const char *const *origins;
+    size_t origin_count;
+    size_t frame_bytes_max;
+    size_t handshake_bytes_max;
+    uint32_t handshake_timeout_ms; /* from accept to the upgrade, TLS included */
+    uint32_t close_timeout_ms;
+    uint32_t handshakes_per_address_max; /* unfinished ones; more are dropped */
+    uint32_t handshakes_max;             /* unfinished ones of all peers */
+} arcp_listen_options;
+
+#define ARCP_LISTEN_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(arcp_listen_options), NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0                \
+    }
+
+/* Listens at ws://HOST:PORT/PATH or wss://…; port 0 picks one, no path is "/arcp".
+ * `options` may be NULL. ARCP_E_USAGE for a URL or option that is wrong, ARCP_E_IO when
+ * the system refuses ("cannot listen on 127.0.0.1:7777: address already in use"). HOST
+ * is an address or a name that is resolved, blocking, once. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_listen_websocket(struct uv_loop_s *loop, const char *url,
+                                                           const arcp_listen_options *options,
+                                                           const arcp_listener_callbacks *callbacks,
+                                                           arcp_listener **out, arcp_error *err);
+
+/* ---- clients --------------------------------------------------------------------------- */
+
+typedef struct arcp_connect_callbacks {
+    /* The handshake is complete. The owner sets the connection's callbacks before it
+     * returns, and owns it. The connector is gone. */
+    void (*connected)(void *user, arcp_connection *connection);
+    /* It did not work. The connector is gone. */
+    void (*failed)(void *user, const arcp_error *err);
+    void *user;
+} arcp_connect_callbacks;
+
+typedef struct arcp_connect_options {
+    size_t struct_size;
+    /* PEM file of the authorities to trust for wss://; NULL: the system's. */
+    const char *ca_file;
+    /* More request headers for ws:// and wss://, "Name: value" each. Borrowed during the
+     * call only. */
+    const char *const *headers;
+    size_t header_count;
+    size_t frame_bytes_max;
+    uint32_t timeout_ms; /* until connected, name look-up included; as the handshake's */
+    uint32_t close_timeout_ms;
+} arcp_connect_options;
+
+#define ARCP_CONNECT_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(arcp_connect_options), NULL, NULL, 0, 0, 0, 0                                       \
+    }
+
+/* Connects to ws://HOST:PORT/PATH, wss://…, or stdio:COMMAND (see arcp_spawn_stdio).
+ * Exactly one of the callbacks is made, later, unless the connector is cancelled.
+ * ARCP_E_USAGE for a URL or option that is wrong; what fails later comes to `failed`:
+ * ARCP_E_IO (refused, unreachable, TLS, no WebSocket server: the message says which),
+ * ARCP_E_DEADLINE. wss:// checks the certificate's chain and that it is HOST's; there is
+ * no way to turn that off. `out` may be NULL. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_connect(struct uv_loop_s *loop, const char *url,
+                                                  const arcp_connect_options *options,
+                                                  const arcp_connect_callbacks *callbacks,
+                                                  arcp_connector **out, arcp_error *err);
+
+/* Gives up; no callback follows. Not after one was made. */
+ARCP_API void arcp_connector_cancel(arcp_connector *connector);
+
+/* ---- pipes ------------------------------------------------------------------------------ */
+
+typedef struct arcp_stdio_options {
+    size_t struct_size;
+    size_t frame_bytes_max; /* a longer line ends the connection: TOO_BIG */
+    uint32_t close_timeout_ms;
+} arcp_stdio_options;
+
+#define ARCP_STDIO_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(arcp_stdio_options), 0, 0                                                           \
+    }
+
+/* A connection over two descriptors (pipes, sockets, terminals or files; the same one
+ * twice for a socket): a frame is a line. Blank lines are ignored, a carriage return
+ * before the line feed too, and a last line without a line feed is a frame. The end of
+ * the input is an orderly close by the peer: what is buffered is still written. On
+ * success the connection owns the descriptors, but leaves 0, 1 and 2 open, and gives all
+ * of them their file status flags back. ARCP_E_IO for what cannot be read or written. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_open_stdio(struct uv_loop_s *loop, int input, int output,
+                                                     const arcp_stdio_options *options,
+                                                     arcp_connection **out, arcp_error *err);
+
+/* Starts COMMAND (split into words as a shell does; no shell is started) with our
+ * environment and standard error, in a process group of its own, and speaks with its
+ * standard input and output as arcp_open_stdio does. close ends its input and waits for
+ * its exit; after the close timeout, or at once with abort and release, the group is
+ * killed. An exit status other than 0 before our close is ABNORMAL. ARCP_E_USAGE for a
+ * command that cannot be split, ARCP_E_IO for one that cannot be started. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_spawn_stdio(struct uv_loop_s *loop, const char *command,
+                                                      const arcp_stdio_options *options,
+                                                      arcp_connection **out, arcp_error *err);
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/* Two connected ends on one loop, for tests and for embedding. Frames arrive in order, at
+ * the earliest in the turn of the loop after they were flushed; what a paused reader has
+ * not taken stays in the sender's unsent. Nothing depends on a clock. ARCP_E_NO_MEMORY. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_memory_pair(struct uv_loop_s *loop,
+                                                      arcp_connection **out_a,
+                                                      arcp_connection **out_b, arcp_error *err);
+
+/* Frames of at most `frame_bytes_max` bytes reach this end; a longer one ends the
+ * connection as over a network: TOO_BIG. Default as for the others. */
+ARCP_API void arcp_memory_limit(arcp_connection *end, size_t frame_bytes_max);
+
+/* What either end sends from now on takes `turns` more turns of the loop; order stays. */
+ARCP_API void arcp_memory_delay(arcp_connection *end, uint32_t turns);
+
+/* The next `frames` frames that this end sends are lost on the way (and count as
+ * written). */
+ARCP_API void arcp_memory_lose(arcp_connection *end, uint32_t frames);
+
+/* While true nothing passes either way, closes included; afterwards all of it does. */
+ARCP_API void arcp_memory_partition(arcp_connection *end, bool parted);
+
+/* Breaks the connection as a network does: what is on the way is lost, both owners get
+ * ABNORMAL. */
+ARCP_API void arcp_memory_cut(arcp_connection *end);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,10 @@
+/* Which symbols leave the library, and what callers must not ignore. */
+#ifndef ARCP_VISIBILITY_H
+#define ARCP_VISIBILITY_H
+
+#define ARCP_API        __attribute__((visibility("default")))
+#define ARCP_MUST_CHECK __attribute__((warn_unused_result))
+#define ARCP_PRINTF(format_index, first_index)                                                     \
+    __attribute__((format(printf, format_index, first_index)))
+
+#endif

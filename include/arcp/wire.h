@@ -1,0 +1,84 @@
+/* The draft's vocabulary as enums: message types, event kinds, features, job statuses.
+ * The tables (*.def) are the one place where the words are written. Any thread. */
+#ifndef ARCP_WIRE_H
+#define ARCP_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <arcp/span.h>
+#include <arcp/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum arcp_message_type {
+#define ARCP_MESSAGE(name, wire, from) ARCP_MESSAGE_##name,
+#include <arcp/message_type.def>
+#undef ARCP_MESSAGE
+    ARCP_MESSAGE_VENDOR,  /* x-vendor.*: ignored when unknown */
+    ARCP_MESSAGE_UNKNOWN, /* anything else */
+    ARCP_MESSAGE_COUNT
+} arcp_message_type;
+
+ARCP_API arcp_message_type arcp_message_type_from_wire(arcp_span text);
+ARCP_API const char *arcp_message_type_name(arcp_message_type type); /* static */
+/* Whether a client may send the type. */
+ARCP_API bool arcp_message_type_is_from_client(arcp_message_type type);
+
+typedef enum arcp_feature {
+#define ARCP_FEATURE(name, wire) ARCP_FEATURE_##name,
+#include <arcp/feature.def>
+#undef ARCP_FEATURE
+    ARCP_FEATURE_COUNT,
+    ARCP_FEATURE_NONE = ARCP_FEATURE_COUNT
+} arcp_feature;
+
+/* One bit per feature. */
+typedef uint32_t arcp_feature_set;
+#define ARCP_FEATURE_BIT(feature) ((arcp_feature_set)1 << (feature))
+#define ARCP_FEATURES_ALL         (((arcp_feature_set)1 << ARCP_FEATURE_COUNT) - 1)
+
+/* ARCP_FEATURE_NONE for a name that is not in the table. */
+ARCP_API arcp_feature arcp_feature_from_wire(arcp_span text);
+ARCP_API const char *arcp_feature_name(arcp_feature feature); /* static */
+
+typedef enum arcp_event_kind {
+#define ARCP_EVENT_KIND(name, wire, feature) ARCP_EVENT_##name,
+#include <arcp/event_kind.def>
+#undef ARCP_EVENT_KIND
+    ARCP_EVENT_VENDOR,  /* x-vendor.*: passes through */
+    ARCP_EVENT_UNKNOWN, /* anything else */
+    ARCP_EVENT_COUNT
+} arcp_event_kind;
+
+ARCP_API arcp_event_kind arcp_event_kind_from_wire(arcp_span text);
+ARCP_API const char *arcp_event_kind_name(arcp_event_kind kind); /* static */
+/* The feature that a session needs to get events of this kind, or ARCP_FEATURE_NONE. */
+ARCP_API arcp_feature arcp_event_kind_feature(arcp_event_kind kind);
+
+/* Job statuses as listings show them (§6.6, §7.3). */
+typedef enum arcp_job_status {
+    ARCP_JOB_PENDING,
+    ARCP_JOB_RUNNING,
+    ARCP_JOB_SUCCESS,
+    ARCP_JOB_ERROR,
+    ARCP_JOB_CANCELLED,
+    ARCP_JOB_TIMED_OUT,
+    ARCP_JOB_STATUS_COUNT
+} arcp_job_status;
+
+ARCP_API const char *arcp_job_status_name(arcp_job_status status); /* static */
+/* ARCP_JOB_STATUS_COUNT for a word that is no status. */
+ARCP_API arcp_job_status arcp_job_status_from_wire(arcp_span text);
+
+static inline bool arcp_job_status_is_terminal(arcp_job_status status)
+{
+    return status >= ARCP_JOB_SUCCESS && status < ARCP_JOB_STATUS_COUNT;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,34 @@
+/* Allocation. Everything of ours allocates here, so that a test can make any one
+ * allocation fail (tests/support/failing_alloc.h) without a global in the product. */
+#ifndef ARCP_BASE_ALLOC_H
+#define ARCP_BASE_ALLOC_H
+
+#include <stddef.h>
+
+#include <arcp/visibility.h>
+
+/* `size` zeroed bytes, or NULL. Freed with arcp__free. Any thread. */
+ARCP_MUST_CHECK void *arcp__alloc(size_t size);
+
+/* `count * size` zeroed bytes with the product checked, or NULL. */
+ARCP_MUST_CHECK void *arcp__alloc_array(size_t count, size_t size);
+
+/* Resizes; the old block is untouched when NULL comes back. New bytes are not zeroed. */
+ARCP_MUST_CHECK void *arcp__realloc(void *memory, size_t size);
+
+/* As arcp__realloc with `count * size` checked. */
+ARCP_MUST_CHECK void *arcp__realloc_array(void *memory, size_t count, size_t size);
+
+/* A NUL-terminated copy of `size` bytes, or NULL. */
+ARCP_MUST_CHECK char *arcp__copy_cstr(const char *data, size_t size);
+
+/* NULL is accepted. */
+void arcp__free(void *memory);
+
+/* Frees what *memory points to and makes it NULL; for scope cleanup. */
+void arcp__free_pointer(void *memory_pointer);
+
+#define ARCP__CLEANUP(function) __attribute__((cleanup(function)))
+#define ARCP__AUTO_FREE         ARCP__CLEANUP(arcp__free_pointer)
+
+#endif

@@ -1,0 +1,114 @@
+#include <arcp/buf.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+
+void arcp_buf_fini(arcp_buf *buf)
+{
+    arcp__free(buf->data);
+    *buf = (arcp_buf)ARCP_BUF_INIT;
+}
+
+void arcp_buf_clear(arcp_buf *buf)
+{
+    buf->size = 0;
+    buf->failed = false;
+}
+
+bool arcp_buf_reserve(arcp_buf *buf, size_t more)
+{
+    size_t need = 0;
+    if (buf->failed) {
+        return false;
+    }
+    if (__builtin_add_overflow(buf->size, more, &need)) {
+        buf->failed = true;
+        return false;
+    }
+    if (need <= buf->capacity) {
+        return true;
+    }
+    size_t capacity = buf->capacity < 64 ? 64 : buf->capacity;
+    while (capacity < need) {
+        if (__builtin_mul_overflow(capacity, 2, &capacity)) {
+            capacity = need;
+        }
+    }
+    char *data = arcp__realloc(buf->data, capacity);
+    if (data == NULL) {
+        buf->failed = true;
+        return false;
+    }
+    buf->data = data;
+    buf->capacity = capacity;
+    return true;
+}
+
+void arcp_buf_append_slow(arcp_buf *buf, const char *data, size_t size)
+{
+    if (arcp_buf_reserve(buf, size) && size != 0) {
+        memcpy(buf->data + buf->size, data, size);
+        buf->size += size;
+    }
+}
+
+void arcp_buf_append_format(arcp_buf *buf, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    va_list again;
+    va_copy(again, arguments);
+    int size = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (size < 0 || !arcp_buf_reserve(buf, (size_t)size + 1)) {
+        buf->failed = true;
+    } else {
+        (void)vsnprintf(buf->data + buf->size, (size_t)size + 1, format, again);
+        buf->size += (size_t)size;
+    }
+    va_end(again);
+}
+
+void arcp_buf_append_u64(arcp_buf *buf, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    arcp_buf_append(buf, arcp_span_make(digits + at, sizeof(digits) - at));
+}
+
+void arcp_buf_append_i64(arcp_buf *buf, int64_t value)
+{
+    if (value < 0) {
+        arcp_buf_append_byte(buf, '-');
+        arcp_buf_append_u64(buf, 0 - (uint64_t)value);
+    } else {
+        arcp_buf_append_u64(buf, (uint64_t)value);
+    }
+}
+
+void arcp_buf_consume(arcp_buf *buf, size_t count)
+{
+    if (count >= buf->size) {
+        buf->size = 0;
+        return;
+    }
+    memmove(buf->data, buf->data + count, buf->size - count);
+    buf->size -= count;
+}
+
+char *arcp_buf_take_cstr(arcp_buf *buf)
+{
+    if (!arcp_buf_reserve(buf, 1)) {
+        return NULL;
+    }
+    char *text = buf->data;
+    text[buf->size] = '\0';
+    *buf = (arcp_buf)ARCP_BUF_INIT;
+    return text;
+}

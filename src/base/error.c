@@ -1,0 +1,141 @@
+#include <arcp/error.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/utf8.h"
+
+typedef struct status_row {
+    const char *name;
+    const char *wire;
+    const char *text;
+    bool retryable;
+} status_row;
+
+static const status_row rows[ARCP_STATUS_COUNT] = {
+    {"OK", NULL, "no error", false},
+#define ARCP_STATUS(name, wire, text, default_retryable) {#name, wire, text, default_retryable},
+#include <arcp/status.def>
+#undef ARCP_STATUS
+};
+
+static const status_row *row_of(arcp_status status)
+{
+    size_t at = (size_t)status;
+    return at < ARCP_STATUS_COUNT ? &rows[at] : &rows[ARCP_E_INTERNAL_ERROR];
+}
+
+/* One line: control bytes, line feeds too, would let a peer write into a log. */
+static void clean_message(char *message, size_t size)
+{
+    size_t keep = arcp__utf8_valid_prefix(arcp_span_make(message, size));
+    while (keep < size) {
+        message[keep] = '?';
+        keep += 1;
+        keep += arcp__utf8_valid_prefix(arcp_span_make(message + keep, size - keep));
+    }
+    for (size_t at = 0; at < size; at++) {
+        if ((unsigned char)message[at] < 0x20 || message[at] == 0x7f) {
+            message[at] = '?';
+        }
+    }
+}
+
+static arcp_status set_v(arcp_error *err, arcp_status status, size_t offset, const char *format,
+                         va_list arguments)
+{
+    if (err == NULL) {
+        return status;
+    }
+    char text[ARCP_ERROR_MESSAGE_MAX + 8];
+    int written = vsnprintf(text, sizeof(text), format, arguments);
+    size_t size = written < 0 ? 0 : (size_t)written;
+    if (size > sizeof(text) - 1) {
+        size = sizeof(text) - 1;
+    }
+    if (size > ARCP_ERROR_MESSAGE_MAX - 1) {
+        size = arcp__utf8_cut(arcp_span_make(text, size), ARCP_ERROR_MESSAGE_MAX - 1);
+    }
+    clean_message(text, size);
+    memcpy(err->message, text, size);
+    err->message[size] = '\0';
+    err->status = status;
+    err->retryable = arcp_status_is_retryable_by_default(status);
+    err->offset = offset;
+    return status;
+}
+
+arcp_status arcp_error_set(arcp_error *err, arcp_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)set_v(err, status, ARCP_NO_OFFSET, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+arcp_status arcp_error_set_at(arcp_error *err, arcp_status status, size_t offset,
+                              const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)set_v(err, status, offset, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const char *arcp_status_name(arcp_status status)
+{
+    return row_of(status)->name;
+}
+
+const char *arcp_status_text(arcp_status status)
+{
+    return row_of(status)->text;
+}
+
+const char *arcp_status_wire_code(arcp_status status)
+{
+    if (status == ARCP_OK) {
+        return NULL;
+    }
+    const char *wire = row_of(status)->wire;
+    return wire != NULL ? wire : rows[ARCP_E_INTERNAL_ERROR].wire;
+}
+
+static size_t wire_row(arcp_span code)
+{
+    for (size_t at = 1; at < ARCP_STATUS_COUNT; at++) {
+        if (rows[at].wire != NULL && arcp_span_equal_cstr(code, rows[at].wire)) {
+            return at;
+        }
+    }
+    return 0;
+}
+
+arcp_status arcp_status_from_wire(arcp_span code)
+{
+    size_t at = wire_row(code);
+    return at == 0 ? ARCP_E_INTERNAL_ERROR : (arcp_status)at;
+}
+
+bool arcp_status_is_wire_code(arcp_span code)
+{
+    return wire_row(code) != 0;
+}
+
+bool arcp_status_is_retryable_by_default(arcp_status status)
+{
+    return row_of(status)->retryable;
+}
+
+bool arcp_status_retryable(arcp_status status, bool wanted)
+{
+    if (status == ARCP_E_LEASE_EXPIRED || status == ARCP_E_BUDGET_EXHAUSTED) {
+        return false;
+    }
+    if (status == ARCP_E_INTERNAL_ERROR || row_of(status)->wire == NULL) {
+        return true; /* local conditions travel as INTERNAL_ERROR */
+    }
+    return wanted;
+}

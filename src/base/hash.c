@@ -1,0 +1,69 @@
+#include "base/hash.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static uint64_t key[2];
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void draw_key(void)
+{
+    size_t have = 0;
+    while (have < sizeof(key)) {
+        ssize_t got = getrandom((char *)key + have, sizeof(key) - have, 0);
+        if (got < 0) {
+            abort(); /* a system without random numbers runs nothing of ours */
+        }
+        have += (size_t)got;
+    }
+}
+
+static inline uint64_t rotate(uint64_t value, int by)
+{
+    return (value << by) | (value >> (64 - by));
+}
+
+static inline void sip_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[1] = rotate(v[1], 13) ^ v[0];
+    v[0] = rotate(v[0], 32);
+    v[2] += v[3];
+    v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] += v[3];
+    v[3] = rotate(v[3], 21) ^ v[0];
+    v[2] += v[1];
+    v[1] = rotate(v[1], 17) ^ v[2];
+    v[2] = rotate(v[2], 32);
+}
+
+uint64_t arcp__hash_bytes(const void *data, size_t size)
+{
+    (void)pthread_once(&key_once, draw_key);
+    uint64_t v[4] = {
+        key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
+        key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
+    const unsigned char *bytes = data;
+    size_t left = size;
+    uint64_t word = 0;
+    for (; left >= sizeof(word); left -= sizeof(word), bytes += sizeof(word)) {
+        memcpy(&word, bytes, sizeof(word));
+        v[3] ^= word;
+        sip_round(v);
+        v[0] ^= word;
+    }
+    word = (uint64_t)size << 56;
+    for (size_t at = 0; at < left; at++) {
+        word |= (uint64_t)bytes[at] << (8 * at);
+    }
+    v[3] ^= word;
+    sip_round(v);
+    v[0] ^= word;
+    v[2] ^= 0xff;
+    for (int round = 0; round < 3; round++) {
+        sip_round(v);
+    }
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}

@@ -1,0 +1,34 @@
+/* Hash tables: uthash with a keyed hash, because keys come from peers.
+ *
+ * Include this instead of <uthash.h>. Tables live in their owner; the key of the hash
+ * function is drawn once per process from the system (arcp__hash_key), which is the one
+ * value of the library that is not inside an object: it has no meaning beyond the order
+ * of buckets. Out of memory: HASH_ADD leaves the element out and sets
+ * `element->hh.tbl` to NULL (HASH_NONFATAL_OOM); callers check with ARCP__HASH_ADDED. */
+#ifndef ARCP_BASE_HASH_H
+#define ARCP_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* SipHash-1-3 of `size` bytes under the process's key. Any thread. */
+uint64_t arcp__hash_bytes(const void *data, size_t size);
+
+#define HASH_NONFATAL_OOM 1
+#define HASH_FUNCTION(keyptr, keylen, hashv)                                                       \
+    do {                                                                                           \
+        (hashv) = (unsigned)arcp__hash_bytes((keyptr), (keylen));                                  \
+    } while (0)
+
+#include "base/alloc.h"
+
+#define uthash_malloc(size)       arcp__alloc(size)
+#define uthash_free(memory, size) arcp__free(memory)
+
+#include <uthash.h>
+#include <utlist.h>
+
+/* Whether HASH_ADD_* really added the element. */
+#define ARCP__HASH_ADDED(element) ((element)->hh.tbl != NULL)
+
+#endif

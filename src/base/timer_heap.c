@@ -1,0 +1,105 @@
+#include "base/timer_heap.h"
+
+#include <arcp/time.h>
+
+#include "base/alloc.h"
+
+void arcp__timer_heap_fini(arcp__timer_heap *heap)
+{
+    for (size_t at = 0; at < heap->count; at++) {
+        heap->slots[at]->place = 0;
+    }
+    arcp__free(heap->slots);
+    *heap = (arcp__timer_heap){0};
+}
+
+static bool is_before(const arcp__timer *a, const arcp__timer *b)
+{
+    return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
+}
+
+static void put(arcp__timer_heap *heap, size_t at, arcp__timer *timer)
+{
+    heap->slots[at] = timer;
+    timer->place = at + 1;
+}
+
+static void sift_up(arcp__timer_heap *heap, size_t at, arcp__timer *timer)
+{
+    while (at > 0 && is_before(timer, heap->slots[(at - 1) / 2])) {
+        put(heap, at, heap->slots[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    put(heap, at, timer);
+}
+
+static void sift_down(arcp__timer_heap *heap, size_t at, arcp__timer *timer)
+{
+    for (size_t child = 2 * at + 1; child < heap->count; child = 2 * at + 1) {
+        if (child + 1 < heap->count && is_before(heap->slots[child + 1], heap->slots[child])) {
+            child++;
+        }
+        if (!is_before(heap->slots[child], timer)) {
+            break;
+        }
+        put(heap, at, heap->slots[child]);
+        at = child;
+    }
+    put(heap, at, timer);
+}
+
+arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer *timer, int64_t at_ns)
+{
+    if (timer->place == 0 && heap->count == heap->capacity) {
+        size_t capacity = heap->capacity == 0 ? 16 : heap->capacity * 2;
+        arcp__timer **slots = arcp__realloc_array(heap->slots, capacity, sizeof(arcp__timer *));
+        if (slots == NULL) {
+            return ARCP_E_NO_MEMORY;
+        }
+        heap->slots = slots;
+        heap->capacity = capacity;
+    }
+    size_t at = timer->place == 0 ? heap->count++ : timer->place - 1;
+    bool earlier = timer->place == 0 || at_ns < timer->at_ns;
+    timer->at_ns = at_ns;
+    timer->order = ++heap->order;
+    if (earlier) {
+        sift_up(heap, at, timer);
+    } else {
+        sift_down(heap, at, timer);
+    }
+    return ARCP_OK;
+}
+
+void arcp__timer_disarm(arcp__timer_heap *heap, arcp__timer *timer)
+{
+    if (timer->place == 0) {
+        return;
+    }
+    size_t at = timer->place - 1;
+    timer->place = 0;
+    arcp__timer *last = heap->slots[--heap->count];
+    if (last == timer) {
+        return;
+    }
+    if (is_before(last, timer)) {
+        sift_up(heap, at, last);
+    } else {
+        sift_down(heap, at, last);
+    }
+}
+
+int64_t arcp__timer_heap_next(const arcp__timer_heap *heap)
+{
+    return heap->count == 0 ? ARCP_TIME_NEVER : heap->slots[0]->at_ns;
+}
+
+arcp__timer *arcp__timer_heap_pop_due(arcp__timer_heap *heap, int64_t now_ns)
+{
+    if (heap->count == 0 || heap->slots[0]->at_ns > now_ns) {
+        return NULL;
+    }
+    arcp__timer *due = heap->slots[0];
+    arcp__timer_disarm(heap, due);
+    return due;
+}

@@ -1,0 +1,169 @@
+#include "base/timestamp.h"
+
+#include <arcp/time.h>
+
+#define YEAR_MIN 1970
+#define YEAR_MAX 2261 /* the last whole year that fits 64 bits of nanoseconds */
+
+static bool is_leap(int year)
+{
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+static int days_in_month(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return month == 2 && is_leap(year) ? 29 : days[month - 1];
+}
+
+/* Days from 1970-01-01 to the first of the month; years begin in March here, so that the
+ * leap day comes last. */
+static int64_t days_before(int year, int month)
+{
+    int64_t y = month <= 2 ? year - 1 : year;
+    int64_t m = month <= 2 ? month + 9 : month - 3;
+    return y * 365 + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 - 719468;
+}
+
+/* `count` characters that are known to be digits. */
+static int read_digits(arcp_span text, size_t at, size_t count)
+{
+    int value = 0;
+    for (size_t digit = at; digit < at + count; digit++) {
+        value = value * 10 + (text.data[digit] - '0');
+    }
+    return value;
+}
+
+static arcp_status refuse(arcp_span text, size_t offset, const char *what, arcp_error *err)
+{
+    arcp_span shown = arcp_span_first(text, 48);
+    return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
+                             "\"%.*s\" is no RFC 3339 time in UTC: %s (write 2026-05-13T19:42:13Z)",
+                             (int)shown.size, shown.size == 0 ? "" : shown.data, what);
+}
+
+typedef struct parts {
+    int year, month, day, hour, minute, second;
+} parts;
+
+static arcp_status read_parts(arcp_span text, parts *out, arcp_error *err)
+{
+    static const char shape[] = "0000-00-00T00:00:00";
+    for (size_t at = 0; at < sizeof(shape) - 1; at++) {
+        bool digit = at < text.size && text.data[at] >= '0' && text.data[at] <= '9';
+        if (at >= text.size || (shape[at] == '0' ? !digit : text.data[at] != shape[at])) {
+            return refuse(text, at, "it does not have the form", err);
+        }
+    }
+    *out = (parts){
+        .year = read_digits(text, 0, 4),
+        .month = read_digits(text, 5, 2),
+        .day = read_digits(text, 8, 2),
+        .hour = read_digits(text, 11, 2),
+        .minute = read_digits(text, 14, 2),
+        .second = read_digits(text, 17, 2),
+    };
+    if (out->year < YEAR_MIN || out->year > YEAR_MAX) {
+        return refuse(text, 0, "the year must be 1970 to 2261", err);
+    }
+    if (out->month < 1 || out->month > 12) {
+        return refuse(text, 5, "there is no such month", err);
+    }
+    if (out->day < 1 || out->day > days_in_month(out->year, out->month)) {
+        return refuse(text, 8, "there is no such day", err);
+    }
+    if (out->hour > 23 || out->minute > 59) {
+        return refuse(text, 11, "there is no such time of day", err);
+    }
+    bool leap_second = out->second == 60 && out->hour == 23 && out->minute == 59;
+    if (out->second > 59 && !leap_second) {
+        return refuse(text, 17, "there is no such second", err);
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error *err)
+{
+    parts when = {0};
+    arcp_status status = read_parts(text, &when, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    size_t at = 19;
+    int64_t fraction_ns = 0;
+    arcp_span rest = {NULL, 0};
+    if (at < text.size && text.data[at] == '.') {
+        size_t first = ++at;
+        int64_t unit = ARCP_NS_PER_SEC / 10;
+        for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++, unit /= 10) {
+            fraction_ns += unit * (text.data[at] - '0');
+        }
+        if (at == first) {
+            return refuse(text, at, "a fraction needs digits", err);
+        }
+        if (at - first > 9) {
+            rest = arcp_span_make(text.data + first + 9, at - first - 9);
+            while (rest.size > 0 && rest.data[rest.size - 1] == '0') {
+                rest.size--;
+            }
+        }
+    }
+    if (at + 1 != text.size || text.data[at] != 'Z') {
+        return refuse(text, at, "it must end with Z", err);
+    }
+    int64_t seconds = (days_before(when.year, when.month) + when.day - 1) * 86400 +
+                      when.hour * 3600 + when.minute * 60 + when.second;
+    *out = (arcp__instant){seconds * ARCP_NS_PER_SEC + fraction_ns, rest};
+    return ARCP_OK;
+}
+
+int arcp__instant_compare(arcp__instant a, arcp__instant b)
+{
+    if (a.wall_ns != b.wall_ns) {
+        return a.wall_ns < b.wall_ns ? -1 : 1;
+    }
+    size_t common = a.rest.size < b.rest.size ? a.rest.size : b.rest.size;
+    int order = common == 0 ? 0 : memcmp(a.rest.data, b.rest.data, common);
+    if (order != 0) {
+        return order < 0 ? -1 : 1;
+    }
+    /* Without trailing zeros the longer one is later. */
+    return a.rest.size == b.rest.size ? 0 : (a.rest.size < b.rest.size ? -1 : 1);
+}
+
+static void write_digits(char *out, int value, int count)
+{
+    for (int at = count - 1; at >= 0; at--) {
+        out[at] = (char)('0' + value % 10);
+        value /= 10;
+    }
+}
+
+void arcp__timestamp_format(int64_t wall_ns, char out[ARCP__TIMESTAMP_SIZE])
+{
+    int64_t ms = wall_ns / ARCP_NS_PER_MS;
+    ms = wall_ns < 0 ? 0 : ms;
+    int64_t days = ms / 86400000;
+    int rest = (int)(ms % 86400000);
+    /* The reverse of days_before: 400-year cycles of 146097 days, years from March. */
+    int64_t z = days + 719468;
+    int64_t cycle = z / 146097;
+    int64_t day_of_cycle = z % 146097;
+    int64_t year_of_cycle =
+        (day_of_cycle - day_of_cycle / 1460 + day_of_cycle / 36524 - day_of_cycle / 146096) / 365;
+    int64_t day_of_year =
+        day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
+    int64_t march_month = (5 * day_of_year + 2) / 153;
+    int day = (int)(day_of_year - (153 * march_month + 2) / 5 + 1);
+    int month = (int)(march_month < 10 ? march_month + 3 : march_month - 9);
+    int year = (int)(year_of_cycle + cycle * 400 + (month <= 2 ? 1 : 0));
+    memcpy(out, "0000-00-00T00:00:00.000Z", ARCP__TIMESTAMP_SIZE);
+    write_digits(out, year, 4);
+    write_digits(out + 5, month, 2);
+    write_digits(out + 8, day, 2);
+    write_digits(out + 11, rest / 3600000, 2);
+    write_digits(out + 14, rest / 60000 % 60, 2);
+    write_digits(out + 17, rest / 1000 % 60, 2);
+    write_digits(out + 20, rest % 1000, 3);
+}

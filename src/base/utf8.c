@@ -1,0 +1,86 @@
+#include "base/utf8.h"
+
+#include <string.h>
+
+/* Bytes of the character at `at`, 0 when it is not valid. */
+static size_t character_size(const unsigned char *at, size_t left)
+{
+    unsigned char lead = at[0];
+    if (lead < 0x80) {
+        return 1;
+    }
+    if (lead < 0xc2 || lead > 0xf4) {
+        return 0;
+    }
+    size_t size = lead < 0xe0 ? 2 : (lead < 0xf0 ? 3 : 4);
+    if (size > left || (at[1] & 0xc0) != 0x80) {
+        return 0;
+    }
+    if ((lead == 0xe0 && at[1] < 0xa0) || (lead == 0xed && at[1] > 0x9f) ||
+        (lead == 0xf0 && at[1] < 0x90) || (lead == 0xf4 && at[1] > 0x8f)) {
+        return 0;
+    }
+    for (size_t next = 2; next < size; next++) {
+        if ((at[next] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return size;
+}
+
+size_t arcp__utf8_valid_prefix(arcp_span text)
+{
+    const unsigned char *bytes = (const unsigned char *)text.data;
+    size_t at = 0;
+    while (at < text.size) {
+        uint64_t word = 0;
+        if (text.size - at >= sizeof(word)) {
+            memcpy(&word, bytes + at, sizeof(word));
+            if ((word & UINT64_C(0x8080808080808080)) == 0) {
+                at += sizeof(word);
+                continue;
+            }
+        }
+        size_t size = character_size(bytes + at, text.size - at);
+        if (size == 0) {
+            return at;
+        }
+        at += size;
+    }
+    return at;
+}
+
+size_t arcp__utf8_encode(uint32_t code_point, char out[4])
+{
+    if (code_point < 0x80) {
+        out[0] = (char)code_point;
+        return 1;
+    }
+    if (code_point < 0x800) {
+        out[0] = (char)(0xc0 | (code_point >> 6));
+        out[1] = (char)(0x80 | (code_point & 0x3f));
+        return 2;
+    }
+    if (code_point < 0x10000) {
+        out[0] = (char)(0xe0 | (code_point >> 12));
+        out[1] = (char)(0x80 | ((code_point >> 6) & 0x3f));
+        out[2] = (char)(0x80 | (code_point & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | (code_point >> 18));
+    out[1] = (char)(0x80 | ((code_point >> 12) & 0x3f));
+    out[2] = (char)(0x80 | ((code_point >> 6) & 0x3f));
+    out[3] = (char)(0x80 | (code_point & 0x3f));
+    return 4;
+}
+
+size_t arcp__utf8_cut(arcp_span text, size_t size)
+{
+    if (text.size <= size) {
+        return text.size;
+    }
+    while (size > 0 && ((unsigned char)text.data[size] & 0xc0) == 0x80) {
+        size--;
+    }
+    return size;
+}
