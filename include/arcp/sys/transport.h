@@ -83,8 +83,8 @@ typedef struct arcp_connection_ops {
     void (*info)(const arcp_connection *connection, arcp_connection_info *out);
     /* Copies the frame into the outgoing buffer. Nothing is written before flush (or the
      * end of the loop's turn). ARCP_E_CLOSED once close was called or the connection
-     * ended, ARCP_E_NO_MEMORY; ARCP_E_INVALID_REQUEST for a frame with a line feed on a
-     * transport of lines. Never refuses for size: that is for the owner, who sees
+     * ended, ARCP_E_NO_MEMORY; ARCP_E_INVALID_REQUEST on a transport of lines for a frame
+     * that is empty or has a line feed. Never refuses for size: that is for the owner, who sees
      * unsent. */
     arcp_status (*send)(arcp_connection *connection, arcp_span frame);
     /* Writes what is buffered, in as few system calls as possible. */
@@ -206,11 +206,12 @@ typedef struct arcp_connect_options {
     }
 
 /* Connects to ws://HOST:PORT/PATH, wss://…, or stdio:COMMAND (see arcp_spawn_stdio).
- * Exactly one of the callbacks is made, later, unless the connector is cancelled.
- * ARCP_E_USAGE for a URL or option that is wrong; what fails later comes to `failed`:
- * ARCP_E_IO (refused, unreachable, TLS, no WebSocket server: the message says which),
- * ARCP_E_DEADLINE. wss:// checks the certificate's chain and that it is HOST's; there is
- * no way to turn that off. `out` may be NULL. */
+ * After ARCP_OK exactly one of the callbacks is made, later, unless the connector is
+ * cancelled. ARCP_E_USAGE for a URL or option that is wrong, ARCP_E_IO for a program that
+ * cannot be started; what fails later comes to `failed`: ARCP_E_IO (refused, unreachable,
+ * TLS, no WebSocket server: the message says which), ARCP_E_DEADLINE. wss:// checks the
+ * certificate's chain and that it is HOST's; there is no way to turn that off. `out` may be NULL.
+ */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_connect(struct uv_loop_s *loop, const char *url,
                                                   const arcp_connect_options *options,
                                                   const arcp_connect_callbacks *callbacks,
