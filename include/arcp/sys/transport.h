@@ -255,16 +255,26 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_spawn_stdio(struct uv_loop_s *loop, co
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
+typedef struct arcp_memory_options {
+    size_t struct_size;
+    size_t frame_bytes_max; /* a longer frame ends the connection: TOO_BIG */
+    uint32_t close_timeout_ms;
+    uint32_t delay_turns; /* as arcp_memory_delay */
+} arcp_memory_options;
+
+#define ARCP_MEMORY_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(arcp_memory_options), 0, 0, 0                                                       \
+    }
+
 /* Two connected ends on one loop, for tests and for embedding. Frames arrive in order, at
  * the earliest in the turn of the loop after they were flushed; what a paused reader has
- * not taken stays in the sender's unsent. Nothing depends on a clock. ARCP_E_NO_MEMORY. */
+ * not taken stays in the sender's unsent. The same calls give the same callbacks in the
+ * same turns; only the close timeout reads a clock. ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_memory_pair(struct uv_loop_s *loop,
+                                                      const arcp_memory_options *options,
                                                       arcp_connection **out_a,
                                                       arcp_connection **out_b, arcp_error *err);
-
-/* Frames of at most `frame_bytes_max` bytes reach this end; a longer one ends the
- * connection as over a network: TOO_BIG. Default as for the others. */
-ARCP_API void arcp_memory_limit(arcp_connection *end, size_t frame_bytes_max);
 
 /* What either end sends from now on takes `turns` more turns of the loop; order stays. */
 ARCP_API void arcp_memory_delay(arcp_connection *end, uint32_t turns);

@@ -1,0 +1,323 @@
+#include "transport/handle_stream.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+typedef struct handle_stream {
+    arcp__stream base;
+    arcp__loop_share *share;
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+        uv_tty_t tty;
+    } uv;
+    /* One at a time: connect comes before everything, shutdown after it. */
+    union {
+        uv_connect_t connect;
+        uv_write_t write;
+        uv_shutdown_t shutdown;
+    } request;
+    void (*connected)(void *user, int result);
+    void *connected_user;
+    arcp_buf writing; /* its first writing_done bytes have left */
+    size_t writing_done;
+    int status_flags; /* to put back; -1: nothing to put back */
+    bool closed;
+} handle_stream;
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+    handle_stream *stream = handle->data;
+    char *buffer = arcp__loop_share_read_buffer(stream->share);
+    /* Without memory libuv gets an empty buffer and answers with UV_ENOBUFS. */
+    *out = uv_buf_init(buffer, buffer == NULL ? 0 : (unsigned)ARCP__READ_BUFFER_BYTES);
+}
+
+static void tell_ended(handle_stream *stream, int code)
+{
+    if (code == UV_EOF) {
+        stream->base.events.ended(stream->base.events.user, NULL);
+        return;
+    }
+    arcp_error err = {0};
+    arcp_error_set(&err, ARCP_E_IO, "%s", uv_strerror(code));
+    stream->base.events.ended(stream->base.events.user, &err);
+}
+
+static void on_read(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffer)
+{
+    handle_stream *stream = handle->data;
+    if (count > 0) {
+        arcp_span bytes = arcp_span_make(buffer->base, (size_t)count);
+        stream->base.events.bytes(stream->base.events.user, bytes);
+    } else if (count < 0) {
+        uv_read_stop(handle);
+        tell_ended(stream, (int)count);
+    }
+}
+
+static void stream_start(arcp__stream *base)
+{
+    handle_stream *stream = (handle_stream *)base;
+    if (!uv_is_closing(&stream->uv.handle)) {
+        /* It fails only for handles that cannot be read, which we do not make. */
+        int result = uv_read_start(&stream->uv.stream, on_alloc, on_read);
+        assert(result == 0 || result == UV_EALREADY || result == UV_ENOTCONN);
+        (void)result;
+    }
+}
+
+static void stream_stop(arcp__stream *base)
+{
+    handle_stream *stream = (handle_stream *)base;
+    uv_read_stop(&stream->uv.stream);
+}
+
+static int write_piece(handle_stream *stream);
+
+static void on_written(uv_write_t *request, int result)
+{
+    handle_stream *stream = request->handle->data;
+    if (stream->closed) {
+        return;
+    }
+    if (result < 0) {
+        uv_read_stop(&stream->uv.stream);
+        tell_ended(stream, result);
+        return;
+    }
+    size_t left = stream->writing.size - stream->writing_done;
+    size_t piece = left < ARCP__WRITE_PIECE_BYTES ? left : ARCP__WRITE_PIECE_BYTES;
+    stream->writing_done += piece;
+    if (stream->writing_done == stream->writing.size) {
+        arcp__loop_share_give_buffer(stream->share, &stream->writing);
+        stream->writing_done = 0;
+    } else {
+        result = write_piece(stream);
+        if (result < 0) {
+            tell_ended(stream, result);
+            return;
+        }
+    }
+    stream->base.events.written(stream->base.events.user, piece);
+}
+
+static int write_piece(handle_stream *stream)
+{
+    size_t left = stream->writing.size - stream->writing_done;
+    size_t piece = left < ARCP__WRITE_PIECE_BYTES ? left : ARCP__WRITE_PIECE_BYTES;
+    uv_buf_t buffer = uv_buf_init(stream->writing.data + stream->writing_done, (unsigned)piece);
+    return uv_write(&stream->request.write, &stream->uv.stream, &buffer, 1, on_written);
+}
+
+static bool stream_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
+{
+    handle_stream *stream = (handle_stream *)base;
+    assert(stream->writing.size == 0 && bytes->size > 0);
+    *written = 0;
+    unsigned now = bytes->size < UINT32_MAX ? (unsigned)bytes->size : UINT32_MAX;
+    uv_buf_t buffer = uv_buf_init(bytes->data, now);
+    int result = uv_try_write(&stream->uv.stream, &buffer, 1);
+    /* Any error but "not now" comes back from uv_write's callback, from the loop. */
+    if (result > 0) {
+        *written = (size_t)result;
+    }
+    if (*written == bytes->size) {
+        arcp__loop_share_give_buffer(stream->share, bytes);
+        return true;
+    }
+    stream->writing = *bytes;
+    stream->writing_done = *written;
+    *bytes = (arcp_buf)ARCP_BUF_INIT;
+    if (write_piece(stream) != 0) {
+        arcp__loop_share_give_buffer(stream->share, &stream->writing);
+        return false;
+    }
+    return true;
+}
+
+static void on_shutdown(uv_shutdown_t *request, int result)
+{
+    /* A peer that is gone already shows in reading. */
+}
+
+static void stream_finish(arcp__stream *base)
+{
+    handle_stream *stream = (handle_stream *)base;
+    assert(stream->writing.size == 0);
+    uv_shutdown(&stream->request.shutdown, &stream->uv.stream, on_shutdown);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    handle_stream *stream = handle->data;
+    arcp_buf_fini(&stream->writing);
+    arcp__loop_share_unref(stream->share);
+    arcp__free(stream);
+}
+
+static void stream_close(arcp__stream *base)
+{
+    handle_stream *stream = (handle_stream *)base;
+    assert(!stream->closed);
+    stream->closed = true;
+    uv_os_fd_t fd = -1;
+    if (stream->status_flags >= 0 && uv_fileno(&stream->uv.handle, &fd) == 0) {
+        fcntl(fd, F_SETFL, stream->status_flags);
+    }
+    uv_close(&stream->uv.handle, on_closed);
+}
+
+static const arcp__stream_ops handle_stream_ops = {
+    .start = stream_start,
+    .stop = stream_stop,
+    .write = stream_write,
+    .finish = stream_finish,
+    .close = stream_close,
+};
+
+static handle_stream *handle_stream_new(arcp__loop_share *share)
+{
+    handle_stream *stream = arcp__alloc(sizeof(*stream));
+    if (stream != NULL) {
+        stream->base.ops = &handle_stream_ops;
+        stream->share = arcp__loop_share_ref(share);
+        stream->status_flags = -1;
+    }
+    return stream;
+}
+
+/* For a stream whose handle could not be initialised. */
+static void handle_stream_drop(handle_stream *stream)
+{
+    arcp__loop_share_unref(stream->share);
+    arcp__free(stream);
+}
+
+arcp_status arcp__tcp_stream_new(arcp__loop_share *share, arcp__stream **out, arcp_error *err)
+{
+    handle_stream *stream = handle_stream_new(share);
+    if (stream == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
+    }
+    int result = uv_tcp_init(arcp__loop_share_loop(share), &stream->uv.tcp);
+    if (result < 0) {
+        handle_stream_drop(stream);
+        return arcp_error_set(err, ARCP_E_IO, "%s", uv_strerror(result));
+    }
+    stream->uv.handle.data = stream;
+    *out = &stream->base;
+    return ARCP_OK;
+}
+
+/* Frames leave in batches, so Nagle's delay would only cost; keep-alive finds peers that
+ * vanished while neither side has anything to say. */
+static void tcp_settings(handle_stream *stream)
+{
+    uv_tcp_nodelay(&stream->uv.tcp, 1);
+    uv_tcp_keepalive(&stream->uv.tcp, 1, 60);
+}
+
+arcp_status arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
+                                    arcp__stream **out, arcp_error *err)
+{
+    arcp__stream *stream = NULL;
+    arcp_status status = arcp__tcp_stream_new(share, &stream, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    int result = uv_accept(listener, &((handle_stream *)stream)->uv.stream);
+    if (result < 0) {
+        stream->ops->close(stream);
+        return arcp_error_set(err, ARCP_E_IO, "%s", uv_strerror(result));
+    }
+    tcp_settings((handle_stream *)stream);
+    *out = stream;
+    return ARCP_OK;
+}
+
+static void on_connected(uv_connect_t *request, int result)
+{
+    handle_stream *stream = request->handle->data;
+    if (stream->closed) {
+        return;
+    }
+    if (result == 0) {
+        tcp_settings(stream);
+    }
+    stream->connected(stream->connected_user, result);
+}
+
+int arcp__tcp_stream_connect(arcp__stream *base, const struct sockaddr *address,
+                             void (*done)(void *user, int result), void *user)
+{
+    handle_stream *stream = (handle_stream *)base;
+    stream->connected = done;
+    stream->connected_user = user;
+    return uv_tcp_connect(&stream->request.connect, &stream->uv.tcp, address, on_connected);
+}
+
+bool arcp__tcp_stream_peer(const arcp__stream *base, struct sockaddr_storage *out)
+{
+    int size = sizeof(*out);
+    return uv_tcp_getpeername(&((const handle_stream *)base)->uv.tcp, (struct sockaddr *)out,
+                              &size) == 0;
+}
+
+bool arcp__tcp_stream_self(const arcp__stream *base, struct sockaddr_storage *out)
+{
+    int size = sizeof(*out);
+    return uv_tcp_getsockname(&((const handle_stream *)base)->uv.tcp, (struct sockaddr *)out,
+                              &size) == 0;
+}
+
+static int fd_handle_open(handle_stream *stream, uv_loop_t *loop, int fd, uv_handle_type type)
+{
+    int result = 0;
+    if (type == UV_TTY) {
+        result = uv_tty_init(loop, &stream->uv.tty, fd, 0);
+        uv_os_fd_t own = fd;
+        if (result == 0 && uv_fileno(&stream->uv.handle, &own) == 0 && own != fd &&
+            fd > STDERR_FILENO) {
+            close(fd); /* libuv has opened the terminal anew */
+        }
+        return result;
+    }
+    if (type == UV_TCP) {
+        result = uv_tcp_init(loop, &stream->uv.tcp);
+        return result < 0 ? result : uv_tcp_open(&stream->uv.tcp, fd);
+    }
+    result = uv_pipe_init(loop, &stream->uv.pipe, 0);
+    return result < 0 ? result : uv_pipe_open(&stream->uv.pipe, fd);
+}
+
+arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, uv_handle_type type,
+                                arcp__stream **out, arcp_error *err)
+{
+    handle_stream *stream = handle_stream_new(share);
+    if (stream == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
+    }
+    int flags = fcntl(fd, F_GETFL);
+    int result = fd_handle_open(stream, arcp__loop_share_loop(share), fd, type);
+    if (result < 0) {
+        arcp_error_set(err, ARCP_E_IO, "cannot use file descriptor %d: %s", fd,
+                       uv_strerror(result));
+        if (stream->uv.handle.type == UV_UNKNOWN_HANDLE) {
+            handle_stream_drop(stream);
+        } else {
+            stream->uv.handle.data = stream;
+            stream->base.ops->close(&stream->base);
+        }
+        return ARCP_E_IO;
+    }
+    stream->status_flags = type == UV_TTY ? -1 : flags;
+    stream->uv.handle.data = stream;
+    *out = &stream->base;
+    return ARCP_OK;
+}

@@ -1,0 +1,174 @@
+#include "transport/http_head.h"
+
+/* http_parser gives names and values in as many pieces as the bytes come in. */
+
+static bool add(arcp__http_head *head, const char *data, size_t size, uint32_t *total)
+{
+    arcp_buf_append(&head->text, arcp_span_make(data, size));
+    *total += (uint32_t)size;
+    return !head->text.failed;
+}
+
+static int on_line(http_parser *parser, const char *data, size_t size)
+{
+    arcp__http_head *head = parser->data;
+    return add(head, data, size, &head->line_size) ? 0 : -1;
+}
+
+static int on_name(http_parser *parser, const char *data, size_t size)
+{
+    arcp__http_head *head = parser->data;
+    if (head->header_count == 0 || head->in_value) {
+        if (head->header_count == ARCP__HTTP_HEADERS_MAX) {
+            head->too_big = true;
+            return -1;
+        }
+        head->headers[head->header_count++] =
+            (arcp__http_header){.name_at = (uint32_t)head->text.size};
+        head->in_value = false;
+    }
+    return add(head, data, size, &head->headers[head->header_count - 1].name_size) ? 0 : -1;
+}
+
+static int on_value(http_parser *parser, const char *data, size_t size)
+{
+    arcp__http_head *head = parser->data;
+    arcp__http_header *header = &head->headers[head->header_count - 1];
+    if (!head->in_value) {
+        header->value_at = (uint32_t)head->text.size;
+        head->in_value = true;
+    }
+    return add(head, data, size, &header->value_size) ? 0 : -1;
+}
+
+static int on_headers_complete(http_parser *parser)
+{
+    arcp__http_head *head = parser->data;
+    head->complete = true;
+    return 2; /* whatever the headers say, no body: parsing stops right behind them */
+}
+
+static const http_parser_settings settings = {
+    .on_url = on_line,
+    .on_status = on_line,
+    .on_header_field = on_name,
+    .on_header_value = on_value,
+    .on_headers_complete = on_headers_complete,
+};
+
+void arcp__http_head_init(arcp__http_head *head, enum http_parser_type type, size_t bytes_max)
+{
+    *head = (arcp__http_head){.bytes_max = bytes_max < UINT32_MAX ? bytes_max : UINT32_MAX};
+    http_parser_init(&head->parser, type);
+    head->parser.data = head;
+}
+
+void arcp__http_head_fini(arcp__http_head *head)
+{
+    arcp_buf_fini(&head->text);
+}
+
+arcp__http_result arcp__http_head_feed(arcp__http_head *head, arcp_span *input)
+{
+    if (input->size == 0) {
+        return ARCP__HTTP_MORE; /* to http_parser it would mean the end of the input */
+    }
+    arcp_span now = arcp_span_first(*input, head->bytes_max - head->bytes);
+    bool all = now.size == input->size;
+    size_t used =
+        now.size == 0 ? 0 : http_parser_execute(&head->parser, &settings, now.data, now.size);
+    head->bytes += used;
+    *input = arcp_span_from(*input, used);
+    if (head->text.failed) {
+        return ARCP__HTTP_NO_MEMORY;
+    }
+    if (head->too_big) {
+        return ARCP__HTTP_TOO_BIG;
+    }
+    if (head->complete) {
+        return ARCP__HTTP_COMPLETE;
+    }
+    if (now.size > 0 && HTTP_PARSER_ERRNO(&head->parser) != HPE_OK) {
+        return HTTP_PARSER_ERRNO(&head->parser) == HPE_HEADER_OVERFLOW ? ARCP__HTTP_TOO_BIG
+                                                                       : ARCP__HTTP_INVALID;
+    }
+    return all ? ARCP__HTTP_MORE : ARCP__HTTP_TOO_BIG;
+}
+
+arcp_span arcp__http_head_line(const arcp__http_head *head)
+{
+    return arcp_span_make(head->text.data, head->line_size);
+}
+
+bool arcp__http_equal(arcp_span a, arcp_span b)
+{
+    if (a.size != b.size) {
+        return false;
+    }
+    for (size_t i = 0; i < a.size; i++) {
+        char x = a.data[i];
+        char y = b.data[i];
+        x = x >= 'A' && x <= 'Z' ? (char)(x | 0x20) : x;
+        y = y >= 'A' && y <= 'Z' ? (char)(y | 0x20) : y;
+        if (x != y) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static arcp_span trim(arcp_span text)
+{
+    while (text.size > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
+        text = arcp_span_from(text, 1);
+    }
+    while (text.size > 0 && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t')) {
+        text.size--;
+    }
+    return text;
+}
+
+static bool header_at(const arcp__http_head *head, size_t i, const char *name, arcp_span *value)
+{
+    const arcp__http_header *header = &head->headers[i];
+    arcp_span found = arcp_span_make(head->text.data + header->name_at, header->name_size);
+    if (!arcp__http_equal(found, arcp_span_cstr(name))) {
+        return false;
+    }
+    *value = trim(arcp_span_make(head->text.data + header->value_at, header->value_size));
+    return true;
+}
+
+size_t arcp__http_head_find(const arcp__http_head *head, const char *name, arcp_span *value)
+{
+    size_t count = 0;
+    *value = (arcp_span){NULL, 0};
+    for (size_t i = 0; i < head->header_count; i++) {
+        count += header_at(head, i, name, value);
+    }
+    return count;
+}
+
+static bool list_has(arcp_span list, arcp_span token)
+{
+    while (list.size > 0) {
+        const char *comma = memchr(list.data, ',', list.size);
+        size_t size = comma == NULL ? list.size : (size_t)(comma - list.data);
+        if (arcp__http_equal(trim(arcp_span_first(list, size)), token)) {
+            return true;
+        }
+        list = arcp_span_from(list, comma == NULL ? size : size + 1);
+    }
+    return false;
+}
+
+bool arcp__http_head_has_token(const arcp__http_head *head, const char *name, const char *token)
+{
+    arcp_span value = {NULL, 0};
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (header_at(head, i, name, &value) && list_has(value, arcp_span_cstr(token))) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,95 @@
+#include "transport/line_reader.h"
+
+static bool is_blank(arcp_span line)
+{
+    for (size_t i = 0; i < line.size; i++) {
+        if (line.data[i] != ' ' && line.data[i] != '\t' && line.data[i] != '\r') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static arcp__line_event broken(arcp__line_reader *reader, arcp__line_event event)
+{
+    reader->broken = true;
+    arcp_buf_fini(&reader->partial);
+    return event;
+}
+
+/* A complete line: NONE when it is blank. */
+static arcp__line_event finish(arcp__line_reader *reader, arcp_span text, arcp_span *line)
+{
+    if (text.size > 0 && text.data[text.size - 1] == '\r') {
+        text.size--;
+    }
+    if (text.size > reader->line_bytes_max) {
+        return broken(reader, ARCP__LINE_TOO_LONG);
+    }
+    *line = text;
+    return is_blank(text) ? ARCP__LINE_NONE : ARCP__LINE;
+}
+
+static void forget_given(arcp__line_reader *reader)
+{
+    if (reader->partial_is_given) {
+        reader->partial_is_given = false;
+        arcp_buf_fini(&reader->partial);
+    }
+}
+
+static arcp__line_event keep(arcp__line_reader *reader, arcp_span part)
+{
+    /* One more byte may be the carriage return of a line that just fits. */
+    if (part.size > reader->line_bytes_max + 1 - reader->partial.size) {
+        return broken(reader, ARCP__LINE_TOO_LONG);
+    }
+    arcp_buf_append(&reader->partial, part);
+    return reader->partial.failed ? broken(reader, ARCP__LINE_NO_MEMORY) : ARCP__LINE_NONE;
+}
+
+arcp__line_event arcp__line_reader_next(arcp__line_reader *reader, arcp_span *input,
+                                        arcp_span *line)
+{
+    forget_given(reader);
+    arcp__line_event event = ARCP__LINE_NONE;
+    while (input->size > 0 && !reader->broken && event == ARCP__LINE_NONE) {
+        const char *end = memchr(input->data, '\n', input->size);
+        size_t size = end == NULL ? input->size : (size_t)(end - input->data);
+        arcp_span text = arcp_span_first(*input, size);
+        *input = arcp_span_from(*input, end == NULL ? size : size + 1);
+        if (end == NULL) {
+            event = keep(reader, text);
+        } else if (reader->partial.size == 0) {
+            event = finish(reader, text, line);
+        } else {
+            event = keep(reader, text);
+            if (event == ARCP__LINE_NONE) {
+                reader->partial_is_given = true;
+                event = finish(reader, arcp_buf_span(&reader->partial), line);
+            }
+            if (event == ARCP__LINE_NONE) {
+                forget_given(reader);
+            }
+        }
+    }
+    if (reader->broken) {
+        *input = arcp_span_from(*input, input->size);
+    }
+    return event;
+}
+
+arcp__line_event arcp__line_reader_last(arcp__line_reader *reader, arcp_span *line)
+{
+    forget_given(reader);
+    if (reader->broken || reader->partial.size == 0) {
+        return ARCP__LINE_NONE;
+    }
+    reader->partial_is_given = true;
+    return finish(reader, arcp_buf_span(&reader->partial), line);
+}
+
+void arcp__line_reader_fini(arcp__line_reader *reader)
+{
+    arcp_buf_fini(&reader->partial);
+}

@@ -1,0 +1,390 @@
+#include "transport/stream_connection.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+enum {
+    DUE_INPUT = 1,   /* go on with what has arrived, then read */
+    DUE_FLUSH = 2,   /* write what was sent in this turn */
+    DUE_DRAINED = 4, /* tell the owner what has left */
+    DUE_BROKEN = 8,  /* the stream could not be written */
+    DUE_CLOSED = 16  /* tell the owner that it is over */
+};
+
+static arcp__stream_connection *self(arcp_connection *connection)
+{
+    return (arcp__stream_connection *)connection;
+}
+
+static void make_due(arcp__stream_connection *connection, unsigned what)
+{
+    if (!connection->released) {
+        connection->due |= what;
+        arcp__task_post(connection->share, &connection->task);
+    }
+}
+
+/* ---- the end ---- */
+
+static void close_streams(arcp__stream_connection *connection)
+{
+    if (connection->out != connection->in) {
+        arcp__stream_close(&connection->out);
+    }
+    arcp__stream_close(&connection->in);
+    connection->out = NULL;
+}
+
+static void set_reason(arcp__stream_connection *connection, uint16_t code, const char *reason,
+                       size_t size)
+{
+    size = arcp__utf8_cut(arcp_span_make(reason, size), ARCP__CLOSE_REASON_MAX);
+    connection->code = code;
+    if (size > 0) {
+        memcpy(connection->reason, reason, size);
+    }
+    connection->reason[size] = '\0';
+}
+
+void arcp__stream_connection_end(arcp__stream_connection *connection)
+{
+    if (connection->state == ARCP__CONNECTION_ENDED) {
+        return;
+    }
+    connection->state = ARCP__CONNECTION_ENDED;
+    uv_timer_stop(&connection->timer);
+    close_streams(connection);
+    connection->framing->ended(connection);
+    make_due(connection, DUE_CLOSED);
+}
+
+void arcp__stream_connection_break(arcp__stream_connection *connection, uint16_t code,
+                                   const char *reason)
+{
+    if (connection->state == ARCP__CONNECTION_ENDED) {
+        return;
+    }
+    if (!connection->peer_at_fault) {
+        set_reason(connection, code, reason, strlen(reason));
+    }
+    arcp__stream_connection_end(connection);
+}
+
+static void stream_broke(arcp__stream_connection *connection, const char *why)
+{
+    if (connection->framing->broken != NULL) {
+        connection->framing->broken(connection, why);
+    } else {
+        arcp__stream_connection_break(connection, ARCP_CLOSE_ABNORMAL, why);
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    arcp__stream_connection_break(timer->data, ARCP_CLOSE_ABNORMAL,
+                                  "the peer did not close in time");
+}
+
+void arcp__stream_connection_begin_close(arcp__stream_connection *connection, uint16_t code,
+                                         const char *reason, size_t reason_size)
+{
+    if (connection->state != ARCP__CONNECTION_OPEN) {
+        return;
+    }
+    connection->state = ARCP__CONNECTION_CLOSING;
+    set_reason(connection, code, reason, reason_size);
+    uv_timer_start(&connection->timer, on_timer, connection->close_timeout_ms, 0);
+    connection->framing->advance(connection);
+    if (connection->state == ARCP__CONNECTION_CLOSING) {
+        /* Reading goes on to find the peer's part of the close, also while paused. */
+        make_due(connection, DUE_INPUT | DUE_FLUSH);
+    }
+}
+
+/* ---- writing ---- */
+
+void arcp__stream_connection_flush(arcp__stream_connection *connection)
+{
+    if (connection->state == ARCP__CONNECTION_ENDED) {
+        return;
+    }
+    connection->due &= ~(unsigned)DUE_FLUSH;
+    size_t left = 0;
+    bool writable = arcp__outbox_flush(&connection->outbox, connection->out, &left);
+    if (left > 0) {
+        connection->written_due += left;
+        make_due(connection, DUE_DRAINED);
+    }
+    if (!writable) {
+        make_due(connection, DUE_BROKEN);
+    } else if (connection->state == ARCP__CONNECTION_CLOSING &&
+               arcp__outbox_is_empty(&connection->outbox)) {
+        connection->framing->advance(connection);
+    }
+}
+
+void arcp__stream_connection_flush_later(arcp__stream_connection *connection)
+{
+    if (!arcp__outbox_is_busy(&connection->outbox)) {
+        make_due(connection, DUE_FLUSH);
+    }
+}
+
+static void on_written(void *user, size_t size)
+{
+    arcp__stream_connection *connection = user;
+    size_t left = arcp__outbox_written(&connection->outbox, size);
+    if (left > 0) {
+        connection->written_due += left;
+        make_due(connection, DUE_DRAINED);
+    }
+    if (!arcp__outbox_is_busy(&connection->outbox)) {
+        connection->framing->batch_left(connection);
+        arcp__stream_connection_flush(connection);
+    }
+}
+
+/* ---- reading ---- */
+
+bool arcp__stream_connection_is_stopped(const arcp__stream_connection *connection)
+{
+    return connection->state == ARCP__CONNECTION_ENDED ||
+           (connection->state == ARCP__CONNECTION_OPEN && connection->paused);
+}
+
+void arcp__stream_connection_deliver(arcp__stream_connection *connection, arcp_span frame)
+{
+    if (connection->state == ARCP__CONNECTION_OPEN && connection->callbacks.message != NULL) {
+        connection->callbacks.message(connection->callbacks.user, &connection->base, frame);
+    }
+}
+
+/* For later, when somebody wants it. */
+static void keep(arcp__stream_connection *connection, arcp_span bytes)
+{
+    arcp_buf_append(&connection->leftover, bytes);
+    if (connection->leftover.failed) {
+        arcp__stream_connection_break(connection, ARCP_CLOSE_INTERNAL, "out of memory");
+    }
+}
+
+static void on_bytes(void *user, arcp_span bytes)
+{
+    arcp__stream_connection *connection = user;
+    bool waits = (connection->due & DUE_INPUT) != 0;
+    if (waits || connection->leftover.size > 0) {
+        keep(connection, bytes); /* behind what came before */
+        return;
+    }
+    connection->framing->input(connection, &bytes);
+    if (bytes.size > 0 && connection->state != ARCP__CONNECTION_ENDED) {
+        keep(connection, bytes);
+    }
+}
+
+static void continue_input(arcp__stream_connection *connection)
+{
+    arcp_span rest = arcp_buf_span(&connection->leftover);
+    connection->framing->input(connection, &rest);
+    if (connection->state == ARCP__CONNECTION_ENDED) {
+        return;
+    }
+    if (rest.size > 0) {
+        arcp_buf_consume(&connection->leftover, connection->leftover.size - rest.size);
+        return;
+    }
+    arcp_buf_fini(&connection->leftover);
+    if (arcp__stream_connection_is_stopped(connection)) {
+        return;
+    }
+    if (connection->input_ended) {
+        connection->framing->input_ended(connection);
+    } else {
+        connection->in->ops->start(connection->in);
+    }
+}
+
+static void on_ended(void *user, const arcp_error *why)
+{
+    arcp__stream_connection *connection = user;
+    if (why != NULL) {
+        stream_broke(connection, why->message);
+        return;
+    }
+    connection->input_ended = true;
+    make_due(connection, DUE_INPUT); /* after what arrived before it */
+}
+
+/* ---- the task ---- */
+
+static void tell_drained(arcp__stream_connection *connection)
+{
+    size_t written = connection->written_due;
+    connection->written_due = 0;
+    if (written > 0 && connection->callbacks.drained != NULL) {
+        connection->callbacks.drained(connection->callbacks.user, &connection->base, written,
+                                      arcp__outbox_unsent(&connection->outbox));
+    }
+}
+
+static void run_task(arcp__task *task)
+{
+    arcp__stream_connection *connection =
+        (arcp__stream_connection *)((char *)task - offsetof(arcp__stream_connection, task));
+    unsigned due = connection->due;
+    connection->due = 0;
+    if ((due & DUE_BROKEN) != 0 && connection->state != ARCP__CONNECTION_ENDED) {
+        stream_broke(connection, "cannot write");
+    }
+    if ((due & DUE_INPUT) != 0 && connection->state != ARCP__CONNECTION_ENDED) {
+        continue_input(connection);
+    }
+    if ((due & DUE_FLUSH) != 0) {
+        arcp__stream_connection_flush(connection);
+    }
+    if ((due & DUE_DRAINED) != 0 && !connection->released) {
+        tell_drained(connection);
+    }
+    /* What became due just now waits for the next turn, except behind the last word. */
+    if ((due & DUE_CLOSED) != 0 && !connection->released) {
+        arcp_connection_callbacks callbacks = connection->callbacks;
+        if (callbacks.closed != NULL) {
+            callbacks.closed(callbacks.user, &connection->base, (arcp_close_code)connection->code,
+                             connection->reason);
+        }
+    }
+}
+
+/* ---- what the owner calls ---- */
+
+static void connection_set_callbacks(arcp_connection *base,
+                                     const arcp_connection_callbacks *callbacks)
+{
+    self(base)->callbacks = *callbacks;
+}
+
+static void connection_info(const arcp_connection *base, arcp_connection_info *out)
+{
+    const arcp__stream_connection *connection = (const arcp__stream_connection *)base;
+    out->transport = connection->framing->transport;
+    out->peer = connection->peer;
+    out->encrypted = connection->encrypted;
+    out->local = connection->local;
+}
+
+static arcp_status connection_send(arcp_connection *base, arcp_span frame)
+{
+    arcp__stream_connection *connection = self(base);
+    if (connection->state != ARCP__CONNECTION_OPEN) {
+        return ARCP_E_CLOSED;
+    }
+    arcp_buf *out = arcp__outbox_begin(&connection->outbox, connection->share);
+    size_t size_before = out->size;
+    arcp_status status = connection->framing->encode(connection, frame, out);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = arcp__outbox_end(&connection->outbox, size_before, frame.size);
+    if (status == ARCP_OK) {
+        arcp__stream_connection_flush_later(connection);
+    }
+    return status;
+}
+
+static void connection_flush(arcp_connection *base)
+{
+    arcp__stream_connection_flush(self(base));
+}
+
+static size_t connection_unsent(const arcp_connection *base)
+{
+    return arcp__outbox_unsent(&((const arcp__stream_connection *)base)->outbox);
+}
+
+static void connection_pause(arcp_connection *base)
+{
+    arcp__stream_connection *connection = self(base);
+    if (connection->paused || connection->state != ARCP__CONNECTION_OPEN) {
+        return;
+    }
+    connection->paused = true;
+    connection->in->ops->stop(connection->in);
+}
+
+static void connection_resume(arcp_connection *base)
+{
+    arcp__stream_connection *connection = self(base);
+    if (connection->paused) {
+        connection->paused = false;
+        make_due(connection, DUE_INPUT);
+    }
+}
+
+static void connection_close(arcp_connection *base, arcp_close_code code, const char *reason)
+{
+    arcp__stream_connection_begin_close(self(base), (uint16_t)code, reason == NULL ? "" : reason,
+                                        reason == NULL ? 0 : strlen(reason));
+}
+
+static void connection_abort(arcp_connection *base)
+{
+    arcp__stream_connection_break(self(base), ARCP_CLOSE_ABNORMAL, "");
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    arcp__stream_connection *connection = handle->data;
+    connection->framing->free(connection);
+    arcp__outbox_fini(&connection->outbox, connection->share);
+    arcp_buf_fini(&connection->leftover);
+    arcp__loop_share_unref(connection->share);
+    arcp__free(connection);
+}
+
+static void connection_release(arcp_connection *base)
+{
+    arcp__stream_connection *connection = self(base);
+    assert(!connection->released);
+    connection->released = true;
+    arcp__task_cancel(connection->share, &connection->task);
+    arcp__stream_connection_break(connection, ARCP_CLOSE_ABNORMAL, "");
+    uv_close((uv_handle_t *)&connection->timer, on_timer_closed);
+}
+
+static const arcp_connection_ops stream_connection_ops = {
+    .set_callbacks = connection_set_callbacks,
+    .info = connection_info,
+    .send = connection_send,
+    .flush = connection_flush,
+    .unsent = connection_unsent,
+    .pause = connection_pause,
+    .resume = connection_resume,
+    .close = connection_close,
+    .abort = connection_abort,
+    .release = connection_release,
+};
+
+void arcp__stream_connection_init(arcp__stream_connection *connection,
+                                  const arcp__stream_connection_parts *parts)
+{
+    connection->base.ops = &stream_connection_ops;
+    connection->framing = parts->framing;
+    connection->share = arcp__loop_share_ref(parts->share);
+    connection->in = parts->in;
+    connection->out = parts->out;
+    connection->task.run = run_task;
+    connection->close_timeout_ms =
+        parts->close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT : parts->close_timeout_ms;
+    connection->encrypted = parts->encrypted;
+    connection->local = parts->local;
+    snprintf(connection->peer, sizeof(connection->peer), "%s", parts->peer);
+    uv_timer_init(arcp__loop_share_loop(parts->share), &connection->timer); /* cannot fail */
+    connection->timer.data = connection;
+    arcp__stream_events events = {on_bytes, on_ended, on_written, connection};
+    parts->in->events = events;
+    parts->out->events = events;
+    make_due(connection, DUE_INPUT);
+}

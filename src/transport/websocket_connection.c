@@ -1,0 +1,258 @@
+/* The close handshake (RFC 6455 §7), as this file does it:
+ *
+ *   we close      Close is sent behind what is buffered; what arrives is dropped until the
+ *                 peer's Close.
+ *   peer closes   its Close is answered behind what is buffered.
+ *   peer errs     Close with the fault's code is sent, and everything that arrives is
+ *                 dropped: framing is lost.
+ *
+ * When both Closes have passed, a server ends TCP and a client waits for that, so that the
+ * server's side does not lose the last bytes and the client's side has no TIME_WAIT. After
+ * an error we half-close and wait for the peer's end: closing with unread input would
+ * reset the connection, and the reset overtakes our Close. The timer bounds all of it. */
+#include "transport/websocket_connection.h"
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "transport/websocket_reader.h"
+
+typedef struct websocket_connection {
+    arcp__stream_connection base;
+    arcp__websocket_pool *pool;
+    arcp__websocket_reader reader;
+    bool close_sent;
+    bool close_received;
+    bool finished; /* the stream was told that nothing more comes */
+    bool pong_due; /* the newest ping, while the stream is busy with older bytes */
+    uint8_t pong_size;
+    char pong[ARCP__WEBSOCKET_CONTROL_MAX];
+} websocket_connection;
+
+/* Control frames count as no bytes of frames. */
+static void append_control(websocket_connection *connection, arcp__websocket_opcode opcode,
+                           arcp_span payload)
+{
+    arcp__outbox *outbox = &connection->base.outbox;
+    arcp_buf *out = arcp__outbox_begin(outbox, connection->base.share);
+    size_t size_before = out->size;
+    bool random = arcp__websocket_frame_append(connection->pool, opcode, payload, out);
+    if (arcp__outbox_end(outbox, size_before, 0) != ARCP_OK || !random) {
+        arcp__stream_connection_break(&connection->base, ARCP_CLOSE_INTERNAL, "out of memory");
+    }
+}
+
+static arcp_status websocket_encode(arcp__stream_connection *base, arcp_span frame, arcp_buf *out)
+{
+    websocket_connection *connection = (websocket_connection *)base;
+    size_t size_before = out->size;
+    if (!arcp__websocket_frame_append(connection->pool, ARCP__WEBSOCKET_TEXT, frame, out) &&
+        !out->failed) {
+        out->size = size_before;
+        return ARCP_E_NO_MEMORY; /* no random bytes for a mask */
+    }
+    return ARCP_OK;
+}
+
+/* ---- closing ---- */
+
+static void send_close(websocket_connection *connection)
+{
+    const arcp__stream_connection *base = &connection->base;
+    char payload[2 + ARCP__CLOSE_REASON_MAX];
+    size_t size = 0;
+    uint16_t code = base->code;
+    if (code != ARCP__WEBSOCKET_NO_CODE) {
+        code = arcp__websocket_close_code_is_valid(code) ? code : ARCP_CLOSE_INTERNAL;
+        payload[0] = (char)(code >> 8);
+        payload[1] = (char)(code & 0xff);
+        arcp_span reason = arcp_span_cstr(base->reason);
+        size = 2;
+        if (reason.size > 0 && arcp__utf8_is_valid(reason)) {
+            memcpy(payload + 2, reason.data, reason.size);
+            size += reason.size;
+        }
+    }
+    connection->close_sent = true;
+    append_control(connection, ARCP__WEBSOCKET_CLOSE, arcp_span_make(payload, size));
+}
+
+static void websocket_advance(arcp__stream_connection *base)
+{
+    websocket_connection *connection = (websocket_connection *)base;
+    if (!connection->close_sent) {
+        send_close(connection);
+        return; /* called again when it has left */
+    }
+    if (!arcp__outbox_is_empty(&base->outbox)) {
+        return;
+    }
+    bool server = arcp__websocket_pool_role(connection->pool) == ARCP__WEBSOCKET_SERVER;
+    bool agreed = connection->close_received || base->peer_at_fault;
+    if (agreed && base->input_ended) {
+        arcp__stream_connection_end(base);
+    } else if (base->peer_at_fault && !connection->finished) {
+        connection->finished = true;
+        base->out->ops->finish(base->out);
+    } else if (connection->close_received && server && !connection->finished) {
+        connection->finished = true;
+        base->out->ops->finish(base->out);
+        arcp__stream_connection_end(base);
+    }
+}
+
+static void websocket_input_ended(arcp__stream_connection *base)
+{
+    websocket_connection *connection = (websocket_connection *)base;
+    if (connection->close_received || base->peer_at_fault) {
+        websocket_advance(base);
+    } else {
+        arcp__stream_connection_break(base, ARCP_CLOSE_ABNORMAL,
+                                      "the peer ended the connection without a close");
+    }
+}
+
+static void on_close_frame(websocket_connection *connection, const arcp__websocket_event *event)
+{
+    arcp__stream_connection *base = &connection->base;
+    connection->close_received = true;
+    if (base->state == ARCP__CONNECTION_OPEN) {
+        arcp__stream_connection_begin_close(base, event->code, event->data.data, event->data.size);
+    } else {
+        websocket_advance(base);
+    }
+}
+
+/* ---- reading ---- */
+
+static void send_pong(websocket_connection *connection, arcp_span payload)
+{
+    if (connection->base.state != ARCP__CONNECTION_OPEN) {
+        return;
+    }
+    if (arcp__outbox_is_busy(&connection->base.outbox)) {
+        /* A peer that does not read gets no queue of pongs: the newest ping is answered
+         * (§5.5.3). */
+        connection->pong_due = true;
+        connection->pong_size = (uint8_t)payload.size;
+        memcpy(connection->pong, payload.data, payload.size);
+        return;
+    }
+    append_control(connection, ARCP__WEBSOCKET_PONG, payload);
+    arcp__stream_connection_flush_later(&connection->base);
+}
+
+static void websocket_batch_left(arcp__stream_connection *base)
+{
+    websocket_connection *connection = (websocket_connection *)base;
+    if (connection->pong_due) {
+        connection->pong_due = false;
+        send_pong(connection, arcp_span_make(connection->pong, connection->pong_size));
+    }
+}
+
+static void websocket_input(arcp__stream_connection *base, arcp_span *input)
+{
+    websocket_connection *connection = (websocket_connection *)base;
+    while (!arcp__stream_connection_is_stopped(base)) {
+        arcp__websocket_event event = arcp__websocket_reader_next(&connection->reader, input);
+        switch (event.type) {
+        case ARCP__WEBSOCKET_NOTHING:
+            return;
+        case ARCP__WEBSOCKET_MESSAGE:
+            arcp__stream_connection_deliver(base, event.data);
+            break;
+        case ARCP__WEBSOCKET_PINGED:
+            send_pong(connection, event.data);
+            break;
+        case ARCP__WEBSOCKET_PONGED:
+            break;
+        case ARCP__WEBSOCKET_CLOSED:
+            on_close_frame(connection, &event);
+            break;
+        case ARCP__WEBSOCKET_WRONG:
+            base->peer_at_fault = true;
+            if (base->state == ARCP__CONNECTION_OPEN) {
+                arcp__stream_connection_begin_close(base, event.code, event.why, strlen(event.why));
+            } else {
+                websocket_advance(base);
+            }
+            break;
+        }
+    }
+}
+
+/* ---- the rest ---- */
+
+static void websocket_ended(arcp__stream_connection *base)
+{
+    /* A peer that gave no code meant nothing special. */
+    if (base->code == ARCP__WEBSOCKET_NO_CODE) {
+        base->code = ARCP_CLOSE_NORMAL;
+    }
+}
+
+static void websocket_free(arcp__stream_connection *base)
+{
+    websocket_connection *connection = (websocket_connection *)base;
+    arcp__websocket_reader_fini(&connection->reader);
+    arcp__websocket_pool_unref(connection->pool);
+}
+
+static const arcp__framing plain_framing = {
+    .transport = "ws",
+    .encode = websocket_encode,
+    .input = websocket_input,
+    .input_ended = websocket_input_ended,
+    .batch_left = websocket_batch_left,
+    .advance = websocket_advance,
+    .ended = websocket_ended,
+    .free = websocket_free,
+};
+
+static const arcp__framing secure_framing = {
+    .transport = "wss",
+    .encode = websocket_encode,
+    .input = websocket_input,
+    .input_ended = websocket_input_ended,
+    .batch_left = websocket_batch_left,
+    .advance = websocket_advance,
+    .ended = websocket_ended,
+    .free = websocket_free,
+};
+
+arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_options *options,
+                                           arcp_connection **out, arcp_error *err)
+{
+    websocket_connection *connection = arcp__alloc(sizeof(*connection));
+    if (connection != NULL) {
+        arcp_buf_append(&connection->base.outbox.next, options->greeting);
+        arcp_buf_append(&connection->base.leftover, options->early);
+    }
+    if (connection == NULL || connection->base.outbox.next.failed ||
+        connection->base.leftover.failed) {
+        if (connection != NULL) {
+            arcp_buf_fini(&connection->base.outbox.next);
+            arcp_buf_fini(&connection->base.leftover);
+        }
+        arcp__free(connection);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
+    }
+    arcp__stream_connection_parts parts = {
+        .framing = options->encrypted ? &secure_framing : &plain_framing,
+        .share = options->share,
+        .in = options->stream,
+        .out = options->stream,
+        .close_timeout_ms = options->close_timeout_ms,
+        .peer = options->peer,
+        .encrypted = options->encrypted,
+        .local = options->local,
+    };
+    arcp__stream_connection_init(&connection->base, &parts);
+    connection->pool = arcp__websocket_pool_ref(options->pool);
+    arcp__websocket_reader_init(&connection->reader, options->pool,
+                                options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT
+                                                              : options->frame_bytes_max);
+    arcp__stream_connection_flush(&connection->base);
+    *out = &connection->base.base;
+    return ARCP_OK;
+}

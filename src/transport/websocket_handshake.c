@@ -1,0 +1,233 @@
+#include "transport/websocket_handshake.h"
+
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+
+#include "base/base64.h"
+
+void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
+                            char out[ARCP__WEBSOCKET_ACCEPT_SIZE])
+{
+    static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* RFC 6455 §1.3 */
+    unsigned char text[ARCP__WEBSOCKET_KEY_SIZE + sizeof(guid) - 1];
+    unsigned char digest[SHA_DIGEST_LENGTH];
+    memcpy(text, key, ARCP__WEBSOCKET_KEY_SIZE);
+    memcpy(text + ARCP__WEBSOCKET_KEY_SIZE, guid, sizeof(guid) - 1);
+    SHA1(text, sizeof(text), digest);
+    unsigned char encoded[ARCP__WEBSOCKET_ACCEPT_SIZE + 1]; /* OpenSSL ends it with a NUL */
+    EVP_EncodeBlock(encoded, digest, sizeof(digest));
+    memcpy(out, encoded, ARCP__WEBSOCKET_ACCEPT_SIZE);
+}
+
+/* ---- server ---- */
+
+static bool key_is_valid(arcp_span key)
+{
+    size_t size = 0;
+    return arcp__base64_decoded_size(key, ARCP__BASE64_STANDARD, &size, NULL) == ARCP_OK &&
+           size == 16;
+}
+
+static arcp__upgrade refuse(int status, const char *why)
+{
+    return (arcp__upgrade){.status = status, .why = why};
+}
+
+static bool has_body(const arcp__http_head *head)
+{
+    arcp_span value = {NULL, 0};
+    return arcp__http_head_find(head, "Transfer-Encoding", &value) > 0 ||
+           (arcp__http_head_find(head, "Content-Length", &value) > 0 &&
+            !arcp_span_equal_cstr(value, "0"));
+}
+
+/* Who asks, and whether that may be: everything before what is asked for. */
+static arcp__upgrade check_names(const arcp__http_head *head, const arcp__web_names *names)
+{
+    arcp_span host = {NULL, 0};
+    if (arcp__http_head_find(head, "Host", &host) != 1) {
+        return refuse(400, "want exactly one Host header");
+    }
+    bool valid = false;
+    if (!arcp__web_names_allow_host(names, host, &valid)) {
+        return valid ? refuse(403, "this Host is not allowed")
+                     : refuse(400, "the Host header is malformed");
+    }
+    arcp_span origin = {NULL, 0};
+    size_t origins = arcp__http_head_find(head, "Origin", &origin);
+    if (origins > 1) {
+        return refuse(400, "more than one Origin header");
+    }
+    if (origins == 1 && !arcp__web_names_allow_origin(names, origin)) {
+        return refuse(403, "this Origin is not allowed");
+    }
+    return (arcp__upgrade){.status = 101, .why = ""};
+}
+
+static bool path_is(arcp_span target, const char *path)
+{
+    const char *query = target.size == 0 ? NULL : memchr(target.data, '?', target.size);
+    size_t size = query == NULL ? target.size : (size_t)(query - target.data);
+    return arcp_span_equal_cstr(arcp_span_first(target, size), path);
+}
+
+arcp__upgrade arcp__upgrade_check(const arcp__http_head *head, const char *path,
+                                  const arcp__web_names *names)
+{
+    if (head->parser.http_major != 1 || head->parser.http_minor != 1) {
+        return refuse(400, "want HTTP/1.1");
+    }
+    arcp__upgrade upgrade = check_names(head, names);
+    if (upgrade.status != 101) {
+        return upgrade;
+    }
+    if (head->parser.method != HTTP_GET) {
+        return refuse(405, "want GET");
+    }
+    if (!path_is(arcp__http_head_line(head), path)) {
+        return refuse(404, "nothing is served here");
+    }
+    if (has_body(head)) {
+        return refuse(400, "an upgrade has no body");
+    }
+    if (!arcp__http_head_has_token(head, "Upgrade", "websocket")) {
+        return refuse(426, "want a WebSocket upgrade");
+    }
+    if (!arcp__http_head_has_token(head, "Connection", "Upgrade")) {
+        return refuse(400, "want Connection: Upgrade");
+    }
+    arcp_span version = {NULL, 0};
+    if (arcp__http_head_find(head, "Sec-WebSocket-Version", &version) != 1 ||
+        !arcp_span_equal_cstr(version, "13")) {
+        return refuse(426, "want Sec-WebSocket-Version: 13");
+    }
+    arcp_span key = {NULL, 0};
+    if (arcp__http_head_find(head, "Sec-WebSocket-Key", &key) != 1 || !key_is_valid(key)) {
+        return refuse(400, "want one Sec-WebSocket-Key of 16 bytes in base 64");
+    }
+    arcp__websocket_accept(key.data, upgrade.accept);
+    return upgrade;
+}
+
+void arcp__upgrade_respond(const arcp__upgrade *upgrade, arcp_buf *out)
+{
+    if (upgrade->status == 101) {
+        arcp_buf_append_cstr(out, "HTTP/1.1 101 Switching Protocols\r\n"
+                                  "Upgrade: websocket\r\n"
+                                  "Connection: Upgrade\r\n"
+                                  "Sec-WebSocket-Accept: ");
+        arcp_buf_append(out, arcp_span_make(upgrade->accept, ARCP__WEBSOCKET_ACCEPT_SIZE));
+        arcp_buf_append_cstr(out, "\r\n\r\n");
+        return;
+    }
+    const char *more = "";
+    if (upgrade->status == 405) {
+        more = "Allow: GET\r\n";
+    } else if (upgrade->status == 426) {
+        more = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+    }
+    arcp_buf_append_format(
+        out,
+        "HTTP/1.1 %d %s\r\n%sConnection: %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        "Content-Length: %zu\r\n\r\n%s\n",
+        upgrade->status, http_status_str((enum http_status)upgrade->status), more,
+        upgrade->status == 426 ? "Upgrade, close" : "close", strlen(upgrade->why) + 1,
+        upgrade->why);
+}
+
+/* ---- client ---- */
+
+bool arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE])
+{
+    unsigned char bytes[16];
+    if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
+        return false;
+    }
+    unsigned char encoded[ARCP__WEBSOCKET_KEY_SIZE + 1];
+    EVP_EncodeBlock(encoded, bytes, sizeof(bytes));
+    memcpy(out, encoded, ARCP__WEBSOCKET_KEY_SIZE);
+    return true;
+}
+
+void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_KEY_SIZE],
+                           const char *const *headers, size_t header_count, arcp_buf *out)
+{
+    arcp__authority host = url->authority;
+    host.has_port = host.port != (url->scheme == ARCP__URL_WSS ? 443 : 80);
+    char host_text[ARCP__HOST_MAX + 16];
+    arcp__authority_format(&host, host_text, sizeof(host_text));
+    arcp_buf_append_format(out,
+                           "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\n"
+                           "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                           "Sec-WebSocket-Key: %.*s\r\n",
+                           url->path, host_text, ARCP__WEBSOCKET_KEY_SIZE, key);
+    for (size_t i = 0; i < header_count; i++) {
+        arcp_buf_append_cstr(out, headers[i]);
+        arcp_buf_append_cstr(out, "\r\n");
+    }
+    arcp_buf_append_cstr(out, "\r\n");
+}
+
+static bool is_token_byte(char byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= 'a' && byte <= 'z') ||
+           (byte != '\0' && strchr("!#$%&'*+-.^_`|~", byte) != NULL);
+}
+
+bool arcp__upgrade_header_is_valid(const char *header)
+{
+    static const char *const reserved[] = {"Host", "Upgrade", "Connection", "Content-Length",
+                                           "Transfer-Encoding"};
+    size_t size = 0;
+    while (is_token_byte(header[size])) {
+        size++;
+    }
+    if (size == 0 || header[size] != ':') {
+        return false;
+    }
+    arcp_span name = arcp_span_make(header, size);
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+        if (arcp__http_equal(name, arcp_span_cstr(reserved[i]))) {
+            return false;
+        }
+    }
+    const arcp_span prefix = ARCP_SPAN_LITERAL("Sec-WebSocket-");
+    if (arcp__http_equal(arcp_span_first(name, prefix.size), prefix)) {
+        return false;
+    }
+    for (const char *byte = header + size; *byte != '\0'; byte++) {
+        if (((unsigned char)*byte < ' ' && *byte != '\t') || *byte == 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+arcp_status arcp__upgrade_check_response(const arcp__http_head *head,
+                                         const char key[ARCP__WEBSOCKET_KEY_SIZE], arcp_error *err)
+{
+    if (head->parser.status_code != 101) {
+        arcp_span text = arcp_span_first(arcp__http_head_line(head), 80);
+        return arcp_error_set(err, ARCP_E_IO, "the server answered \"HTTP/%u.%u %u %.*s\"",
+                              head->parser.http_major, head->parser.http_minor,
+                              head->parser.status_code, (int)text.size,
+                              text.size == 0 ? "" : text.data);
+    }
+    char want[ARCP__WEBSOCKET_ACCEPT_SIZE];
+    arcp__websocket_accept(key, want);
+    arcp_span accept = {NULL, 0};
+    if (!arcp__http_head_has_token(head, "Upgrade", "websocket") ||
+        !arcp__http_head_has_token(head, "Connection", "Upgrade") ||
+        arcp__http_head_find(head, "Sec-WebSocket-Accept", &accept) != 1 ||
+        !arcp_span_equal(accept, arcp_span_make(want, sizeof(want)))) {
+        return arcp_error_set(err, ARCP_E_IO, "the server's upgrade to WebSocket is not valid");
+    }
+    arcp_span value = {NULL, 0};
+    if (arcp__http_head_find(head, "Sec-WebSocket-Extensions", &value) > 0 ||
+        arcp__http_head_find(head, "Sec-WebSocket-Protocol", &value) > 0) {
+        return arcp_error_set(err, ARCP_E_IO,
+                              "the server chose an extension or subprotocol that was not offered");
+    }
+    return ARCP_OK;
+}

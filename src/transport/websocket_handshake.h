@@ -1,0 +1,54 @@
+/* The upgrade from HTTP/1.1 to WebSocket (RFC 6455 §4), both sides of it. No I/O. */
+#ifndef ARCP_TRANSPORT_WEBSOCKET_HANDSHAKE_H
+#define ARCP_TRANSPORT_WEBSOCKET_HANDSHAKE_H
+
+#include <arcp/buf.h>
+#include <arcp/error.h>
+
+#include "transport/http_head.h"
+#include "transport/url.h"
+#include "transport/web_names.h"
+
+#define ARCP__WEBSOCKET_KEY_SIZE    24 /* base 64 of 16 bytes */
+#define ARCP__WEBSOCKET_ACCEPT_SIZE 28 /* base 64 of a SHA-1 */
+
+/* What the server says to a key. */
+void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
+                            char out[ARCP__WEBSOCKET_ACCEPT_SIZE]);
+
+/* ---- server ---- */
+
+/* How a request is answered: 101, or the HTTP status that refuses it. */
+typedef struct arcp__upgrade {
+    int status;
+    const char *why;                          /* static; for the body and the log; "" with 101 */
+    char accept[ARCP__WEBSOCKET_ACCEPT_SIZE]; /* with 101 */
+} arcp__upgrade;
+
+/* Checks a complete request head. Host and Origin come before everything but the syntax:
+ * a page that may not talk to us learns nothing about us. */
+arcp__upgrade arcp__upgrade_check(const arcp__http_head *head, const char *path,
+                                  const arcp__web_names *names);
+
+/* Appends the response. No subprotocol and no extension is ever chosen. */
+void arcp__upgrade_respond(const arcp__upgrade *upgrade, arcp_buf *out);
+
+/* ---- client ---- */
+
+/* A fresh random key. False without random bytes. */
+ARCP_MUST_CHECK bool arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE]);
+
+/* Appends the request. `headers` are checked already. */
+void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_KEY_SIZE],
+                           const char *const *headers, size_t header_count, arcp_buf *out);
+
+/* Whether "Name: value" may be added to a request: a token, no line break or other control
+ * byte, none of the headers that the handshake itself needs. */
+bool arcp__upgrade_header_is_valid(const char *header);
+
+/* Checks a complete response head. ARCP_E_IO says what the server answered instead. */
+ARCP_MUST_CHECK arcp_status arcp__upgrade_check_response(const arcp__http_head *head,
+                                                         const char key[ARCP__WEBSOCKET_KEY_SIZE],
+                                                         arcp_error *err);
+
+#endif

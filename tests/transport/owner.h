@@ -1,0 +1,55 @@
+/* An owner of a connection that keeps what it is told, and checks on the way what every
+ * transport promises: no callback from inside a call, nothing after `closed`, and the
+ * accounts of `drained`. */
+#ifndef ARCP_TESTS_OWNER_H
+#define ARCP_TESTS_OWNER_H
+
+#include "support/check.h"
+
+#include <arcp/buf.h>
+#include <arcp/sys/transport.h>
+
+typedef struct owner owner;
+struct owner {
+    arcp_connection *connection; /* NULL once released */
+    arcp_buf log;                /* each frame and a '|', as long as keep is true */
+    bool keep;
+    size_t messages;
+    size_t message_bytes;
+    size_t last_size;
+    uint32_t sum;    /* over all frames, in order */
+    size_t accepted; /* bytes that send took */
+    size_t written;
+    size_t drains;
+    bool closed;
+    arcp_close_code code;
+    char reason[256];
+    bool in_call;
+    /* What to do in a callback; may be NULL. */
+    void (*on_message)(owner *self, arcp_span frame);
+    void (*on_drained)(owner *self);
+    void (*on_closed)(owner *self);
+    owner *other;
+    void *user;
+};
+
+/* Takes the connection over and sets its callbacks. */
+void owner_take(owner *self, arcp_connection *connection);
+/* Releases the connection if it still has it, and frees the log. */
+void owner_fini(owner *self);
+
+arcp_status owner_send(owner *self, arcp_span frame);
+/* send_text("hello") must succeed. */
+void owner_send_text(owner *self, const char *text);
+void owner_flush(owner *self);
+void owner_pause(owner *self);
+void owner_resume(owner *self);
+void owner_close(owner *self, arcp_close_code code, const char *reason);
+void owner_abort(owner *self);
+void owner_release(owner *self);
+size_t owner_unsent(const owner *self);
+
+/* The sum that an owner gets from these frames, from the sum before them. */
+uint32_t frame_sum(uint32_t sum, arcp_span frame);
+
+#endif
