@@ -104,7 +104,6 @@ typedef struct arcp_client_options {
     arcp_session_state resume; /* session_id not empty: begin by resuming this session */
     arcp_client_hooks hooks;
     arcp_span tls_ca_file; /* wss: PEM file of authorities; empty: the system's */
-    bool tls_insecure;     /* wss: accept any certificate */
 
     int64_t connect_timeout_ms; /* one attempt: transport and handshake */
     int64_t connect_retry_ms;   /* go on trying the first connection for so long; 0: once */
@@ -432,8 +431,8 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ack(arcp_client *client, uint64
 
 /* Another handle to the same job. */
 ARCP_API arcp_job *arcp_job_ref(arcp_job *job);
-/* Gives a handle back. The client forgets a job that has ended, or whose handles are all
- * gone and that is not observed otherwise. NULL is accepted. */
+/* Gives a handle back; may be done after the client is freed. The client forgets a job once it
+ * has ended and its handles are gone. NULL is accepted. */
 ARCP_API void arcp_job_release(arcp_job *job);
 
 /* These never change once the program has the handle, and live with it. Empty: not known

@@ -32,15 +32,20 @@ typedef struct arcp_authority arcp_authority;
 
 typedef struct arcp_authority_options {
     size_t struct_size;
-    arcp_budget *budget;     /* borrowed; a reference is kept; NULL: none */
+    arcp_budget *budget;     /* a reference is kept; NULL: one is made from the lease */
     arcp_time now;           /* at which a lease's expiry is anchored */
     int64_t expiry_grace_ns; /* 0 .. 1 s; added to the expiry */
     arcp_span cwd;           /* absolute canonical path; empty: relative paths are denied */
     bool model_use_required; /* absent model.use denies every model (default true) */
+    /* Of the job that delegated; borrowed for the call. The deadline is never later than
+     * the parent's, also when the wall clock was set back in between. NULL: none. */
+    const arcp_authority *parent;
 } arcp_authority_options;
 #define ARCP_AUTHORITY_OPTIONS_INIT                                                                \
-    {sizeof(arcp_authority_options), NULL, {0, 0}, 0, {NULL, 0}, true}
+    {sizeof(arcp_authority_options), NULL, {0, 0}, 0, {NULL, 0}, true, NULL}
 
+/* The authority of one job; the caller unrefs *out. Keeps references to the lease and the
+ * budget. ARCP_E_USAGE for a grace or a directory that is not allowed. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_authority_new(const arcp_lease *lease,
                                                         const arcp_authority_options *options,
                                                         arcp_authority **out, arcp_error *err);

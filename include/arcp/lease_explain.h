@@ -10,18 +10,22 @@ extern "C" {
 #endif
 
 /* Appends an explanation: canonical form, which pattern allowed, or the nearest pattern
- * and the narrowest one that would allow it. As lines of text, or one JSON object. */
-ARCP_API void arcp_lease_explain(const arcp_authority *authority, arcp_time now,
+ * and the narrowest one that would allow it. As lines of text, or one JSON object and a
+ * newline. Returns what arcp_authorize says. Running out of memory shows in the buffer's
+ * status, and the answer is then "denied". */
+ARCP_API bool arcp_lease_explain(const arcp_authority *authority, arcp_time now,
                                  arcp_span capability, arcp_span target, bool as_json,
                                  arcp_buf *out);
 
 /* Appends one line of text per finding, or a JSON array of {kind, capability, index,
- * pattern, message}; returns how many there were. Kinds: dead, redundant, broad,
- * budget_zero, expired. */
+ * pattern, message} and a newline; returns how many there were. Kinds: dead (the pattern
+ * can match no canonical target), redundant (the rest of its list covers it), broad (it
+ * grants more than it seems to), budget_zero, expired. */
 ARCP_API size_t arcp_lease_lint(const arcp_lease *lease, arcp_time now, bool as_json,
                                 arcp_buf *out);
 
-/* Both inclusions of two leases, each with a witness, as text or JSON. */
+/* Both inclusions of two leases, each with its first violation and a witness, as text or
+ * JSON. ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_diff(const arcp_lease *a, const arcp_lease *b,
                                                      bool as_json, arcp_buf *out);
 

@@ -20,8 +20,18 @@ typedef struct arcp_subset_violation {
     bool too_complex;        /* the bound was reached: "no" without a witness */
     char reason[160];        /* one line */
 } arcp_subset_violation;
-#define ARCP_SUBSET_VIOLATION_INIT {{NULL, 0}, {NULL, 0}, ARCP_BUF_INIT, false, {0}}
+#define ARCP_SUBSET_VIOLATION_INIT                                                                 \
+    {                                                                                              \
+        {NULL, 0}, {NULL, 0}, ARCP_BUF_INIT, false,                                                \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
 ARCP_API void arcp_subset_violation_fini(arcp_subset_violation *violation);
+/* Appends the details of a LEASE_SUBSET_VIOLATION: {capability, child_pattern, witness?,
+ * reason}; reason is TOO_COMPLEX when the bound was reached. */
+ARCP_API void arcp_subset_violation_format_details(const arcp_subset_violation *violation,
+                                                   arcp_buf *out);
 
 /* Whether everything `child` allows is allowed by `parent`: patterns, totals per
  * currency (against the parent's amounts as written), explicit expiry, model.use.

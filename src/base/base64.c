@@ -54,8 +54,8 @@ static arcp_status check(arcp_span text, arcp__base64_form form, size_t *digits,
     }
     for (size_t at = 0; at < count; at++) {
         if (value_of(text.data[at], form) < 0) {
-            return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
-                                     "character %zu is not base64", at);
+            return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at, "character %zu is not base64",
+                                     at);
         }
     }
     size_t rest = count % 4;

@@ -42,9 +42,8 @@ static inline void sip_round(uint64_t v[4])
 uint64_t arcp__hash_bytes(const void *data, size_t size)
 {
     (void)pthread_once(&key_once, draw_key);
-    uint64_t v[4] = {
-        key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
-        key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
+    uint64_t v[4] = {key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
+                     key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
     const unsigned char *bytes = data;
     size_t left = size;
     uint64_t word = 0;

@@ -13,18 +13,18 @@
 #include "base/utf8.h"
 #include "json/json_unescape.h"
 
-#define NO_PARENT       UINT32_MAX
-#define PAIRWISE_MAX    12u
-#define FLAG_ESCAPED    1u
-#define ONES            UINT64_C(0x0101010101010101)
-#define HIGHS           UINT64_C(0x8080808080808080)
+#define NO_PARENT    UINT32_MAX
+#define PAIRWISE_MAX 12u
+#define FLAG_ESCAPED 1u
+#define ONES         UINT64_C(0x0101010101010101)
+#define HIGHS        UINT64_C(0x8080808080808080)
 
 typedef struct scan {
     arcp_json *json;
     const unsigned char *text;
     size_t size;
     size_t at;
-    uint32_t parent;      /* node of the innermost open container, or NO_PARENT */
+    uint32_t parent; /* node of the innermost open container, or NO_PARENT */
     uint32_t depth;
     const arcp_json_limits *limits;
     arcp_error *err;
@@ -50,8 +50,7 @@ static arcp_json_node *add_node(scan *s, arcp_json_type type, size_t start)
         json->capacity = capacity;
     }
     arcp_json_node *node = &json->nodes[json->count++];
-    *node = (arcp_json_node){
-        .start = (uint32_t)start, .next = json->count, .type = (uint8_t)type};
+    *node = (arcp_json_node){.start = (uint32_t)start, .next = json->count, .type = (uint8_t)type};
     return node;
 }
 
@@ -111,8 +110,8 @@ static arcp_status scan_escape(scan *s)
     if (unit < 0xd800 || unit > 0xdfff) {
         return ARCP_OK;
     }
-    bool is_pair = unit < 0xdc00 && s->at + 1 < s->size && s->text[s->at] == '\\' &&
-                   s->text[s->at + 1] == 'u';
+    bool is_pair =
+        unit < 0xdc00 && s->at + 1 < s->size && s->text[s->at] == '\\' && s->text[s->at + 1] == 'u';
     int32_t low = is_pair ? hex4(s, s->at + 2) : -1;
     if (low < 0xdc00 || low > 0xdfff) {
         return refuse(s, start, "a surrogate escape without its other half");
@@ -129,8 +128,8 @@ static inline void skip_plain(scan *s)
         memcpy(&word, s->text + s->at, sizeof(word));
         uint64_t quote = word ^ (ONES * '"');
         uint64_t slash = word ^ (ONES * '\\');
-        uint64_t stop = ((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) |
-                        (word - ONES * 0x20) | word;
+        uint64_t stop =
+            ((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | (word - ONES * 0x20) | word;
         stop &= HIGHS;
         if (stop != 0) {
             s->at += (size_t)__builtin_ctzll(stop) / 8;
@@ -244,9 +243,8 @@ static arcp_status scan_word(scan *s)
         const char *word;
         size_t size;
         arcp_json_type type;
-    } words[] = {{"null", 4, ARCP_JSON_NULL},
-                 {"true", 4, ARCP_JSON_TRUE},
-                 {"false", 5, ARCP_JSON_FALSE}};
+    } words[] = {
+        {"null", 4, ARCP_JSON_NULL}, {"true", 4, ARCP_JSON_TRUE}, {"false", 5, ARCP_JSON_FALSE}};
     for (size_t at = 0; at < sizeof(words) / sizeof(words[0]); at++) {
         if (s->size - s->at >= words[at].size &&
             memcmp(s->text + s->at, words[at].word, words[at].size) == 0) {

@@ -35,8 +35,8 @@ void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
 
 static void append_escape(unsigned char byte, arcp_buf *out)
 {
-    static const char letters[32] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
-                                     ['\t'] = 't'};
+    static const char letters[32] = {
+        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
     char text[6] = {'\\', (char)byte, 0, 0, 0, 0};
     size_t size = 2;
     if (byte < 0x20) {

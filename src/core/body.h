@@ -1,0 +1,35 @@
+/* Shapes of message payloads and event bodies, from tables. */
+#ifndef ARCP_CORE_BODY_H
+#define ARCP_CORE_BODY_H
+
+#include <arcp/decimal.h>
+#include <arcp/json.h>
+#include <arcp/wire.h>
+
+/* Checks a request's payload against message_body.def: required members are there,
+ * known members have their type. Extra members pass. ARCP_E_INVALID_REQUEST names the
+ * member by its path and says what it must be. */
+ARCP_MUST_CHECK arcp_status arcp__message_body_check(arcp_message_type type, const arcp_json *json,
+                                                     arcp_json_ref payload, arcp_error *err);
+
+/* What the runtime needs to know of an event that passed its check. */
+typedef struct arcp__event_facts {
+    arcp_event_kind kind;
+    bool is_spend;       /* a metric cost.* (not cost.budget.*) with a unit */
+    arcp_decimal amount; /* of the spend */
+    arcp_span unit;      /* borrowed from text or scratch */
+    arcp_span tool;      /* tool_call: which tool */
+    arcp_span call_id;   /* tool_call */
+} arcp__event_facts;
+
+/* Checks an event from an agent and appends its body to `out` in the draft's names and
+ * without white space: older spellings (name/arguments/tool_call_id, dims) are renamed,
+ * a tool_result error gets its `retryable`. Refused with ARCP_E_INVALID_REQUEST: a kind
+ * that is neither the draft's nor x-vendor.*, a body of the wrong shape, a negative or
+ * non-numeric cost, and what only the runtime says (cost.budget.* metrics; phases
+ * running, back_pressure, credential_rotated). `facts` borrows from json and scratch. */
+ARCP_MUST_CHECK arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text,
+                                              arcp_json_ref body, arcp_buf *scratch, arcp_buf *out,
+                                              arcp__event_facts *facts, arcp_error *err);
+
+#endif

@@ -1,0 +1,147 @@
+#include "core/envelope.h"
+
+static arcp_status read_id(const arcp_json *json, const char *name, arcp_buf *scratch,
+                           arcp_span *out, arcp_error *err)
+{
+    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
+    if (arcp_json_is_missing(json, ref)) {
+        return ARCP_OK;
+    }
+    size_t offset = json->nodes[ref].start;
+    if (!arcp_json_is(json, ref, ARCP_JSON_STRING)) {
+        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
+                                 "envelope member \"%s\" must be a string", name);
+    }
+    arcp_span text = arcp_json_string(json, ref, scratch);
+    if (text.size == 0 || text.size > ARCP__ENVELOPE_ID_MAX) {
+        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
+                                 "envelope member \"%s\" has %zu bytes, must have 1 to %d", name,
+                                 text.size, ARCP__ENVELOPE_ID_MAX);
+    }
+    if (memchr(text.data, '\0', text.size) != NULL) {
+        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
+                                 "envelope member \"%s\" contains a NUL character", name);
+    }
+    *out = text;
+    return ARCP_OK;
+}
+
+/* `arcp` is "1.1"; "1" and absent are accepted with a warning. */
+static arcp_status read_version(const arcp_json *json, arcp_buf *scratch, arcp__envelope *out,
+                                arcp_error *err)
+{
+    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("arcp"));
+    if (arcp_json_is_missing(json, ref) ||
+        arcp_json_string_equals(json, ref, ARCP_SPAN_LITERAL("1"))) {
+        out->version_missing = true;
+        return ARCP_OK;
+    }
+    if (arcp_json_string_equals(json, ref, ARCP_SPAN_LITERAL("1.1"))) {
+        return ARCP_OK;
+    }
+    arcp_span raw = arcp_span_first(arcp_json_raw(json, ref), 32);
+    return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, json->nodes[ref].start,
+                             "envelope member \"arcp\" is %.*s, must be \"1.1\"", (int)raw.size,
+                             raw.data);
+}
+
+static arcp_status read_object(const arcp_json *json, const char *name, arcp_json_ref *out,
+                               arcp_error *err)
+{
+    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
+    *out = ARCP_JSON_ABSENT;
+    if (arcp_json_is_missing(json, ref)) {
+        return ARCP_OK;
+    }
+    if (!arcp_json_is(json, ref, ARCP_JSON_OBJECT)) {
+        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, json->nodes[ref].start,
+                                 "envelope member \"%s\" must be an object", name);
+    }
+    *out = ref;
+    return ARCP_OK;
+}
+
+static arcp_status read_ids(const arcp_json *json, arcp_buf *scratch, arcp__envelope *out,
+                            arcp_error *err)
+{
+    arcp_status status = read_id(json, "id", scratch, &out->id, err);
+    if (status == ARCP_OK && out->id.size == 0) {
+        status =
+            arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, 0, "envelope member \"id\" is missing");
+    }
+    if (status == ARCP_OK) {
+        status = read_id(json, "type", scratch, &out->type_text, err);
+    }
+    if (status == ARCP_OK && out->type_text.size == 0) {
+        status = arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, 0,
+                                   "envelope member \"type\" is missing");
+    }
+    if (status == ARCP_OK) {
+        status = read_id(json, "session_id", scratch, &out->session_id, err);
+    }
+    if (status == ARCP_OK) {
+        status = read_id(json, "job_id", scratch, &out->job_id, err);
+    }
+    return status;
+}
+
+arcp_status arcp__envelope_parse(const arcp_json *json, arcp_buf *scratch, arcp__envelope *out,
+                                 arcp_error *err)
+{
+    *out = (arcp__envelope){
+        .type = ARCP_MESSAGE_UNKNOWN, .payload = ARCP_JSON_ABSENT, .extensions = ARCP_JSON_ABSENT};
+    if (!arcp_json_is(json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, 0,
+                                 "a frame must be a JSON object (an envelope)");
+    }
+    arcp_status status = read_ids(json, scratch, out, err);
+    if (status == ARCP_OK) {
+        status = read_version(json, scratch, out, err);
+    }
+    if (status == ARCP_OK) {
+        status = read_object(json, "payload", &out->payload, err);
+    }
+    if (status == ARCP_OK) {
+        status = read_object(json, "extensions", &out->extensions, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    out->type = arcp_message_type_from_wire(out->type_text);
+    /* A malformed trace is never a reason to refuse (PROTOCOL, Envelope). */
+    arcp_json_ref trace = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace_id"));
+    if (arcp_json_is(json, trace, ARCP_JSON_STRING)) {
+        out->trace_id = arcp_json_string(json, trace, scratch);
+    }
+    arcp_json_ref seq = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("event_seq"));
+    out->has_event_seq = arcp_json_u64(json, seq, &out->event_seq);
+    return ARCP_OK;
+}
+
+static void format_member(arcp_buf *out, const char *name, arcp_span value)
+{
+    if (value.size == 0) {
+        return;
+    }
+    arcp_buf_append_cstr(out, ",\"");
+    arcp_buf_append_cstr(out, name);
+    arcp_buf_append_cstr(out, "\":");
+    arcp_json_quote(value, out);
+}
+
+void arcp__envelope_format(const arcp__envelope_head *head, arcp_span payload, arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "{\"arcp\":\"1.1\"");
+    format_member(out, "id", head->id);
+    format_member(out, "type", arcp_span_cstr(head->type));
+    format_member(out, "session_id", head->session_id);
+    format_member(out, "trace_id", head->trace_id);
+    format_member(out, "job_id", head->job_id);
+    if (head->event_seq != 0) {
+        arcp_buf_append_cstr(out, ",\"event_seq\":");
+        arcp_buf_append_u64(out, head->event_seq);
+    }
+    arcp_buf_append_cstr(out, ",\"payload\":");
+    arcp_buf_append(out, payload.size == 0 ? ARCP_SPAN_LITERAL("{}") : payload);
+    arcp_buf_append_byte(out, '}');
+}

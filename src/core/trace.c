@@ -1,0 +1,71 @@
+#include "core/trace.h"
+
+static int hex_value(char byte)
+{
+    if (byte >= '0' && byte <= '9') {
+        return byte - '0';
+    }
+    if (byte >= 'a' && byte <= 'f') {
+        return byte - 'a' + 10;
+    }
+    if (byte >= 'A' && byte <= 'F') {
+        return byte - 'A' + 10;
+    }
+    return -1;
+}
+
+/* Hex digits that are not all zero. */
+static bool is_nonzero_hex(arcp_span text)
+{
+    bool nonzero = false;
+    for (size_t at = 0; at < text.size; at++) {
+        int value = hex_value(text.data[at]);
+        if (value < 0) {
+            return false;
+        }
+        nonzero = nonzero || value != 0;
+    }
+    return nonzero;
+}
+
+bool arcp__traceparent_is_valid(arcp_span text)
+{
+    return text.size == ARCP__TRACEPARENT_SIZE &&
+           arcp_span_starts_with(text, ARCP_SPAN_LITERAL("00-")) && text.data[35] == '-' &&
+           text.data[52] == '-' && is_nonzero_hex(arcp_span_make(text.data + 3, 32)) &&
+           is_nonzero_hex(arcp_span_make(text.data + 36, 16)) && hex_value(text.data[53]) >= 0 &&
+           hex_value(text.data[54]) >= 0;
+}
+
+bool arcp__trace_id_parse(arcp_span text, char out[ARCP__TRACE_ID_SIZE])
+{
+    arcp_span digits = text;
+    if (arcp__traceparent_is_valid(text)) {
+        digits = arcp_span_make(text.data + 3, ARCP__TRACE_ID_SIZE);
+    }
+    if (digits.size != ARCP__TRACE_ID_SIZE || !is_nonzero_hex(digits)) {
+        return false;
+    }
+    for (size_t at = 0; at < digits.size; at++) {
+        out[at] = "0123456789abcdef"[hex_value(digits.data[at])];
+    }
+    return true;
+}
+
+void arcp__hex_format(const uint8_t *bytes, size_t size, char *out)
+{
+    for (size_t at = 0; at < size; at++) {
+        out[2 * at] = "0123456789abcdef"[bytes[at] >> 4];
+        out[2 * at + 1] = "0123456789abcdef"[bytes[at] & 15];
+    }
+}
+
+void arcp__traceparent_format(const char trace_id[ARCP__TRACE_ID_SIZE], const uint8_t span_id[8],
+                              char out[ARCP__TRACEPARENT_SIZE])
+{
+    memcpy(out, "00-", 3);
+    memcpy(out + 3, trace_id, ARCP__TRACE_ID_SIZE);
+    out[35] = '-';
+    arcp__hex_format(span_id, 8, out + 36);
+    memcpy(out + 52, "-01", 3);
+}

@@ -1,0 +1,394 @@
+/* The line protocol between runtime and agent (DESIGN §5): what an agent writes, one JSON
+ * object or plain text per line, and what it is answered. */
+#include "engine/parts.h"
+
+#include "core/trace.h"
+
+/* ---- runtime to agent ---- */
+
+static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
+{
+    /* An answer means that what was said is durable: it waits for the batch. */
+    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, line,
+                      true);
+}
+
+void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to, arcp_span payload)
+{
+    if (reply_to.size == 0 || job->agent_state != ARCP__AGENT_RUNNING) {
+        return;
+    }
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&line, "{\"type\":\"reply\",\"re\":");
+    arcp_json_quote(reply_to, &line);
+    arcp_buf_append_cstr(&line, ",\"payload\":");
+    arcp_buf_append(&line, payload);
+    arcp_buf_append_byte(&line, '}');
+    push_line(engine, job, &line);
+}
+
+void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
+                             const arcp_error *error, arcp_span details)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&payload, "{\"error\":");
+    arcp__error_payload_format(error, details, &payload);
+    arcp_buf_append_byte(&payload, '}');
+    if (payload.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__agent_reply(engine, job, reply_to, arcp_buf_span(&payload));
+    }
+    arcp_buf_fini(&payload);
+}
+
+static void write_traceparent(const arcp__job *job, arcp_json_writer *writer)
+{
+    char made[ARCP__TRACEPARENT_SIZE];
+    arcp_json_name(writer, "traceparent");
+    if (job->traceparent[0] != '\0') {
+        arcp_json_write_cstr(writer, job->traceparent);
+    } else {
+        /* The job itself is the span: its id's hash, never zero. */
+        uint64_t hash = arcp__hash_bytes(job->id, strlen(job->id)) | 1;
+        uint8_t span[8];
+        memcpy(span, &hash, sizeof(span));
+        arcp__traceparent_format(job->trace_id, span, made);
+        arcp_json_write_string(writer, arcp_span_make(made, sizeof(made)));
+    }
+    if (job->tracestate[0] != '\0') {
+        arcp_json_name(writer, "tracestate");
+        arcp_json_write_cstr(writer, job->tracestate);
+    }
+}
+
+void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_buf *out)
+{
+    (void)engine;
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "type");
+    arcp_json_write_cstr(&writer, "job.start");
+    arcp_json_name(&writer, "payload");
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_cstr(&writer, job->id);
+    arcp_json_name(&writer, "agent");
+    arcp_json_write_cstr(&writer, job->agent_text);
+    arcp_json_name(&writer, "input");
+    arcp_json_write_raw(&writer, arcp_span_cstr(job->input));
+    arcp_json_name(&writer, "lease");
+    arcp_lease_format(job->lease, &text);
+    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    if (arcp_lease_has_expiry(job->lease)) {
+        arcp_buf_clear(&text);
+        arcp_json_name(&writer, "lease_constraints");
+        arcp_lease_format_constraints(job->lease, &text);
+        arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    }
+    arcp__job_write_budget(job, true, false, &writer);
+    arcp_json_name(&writer, "trace_id");
+    arcp_json_write_cstr(&writer, job->trace_id);
+    write_traceparent(job, &writer);
+    if (job->parent_id[0] != '\0') {
+        arcp_json_name(&writer, "parent_job_id");
+        arcp_json_write_cstr(&writer, job->parent_id);
+    }
+    arcp_json_name(&writer, "features");
+    arcp_json_begin_array(&writer);
+    for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
+        if ((job->features & ARCP_FEATURE_BIT(feature)) != 0) {
+            arcp_json_write_cstr(&writer, arcp_feature_name((arcp_feature)feature));
+        }
+    }
+    arcp_json_end_array(&writer);
+    arcp_json_name(&writer, "cwd");
+    if (job->cwd[0] != '\0') {
+        arcp_json_write_cstr(&writer, job->cwd);
+    } else {
+        arcp_json_write_null(&writer);
+    }
+    arcp_json_end_object(&writer);
+    arcp_json_end_object(&writer);
+    out->failed = out->failed || text.failed;
+    arcp_buf_fini(&text);
+}
+
+/* ---- agent to runtime ---- */
+
+typedef struct line {
+    arcp_span type;
+    arcp_span id; /* empty: no reply wanted */
+    arcp_json_ref payload;
+} line;
+
+static void reply_status(arcp__engine *engine, arcp__job *job, const line *in, arcp_status status,
+                         const arcp_error *error, const arcp_buf *details)
+{
+    if (status == ARCP_OK) {
+        arcp__agent_reply(engine, job, in->id, ARCP_SPAN_LITERAL("{}"));
+        return;
+    }
+    if (in->id.size != 0) {
+        arcp__agent_reply_error(engine, job, in->id, error, arcp_buf_span(details));
+    } else if (status == ARCP_E_INVALID_REQUEST) {
+        /* Nobody waits for the error: it must not be lost. */
+        arcp__job_emit_log(engine, job, "error", arcp_span_cstr(error->message));
+    }
+    arcp__job_after_denial(engine, job, status);
+}
+
+static void take_chunk(arcp__engine *engine, arcp__job *job, const line *in, arcp_json_ref body)
+{
+    const arcp_json *json = &engine->json;
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_json_ref data = arcp_json_member(json, body, ARCP_SPAN_LITERAL("data"));
+    arcp_json_ref encoding = arcp_json_member(json, body, ARCP_SPAN_LITERAL("encoding"));
+    arcp_json_ref more = arcp_json_member(json, body, ARCP_SPAN_LITERAL("more"));
+    bool is_base64 = arcp_json_string_equals(json, encoding, ARCP_SPAN_LITERAL("base64"));
+    bool is_more = arcp_json_is(json, more, ARCP_JSON_TRUE);
+    arcp_status status = ARCP_OK;
+    if (!arcp_json_is(json, data, ARCP_JSON_STRING) ||
+        (!is_base64 && !arcp_json_string_equals(json, encoding, ARCP_SPAN_LITERAL("utf8"))) ||
+        (!is_more && !arcp_json_is(json, more, ARCP_JSON_FALSE))) {
+        status = arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+                                "a result chunk needs data (a string), encoding (utf8 or base64) "
+                                "and more (true or false)");
+    } else {
+        status = arcp__job_chunk(engine, job, arcp_json_string(json, data, &engine->scratch),
+                                 arcp_json_raw(json, data), is_base64, is_more, &error);
+    }
+    reply_status(engine, job, in, status, &error, &details);
+}
+
+static void take_delegate(arcp__engine *engine, arcp__job *job, const line *in, arcp_json_ref body)
+{
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf reply = ARCP_BUF_INIT;
+    arcp_status status =
+        arcp__job_delegate(engine, job, &engine->json, body, in->id, &reply, &details, &error);
+    if (status != ARCP_OK) {
+        reply_status(engine, job, in, status, &error, &details);
+    } else if (reply.size != 0) {
+        arcp__agent_reply(engine, job, in->id, arcp_buf_span(&reply));
+    }
+    arcp_buf_fini(&reply);
+    arcp_buf_fini(&details);
+}
+
+static void take_event(arcp__engine *engine, arcp__job *job, const line *in)
+{
+    const arcp_json *json = &engine->json;
+    arcp_json_ref kind_ref = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("kind"));
+    arcp_json_ref body = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("body"));
+    arcp_span kind = arcp_json_string(json, kind_ref, &engine->scratch);
+    if (arcp_span_equal_cstr(kind, "result_chunk")) {
+        take_chunk(engine, job, in, body);
+        return;
+    }
+    if (arcp_span_equal_cstr(kind, "delegate")) {
+        take_delegate(engine, job, in, body);
+        return;
+    }
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_status status = arcp__job_agent_event(engine, job, kind, json, body, &details, &error);
+    reply_status(engine, job, in, status, &error, &details);
+    arcp_buf_fini(&details);
+}
+
+static void take_authorize(arcp__engine *engine, arcp__job *job, const line *in)
+{
+    const arcp_json *json = &engine->json;
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_json_ref capability = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("capability"));
+    arcp_json_ref target = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("target"));
+    if (!arcp_json_is(json, capability, ARCP_JSON_STRING) ||
+        !arcp_json_is(json, target, ARCP_JSON_STRING)) {
+        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+                             "authorize needs capability and target, both strings");
+        reply_status(engine, job, in, error.status, &error, &details);
+    } else if (arcp__job_authorize(
+                   engine, job, arcp_json_string(json, capability, &engine->scratch),
+                   arcp_json_string(json, target, &engine->scratch), &details, &error)) {
+        arcp__agent_reply(engine, job, in->id, ARCP_SPAN_LITERAL("{\"allow\":true}"));
+    } else {
+        reply_status(engine, job, in, error.status, &error, &details);
+    }
+    arcp_buf_fini(&details);
+}
+
+static void take_result(arcp__engine *engine, arcp__job *job, const line *in)
+{
+    const arcp_json *json = &engine->json;
+    arcp_buf result = ARCP_BUF_INIT;
+    arcp_buf summary = ARCP_BUF_INIT;
+    arcp_json_compact(json, arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("result")),
+                      &result);
+    arcp_json_ref summary_ref = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("summary"));
+    if (arcp_json_is(json, summary_ref, ARCP_JSON_STRING)) {
+        arcp_json_compact(json, summary_ref, &summary);
+    }
+    job->said_end = true;
+    if (result.failed || summary.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__job_succeed(engine, job, arcp_buf_span(&result), arcp_buf_span(&summary));
+    }
+    arcp_buf_fini(&result);
+    arcp_buf_fini(&summary);
+}
+
+static void take_error(arcp__engine *engine, arcp__job *job, const line *in)
+{
+    arcp__error_payload payload;
+    arcp_error error = {0};
+    job->said_end = true;
+    if (arcp__error_payload_parse(&engine->json, in->payload, &engine->scratch, &payload, &error) !=
+        ARCP_OK) {
+        arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
+                            "the agent's job.error has no code");
+        return;
+    }
+    /* Only the fifteen codes travel: anything else an agent throws is INTERNAL_ERROR. */
+    bool known = arcp_status_is_wire_code(payload.code);
+    if (!known) {
+        arcp__effect_log(engine, ARCP__LOG_WARN,
+                         "job %s: the agent's error code \"%.*s\" is not "
+                         "one of the draft's",
+                         job->id, (int)arcp_span_first(payload.code, 64).size, payload.code.data);
+    }
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_json_compact(&engine->json, payload.details, &details);
+    arcp__job_fail(engine, job, payload.status,
+                   known ? payload.code : ARCP_SPAN_LITERAL("INTERNAL_ERROR"), payload.message,
+                   known ? payload.retryable : true, arcp_buf_span(&details));
+    arcp_buf_fini(&details);
+}
+
+static void dispatch(arcp__engine *engine, arcp__job *job, const line *in)
+{
+    if (arcp_span_equal_cstr(in->type, "job.event")) {
+        take_event(engine, job, in);
+    } else if (arcp_span_equal_cstr(in->type, "authorize")) {
+        take_authorize(engine, job, in);
+    } else if (arcp_span_equal_cstr(in->type, "delegate")) {
+        take_delegate(engine, job, in, in->payload);
+    } else if (arcp_span_equal_cstr(in->type, "result.chunk")) {
+        take_chunk(engine, job, in, in->payload);
+    } else if (arcp_span_equal_cstr(in->type, "job.result")) {
+        take_result(engine, job, in);
+    } else if (arcp_span_equal_cstr(in->type, "job.error")) {
+        take_error(engine, job, in);
+    }
+    /* Unknown types are ignored, both ways. */
+}
+
+/* An agent that ended its job has this long to go by itself. */
+#define WIND_DOWN_MS 5000u
+
+static void take_json_line(arcp__engine *engine, arcp__job *job, arcp_span text)
+{
+    arcp_json *json = &engine->json;
+    arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
+                               (uint32_t)engine->settings.limits_json_members,
+                               (size_t)engine->settings.limits_agent_line_bytes};
+    arcp_error error = {0};
+    if (arcp_json_scan(json, text, &limits, &error) != ARCP_OK) {
+        if (error.status == ARCP_E_NO_MEMORY) {
+            arcp__engine_no_memory(engine);
+            return;
+        }
+        job->bad_line = true;
+        arcp__job_emit_log(engine, job, "error", arcp_span_cstr(error.message));
+        return;
+    }
+    if (!arcp__engine_prepare_scratch(engine, text)) {
+        return;
+    }
+    arcp_json_ref type = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
+    arcp_json_ref id = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id"));
+    line in = {
+        .type = arcp_json_string(json, type, &engine->scratch),
+        .id = arcp_json_string(json, id, &engine->scratch),
+        .payload = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload")),
+    };
+    dispatch(engine, job, &in);
+    if (job->ended && job->said_end && job->agent_state == ARCP__AGENT_RUNNING &&
+        job->grace_timer.place == 0) {
+        arcp__engine_arm(engine, &job->grace_timer, ARCP__TIMER_JOB_GRACE, job,
+                         arcp__engine_after_ms(engine, WIND_DOWN_MS));
+    }
+}
+
+void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text)
+{
+    arcp__engine_enter(engine, now);
+    engine->current_job = job;
+    if (text.size != 0 && text.data[text.size - 1] == '\r') {
+        text.size--;
+    }
+    if (!job->ended && text.size != 0) {
+        if (text.data[0] == '{') {
+            take_json_line(engine, job, text);
+        } else {
+            arcp__job_emit_log(engine, job, "info", text);
+        }
+        arcp__job_update_pressure(engine, job);
+    }
+    arcp__engine_settle(engine);
+}
+
+void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job)
+{
+    arcp__engine_enter(engine, now);
+    engine->current_job = job;
+    arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
+                        "the agent wrote a line longer than limits.agent_line_bytes");
+    arcp__engine_settle(engine);
+}
+
+/* ---- back-pressure: a full pipe ---- */
+
+void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
+{
+    if (job->agent_state != ARCP__AGENT_RUNNING && !job->paused) {
+        return;
+    }
+    uint64_t limit = engine->settings.limits_unsent_bytes;
+    uint64_t backlog = 0;
+    if (job->owner != NULL && job->owner->session->link != NULL) {
+        backlog = job->owner->session->backlog_bytes + job->owner->session->link->unsent;
+    }
+    bool full = backlog > (job->paused ? limit / 2 : limit);
+    bool wanted = !job->ended && (full || engine->agents_paused);
+    if (wanted != job->paused && job->agent_state == ARCP__AGENT_RUNNING) {
+        job->paused = wanted;
+        arcp__effect_push(
+            engine,
+            &(arcp__effect){.kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT,
+                            .job = job},
+            NULL, false);
+    }
+}
+
+void arcp__engine_update_pressure(arcp__engine *engine)
+{
+    uint64_t limit = engine->settings.limits_store_queue_bytes;
+    bool wanted =
+        engine->store_failing || engine->queue_bytes > (engine->agents_paused ? limit / 2 : limit);
+    if (wanted == engine->agents_paused) {
+        return;
+    }
+    engine->agents_paused = wanted;
+    for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+        if (job->agent_state == ARCP__AGENT_RUNNING) {
+            arcp__job_update_pressure(engine, job);
+        }
+    }
+}

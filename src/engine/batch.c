@@ -1,0 +1,333 @@
+/* Batches: what must be durable before it is seen.
+ *
+ * Everything that an input changes goes into the one open batch; effects that show the
+ * change carry its id and wait. The owner takes the batch when the store has room; while
+ * it is being written the next one fills (group commit). Spans of event records point into
+ * stream chunks, which are not forgotten before their batch is durable; everything else is
+ * copied into the batch's arena. */
+#include "engine/parts.h"
+
+static arcp__batch *open_batch(arcp__engine *engine)
+{
+    if (engine->open_batch != NULL) {
+        return engine->open_batch;
+    }
+    arcp__batch *batch = engine->batch_free;
+    if (batch != NULL) {
+        engine->batch_free = batch->next;
+        batch->next = NULL;
+    } else {
+        batch = arcp__alloc(sizeof(*batch));
+        if (batch == NULL) {
+            arcp__engine_no_memory(engine);
+            return NULL;
+        }
+    }
+    batch->store.id = ++engine->next_batch_id;
+    engine->open_batch = batch;
+    return batch;
+}
+
+static arcp_store_op *add_op(arcp__engine *engine)
+{
+    arcp__batch *batch = open_batch(engine);
+    if (batch == NULL) {
+        return NULL;
+    }
+    if (batch->store.count == batch->op_capacity) {
+        size_t capacity = batch->op_capacity == 0 ? 16 : batch->op_capacity * 2;
+        arcp_store_op *ops = arcp__realloc_array(batch->ops, capacity, sizeof(*ops));
+        if (ops == NULL) {
+            arcp__engine_no_memory(engine);
+            return NULL;
+        }
+        batch->ops = ops;
+        batch->op_capacity = capacity;
+    }
+    batch->store.ops = batch->ops;
+    return &batch->ops[batch->store.count++];
+}
+
+static void count_bytes(arcp__engine *engine, size_t bytes)
+{
+    engine->open_batch->bytes += bytes + 32;
+    engine->queue_bytes += bytes + 32;
+}
+
+/* A copy in the batch's arena. */
+static arcp_span keep(arcp__engine *engine, arcp_span bytes)
+{
+    arcp__batch *batch = open_batch(engine);
+    arcp_span copy = {NULL, 0};
+    if (batch != NULL && bytes.size != 0) {
+        copy = arcp__arena_copy(&batch->arena, bytes);
+        if (copy.data == NULL) {
+            arcp__engine_no_memory(engine);
+        }
+    }
+    return copy;
+}
+
+void arcp__batch_append(arcp__engine *engine, const arcp__stream *stream, uint64_t position,
+                        arcp_span record)
+{
+    arcp_store_op *op = add_op(engine);
+    if (op != NULL) {
+        *op = (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                              .position = position,
+                              .key = arcp_span_cstr(stream->key),
+                              .value = record};
+        count_bytes(engine, record.size);
+    }
+}
+
+static void add_copied(arcp__engine *engine, arcp_store_op op)
+{
+    op.key = keep(engine, op.key);
+    op.value = keep(engine, op.value);
+    if (engine->out_of_memory) {
+        return;
+    }
+    arcp_store_op *slot = add_op(engine);
+    if (slot != NULL) {
+        *slot = op;
+        count_bytes(engine, op.key.size + op.value.size);
+    }
+}
+
+void arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t position,
+                            arcp_span record)
+{
+    add_copied(engine, (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                       .position = position,
+                                       .key = stream_key,
+                                       .value = record});
+}
+
+void arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value)
+{
+    add_copied(engine,
+               (arcp_store_op){.kind = ARCP_STORE_PUT, .table = table, .key = key, .value = value});
+}
+
+void arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key)
+{
+    add_copied(engine, (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
+}
+
+void arcp__batch_trim(arcp__engine *engine, arcp_span stream_key, uint64_t position)
+{
+    add_copied(engine,
+               (arcp_store_op){.kind = ARCP_STORE_TRIM, .position = position, .key = stream_key});
+}
+
+void arcp__batch_drop(arcp__engine *engine, arcp_span stream_key)
+{
+    add_copied(engine, (arcp_store_op){.kind = ARCP_STORE_DROP, .key = stream_key});
+}
+
+void arcp__batch_mark_session(arcp__engine *engine, arcp__session *session)
+{
+    if (session->in_dirty) {
+        return;
+    }
+    arcp__batch *batch = open_batch(engine);
+    if (batch == NULL) {
+        return;
+    }
+    if (batch->dirty_count == batch->dirty_capacity) {
+        size_t capacity = batch->dirty_capacity == 0 ? 8 : batch->dirty_capacity * 2;
+        arcp__session **dirty = arcp__realloc_array(batch->dirty, capacity, sizeof(*dirty));
+        if (dirty == NULL) {
+            arcp__engine_no_memory(engine);
+            return;
+        }
+        batch->dirty = dirty;
+        batch->dirty_capacity = capacity;
+    }
+    batch->dirty[batch->dirty_count++] = session;
+    session->in_dirty = true;
+    arcp__session_pin(session);
+}
+
+uint64_t arcp__batch_open_id(arcp__engine *engine)
+{
+    if (engine->open_batch != NULL) {
+        return engine->open_batch->store.id;
+    }
+    return engine->next_batch_id;
+}
+
+bool arcp__batch_has_work(const arcp__engine *engine)
+{
+    return engine->open_batch != NULL &&
+           (engine->open_batch->store.count != 0 || engine->open_batch->dirty_count != 0);
+}
+
+/* The numbers that sessions gave since the last batch become index records of this one;
+ * when it is durable, so are they. */
+static bool seal(arcp__engine *engine, arcp__batch *batch)
+{
+    if (batch->dirty_count > batch->mark_capacity) {
+        arcp__durable_mark *marks =
+            arcp__realloc_array(batch->marks, batch->dirty_count, sizeof(*marks));
+        if (marks == NULL) {
+            return false;
+        }
+        batch->marks = marks;
+        batch->mark_capacity = batch->dirty_count;
+    }
+    for (size_t at = 0; at < batch->dirty_count; at++) {
+        arcp__session *session = batch->dirty[at];
+        if (!session->ended) {
+            arcp__session_write_index(engine, session);
+        }
+        session->in_dirty = false;
+        batch->marks[at] = (arcp__durable_mark){session, session->next_seq - 1};
+    }
+    batch->mark_count = batch->dirty_count;
+    batch->dirty_count = 0;
+    return true;
+}
+
+const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
+{
+    if (engine->store_failing) {
+        /* After a failure the same batches go again, one at a time, when the pause is over. */
+        arcp__batch *again = engine->batches;
+        if (again == NULL || again->taken || engine->store_retry_timer.place != 0) {
+            return NULL;
+        }
+        again->taken = true;
+        return &again->store;
+    }
+    arcp__batch *batch = engine->open_batch;
+    if (batch == NULL || !arcp__batch_has_work(engine) || !seal(engine, batch)) {
+        return NULL;
+    }
+    engine->open_batch = NULL;
+    batch->taken = true;
+    batch->next = NULL;
+    if (engine->batches_last == NULL) {
+        engine->batches = batch;
+    } else {
+        engine->batches_last->next = batch;
+    }
+    engine->batches_last = batch;
+    return &batch->store;
+}
+
+static void recycle(arcp__engine *engine, arcp__batch *batch)
+{
+    arcp__arena_reset(&batch->arena);
+    batch->store.count = 0;
+    batch->mark_count = 0;
+    batch->bytes = 0;
+    batch->taken = false;
+    batch->next = engine->batch_free;
+    engine->batch_free = batch;
+}
+
+static void finish(arcp__engine *engine, arcp__batch *batch)
+{
+    engine->committed_id = batch->store.id;
+    engine->queue_bytes -= batch->bytes;
+    for (size_t at = 0; at < batch->mark_count; at++) {
+        arcp__session *session = batch->marks[at].session;
+        session->durable_seq = batch->marks[at].seq;
+        if (!session->ended) {
+            arcp__session_wake(engine, session);
+        }
+        arcp__session_unpin(engine, session);
+    }
+    recycle(engine, batch);
+    arcp__stream_reap(engine);
+}
+
+static void fail(arcp__engine *engine, arcp__batch *batch)
+{
+    batch->taken = false;
+    engine->store_failures++;
+    if (!engine->store_failing) {
+        engine->store_failing = true;
+        arcp__effect_log(engine, ARCP__LOG_ERROR,
+                         "the store cannot write: nothing new is shown to any peer until it can");
+        arcp_error error = {0};
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "the runtime cannot store events right now; resume later");
+        for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
+            next = link->next;
+            arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1011);
+        }
+        arcp__engine_update_pressure(engine);
+    }
+    unsigned shift = engine->store_failures < 6 ? engine->store_failures : 6;
+    arcp__engine_arm(engine, &engine->store_retry_timer, ARCP__TIMER_STORE_RETRY, engine,
+                     arcp__engine_after_ms(engine, (uint64_t)100 << shift));
+}
+
+void arcp__batch_retry(arcp__engine *engine)
+{
+    (void)engine; /* the timer being disarmed is what take_batch looks at */
+}
+
+void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_id,
+                            arcp_status status)
+{
+    arcp__engine_enter(engine, now);
+    arcp__batch *batch = engine->batches;
+    if (batch == NULL || batch->store.id != batch_id) {
+        /* A batch behind one that failed: it was not written either, and goes again. */
+        for (arcp__batch *at = engine->batches; at != NULL; at = at->next) {
+            if (at->store.id == batch_id) {
+                at->taken = false;
+            }
+        }
+        return;
+    }
+    if (status != ARCP_OK) {
+        fail(engine, batch);
+        arcp__engine_settle(engine);
+        return;
+    }
+    engine->batches = batch->next;
+    if (engine->batches == NULL) {
+        engine->batches_last = NULL;
+    }
+    finish(engine, batch);
+    if (engine->store_failing && engine->batches == NULL) {
+        engine->store_failing = false;
+        engine->store_failures = 0;
+        arcp__effect_log(engine, ARCP__LOG_WARN, "the store can write again");
+    }
+    arcp__effect_release(engine);
+    arcp__engine_update_pressure(engine);
+    arcp__engine_settle(engine);
+}
+
+static void batch_free(arcp__engine *engine, arcp__batch *batch)
+{
+    for (size_t at = 0; at < batch->mark_count; at++) {
+        arcp__session_unpin(engine, batch->marks[at].session);
+    }
+    for (size_t at = 0; at < batch->dirty_count; at++) {
+        arcp__session_unpin(engine, batch->dirty[at]);
+    }
+    arcp__arena_fini(&batch->arena);
+    arcp__free(batch->ops);
+    arcp__free(batch->marks);
+    arcp__free(batch->dirty);
+    arcp__free(batch);
+}
+
+void arcp__batch_free_all(arcp__engine *engine)
+{
+    arcp__batch *lists[] = {engine->open_batch, engine->batches, engine->batch_free};
+    engine->open_batch = engine->batches = engine->batches_last = engine->batch_free = NULL;
+    for (size_t list = 0; list < 3; list++) {
+        for (arcp__batch *batch = lists[list], *next = NULL; batch != NULL; batch = next) {
+            next = batch->next;
+            batch_free(engine, batch);
+        }
+    }
+}

@@ -1,0 +1,519 @@
+/* The directory: principals and their jobs, agents and their versions, idempotency keys,
+ * peer profiles. */
+#include "engine/parts.h"
+
+#include "base/timestamp.h"
+#include "core/agent_name.h"
+
+/* ---- principals ---- */
+
+arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
+{
+    arcp__principal *principal = NULL;
+    HASH_FIND(hh, engine->principals, name.data, name.size, principal);
+    if (principal != NULL) {
+        return principal;
+    }
+    principal = arcp__alloc(sizeof(*principal));
+    if (principal != NULL) {
+        principal->name = arcp__copy_cstr(name.data, name.size);
+    }
+    if (principal == NULL || principal->name == NULL) {
+        arcp__free(principal);
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    HASH_ADD_KEYPTR(hh, engine->principals, principal->name, name.size, principal);
+    if (!ARCP__HASH_ADDED(principal)) {
+        arcp__free(principal->name);
+        arcp__free(principal);
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    return principal;
+}
+
+/* Principals exist as long as something of theirs does. */
+void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal)
+{
+    if (principal->sessions == 0 && principal->running_jobs == 0 &&
+        principal->job_first == principal->job_count) {
+        HASH_DEL(engine->principals, principal);
+        arcp__free(principal->jobs);
+        arcp__free(principal->name);
+        arcp__free(principal);
+    }
+}
+
+bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
+{
+    if (principal->job_count == principal->job_capacity) {
+        size_t used = principal->job_count - principal->job_first;
+        if (principal->job_first > principal->job_capacity / 2) {
+            memmove(principal->jobs, principal->jobs + principal->job_first,
+                    used * sizeof(*principal->jobs));
+            principal->job_first = 0;
+            principal->job_count = used;
+        } else {
+            size_t capacity = principal->job_capacity == 0 ? 8 : principal->job_capacity * 2;
+            arcp__job **jobs = arcp__realloc_array(principal->jobs, capacity, sizeof(*jobs));
+            if (jobs == NULL) {
+                return false;
+            }
+            principal->jobs = jobs;
+            principal->job_capacity = capacity;
+        }
+    }
+    /* Ids grow with time; only what is restored after a restart comes in any order. */
+    size_t at = principal->job_count++;
+    while (at > principal->job_first && principal->jobs[at - 1] != NULL &&
+           strcmp(principal->jobs[at - 1]->id, job->id) > 0) {
+        principal->jobs[at] = principal->jobs[at - 1];
+        at--;
+    }
+    principal->jobs[at] = job;
+    return true;
+}
+
+void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job)
+{
+    for (size_t at = principal->job_first; at < principal->job_count; at++) {
+        if (principal->jobs[at] == job) {
+            principal->jobs[at] = NULL;
+            break;
+        }
+    }
+    while (principal->job_first < principal->job_count &&
+           principal->jobs[principal->job_first] == NULL) {
+        principal->job_first++;
+    }
+    if (principal->job_first == principal->job_count) {
+        principal->job_first = principal->job_count = 0;
+    }
+}
+
+/* ---- agents ---- */
+
+static arcp__agent *find_agent(const arcp__engine *engine, arcp_span name)
+{
+    arcp__agent *agent = engine->agents;
+    while (agent != NULL && !arcp_span_equal_cstr(name, agent->name)) {
+        agent = agent->next;
+    }
+    return agent;
+}
+
+static arcp__agent *add_agent(arcp__engine *engine, arcp_span name)
+{
+    arcp__agent *agent = arcp__alloc(sizeof(*agent));
+    if (agent == NULL) {
+        return NULL;
+    }
+    agent->name = arcp__copy_cstr(name.data, name.size);
+    if (agent->name == NULL) {
+        arcp__free(agent);
+        return NULL;
+    }
+    LL_APPEND(engine->agents, agent);
+    return agent;
+}
+
+static arcp__agent_version *add_version(arcp__agent *agent, arcp_span text, arcp_span version)
+{
+    arcp__agent_version *versions =
+        arcp__realloc_array(agent->versions, agent->version_count + 1, sizeof(*versions));
+    if (versions == NULL) {
+        return NULL;
+    }
+    agent->versions = versions;
+    arcp__agent_version *added = &versions[agent->version_count];
+    *added = (arcp__agent_version){
+        .version = arcp__copy_cstr(version.data, version.size),
+        .text = arcp__copy_cstr(text.data, text.size),
+    };
+    if (added->version == NULL || added->text == NULL) {
+        arcp__free(added->version);
+        arcp__free(added->text);
+        return NULL;
+    }
+    agent->version_count++;
+    return added;
+}
+
+static arcp__agent_version *find_version(const arcp__agent *agent, arcp_span version)
+{
+    for (size_t at = 0; at < agent->version_count; at++) {
+        if (arcp_span_equal_cstr(version, agent->versions[at].version)) {
+            return &agent->versions[at];
+        }
+    }
+    return NULL;
+}
+
+static arcp_status register_checked(arcp__engine *engine, arcp_span text,
+                                    const arcp__agent_registration *wanted, arcp_error *err)
+{
+    arcp__agent *agent = find_agent(engine, wanted->name);
+    if (agent == NULL) {
+        agent = add_agent(engine, wanted->name);
+    }
+    arcp__agent_version *known = agent == NULL ? NULL : find_version(agent, wanted->version);
+    if (agent != NULL && known == NULL) {
+        known = add_version(agent, text, wanted->version);
+    }
+    char *cwd = arcp__copy_cstr(wanted->cwd.data, wanted->cwd.size);
+    if (known == NULL || cwd == NULL) {
+        arcp__free(cwd);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp__free(known->cwd);
+    known->cwd = cwd;
+    known->host = wanted->host;
+    if (wanted->is_default) {
+        agent->default_version = (size_t)(known - agent->versions);
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp__engine_register_agent(arcp__engine *engine, const arcp__agent_registration *agent,
+                                        arcp_error *err)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append(&text, agent->name);
+    if (agent->version.size != 0) {
+        arcp_buf_append_byte(&text, '@');
+        arcp_buf_append(&text, agent->version);
+    }
+    arcp_span name;
+    arcp_span version;
+    arcp_status status = arcp_buf_status(&text);
+    if (status == ARCP_OK) {
+        status = arcp__agent_name_parse(arcp_buf_span(&text), &name, &version, err);
+    }
+    if (status == ARCP_OK) {
+        status = register_checked(engine, arcp_buf_span(&text), agent, err);
+    }
+    arcp_buf_fini(&text);
+    return status;
+}
+
+void arcp__engine_clear_agents(arcp__engine *engine)
+{
+    while (engine->agents != NULL) {
+        arcp__agent *agent = engine->agents;
+        engine->agents = agent->next;
+        for (size_t at = 0; at < agent->version_count; at++) {
+            arcp__free(agent->versions[at].version);
+            arcp__free(agent->versions[at].text);
+            arcp__free(agent->versions[at].cwd);
+        }
+        arcp__free(agent->versions);
+        arcp__free(agent->name);
+        arcp__free(agent);
+    }
+}
+
+arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
+                                const arcp__agent **agent, const arcp__agent_version **version,
+                                arcp_error *err)
+{
+    arcp_span name;
+    arcp_span wanted;
+    arcp_status status = arcp__agent_name_parse(text, &name, &wanted, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    const arcp__agent *found = find_agent(engine, name);
+    if (found == NULL || found->version_count == 0) {
+        return arcp_error_set(err, ARCP_E_AGENT_NOT_AVAILABLE, "there is no agent \"%.*s\"",
+                              (int)name.size, name.data);
+    }
+    const arcp__agent_version *chosen =
+        wanted.size == 0 ? &found->versions[found->default_version] : find_version(found, wanted);
+    if (chosen == NULL) {
+        return arcp_error_set(err, ARCP_E_AGENT_VERSION_NOT_AVAILABLE,
+                              "agent \"%.*s\" has no version \"%.*s\"", (int)name.size, name.data,
+                              (int)wanted.size, wanted.data);
+    }
+    *agent = found;
+    *version = chosen;
+    return ARCP_OK;
+}
+
+void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_json_writer *writer)
+{
+    arcp_json_name(writer, "agents");
+    arcp_json_begin_array(writer);
+    for (const arcp__agent *agent = engine->agents; agent != NULL; agent = agent->next) {
+        if (!rich) {
+            arcp_json_write_cstr(writer, agent->name);
+            continue;
+        }
+        arcp_json_begin_object(writer);
+        arcp_json_name(writer, "name");
+        arcp_json_write_cstr(writer, agent->name);
+        arcp_json_name(writer, "versions");
+        arcp_json_begin_array(writer);
+        for (size_t at = 0; at < agent->version_count; at++) {
+            if (agent->versions[at].version[0] != '\0') {
+                arcp_json_write_cstr(writer, agent->versions[at].version);
+            }
+        }
+        arcp_json_end_array(writer);
+        const char *chosen = agent->versions[agent->default_version].version;
+        if (chosen[0] != '\0') {
+            arcp_json_name(writer, "default");
+            arcp_json_write_cstr(writer, chosen);
+        }
+        arcp_json_end_object(writer);
+    }
+    arcp_json_end_array(writer);
+}
+
+/* ---- idempotency (§7.2) ---- */
+
+static bool make_key(const arcp__principal *principal, arcp_span key, arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, principal->name);
+    arcp_buf_append_byte(out, '\n');
+    arcp_buf_append(out, key);
+    return !out->failed;
+}
+
+arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
+                                          arcp_span key)
+{
+    arcp__idempotency *entry = NULL;
+    arcp_buf whole = ARCP_BUF_INIT;
+    if (make_key(principal, key, &whole)) {
+        HASH_FIND(hh, engine->keys, whole.data, whole.size, entry);
+    } else {
+        arcp__engine_no_memory(engine);
+    }
+    arcp_buf_fini(&whole);
+    if (entry != NULL && entry->expires_wall_ns <= engine->now.wall_ns) {
+        return NULL;
+    }
+    return entry;
+}
+
+static void entry_free(arcp__idempotency *entry)
+{
+    arcp_buf_fini(&entry->accepted);
+    arcp__free(entry->key);
+    arcp__free(entry);
+}
+
+static arcp__idempotency *link_entry(arcp__engine *engine, arcp__idempotency *entry)
+{
+    arcp__idempotency *old = NULL;
+    HASH_FIND(hh, engine->keys, entry->key, entry->key_size, old);
+    if (old != NULL) {
+        HASH_DEL(engine->keys, old); /* expired; the sweep frees it */
+        old->hh.tbl = NULL;
+    }
+    HASH_ADD_KEYPTR(hh, engine->keys, entry->key, entry->key_size, entry);
+    if (!ARCP__HASH_ADDED(entry)) {
+        entry_free(entry);
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    if (engine->keys_oldest == NULL) {
+        engine->keys_oldest = entry;
+    } else {
+        engine->keys_newest->newer = entry;
+    }
+    engine->keys_newest = entry;
+    return entry;
+}
+
+static arcp__idempotency *entry_new(arcp_span key, arcp_span accepted)
+{
+    arcp__idempotency *entry = arcp__alloc(sizeof(*entry));
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->key = arcp__copy_cstr(key.data, key.size);
+    entry->key_size = key.size;
+    arcp_buf_append(&entry->accepted, accepted);
+    if (entry->key == NULL || entry->accepted.failed) {
+        entry_free(entry);
+        return NULL;
+    }
+    return entry;
+}
+
+arcp__idempotency *arcp__idempotency_add(arcp__engine *engine, const arcp__principal *principal,
+                                         arcp_span key, const uint8_t fingerprint[32],
+                                         const char *job_id, arcp_span accepted)
+{
+    arcp_buf whole = ARCP_BUF_INIT;
+    arcp__idempotency *entry = NULL;
+    if (make_key(principal, key, &whole)) {
+        entry = entry_new(arcp_buf_span(&whole), accepted);
+    }
+    arcp_buf_fini(&whole);
+    if (entry == NULL) {
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    memcpy(entry->fingerprint, fingerprint, 32);
+    memcpy(entry->job_id, job_id, strlen(job_id) + 1);
+    entry->expires_wall_ns =
+        engine->now.wall_ns + (int64_t)engine->settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
+    return link_entry(engine, entry);
+}
+
+static void row_key(const arcp__idempotency *entry, char out[64])
+{
+    uint8_t hash[32];
+    arcp__sha256(arcp_span_make(entry->key, entry->key_size), hash);
+    for (size_t at = 0; at < 32; at++) {
+        out[2 * at] = "0123456789abcdef"[hash[at] >> 4];
+        out[2 * at + 1] = "0123456789abcdef"[hash[at] & 15];
+    }
+}
+
+void arcp__idempotency_store(arcp__engine *engine, const arcp__idempotency *entry)
+{
+    char key[64];
+    char hex[64];
+    row_key(entry, key);
+    for (size_t at = 0; at < 32; at++) {
+        hex[2 * at] = "0123456789abcdef"[entry->fingerprint[at] >> 4];
+        hex[2 * at + 1] = "0123456789abcdef"[entry->fingerprint[at] & 15];
+    }
+    arcp_buf row = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &row);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "key");
+    arcp_json_write_string(&writer, arcp_span_make(entry->key, entry->key_size));
+    arcp_json_name(&writer, "fingerprint");
+    arcp_json_write_string(&writer, arcp_span_make(hex, sizeof(hex)));
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_cstr(&writer, entry->job_id);
+    arcp__write_timestamp(&writer, "expires_at", entry->expires_wall_ns);
+    arcp_json_name(&writer, "accepted");
+    arcp_json_write_raw(&writer, arcp_buf_span(&entry->accepted));
+    arcp_json_end_object(&writer);
+    if (row.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__batch_put(engine, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)),
+                        arcp_buf_span(&row));
+    }
+    arcp_buf_fini(&row);
+}
+
+void arcp__idempotency_sweep(arcp__engine *engine)
+{
+    while (engine->keys_oldest != NULL &&
+           engine->keys_oldest->expires_wall_ns <= engine->now.wall_ns) {
+        arcp__idempotency *entry = engine->keys_oldest;
+        engine->keys_oldest = entry->newer;
+        if (engine->keys_oldest == NULL) {
+            engine->keys_newest = NULL;
+        }
+        if (entry->hh.tbl != NULL) {
+            char key[64];
+            row_key(entry, key);
+            arcp__batch_delete(engine, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)));
+            HASH_DEL(engine->keys, entry);
+        }
+        entry_free(entry);
+    }
+}
+
+static int nibble(char digit)
+{
+    return digit >= 'a' ? digit - 'a' + 10 : digit - '0';
+}
+
+arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err)
+{
+    arcp_json_ref key = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key"));
+    arcp_json_ref print = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("fingerprint"));
+    arcp_json_ref job_id = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id"));
+    arcp_json_ref expires = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("expires_at"));
+    arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
+    arcp__instant until;
+    arcp_span hex = arcp_json_string(row, print, &engine->scratch);
+    arcp_span id = arcp_json_string(row, job_id, &engine->scratch);
+    if (hex.size != 64 || id.size == 0 || id.size >= ARCP__ID_SIZE ||
+        !arcp_json_is(row, accepted, ARCP_JSON_OBJECT) ||
+        arcp__timestamp_parse(arcp_json_string(row, expires, &engine->scratch), &until, err) !=
+            ARCP_OK) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "an idempotency row is damaged");
+    }
+    arcp__idempotency *entry =
+        entry_new(arcp_json_string(row, key, &engine->scratch), arcp_json_raw(row, accepted));
+    if (entry == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    for (size_t at = 0; at < 32; at++) {
+        entry->fingerprint[at] =
+            (uint8_t)((nibble(hex.data[2 * at]) << 4) | nibble(hex.data[2 * at + 1]));
+    }
+    memcpy(entry->job_id, id.data, id.size);
+    entry->expires_wall_ns = until.wall_ns;
+    return link_entry(engine, entry) == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
+}
+
+/* ---- peer profiles ---- */
+
+arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, arcp_span client_glob,
+                                          arcp_span profile, arcp_error *err)
+{
+    const arcp__peer_profile *named = arcp__peer_profile_named(profile);
+    if (named == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "there is no peer profile \"%.*s\"",
+                              (int)arcp_span_first(profile, 40).size, profile.data);
+    }
+    arcp__profile_row *rows =
+        arcp__realloc_array(engine->profiles, engine->profile_count + 1, sizeof(*rows));
+    char *glob = arcp__copy_cstr(client_glob.data, client_glob.size);
+    if (rows != NULL) {
+        engine->profiles = rows;
+    }
+    if (rows == NULL || glob == NULL) {
+        arcp__free(glob);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    rows[engine->profile_count++] = (arcp__profile_row){glob, named};
+    return ARCP_OK;
+}
+
+const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client)
+{
+    for (size_t at = engine->profile_count; at > 0; at--) {
+        if (arcp__name_glob_matches(engine->profiles[at - 1].client_glob, client)) {
+            return engine->profiles[at - 1].profile;
+        }
+    }
+    return arcp__peer_profile_for_client(client);
+}
+
+void arcp__directory_free(arcp__engine *engine)
+{
+    arcp__engine_clear_agents(engine);
+    arcp__engine_clear_policies(engine);
+    HASH_CLEAR(hh, engine->keys);
+    while (engine->keys_oldest != NULL) {
+        arcp__idempotency *entry = engine->keys_oldest;
+        engine->keys_oldest = entry->newer;
+        entry_free(entry);
+    }
+    for (size_t at = 0; at < engine->profile_count; at++) {
+        arcp__free(engine->profiles[at].client_glob);
+    }
+    arcp__free(engine->profiles);
+    for (arcp__principal *principal = engine->principals, *next = NULL; principal != NULL;
+         principal = next) {
+        next = principal->hh.next;
+        HASH_DEL(engine->principals, principal);
+        arcp__free(principal->jobs);
+        arcp__free(principal->name);
+        arcp__free(principal);
+    }
+}

@@ -1,0 +1,236 @@
+#include "engine/parts.h"
+
+#include <stdio.h>
+
+static void push_back(arcp__effect_queue *queue, arcp__pending_effect *pending)
+{
+    pending->next = NULL;
+    if (queue->last == NULL) {
+        queue->first = pending;
+    } else {
+        queue->last->next = pending;
+    }
+    queue->last = pending;
+}
+
+static arcp__pending_effect *pop_front(arcp__effect_queue *queue)
+{
+    arcp__pending_effect *pending = queue->first;
+    if (pending != NULL) {
+        queue->first = pending->next;
+        if (queue->first == NULL) {
+            queue->last = NULL;
+        }
+    }
+    return pending;
+}
+
+/* Lets go of what the effect kept alive. */
+static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
+{
+    if (pending->effect.link != NULL) {
+        arcp__link_unref(engine, pending->effect.link);
+    }
+    if (pending->effect.kind == ARCP__EFFECT_AUTHENTICATE && pending->text.data != NULL) {
+        explicit_bzero(pending->text.data, pending->text.size);
+    }
+    arcp_buf_fini(&pending->text);
+    pending->next = engine->effect_free;
+    engine->effect_free = pending;
+}
+
+void arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text,
+                       bool durable)
+{
+    arcp__pending_effect *pending = engine->effect_free;
+    if (pending != NULL) {
+        engine->effect_free = pending->next;
+    } else {
+        pending = arcp__alloc(sizeof(*pending));
+    }
+    if (pending == NULL || (text != NULL && text->failed)) {
+        if (pending != NULL) {
+            pending->next = engine->effect_free;
+            engine->effect_free = pending;
+        }
+        if (text != NULL) {
+            arcp_buf_fini(text);
+        }
+        arcp__engine_no_memory(engine);
+        return;
+    }
+    *pending = (arcp__pending_effect){.effect = *effect};
+    if (text != NULL) {
+        pending->text = *text;
+        *text = (arcp_buf)ARCP_BUF_INIT;
+    }
+    if (effect->link != NULL) {
+        pending->effect.link = arcp__link_ref(effect->link);
+        pending->effect.link_user = effect->link->user;
+    }
+    if (durable && (arcp__batch_has_work(engine) || engine->batches != NULL)) {
+        pending->batch_id = arcp__batch_open_id(engine);
+        push_back(&engine->waiting, pending);
+    } else {
+        push_back(&engine->ready, pending);
+    }
+}
+
+void arcp__effect_release(arcp__engine *engine)
+{
+    while (engine->waiting.first != NULL &&
+           engine->waiting.first->batch_id <= engine->committed_id) {
+        push_back(&engine->ready, pop_front(&engine->waiting));
+    }
+}
+
+static void drop_job_from(arcp__engine *engine, arcp__effect_queue *queue, const arcp__job *job)
+{
+    arcp__effect_queue kept = {NULL, NULL};
+    for (arcp__pending_effect *at = pop_front(queue); at != NULL; at = pop_front(queue)) {
+        if (at->effect.job == job && at->effect.kind != ARCP__EFFECT_LOG) {
+            recycle(engine, at);
+        } else {
+            push_back(&kept, at);
+        }
+    }
+    *queue = kept;
+}
+
+void arcp__effect_drop_job(arcp__engine *engine, const arcp__job *job)
+{
+    drop_job_from(engine, &engine->ready, job);
+    drop_job_from(engine, &engine->waiting, job);
+}
+
+void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&text, line);
+    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text,
+                      false);
+}
+
+void arcp__effect_audit(arcp__engine *engine, const char *decision, ...)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &text);
+    arcp_json_begin_object(&writer);
+    arcp__write_timestamp(&writer, "ts", engine->now.wall_ns);
+    arcp_json_name(&writer, "decision");
+    arcp_json_write_cstr(&writer, decision);
+    va_list pairs;
+    va_start(pairs, decision);
+    for (const char *name = va_arg(pairs, const char *); name != NULL;
+         name = va_arg(pairs, const char *)) {
+        const char *value = va_arg(pairs, const char *);
+        if (value != NULL && value[0] != '\0') {
+            arcp_json_name(&writer, name);
+            arcp_json_write_cstr(&writer, value);
+        }
+    }
+    va_end(pairs);
+    arcp_json_end_object(&writer);
+    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = ARCP__LOG_AUDIT},
+                      &text, false);
+}
+
+/* What the owner was handed at the last call is over. */
+static void take_back(arcp__engine *engine)
+{
+    if (engine->handed != NULL) {
+        recycle(engine, engine->handed);
+        engine->handed = NULL;
+    }
+    if (engine->forgetting != NULL) {
+        arcp__job *job = engine->forgetting;
+        engine->forgetting = NULL;
+        arcp__job_unpin(engine, job);
+    }
+}
+
+/* Frames of records come after everything that was queued before: an answer that opens a
+ * stream (job.accepted, job.subscribed, the welcome) always precedes it. */
+static bool next_record_frame(arcp__engine *engine, arcp__effect *out)
+{
+    while (engine->outbox != NULL) {
+        arcp__session *session = engine->outbox;
+        if (session->link != NULL && arcp__session_next_frame(engine, session)) {
+            *out = (arcp__effect){.kind = ARCP__EFFECT_SEND,
+                                  .link = session->link,
+                                  .link_user = session->link->user,
+                                  .text = arcp_buf_span(&engine->sending)};
+            session->link->unsent += out->text.size;
+            session->last_sent_ns = engine->now.mono_ns;
+            return true;
+        }
+        engine->outbox = session->outbox_next;
+        if (engine->outbox == NULL) {
+            engine->outbox_last = NULL;
+        }
+        session->in_outbox = false;
+        arcp__session_drained(engine, session);
+        arcp__session_unpin(engine, session);
+    }
+    return false;
+}
+
+bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
+{
+    take_back(engine);
+    arcp__engine_enter(engine, now);
+    arcp__engine_settle(engine);
+    for (;;) {
+        arcp__pending_effect *pending = pop_front(&engine->ready);
+        if (pending == NULL) {
+            if (next_record_frame(engine, out)) {
+                return true;
+            }
+            if (engine->ready.first == NULL) {
+                return false;
+            }
+            continue; /* going through the outbox queued something */
+        }
+        if (pending->effect.link != NULL && pending->effect.link->gone) {
+            recycle(engine, pending);
+            continue;
+        }
+        *out = pending->effect;
+        out->text = arcp_buf_span(&pending->text);
+        engine->handed = pending;
+        if (out->kind == ARCP__EFFECT_SEND) {
+            out->link->unsent += out->text.size;
+            if (out->link->session != NULL) {
+                out->link->session->last_sent_ns = now.mono_ns;
+            }
+        } else if (out->kind == ARCP__EFFECT_FORGET_AGENT) {
+            engine->forgetting = out->job;
+        } else if (out->kind == ARCP__EFFECT_START_AGENT) {
+            out->job->agent_state = ARCP__AGENT_STARTING;
+        }
+        return true;
+    }
+}
+
+void arcp__effect_queues_free(arcp__engine *engine)
+{
+    take_back(engine);
+    arcp__effect_queue *queues[] = {&engine->ready, &engine->waiting};
+    for (size_t at = 0; at < 2; at++) {
+        for (arcp__pending_effect *pending = pop_front(queues[at]); pending != NULL;
+             pending = pop_front(queues[at])) {
+            recycle(engine, pending);
+        }
+    }
+    while (engine->effect_free != NULL) {
+        arcp__pending_effect *pending = engine->effect_free;
+        engine->effect_free = pending->next;
+        arcp__free(pending);
+    }
+}

@@ -1,0 +1,299 @@
+/* The engine's frame: life, time, and the end of every input.
+ *
+ * An input runs in three steps: enter (note the time), its own work, settle (deliver mail
+ * until there is none). When memory runs out in the middle, the parts leave the state
+ * consistent and set out_of_memory; settle then closes the link whose input it was, or ends
+ * the job, so that nobody is left waiting for an answer that cannot come. */
+#include "engine/parts.h"
+
+#include <openssl/sha.h>
+
+#include "base/timestamp.h"
+
+void arcp__engine_enter(arcp__engine *engine, arcp_time now)
+{
+    engine->now.wall_ns = now.wall_ns;
+    if (now.mono_ns > engine->now.mono_ns) {
+        engine->now.mono_ns = now.mono_ns;
+    }
+}
+
+void arcp__engine_no_memory(arcp__engine *engine)
+{
+    engine->out_of_memory = true;
+}
+
+static void give_up_on_input(arcp__engine *engine)
+{
+    engine->out_of_memory = false;
+    if (engine->current_link != NULL && !engine->current_link->gone) {
+        engine->current_link->must_close = true;
+        engine->must_close_links = true;
+    }
+    if (engine->current_job != NULL && !engine->current_job->ended) {
+        arcp__job_fail_with(engine, engine->current_job, ARCP_E_INTERNAL_ERROR,
+                            "the runtime ran out of memory");
+        engine->out_of_memory = false;
+    }
+}
+
+void arcp__engine_settle(arcp__engine *engine)
+{
+    do {
+        while (arcp__mail_deliver(engine)) {
+        }
+        if (engine->out_of_memory) {
+            give_up_on_input(engine);
+        }
+    } while (engine->mail_first != NULL);
+    engine->current_link = NULL;
+    engine->current_job = NULL;
+}
+
+void arcp__engine_make_id(arcp__engine *engine, const char *prefix, char out[ARCP__ID_SIZE])
+{
+    size_t size = strlen(prefix);
+    memcpy(out, prefix, size);
+    arcp__ulid_next(&engine->ids, engine->now.wall_ns / ARCP_NS_PER_MS, out + size);
+    out[size + ARCP__ULID_SIZE] = '\0';
+}
+
+void arcp__engine_arm(arcp__engine *engine, arcp__timer *timer, arcp__timer_kind kind, void *owner,
+                      int64_t at_ns)
+{
+    timer->kind = (int)kind;
+    timer->owner = owner;
+    if (at_ns == ARCP_TIME_NEVER) {
+        arcp__timer_disarm(&engine->timers, timer);
+    } else if (arcp__timer_arm(&engine->timers, timer, at_ns) != ARCP_OK) {
+        arcp__engine_no_memory(engine);
+    }
+}
+
+void arcp__engine_disarm(arcp__engine *engine, arcp__timer *timer)
+{
+    arcp__timer_disarm(&engine->timers, timer);
+}
+
+static int64_t after(const arcp__engine *engine, uint64_t amount, int64_t unit_ns)
+{
+    int64_t at = 0;
+    if (amount > (uint64_t)INT64_MAX || __builtin_mul_overflow((int64_t)amount, unit_ns, &at) ||
+        __builtin_add_overflow(at, engine->now.mono_ns, &at)) {
+        return ARCP_TIME_NEVER;
+    }
+    return at;
+}
+
+int64_t arcp__engine_after_sec(const arcp__engine *engine, uint64_t seconds)
+{
+    return after(engine, seconds, ARCP_NS_PER_SEC);
+}
+
+int64_t arcp__engine_after_ms(const arcp__engine *engine, uint64_t milliseconds)
+{
+    return after(engine, milliseconds, ARCP_NS_PER_MS);
+}
+
+bool arcp__engine_prepare_scratch(arcp__engine *engine, arcp_span text)
+{
+    arcp_buf_clear(&engine->scratch);
+    /* Only strings with escapes are copied; each is read a few times at most. */
+    if (text.size == 0 || memchr(text.data, '\\', text.size) == NULL) {
+        return true;
+    }
+    if (!arcp_buf_reserve(&engine->scratch, text.size * 4)) {
+        arcp__engine_no_memory(engine);
+        return false;
+    }
+    return true;
+}
+
+void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns)
+{
+    char text[ARCP__TIMESTAMP_SIZE];
+    arcp__timestamp_format(wall_ns, text);
+    arcp_json_name(writer, name);
+    arcp_json_write_string(writer, arcp_span_make(text, sizeof(text)));
+}
+
+void arcp__sha256(arcp_span bytes, uint8_t out[32])
+{
+    (void)SHA256((const unsigned char *)bytes.data, bytes.size, out);
+}
+
+arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine **out,
+                             arcp_error *err)
+{
+    arcp__engine *engine = arcp__alloc(sizeof(*engine));
+    if (engine == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    engine->options = *options;
+    engine->settings = options->settings;
+    engine->now = options->now;
+    engine->ids.random = options->random;
+    engine->ids.user = options->random_user;
+    arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
+                     arcp__engine_after_sec(engine, 60));
+    if (engine->out_of_memory) {
+        arcp__engine_free(engine);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    *out = engine;
+    return ARCP_OK;
+}
+
+void arcp__engine_free(arcp__engine *engine)
+{
+    if (engine == NULL) {
+        return;
+    }
+    engine->closing = true;
+    arcp__mail_free_all(engine);
+    arcp__effect_queues_free(engine);
+    while (engine->links != NULL) {
+        arcp__engine_disconnect(engine, engine->now, engine->links);
+    }
+    arcp__effect_queues_free(engine);
+    arcp__batch_free_all(engine);
+    while (engine->outbox != NULL) {
+        arcp__session *session = engine->outbox;
+        engine->outbox = session->outbox_next;
+        session->in_outbox = false;
+        arcp__session_unpin(engine, session);
+    }
+    for (arcp__session *session = engine->sessions, *next = NULL; session != NULL; session = next) {
+        next = session->hh.next;
+        arcp__session_free(engine, session);
+    }
+    for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        arcp__job_free(engine, job);
+    }
+    arcp__batch_free_all(engine);
+    arcp__mail_free_all(engine);
+    arcp__effect_queues_free(engine);
+    arcp__stream_reap(engine);
+    arcp__restore_free(engine);
+    arcp__directory_free(engine);
+    arcp__timer_heap_fini(&engine->timers);
+    arcp_json_fini(&engine->json);
+    arcp_buf_fini(&engine->scratch);
+    arcp_buf_fini(&engine->body);
+    arcp_buf_fini(&engine->sending);
+    arcp__free(engine);
+}
+
+void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settings)
+{
+    engine->settings = *settings;
+}
+
+static void end_running_jobs(arcp__engine *engine)
+{
+    for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        if (!job->ended) {
+            arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
+        }
+    }
+}
+
+static void finish_stopping(arcp__engine *engine)
+{
+    if (!engine->stopping || engine->stopped || engine->running_jobs != 0) {
+        return;
+    }
+    engine->stopped = true;
+    for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
+        next = link->next;
+        arcp__link_close(engine, link, 1001, "the runtime is stopping", true);
+    }
+}
+
+static void dispatch(arcp__engine *engine, arcp__timer *timer)
+{
+    switch ((arcp__timer_kind)timer->kind) {
+    case ARCP__TIMER_HELLO:
+        arcp__link_hello_timeout(engine, timer->owner);
+        break;
+    case ARCP__TIMER_HEARTBEAT:
+        arcp__session_heartbeat_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_WINDOW:
+        arcp__session_window_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_JOB_RUNTIME:
+        arcp__job_runtime_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_JOB_EXPIRY:
+        arcp__job_expiry_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_JOB_GRACE:
+        arcp__job_grace_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_JOB_KEEP:
+        arcp__job_keep_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_SWEEP:
+        arcp__idempotency_sweep(engine);
+        arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
+                         arcp__engine_after_sec(engine, 60));
+        break;
+    case ARCP__TIMER_STORE_RETRY:
+        break; /* take_batch looks at the timer */
+    case ARCP__TIMER_SHUTDOWN:
+        end_running_jobs(engine);
+        break;
+    }
+}
+
+void arcp__engine_tick(arcp__engine *engine, arcp_time now)
+{
+    arcp__engine_enter(engine, now);
+    for (arcp__timer *timer = arcp__timer_heap_pop_due(&engine->timers, engine->now.mono_ns);
+         timer != NULL; timer = arcp__timer_heap_pop_due(&engine->timers, engine->now.mono_ns)) {
+        dispatch(engine, timer);
+        arcp__engine_settle(engine);
+    }
+    finish_stopping(engine);
+}
+
+int64_t arcp__engine_deadline(const arcp__engine *engine)
+{
+    return arcp__timer_heap_next(&engine->timers);
+}
+
+void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
+{
+    arcp__engine_enter(engine, now);
+    if (engine->stopping) {
+        return;
+    }
+    engine->stopping = true;
+    arcp__engine_arm(engine, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
+                     arcp__engine_after_sec(engine, engine->settings.shutdown_grace_sec));
+    finish_stopping(engine);
+    arcp__engine_settle(engine);
+}
+
+bool arcp__engine_is_finished(const arcp__engine *engine)
+{
+    return engine->stopped && engine->running_jobs == 0 && engine->links == NULL &&
+           engine->batches == NULL && !arcp__batch_has_work(engine) && engine->ready.first == NULL;
+}
+
+void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)
+{
+    *out = (arcp__engine_stats){
+        .sessions = engine->session_count,
+        .sessions_connected = engine->connected_count,
+        .jobs_running = engine->running_jobs,
+        .jobs_kept = HASH_COUNT(engine->jobs) - engine->running_jobs,
+        .events = engine->event_count,
+        .denials = engine->denial_count,
+        .tail_bytes = engine->tail_bytes,
+        .store_queue_bytes = engine->queue_bytes,
+    };
+}

@@ -1,0 +1,266 @@
+/* The engine: ARCP's protocol without I/O, clock or thread.
+ *
+ * It is told what happened (a frame came, a batch is durable, an agent wrote a line, time
+ * passed) and says what should happen (send this frame, start this agent, write this
+ * batch, wake me at this instant). Its owner, usually src/runtime, does it.
+ *
+ *   1. Call one of the inputs below with the time.
+ *   2. Call arcp__engine_next_effect until it returns false, doing each effect at once.
+ *   3. When the store has room, arcp__engine_take_batch and submit it.
+ *   4. Wait until arcp__engine_deadline at the latest, then arcp__engine_tick.
+ *
+ * Inputs never call back. Spans in effects live until the next call of any function here.
+ * Durable before visible: an effect that shows state to a peer or an agent is handed out
+ * only after the batch that records this state was reported committed.
+ *
+ * One thread at a time. Nothing is global: a process may have many engines.
+ * DESIGN §3; PROTOCOL. */
+#ifndef ARCP_ENGINE_ENGINE_H
+#define ARCP_ENGINE_ENGINE_H
+
+#include <arcp/gate.h>
+#include <arcp/settings.h>
+#include <arcp/sys/store.h>
+#include <arcp/time.h>
+#include <arcp/wire.h>
+
+#include "base/ulid.h"
+
+typedef struct arcp__engine arcp__engine;
+typedef struct arcp__link arcp__link; /* one transport connection, as the engine sees it */
+typedef struct arcp__job arcp__job;   /* opaque to owners; named in effects and inputs */
+
+typedef struct arcp__engine_options {
+    const char *runtime_name;    /* in the welcome; borrowed for the engine's life */
+    const char *runtime_version; /* likewise */
+    arcp_settings settings;
+    arcp__random_fn random; /* a CSPRNG, or a seeded source in tests */
+    void *random_user;
+    bool store_is_durable;
+    arcp_span work_directory; /* absolute: jobs get <it>/<job id> as cwd; empty: none */
+    arcp_time now;
+} arcp__engine_options;
+
+ARCP_MUST_CHECK arcp_status arcp__engine_new(const arcp__engine_options *options,
+                                             arcp__engine **out, arcp_error *err);
+void arcp__engine_free(arcp__engine *engine); /* NULL is accepted */
+
+/* Replaces the settings (reload). Limits apply to what comes from now on. */
+void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settings);
+
+/* ---- agents ---- */
+
+typedef struct arcp__agent_registration {
+    arcp_span name;
+    arcp_span version; /* may be empty */
+    bool is_default;
+    void *host;    /* comes back in START_AGENT (arcp__job_host) */
+    arcp_span cwd; /* absolute; empty: a directory of its own under work_directory */
+} arcp__agent_registration;
+
+/* Makes name@version known. The first version of a name is its default unless a later
+ * call says `is_default`. Registering the same name and version again replaces host and
+ * cwd. ARCP_E_INVALID_REQUEST for bad grammar. */
+ARCP_MUST_CHECK arcp_status arcp__engine_register_agent(arcp__engine *engine,
+                                                        const arcp__agent_registration *agent,
+                                                        arcp_error *err);
+/* Forgets all agents (before a reload registers them anew); running jobs go on. */
+void arcp__engine_clear_agents(arcp__engine *engine);
+
+/* A policy row (DESIGN §5 `policy:`): what sessions whose principal matches and agents
+ * whose name matches may get at most. `ceiling` (a reference is taken) may be NULL; an
+ * absent capability stays open; its cost.budget and expiry narrow too. */
+typedef struct arcp__policy {
+    arcp_span principal_glob;
+    arcp_span agent_glob;
+    const arcp_lease *ceiling;
+    uint64_t max_lifetime_sec; /* 0: none */
+} arcp__policy;
+ARCP_MUST_CHECK arcp_status arcp__engine_add_policy(arcp__engine *engine,
+                                                    const arcp__policy *policy, arcp_error *err);
+void arcp__engine_clear_policies(arcp__engine *engine);
+
+/* Which peer profile a client gets (PROTOCOL, Peer profiles): `client_glob` over
+ * hello.client.name; rows added later are looked at first; the shipped rows last. */
+ARCP_MUST_CHECK arcp_status arcp__engine_add_peer_profile(arcp__engine *engine,
+                                                          arcp_span client_glob, arcp_span profile,
+                                                          arcp_error *err);
+
+/* ---- links ---- */
+
+typedef struct arcp__link_options {
+    void *user;          /* comes back in effects */
+    bool is_local;       /* loopback, pipe or memory */
+    bool is_encrypted;   /* by the transport */
+    arcp_span principal; /* not empty: any token is accepted, for this principal (stdio) */
+} arcp__link_options;
+
+/* A connection whose transport handshake is complete. NULL when out of memory. */
+arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
+                                 const arcp__link_options *options);
+void arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame);
+/* The transport has `unsent` bytes left of what it was given. */
+void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent);
+/* The connection is gone; the link is freed. */
+void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link);
+
+/* The answer to an AUTHENTICATE effect: ARCP_OK with a principal, or a refusal. */
+void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
+                                arcp_status status, arcp_span principal, bool is_anonymous);
+
+/* ---- store ---- */
+
+/* The batch that was filled, to be submitted now; NULL when there is nothing to write. It
+ * stays valid until it is committed. Several may be under way; they commit in order. */
+const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine);
+/* A taken batch is durable (ARCP_OK), or could not be written. In that case the engine
+ * shows nothing of it, closes its sessions' links with INTERNAL_ERROR, reads no agent, and
+ * hands the same batch out again after a pause. */
+void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_id,
+                            arcp_status status);
+/* The answer to a READ effect, as the store gave it. */
+void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_id,
+                            arcp_status status, uint64_t first, const arcp_span *records,
+                            size_t count);
+
+/* Restart: feed every row of the tables SESSIONS, JOBS, IDEMPOTENCY, SUBSCRIPTIONS in any
+ * order, then restore_done once, before the first link. Jobs that were running end as
+ * INTERNAL_ERROR. ARCP_E_CORRUPT for a row that cannot be read (the message names it). */
+ARCP_MUST_CHECK arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table,
+                                                     arcp_span key, arcp_span value,
+                                                     arcp_error *err);
+void arcp__engine_restore_done(arcp__engine *engine, arcp_time now);
+/* False between restore_done and the answers to the READ effects it caused: no link may be
+ * connected before this is true. */
+bool arcp__engine_is_restored(const arcp__engine *engine);
+
+/* ---- agents at work ---- */
+
+/* The agent of a START_AGENT effect runs; or it could not be started (then `status` is not
+ * ARCP_OK, `message` is for people, and the job ends). */
+void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                arcp_status status, arcp_span message);
+/* One line of an agent's standard output, without its line feed (DESIGN §5). */
+void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span line);
+/* A line was longer than the limit; the job ends. */
+void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job);
+/* Raw output of a `plain` agent; ended with agent_exited. */
+void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job,
+                               arcp_span bytes);
+/* A line for the job's log, e.g. of a plain agent's standard error. */
+void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
+                            arcp_span text);
+
+/* An event of an in-process agent, checked on the agent's thread with arcp__event_check;
+ * what a metric spent was taken from the budget there (arcp_budget_spend), and `reports`
+ * came out of it. `id` (not 0) asks for a reply by AGENT_REPLY. */
+typedef struct arcp__agent_event {
+    arcp_event_kind kind;
+    arcp_span kind_text;
+    arcp_span body; /* compact JSON, as arcp__event_check wrote it */
+    const arcp_budget_report *reports;
+    size_t report_count;
+    bool spent; /* the spend was taken already */
+} arcp__agent_event;
+void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *job,
+                              const arcp__agent_event *event);
+
+typedef struct arcp__agent_exit {
+    bool by_signal;
+    int code;              /* exit status, or the signal's number */
+    arcp_span stderr_tail; /* empty unless it may be shown */
+} arcp__agent_exit;
+/* The agent is gone; nothing more comes from it. After this the engine releases it. */
+void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
+                               const arcp__agent_exit *exit);
+
+/* What a job holds, for hosts (any thread may use the authority). Borrowed. */
+const arcp_authority *arcp__job_authority(const arcp__job *job);
+arcp_span arcp__job_id(const arcp__job *job);
+arcp_span arcp__job_agent(const arcp__job *job);     /* name@version */
+arcp_span arcp__job_cwd(const arcp__job *job);       /* absolute, or empty */
+bool arcp__job_owns_cwd(const arcp__job *job);       /* made for it: remove it afterwards */
+void *arcp__job_host(const arcp__job *job);          /* of its agent's registration */
+void arcp__job_set_user(arcp__job *job, void *user); /* the host's own pointer */
+void *arcp__job_user(const arcp__job *job);
+
+/* ---- time ---- */
+
+void arcp__engine_tick(arcp__engine *engine, arcp_time now);
+/* On the monotonic clock; ARCP_TIME_NEVER when nothing is armed. */
+int64_t arcp__engine_deadline(const arcp__engine *engine);
+
+/* Stop: links that come are refused, running jobs have shutdown.grace_sec, then end as
+ * INTERNAL_ERROR; links are closed with GOING_AWAY when no job is left. */
+void arcp__engine_shutdown(arcp__engine *engine, arcp_time now);
+/* After shutdown: no job, no link, nothing to write. */
+bool arcp__engine_is_finished(const arcp__engine *engine);
+
+/* ---- effects ---- */
+
+typedef enum arcp__effect_kind {
+    ARCP__EFFECT_SEND,       /* link_user: send `text`, then call drained when it changed */
+    ARCP__EFFECT_CLOSE,      /* link_user: close with close_code and reason `text` */
+    ARCP__EFFECT_PAUSE_LINK, /* link_user: stop reading */
+    ARCP__EFFECT_RESUME_LINK,
+    ARCP__EFFECT_AUTHENTICATE, /* id; `text` is the bearer token (a secret) */
+    ARCP__EFFECT_START_AGENT,  /* job: start it; `text` is the job.start line */
+    ARCP__EFFECT_AGENT_LINE,   /* job: `text` is a line for the agent, without line feed */
+    ARCP__EFFECT_CANCEL_AGENT, /* job: tell it (job.cancel line in `text`), remember it asked */
+    ARCP__EFFECT_KILL_AGENT,   /* job: SIGTERM to its group, SIGKILL 5 s later */
+    ARCP__EFFECT_PAUSE_AGENT,  /* job: stop reading it */
+    ARCP__EFFECT_RESUME_AGENT,
+    ARCP__EFFECT_FORGET_AGENT, /* job: over; the pointer is invalid after this effect */
+    ARCP__EFFECT_READ,         /* id, `text` = stream, from, count_max, bytes_max */
+    ARCP__EFFECT_LOG           /* level, `text` = one line; for the operator */
+} arcp__effect_kind;
+
+typedef enum arcp__log_level {
+    ARCP__LOG_DEBUG,
+    ARCP__LOG_INFO,
+    ARCP__LOG_WARN,
+    ARCP__LOG_ERROR,
+    ARCP__LOG_AUDIT /* `text` is a JSON object: one decision (DESIGN, audit) */
+} arcp__log_level;
+
+typedef struct arcp__effect {
+    arcp__effect_kind kind;
+    void *link_user;
+    arcp__link *link;
+    arcp__job *job;
+    arcp_span text;
+    uint64_t id;
+    uint64_t from;
+    size_t count_max;
+    size_t bytes_max;
+    int close_code;
+    arcp__log_level level;
+    int reason; /* CANCEL_AGENT: arcp__cancel_reason */
+    int64_t grace_ms;
+} arcp__effect;
+
+typedef enum arcp__cancel_reason {
+    ARCP__CANCEL_CLIENT,
+    ARCP__CANCEL_TIMEOUT,
+    ARCP__CANCEL_LEASE_EXPIRED,
+    ARCP__CANCEL_PARENT,
+    ARCP__CANCEL_SHUTDOWN
+} arcp__cancel_reason;
+
+/* The next thing to do; false when there is nothing more for now. */
+bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out);
+
+/* Figures for metrics and tests. */
+typedef struct arcp__engine_stats {
+    uint64_t sessions;
+    uint64_t sessions_connected;
+    uint64_t jobs_running;
+    uint64_t jobs_kept;
+    uint64_t events;
+    uint64_t denials;
+    size_t tail_bytes;
+    size_t store_queue_bytes;
+} arcp__engine_stats;
+void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out);
+
+#endif

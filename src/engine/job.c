@@ -1,0 +1,407 @@
+/* A job's life: made by a submit or a delegation, started when that is durable, ended
+ * exactly once (job_result.c), kept for listings and subscribers, then dropped. */
+#include "engine/parts.h"
+
+#include <stdio.h>
+
+arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id)
+{
+    arcp__job *job = NULL;
+    HASH_FIND(hh, engine->jobs, id.data, id.size, job);
+    return job;
+}
+
+void arcp__job_note_head(arcp__job *job)
+{
+    int size =
+        snprintf(job->head, sizeof(job->head),
+                 ",\"trace_id\":\"%s\",\"job_id\":\"%s\",\"payload\":", job->trace_id, job->id);
+    job->head_size = (size_t)size;
+}
+
+/* Takes the reference of `stream` and registers the job under its id. */
+static bool add_job(arcp__engine *engine, arcp__job *job)
+{
+    job->stream = arcp__stream_open(engine, "j:", job->id);
+    if (job->stream == NULL) {
+        return false;
+    }
+    HASH_ADD_KEYPTR(hh, engine->jobs, job->id, strlen(job->id), job);
+    if (!ARCP__HASH_ADDED(job)) {
+        arcp__stream_unref(engine, job->stream);
+        return false;
+    }
+    if (!arcp__principal_add_job(job->principal, job)) {
+        HASH_DEL(engine->jobs, job);
+        arcp__stream_unref(engine, job->stream);
+        return false;
+    }
+    job->principal->running_jobs++;
+    engine->running_jobs++;
+    return true;
+}
+
+arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal)
+{
+    arcp__job *job = arcp__alloc(sizeof(*job));
+    if (job == NULL) {
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    arcp__engine_make_id(engine, "job_", job->id);
+    job->principal = principal;
+    job->created_wall_ns = engine->now.wall_ns - engine->now.wall_ns % ARCP_NS_PER_MS;
+    job->pins = 1; /* the table's */
+    if (!add_job(engine, job)) {
+        arcp__free(job);
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    return job;
+}
+
+arcp__job *arcp__job_add_restored(arcp__engine *engine, arcp__principal *principal, arcp_span id)
+{
+    arcp__job *job = arcp__alloc(sizeof(*job));
+    if (job == NULL || id.size >= sizeof(job->id)) {
+        arcp__free(job);
+        return NULL;
+    }
+    memcpy(job->id, id.data, id.size);
+    job->principal = principal;
+    job->pins = 1;
+    job->agent_state = ARCP__AGENT_GONE;
+    if (!add_job(engine, job)) {
+        arcp__free(job);
+        return NULL;
+    }
+    return job;
+}
+
+void arcp__job_pin(arcp__job *job)
+{
+    job->pins++;
+}
+
+static void release_memory(arcp__job *job)
+{
+    arcp__free(job->traceparent);
+    arcp__free(job->tracestate);
+    arcp__free(job->agent_text);
+    arcp__free(job->delegate_id);
+    arcp__free(job->cwd);
+    arcp__free(job->input);
+    arcp__free(job->accepted);
+    arcp__free(job->wait_reply);
+    arcp__free(job->owner_runs);
+    arcp_buf_fini(&job->inline_result);
+    arcp_buf_fini(&job->plain_output);
+    arcp_authority_unref(job->authority);
+    arcp_lease_unref(job->lease);
+    arcp__free(job);
+}
+
+void arcp__job_unpin(arcp__engine *engine, arcp__job *job)
+{
+    (void)engine;
+    if (--job->pins == 0) {
+        release_memory(job);
+    }
+}
+
+/* Takes the job out of every table; memory goes with the last pin. */
+static void drop(arcp__engine *engine, arcp__job *job)
+{
+    arcp__timer *timers[] = {&job->runtime_timer, &job->expiry_timer, &job->grace_timer,
+                             &job->keep_timer};
+    for (size_t at = 0; at < sizeof(timers) / sizeof(timers[0]); at++) {
+        arcp__engine_disarm(engine, timers[at]);
+    }
+    while (job->observations != NULL) {
+        arcp__observation_remove(engine, job->observations);
+    }
+    arcp__job_leave_parent(engine, job);
+    while (job->children != NULL) {
+        arcp__job_leave_parent(engine, job->children);
+    }
+    arcp__principal_drop_job(job->principal, job);
+    if (!job->ended) {
+        job->ended = true;
+        job->principal->running_jobs--;
+        engine->running_jobs--;
+    }
+    arcp__principal_maybe_free(engine, job->principal);
+    job->principal = NULL;
+    HASH_DEL(engine->jobs, job);
+    arcp__stream_unref(engine, job->stream);
+    job->stream = NULL;
+    arcp__job_unpin(engine, job);
+}
+
+void arcp__job_free(arcp__engine *engine, arcp__job *job)
+{
+    if (job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING) {
+        arcp__job_unpin(engine, job); /* the agent's pin */
+    }
+    drop(engine, job);
+}
+
+void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
+{
+    if (job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING) {
+        arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
+                         arcp__engine_after_sec(engine, 1));
+        return;
+    }
+    arcp__batch_delete(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id));
+    drop(engine, job);
+}
+
+bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
+                             const arcp__session *session)
+{
+    return job->principal == session->principal ||
+           engine->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
+}
+
+/* ---- the row ---- */
+
+void arcp__job_store(arcp__engine *engine, arcp__job *job)
+{
+    arcp_buf row = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &row);
+    arcp_json_begin_object(&writer);
+    const struct {
+        const char *name;
+        const char *value;
+    } words[] = {
+        {"job_id", job->id},
+        {"session_id", job->session_id},
+        {"principal", job->principal->name},
+        {"agent", job->agent_text},
+        {"status", arcp_job_status_name(job->status)},
+        {"parent_job_id", job->parent_id},
+        {"trace_id", job->trace_id},
+        {"result_id", job->result_id},
+    };
+    for (size_t at = 0; at < sizeof(words) / sizeof(words[0]); at++) {
+        arcp_json_name(&writer, words[at].name);
+        arcp_json_write_cstr(&writer, words[at].value);
+    }
+    arcp__write_timestamp(&writer, "created_at", job->created_wall_ns);
+    if (job->ended) {
+        arcp__write_timestamp(&writer, "ended_at", job->ended_wall_ns);
+        arcp_json_name(&writer, "records");
+        arcp_json_write_u64(&writer, job->stream->next);
+        arcp_json_name(&writer, "bytes");
+        arcp_json_write_u64(&writer, job->stream->bytes);
+    }
+    arcp_json_name(&writer, "features");
+    arcp_json_write_u64(&writer, job->features);
+    arcp_json_name(&writer, "lease");
+    arcp_lease_format(job->lease, &text);
+    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    arcp_buf_clear(&text);
+    arcp_json_name(&writer, "lease_constraints");
+    arcp_lease_format_constraints(job->lease, &text);
+    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    arcp_json_name(&writer, "accepted");
+    arcp_json_write_raw(&writer, arcp_span_cstr(job->accepted));
+    arcp_json_end_object(&writer);
+    if (row.failed || text.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__batch_put(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&row));
+    }
+    arcp_buf_fini(&text);
+    arcp_buf_fini(&row);
+}
+
+void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
+                            arcp_json_writer *writer)
+{
+    const arcp_budget *budget =
+        job->authority == NULL ? NULL : arcp_authority_budget(job->authority);
+    size_t count = budget == NULL ? 0 : arcp_budget_count(budget);
+    if (count == 0) {
+        return;
+    }
+    arcp_json_name(writer, "budget");
+    arcp_json_begin_object(writer);
+    for (size_t at = 0; at < count; at++) {
+        char amount[ARCP_DECIMAL_TEXT_MAX];
+        arcp_span currency = arcp_budget_currency(budget, at);
+        size_t size = arcp_decimal_format(
+            current ? arcp_budget_remaining(budget, at) : arcp_budget_initial(budget, at), amount);
+        arcp_json_name_span(writer, currency);
+        if (as_text) {
+            arcp_buf text = ARCP_BUF_INIT;
+            arcp_buf_append(&text, currency);
+            arcp_buf_append_byte(&text, ':');
+            arcp_buf_append(&text, arcp_span_make(amount, size));
+            writer->out->failed = writer->out->failed || text.failed;
+            arcp_json_write_string(writer, arcp_buf_span(&text));
+            arcp_buf_fini(&text);
+        } else {
+            arcp_json_write_raw(writer, arcp_span_make(amount, size));
+        }
+    }
+    arcp_json_end_object(writer);
+}
+
+/* ---- start ---- */
+
+void arcp__job_start(arcp__engine *engine, arcp__job *job)
+{
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp__agent_format_start(engine, job, &line);
+    arcp__free(job->input);
+    job->input = NULL;
+    arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
+    job->agent_state = ARCP__AGENT_STARTING;
+    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line,
+                      true);
+    if (job->max_runtime_sec != 0) {
+        arcp__engine_arm(engine, &job->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
+                         arcp__engine_after_sec(engine, job->max_runtime_sec));
+    }
+    if (engine->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE) {
+        arcp__engine_arm(engine, &job->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
+                         arcp_authority_deadline_mono_ns(job->authority));
+    }
+}
+
+void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                arcp_status status, arcp_span message)
+{
+    arcp__engine_enter(engine, now);
+    engine->current_job = job;
+    if (status != ARCP_OK) {
+        job->agent_state = ARCP__AGENT_GONE;
+        arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
+                       message, true, arcp_span_make(NULL, 0));
+        arcp__job_forget_agent(engine, job);
+    } else if (job->agent_state == ARCP__AGENT_STARTING) {
+        job->agent_state = ARCP__AGENT_RUNNING;
+        if (!job->ended) {
+            job->status = ARCP_JOB_RUNNING;
+            arcp__job_emit_status(engine, job, "running", arcp_span_make(NULL, 0));
+        }
+    }
+    arcp__engine_settle(engine);
+}
+
+/* The host may let go of the job; its pin goes when the effect was handed out. */
+void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
+{
+    if (job->forgotten) {
+        return;
+    }
+    job->forgotten = true;
+    arcp__engine_disarm(engine, &job->grace_timer);
+    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job}, NULL,
+                      false);
+}
+
+/* ---- the owning session's numbers ---- */
+
+void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq, uint64_t position,
+                              uint64_t count)
+{
+    if (job->owner_run_count != 0) {
+        arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
+        if (last->first_seq + last->count == seq &&
+            last->first_position + last->count == position) {
+            last->count += count;
+            return;
+        }
+    }
+    if (job->owner_run_count == job->owner_run_capacity) {
+        size_t capacity = job->owner_run_capacity == 0 ? 1 : job->owner_run_capacity * 2;
+        arcp__owner_run *runs = arcp__realloc_array(job->owner_runs, capacity, sizeof(*runs));
+        if (runs == NULL) {
+            arcp__engine_no_memory(engine);
+            return;
+        }
+        job->owner_runs = runs;
+        job->owner_run_capacity = capacity;
+    }
+    job->owner_runs[job->owner_run_count++] = (arcp__owner_run){seq, position, count};
+}
+
+/* The first position whose number in the owning session is above `owner_seq`. */
+uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq)
+{
+    if (owner_seq == 0 || job->owner_run_count == 0 || owner_seq < job->owner_runs[0].first_seq) {
+        return 0; /* rather more than less */
+    }
+    for (size_t at = 0; at < job->owner_run_count; at++) {
+        const arcp__owner_run *run = &job->owner_runs[at];
+        if (owner_seq < run->first_seq) {
+            return run->first_position;
+        }
+        if (owner_seq < run->first_seq + run->count - 1) {
+            return run->first_position + (owner_seq - run->first_seq) + 1;
+        }
+    }
+    return job->stream->next;
+}
+
+/* The number below which everything before `position` lies; 0 before the first. */
+uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position)
+{
+    uint64_t seq = 0;
+    for (size_t at = 0; at < job->owner_run_count; at++) {
+        const arcp__owner_run *run = &job->owner_runs[at];
+        if (position <= run->first_position) {
+            break;
+        }
+        uint64_t below = position - run->first_position;
+        seq = run->first_seq + (below < run->count ? below : run->count) - 1;
+    }
+    return seq;
+}
+
+/* ---- for hosts ---- */
+
+const arcp_authority *arcp__job_authority(const arcp__job *job)
+{
+    return job->authority;
+}
+
+arcp_span arcp__job_id(const arcp__job *job)
+{
+    return arcp_span_cstr(job->id);
+}
+
+arcp_span arcp__job_agent(const arcp__job *job)
+{
+    return arcp_span_cstr(job->agent_text);
+}
+
+arcp_span arcp__job_cwd(const arcp__job *job)
+{
+    return arcp_span_cstr(job->cwd);
+}
+
+bool arcp__job_owns_cwd(const arcp__job *job)
+{
+    return job->owns_cwd;
+}
+
+void *arcp__job_host(const arcp__job *job)
+{
+    return job->host;
+}
+
+void arcp__job_set_user(arcp__job *job, void *user)
+{
+    job->user = user;
+}
+
+void *arcp__job_user(const arcp__job *job)
+{
+    return job->user;
+}

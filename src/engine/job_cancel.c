@@ -1,0 +1,122 @@
+/* Cancelling (§7.4), and the other reasons to stop an agent: its deadline, its lease's
+ * expiry, its parent's end. */
+#include "engine/parts.h"
+
+static const char *const reason_names[] = {
+    [ARCP__CANCEL_CLIENT] = "client",
+    [ARCP__CANCEL_TIMEOUT] = "timeout",
+    [ARCP__CANCEL_LEASE_EXPIRED] = "lease_expired",
+    [ARCP__CANCEL_PARENT] = "parent",
+    [ARCP__CANCEL_SHUTDOWN] = "shutdown",
+};
+
+static bool has_agent(const arcp__job *job)
+{
+    return job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING;
+}
+
+void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
+                          uint64_t grace_ms)
+{
+    if (!has_agent(job)) {
+        return;
+    }
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf_append_format(
+        &line, "{\"type\":\"job.cancel\",\"payload\":{\"reason\":\"%s\",\"grace_ms\":%llu}}",
+        reason_names[reason], (unsigned long long)grace_ms);
+    /* Behind the open batch, like START_AGENT: an agent is never told to stop before it
+     * was told to start. */
+    arcp__effect_push(engine,
+                      &(arcp__effect){.kind = ARCP__EFFECT_CANCEL_AGENT,
+                                      .job = job,
+                                      .reason = (int)reason,
+                                      .grace_ms = (int64_t)grace_ms},
+                      &line, true);
+    arcp__engine_arm(engine, &job->grace_timer, ARCP__TIMER_JOB_GRACE, job,
+                     arcp__engine_after_ms(engine, grace_ms));
+}
+
+void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
+{
+    if (has_agent(job)) {
+        arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job},
+                          NULL, true);
+    }
+    if (!job->ended && job->cancelling) {
+        arcp__job_fail_with(engine, job, ARCP_E_CANCELLED, "the job was cancelled");
+    }
+}
+
+void arcp__job_cancel(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason)
+{
+    if (job->ended || job->cancelling) {
+        return;
+    }
+    job->cancelling = true;
+    if (!has_agent(job)) {
+        arcp__job_fail_with(engine, job, ARCP_E_CANCELLED, "the job was cancelled");
+        return;
+    }
+    arcp__job_stop_agent(engine, job, reason, engine->settings.jobs_cancel_grace_ms);
+}
+
+void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job)
+{
+    if (!job->ended) {
+        job->cancelling = false; /* the deadline is why it ends */
+        arcp__job_fail_with(engine, job, ARCP_E_TIMEOUT, "the job ran longer than max_runtime_sec");
+    }
+}
+
+void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job)
+{
+    if (!job->ended) {
+        arcp__effect_audit(engine, "expired", "principal", job->principal->name, "job_id", job->id,
+                           "trace_id", job->trace_id, NULL);
+        arcp__job_fail_with(engine, job, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
+    }
+}
+
+static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job *job,
+                   arcp_status status, const char *message)
+{
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    (void)arcp_error_set(&error, status, "%s", message);
+    arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
+    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_buf_span(&details));
+    arcp_buf_fini(&details);
+}
+
+void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp__job *job,
+                              arcp_span reason)
+{
+    const arcp__observation *observation = arcp__observation_find(request->session, job);
+    if (job->ended) {
+        refuse(engine, request, job, ARCP_E_JOB_NOT_FOUND, "the job has ended already");
+        return;
+    }
+    if (observation == NULL || !observation->may_cancel) {
+        refuse(engine, request, job, ARCP_E_PERMISSION_DENIED,
+               "only the session that submitted the job may cancel it");
+        return;
+    }
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_cstr(&writer, job->id);
+    if (reason.size != 0) {
+        arcp_json_name(&writer, "reason");
+        arcp_json_write_string(&writer, reason);
+    }
+    arcp_json_end_object(&writer);
+    arcp__request_answer(engine, request, "job.cancelled", arcp_span_cstr(job->id),
+                         arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), false);
+    arcp_buf_fini(&payload);
+    arcp__effect_audit(engine, "cancel", "principal", request->session->principal->name, "job_id",
+                       job->id, "trace_id", job->trace_id, NULL);
+    arcp__job_cancel(engine, job, ARCP__CANCEL_CLIENT);
+}

@@ -1,0 +1,286 @@
+/* Events of a job (§8): recorded once in its stream, mailed to whoever observes it. What an
+ * agent wants to say passes here: shape, gate, budget. */
+#include "engine/parts.h"
+
+#include <stdio.h>
+
+#include "base/timestamp.h"
+
+#define REPORTS_MAX 80u /* a chain of budgets: depth at most 64, one counter each */
+
+/* ---- emitting ---- */
+
+static void mail_observers(arcp__engine *engine, arcp__job *job, uint64_t position, size_t bytes,
+                           arcp_feature feature)
+{
+    for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
+        if (at->is_live) {
+            arcp__mail_record(engine, at, position, bytes, feature);
+        }
+    }
+}
+
+static void emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_feature feature,
+                 const arcp_span *pieces, size_t count)
+{
+    char id[ARCP__ID_SIZE];
+    arcp_span all[12];
+    size_t used = 0;
+    arcp__engine_make_id(engine, "msg_", id);
+    all[used++] = ARCP_SPAN_LITERAL("{\"id\":\"");
+    all[used++] = arcp_span_cstr(id);
+    all[used++] = ARCP_SPAN_LITERAL("\",\"type\":\"");
+    all[used++] = arcp_span_cstr(type);
+    all[used++] = ARCP_SPAN_LITERAL("\"");
+    all[used++] = arcp_span_make(job->head, job->head_size);
+    for (size_t at = 0; at < count; at++) {
+        all[used++] = pieces[at];
+    }
+    all[used++] = ARCP_SPAN_LITERAL("}");
+    uint64_t position = 0;
+    size_t bytes = 0;
+    if (arcp__stream_append(engine, job->stream, all, used, &position, &bytes)) {
+        engine->event_count++;
+        mail_observers(engine, job, position, bytes, feature);
+    }
+}
+
+void arcp__job_emit_terminal(arcp__engine *engine, arcp__job *job, const char *type,
+                             arcp_span payload)
+{
+    emit(engine, job, type, ARCP_FEATURE_NONE, &payload, 1);
+}
+
+static void emit_with_feature(arcp__engine *engine, arcp__job *job, arcp_span kind_text,
+                              arcp_feature feature, arcp_span body)
+{
+    char ts[ARCP__TIMESTAMP_SIZE + 9] = "\",\"ts\":\"";
+    arcp__timestamp_format(engine->now.wall_ns, ts + 8);
+    if (job->ended) {
+        return; /* nothing follows the terminal record */
+    }
+    const arcp_span pieces[] = {
+        ARCP_SPAN_LITERAL("{\"kind\":\""), kind_text, arcp_span_make(ts, 8 + ARCP__TIMESTAMP_SIZE),
+        ARCP_SPAN_LITERAL("\",\"body\":"), body,      ARCP_SPAN_LITERAL("}"),
+    };
+    emit(engine, job, "job.event", feature, pieces, sizeof(pieces) / sizeof(pieces[0]));
+}
+
+void arcp__job_emit_event(arcp__engine *engine, arcp__job *job, arcp_event_kind kind,
+                          arcp_span kind_text, arcp_span body)
+{
+    emit_with_feature(engine, job, kind_text, arcp_event_kind_feature(kind), body);
+}
+
+static void emit_body(arcp__engine *engine, arcp__job *job, arcp_event_kind kind,
+                      arcp_feature feature, arcp_buf *body)
+{
+    if (body->failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        emit_with_feature(engine, job, arcp_span_cstr(arcp_event_kind_name(kind)), feature,
+                          arcp_buf_span(body));
+    }
+    arcp_buf_fini(body);
+}
+
+void arcp__job_emit_status(arcp__engine *engine, arcp__job *job, const char *phase,
+                           arcp_span message)
+{
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &body);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "phase");
+    arcp_json_write_cstr(&writer, phase);
+    if (message.size != 0) {
+        arcp_json_name(&writer, "message");
+        arcp_json_write_string(&writer, message);
+    }
+    arcp_json_end_object(&writer);
+    emit_body(engine, job, ARCP_EVENT_STATUS, ARCP_FEATURE_NONE, &body);
+}
+
+void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level, arcp_span text)
+{
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &body);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "level");
+    arcp_json_write_cstr(&writer, level);
+    arcp_json_name(&writer, "message");
+    arcp_json_write_string(&writer, text);
+    arcp_json_end_object(&writer);
+    emit_body(engine, job, ARCP_EVENT_LOG, ARCP_FEATURE_NONE, &body);
+}
+
+void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_id,
+                           const arcp_error *error, arcp_span details)
+{
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &body);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "call_id");
+    arcp_json_write_string(&writer, call_id);
+    arcp_json_name(&writer, "error");
+    arcp_json_begin_object(&writer);
+    arcp__error_payload_members(&writer, error->status,
+                                arcp_span_cstr(arcp_status_wire_code(error->status)),
+                                arcp_span_cstr(error->message), error->retryable, details);
+    arcp_json_end_object(&writer);
+    arcp_json_end_object(&writer);
+    emit_body(engine, job, ARCP_EVENT_TOOL_RESULT, ARCP_FEATURE_NONE, &body);
+}
+
+/* The job of the chain whose counters these are. */
+static arcp__job *job_of_budget(arcp__job *job, const arcp_budget *budget)
+{
+    while (job != NULL && arcp_authority_budget(job->authority) != budget) {
+        job = job->parent;
+    }
+    return job;
+}
+
+static void emit_report(arcp__engine *engine, arcp__job *job, const arcp_budget_report *report)
+{
+    char amount[ARCP_DECIMAL_TEXT_MAX];
+    size_t size = arcp_decimal_format(report->remaining, amount);
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&body, "{\"name\":\"cost.budget.remaining\",\"value\":");
+    arcp_buf_append(&body, arcp_span_make(amount, size));
+    arcp_buf_append_cstr(&body, ",\"unit\":");
+    arcp_json_quote(report->currency, &body);
+    arcp_buf_append_byte(&body, '}');
+    emit_body(engine, job, ARCP_EVENT_METRIC, ARCP_FEATURE_COST_BUDGET, &body);
+}
+
+void arcp__job_emit_reports(arcp__engine *engine, arcp__job *job, const arcp_budget_report *reports,
+                            size_t count)
+{
+    bool below_zero = false;
+    for (size_t at = 0; at < count; at++) {
+        arcp__job *counted = job_of_budget(job, reports[at].budget);
+        if (counted != NULL && !counted->ended) {
+            emit_report(engine, counted, &reports[at]);
+        }
+        below_zero = below_zero || arcp_decimal_compare(reports[at].remaining,
+                                                        (arcp_decimal)ARCP_DECIMAL_ZERO) < 0;
+    }
+    if (below_zero && engine->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL) {
+        arcp__job_fail_with(engine, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
+    }
+}
+
+/* ---- the gate ---- */
+
+void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision *decision)
+{
+    char capability[80];
+    char target[160];
+    arcp_span shown = arcp_span_first(decision->capability, sizeof(capability) - 1);
+    (void)snprintf(capability, sizeof(capability), "%.*s", (int)shown.size, shown.data);
+    shown = arcp_span_first(decision->target, sizeof(target) - 1);
+    (void)snprintf(target, sizeof(target), "%.*s", (int)shown.size,
+                   shown.size == 0 ? "" : shown.data);
+    engine->denial_count++;
+    arcp__effect_audit(engine, "denied", "principal", job->principal->name, "job_id", job->id,
+                       "trace_id", job->trace_id, "code", arcp_status_wire_code(decision->code),
+                       "reason", arcp_deny_reason_name(decision->reason), "capability", capability,
+                       "target", target, NULL);
+}
+
+/* What follows once the agent has its answer: an expired lease ends the job, and so does a
+ * used-up budget where the operator wants that. */
+void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status code)
+{
+    if (code == ARCP_E_LEASE_EXPIRED &&
+        engine->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE) {
+        arcp__job_expiry_due(engine, job);
+    } else if (code == ARCP_E_BUDGET_EXHAUSTED &&
+               engine->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL) {
+        arcp__job_fail_with(engine, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
+    }
+}
+
+bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capability,
+                         arcp_span target, arcp_buf *details, arcp_error *err)
+{
+    arcp_target_scratch scratch;
+    arcp_decision decision;
+    if (arcp_authorize(job->authority, engine->now, capability, target, &scratch, &decision)) {
+        return true;
+    }
+    arcp_buf message = ARCP_BUF_INIT;
+    arcp_decision_format_message(&decision, &message);
+    arcp_decision_format_details(job->authority, &decision, details);
+    (void)arcp_error_set(err, decision.code, "%.*s", (int)message.size,
+                         message.size == 0 ? "" : message.data);
+    arcp_buf_fini(&message);
+    arcp__job_denied(engine, job, &decision);
+    return false;
+}
+
+/* ---- what an agent says ---- */
+
+static void spend(arcp__engine *engine, arcp__job *job, const arcp__event_facts *facts,
+                  arcp_budget_report *reports, size_t *count)
+{
+    arcp_budget *budget = arcp_authority_budget(job->authority);
+    *count = budget == NULL
+                 ? 0
+                 : arcp_budget_spend(budget, facts->unit, facts->amount, reports, REPORTS_MAX);
+    if (*count > REPORTS_MAX) {
+        *count = REPORTS_MAX;
+    }
+}
+
+arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_span kind_text,
+                                  const arcp_json *json, arcp_json_ref body, arcp_buf *details,
+                                  arcp_error *err)
+{
+    arcp__event_facts facts;
+    arcp_budget_report reports[REPORTS_MAX];
+    size_t report_count = 0;
+    arcp_buf_clear(&engine->body);
+    arcp_status status =
+        arcp__event_check(json, kind_text, body, &engine->scratch, &engine->body, &facts, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (facts.kind == ARCP_EVENT_TOOL_CALL &&
+        !arcp__job_authorize(engine, job, ARCP_SPAN_LITERAL("tool.call"), facts.tool, details,
+                             err)) {
+        arcp__job_emit_denial(engine, job, facts.call_id, err, arcp_buf_span(details));
+        return err->status;
+    }
+    if (facts.is_spend) {
+        spend(engine, job, &facts, reports, &report_count);
+    }
+    arcp__job_emit_event(engine, job, facts.kind, kind_text, arcp_buf_span(&engine->body));
+    arcp__job_emit_reports(engine, job, reports, report_count);
+    return ARCP_OK;
+}
+
+void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *job,
+                              const arcp__agent_event *event)
+{
+    arcp__engine_enter(engine, now);
+    engine->current_job = job;
+    if (!job->ended) {
+        arcp__job_emit_event(engine, job, event->kind, event->kind_text, event->body);
+        arcp__job_emit_reports(engine, job, event->reports, event->report_count);
+        arcp__job_update_pressure(engine, job);
+    }
+    arcp__engine_settle(engine);
+}
+
+void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
+                            arcp_span text)
+{
+    arcp__engine_enter(engine, now);
+    engine->current_job = job;
+    arcp__job_emit_log(engine, job, level, text);
+    arcp__engine_settle(engine);
+}

@@ -1,0 +1,421 @@
+/* Observing a job: its submitting session, subscribers (§7.6), and sessions that got it by
+ * an idempotent submit.
+ *
+ * An observation knows the next position of the job's stream that its session has not been
+ * given a number for. While it is catching up, records are numbered from the stream, page
+ * by page; once it has all, it is live and records come by mail. The boundary is exact: a
+ * record is numbered when, and only when, its position is the next one. */
+#include "engine/parts.h"
+
+#include <stdio.h>
+
+#include "base/timestamp.h"
+
+#define PAGE_RECORDS 1024u
+#define PAGE_BYTES   262144u
+
+/* ---- the lists ---- */
+
+arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job)
+{
+    /* A job usually has few observers, a session may have many jobs. */
+    for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
+        if (at->session == session) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static bool lacks_event_features(const arcp__session *session)
+{
+    const arcp_feature_set wanted = ARCP_FEATURE_BIT(ARCP_FEATURE_PROGRESS) |
+                                    ARCP_FEATURE_BIT(ARCP_FEATURE_RESULT_CHUNK) |
+                                    ARCP_FEATURE_BIT(ARCP_FEATURE_COST_BUDGET);
+    return (session->features & wanted) != wanted;
+}
+
+static void store_row(arcp__engine *engine, const arcp__observation *observation)
+{
+    char key[2 * ARCP__ID_SIZE];
+    char row[192];
+    int key_size =
+        snprintf(key, sizeof(key), "%s/%s", observation->session->id, observation->job->id);
+    int row_size = snprintf(
+        row, sizeof(row), "{\"session_id\":\"%s\",\"job_id\":\"%s\",\"may_cancel\":%s}",
+        observation->session->id, observation->job->id, observation->may_cancel ? "true" : "false");
+    arcp__batch_put(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
+                    arcp_span_make(row, (size_t)row_size));
+}
+
+arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *session,
+                                         arcp__job *job)
+{
+    arcp__observation *observation = arcp__alloc(sizeof(*observation));
+    if (observation == NULL) {
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    observation->session = session;
+    observation->job = job;
+    observation->hide_kinds = lacks_event_features(session);
+    observation->next_of_session = session->observations;
+    if (session->observations != NULL) {
+        session->observations->previous_of_session = observation;
+    }
+    session->observations = observation;
+    observation->next_of_job = job->observations;
+    if (job->observations != NULL) {
+        job->observations->previous_of_job = observation;
+    }
+    job->observations = observation;
+    return observation;
+}
+
+void arcp__observation_remove(arcp__engine *engine, arcp__observation *observation)
+{
+    arcp__session *session = observation->session;
+    arcp__job *job = observation->job;
+    arcp__mail_forget_observation(engine, observation);
+    if (observation->previous_of_session != NULL) {
+        observation->previous_of_session->next_of_session = observation->next_of_session;
+    } else {
+        session->observations = observation->next_of_session;
+    }
+    if (observation->next_of_session != NULL) {
+        observation->next_of_session->previous_of_session = observation->previous_of_session;
+    }
+    if (observation->previous_of_job != NULL) {
+        observation->previous_of_job->next_of_job = observation->next_of_job;
+    } else {
+        job->observations = observation->next_of_job;
+    }
+    if (observation->next_of_job != NULL) {
+        observation->next_of_job->previous_of_job = observation->previous_of_job;
+    }
+    if (job->owner == observation) {
+        job->owner = NULL;
+        if (job->paused && !engine->closing) {
+            arcp__job_update_pressure(engine, job);
+        }
+    } else if (!engine->closing) {
+        char key[2 * ARCP__ID_SIZE];
+        int size = snprintf(key, sizeof(key), "%s/%s", session->id, job->id);
+        arcp__batch_delete(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)size));
+    }
+    arcp__free(observation);
+}
+
+/* ---- numbering ---- */
+
+static bool starts_at(arcp_span record, size_t at, const char *text)
+{
+    size_t size = strlen(text);
+    return record.size >= at + size && memcmp(record.data + at, text, size) == 0;
+}
+
+/* Whether the session lacks the feature that a record needs. Records of events have a fixed
+ * beginning (job_event.c), so their kind is found without reading them as JSON. */
+bool arcp__record_is_hidden(const arcp__session *session, arcp_span record)
+{
+    static const char mark[] = "\"payload\":{\"kind\":\"";
+    arcp_span begin = arcp_span_first(record, 256);
+    const char *found = memmem(begin.data, begin.size, mark, sizeof(mark) - 1);
+    if (found == NULL) {
+        return false;
+    }
+    size_t at = (size_t)(found - record.data) + sizeof(mark) - 1;
+    arcp_feature feature = ARCP_FEATURE_NONE;
+    if (starts_at(record, at, "progress\"")) {
+        feature = ARCP_FEATURE_PROGRESS;
+    } else if (starts_at(record, at, "result_chunk\"")) {
+        feature = ARCP_FEATURE_RESULT_CHUNK;
+    } else if (starts_at(record, at, "metric\"")) {
+        /* metric","ts":"<24 bytes>","body":{"name":"cost.budget. */
+        if (starts_at(record, at + 14 + ARCP__TIMESTAMP_SIZE,
+                      "\",\"body\":{\"name\":\"cost.budget.")) {
+            feature = ARCP_FEATURE_COST_BUDGET;
+        }
+    }
+    return !arcp__session_has_feature(session, feature);
+}
+
+static void number(arcp__engine *engine, arcp__observation *observation, uint64_t position,
+                   uint32_t count, uint64_t bytes)
+{
+    uint64_t seq = arcp__session_number(engine, observation->session, observation->job->stream,
+                                        position, count, bytes);
+    if (seq == 0) {
+        observation->is_live = false; /* out of memory: catch up later */
+        return;
+    }
+    if (observation->first_seq == 0) {
+        observation->first_seq = seq;
+    }
+    if (observation->job->owner == observation) {
+        arcp__job_note_owner_run(engine, observation->job, seq, position, count);
+    }
+    observation->next_position = position + count;
+}
+
+/* One back_pressure status when a session that acknowledges falls behind. */
+static void note_lag(arcp__engine *engine, arcp__observation *observation)
+{
+    arcp__session *session = observation->session;
+    if (observation->job->owner != observation || session->back_pressured ||
+        !arcp__session_has_feature(session, ARCP_FEATURE_ACK) || observation->job->ended ||
+        session->next_seq - 1 - session->acked_seq <= engine->settings.session_ack_lag_events) {
+        return;
+    }
+    session->back_pressured = true;
+    arcp__job_emit_status(engine, observation->job, "back_pressure",
+                          ARCP_SPAN_LITERAL("events are acknowledged more slowly than they come"));
+}
+
+void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
+                      size_t bytes, arcp_feature feature)
+{
+    if (!observation->is_live || position != observation->next_position) {
+        return; /* it was, or will be, numbered by catching up */
+    }
+    if (!arcp__session_has_feature(observation->session, feature)) {
+        observation->next_position++;
+        return;
+    }
+    number(engine, observation, position, 1, bytes);
+    note_lag(engine, observation);
+}
+
+/* ---- catching up ---- */
+
+static void go_live(arcp__engine *engine, arcp__observation *observation)
+{
+    observation->is_live = true;
+    arcp__session_wake(engine, observation->session);
+}
+
+static uint64_t average_bytes(const arcp__stream *stream)
+{
+    return stream->next == 0 ? 0 : stream->bytes / stream->next;
+}
+
+/* Whole ranges at once, for a session that sees every kind. */
+static void number_all(arcp__engine *engine, arcp__observation *observation)
+{
+    const arcp__stream *stream = observation->job->stream;
+    while (observation->next_position < stream->next && !engine->out_of_memory) {
+        uint64_t left = stream->next - observation->next_position;
+        uint32_t count = (uint32_t)(left < PAGE_RECORDS ? left : PAGE_RECORDS);
+        number(engine, observation, observation->next_position, count,
+               count * average_bytes(stream));
+    }
+    go_live(engine, observation);
+}
+
+static void ask_store(arcp__engine *engine, arcp__observation *observation)
+{
+    arcp_buf key = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&key, observation->job->stream->key);
+    observation->read_id = ++engine->next_read_id;
+    arcp__effect_push(engine,
+                      &(arcp__effect){.kind = ARCP__EFFECT_READ,
+                                      .id = observation->read_id,
+                                      .from = observation->next_position,
+                                      .count_max = PAGE_RECORDS,
+                                      .bytes_max = PAGE_BYTES},
+                      &key, false);
+}
+
+void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation)
+{
+    if (observation->is_live || observation->read_id != 0) {
+        return;
+    }
+    if (!observation->hide_kinds) {
+        number_all(engine, observation);
+        return;
+    }
+    const arcp__stream *stream = observation->job->stream;
+    while (observation->next_position < stream->next && !engine->out_of_memory) {
+        arcp_span record;
+        if (!arcp__stream_peek(stream, observation->next_position, &record)) {
+            ask_store(engine, observation);
+            return;
+        }
+        if (arcp__record_is_hidden(observation->session, record)) {
+            observation->next_position++;
+        } else {
+            number(engine, observation, observation->next_position, 1, record.size);
+        }
+    }
+    go_live(engine, observation);
+}
+
+void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observation,
+                                 uint64_t first, const arcp_span *records, size_t count,
+                                 bool failed)
+{
+    observation->read_id = 0;
+    if (failed || count == 0) {
+        arcp__effect_log(engine, ARCP__LOG_ERROR, "job %s: its history cannot be read",
+                         observation->job->id);
+        if (count == 0 && !failed) {
+            observation->next_position = observation->job->stream->next;
+            go_live(engine, observation);
+        }
+        return;
+    }
+    for (size_t at = 0; at < count; at++) {
+        uint64_t position = first + at;
+        if (position < observation->next_position) {
+            continue;
+        }
+        if (arcp__record_is_hidden(observation->session, records[at])) {
+            observation->next_position = position + 1;
+        } else {
+            number(engine, observation, position, 1, records[at].size);
+        }
+    }
+    arcp__observation_catch_up(engine, observation);
+}
+
+/* ---- job.subscribe ---- */
+
+static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
+                  const char *decision)
+{
+    arcp__effect_audit(engine, "subscribe", "principal", request->session->principal->name,
+                       "job_id", job->id, "owner", job->principal->name, "result", decision, "rule",
+                       engine->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY
+                           ? "authorization.subscribe: any"
+                           : "authorization.subscribe: same_principal",
+                       "trace_id", job->trace_id, NULL);
+}
+
+static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job *job)
+{
+    bool hide = engine->settings.authorization_hide_existence == ARCP_CHOICE_TRUE;
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    if (hide) {
+        (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%s\"", job->id);
+    } else {
+        (void)arcp_error_set(&error, ARCP_E_PERMISSION_DENIED,
+                             "the job belongs to another principal");
+    }
+    arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
+    audit(engine, request, job, "refused");
+    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_buf_span(&details));
+    arcp_buf_fini(&details);
+}
+
+/* The authority descriptor (§7.6). */
+static void answer(arcp__engine *engine, arcp__request *request, const arcp__job *job,
+                   uint64_t subscribed_from, bool replayed)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_cstr(&writer, job->id);
+    arcp_json_name(&writer, "current_status");
+    arcp_json_write_cstr(&writer, arcp_job_status_name(job->status));
+    arcp_json_name(&writer, "agent");
+    arcp_json_write_cstr(&writer, job->agent_text);
+    arcp_json_name(&writer, "lease");
+    arcp_lease_format(job->lease, &text);
+    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    if (arcp_lease_has_expiry(job->lease)) {
+        arcp_buf_clear(&text);
+        arcp_lease_format_constraints(job->lease, &text);
+        arcp_json_name(&writer, "lease_constraints");
+        arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    }
+    arcp__job_write_budget(job, true, request->session->profile->budget_as_text, &writer);
+    arcp_json_name(&writer, "parent_job_id");
+    if (job->parent_id[0] != '\0') {
+        arcp_json_write_cstr(&writer, job->parent_id);
+    } else {
+        arcp_json_write_null(&writer);
+    }
+    arcp_json_name(&writer, "trace_id");
+    arcp_json_write_cstr(&writer, job->trace_id);
+    arcp_json_name(&writer, "subscribed_from");
+    arcp_json_write_u64(&writer, subscribed_from);
+    arcp_json_name(&writer, "replayed");
+    arcp_json_write_bool(&writer, replayed);
+    arcp_json_end_object(&writer);
+    bool failed = payload.failed || text.failed;
+    if (failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__request_answer(engine, request, "job.subscribed", arcp_span_cstr(job->id),
+                             arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
+    }
+    arcp_buf_fini(&text);
+    arcp_buf_fini(&payload);
+}
+
+void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job *job, bool history,
+                         bool has_from, uint64_t from_seq)
+{
+    arcp__session *session = request->session;
+    if (!arcp__job_is_visible_to(engine, job, session)) {
+        refuse(engine, request, job);
+        return;
+    }
+    audit(engine, request, job, "allowed");
+    uint64_t tip = job->stream->next;
+    arcp__observation *observation = arcp__observation_find(session, job);
+    if (observation != NULL) {
+        /* It gets the job's events already, each once. */
+        answer(engine, request, job, arcp__job_owner_seq(job, tip), false);
+        return;
+    }
+    uint64_t start = tip;
+    if (history) {
+        start = has_from ? arcp__job_position_after(job, from_seq) : 0;
+    }
+    observation = arcp__observation_add(engine, session, job);
+    if (observation == NULL) {
+        return;
+    }
+    observation->next_position = start;
+    store_row(engine, observation);
+    answer(engine, request, job, arcp__job_owner_seq(job, start), start < tip);
+    arcp__observation_catch_up(engine, observation);
+}
+
+void arcp__job_unsubscribe(arcp__engine *engine, arcp__request *request, arcp__job *job)
+{
+    arcp__observation *observation = arcp__observation_find(request->session, job);
+    if (observation != NULL && !observation->may_cancel) {
+        arcp__observation_remove(engine, observation);
+    }
+    /* The draft has no answer to unsubscribe; silence is success. */
+    request->answered = true;
+}
+
+arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err)
+{
+    arcp_span session_id = arcp_json_string(
+        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("session_id")),
+        &engine->scratch);
+    arcp_span job_id = arcp_json_string(
+        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id")), &engine->scratch);
+    arcp__session *session = arcp__session_find(engine, session_id);
+    arcp__job *job = arcp__job_find(engine, job_id);
+    if (session == NULL || job == NULL || arcp__observation_find(session, job) != NULL) {
+        return ARCP_OK; /* one of them is gone by now */
+    }
+    arcp__observation *observation = arcp__observation_add(engine, session, job);
+    if (observation == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    observation->may_cancel =
+        arcp_json_is(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("may_cancel")),
+                     ARCP_JSON_TRUE);
+    return ARCP_OK;
+}

@@ -1,0 +1,251 @@
+/* Links: one transport connection each, from the first byte to a session or a refusal. */
+#include "engine/parts.h"
+
+arcp__link *arcp__link_ref(arcp__link *link)
+{
+    link->refs++;
+    return link;
+}
+
+void arcp__link_unref(arcp__engine *engine, arcp__link *link)
+{
+    (void)engine;
+    if (--link->refs == 0) {
+        arcp_buf_fini(&link->held);
+        arcp__free(link->preset_principal);
+        arcp__free(link);
+    }
+}
+
+arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
+                                 const arcp__link_options *options)
+{
+    arcp__engine_enter(engine, now);
+    arcp__link *link = arcp__alloc(sizeof(*link));
+    if (link == NULL) {
+        return NULL;
+    }
+    link->user = options->user;
+    link->is_local = options->is_local;
+    link->is_encrypted = options->is_encrypted;
+    link->refs = 1;
+    if (options->principal.size != 0) {
+        link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
+        if (link->preset_principal == NULL) {
+            arcp__free(link);
+            return NULL;
+        }
+    }
+    DL_APPEND2(engine->links, link, previous, next);
+    engine->current_link = link;
+    arcp__engine_arm(engine, &link->hello_timer, ARCP__TIMER_HELLO, link,
+                     arcp__engine_after_sec(engine, engine->settings.limits_hello_timeout_sec));
+    if (engine->stopping) {
+        arcp__link_close(engine, link, 1001, "the runtime is stopping", false);
+    }
+    arcp__engine_settle(engine);
+    return link;
+}
+
+void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable)
+{
+    if (link->gone || link->state == ARCP__LINK_CLOSING) {
+        arcp_buf_fini(frame);
+        return;
+    }
+    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_SEND, .link = link}, frame,
+                      durable);
+}
+
+void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, const char *reason,
+                      bool durable)
+{
+    if (link->gone || link->state == ARCP__LINK_CLOSING) {
+        return;
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&text, reason);
+    arcp__effect_push(
+        engine, &(arcp__effect){.kind = ARCP__EFFECT_CLOSE, .link = link, .close_code = close_code},
+        &text, durable);
+    link->state = ARCP__LINK_CLOSING;
+    arcp__engine_disarm(engine, &link->hello_timer);
+    if (link->session != NULL) {
+        arcp__session_detach(engine, link->session);
+    }
+}
+
+void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *error,
+                     arcp_span details, int close_code)
+{
+    if (link->gone || link->state == ARCP__LINK_CLOSING) {
+        return;
+    }
+    /* Every frame of ours has a session_id, also where there is no session yet: existing
+     * clients drop frames without one (PROTOCOL, Envelope). */
+    char fresh[ARCP__ID_SIZE];
+    arcp_span session_id = {NULL, 0};
+    if (link->session != NULL) {
+        session_id = arcp_span_cstr(link->session->id);
+    } else {
+        arcp__engine_make_id(engine, "sess_", fresh);
+        session_id = arcp_span_cstr(fresh);
+    }
+    char id[ARCP__ID_SIZE];
+    arcp__engine_make_id(engine, "msg_", id);
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    arcp__error_payload_format(error, details, &payload);
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.error",
+                                                 .id = arcp_span_cstr(id),
+                                                 .session_id = session_id},
+                          arcp_buf_span(&payload), &frame);
+    arcp_buf_fini(&payload);
+    arcp__link_send(engine, link, &frame, false);
+    arcp__link_close(engine, link, close_code, error->message, false);
+}
+
+void arcp__link_hello_timeout(arcp__engine *engine, arcp__link *link)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "no session.hello within %llu s",
+                         (unsigned long long)engine->settings.limits_hello_timeout_sec);
+    arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
+}
+
+/* A frame that is no envelope ends the transport; the session stays resumable. */
+static void refuse_frame(arcp__engine *engine, arcp__link *link, const arcp_error *error)
+{
+    bool bad_utf8 = strstr(error->message, "UTF-8") != NULL;
+    arcp__link_fail(engine, link, error, arcp_span_make(NULL, 0), bad_utf8 ? 1007 : 1008);
+}
+
+static bool parse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame,
+                        arcp__envelope *envelope)
+{
+    arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
+                               (uint32_t)engine->settings.limits_json_members,
+                               (size_t)engine->settings.limits_frame_bytes};
+    arcp_error error = {0};
+    arcp_status status = arcp_json_scan(&engine->json, frame, &limits, &error);
+    if (status == ARCP_OK && arcp__engine_prepare_scratch(engine, frame)) {
+        status = arcp__envelope_parse(&engine->json, &engine->scratch, envelope, &error);
+    }
+    if (status != ARCP_OK) {
+        refuse_frame(engine, link, &error);
+    }
+    return status == ARCP_OK && !engine->out_of_memory;
+}
+
+static void hold(arcp__engine *engine, arcp__link *link, arcp_span frame)
+{
+    uint32_t size = (uint32_t)frame.size;
+    arcp_buf_append(&link->held, arcp_span_make((const char *)&size, sizeof(size)));
+    arcp_buf_append(&link->held, frame);
+    if (link->held.failed) {
+        arcp__engine_no_memory(engine);
+    } else if (link->held.size > engine->settings.limits_frame_bytes * 2 + 65536) {
+        arcp__link_close(engine, link, 1008, "too much was sent before the welcome", false);
+    }
+}
+
+static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame)
+{
+    arcp__envelope envelope;
+    if (!parse_frame(engine, link, frame, &envelope)) {
+        return;
+    }
+    if (link->session != NULL) {
+        arcp__session_receive(engine, link->session, &envelope);
+        return;
+    }
+    if (envelope.type == ARCP_MESSAGE_SESSION_HELLO ||
+        envelope.type == ARCP_MESSAGE_SESSION_RESUME) {
+        arcp__session_hello(engine, link, frame);
+        return;
+    }
+    arcp_error error = {0};
+    arcp_span shown = arcp_span_first(envelope.type_text, 64);
+    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED,
+                         "%.*s before session.hello: say hello first", (int)shown.size, shown.data);
+    arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
+}
+
+void arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame)
+{
+    arcp__engine_enter(engine, now);
+    engine->current_link = link;
+    if (!link->gone && link->state != ARCP__LINK_CLOSING) {
+        if (frame.size > engine->settings.limits_frame_bytes) {
+            arcp__link_close(engine, link, 1009, "the frame is larger than limits.frame_bytes",
+                             false);
+        } else if (link->state == ARCP__LINK_AUTHENTICATING) {
+            hold(engine, link, frame);
+        } else {
+            handle_frame(engine, link, frame);
+        }
+    }
+    arcp__engine_settle(engine);
+}
+
+void arcp__link_release_held(arcp__engine *engine, arcp__link *link)
+{
+    arcp_buf held = link->held;
+    link->held = (arcp_buf)ARCP_BUF_INIT;
+    size_t at = link->hello_size;
+    while (at + sizeof(uint32_t) <= held.size && link->state == ARCP__LINK_OPEN) {
+        uint32_t size = 0;
+        memcpy(&size, held.data + at, sizeof(size));
+        at += sizeof(size);
+        handle_frame(engine, link, arcp_span_make(held.data + at, size));
+        at += size;
+    }
+    if (held.data != NULL) {
+        explicit_bzero(held.data, held.size); /* it held a token */
+    }
+    arcp_buf_fini(&held);
+}
+
+/* A client that asks without reading its answers is not read either. */
+#define UNSENT_PAUSE_BYTES 1048576u
+
+static void update_reading(arcp__engine *engine, arcp__link *link)
+{
+    if (!link->paused && link->unsent > UNSENT_PAUSE_BYTES) {
+        link->paused = true;
+        arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_PAUSE_LINK, .link = link},
+                          NULL, false);
+    } else if (link->paused && link->unsent < UNSENT_PAUSE_BYTES / 2) {
+        link->paused = false;
+        arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_RESUME_LINK, .link = link},
+                          NULL, false);
+    }
+}
+
+void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)
+{
+    arcp__engine_enter(engine, now);
+    engine->current_link = link;
+    link->unsent = unsent;
+    if (!link->gone && link->state == ARCP__LINK_OPEN) {
+        update_reading(engine, link);
+        if (link->session->sent_seq < link->session->durable_seq) {
+            arcp__session_wake(engine, link->session);
+        }
+    }
+    arcp__engine_settle(engine);
+}
+
+void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link)
+{
+    arcp__engine_enter(engine, now);
+    if (link->session != NULL) {
+        arcp__session_detach(engine, link->session);
+    }
+    link->gone = true;
+    link->state = ARCP__LINK_CLOSING;
+    arcp__engine_disarm(engine, &link->hello_timer);
+    DL_DELETE2(engine->links, link, previous, next);
+    arcp__link_unref(engine, link);
+    arcp__engine_settle(engine);
+}

@@ -1,0 +1,23 @@
+/* Mail between actors (state.h): what a job tells the sessions that observe it. Delivered
+ * in order after the input that caused it, never from inside the sender. */
+#ifndef ARCP_ENGINE_MAIL_H
+#define ARCP_ENGINE_MAIL_H
+
+#include "engine/state.h"
+
+typedef enum arcp__mail_kind {
+    ARCP__MAIL_RECORD,   /* a new record at `position` */
+    ARCP__MAIL_CATCH_UP, /* go on numbering history */
+    ARCP__MAIL_VOID      /* its observation is gone */
+} arcp__mail_kind;
+
+struct arcp__mail {
+    arcp__mail *next;
+    arcp__mail_kind kind;
+    arcp__observation *observation;
+    uint64_t position;
+    size_t bytes;
+    arcp_feature feature; /* needed to see the record */
+};
+
+#endif

@@ -1,0 +1,368 @@
+/* What the engine's files offer each other, by file. Private to src/engine.
+ *
+ * Out of memory: functions that cannot report it set engine->out_of_memory and leave the
+ * state consistent; the input at hand then closes its link or ends its job with
+ * INTERNAL_ERROR (engine.c). */
+#ifndef ARCP_ENGINE_PARTS_H
+#define ARCP_ENGINE_PARTS_H
+
+#include "core/body.h"
+#include "core/envelope.h"
+#include "core/error_payload.h"
+#include "engine/state.h"
+
+/* ---- engine.c ---- */
+void arcp__engine_enter(arcp__engine *engine, arcp_time now);
+/* Delivers mail until there is none: the end of every input. */
+void arcp__engine_settle(arcp__engine *engine);
+/* Writes prefix + ULID + NUL into out[ARCP__ID_SIZE]. */
+void arcp__engine_make_id(arcp__engine *engine, const char *prefix, char out[ARCP__ID_SIZE]);
+void arcp__engine_arm(arcp__engine *engine, arcp__timer *timer, arcp__timer_kind kind, void *owner,
+                      int64_t at_ns);
+void arcp__engine_disarm(arcp__engine *engine, arcp__timer *timer);
+/* Clears the scratch buffer and makes room so that nothing read from `text` moves. */
+bool arcp__engine_prepare_scratch(arcp__engine *engine, arcp_span text);
+void arcp__engine_no_memory(arcp__engine *engine);
+/* now + seconds, without overflow. */
+int64_t arcp__engine_after_sec(const arcp__engine *engine, uint64_t seconds);
+int64_t arcp__engine_after_ms(const arcp__engine *engine, uint64_t milliseconds);
+
+/* ---- effect.c ---- */
+/* Queues an effect; `text` (may be NULL) is moved from. With `durable` it waits for the
+ * batch that is being filled. */
+void arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text,
+                       bool durable);
+void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *format, ...)
+    ARCP_PRINTF(3, 4);
+/* One audit record: pairs of name and value (C strings), ended by NULL. */
+void arcp__effect_audit(arcp__engine *engine, const char *decision, ...) __attribute__((sentinel));
+/* Moves what waited for batches up to the committed one. */
+void arcp__effect_release(arcp__engine *engine);
+void arcp__effect_queues_free(arcp__engine *engine);
+/* Drops queued START_AGENT and the like of a job that is over. */
+void arcp__effect_drop_job(arcp__engine *engine, const arcp__job *job);
+
+/* ---- batch.c ---- */
+void arcp__batch_append(arcp__engine *engine, const arcp__stream *stream, uint64_t position,
+                        arcp_span record);
+void arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t position,
+                            arcp_span record);
+void arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value);
+void arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key);
+void arcp__batch_trim(arcp__engine *engine, arcp_span stream_key, uint64_t position);
+void arcp__batch_drop(arcp__engine *engine, arcp_span stream_key);
+/* The session has new numbers: they become visible when the open batch is durable. */
+void arcp__batch_mark_session(arcp__engine *engine, arcp__session *session);
+/* The id of the batch being filled; effects that wait for it carry it. */
+uint64_t arcp__batch_open_id(arcp__engine *engine);
+bool arcp__batch_has_work(const arcp__engine *engine);
+void arcp__batch_free_all(arcp__engine *engine);
+void arcp__batch_retry(arcp__engine *engine);
+
+/* ---- stream.c ---- */
+/* Finds or makes the stream named prefix + id, with one more reference; NULL when out of
+ * memory. */
+arcp__stream *arcp__stream_open(arcp__engine *engine, const char *prefix, const char *id);
+arcp__stream *arcp__stream_open_key(arcp__engine *engine, arcp_span key);
+/* Drops a reference; the last one forgets the stream, in the store too. */
+void arcp__stream_unref(arcp__engine *engine, arcp__stream *stream);
+/* Appends one record made of pieces, also to the open batch; its position in *position.
+ * False when out of memory: nothing happened. */
+bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_span *pieces,
+                         size_t count, uint64_t *position, size_t *bytes);
+/* Frees streams whose last batch is durable now. */
+void arcp__stream_reap(arcp__engine *engine);
+/* The record at `position` when it is in memory. */
+bool arcp__stream_peek(const arcp__stream *stream, uint64_t position, arcp_span *record);
+/* Forgets records in memory that nobody needs right now. */
+void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t keep_bytes);
+
+/* ---- link.c ---- */
+arcp__link *arcp__link_ref(arcp__link *link);
+void arcp__link_unref(arcp__engine *engine, arcp__link *link);
+/* Sends a frame made outside a session's numbering. */
+void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable);
+/* session.error and close (§12: it is fatal). */
+void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *error,
+                     arcp_span details, int close_code);
+void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, const char *reason,
+                      bool durable);
+void arcp__link_hello_timeout(arcp__engine *engine, arcp__link *link);
+/* Handles the frames that were held while the hello was being verified. */
+void arcp__link_release_held(arcp__engine *engine, arcp__link *link);
+
+/* ---- session.c ---- */
+arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id);
+arcp__session *arcp__session_new(arcp__engine *engine, arcp__principal *principal);
+/* Takes the session apart: its observations, runs, rows. Its jobs go on. */
+void arcp__session_end(arcp__engine *engine, arcp__session *session, const char *why);
+void arcp__session_pin(arcp__session *session);
+void arcp__session_unpin(arcp__engine *engine, arcp__session *session);
+/* Writes its row into the open batch. */
+void arcp__session_store(arcp__engine *engine, arcp__session *session);
+/* The link is gone or taken away: the window begins. */
+void arcp__session_detach(arcp__engine *engine, arcp__session *session);
+void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__link *link);
+void arcp__session_window_due(arcp__engine *engine, arcp__session *session);
+/* A job that it observes ended: the window may begin now. */
+void arcp__session_job_ended(arcp__engine *engine, arcp__session *session);
+bool arcp__session_has_live_jobs(const arcp__session *session);
+bool arcp__session_has_feature(const arcp__session *session, arcp_feature feature);
+/* A frame for the session's link, if it has one. */
+void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *frame,
+                        bool durable);
+void arcp__session_free(arcp__engine *engine, arcp__session *session);
+/* Registers a session read from the store under its id (shorter than ARCP__ID_SIZE). */
+arcp__session *arcp__session_add_restored(arcp__engine *engine, arcp__principal *principal,
+                                          arcp_span id);
+/* After a restart: the window of a session that nobody is connected to begins. */
+void arcp__session_start_window(arcp__engine *engine, arcp__session *session);
+
+/* ---- session_hello.c, session_resume.c ---- */
+void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame);
+void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_span request_id,
+                           arcp_span token);
+void arcp__session_make_token(arcp__engine *engine, arcp__session *session, arcp_buf *token);
+/* What a hello or session.resume asked to resume; last_event_seq is 0 when absent. */
+typedef struct arcp__resume_request {
+    bool wanted;
+    arcp_span session_id;
+    arcp_span token;
+    uint64_t last_event_seq;
+} arcp__resume_request;
+void arcp__resume_request_read(const arcp_json *json, const arcp__envelope *envelope,
+                               arcp_buf *scratch, arcp__resume_request *out);
+void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principal *principal,
+                          const arcp__envelope *envelope, const arcp__resume_request *resume);
+
+/* ---- session_request.c ---- */
+void arcp__session_receive(arcp__engine *engine, arcp__session *session,
+                           const arcp__envelope *envelope);
+arcp__request *arcp__request_ref(arcp__request *request);
+void arcp__request_unref(arcp__engine *engine, arcp__request *request);
+/* Answers with `type` and a payload object to which request_id and reply_to are added.
+ * Durable answers wait for the open batch. */
+void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
+                          arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable);
+/* The request error: job.error with request_id (or the form of the peer's profile).
+ * `job_id`: the envelope's; empty for none. `details`: a JSON object or empty. */
+void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
+                          arcp_span job_id, arcp_span details);
+void arcp__session_forget_seen(arcp__session *session);
+void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session);
+
+/* ---- session_outbox.c ---- */
+/* Gives `count` records of a stream from `position` on their numbers. */
+uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp__stream *stream,
+                              uint64_t position, uint32_t count, uint64_t bytes);
+void arcp__session_wake(arcp__engine *engine, arcp__session *session);
+/* The next frame for the session's link into engine->sending; false: nothing now. */
+bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session);
+void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint64_t first,
+                             const arcp_span *records, size_t count, bool failed);
+void arcp__session_ack(arcp__engine *engine, arcp__session *session, uint64_t seq);
+void arcp__session_write_index(arcp__engine *engine, arcp__session *session);
+void arcp__session_evict(arcp__engine *engine, arcp__session *session);
+void arcp__session_drop_runs(arcp__engine *engine, arcp__session *session);
+void arcp__session_drained(arcp__engine *engine, arcp__session *session);
+/* Builds the frame of a record for this session. */
+void arcp__session_format_frame(arcp__engine *engine, const arcp__session *session, uint64_t seq,
+                                arcp_span record, arcp_buf *out);
+bool arcp__session_push_run(arcp__session *session, const arcp__run *run);
+
+/* ---- session_heartbeat.c ---- */
+void arcp__session_heartbeat_start(arcp__engine *engine, arcp__session *session);
+void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session);
+void arcp__session_pong(arcp__engine *engine, arcp__session *session,
+                        const arcp__envelope *envelope);
+
+/* ---- session_list_jobs.c ---- */
+void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_json_ref payload);
+
+/* ---- directory.c ---- */
+arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name);
+void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal);
+bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job);
+void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job);
+/* Resolves name[@version] (§7.5). Errors: INVALID_REQUEST, AGENT_NOT_AVAILABLE,
+ * AGENT_VERSION_NOT_AVAILABLE. */
+arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
+                                const arcp__agent **agent, const arcp__agent_version **version,
+                                arcp_error *err);
+void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_json_writer *writer);
+arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
+                                          arcp_span key);
+/* NULL when out of memory. */
+arcp__idempotency *arcp__idempotency_add(arcp__engine *engine, const arcp__principal *principal,
+                                         arcp_span key, const uint8_t fingerprint[32],
+                                         const char *job_id, arcp_span accepted);
+void arcp__idempotency_store(arcp__engine *engine, const arcp__idempotency *entry);
+void arcp__idempotency_sweep(arcp__engine *engine);
+arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err);
+void arcp__directory_free(arcp__engine *engine);
+const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client);
+
+/* ---- job.c ---- */
+arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id);
+arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal);
+void arcp__job_pin(arcp__job *job);
+void arcp__job_unpin(arcp__engine *engine, arcp__job *job);
+/* Writes its row into the open batch. */
+void arcp__job_store(arcp__engine *engine, arcp__job *job);
+/* Queues START_AGENT behind the open batch and arms its deadlines. */
+void arcp__job_start(arcp__engine *engine, arcp__job *job);
+void arcp__job_free(arcp__engine *engine, arcp__job *job);
+bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
+                             const arcp__session *session);
+void arcp__job_keep_due(arcp__engine *engine, arcp__job *job);
+void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
+                            arcp_json_writer *writer);
+/* Registers a job read from the store under its id. */
+arcp__job *arcp__job_add_restored(arcp__engine *engine, arcp__principal *principal, arcp_span id);
+void arcp__job_note_head(arcp__job *job);
+/* Queues FORGET_AGENT; the last word about the job to its host. */
+void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job);
+uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq);
+uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position);
+void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq, uint64_t position,
+                              uint64_t count);
+
+/* ---- job_submit.c ---- */
+void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
+                      const arcp__envelope *envelope);
+/* The parts that a submit and a delegation share. */
+typedef struct arcp__job_plan {
+    const arcp__agent_version *agent;
+    arcp_span agent_name;
+    arcp__principal *principal;
+    arcp__session *session;  /* it runs on */
+    const arcp_lease *lease; /* effective; the plan keeps no reference */
+    arcp__job *parent;
+    arcp_span input;    /* compact JSON */
+    arcp_span trace_id; /* 32 hex */
+    arcp_span traceparent, tracestate;
+    arcp_span delegate_id;
+    uint64_t max_runtime_sec;
+    arcp_feature_set features;
+} arcp__job_plan;
+/* Makes the job with its authority, accepted payload, stream and row; NULL when out of
+ * memory or when the budget cannot be made (err says why). */
+arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_error *err);
+void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
+                               const arcp__session *session, arcp_buf *out);
+
+/* ---- job_event.c ---- */
+/* Appends a terminal record (job.result, job.error) to the job's stream and mails it to its
+ * observers. */
+void arcp__job_emit_terminal(arcp__engine *engine, arcp__job *job, const char *type,
+                             arcp_span payload);
+/* A job.event of a kind with a body. */
+void arcp__job_emit_event(arcp__engine *engine, arcp__job *job, arcp_event_kind kind,
+                          arcp_span kind_text, arcp_span body);
+void arcp__job_emit_status(arcp__engine *engine, arcp__job *job, const char *phase,
+                           arcp_span message);
+void arcp__job_emit_reports(arcp__engine *engine, arcp__job *job, const arcp_budget_report *reports,
+                            size_t count);
+void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level, arcp_span text);
+void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_id,
+                           const arcp_error *error, arcp_span details);
+/* An event that an agent asked for: gate, budget, chunks. ARCP_OK, or the error it gets
+ * (details appended to `details`). */
+arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_span kind_text,
+                                  const arcp_json *json, arcp_json_ref body, arcp_buf *details,
+                                  arcp_error *err);
+/* Asks the gate, with what follows from the answer (audit, LEASE_EXPIRED ends the job). */
+bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capability,
+                         arcp_span target, arcp_buf *details, arcp_error *err);
+/* Counts and audits a denial. */
+void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision *decision);
+/* The end of an expired or exhausted job, after the agent has its answer. */
+void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status code);
+
+/* ---- job_result.c ---- */
+arcp_status arcp__job_chunk(arcp__engine *engine, arcp__job *job, arcp_span data,
+                            arcp_span data_json, bool is_base64, bool more, arcp_error *err);
+/* The end of a job, exactly once: later calls do nothing. */
+void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_json,
+                       arcp_span summary_json);
+void arcp__job_fail(arcp__engine *engine, arcp__job *job, arcp_status code, arcp_span code_text,
+                    arcp_span message, bool retryable, arcp_span details);
+void arcp__job_fail_with(arcp__engine *engine, arcp__job *job, arcp_status code,
+                         const char *message);
+void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span bytes);
+void arcp__job_plain_end(arcp__engine *engine, arcp__job *job);
+
+/* ---- job_cancel.c ---- */
+void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp__job *job,
+                              arcp_span reason);
+void arcp__job_cancel(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason);
+void arcp__job_grace_due(arcp__engine *engine, arcp__job *job);
+void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job);
+void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job);
+/* Tells the agent to stop and, after the grace, kills it. */
+void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
+                          uint64_t grace_ms);
+
+/* ---- job_subscribe.c ---- */
+arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job);
+arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *session,
+                                         arcp__job *job);
+void arcp__observation_remove(arcp__engine *engine, arcp__observation *observation);
+/* Numbers what the session has not got yet, and goes live. */
+void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation);
+void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observation,
+                                 uint64_t first, const arcp_span *records, size_t count,
+                                 bool failed);
+void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job *job, bool history,
+                         bool has_from, uint64_t from_seq);
+void arcp__job_unsubscribe(arcp__engine *engine, arcp__request *request, arcp__job *job);
+bool arcp__record_is_hidden(const arcp__session *session, arcp_span record);
+void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
+                      size_t bytes, arcp_feature feature);
+arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err);
+
+/* ---- job_delegate.c ---- */
+/* A delegate line of an agent. On ARCP_OK the child exists and `reply` has the answer's
+ * payload, unless `wait` asked for the child's end. */
+arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const arcp_json *json,
+                               arcp_json_ref body, arcp_span reply_to, arcp_buf *reply,
+                               arcp_buf *details, arcp_error *err);
+void arcp__job_child_ended(arcp__engine *engine, arcp__job *parent, arcp__job *child,
+                           arcp_span terminal);
+void arcp__job_end_children(arcp__engine *engine, arcp__job *job);
+void arcp__job_leave_parent(arcp__engine *engine, arcp__job *job);
+
+/* ---- agent_line.c ---- */
+void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to, arcp_span payload);
+void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
+                             const arcp_error *error, arcp_span details);
+void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_buf *out);
+/* Pauses or resumes reading the job's agent as the queues ask for. */
+void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job);
+void arcp__engine_update_pressure(arcp__engine *engine);
+
+/* ---- policy.c ---- */
+/* Narrows a submitted lease by the policies; *lease is replaced (a new reference). */
+arcp_status arcp__policy_narrow(arcp__engine *engine, arcp_span principal, arcp_span agent,
+                                const arcp_lease **lease, arcp_error *err);
+
+/* ---- mail.c ---- */
+void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
+                       size_t bytes, arcp_feature feature);
+void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation);
+void arcp__mail_forget_observation(arcp__engine *engine, const arcp__observation *observation);
+bool arcp__mail_deliver(arcp__engine *engine);
+void arcp__mail_free_all(arcp__engine *engine);
+
+/* ---- restore.c ---- */
+/* Takes the answer to a READ of the restore; false when it is none of its. */
+bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
+                             uint64_t first, const arcp_span *records, size_t count);
+void arcp__restore_free(arcp__engine *engine);
+
+/* Writes a member whose value is a time stamp. */
+void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns);
+/* SHA-256 of bytes. */
+void arcp__sha256(arcp_span bytes, uint8_t out[32]);
+
+#endif

@@ -1,0 +1,65 @@
+#include "engine/peer_profile.h"
+
+#include <string.h>
+
+static const arcp__peer_profile rows[] = {
+#define ARCP_PEER_PROFILE(name, client_glob, refusals, output, hides_children, budget_as_text,     \
+                          omits_lease, refuses_without_job_id)                                     \
+    {name,           client_glob, ARCP__REFUSE_##refusals, output, hides_children,                 \
+     budget_as_text, omits_lease, refuses_without_job_id},
+#include "engine/peer_profile.def"
+#undef ARCP_PEER_PROFILE
+};
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+const arcp__peer_profile *arcp__peer_profile_draft(void)
+{
+    return &rows[0];
+}
+
+const arcp__peer_profile *arcp__peer_profile_named(arcp_span name)
+{
+    for (size_t row = 0; row < ROW_COUNT; row++) {
+        if (arcp_span_equal_cstr(name, rows[row].name)) {
+            return &rows[row];
+        }
+    }
+    return NULL;
+}
+
+const arcp__peer_profile *arcp__peer_profile_for_client(arcp_span client_name)
+{
+    for (size_t row = 0; row < ROW_COUNT; row++) {
+        if (rows[row].client_glob != NULL &&
+            arcp__name_glob_matches(rows[row].client_glob, client_name)) {
+            return &rows[row];
+        }
+    }
+    return &rows[0];
+}
+
+/* Greedy with one point of return: the last star only, so at most glob x name steps. */
+bool arcp__name_glob_matches(const char *glob, arcp_span name)
+{
+    const char *star = NULL;
+    size_t resume = 0;
+    size_t at = 0;
+    while (at < name.size) {
+        if (*glob == '*') {
+            star = glob++;
+            resume = at;
+        } else if (*glob == name.data[at] && *glob != '\0') {
+            glob++;
+            at++;
+        } else if (star != NULL) {
+            glob = star + 1;
+            at = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*glob == '*') {
+        glob++;
+    }
+    return *glob == '\0';
+}

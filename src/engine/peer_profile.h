@@ -1,0 +1,39 @@
+/* Peer profiles: how answers differ for clients that need the form of their own runtime
+ * (PROTOCOL, Peer profiles). A profile is a row of a table; code asks for its traits. */
+#ifndef ARCP_ENGINE_PEER_PROFILE_H
+#define ARCP_ENGINE_PEER_PROFILE_H
+
+#include <stdbool.h>
+
+#include <arcp/span.h>
+
+typedef enum arcp__refusal_form {
+    ARCP__REFUSE_JOB_ERROR,          /* the default */
+    ARCP__REFUSE_SESSION_ERROR,      /* session.error with request_id; the session goes on */
+    ARCP__REFUSE_QUERY_SESSION_ERROR /* so for subscribe and list only */
+} arcp__refusal_form;
+
+typedef struct arcp__peer_profile {
+    const char *name;
+    const char *client_glob; /* over hello.client.name; NULL: only by configuration */
+    arcp__refusal_form refusals;
+    bool mirrors_output;         /* job.result has `output` beside `result` */
+    bool hides_children;         /* no job.accepted for delegated jobs */
+    bool budget_as_text;         /* {"USD": "USD:5"} */
+    bool omits_lease;            /* no lease in job.accepted */
+    bool refuses_without_job_id; /* a refused submit has no envelope job_id */
+} arcp__peer_profile;
+
+/* NULL for a name that is not in the table. */
+const arcp__peer_profile *arcp__peer_profile_named(arcp_span name);
+
+/* The draft's own form. */
+const arcp__peer_profile *arcp__peer_profile_draft(void);
+
+/* The shipped row whose glob matches; the draft's form when none does. */
+const arcp__peer_profile *arcp__peer_profile_for_client(arcp_span client_name);
+
+/* Whether a name matches a glob in which `*` stands for any run of bytes. Linear. */
+bool arcp__name_glob_matches(const char *glob, arcp_span name);
+
+#endif

@@ -1,0 +1,276 @@
+/* A session's life: made by a hello, kept while its link or its jobs live, resumable for a
+ * window after that, then taken apart. */
+#include "engine/parts.h"
+
+arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id)
+{
+    arcp__session *session = NULL;
+    HASH_FIND(hh, engine->sessions, id.data, id.size, session);
+    return session;
+}
+
+static arcp__session *session_add(arcp__engine *engine, arcp__session *session)
+{
+    HASH_ADD_KEYPTR(hh, engine->sessions, session->id, strlen(session->id), session);
+    if (!ARCP__HASH_ADDED(session)) {
+        arcp__free(session);
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    engine->session_count++;
+    return session;
+}
+
+arcp__session *arcp__session_new(arcp__engine *engine, arcp__principal *principal)
+{
+    arcp__session *session = arcp__alloc(sizeof(*session));
+    if (session == NULL) {
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    arcp__engine_make_id(engine, "sess_", session->id);
+    session->principal = principal;
+    session->profile = arcp__peer_profile_draft();
+    session->next_seq = 1;
+    session->created_wall_ns = engine->now.wall_ns;
+    session->last_activity_ns = engine->now.mono_ns;
+    session = session_add(engine, session);
+    if (session != NULL) {
+        principal->sessions++;
+    }
+    return session;
+}
+
+arcp__session *arcp__session_add_restored(arcp__engine *engine, arcp__principal *principal,
+                                          arcp_span id)
+{
+    arcp__session *session = arcp__alloc(sizeof(*session));
+    if (session == NULL) {
+        return NULL;
+    }
+    memcpy(session->id, id.data, id.size);
+    session->principal = principal;
+    session->next_seq = 1;
+    session->last_activity_ns = engine->now.mono_ns;
+    session = session_add(engine, session);
+    if (session != NULL) {
+        principal->sessions++;
+    }
+    return session;
+}
+
+void arcp__session_pin(arcp__session *session)
+{
+    session->pins++;
+}
+
+static void release_memory(arcp__session *session)
+{
+    arcp__session_forget_seen(session);
+    arcp__free(session->client_name);
+    arcp__free(session->client_version);
+    arcp__free(session->runs);
+    arcp_buf_fini(&session->read_bytes);
+    arcp__free(session);
+}
+
+void arcp__session_unpin(arcp__engine *engine, arcp__session *session)
+{
+    (void)engine;
+    if (--session->pins == 0 && session->ended) {
+        release_memory(session);
+    }
+}
+
+bool arcp__session_has_feature(const arcp__session *session, arcp_feature feature)
+{
+    return feature == ARCP_FEATURE_NONE || (session->features & ARCP_FEATURE_BIT(feature)) != 0;
+}
+
+bool arcp__session_has_live_jobs(const arcp__session *session)
+{
+    for (const arcp__observation *at = session->observations; at != NULL;
+         at = at->next_of_session) {
+        if (at->may_cancel && !at->job->ended) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_hex(arcp_json_writer *writer, const char *name, const uint8_t hash[32])
+{
+    char hex[64];
+    for (size_t at = 0; at < 32; at++) {
+        hex[2 * at] = "0123456789abcdef"[hash[at] >> 4];
+        hex[2 * at + 1] = "0123456789abcdef"[hash[at] & 15];
+    }
+    arcp_json_name(writer, name);
+    arcp_json_write_string(writer, arcp_span_make(hex, sizeof(hex)));
+}
+
+void arcp__session_store(arcp__engine *engine, arcp__session *session)
+{
+    arcp_buf row = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &row);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "session_id");
+    arcp_json_write_cstr(&writer, session->id);
+    arcp_json_name(&writer, "principal");
+    arcp_json_write_cstr(&writer, session->principal->name);
+    arcp_json_name(&writer, "anonymous");
+    arcp_json_write_bool(&writer, session->is_anonymous);
+    arcp_json_name(&writer, "client");
+    arcp_json_write_cstr(&writer, session->client_name == NULL ? "" : session->client_name);
+    arcp_json_name(&writer, "client_version");
+    arcp_json_write_cstr(&writer, session->client_version == NULL ? "" : session->client_version);
+    arcp_json_name(&writer, "features");
+    arcp_json_write_u64(&writer, session->features);
+    arcp__write_timestamp(&writer, "created_at", session->created_wall_ns);
+    write_hex(&writer, "token_hash", session->token_hash);
+    if (session->has_previous) {
+        write_hex(&writer, "previous_token_hash", session->previous_hash);
+    }
+    arcp_json_name(&writer, "acked_seq");
+    arcp_json_write_u64(&writer, session->acked_seq);
+    arcp_json_end_object(&writer);
+    if (row.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__batch_put(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id),
+                        arcp_buf_span(&row));
+    }
+    arcp_buf_fini(&row);
+}
+
+void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *frame, bool durable)
+{
+    if (session->link == NULL) {
+        arcp_buf_fini(frame);
+        return;
+    }
+    arcp__link_send(engine, session->link, frame, durable);
+}
+
+void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__link *link)
+{
+    session->link = arcp__link_ref(link);
+    link->session = session;
+    link->state = ARCP__LINK_OPEN;
+    arcp__engine_disarm(engine, &link->hello_timer);
+    engine->connected_count++;
+    session->last_received_ns = engine->now.mono_ns;
+    session->last_sent_ns = engine->now.mono_ns;
+    session->last_activity_ns = engine->now.mono_ns;
+    uint64_t idle = engine->settings.session_idle_timeout_sec;
+    arcp__engine_arm(engine, &session->window_timer, ARCP__TIMER_WINDOW, session,
+                     idle == 0 ? ARCP_TIME_NEVER : arcp__engine_after_sec(engine, idle));
+}
+
+/* From now on the window counts; with live jobs it begins when the last of them ends. */
+void arcp__session_start_window(arcp__engine *engine, arcp__session *session)
+{
+    int64_t at = arcp__session_has_live_jobs(session)
+                     ? ARCP_TIME_NEVER
+                     : arcp__engine_after_sec(engine, engine->settings.session_resume_window_sec);
+    arcp__engine_arm(engine, &session->window_timer, ARCP__TIMER_WINDOW, session, at);
+}
+
+void arcp__session_detach(arcp__engine *engine, arcp__session *session)
+{
+    arcp__link *link = session->link;
+    if (link == NULL) {
+        return;
+    }
+    link->session = NULL;
+    session->link = NULL;
+    engine->connected_count--;
+    arcp__link_unref(engine, link);
+    arcp__engine_disarm(engine, &session->heartbeat_timer);
+    arcp_buf_fini(&session->read_bytes);
+    session->read_at = 0;
+    session->read_id = 0;
+    if (!engine->closing) {
+        arcp__session_start_window(engine, session);
+        /* Its agents go on while nobody is connected. */
+        for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
+            arcp__job_update_pressure(engine, at->job);
+        }
+    }
+}
+
+void arcp__session_job_ended(arcp__engine *engine, arcp__session *session)
+{
+    session->last_activity_ns = engine->now.mono_ns;
+    if (session->link == NULL && session->window_timer.place == 0) {
+        arcp__session_start_window(engine, session);
+    }
+}
+
+void arcp__session_window_due(arcp__engine *engine, arcp__session *session)
+{
+    if (arcp__session_has_live_jobs(session)) {
+        if (session->link != NULL) {
+            arcp__engine_arm(
+                engine, &session->window_timer, ARCP__TIMER_WINDOW, session,
+                arcp__engine_after_sec(engine, engine->settings.session_idle_timeout_sec));
+        }
+        return;
+    }
+    if (session->link != NULL) {
+        uint64_t idle_ns = engine->settings.session_idle_timeout_sec * (uint64_t)ARCP_NS_PER_SEC;
+        int64_t due = session->last_activity_ns + (int64_t)idle_ns;
+        if (due > engine->now.mono_ns) {
+            arcp__engine_arm(engine, &session->window_timer, ARCP__TIMER_WINDOW, session, due);
+            return;
+        }
+        arcp__link_close(engine, session->link, 1000, "the session was idle for too long", false);
+        return; /* the window begins now */
+    }
+    arcp__session_end(engine, session, "its resume window is over");
+}
+
+void arcp__session_end(arcp__engine *engine, arcp__session *session, const char *why)
+{
+    char stream_key[ARCP__ID_SIZE + 2];
+    arcp__effect_log(engine, ARCP__LOG_DEBUG, "session %s ends: %s", session->id, why);
+    if (session->link != NULL) {
+        arcp__link_close(engine, session->link, 1000, why, false);
+    }
+    session->ended = true;
+    arcp__session_fail_submits(engine, session);
+    arcp__engine_disarm(engine, &session->heartbeat_timer);
+    arcp__engine_disarm(engine, &session->window_timer);
+    while (session->observations != NULL) {
+        arcp__observation_remove(engine, session->observations);
+    }
+    arcp__session_drop_runs(engine, session);
+    if (session->own != NULL) {
+        arcp__stream_unref(engine, session->own);
+        session->own = NULL;
+    }
+    if (!engine->closing) {
+        arcp__batch_delete(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
+        stream_key[0] = 'x';
+        stream_key[1] = ':';
+        memcpy(stream_key + 2, session->id, sizeof(session->id));
+        if (session->index_next != 0) {
+            arcp__batch_drop(engine, arcp_span_cstr(stream_key));
+        }
+    }
+    HASH_DEL(engine->sessions, session);
+    engine->session_count--;
+    session->principal->sessions--;
+    arcp__principal_maybe_free(engine, session->principal);
+    session->principal = NULL;
+    if (session->pins == 0) {
+        release_memory(session);
+    }
+}
+
+/* For the engine's own end: no rows are touched. */
+void arcp__session_free(arcp__engine *engine, arcp__session *session)
+{
+    arcp__session_end(engine, session, "the engine ends");
+}

@@ -1,0 +1,104 @@
+/* Heartbeats (§6.4): a ping when nothing was sent or nothing came for an interval; two
+ * intervals without any frame end the link, never a job. */
+#include "engine/parts.h"
+
+static int64_t interval_ns(const arcp__engine *engine)
+{
+    return (int64_t)engine->settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;
+}
+
+static void arm(arcp__engine *engine, arcp__session *session)
+{
+    int64_t sent_due = session->last_sent_ns + interval_ns(engine);
+    int64_t received_due = session->last_received_ns + interval_ns(engine);
+    int64_t due = sent_due < received_due ? sent_due : received_due;
+    if (due <= engine->now.mono_ns) {
+        /* A ping is out: what comes next is an answer, or the end of the second interval. */
+        due = session->last_received_ns + 2 * interval_ns(engine);
+        int64_t next_ping = engine->now.mono_ns + interval_ns(engine);
+        due = due < next_ping && due > engine->now.mono_ns ? due : next_ping;
+    }
+    arcp__engine_arm(engine, &session->heartbeat_timer, ARCP__TIMER_HEARTBEAT, session, due);
+}
+
+void arcp__session_heartbeat_start(arcp__engine *engine, arcp__session *session)
+{
+    if (session->link != NULL && arcp__session_has_feature(session, ARCP_FEATURE_HEARTBEAT)) {
+        arm(engine, session);
+    }
+}
+
+static void send_ping(arcp__engine *engine, arcp__session *session)
+{
+    char id[ARCP__ID_SIZE];
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    arcp__engine_make_id(engine, "msg_", id);
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "nonce");
+    arcp_json_write_cstr(&writer, id);
+    arcp__write_timestamp(&writer, "sent_at", engine->now.wall_ns);
+    arcp_json_end_object(&writer);
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.ping",
+                                                 .id = arcp_span_cstr(id),
+                                                 .session_id = arcp_span_cstr(session->id)},
+                          arcp_buf_span(&payload), &frame);
+    frame.failed = frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+    session->last_sent_ns = engine->now.mono_ns;
+    arcp__session_send(engine, session, &frame, false);
+}
+
+void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
+{
+    if (session->link == NULL) {
+        return;
+    }
+    int64_t silence = engine->now.mono_ns - session->last_received_ns;
+    if (silence >= 2 * interval_ns(engine)) {
+        arcp_error error = {0};
+        (void)arcp_error_set(
+            &error, ARCP_E_HEARTBEAT_LOST,
+            "nothing came for two heartbeat intervals; the session can be resumed");
+        arcp__effect_log(engine, ARCP__LOG_INFO, "session %s: heartbeat lost", session->id);
+        arcp__link_fail(engine, session->link, &error, arcp_span_make(NULL, 0), 1001);
+        return;
+    }
+    int64_t quiet = engine->now.mono_ns - session->last_sent_ns;
+    if (quiet >= interval_ns(engine) || silence >= interval_ns(engine)) {
+        send_ping(engine, session);
+    }
+    arm(engine, session);
+}
+
+/* Answers a session.ping; negotiated or not, it costs nothing to be polite. */
+void arcp__session_pong(arcp__engine *engine, arcp__session *session,
+                        const arcp__envelope *envelope)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_json_ref nonce =
+        arcp_json_member(&engine->json, envelope->payload, ARCP_SPAN_LITERAL("nonce"));
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    if (!arcp_json_is_missing(&engine->json, nonce)) {
+        arcp_json_name(&writer, "ping_nonce");
+        arcp_json_write_raw(&writer, arcp_json_raw(&engine->json, nonce));
+    }
+    arcp__write_timestamp(&writer, "received_at", engine->now.wall_ns);
+    arcp_json_name(&writer, "request_id");
+    arcp_json_write_string(&writer, envelope->id);
+    arcp_json_name(&writer, "reply_to");
+    arcp_json_write_string(&writer, envelope->id);
+    arcp_json_end_object(&writer);
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.pong",
+                                                 .id = envelope->id,
+                                                 .session_id = arcp_span_cstr(session->id)},
+                          arcp_buf_span(&payload), &frame);
+    frame.failed = frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+    arcp__session_send(engine, session, &frame, false);
+}

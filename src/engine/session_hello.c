@@ -1,0 +1,342 @@
+/* session.hello and session.welcome (§6.1, §6.2): who is it, what do both sides speak. */
+#include "engine/parts.h"
+
+#include <stdio.h>
+
+#include "base/base64.h"
+
+/* What this runtime can do. Credentials are advertised when there is a provisioner, a
+ * durable store and a confidential link; there is no provisioner yet. */
+#define SUPPORTED_FEATURES                                                                         \
+    (ARCP_FEATURES_ALL & ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS))
+
+static void refuse(arcp__engine *engine, arcp__link *link, arcp_status status, const char *message)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, status, "%s", message);
+    arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
+}
+
+/* The bearer token of payload.auth; false when another scheme was named. An absent token
+ * is empty: the verifier refuses it unless the operator wants no authentication. */
+static bool read_token(const arcp_json *json, arcp_json_ref payload, arcp_buf *scratch,
+                       arcp_span *token)
+{
+    *token = arcp_span_make(NULL, 0);
+    arcp_json_ref auth = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("auth"));
+    if (arcp_json_is_missing(json, auth)) {
+        return true;
+    }
+    arcp_json_ref scheme = arcp_json_member(json, auth, ARCP_SPAN_LITERAL("scheme"));
+    if (arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("bearer"))) {
+        arcp_json_ref value = arcp_json_member(json, auth, ARCP_SPAN_LITERAL("token"));
+        *token = arcp_json_string(json, value, scratch);
+        return true;
+    }
+    return arcp_json_is_missing(json, scheme) ||
+           arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("none")) ||
+           arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("anonymous"));
+}
+
+static arcp_feature_set read_features(const arcp_json *json, arcp_json_ref payload,
+                                      arcp_buf *scratch)
+{
+    arcp_json_ref capabilities = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("capabilities"));
+    arcp_json_ref list = arcp_json_member(json, capabilities, ARCP_SPAN_LITERAL("features"));
+    arcp_feature_set features = 0;
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        arcp_feature feature = arcp_feature_from_wire(arcp_json_string(json, at, scratch));
+        if (feature != ARCP_FEATURE_NONE) {
+            features |= ARCP_FEATURE_BIT(feature);
+        }
+    }
+    return features & SUPPORTED_FEATURES;
+}
+
+/* Encodings are optional; when they are named, json must be among them. */
+static bool speaks_json(const arcp_json *json, arcp_json_ref payload)
+{
+    arcp_json_ref capabilities = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("capabilities"));
+    arcp_json_ref list = arcp_json_member(json, capabilities, ARCP_SPAN_LITERAL("encodings"));
+    if (arcp_json_is_missing(json, list)) {
+        return true;
+    }
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        if (arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("json"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static arcp_span client_member(const arcp_json *json, arcp_json_ref payload, const char *inner,
+                               const char *flat, arcp_buf *scratch)
+{
+    arcp_json_ref client = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("client"));
+    arcp_json_ref value = arcp_json_member(json, client, arcp_span_cstr(inner));
+    if (arcp_json_is_missing(json, value)) {
+        value = arcp_json_member(json, payload, arcp_span_cstr(flat));
+    }
+    return arcp_span_first(arcp_json_string(json, value, scratch), 256);
+}
+
+/* Token and shape first: nothing else of an unauthenticated peer is looked at. */
+void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame)
+{
+    const arcp_json *json = &engine->json;
+    arcp__envelope envelope;
+    arcp_error error = {0};
+    if (arcp__envelope_parse(json, &engine->scratch, &envelope, &error) != ARCP_OK ||
+        arcp__message_body_check(envelope.type, json, envelope.payload, &error) != ARCP_OK) {
+        arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
+        return;
+    }
+    arcp_span token;
+    if (!read_token(json, envelope.payload, &engine->scratch, &token)) {
+        refuse(engine, link, ARCP_E_UNAUTHENTICATED, "auth.scheme must be \"bearer\"");
+        return;
+    }
+    uint32_t size = (uint32_t)frame.size;
+    arcp_buf_clear(&link->held);
+    arcp_buf_append(&link->held, arcp_span_make((const char *)&size, sizeof(size)));
+    arcp_buf_append(&link->held, frame);
+    if (link->held.failed) {
+        arcp__engine_no_memory(engine);
+        return;
+    }
+    link->hello_size = link->held.size;
+    link->state = ARCP__LINK_AUTHENTICATING;
+    link->auth_id = ++engine->next_auth_id;
+    if (link->preset_principal != NULL) {
+        arcp__engine_authenticated(engine, engine->now, link->auth_id, ARCP_OK,
+                                   arcp_span_cstr(link->preset_principal), false);
+        return;
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append(&text, token);
+    arcp__effect_push(
+        engine,
+        &(arcp__effect){.kind = ARCP__EFFECT_AUTHENTICATE, .link = link, .id = link->auth_id},
+        &text, false);
+}
+
+void arcp__session_make_token(arcp__engine *engine, arcp__session *session, arcp_buf *token)
+{
+    uint8_t bytes[32];
+    engine->options.random(engine->options.random_user, bytes, sizeof(bytes));
+    arcp_buf_append_cstr(token, "rt_");
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
+                        token);
+    arcp__sha256(arcp_buf_span(token), session->token_hash);
+    explicit_bzero(bytes, sizeof(bytes));
+}
+
+static void write_features(arcp_feature_set features, arcp_json_writer *writer)
+{
+    arcp_json_name(writer, "features");
+    arcp_json_begin_array(writer);
+    for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
+        if ((features & ARCP_FEATURE_BIT(feature)) != 0) {
+            arcp_json_write_cstr(writer, arcp_feature_name((arcp_feature)feature));
+        }
+    }
+    arcp_json_end_array(writer);
+}
+
+static void format_welcome(const arcp__engine *engine, const arcp__session *session,
+                           arcp_span request_id, arcp_span token, arcp_buf *payload)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, payload);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "runtime");
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "name");
+    arcp_json_write_cstr(&writer, engine->options.runtime_name);
+    arcp_json_name(&writer, "version");
+    arcp_json_write_cstr(&writer, engine->options.runtime_version);
+    arcp_json_end_object(&writer);
+    arcp_json_name(&writer, "session_id");
+    arcp_json_write_cstr(&writer, session->id);
+    arcp_json_name(&writer, "resume_token");
+    arcp_json_write_string(&writer, token);
+    arcp_json_name(&writer, "resume_window_sec");
+    arcp_json_write_u64(&writer, engine->settings.session_resume_window_sec);
+    if (arcp__session_has_feature(session, ARCP_FEATURE_HEARTBEAT)) {
+        arcp_json_name(&writer, "heartbeat_interval_sec");
+        arcp_json_write_u64(&writer, engine->settings.session_heartbeat_interval_sec);
+    }
+    arcp_json_name(&writer, "capabilities");
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "encodings");
+    arcp_json_begin_array(&writer);
+    arcp_json_write_cstr(&writer, "json");
+    arcp_json_end_array(&writer);
+    write_features(session->features, &writer);
+    arcp__directory_write_agents(
+        engine, arcp__session_has_feature(session, ARCP_FEATURE_AGENT_VERSIONS), &writer);
+    arcp_json_end_object(&writer);
+    arcp_json_name(&writer, "request_id");
+    arcp_json_write_string(&writer, request_id);
+    arcp_json_name(&writer, "reply_to");
+    arcp_json_write_string(&writer, request_id);
+    arcp_json_end_object(&writer);
+}
+
+void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_span request_id,
+                           arcp_span token)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    format_welcome(engine, session, request_id, token, &payload);
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.welcome",
+                                                 .id = request_id,
+                                                 .session_id = arcp_span_cstr(session->id)},
+                          arcp_buf_span(&payload), &frame);
+    if (payload.data != NULL) {
+        explicit_bzero(payload.data, payload.size);
+    }
+    frame.failed = frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+    arcp__session_send(engine, session, &frame, true);
+}
+
+static bool copy_client(arcp__engine *engine, arcp__session *session, const arcp_json *json,
+                        arcp_json_ref payload)
+{
+    arcp_span name = client_member(json, payload, "name", "client_name", &engine->scratch);
+    arcp_span version = client_member(json, payload, "version", "client_version", &engine->scratch);
+    session->client_name = arcp__copy_cstr(name.data, name.size);
+    session->client_version = arcp__copy_cstr(version.data, version.size);
+    session->profile = arcp__directory_profile(engine, name);
+    if (session->client_name == NULL || session->client_version == NULL) {
+        arcp__engine_no_memory(engine);
+        return false;
+    }
+    return true;
+}
+
+static bool within_caps(arcp__engine *engine, arcp__link *link, const arcp__principal *principal)
+{
+    arcp_error error = {0};
+    const char *limit = NULL;
+    if (engine->session_count >= engine->settings.limits_sessions) {
+        limit = "sessions";
+    } else if (principal->sessions >= engine->settings.limits_sessions_per_principal) {
+        limit = "sessions_per_principal";
+    }
+    if (limit == NULL) {
+        return true;
+    }
+    char details[96];
+    (void)snprintf(details, sizeof(details), "{\"limit\":\"limits.%s\"}", limit);
+    (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR, "too many sessions (limits.%s)", limit);
+    arcp__link_fail(engine, link, &error, arcp_span_cstr(details), 1008);
+    return false;
+}
+
+static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal *principal,
+                         const arcp__envelope *envelope, bool is_anonymous)
+{
+    if (!within_caps(engine, link, principal)) {
+        return;
+    }
+    arcp__session *session = arcp__session_new(engine, principal);
+    if (session == NULL) {
+        return;
+    }
+    session->is_anonymous = is_anonymous;
+    session->features = read_features(&engine->json, envelope->payload, &engine->scratch);
+    arcp_buf token = ARCP_BUF_INIT;
+    arcp__session_make_token(engine, session, &token);
+    if (!copy_client(engine, session, &engine->json, envelope->payload) || token.failed) {
+        arcp_buf_fini(&token);
+        arcp__session_end(engine, session, "out of memory");
+        return;
+    }
+    arcp__session_attach(engine, session, link);
+    arcp__session_store(engine, session);
+    arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
+    explicit_bzero(token.data, token.size);
+    arcp_buf_fini(&token);
+    arcp__session_heartbeat_start(engine, session);
+}
+
+/* The hello again, now that its sender is known. */
+static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span principal_name,
+                           bool is_anonymous)
+{
+    arcp_span frame =
+        arcp_span_make(link->held.data + sizeof(uint32_t), link->hello_size - sizeof(uint32_t));
+    arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
+                               (uint32_t)engine->settings.limits_json_members,
+                               (size_t)engine->settings.limits_frame_bytes};
+    arcp__envelope envelope;
+    arcp_error error = {0};
+    if (arcp_json_scan(&engine->json, frame, &limits, &error) != ARCP_OK ||
+        !arcp__engine_prepare_scratch(engine, frame) ||
+        arcp__envelope_parse(&engine->json, &engine->scratch, &envelope, &error) != ARCP_OK) {
+        arcp__engine_no_memory(engine); /* it was parsed before: only memory can be missing */
+        return;
+    }
+    if (!speaks_json(&engine->json, envelope.payload)) {
+        refuse(engine, link, ARCP_E_INVALID_REQUEST,
+               "capabilities.encodings must include \"json\"");
+        return;
+    }
+    arcp__principal *principal = arcp__principal_get(engine, principal_name);
+    if (principal == NULL) {
+        return;
+    }
+    arcp__resume_request resume;
+    arcp__resume_request_read(&engine->json, &envelope, &engine->scratch, &resume);
+    if (resume.wanted) {
+        arcp__session_resume(engine, link, is_anonymous ? NULL : principal, &envelope, &resume);
+    } else {
+        open_session(engine, link, principal, &envelope, is_anonymous);
+    }
+    arcp__principal_maybe_free(engine, principal);
+}
+
+static arcp__link *find_authenticating(arcp__engine *engine, uint64_t auth_id)
+{
+    /* Newest last: an answer usually comes for one that has just been asked. */
+    if (engine->links == NULL) {
+        return NULL;
+    }
+    for (arcp__link *link = engine->links->previous;; link = link->previous) {
+        if (link->auth_id == auth_id && link->state == ARCP__LINK_AUTHENTICATING) {
+            return link;
+        }
+        if (link == engine->links) {
+            return NULL;
+        }
+    }
+}
+
+void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
+                                arcp_status status, arcp_span principal, bool is_anonymous)
+{
+    arcp__engine_enter(engine, now);
+    arcp__link *link = find_authenticating(engine, auth_id);
+    if (link == NULL) {
+        return;
+    }
+    engine->current_link = link;
+    if (status != ARCP_OK || principal.size == 0) {
+        arcp__effect_audit(engine, "authentication", "result", "refused", NULL);
+        refuse(engine, link, ARCP_E_UNAUTHENTICATED, "the token is missing or not valid");
+    } else if (engine->store_failing) {
+        refuse(engine, link, ARCP_E_INTERNAL_ERROR,
+               "the runtime cannot store sessions right now; try again later");
+    } else {
+        continue_hello(engine, link, principal, is_anonymous);
+    }
+    if (link->state == ARCP__LINK_AUTHENTICATING) {
+        link->state = ARCP__LINK_NEW;
+    }
+    arcp__link_release_held(engine, link);
+    arcp__engine_settle(engine);
+}

@@ -1,0 +1,245 @@
+/* session.list_jobs (§6.6): a page of the jobs that a principal may see.
+ *
+ * Jobs of a principal are kept in the order of their ids, which is the order of their
+ * creation; the cursor is the id of the last job shown, so that pages neither skip nor
+ * repeat a job when others come and go. */
+#include "engine/parts.h"
+
+#include "base/timestamp.h"
+
+#define LIMIT_DEFAULT 100u
+#define LIMIT_MAX     1000u
+
+typedef struct list_filter {
+    uint32_t statuses; /* a bit per arcp_job_status; 0: all */
+    arcp_span agent;
+    bool has_after, has_before;
+    arcp__instant after, before;
+    uint64_t limit;
+    arcp_span cursor;
+} list_filter;
+
+static arcp_status read_instant(const arcp_json *json, arcp_json_ref filter, const char *name,
+                                arcp_buf *scratch, bool *has, arcp__instant *out, arcp_error *err)
+{
+    arcp_json_ref ref = arcp_json_member(json, filter, arcp_span_cstr(name));
+    *has = !arcp_json_is_missing(json, ref);
+    if (!*has) {
+        return ARCP_OK;
+    }
+    arcp_error why = {0};
+    if (arcp__timestamp_parse(arcp_json_string(json, ref, scratch), out, &why) != ARCP_OK) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.filter.%s: %s", name,
+                              why.message);
+    }
+    return ARCP_OK;
+}
+
+static arcp_status read_statuses(const arcp_json *json, arcp_json_ref filter, arcp_buf *scratch,
+                                 uint32_t *out, arcp_error *err)
+{
+    arcp_json_ref list = arcp_json_member(json, filter, ARCP_SPAN_LITERAL("status"));
+    *out = 0;
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        arcp_span word = arcp_json_string(json, at, scratch);
+        arcp_job_status status = arcp_job_status_from_wire(word);
+        if (status == ARCP_JOB_STATUS_COUNT) {
+            word = arcp_span_first(word, 32);
+            return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                                  "payload.filter.status has \"%.*s\", must be pending, running, "
+                                  "success, error, cancelled or timed_out",
+                                  (int)word.size, word.data);
+        }
+        *out |= (uint32_t)1 << status;
+    }
+    return ARCP_OK;
+}
+
+static bool is_cursor(arcp_span text)
+{
+    return text.size == 4 + ARCP__ULID_SIZE &&
+           arcp_span_starts_with(text, ARCP_SPAN_LITERAL("job_")) &&
+           arcp__ulid_is_valid(arcp_span_from(text, 4));
+}
+
+static arcp_status read_filter(arcp__engine *engine, arcp_json_ref payload, list_filter *out,
+                               arcp_error *err)
+{
+    const arcp_json *json = &engine->json;
+    arcp_buf *scratch = &engine->scratch;
+    *out = (list_filter){.limit = LIMIT_DEFAULT};
+    arcp_json_ref filter = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("filter"));
+    arcp_status status = read_statuses(json, filter, scratch, &out->statuses, err);
+    if (status == ARCP_OK) {
+        status =
+            read_instant(json, filter, "created_after", scratch, &out->has_after, &out->after, err);
+    }
+    if (status == ARCP_OK) {
+        status = read_instant(json, filter, "created_before", scratch, &out->has_before,
+                              &out->before, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp_json_ref agent = arcp_json_member(json, filter, ARCP_SPAN_LITERAL("agent"));
+    out->agent = arcp_json_string(json, agent, scratch);
+    arcp_json_ref limit = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("limit"));
+    if (!arcp_json_is_missing(json, limit) &&
+        (!arcp_json_u64(json, limit, &out->limit) || out->limit > LIMIT_MAX)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.limit must be from 1 to %u",
+                              LIMIT_MAX);
+    }
+    arcp_json_ref cursor = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("cursor"));
+    out->cursor = arcp_json_string(json, cursor, scratch);
+    if (out->cursor.size != 0 && !is_cursor(out->cursor)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "payload.cursor is not one that a listing returned");
+    }
+    return ARCP_OK;
+}
+
+static bool agent_matches(arcp_span wanted, const char *agent_text)
+{
+    arcp_span have = arcp_span_cstr(agent_text);
+    if (wanted.size == 0 || arcp_span_equal(wanted, have)) {
+        return true;
+    }
+    return memchr(wanted.data, '@', wanted.size) == NULL && have.size > wanted.size &&
+           have.data[wanted.size] == '@' && arcp_span_starts_with(have, wanted);
+}
+
+static bool matches(const list_filter *filter, const arcp__job *job)
+{
+    if (filter->statuses != 0 && (filter->statuses & ((uint32_t)1 << job->status)) == 0) {
+        return false;
+    }
+    arcp__instant created = {job->created_wall_ns, {NULL, 0}};
+    if (filter->has_after && arcp__instant_compare(created, filter->after) <= 0) {
+        return false;
+    }
+    if (filter->has_before && arcp__instant_compare(created, filter->before) >= 0) {
+        return false;
+    }
+    return agent_matches(filter->agent, job->agent_text);
+}
+
+/* The last number that the owning session gave to this job; 0 for none. */
+static uint64_t last_event_seq(const arcp__job *job)
+{
+    if (job->owner_run_count == 0) {
+        return 0;
+    }
+    const arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
+    return last->first_seq + last->count - 1;
+}
+
+static void write_job(const arcp__job *job, const arcp__session *session, arcp_json_writer *writer)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_begin_object(writer);
+    arcp_json_name(writer, "job_id");
+    arcp_json_write_cstr(writer, job->id);
+    arcp_json_name(writer, "agent");
+    arcp_json_write_cstr(writer, job->agent_text);
+    arcp_json_name(writer, "status");
+    arcp_json_write_cstr(writer, arcp_job_status_name(job->status));
+    arcp_json_name(writer, "lease");
+    arcp_lease_format(job->lease, &text);
+    arcp_json_write_raw(writer, arcp_buf_span(&text));
+    if (arcp_lease_has_expiry(job->lease)) {
+        arcp_buf_clear(&text);
+        arcp_lease_format_constraints(job->lease, &text);
+        arcp_json_name(writer, "lease_constraints");
+        arcp_json_write_raw(writer, arcp_buf_span(&text));
+    }
+    writer->out->failed = writer->out->failed || text.failed;
+    arcp_buf_fini(&text);
+    arcp__job_write_budget(job, true, session->profile->budget_as_text, writer);
+    arcp_json_name(writer, "parent_job_id");
+    if (job->parent_id[0] != '\0') {
+        arcp_json_write_cstr(writer, job->parent_id);
+    } else {
+        arcp_json_write_null(writer);
+    }
+    arcp__write_timestamp(writer, "created_at", job->created_wall_ns);
+    arcp__write_timestamp(writer, "submitted_at", job->created_wall_ns);
+    arcp_json_name(writer, "trace_id");
+    arcp_json_write_cstr(writer, job->trace_id);
+    arcp_json_name(writer, "last_event_seq");
+    arcp_json_write_u64(writer, last_event_seq(job));
+    arcp_json_end_object(writer);
+}
+
+/* The first place in the principal's list behind the cursor. */
+static size_t place_after(const arcp__principal *principal, arcp_span cursor)
+{
+    size_t low = principal->job_first;
+    size_t high = principal->job_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        size_t probe = middle;
+        while (probe > low && principal->jobs[probe] == NULL) {
+            probe--;
+        }
+        const arcp__job *job = principal->jobs[probe];
+        if (job == NULL || strncmp(job->id, cursor.data, cursor.size) <= 0) {
+            low = middle + 1;
+        } else {
+            high = probe;
+        }
+    }
+    return low;
+}
+
+void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_json_ref payload)
+{
+    list_filter filter;
+    arcp_error error = {0};
+    if (read_filter(engine, payload, &filter, &error) != ARCP_OK) {
+        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0),
+                             arcp_span_make(NULL, 0));
+        return;
+    }
+    const arcp__session *session = request->session;
+    const arcp__principal *principal = session->principal;
+    arcp_buf out = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "jobs");
+    arcp_json_begin_array(&writer);
+    const arcp__job *last = NULL;
+    bool more = false;
+    uint64_t shown = 0;
+    size_t at =
+        filter.cursor.size == 0 ? principal->job_first : place_after(principal, filter.cursor);
+    for (; at < principal->job_count; at++) {
+        const arcp__job *job = principal->jobs[at];
+        if (job == NULL || !matches(&filter, job)) {
+            continue;
+        }
+        if (shown == filter.limit) {
+            more = true;
+            break;
+        }
+        write_job(job, session, &writer);
+        last = job;
+        shown++;
+    }
+    arcp_json_end_array(&writer);
+    arcp_json_name(&writer, "next_cursor");
+    if (more) {
+        arcp_json_write_cstr(&writer, last->id);
+    } else {
+        arcp_json_write_null(&writer);
+    }
+    arcp_json_end_object(&writer);
+    if (out.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__request_answer(engine, request, "session.jobs", arcp_span_make(NULL, 0),
+                             arcp_span_make(NULL, 0), arcp_buf_span(&out), false);
+    }
+    arcp_buf_fini(&out);
+}

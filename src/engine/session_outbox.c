@@ -1,0 +1,392 @@
+/* What a session is sent, in order and without a gap.
+ *
+ * A record gets the session's next event_seq when it happens (numbering), becomes visible
+ * when the batch that holds it and the number is durable, and is handed to the link when
+ * the link has room (pull: nothing piles up for a slow reader but an index). Records that
+ * are no longer in memory are read back from the store, one page at a time, so that a
+ * replay of any size needs the same small memory.
+ *
+ *   floor_seq <= acked_seq,  floor_seq <= sent_seq <= durable_seq < next_seq
+ *
+ * The index, runs of positions in streams, is itself a stream of the store ("x:<session>"),
+ * written once per batch. */
+#include "engine/parts.h"
+
+#include <stdio.h>
+
+#define RUN_RECORDS_MAX  1024u
+#define READ_RECORDS_MAX 1024u
+#define READ_BYTES_MAX   262144u
+#define LINK_UNSENT_MAX  262144u /* handed to a link before it has written them */
+
+/* ---- numbering ---- */
+
+bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
+{
+    if (session->run_end == session->run_capacity) {
+        size_t used = session->run_end - session->run_first;
+        if (session->run_first > session->run_capacity / 2) {
+            memmove(session->runs, session->runs + session->run_first,
+                    used * sizeof(*session->runs));
+            session->run_first = 0;
+            session->run_end = used;
+        } else {
+            size_t capacity = session->run_capacity == 0 ? 4 : session->run_capacity * 2;
+            arcp__run *runs = arcp__realloc_array(session->runs, capacity, sizeof(*runs));
+            if (runs == NULL) {
+                return false;
+            }
+            session->runs = runs;
+            session->run_capacity = capacity;
+        }
+    }
+    run->stream->refs++;
+    session->runs[session->run_end++] = *run;
+    return true;
+}
+
+uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp__stream *stream,
+                              uint64_t position, uint32_t count, uint64_t bytes)
+{
+    uint64_t seq = session->next_seq;
+    arcp__run *last =
+        session->run_end > session->run_first ? &session->runs[session->run_end - 1] : NULL;
+    if (last != NULL && last->stream == stream && last->first_position + last->count == position &&
+        last->first_seq + last->count == seq && last->count + count <= RUN_RECORDS_MAX &&
+        last->first_seq > session->indexed_seq) {
+        last->count += count;
+        last->bytes += bytes;
+    } else {
+        arcp__run run = {.first_seq = seq,
+                         .first_position = position,
+                         .stream = stream,
+                         .bytes = bytes,
+                         .count = count};
+        if (!arcp__session_push_run(session, &run)) {
+            arcp__engine_no_memory(engine);
+            return 0;
+        }
+    }
+    session->next_seq += count;
+    session->kept_bytes += bytes;
+    session->backlog_bytes += bytes;
+    arcp__batch_mark_session(engine, session);
+    if (session->kept_bytes > engine->settings.limits_replay_bytes) {
+        arcp__session_evict(engine, session);
+    }
+    return seq;
+}
+
+static void index_key(const arcp__session *session, char key[ARCP__ID_SIZE + 2])
+{
+    memcpy(key, "x:", 2);
+    memcpy(key + 2, session->id, strlen(session->id) + 1);
+}
+
+static size_t find_run(const arcp__session *session, uint64_t seq);
+
+/* The runs numbered since the last batch, one index record each. */
+void arcp__session_write_index(arcp__engine *engine, arcp__session *session)
+{
+    if (session->indexed_seq + 1 >= session->next_seq) {
+        return;
+    }
+    char key[ARCP__ID_SIZE + 2];
+    char record[256];
+    index_key(session, key);
+    for (size_t at = find_run(session, session->indexed_seq + 1); at < session->run_end; at++) {
+        const arcp__run *run = &session->runs[at];
+        int size =
+            snprintf(record, sizeof(record),
+                     "{\"seq\":%llu,\"count\":%u,\"stream\":\"%s\",\"position\":%llu,"
+                     "\"bytes\":%llu}",
+                     (unsigned long long)run->first_seq, run->count, run->stream->key,
+                     (unsigned long long)run->first_position, (unsigned long long)run->bytes);
+        arcp__batch_append_key(engine, arcp_span_cstr(key), session->index_next++,
+                               arcp_span_make(record, (size_t)size));
+    }
+    session->indexed_seq = session->next_seq - 1;
+}
+
+/* ---- forgetting ---- */
+
+static void drop_first_run(arcp__engine *engine, arcp__session *session)
+{
+    arcp__run *run = &session->runs[session->run_first];
+    session->floor_seq = run->first_seq + run->count - 1;
+    session->kept_bytes -= run->bytes;
+    session->index_first++;
+    arcp__stream_unref(engine, run->stream);
+    session->run_first++;
+    if (session->run_first == session->run_end) {
+        session->run_first = session->run_end = 0;
+    }
+}
+
+static void trim_index(arcp__engine *engine, arcp__session *session)
+{
+    char key[ARCP__ID_SIZE + 2];
+    index_key(session, key);
+    arcp__batch_trim(engine, arcp_span_cstr(key), session->index_first);
+}
+
+static bool first_run_is_below(const arcp__session *session, uint64_t seq)
+{
+    /* The newest run stays: after a restart it says where the numbers go on. */
+    if (session->run_end - session->run_first < 2) {
+        return false;
+    }
+    const arcp__run *run = &session->runs[session->run_first];
+    return run->first_seq + run->count - 1 <= seq;
+}
+
+/* Over the byte limit: acknowledged runs first, then the oldest that were sent; what was
+ * never handed to a link that is there stays. */
+void arcp__session_evict(arcp__engine *engine, arcp__session *session)
+{
+    uint64_t sendable = session->link != NULL ? session->sent_seq : session->durable_seq;
+    uint64_t limit = sendable < session->indexed_seq ? sendable : session->indexed_seq;
+    bool dropped = false;
+    while (session->kept_bytes > engine->settings.limits_replay_bytes &&
+           first_run_is_below(session, limit)) {
+        drop_first_run(engine, session);
+        dropped = true;
+    }
+    if (dropped) {
+        trim_index(engine, session);
+    }
+}
+
+void arcp__session_ack(arcp__engine *engine, arcp__session *session, uint64_t seq)
+{
+    if (seq <= session->acked_seq) {
+        return;
+    }
+    session->acked_seq = seq;
+    if (session->back_pressured &&
+        session->next_seq - 1 - seq < engine->settings.session_ack_lag_events) {
+        session->back_pressured = false;
+    }
+    bool dropped = false;
+    while (first_run_is_below(session, seq) && first_run_is_below(session, session->indexed_seq)) {
+        drop_first_run(engine, session);
+        dropped = true;
+    }
+    if (dropped) {
+        trim_index(engine, session);
+    }
+}
+
+void arcp__session_drop_runs(arcp__engine *engine, arcp__session *session)
+{
+    while (session->run_first < session->run_end) {
+        drop_first_run(engine, session);
+    }
+}
+
+/* ---- handing out ---- */
+
+void arcp__session_wake(arcp__engine *engine, arcp__session *session)
+{
+    if (session->in_outbox || session->link == NULL || session->sent_seq >= session->durable_seq) {
+        return;
+    }
+    session->in_outbox = true;
+    session->outbox_next = NULL;
+    arcp__session_pin(session);
+    if (engine->outbox == NULL) {
+        engine->outbox = session;
+    } else {
+        engine->outbox_last->outbox_next = session;
+    }
+    engine->outbox_last = session;
+}
+
+/* The index of the run that holds seq; run_end when there is none. */
+static size_t find_run(const arcp__session *session, uint64_t seq)
+{
+    size_t low = session->run_first;
+    size_t high = session->run_end;
+    if (low < high && session->runs[high - 1].first_seq <= seq) {
+        const arcp__run *last = &session->runs[high - 1];
+        return seq < last->first_seq + last->count ? high - 1 : high;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const arcp__run *run = &session->runs[middle];
+        if (seq < run->first_seq) {
+            high = middle;
+        } else if (seq >= run->first_seq + run->count) {
+            low = middle + 1;
+        } else {
+            return middle;
+        }
+    }
+    return session->run_end;
+}
+
+static void ask_store(arcp__engine *engine, arcp__session *session, const arcp__run *run,
+                      uint64_t seq)
+{
+    uint64_t skip = seq - run->first_seq;
+    size_t count = (size_t)(run->count - skip);
+    arcp_buf key = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&key, run->stream->key);
+    session->read_id = ++engine->next_read_id;
+    session->read_seq = seq;
+    arcp__effect_push(
+        engine,
+        &(arcp__effect){.kind = ARCP__EFFECT_READ,
+                        .id = session->read_id,
+                        .from = run->first_position + skip,
+                        .count_max = count < READ_RECORDS_MAX ? count : READ_RECORDS_MAX,
+                        .bytes_max = READ_BYTES_MAX},
+        &key, false);
+}
+
+/* The record of a page that was read for exactly this number. */
+static bool take_read(arcp__session *session, uint64_t seq, arcp_span *record)
+{
+    if (session->read_at >= session->read_bytes.size || session->read_next_seq != seq) {
+        return false;
+    }
+    uint32_t size = 0;
+    memcpy(&size, session->read_bytes.data + session->read_at, sizeof(size));
+    *record = arcp_span_make(session->read_bytes.data + session->read_at + sizeof(size), size);
+    session->read_at += sizeof(size) + size;
+    session->read_next_seq++;
+    return true;
+}
+
+static void no_page(arcp__session *session)
+{
+    arcp_buf_fini(&session->read_bytes);
+    session->read_at = 0;
+}
+
+bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session)
+{
+    arcp__link *link = session->link;
+    if (session->sent_seq >= session->durable_seq || session->read_id != 0 ||
+        link->state != ARCP__LINK_OPEN || link->unsent >= LINK_UNSENT_MAX) {
+        return false;
+    }
+    uint64_t seq = session->sent_seq + 1;
+    size_t at = find_run(session, seq);
+    if (at == session->run_end) {
+        arcp__effect_log(engine, ARCP__LOG_ERROR, "session %s: event_seq %llu is lost", session->id,
+                         (unsigned long long)seq);
+        arcp__link_close(engine, link, 1011, "the event log is damaged", false);
+        return false;
+    }
+    const arcp__run *run = &session->runs[at];
+    arcp_span record;
+    if (!take_read(session, seq, &record) &&
+        !arcp__stream_peek(run->stream, run->first_position + (seq - run->first_seq), &record)) {
+        no_page(session);
+        ask_store(engine, session, run, seq);
+        return false;
+    }
+    arcp_buf_clear(&engine->sending);
+    arcp__session_format_frame(engine, session, seq, record, &engine->sending);
+    if (engine->sending.failed) {
+        arcp__link_close(engine, link, 1011, "out of memory", false);
+        return false;
+    }
+    session->sent_seq = seq;
+    session->backlog_bytes -=
+        record.size < session->backlog_bytes ? record.size : session->backlog_bytes;
+    return true;
+}
+
+void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint64_t first,
+                             const arcp_span *records, size_t count, bool failed)
+{
+    session->read_id = 0;
+    no_page(session);
+    size_t at = find_run(session, session->read_seq);
+    bool expected =
+        at != session->run_end && count != 0 &&
+        session->runs[at].first_position + (session->read_seq - session->runs[at].first_seq) ==
+            first;
+    if (failed || !expected) {
+        arcp_error error = {0};
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "stored events could not be read; resume later");
+        if (session->link != NULL) {
+            arcp__link_fail(engine, session->link, &error, arcp_span_make(NULL, 0), 1011);
+        }
+        return;
+    }
+    for (size_t record = 0; record < count; record++) {
+        uint32_t size = (uint32_t)records[record].size;
+        arcp_buf_append(&session->read_bytes, arcp_span_make((const char *)&size, sizeof(size)));
+        arcp_buf_append(&session->read_bytes, records[record]);
+    }
+    if (session->read_bytes.failed) {
+        no_page(session);
+        arcp__engine_no_memory(engine);
+        return;
+    }
+    session->read_next_seq = session->read_seq;
+    arcp__session_wake(engine, session);
+}
+
+/* The session has nothing more to send for now: its agents may go on. */
+void arcp__session_drained(arcp__engine *engine, arcp__session *session)
+{
+    if (session->read_at >= session->read_bytes.size) {
+        no_page(session);
+    }
+    if (session->link == NULL || engine->closing) {
+        return;
+    }
+    for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
+        if (at->job->paused) {
+            arcp__job_update_pressure(engine, at->job);
+        }
+    }
+}
+
+/* ---- frames ---- */
+
+/* go's client reads the value of a result under `output`. */
+static void append_mirrored(arcp__engine *engine, arcp_span record, arcp_buf *out)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    arcp_json_ref result = ARCP_JSON_ABSENT;
+    if (arcp_json_scan(&json, record, &limits, NULL) == ARCP_OK) {
+        arcp_json_ref payload =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+        result = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("result"));
+    }
+    if (result == ARCP_JSON_ABSENT) {
+        arcp_buf_append(out, arcp_span_from(record, 1));
+    } else {
+        /* The payload is the record's last member: `...}}`. */
+        arcp_buf_append(out, arcp_span_make(record.data + 1, record.size - 3));
+        arcp_buf_append_cstr(out, ",\"output\":");
+        arcp_buf_append(out, arcp_json_raw(&json, result));
+        arcp_buf_append_cstr(out, "}}");
+    }
+    arcp_json_fini(&json);
+    (void)engine;
+}
+
+void arcp__session_format_frame(arcp__engine *engine, const arcp__session *session, uint64_t seq,
+                                arcp_span record, arcp_buf *out)
+{
+    static const char open[] = "{\"arcp\":\"1.1\",\"session_id\":\"";
+    (void)arcp_buf_reserve(out, record.size + 128);
+    arcp_buf_append(out, arcp_span_make(open, sizeof(open) - 1));
+    arcp_buf_append_cstr(out, session->id);
+    arcp_buf_append(out, ARCP_SPAN_LITERAL("\",\"event_seq\":"));
+    arcp_buf_append_u64(out, seq);
+    arcp_buf_append_byte(out, ',');
+    if (session->profile->mirrors_output) {
+        append_mirrored(engine, record, out);
+    } else {
+        arcp_buf_append(out, arcp_span_from(record, 1));
+    }
+}

@@ -1,0 +1,570 @@
+/* Requests of a session: which they are, their shape, and their answers.
+ *
+ * A request gets exactly one answer or one refusal, in any order but for submits, which
+ * are answered in the order they came (existing clients bind job.accepted by order). The
+ * answers of the last requests are kept: the same envelope id again gets the same answer
+ * and executes nothing. */
+#include "engine/parts.h"
+
+#define SEEN_MAX        4096u
+#define SEEN_ANSWER_MAX 65536u
+
+/* ---- requests that were seen before ---- */
+
+void arcp__session_forget_seen(arcp__session *session)
+{
+    HASH_CLEAR(hh, session->seen);
+    for (arcp__seen_request *at = session->seen_oldest, *next = NULL; at != NULL; at = next) {
+        next = at->newer;
+        arcp_buf_fini(&at->answer);
+        arcp__free(at);
+    }
+    session->seen_oldest = session->seen_newest = NULL;
+    session->seen_count = 0;
+}
+
+static arcp__seen_request *find_seen(const arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = NULL;
+    HASH_FIND(hh, session->seen, &hash, sizeof(hash), seen);
+    return seen;
+}
+
+static bool add_seen(arcp__engine *engine, arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = NULL;
+    if (session->seen_count >= SEEN_MAX) {
+        seen = session->seen_oldest;
+        session->seen_oldest = seen->newer;
+        HASH_DEL(session->seen, seen);
+        arcp_buf_fini(&seen->answer);
+        session->seen_count--;
+    } else {
+        seen = arcp__alloc(sizeof(*seen));
+        if (seen == NULL) {
+            arcp__engine_no_memory(engine);
+            return false;
+        }
+    }
+    *seen = (arcp__seen_request){.hash = hash};
+    HASH_ADD(hh, session->seen, hash, sizeof(seen->hash), seen);
+    if (!ARCP__HASH_ADDED(seen)) {
+        arcp__free(seen);
+        arcp__engine_no_memory(engine);
+        return false;
+    }
+    if (session->seen_oldest == NULL) {
+        session->seen_oldest = seen;
+    } else {
+        session->seen_newest->newer = seen;
+    }
+    session->seen_newest = seen;
+    session->seen_count++;
+    return true;
+}
+
+static void keep_answer(arcp__session *session, uint64_t hash, arcp_span frame)
+{
+    arcp__seen_request *seen = find_seen(session, hash);
+    if (seen == NULL) {
+        return;
+    }
+    seen->answered = true;
+    if (frame.size <= SEEN_ANSWER_MAX) {
+        arcp_buf_append(&seen->answer, frame);
+    }
+}
+
+/* ---- the request object ---- */
+
+arcp__request *arcp__request_ref(arcp__request *request)
+{
+    request->refs++;
+    return request;
+}
+
+void arcp__request_unref(arcp__engine *engine, arcp__request *request)
+{
+    if (--request->refs != 0) {
+        return;
+    }
+    arcp_buf_fini(&request->frame);
+    arcp_buf_fini(&request->refusal);
+    arcp__free(request->id);
+    arcp__session_unpin(engine, request->session);
+    arcp__free(request);
+}
+
+static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
+                                  const arcp__envelope *envelope, uint64_t hash)
+{
+    arcp__request *request = arcp__alloc(sizeof(*request));
+    char *id = arcp__copy_cstr(envelope->id.data, envelope->id.size);
+    if (request == NULL || id == NULL) {
+        arcp__free(request);
+        arcp__free(id);
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    request->refs = 1;
+    request->id = id;
+    request->hash = hash;
+    request->type = envelope->type;
+    request->session = session;
+    arcp__session_pin(session);
+    if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {
+        arcp__request_ref(request);
+        if (session->submits_first == NULL) {
+            session->submits_first = request;
+        } else {
+            session->submits_last->next_submit = request;
+        }
+        session->submits_last = request;
+    }
+    return request;
+}
+
+/* ---- answers ---- */
+
+static void release_refusal(arcp__engine *engine, arcp__request *request)
+{
+    arcp__session *session = request->session;
+    if (session->own == NULL) {
+        session->own = arcp__stream_open(engine, "s:", session->id);
+        if (session->own == NULL) {
+            return;
+        }
+    }
+    arcp_span record = arcp_buf_span(&request->refusal);
+    uint64_t position = 0;
+    size_t bytes = 0;
+    if (!arcp__stream_append(engine, session->own, &record, 1, &position, &bytes)) {
+        return;
+    }
+    uint64_t seq = arcp__session_number(engine, session, session->own, position, 1, bytes);
+    arcp_buf frame = ARCP_BUF_INIT;
+    arcp__session_format_frame(engine, session, seq, record, &frame);
+    keep_answer(session, request->hash, arcp_buf_span(&frame));
+    arcp_buf_fini(&frame);
+}
+
+static void release_answer(arcp__engine *engine, arcp__request *request)
+{
+    request->sent = true;
+    if (request->session->ended) {
+        return;
+    }
+    if (request->frame_is_record) {
+        release_refusal(engine, request);
+        return;
+    }
+    keep_answer(request->session, request->hash, arcp_buf_span(&request->frame));
+    /* Whether it must be durable first: everything that changed is in the open batch. */
+    arcp__session_send(engine, request->session, &request->frame, true);
+}
+
+/* Submits that are answered leave in their order. */
+static void release_submits(arcp__engine *engine, arcp__session *session)
+{
+    while (session->submits_first != NULL && session->submits_first->answered) {
+        arcp__request *request = session->submits_first;
+        session->submits_first = request->next_submit;
+        if (session->submits_first == NULL) {
+            session->submits_last = NULL;
+        }
+        release_answer(engine, request);
+        arcp__request_unref(engine, request);
+    }
+}
+
+static void finish(arcp__engine *engine, arcp__request *request)
+{
+    request->answered = true;
+    if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
+        release_submits(engine, request->session);
+    } else {
+        release_answer(engine, request);
+    }
+}
+
+void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
+{
+    while (session->submits_first != NULL) {
+        arcp__request *request = session->submits_first;
+        session->submits_first = request->next_submit;
+        arcp__request_unref(engine, request);
+    }
+    session->submits_last = NULL;
+}
+
+void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
+                          arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable)
+{
+    (void)durable;
+    arcp_buf whole = ARCP_BUF_INIT;
+    arcp_span id = arcp_span_cstr(request->id);
+    arcp_buf_append_cstr(&whole, "{\"request_id\":");
+    arcp_json_quote(id, &whole);
+    arcp_buf_append_cstr(&whole, ",\"reply_to\":");
+    arcp_json_quote(id, &whole);
+    if (payload.size > 2) {
+        arcp_buf_append_byte(&whole, ',');
+        arcp_buf_append(&whole, arcp_span_from(payload, 1));
+    } else {
+        arcp_buf_append_byte(&whole, '}');
+    }
+    arcp__envelope_format(&(arcp__envelope_head){.type = type,
+                                                 .id = id,
+                                                 .session_id = arcp_span_cstr(request->session->id),
+                                                 .trace_id = trace_id,
+                                                 .job_id = job_id},
+                          arcp_buf_span(&whole), &request->frame);
+    request->frame.failed = request->frame.failed || whole.failed;
+    arcp_buf_fini(&whole);
+    if (request->frame.failed) {
+        arcp__engine_no_memory(engine);
+        arcp_buf_clear(&request->frame);
+        return;
+    }
+    finish(engine, request);
+}
+
+static bool refuses_as_session_error(const arcp__request *request)
+{
+    switch (request->session->profile->refusals) {
+    case ARCP__REFUSE_JOB_ERROR:
+        return false;
+    case ARCP__REFUSE_SESSION_ERROR:
+        return true;
+    case ARCP__REFUSE_QUERY_SESSION_ERROR:
+        return request->type == ARCP_MESSAGE_JOB_SUBSCRIBE ||
+               request->type == ARCP_MESSAGE_SESSION_LIST_JOBS;
+    }
+    return false;
+}
+
+static void format_refusal(const arcp__request *request, const arcp_error *error, arcp_span details,
+                           arcp_buf *payload)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, payload);
+    arcp_json_begin_object(&writer);
+    arcp__error_payload_members(&writer, error->status,
+                                arcp_span_cstr(arcp_status_wire_code(error->status)),
+                                arcp_span_cstr(error->message), error->retryable, details);
+    arcp_json_name(&writer, "final_status");
+    arcp_json_write_cstr(&writer, "error");
+    arcp_json_name(&writer, "request_id");
+    arcp_json_write_cstr(&writer, request->id);
+    arcp_json_name(&writer, "reply_to");
+    arcp_json_write_cstr(&writer, request->id);
+    arcp_json_end_object(&writer);
+}
+
+void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
+                          arcp_span job_id, arcp_span details)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    format_refusal(request, error, details, &payload);
+    char fresh[ARCP__ID_SIZE];
+    if (request->type == ARCP_MESSAGE_JOB_SUBMIT &&
+        !request->session->profile->refuses_without_job_id) {
+        /* Clients bind a refused submit by a job id that is never registered. */
+        arcp__engine_make_id(engine, "job_", fresh);
+        job_id = arcp_span_cstr(fresh);
+    }
+    arcp_span id = arcp_span_cstr(request->id);
+    if (refuses_as_session_error(request)) {
+        arcp__envelope_format(
+            &(arcp__envelope_head){.type = "session.error",
+                                   .id = id,
+                                   .session_id = arcp_span_cstr(request->session->id)},
+            arcp_buf_span(&payload), &request->frame);
+    } else {
+        request->frame_is_record = true;
+        arcp_buf_append_cstr(&request->refusal, "{\"id\":");
+        arcp_json_quote(id, &request->refusal);
+        arcp_buf_append_cstr(&request->refusal, ",\"type\":\"job.error\"");
+        if (job_id.size != 0) {
+            arcp_buf_append_cstr(&request->refusal, ",\"job_id\":");
+            arcp_json_quote(job_id, &request->refusal);
+        }
+        arcp_buf_append_cstr(&request->refusal, ",\"payload\":");
+        arcp_buf_append(&request->refusal, arcp_buf_span(&payload));
+        arcp_buf_append_byte(&request->refusal, '}');
+    }
+    bool failed = payload.failed || request->frame.failed || request->refusal.failed;
+    arcp_buf_fini(&payload);
+    if (failed) {
+        arcp__engine_no_memory(engine);
+        return;
+    }
+    finish(engine, request);
+}
+
+/* ---- dispatch ---- */
+
+static void refuse(arcp__engine *engine, arcp__request *request, arcp_status status,
+                   const char *message)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, status, "%s", message);
+    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
+}
+
+static bool needs(arcp__engine *engine, arcp__request *request, arcp_feature feature)
+{
+    if (arcp__session_has_feature(request->session, feature)) {
+        return true;
+    }
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+                         "%s needs the feature \"%s\", which was not negotiated",
+                         arcp_message_type_name(request->type), arcp_feature_name(feature));
+    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
+    return false;
+}
+
+static arcp_span payload_string(arcp__engine *engine, arcp_json_ref payload, const char *name)
+{
+    arcp_json_ref ref = arcp_json_member(&engine->json, payload, arcp_span_cstr(name));
+    return arcp_json_is(&engine->json, ref, ARCP_JSON_STRING)
+               ? arcp_json_string(&engine->json, ref, &engine->scratch)
+               : arcp_span_make(NULL, 0);
+}
+
+static void refuse_unknown_job(arcp__engine *engine, arcp__request *request, arcp_span job_id)
+{
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_span shown = arcp_span_first(job_id, 64);
+    (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%.*s\"", (int)shown.size,
+                         shown.data);
+    arcp_buf_append_cstr(&details, "{\"job_id\":");
+    arcp_json_quote(job_id, &details);
+    arcp_buf_append_byte(&details, '}');
+    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_buf_span(&details));
+    arcp_buf_fini(&details);
+}
+
+static void cancel(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
+{
+    arcp_span in_payload = payload_string(engine, envelope->payload, "job_id");
+    arcp_span job_id = in_payload.size != 0 ? in_payload : envelope->job_id;
+    if (job_id.size == 0) {
+        refuse(engine, request, ARCP_E_INVALID_REQUEST, "payload.job_id is missing");
+        return;
+    }
+    if (in_payload.size != 0 && envelope->job_id.size != 0 &&
+        !arcp_span_equal(in_payload, envelope->job_id)) {
+        refuse(engine, request, ARCP_E_INVALID_REQUEST,
+               "payload.job_id and the envelope's job_id differ");
+        return;
+    }
+    arcp__job *job = arcp__job_find(engine, job_id);
+    if (job == NULL || !arcp__job_is_visible_to(engine, job, request->session)) {
+        refuse_unknown_job(engine, request, job_id);
+        return;
+    }
+    arcp__job_cancel_request(engine, request, job,
+                             payload_string(engine, envelope->payload, "reason"));
+}
+
+static void subscribe(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
+{
+    const arcp_json *json = &engine->json;
+    if (!needs(engine, request, ARCP_FEATURE_SUBSCRIBE)) {
+        return;
+    }
+    arcp_span job_id = payload_string(engine, envelope->payload, "job_id");
+    arcp__job *job = arcp__job_find(engine, job_id);
+    if (job == NULL) {
+        refuse_unknown_job(engine, request, job_id);
+        return;
+    }
+    arcp_json_ref history = arcp_json_member(json, envelope->payload, ARCP_SPAN_LITERAL("history"));
+    arcp_json_ref from =
+        arcp_json_member(json, envelope->payload, ARCP_SPAN_LITERAL("from_event_seq"));
+    uint64_t from_seq = 0;
+    bool has_from = arcp_json_u64(json, from, &from_seq);
+    arcp__job_subscribe(engine, request, job, arcp_json_is(json, history, ARCP_JSON_TRUE), has_from,
+                        from_seq);
+}
+
+static void unsubscribe(arcp__engine *engine, arcp__request *request,
+                        const arcp__envelope *envelope)
+{
+    if (!needs(engine, request, ARCP_FEATURE_SUBSCRIBE)) {
+        return;
+    }
+    arcp_span job_id = payload_string(engine, envelope->payload, "job_id");
+    arcp__job *job = arcp__job_find(engine, job_id);
+    if (job == NULL || arcp__observation_find(request->session, job) == NULL) {
+        refuse_unknown_job(engine, request, job_id);
+        return;
+    }
+    arcp__job_unsubscribe(engine, request, job);
+}
+
+static void acknowledge(arcp__engine *engine, arcp__request *request,
+                        const arcp__envelope *envelope)
+{
+    arcp__session *session = request->session;
+    uint64_t seq = 0;
+    arcp_json_ref ref =
+        arcp_json_member(&engine->json, envelope->payload, ARCP_SPAN_LITERAL("last_processed_seq"));
+    if (!needs(engine, request, ARCP_FEATURE_ACK)) {
+        return;
+    }
+    if (!arcp_json_u64(&engine->json, ref, &seq) || seq > session->sent_seq) {
+        refuse(engine, request, ARCP_E_INVALID_REQUEST,
+               "last_processed_seq is beyond what this session was sent");
+        return;
+    }
+    arcp__session_ack(engine, session, seq);
+}
+
+/* Exactly-once matters for what changes something or costs something. */
+static bool is_remembered(arcp_message_type type)
+{
+    return type == ARCP_MESSAGE_JOB_SUBMIT || type == ARCP_MESSAGE_JOB_CANCEL ||
+           type == ARCP_MESSAGE_JOB_SUBSCRIBE || type == ARCP_MESSAGE_JOB_UNSUBSCRIBE ||
+           type == ARCP_MESSAGE_SESSION_LIST_JOBS;
+}
+
+static void close_session(arcp__engine *engine, arcp__session *session,
+                          const arcp__envelope *envelope)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&payload, "{\"request_id\":");
+    arcp_json_quote(envelope->id, &payload);
+    arcp_buf_append_cstr(&payload, ",\"reply_to\":");
+    arcp_json_quote(envelope->id, &payload);
+    arcp_buf_append_byte(&payload, '}');
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.closed",
+                                                 .id = envelope->id,
+                                                 .session_id = arcp_span_cstr(session->id)},
+                          arcp_buf_span(&payload), &frame);
+    frame.failed = frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+    arcp__session_send(engine, session, &frame, true);
+    arcp__link_close(engine, session->link, 1000, "closed", true);
+}
+
+static void execute(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
+{
+    arcp_error error = {0};
+    if (!arcp_message_type_is_from_client(envelope->type)) {
+        arcp_span shown = arcp_span_first(envelope->type_text, 64);
+        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+                             "\"%.*s\" is not a message that a client can send", (int)shown.size,
+                             shown.data);
+    } else if (envelope->session_id.size != 0 &&
+               !arcp_span_equal_cstr(envelope->session_id, request->session->id)) {
+        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+                             "the frame's session_id is not this session's");
+    } else if (arcp__message_body_check(envelope->type, &engine->json, envelope->payload, &error) ==
+               ARCP_OK) {
+        error.status = ARCP_OK;
+    }
+    if (error.status != ARCP_OK) {
+        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0),
+                             arcp_span_make(NULL, 0));
+        return;
+    }
+    if (envelope->type == ARCP_MESSAGE_SESSION_HELLO ||
+        envelope->type == ARCP_MESSAGE_SESSION_RESUME) {
+        refuse(engine, request, ARCP_E_INVALID_REQUEST, "this session has said hello already");
+    } else if (envelope->type == ARCP_MESSAGE_SESSION_ACK) {
+        acknowledge(engine, request, envelope);
+    } else if (envelope->type == ARCP_MESSAGE_SESSION_LIST_JOBS) {
+        if (needs(engine, request, ARCP_FEATURE_LIST_JOBS)) {
+            arcp__session_list_jobs(engine, request, envelope->payload);
+        }
+    } else if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {
+        arcp__job_submit(engine, request, envelope->payload, envelope);
+    } else if (envelope->type == ARCP_MESSAGE_JOB_CANCEL) {
+        cancel(engine, request, envelope);
+    } else if (envelope->type == ARCP_MESSAGE_JOB_SUBSCRIBE) {
+        subscribe(engine, request, envelope);
+    } else if (envelope->type == ARCP_MESSAGE_JOB_UNSUBSCRIBE) {
+        unsubscribe(engine, request, envelope);
+    }
+}
+
+/* True when the request was seen before: it is dropped, or its answer is sent again. */
+static bool answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = find_seen(session, hash);
+    if (seen == NULL) {
+        return false;
+    }
+    if (seen->answered && seen->answer.size != 0) {
+        arcp_buf frame = ARCP_BUF_INIT;
+        arcp_buf_append(&frame, arcp_buf_span(&seen->answer));
+        arcp__session_send(engine, session, &frame, true);
+    }
+    return true;
+}
+
+/* Frames that need no answer of their own. */
+static bool is_chatter(arcp__engine *engine, arcp__session *session, const arcp__envelope *envelope)
+{
+    bool is_ours =
+        envelope->session_id.size == 0 || arcp_span_equal_cstr(envelope->session_id, session->id);
+    if (envelope->type == ARCP_MESSAGE_VENDOR) {
+        return true;
+    }
+    if (!is_ours) {
+        return false; /* refused by execute */
+    }
+    if (envelope->type == ARCP_MESSAGE_SESSION_PING) {
+        arcp__session_pong(engine, session, envelope);
+        return true;
+    }
+    if (envelope->type == ARCP_MESSAGE_SESSION_PONG) {
+        return true;
+    }
+    if (envelope->type == ARCP_MESSAGE_SESSION_CLOSE) {
+        close_session(engine, session, envelope);
+        return true;
+    }
+    if (envelope->type == ARCP_MESSAGE_SESSION_BYE) {
+        arcp__link_close(engine, session->link, 1000, "bye", true);
+        return true;
+    }
+    return false;
+}
+
+void arcp__session_receive(arcp__engine *engine, arcp__session *session,
+                           const arcp__envelope *envelope)
+{
+    session->last_received_ns = engine->now.mono_ns;
+    if (session->has_previous) {
+        /* The new link has spoken: the previous token is dead from here on. */
+        session->has_previous = false;
+        arcp__session_store(engine, session);
+    }
+    if (envelope->version_missing) {
+        arcp__effect_log(engine, ARCP__LOG_DEBUG, "session %s: frame without \"arcp\":\"1.1\"",
+                         session->id);
+    }
+    if (is_chatter(engine, session, envelope)) {
+        return;
+    }
+    session->last_activity_ns = engine->now.mono_ns;
+    uint64_t hash = arcp__hash_bytes(envelope->id.data, envelope->id.size);
+    bool remembered = is_remembered(envelope->type);
+    if (remembered && answer_again(engine, session, hash)) {
+        return;
+    }
+    if (remembered && !add_seen(engine, session, hash)) {
+        return;
+    }
+    arcp__request *request = request_new(engine, session, envelope, hash);
+    if (request != NULL) {
+        execute(engine, request, envelope);
+        arcp__request_unref(engine, request);
+    }
+}

@@ -1,0 +1,161 @@
+/* Resume (§6.3): the same session on a new link, with everything it has not seen.
+ *
+ * Asked for in three ways: hello.payload.resume{...}, the same members flat in the hello,
+ * or a session.resume message. The token is compared in constant time against hashes of
+ * the current and, until the new link has spoken, the previous one. A failed attempt
+ * changes nothing. */
+#include "engine/parts.h"
+
+#include <arcp/secret.h>
+
+void arcp__resume_request_read(const arcp_json *json, const arcp__envelope *envelope,
+                               arcp_buf *scratch, arcp__resume_request *out)
+{
+    *out = (arcp__resume_request){0};
+    arcp_json_ref carrier = arcp_json_member(json, envelope->payload, ARCP_SPAN_LITERAL("resume"));
+    if (arcp_json_is_missing(json, carrier)) {
+        carrier = envelope->payload;
+    }
+    arcp_json_ref token = arcp_json_member(json, carrier, ARCP_SPAN_LITERAL("resume_token"));
+    if (arcp_json_is_missing(json, token) && carrier != envelope->payload) {
+        token = arcp_json_member(json, carrier, ARCP_SPAN_LITERAL("token"));
+    }
+    if (!arcp_json_is(json, token, ARCP_JSON_STRING)) {
+        return;
+    }
+    out->wanted = true;
+    out->token = arcp_json_string(json, token, scratch);
+    arcp_json_ref session_id = arcp_json_member(json, carrier, ARCP_SPAN_LITERAL("session_id"));
+    out->session_id = arcp_json_is(json, session_id, ARCP_JSON_STRING)
+                          ? arcp_json_string(json, session_id, scratch)
+                          : envelope->session_id;
+    arcp_json_ref seq = arcp_json_member(json, carrier, ARCP_SPAN_LITERAL("last_event_seq"));
+    if (!arcp_json_u64(json, seq, &out->last_event_seq)) {
+        out->last_event_seq = 0;
+    }
+}
+
+static bool token_matches(const arcp__session *session, const uint8_t hash[32], bool *is_previous)
+{
+    arcp_span given = arcp_span_make((const char *)hash, 32);
+    bool current = arcp_bytes_equal_constant_time(
+        given, arcp_span_make((const char *)session->token_hash, 32));
+    bool previous = arcp_bytes_equal_constant_time(
+        given, arcp_span_make((const char *)session->previous_hash, 32));
+    *is_previous = !current && previous && session->has_previous;
+    return current || *is_previous;
+}
+
+/* By id, or, when the client gave none, by its token. */
+static arcp__session *find(arcp__engine *engine, const arcp__resume_request *resume,
+                           const uint8_t hash[32], bool *is_previous)
+{
+    if (resume->session_id.size != 0) {
+        arcp__session *session = arcp__session_find(engine, resume->session_id);
+        return session != NULL && token_matches(session, hash, is_previous) ? session : NULL;
+    }
+    for (arcp__session *at = engine->sessions; at != NULL; at = at->hh.next) {
+        if (token_matches(at, hash, is_previous)) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static void refuse(arcp__engine *engine, arcp__link *link, arcp_status status, const char *message)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, status, "%s", message);
+    arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
+}
+
+/* The new token is made, the one just used stays good until the new link speaks. */
+static void rotate_token(arcp__engine *engine, arcp__session *session, const uint8_t used[32],
+                         arcp_buf *token)
+{
+    memcpy(session->previous_hash, used, 32);
+    session->has_previous = true;
+    arcp__session_make_token(engine, session, token);
+}
+
+/* Submits of which the client may have seen nothing get their job.accepted again. */
+static void repeat_accepted(arcp__engine *engine, arcp__session *session, uint64_t last_event_seq)
+{
+    /* The list has the newest first. */
+    arcp__observation *oldest = session->observations;
+    while (oldest != NULL && oldest->next_of_session != NULL) {
+        oldest = oldest->next_of_session;
+    }
+    for (arcp__observation *at = oldest; at != NULL; at = at->previous_of_session) {
+        bool unseen = at->first_seq == 0 || at->first_seq > last_event_seq;
+        if (!at->may_cancel || !unseen || at->job->parent_id[0] != '\0') {
+            continue;
+        }
+        arcp_buf payload = ARCP_BUF_INIT;
+        arcp_buf frame = ARCP_BUF_INIT;
+        char id[ARCP__ID_SIZE];
+        arcp__engine_make_id(engine, "msg_", id);
+        arcp__job_format_accepted(engine, at->job, session, &payload);
+        arcp__envelope_format(&(arcp__envelope_head){.type = "job.accepted",
+                                                     .id = arcp_span_cstr(id),
+                                                     .session_id = arcp_span_cstr(session->id),
+                                                     .trace_id = arcp_span_cstr(at->job->trace_id),
+                                                     .job_id = arcp_span_cstr(at->job->id)},
+                              arcp_buf_span(&payload), &frame);
+        frame.failed = frame.failed || payload.failed;
+        arcp_buf_fini(&payload);
+        arcp__session_send(engine, session, &frame, true);
+    }
+}
+
+void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principal *principal,
+                          const arcp__envelope *envelope, const arcp__resume_request *resume)
+{
+    uint8_t hash[32];
+    bool is_previous = false;
+    arcp__sha256(resume->token, hash);
+    arcp__session *session = find(engine, resume, hash, &is_previous);
+    if (session == NULL) {
+        refuse(engine, link, ARCP_E_RESUME_WINDOW_EXPIRED,
+               "no session can be resumed with this token: start a new one");
+        return;
+    }
+    if (principal != NULL ? session->principal != principal : !session->is_anonymous) {
+        refuse(engine, link, ARCP_E_UNAUTHENTICATED, "the session belongs to another principal");
+        return;
+    }
+    if (session->loading) {
+        refuse(engine, link, ARCP_E_INTERNAL_ERROR, "the session is still being read; try again");
+        return;
+    }
+    if (resume->last_event_seq >= session->next_seq) {
+        refuse(engine, link, ARCP_E_RESUME_WINDOW_EXPIRED,
+               "last_event_seq is beyond what this session was sent");
+        return;
+    }
+    if (resume->last_event_seq < session->floor_seq) {
+        refuse(engine, link, ARCP_E_RESUME_WINDOW_EXPIRED,
+               "events after last_event_seq are no longer kept");
+        return;
+    }
+    if (session->link != NULL) {
+        arcp__link_close(engine, session->link, 1000, "the session was resumed elsewhere", false);
+    }
+    arcp_buf token = ARCP_BUF_INIT;
+    rotate_token(engine, session, hash, &token);
+    if (token.failed) {
+        arcp_buf_fini(&token);
+        arcp__engine_no_memory(engine);
+        return;
+    }
+    arcp__session_attach(engine, session, link);
+    session->sent_seq = resume->last_event_seq;
+    session->backlog_bytes = 0;
+    arcp__session_store(engine, session);
+    arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
+    explicit_bzero(token.data, token.size);
+    arcp_buf_fini(&token);
+    repeat_accepted(engine, session, resume->last_event_seq);
+    arcp__session_wake(engine, session);
+    arcp__session_heartbeat_start(engine, session);
+}

@@ -1,0 +1,426 @@
+/* What the engine remembers. Private to src/engine.
+ *
+ * Three kinds of actors own the state and touch only their own: a session (numbering,
+ * replay, its link), a job (its agent, lease, stream of records), and the directory (who
+ * exists: principals, agents, idempotency keys, listings). They reach each other by mail
+ * (mail.h), which the engine delivers after the input that caused it; pointers in mail are
+ * kept alive by pins. Records are kept once, in the job's stream; a session holds runs of
+ * positions in streams and gives each position its event_seq. */
+#ifndef ARCP_ENGINE_STATE_H
+#define ARCP_ENGINE_STATE_H
+
+#include <arcp/buf.h>
+#include <arcp/json.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/timer_heap.h"
+#include "engine/engine.h"
+#include "engine/peer_profile.h"
+
+#define ARCP__ID_SIZE 32 /* prefix, ULID and NUL: "sess_" + 26 + 1 */
+
+typedef struct arcp__session arcp__session;
+typedef struct arcp__principal arcp__principal;
+typedef struct arcp__stream arcp__stream;
+typedef struct arcp__chunk arcp__chunk;
+typedef struct arcp__observation arcp__observation;
+typedef struct arcp__request arcp__request;
+typedef struct arcp__mail arcp__mail;
+typedef struct arcp__batch arcp__batch;
+typedef struct arcp__pending_effect arcp__pending_effect;
+typedef struct arcp__agent arcp__agent;
+typedef struct arcp__idempotency arcp__idempotency;
+typedef struct arcp__seen_request arcp__seen_request;
+
+/* ---- streams: records in memory until observers have them ---- */
+
+struct arcp__chunk {
+    arcp__chunk *next; /* newer */
+    uint64_t first;    /* position of the first record */
+    uint64_t batch_id; /* the newest batch that has records of it */
+    uint32_t count;
+    uint32_t used;
+    uint32_t capacity;      /* of bytes */
+    uint32_t ends_capacity; /* of ends */
+    uint32_t *ends;         /* owned: end offset of each record */
+    char bytes[];
+};
+
+struct arcp__stream {
+    char key[ARCP__ID_SIZE + 2]; /* "j:job_...", "s:sess_..." */
+    uint32_t refs;               /* its job or session, and every run over it */
+    uint64_t next;               /* the next position */
+    uint64_t bytes;              /* of all records ever */
+    arcp__chunk *oldest;         /* owned list */
+    arcp__chunk *newest;
+    size_t tail_bytes;
+    arcp__stream *next_dying;
+    UT_hash_handle hh;
+};
+
+/* `count` records of a stream, numbered first_seq.. in one session. */
+typedef struct arcp__run {
+    uint64_t first_seq;
+    uint64_t first_position;
+    arcp__stream *stream; /* referenced */
+    uint64_t bytes;
+    uint32_t count;
+    uint32_t reserved;
+} arcp__run;
+
+/* ---- links ---- */
+
+typedef enum arcp__link_state {
+    ARCP__LINK_NEW,            /* waits for a hello */
+    ARCP__LINK_AUTHENTICATING, /* frames are held until the verifier answers */
+    ARCP__LINK_OPEN,           /* has a session */
+    ARCP__LINK_CLOSING         /* a CLOSE effect is queued or done */
+} arcp__link_state;
+
+struct arcp__link {
+    arcp__link *previous, *next; /* all links */
+    void *user;
+    arcp__session *session; /* while OPEN */
+    char *preset_principal; /* owned; NULL: authenticate */
+    arcp__timer hello_timer;
+    uint64_t auth_id;
+    arcp_buf held; /* the hello while authenticating, then frames that came meanwhile */
+    size_t hello_size;
+    size_t unsent;
+    uint32_t refs; /* the owner's, the session's, and queued effects' */
+    arcp__link_state state;
+    bool is_local, is_encrypted, gone, paused;
+    bool must_close; /* memory ran out while serving it */
+};
+
+/* ---- sessions ---- */
+
+struct arcp__session {
+    char id[ARCP__ID_SIZE];
+    UT_hash_handle hh;
+    arcp__principal *principal;
+    arcp__link *link;                   /* NULL while away */
+    char *client_name, *client_version; /* owned */
+    const arcp__peer_profile *profile;
+    arcp_feature_set features;
+    uint8_t token_hash[32];
+    uint8_t previous_hash[32];
+    bool has_previous; /* the previous token is still good */
+    bool is_anonymous;
+    bool ended;       /* expired or idle: being taken apart */
+    bool loading;     /* its runs are being read after a restart */
+    bool in_outbox;   /* listed in engine->outbox */
+    bool in_dirty;    /* listed in the open batch */
+    bool store_again; /* its row has changed */
+    bool back_pressured;
+    uint32_t pins; /* mail, requests, batches */
+
+    uint64_t next_seq;    /* the next event_seq */
+    uint64_t durable_seq; /* up to here committed */
+    uint64_t sent_seq;    /* up to here handed to the link */
+    uint64_t acked_seq;
+    uint64_t floor_seq;   /* up to here forgotten */
+    uint64_t indexed_seq; /* up to here written to the index stream */
+    uint64_t index_next;  /* next position of the index stream "x:<id>" */
+    uint64_t index_first; /* its first position that is kept */
+    uint64_t kept_bytes;
+    uint64_t backlog_bytes; /* numbered, not yet handed to the link */
+    arcp__run *runs;        /* ring without wrap: [run_first, run_end) */
+    size_t run_first, run_end, run_capacity;
+    arcp__stream *own; /* records of its request errors; made at the first */
+
+    uint64_t read_id;    /* a READ under way; 0: none */
+    uint64_t read_seq;   /* its first record is this event_seq */
+    arcp_buf read_bytes; /* records that were read, each with its u32 length before it */
+    size_t read_at;
+    uint64_t read_next_seq; /* event_seq of the record at read_at */
+
+    arcp__observation *observations;
+    arcp__timer heartbeat_timer;
+    arcp__timer window_timer; /* away: end of the window; connected: idle check */
+    int64_t last_sent_ns, last_received_ns, last_activity_ns;
+    int64_t created_wall_ns;
+    uint64_t ping_number;
+
+    arcp__seen_request *seen; /* hash by id */
+    arcp__seen_request *seen_oldest, *seen_newest;
+    size_t seen_count;
+    arcp__request *submits_first, *submits_last; /* submits whose answers must keep order */
+
+    arcp__session *outbox_next;
+};
+
+struct arcp__seen_request {
+    uint64_t hash;
+    arcp_buf answer; /* the frame; empty while in flight or when it was too large to keep */
+    bool answered;
+    arcp__seen_request *newer;
+    UT_hash_handle hh;
+};
+
+/* One request of a session on its way to an answer. */
+struct arcp__request {
+    uint32_t refs;
+    arcp__session *session; /* pinned */
+    arcp__link *link;       /* referenced: the answer goes to the link that asked, or to the
+                               session's new one */
+    arcp_message_type type;
+    uint64_t hash;
+    bool answered;
+    bool sent;
+    arcp_buf frame;       /* the answer, while it waits for its turn */
+    bool frame_is_record; /* the answer is a sequenced refusal */
+    arcp_buf refusal;     /* its record */
+    arcp__request *next_submit;
+    char *id; /* owned */
+};
+
+/* A session that gets a job's records. */
+struct arcp__observation {
+    arcp__session *session;
+    arcp__job *job;
+    arcp__observation *next_of_session, *previous_of_session;
+    arcp__observation *next_of_job, *previous_of_job;
+    bool may_cancel;        /* a submitting session */
+    bool is_live;           /* has all history; gets records as they come */
+    bool hide_kinds;        /* the session lacks a feature: look at each record's kind */
+    uint64_t next_position; /* while catching up */
+    uint64_t read_id;       /* a READ under way for catching up */
+    uint64_t first_seq;     /* the first event_seq this session gave the job; 0: none */
+};
+
+/* ---- jobs ---- */
+
+typedef enum arcp__agent_state {
+    ARCP__AGENT_NONE,     /* not asked to start yet */
+    ARCP__AGENT_STARTING, /* START_AGENT was handed out */
+    ARCP__AGENT_RUNNING,
+    ARCP__AGENT_GONE
+} arcp__agent_state;
+
+/* Which positions of the job's stream carry which numbers of the owning session: what
+ * from_event_seq and last_event_seq count in. */
+typedef struct arcp__owner_run {
+    uint64_t first_seq;
+    uint64_t first_position;
+    uint64_t count;
+} arcp__owner_run;
+
+struct arcp__job {
+    char id[ARCP__ID_SIZE];
+    UT_hash_handle hh;
+    arcp__principal *principal;
+    char session_id[ARCP__ID_SIZE]; /* of the session it runs on */
+    char parent_id[ARCP__ID_SIZE];  /* "" for none */
+    char trace_id[33];
+    char result_id[ARCP__ID_SIZE]; /* "" until the first chunk */
+    char *traceparent;             /* owned, as it came; NULL: made from trace_id */
+    char *tracestate;              /* owned or NULL */
+    char *agent_text;              /* owned: name@version */
+    char *delegate_id;             /* owned or NULL */
+    char *cwd;                     /* owned; "" for none */
+    bool owns_cwd;
+    char *input;    /* owned JSON; freed when the agent has it */
+    char *accepted; /* owned JSON object: the job.accepted payload */
+    void *host;
+    void *user;
+    const arcp_lease *lease;
+    const arcp_authority *authority;
+    arcp_feature_set features; /* of the submitting session */
+
+    arcp_job_status status;
+    arcp__agent_state agent_state;
+    bool ended;     /* the terminal record is out */
+    bool forgotten; /* FORGET_AGENT was queued */
+    bool cancelling;
+    bool said_end; /* the agent itself ended the job: it is winding down */
+    bool paused;
+    bool bad_line; /* a line that began with { and did not parse */
+    bool chunks_ended;
+    bool is_plain_output; /* raw output has come */
+    bool kept;            /* counted in the principal's list */
+    uint32_t pins;
+    uint32_t depth;
+    uint32_t live_children;
+
+    arcp__job *parent;   /* while it lives; pinned */
+    arcp__job *children; /* live and ended ones that still know us */
+    arcp__job *next_child;
+    char *wait_reply; /* owned: the id of the parent's waiting delegate line */
+
+    int64_t created_wall_ns;
+    int64_t ended_wall_ns;
+    uint64_t max_runtime_sec;
+    arcp__timer runtime_timer, expiry_timer, grace_timer, keep_timer;
+
+    arcp__stream *stream;
+    char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
+    size_t head_size;
+    arcp__owner_run *owner_runs;
+    size_t owner_run_count, owner_run_capacity;
+    arcp__observation *observations;
+    arcp__observation *owner; /* of the session it runs on; NULL when that is gone */
+
+    uint64_t chunk_next;
+    uint64_t result_size;
+    arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
+    arcp_buf plain_output;
+    arcp__idempotency *idempotency;
+};
+
+/* ---- the directory ---- */
+
+struct arcp__principal {
+    char *name; /* owned */
+    UT_hash_handle hh;
+    size_t sessions;
+    size_t running_jobs;
+    arcp__job **jobs; /* owned array in order of id; NULL where one was dropped */
+    size_t job_first, job_count, job_capacity;
+};
+
+typedef struct arcp__agent_version {
+    char *version; /* owned; "" for none */
+    char *text;    /* owned: name@version, or name */
+    char *cwd;     /* owned; "" for none */
+    void *host;
+} arcp__agent_version;
+
+struct arcp__agent {
+    char *name; /* owned */
+    arcp__agent_version *versions;
+    size_t version_count;
+    size_t default_version;
+    arcp__agent *next; /* in order of registration */
+};
+
+struct arcp__idempotency {
+    char *key; /* owned: principal NUL key */
+    size_t key_size;
+    uint8_t fingerprint[32];
+    char job_id[ARCP__ID_SIZE];
+    int64_t expires_wall_ns;
+    arcp_buf accepted; /* the payload of the first answer */
+    UT_hash_handle hh;
+    arcp__idempotency *newer;
+};
+
+typedef struct arcp__policy_row {
+    char *principal_glob, *agent_glob; /* owned */
+    const arcp_lease *ceiling;         /* referenced, or NULL */
+    uint64_t max_lifetime_sec;
+} arcp__policy_row;
+
+typedef struct arcp__profile_row {
+    char *client_glob; /* owned */
+    const arcp__peer_profile *profile;
+} arcp__profile_row;
+
+/* ---- batches and effects ---- */
+
+typedef struct arcp__durable_mark {
+    arcp__session *session; /* pinned */
+    uint64_t seq;
+} arcp__durable_mark;
+
+struct arcp__batch {
+    arcp_store_batch store; /* what the owner sees */
+    arcp_store_op *ops;
+    size_t op_capacity;
+    arcp__arena arena;
+    arcp__durable_mark *marks;
+    size_t mark_count, mark_capacity;
+    arcp__session **dirty; /* sessions with new numbers, pinned */
+    size_t dirty_count, dirty_capacity;
+    size_t bytes;
+    bool taken;
+    arcp__batch *next;
+};
+
+struct arcp__pending_effect {
+    arcp__effect effect;
+    uint64_t batch_id; /* wait until this one is durable; 0: now */
+    arcp_buf text;     /* owned */
+    arcp__pending_effect *next;
+};
+
+typedef struct arcp__effect_queue {
+    arcp__pending_effect *first, *last;
+} arcp__effect_queue;
+
+/* ---- the engine ---- */
+
+typedef enum arcp__timer_kind {
+    ARCP__TIMER_HELLO,
+    ARCP__TIMER_HEARTBEAT,
+    ARCP__TIMER_WINDOW,
+    ARCP__TIMER_JOB_RUNTIME,
+    ARCP__TIMER_JOB_EXPIRY,
+    ARCP__TIMER_JOB_GRACE,
+    ARCP__TIMER_JOB_KEEP,
+    ARCP__TIMER_SWEEP,
+    ARCP__TIMER_STORE_RETRY,
+    ARCP__TIMER_SHUTDOWN
+} arcp__timer_kind;
+
+struct arcp__engine {
+    arcp__engine_options options;
+    arcp_settings settings;
+    arcp_time now;
+    arcp__ulid_source ids;
+    arcp__timer_heap timers;
+    arcp__timer sweep_timer, store_retry_timer, shutdown_timer;
+
+    arcp_json json; /* index of the frame or line at hand */
+    arcp_buf scratch;
+    arcp_buf body;
+    arcp_buf sending;             /* the frame of the SEND effect at hand */
+    arcp__pending_effect *handed; /* its text is at the owner's until the next call */
+    arcp__job *forgetting;        /* freed at the next call */
+
+    arcp__link *links;
+    arcp__session *sessions;
+    arcp__job *jobs;
+    arcp__stream *streams;
+    arcp__stream *dying_streams; /* no references, bytes still borrowed by a batch */
+    arcp__principal *principals;
+    arcp__agent *agents;
+    arcp__idempotency *keys;
+    arcp__idempotency *keys_oldest, *keys_newest;
+    arcp__policy_row *policies;
+    size_t policy_count;
+    arcp__profile_row *profiles;
+    size_t profile_count;
+
+    arcp__mail *mail_first, *mail_last, *mail_free;
+    arcp__session *outbox; /* sessions that may have something to send */
+    arcp__session *outbox_last;
+
+    arcp__effect_queue ready, waiting;
+    arcp__pending_effect *effect_free;
+    arcp__batch *open_batch;             /* being filled */
+    arcp__batch *batches, *batches_last; /* taken or to be taken again, oldest first */
+    arcp__batch *batch_free;
+    uint64_t next_batch_id;
+    uint64_t committed_id;
+    size_t queue_bytes; /* of all batches that are not durable */
+    bool store_failing;
+    unsigned store_failures;
+
+    uint64_t next_auth_id, next_read_id;
+    size_t session_count, connected_count, running_jobs;
+    size_t tail_bytes;
+    uint64_t event_count, denial_count;
+    bool agents_paused;            /* because of the store's queue */
+    bool out_of_memory;            /* an input could not be carried out; see engine.c */
+    struct arcp__restore *restore; /* while a restart is being taken up */
+    bool stopping, stopped;
+    bool closing; /* the engine is being freed */
+    bool must_close_links;
+    arcp__link *current_link; /* whose input is being handled */
+    arcp__job *current_job;
+};
+
+#endif
