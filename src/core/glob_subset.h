@@ -1,0 +1,37 @@
+/* Is every canonical target that the child's patterns match matched by the parent's?
+ *
+ * Sound and complete over canonical targets, bounded in work and memory: beyond the bound
+ * the answer is "no", and too_complex says why. LEASES §4. Pure; any thread. */
+#ifndef ARCP_CORE_GLOB_SUBSET_H
+#define ARCP_CORE_GLOB_SUBSET_H
+
+#include <arcp/buf.h>
+
+#include "core/capability.h"
+
+/* How many states of the exact search one child pattern may cost (LEASES §4). */
+#define ARCP__GLOB_SUBSET_NODES_MAX 20000u
+
+/* Zero-initialise; release the witness with arcp_buf_fini. */
+typedef struct arcp__glob_verdict {
+    bool is_subset;     /* false unless proven */
+    bool too_complex;   /* "no" because the bound was reached: no witness */
+    size_t child_index; /* of the first pattern that is not within; meaningful for "no" */
+    arcp_buf witness;   /* a canonical target that this pattern matches and no pattern of
+                           the parent does; a shortest one */
+} arcp__glob_verdict;
+
+/* Decides for patterns of one glob capability; both arrays hold well-formed patterns and
+ * either may be empty. ARCP_OK and *verdict, or ARCP_E_NO_MEMORY and a verdict of "no".
+ * What an earlier call left in verdict->witness is overwritten. */
+ARCP_MUST_CHECK arcp_status arcp__glob_subset(arcp__capability capability, const arcp_span *child,
+                                              size_t child_count, const arcp_span *parent,
+                                              size_t parent_count, arcp__glob_verdict *verdict);
+
+/* Whether no canonical target matches the pattern (lint's "dead": written in a form that
+ * targets never have, such as `/a/../b` or `HTTPS://h/`). When some do, a shortest one is
+ * appended to `example` (may be NULL). */
+ARCP_MUST_CHECK arcp_status arcp__glob_is_dead(arcp__capability capability, arcp_span pattern,
+                                               bool *is_dead, arcp_buf *example);
+
+#endif
