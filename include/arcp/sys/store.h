@@ -39,7 +39,7 @@ extern "C" {
 typedef struct arcp_store arcp_store;
 
 #define ARCP_STORE_KEY_BYTES_MAX   512u
-#define ARCP_STORE_VALUE_BYTES_MAX (64u * 1024u * 1024u)     /* of a record or a row's value */
+#define ARCP_STORE_VALUE_BYTES_MAX 67108864u /* 64 MiB; of a record or a row's value */
 #define ARCP_STORE_POSITION_MAX    ((UINT64_C(1) << 38) - 1) /* of a record in its stream */
 #define ARCP_STORE_SCAN_ROWS_MAX   256u                      /* in one call of the scan callback */
 

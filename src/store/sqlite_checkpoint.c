@@ -1,0 +1,123 @@
+#include "store/sqlite_checkpoint.h"
+
+#include "store/thread.h"
+
+static void *run(void *user)
+{
+    arcp__sqlite_checkpoint *checkpoint = user;
+    pthread_mutex_lock(&checkpoint->mutex);
+    while (!checkpoint->is_stopping) {
+        if (checkpoint->state != ARCP__CHECKPOINT_ASKED) {
+            pthread_cond_wait(&checkpoint->changed, &checkpoint->mutex);
+            continue;
+        }
+        pthread_mutex_unlock(&checkpoint->mutex);
+        /* Whether it worked shows when the writer finishes it. */
+        (void)sqlite3_wal_checkpoint_v2(checkpoint->sqlite.db, NULL, SQLITE_CHECKPOINT_PASSIVE,
+                                        NULL, NULL);
+        pthread_mutex_lock(&checkpoint->mutex);
+        checkpoint->state = ARCP__CHECKPOINT_DONE;
+        pthread_cond_broadcast(&checkpoint->changed);
+    }
+    pthread_mutex_unlock(&checkpoint->mutex);
+    return NULL;
+}
+
+static int note_log_pages(void *user, sqlite3 *db, const char *name, int pages)
+{
+    arcp__sqlite_checkpoint *checkpoint = user;
+    checkpoint->log_pages = pages;
+    return SQLITE_OK;
+}
+
+arcp_status arcp__sqlite_checkpoint_start(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite *writer,
+                                          arcp_error *err)
+{
+    *checkpoint = (arcp__sqlite_checkpoint){.writer = writer, .start_at = ARCP__SQLITE_LOG_PAGES};
+    arcp_status status =
+        arcp__sqlite_open(&checkpoint->sqlite, writer->path, "PRAGMA synchronous = FULL", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    pthread_mutex_init(&checkpoint->gate, NULL);
+    pthread_mutex_init(&checkpoint->mutex, NULL);
+    pthread_cond_init(&checkpoint->changed, NULL);
+    sqlite3_wal_hook(writer->db, note_log_pages, checkpoint);
+    if (!arcp__thread_start(&checkpoint->thread, "arcp-checkpoint", run, checkpoint)) {
+        pthread_cond_destroy(&checkpoint->changed);
+        pthread_mutex_destroy(&checkpoint->mutex);
+        pthread_mutex_destroy(&checkpoint->gate);
+        sqlite3_wal_hook(writer->db, NULL, NULL);
+        arcp__sqlite_close(&checkpoint->sqlite);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "no thread for the store");
+    }
+    return ARCP_OK;
+}
+
+void arcp__sqlite_checkpoint_stop(arcp__sqlite_checkpoint *checkpoint)
+{
+    if (checkpoint->sqlite.db == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&checkpoint->mutex);
+    checkpoint->is_stopping = true;
+    pthread_cond_broadcast(&checkpoint->changed);
+    pthread_mutex_unlock(&checkpoint->mutex);
+    pthread_join(checkpoint->thread, NULL);
+    sqlite3_wal_hook(checkpoint->writer->db, NULL, NULL);
+    pthread_cond_destroy(&checkpoint->changed);
+    pthread_mutex_destroy(&checkpoint->mutex);
+    pthread_mutex_destroy(&checkpoint->gate);
+    arcp__sqlite_close(&checkpoint->sqlite);
+}
+
+/* The rest of the log, and back to its beginning. A foreign reader (the sqlite3 command)
+ * can prevent that: then again when the log has grown by as much once more. */
+static void start_log_over(arcp__sqlite_checkpoint *checkpoint)
+{
+    sqlite3 *db = checkpoint->writer->db;
+    pthread_mutex_lock(&checkpoint->gate);
+    sqlite3_busy_timeout(db, 0);
+    int code = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    sqlite3_busy_timeout(db, ARCP__SQLITE_BUSY_TIMEOUT_MS);
+    pthread_mutex_unlock(&checkpoint->gate);
+    checkpoint->start_at =
+        code == SQLITE_OK ? ARCP__SQLITE_LOG_PAGES : checkpoint->log_pages + ARCP__SQLITE_LOG_PAGES;
+    checkpoint->log_pages = code == SQLITE_OK ? 0 : checkpoint->log_pages;
+}
+
+void arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint)
+{
+    if (checkpoint->log_pages < checkpoint->start_at) {
+        return;
+    }
+    bool is_done = false;
+    pthread_mutex_lock(&checkpoint->mutex);
+    if (checkpoint->state == ARCP__CHECKPOINT_IDLE) {
+        checkpoint->state = ARCP__CHECKPOINT_ASKED;
+        pthread_cond_broadcast(&checkpoint->changed);
+    }
+    bool must_wait = checkpoint->log_pages >= ARCP__SQLITE_LOG_PAGES_LIMIT &&
+                     checkpoint->start_at == ARCP__SQLITE_LOG_PAGES;
+    while (must_wait && checkpoint->state == ARCP__CHECKPOINT_ASKED) {
+        pthread_cond_wait(&checkpoint->changed, &checkpoint->mutex);
+    }
+    if (checkpoint->state == ARCP__CHECKPOINT_DONE) {
+        checkpoint->state = ARCP__CHECKPOINT_IDLE;
+        is_done = true;
+    }
+    pthread_mutex_unlock(&checkpoint->mutex);
+    if (is_done) {
+        start_log_over(checkpoint);
+    }
+}
+
+void arcp__sqlite_checkpoint_enter(arcp__sqlite_checkpoint *checkpoint)
+{
+    pthread_mutex_lock(&checkpoint->gate);
+}
+
+void arcp__sqlite_checkpoint_leave(arcp__sqlite_checkpoint *checkpoint)
+{
+    pthread_mutex_unlock(&checkpoint->gate);
+}

@@ -1,0 +1,51 @@
+/* Moving the log into the database, beside the writer.
+ *
+ * A checkpoint writes and syncs the database file, which takes many times as long as a
+ * commit. So a thread of its own copies what is in the log while commits go on; then the
+ * writer copies the little that came meanwhile and starts the log over, which needs every
+ * reader to be out for a moment. The log thus stays at a few MiB, in blocks that the file
+ * has already: a commit is one write and one sync. */
+#ifndef ARCP_STORE_SQLITE_CHECKPOINT_H
+#define ARCP_STORE_SQLITE_CHECKPOINT_H
+
+#include <pthread.h>
+
+#include "store/sqlite_connection.h"
+
+#define ARCP__SQLITE_LOG_PAGES       1000  /* from here on it is checkpointed (4 MiB) */
+#define ARCP__SQLITE_LOG_PAGES_LIMIT 16384 /* here the writer waits for it (64 MiB) */
+
+typedef enum arcp__checkpoint_state {
+    ARCP__CHECKPOINT_IDLE,
+    ARCP__CHECKPOINT_ASKED, /* or running */
+    ARCP__CHECKPOINT_DONE   /* the writer has to finish it */
+} arcp__checkpoint_state;
+
+typedef struct arcp__sqlite_checkpoint {
+    arcp__sqlite sqlite;  /* the thread's own */
+    arcp__sqlite *writer; /* borrowed; its thread calls after_commit */
+    int log_pages;        /* the writer's: as of its last commit */
+    int start_at;         /* the writer's: pages from which to ask again */
+    pthread_t thread;
+    pthread_mutex_t gate;  /* held by whoever reads, and while the log starts over */
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    arcp__checkpoint_state state;
+    bool is_stopping;
+} arcp__sqlite_checkpoint;
+
+/* Opens a connection and starts the thread. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_checkpoint_start(arcp__sqlite_checkpoint *checkpoint,
+                                                          arcp__sqlite *writer, arcp_error *err);
+/* Ends the thread; nothing happens when it was never started. */
+void arcp__sqlite_checkpoint_stop(arcp__sqlite_checkpoint *checkpoint);
+
+/* The writer, between two transactions. A checkpoint that fails is tried again later:
+ * what is in the log is safe there. */
+void arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint);
+
+/* Around every read on another connection, so that a checkpoint finds a gap. */
+void arcp__sqlite_checkpoint_enter(arcp__sqlite_checkpoint *checkpoint);
+void arcp__sqlite_checkpoint_leave(arcp__sqlite_checkpoint *checkpoint);
+
+#endif

@@ -1,0 +1,205 @@
+#include "store/sqlite_connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static const char *const statement_texts[] = {
+#define ARCP__SQLITE_STATEMENT(name, sql) [ARCP__SQLITE_##name] = (sql),
+#include "store/sqlite_statement.def"
+#undef ARCP__SQLITE_STATEMENT
+};
+
+/* Spelled as formats so that the compiler checks them. */
+static int format_row(arcp__sqlite_row which, const char *table, char *out, size_t size)
+{
+    switch (which) {
+#define ARCP__SQLITE_ROW(name, sql)                                                                \
+    case ARCP__SQLITE_ROW_##name:                                                                  \
+        return snprintf(out, size, sql, table);
+#include "store/sqlite_row.def"
+#undef ARCP__SQLITE_ROW
+    case ARCP__SQLITE_ROW_COUNT:
+        break;
+    }
+    return -1;
+}
+
+static arcp_status status_of(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_NOMEM:
+        return ARCP_E_NO_MEMORY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return ARCP_E_CORRUPT;
+    case SQLITE_TOOBIG:
+        return ARCP_E_LIMIT;
+    case SQLITE_IOERR:
+    case SQLITE_FULL:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PERM:
+    case SQLITE_PROTOCOL:
+        return ARCP_E_IO;
+    default:
+        return ARCP_E_INTERNAL_ERROR;
+    }
+}
+
+arcp_status arcp__sqlite_error(const arcp__sqlite *sqlite, int code, arcp_error *err)
+{
+    int extended = sqlite->db == NULL ? code : sqlite3_extended_errcode(sqlite->db);
+    /* sqlite3_reset and friends may have come in between; believe what the call said. */
+    if ((extended & 0xff) != (code & 0xff)) {
+        extended = code;
+    }
+    arcp_status status = status_of(code);
+    if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) {
+        return arcp_error_set(err, status, "%s: another program keeps the database locked",
+                              sqlite->path);
+    }
+    if (status == ARCP_E_IO) {
+        int system_code = sqlite->db == NULL ? 0 : sqlite3_system_errno(sqlite->db);
+        return arcp_error_set(
+            err, status, "%s: %s (%s; SQLite code %d)", sqlite->path, sqlite3_errstr(code),
+            system_code != 0 ? strerror(system_code) : "no system error", extended);
+    }
+    if (status == ARCP_E_INTERNAL_ERROR && sqlite->db != NULL) {
+        return arcp_error_set(err, status, "%s: %s (SQLite code %d)", sqlite->path,
+                              sqlite3_errmsg(sqlite->db), extended);
+    }
+    return arcp_error_set(err, status, "%s: %s (SQLite code %d)", sqlite->path,
+                          sqlite3_errstr(code), extended);
+}
+
+arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path, const char *setup,
+                              arcp_error *err)
+{
+    *sqlite = (arcp__sqlite){.path = path};
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    int code = sqlite3_open_v2(path, &sqlite->db, flags, NULL);
+    arcp_status status = code == SQLITE_OK ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
+    if (status == ARCP_OK) {
+        sqlite3_extended_result_codes(sqlite->db, 1);
+        sqlite3_busy_timeout(sqlite->db, ARCP__SQLITE_BUSY_TIMEOUT_MS);
+        status = arcp__sqlite_exec(sqlite, setup, err);
+    }
+    if (status != ARCP_OK) {
+        arcp__sqlite_close(sqlite);
+    }
+    return status;
+}
+
+void arcp__sqlite_close(arcp__sqlite *sqlite)
+{
+    for (size_t at = 0; at < ARCP__SQLITE_STATEMENT_COUNT; at++) {
+        sqlite3_finalize(sqlite->statements[at]);
+    }
+    for (size_t table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
+        for (size_t at = 0; at < ARCP__SQLITE_ROW_COUNT; at++) {
+            sqlite3_finalize(sqlite->rows[table][at]);
+        }
+    }
+    sqlite3_close(sqlite->db);
+    *sqlite = (arcp__sqlite){.path = NULL};
+}
+
+arcp_status arcp__sqlite_exec(arcp__sqlite *sqlite, const char *sql, arcp_error *err)
+{
+    int code = sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
+}
+
+arcp_status arcp__sqlite_integer(arcp__sqlite *sqlite, const char *sql, int64_t *out,
+                                 arcp_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(sqlite->db, sql, -1, &statement, NULL);
+    if (code != SQLITE_OK) {
+        return arcp__sqlite_error(sqlite, code, err);
+    }
+    code = sqlite3_step(statement);
+    arcp_status status = ARCP_OK;
+    if (code == SQLITE_ROW) {
+        *out = sqlite3_column_int64(statement, 0);
+    } else if (code == SQLITE_DONE) {
+        *out = 0;
+    } else {
+        status = arcp__sqlite_error(sqlite, code, err);
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static sqlite3_stmt *prepare(arcp__sqlite *sqlite, const char *sql, sqlite3_stmt **slot,
+                             arcp_error *err)
+{
+    int code = sqlite3_prepare_v3(sqlite->db, sql, -1, SQLITE_PREPARE_PERSISTENT, slot, NULL);
+    if (code != SQLITE_OK) {
+        (void)arcp__sqlite_error(sqlite, code, err);
+    }
+    return *slot;
+}
+
+sqlite3_stmt *arcp__sqlite_get(arcp__sqlite *sqlite, arcp__sqlite_statement which, arcp_error *err)
+{
+    sqlite3_stmt **slot = &sqlite->statements[which];
+    return *slot != NULL ? *slot : prepare(sqlite, statement_texts[which], slot, err);
+}
+
+sqlite3_stmt *arcp__sqlite_get_row(arcp__sqlite *sqlite, arcp__sqlite_row which,
+                                   arcp_store_table table, arcp_error *err)
+{
+    sqlite3_stmt **slot = &sqlite->rows[table][which];
+    if (*slot != NULL) {
+        return *slot;
+    }
+    char sql[256];
+    (void)format_row(which, arcp_store_table_name(table), sql, sizeof(sql));
+    return prepare(sqlite, sql, slot, err);
+}
+
+void arcp__sqlite_reset(sqlite3_stmt *statement)
+{
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+}
+
+arcp_status arcp__sqlite_run(arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err)
+{
+    int code = sqlite3_step(statement);
+    arcp_status status = code == SQLITE_DONE ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
+    arcp__sqlite_reset(statement);
+    return status;
+}
+
+arcp_status arcp__sqlite_do(arcp__sqlite *sqlite, arcp__sqlite_statement which, arcp_error *err)
+{
+    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, which, err);
+    return statement == NULL ? err->status : arcp__sqlite_run(sqlite, statement, err);
+}
+
+void arcp__sqlite_rollback(arcp__sqlite *sqlite)
+{
+    if (sqlite3_get_autocommit(sqlite->db) == 0) {
+        /* It cannot fail in a way that leaves the transaction open. */
+        (void)sqlite3_exec(sqlite->db, "ROLLBACK", NULL, NULL, NULL);
+    }
+}
+
+void arcp__sqlite_bind_text(sqlite3_stmt *statement, int index, arcp_span text)
+{
+    /* Sizes are checked long before; binding a static text only fails for bad indexes. */
+    (void)sqlite3_bind_text64(statement, index, text.size == 0 ? "" : text.data, text.size,
+                              SQLITE_STATIC, SQLITE_UTF8);
+}
+
+arcp_span arcp__sqlite_column_text(sqlite3_stmt *statement, int column)
+{
+    /* As a blob: no terminator is needed, and none is appended. */
+    const char *data = sqlite3_column_blob(statement, column);
+    int size = sqlite3_column_bytes(statement, column);
+    return arcp_span_make(data, data == NULL || size < 0 ? 0 : (size_t)size);
+}

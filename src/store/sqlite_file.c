@@ -1,0 +1,160 @@
+/* The lock is flock(2) on the database file itself: it follows the file through links and
+ * renames, the kernel drops it when its owner dies however it dies, and the sqlite3
+ * command (which uses fcntl locks) can still look inside.
+ *
+ * Closing any descriptor of a file drops all fcntl locks that the process has on it, so
+ * this one stays open until SQLite has closed its own. */
+#include "store/sqlite_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+static arcp_status io_error(const char *path, const char *what, int code, arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_IO, "%s: %s: %s", path, what, strerror(code));
+}
+
+/* A new name is durable when its directory is. */
+static void sync_directory_of(const char *path)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t size = slash == NULL ? 0 : (size_t)(slash - path);
+    if (slash == NULL) {
+        memcpy(directory, ".", 2);
+    } else {
+        size = size == 0 ? 1 : size;
+        memcpy(directory, path, size);
+        directory[size] = '\0';
+    }
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+}
+
+/* Makes the directories that lead to `path`. */
+static arcp_status make_directories(const char *path, arcp_error *err)
+{
+    char directory[PATH_MAX];
+    size_t size = strlen(path);
+    memcpy(directory, path, size + 1);
+    for (char *at = directory + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        if (mkdir(directory, 0700) == 0) {
+            sync_directory_of(directory);
+        } else if (errno != EEXIST) {
+            return io_error(directory, "the directory cannot be made", errno, err);
+        }
+        *at = '/';
+    }
+    return ARCP_OK;
+}
+
+static arcp_status open_or_create(const char *path, int *out, arcp_error *err)
+{
+    int flags = O_RDWR | O_CLOEXEC;
+    int fd = open(path, flags);
+    if (fd < 0 && errno == ENOENT) {
+        arcp_status status = make_directories(path, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+        fd = open(path, flags | O_CREAT, 0600);
+        if (fd >= 0) {
+            sync_directory_of(path);
+        }
+    }
+    if (fd < 0) {
+        return io_error(path, "cannot be opened for writing", errno, err);
+    }
+    *out = fd;
+    return ARCP_OK;
+}
+
+static arcp_status lock_file(const char *path, int fd, arcp_error *err)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0) {
+        return io_error(path, "cannot be looked at", errno, err);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: not a regular file", path);
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        return ARCP_OK;
+    }
+    if (errno == EWOULDBLOCK) {
+        return arcp_error_set(err, ARCP_E_EXISTS,
+                              "%s: in use by another process (fuser shows which); stop that one, "
+                              "or choose another store",
+                              path);
+    }
+    return io_error(path, "cannot be locked", errno, err);
+}
+
+arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arcp_error *err)
+{
+    size_t size = strlen(path);
+    if (size == 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "the store has no path: write sqlite:PATH");
+    }
+    if (size >= PATH_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE, "the store's path is longer than %d bytes",
+                              PATH_MAX - 1);
+    }
+    int fd = -1;
+    arcp_status status = open_or_create(path, &fd, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = lock_file(path, fd, err);
+    char resolved[PATH_MAX];
+    if (status == ARCP_OK && realpath(path, resolved) == NULL) {
+        status = io_error(path, "cannot be resolved", errno, err);
+    }
+    if (status == ARCP_OK) {
+        char *copy = arcp__copy_cstr(resolved, strlen(resolved));
+        if (copy != NULL) {
+            *out = (arcp__sqlite_file){fd, copy};
+            return ARCP_OK;
+        }
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store");
+    }
+    close(fd);
+    return status;
+}
+
+void arcp__sqlite_file_close(arcp__sqlite_file *file)
+{
+    if (file->path != NULL) {
+        close(file->fd);
+        arcp__free(file->path);
+        file->path = NULL;
+    }
+}
+
+bool arcp__sqlite_file_has_name(const arcp__sqlite_file *file)
+{
+    struct stat info;
+    return fstat(file->fd, &info) == 0 && info.st_nlink != 0;
+}
+
+uint64_t arcp__sqlite_file_bytes(const arcp__sqlite_file *file)
+{
+    struct stat info;
+    uint64_t bytes = fstat(file->fd, &info) == 0 ? (uint64_t)info.st_size : 0;
+    char log[PATH_MAX + 8];
+    snprintf(log, sizeof(log), "%s-wal", file->path);
+    return stat(log, &info) == 0 ? bytes + (uint64_t)info.st_size : bytes;
+}

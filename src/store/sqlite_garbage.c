@@ -1,0 +1,124 @@
+/* Forgetting records: TRIM and DROP, which delete little at a time. */
+#include "store/sqlite_run.h"
+#include "store/sqlite_stream.h"
+
+static void stop_trimming(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
+{
+    if (stream->is_trimming) {
+        DL_DELETE2(streams->trims, stream, trim_prev, trim_next);
+        stream->is_trimming = false;
+    }
+}
+
+/* A short stream goes at once. A long one loses its name, and its runs bit by bit. */
+arcp_status arcp__sqlite_stream_drop(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
+                                     arcp_error *err)
+{
+    int64_t id = stream->id;
+    stop_trimming(streams, stream);
+    stream->run = (arcp__sqlite_open_run){0};
+    stream->id = 0;
+    stream->next = 0;
+    stream->oldest_end = 0;
+    stream->trim = 0;
+    if (id == 0) {
+        return ARCP_OK;
+    }
+    size_t deleted = 0;
+    arcp_status status = arcp__sqlite_run_delete(streams->sqlite, id, ARCP_STORE_POSITION_MAX + 1,
+                                                 ARCP__SQLITE_COLLECT_RUNS_MAX, &deleted, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (deleted < ARCP__SQLITE_COLLECT_RUNS_MAX) {
+        return arcp__sqlite_stream_delete(streams->sqlite, id, err);
+    }
+    streams->has_dropped = true;
+    return arcp__sqlite_stream_unname(streams->sqlite, id, err);
+}
+
+/* Notes it. Nothing is to be deleted as long as the oldest run reaches beyond. */
+void arcp__sqlite_stream_trim(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
+                              uint64_t position)
+{
+    if (position <= stream->trim || position < stream->oldest_end || stream->id == 0) {
+        return;
+    }
+    stream->trim = position;
+    if (!stream->is_trimming) {
+        DL_APPEND2(streams->trims, stream, trim_prev, trim_next);
+        stream->is_trimming = true;
+    }
+}
+
+/* Everything before the run that holds the trim position may go. The last run always
+ * stays, because it says which position is next. */
+static arcp_status collect_trimmed(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
+                                   size_t limit, size_t *deleted, arcp_error *err)
+{
+    arcp__sqlite_range kept = {0, 0};
+    arcp__sqlite_range oldest = {0, 0};
+    arcp__sqlite_stream_touch(streams, stream);
+    arcp_status status =
+        arcp__sqlite_run_find_last(streams->sqlite, stream->id, stream->trim, &kept, err);
+    if (status == ARCP_OK) {
+        status =
+            arcp__sqlite_run_delete(streams->sqlite, stream->id, kept.first, limit, deleted, err);
+    }
+    if (status != ARCP_OK || *deleted == limit) {
+        return status;
+    }
+    stop_trimming(streams, stream);
+    status = arcp__sqlite_run_find_first(streams->sqlite, stream->id, &oldest, err);
+    stream->oldest_end = oldest.end;
+    return status;
+}
+
+static arcp_status collect_dropped(arcp__sqlite_streams *streams, size_t limit, size_t *deleted,
+                                   arcp_error *err)
+{
+    int64_t id = 0;
+    arcp_status status = arcp__sqlite_stream_find_unnamed(streams->sqlite, &id, err);
+    if (status == ARCP_OK && id == 0) {
+        streams->has_dropped = false;
+        return ARCP_OK;
+    }
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_run_delete(streams->sqlite, id, ARCP_STORE_POSITION_MAX + 1, limit,
+                                         deleted, err);
+    }
+    if (status == ARCP_OK && *deleted < limit) {
+        status = arcp__sqlite_stream_delete(streams->sqlite, id, err);
+    }
+    return status;
+}
+
+arcp_status arcp__sqlite_streams_collect(arcp__sqlite_streams *streams, arcp_error *err)
+{
+    size_t budget = streams->runs_inserted * 2;
+    budget = budget > ARCP__SQLITE_COLLECT_RUNS_MAX ? budget : ARCP__SQLITE_COLLECT_RUNS_MAX;
+    while (budget != 0 && arcp__sqlite_streams_has_garbage(streams)) {
+        size_t limit =
+            budget < ARCP__SQLITE_COLLECT_RUNS_MAX ? budget : ARCP__SQLITE_COLLECT_RUNS_MAX;
+        size_t deleted = 0;
+        arcp_status status = ARCP_OK;
+        if (streams->trims != NULL) {
+            status = collect_trimmed(streams, streams->trims, limit, &deleted, err);
+        } else {
+            status = collect_dropped(streams, limit, &deleted, err);
+        }
+        if (status != ARCP_OK) {
+            streams->collect_pause = ARCP__SQLITE_COLLECT_PAUSE;
+            return status;
+        }
+        /* Looking costs about as much as deleting one. */
+        budget -= deleted < budget ? deleted : budget;
+        budget -= budget != 0;
+    }
+    return ARCP_OK;
+}
+
+bool arcp__sqlite_streams_has_garbage(const arcp__sqlite_streams *streams)
+{
+    return streams->collect_pause == 0 && (streams->trims != NULL || streams->has_dropped);
+}

@@ -1,0 +1,107 @@
+/* The writer's view of streams: what is next in each, and the runs of one transaction.
+ *
+ * A run of appends to one stream becomes one row, however many batches of the transaction
+ * it came from, up to 64 KiB: replay then reads few rows, and a busy stream costs little
+ * per record. A stream's next position is learnt from the database when it is first
+ * needed and remembered for the streams used last.
+ *
+ * Order of calls, all between BEGIN and COMMIT:
+ *   per batch: begin_batch, plan for each operation (the batch can still be refused then,
+ *   and leaves no trace), then apply for each operation;
+ *   at the end: flush, collect; then committed, or after a rollback abandoned. */
+#ifndef ARCP_STORE_SQLITE_STREAM_H
+#define ARCP_STORE_SQLITE_STREAM_H
+
+#include <arcp/buf.h>
+
+#include "base/hash.h"
+#include "store/sqlite_connection.h"
+
+#define ARCP__SQLITE_RUN_BYTES_MAX    65536u
+#define ARCP__SQLITE_STREAMS_KEPT_MAX 16384u /* streams that are remembered */
+#define ARCP__SQLITE_COLLECT_RUNS_MAX 64u    /* runs deleted in one go */
+#define ARCP__SQLITE_COLLECT_PAUSE    1000u  /* transactions without, after it failed */
+
+/* Records that will be one row. */
+typedef struct arcp__sqlite_open_run {
+    size_t first; /* indexes into `appends`, + 1; 0: none */
+    size_t last;
+    size_t count;
+    size_t bytes; /* with a line feed per record */
+} arcp__sqlite_open_run;
+
+typedef struct arcp__sqlite_stream {
+    UT_hash_handle hh;
+    struct arcp__sqlite_stream *prev, *next_used; /* by last use, the oldest first */
+    struct arcp__sqlite_stream *next_touched;
+    struct arcp__sqlite_stream *trim_prev, *trim_next;
+    int64_t id;          /* 0: not in the database */
+    uint64_t next;       /* position, this transaction's appends included */
+    uint64_t plan_next;  /* of the batch being planned */
+    uint64_t plan_batch; /* which batch plan_next belongs to */
+    uint64_t oldest_end; /* position after the oldest run; 0: not known */
+    uint64_t trim;       /* below it records may be forgotten */
+    bool is_touched;     /* by this transaction */
+    bool is_trimming;    /* listed in `trims` */
+    arcp__sqlite_open_run run;
+    size_t key_size;
+    char key[];
+} arcp__sqlite_stream;
+
+/* A record of the transaction that is not in a row yet. */
+typedef struct arcp__sqlite_append {
+    arcp_span record;
+    size_t next; /* of the same run, + 1 */
+} arcp__sqlite_append;
+
+typedef struct arcp__sqlite_streams {
+    arcp__sqlite *sqlite; /* borrowed */
+    arcp__sqlite_stream *by_key;
+    arcp__sqlite_stream *by_use;
+    arcp__sqlite_stream *recent; /* of the last operation */
+    arcp__sqlite_stream *touched;
+    arcp__sqlite_stream *trims;
+    arcp__sqlite_append *appends; /* owned */
+    size_t append_count;
+    size_t append_capacity;
+    arcp_buf joined;      /* one run's records */
+    uint64_t batch;       /* counts begin_batch */
+    int64_t newest_id;    /* given to a stream; 0: not known */
+    size_t runs_inserted; /* by this transaction */
+    bool has_dropped;     /* perhaps there are dropped streams to delete */
+    unsigned collect_pause;
+} arcp__sqlite_streams;
+
+void arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlite *sqlite);
+void arcp__sqlite_streams_fini(arcp__sqlite_streams *streams);
+
+void arcp__sqlite_streams_begin_batch(arcp__sqlite_streams *streams);
+/* `next` becomes the stream's next position at this point of the batch, where an APPEND
+ * must be. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_plan(arcp__sqlite_streams *streams,
+                                                      const arcp_store_op *op, uint64_t *next,
+                                                      arcp_error *err);
+ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams,
+                                                       const arcp_store_op *op, arcp_error *err);
+/* Writes the runs that are still open. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_flush(arcp__sqlite_streams *streams,
+                                                       arcp_error *err);
+/* Deletes some of what was trimmed and dropped: a piece at a time, so that a long stream
+ * does not hold up a commit, and at least as much as the transaction added. When it
+ * fails, has_garbage says no for a while. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_collect(arcp__sqlite_streams *streams,
+                                                         arcp_error *err);
+bool arcp__sqlite_streams_has_garbage(const arcp__sqlite_streams *streams);
+
+/* Parts of one object: sqlite_stream.c and sqlite_garbage.c. */
+void arcp__sqlite_stream_touch(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream);
+ARCP_MUST_CHECK arcp_status arcp__sqlite_stream_drop(arcp__sqlite_streams *streams,
+                                                     arcp__sqlite_stream *stream, arcp_error *err);
+void arcp__sqlite_stream_trim(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
+                              uint64_t position);
+
+void arcp__sqlite_streams_committed(arcp__sqlite_streams *streams);
+/* Forgets the streams that the transaction touched; they are learnt again. */
+void arcp__sqlite_streams_abandoned(arcp__sqlite_streams *streams);
+
+#endif

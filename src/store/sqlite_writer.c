@@ -1,0 +1,216 @@
+/* Group commit: while one transaction waits for the disk, batches gather; all of them
+ * share the next one.
+ *
+ * When a transaction fails it is rolled back and its batches are tried one by one, so that
+ * a batch the database cannot take does not take its predecessors with it. From the first
+ * batch that fails alone on, every batch fails with it until the owner was told (see
+ * <arcp/sys/store.h>: order is kept when they come again).
+ *
+ * Crash points: before COMMIT returns, nothing of the transaction is in the database and
+ * nothing was answered. After it, all is there, whether or not the answers get out. */
+#include "store/sqlite_writer.h"
+
+#include <time.h>
+
+#include "store/sqlite_batch.h"
+#include "store/sqlite_schema.h"
+
+/* The schema sets WAL. synchronous FULL: a commit returns when the log is on disk. The log is
+ * checkpointed by sqlite_checkpoint.c alone, and kept at up to 16 MiB to be written over. */
+#define SETUP                                                                                      \
+    "PRAGMA page_size = 4096;"                                                                     \
+    "PRAGMA synchronous = FULL;"                                                                   \
+    "PRAGMA wal_autocheckpoint = 0;"                                                               \
+    "PRAGMA journal_size_limit = 16777216;"                                                        \
+    "PRAGMA cache_size = -16384;"                                                                  \
+    "PRAGMA temp_store = MEMORY;"                                                                  \
+    "PRAGMA secure_delete = FAST;"                                                                 \
+    "PRAGMA trusted_schema = OFF"
+
+arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer, const arcp__sqlite_file *file,
+                                     arcp_error *err)
+{
+    *writer = (arcp__sqlite_writer){.file = file};
+    arcp_status status = arcp__sqlite_open(&writer->sqlite, file->path, SETUP, err);
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_schema_open(&writer->sqlite, err);
+    }
+    if (status != ARCP_OK) {
+        arcp__sqlite_writer_close(writer);
+        return status;
+    }
+    arcp__sqlite_streams_init(&writer->streams, &writer->sqlite);
+    return ARCP_OK;
+}
+
+void arcp__sqlite_writer_close(arcp__sqlite_writer *writer)
+{
+    arcp__sqlite_streams_fini(&writer->streams);
+    arcp__sqlite_close(&writer->sqlite);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A file that was deleted still takes writes, and loses them. */
+static arcp_status begin(arcp__sqlite_writer *writer, arcp_error *err)
+{
+    if (!arcp__sqlite_file_has_name(writer->file)) {
+        return arcp_error_set(err, ARCP_E_IO, "%s: the file was deleted while it was in use",
+                              writer->file->path);
+    }
+    return arcp__sqlite_do(&writer->sqlite, ARCP__SQLITE_BEGIN_WRITE, err);
+}
+
+static arcp_status commit(arcp__sqlite_writer *writer, arcp_error *err)
+{
+    arcp_status status = arcp__sqlite_streams_flush(&writer->streams, err);
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_streams_collect(&writer->streams, err);
+    }
+    return status == ARCP_OK ? arcp__sqlite_do(&writer->sqlite, ARCP__SQLITE_COMMIT, err) : status;
+}
+
+static void roll_back(arcp__sqlite_writer *writer)
+{
+    arcp__sqlite_rollback(&writer->sqlite);
+    arcp__sqlite_streams_abandoned(&writer->streams);
+}
+
+typedef struct transaction {
+    arcp__request *end; /* the batch that was refused as wrong, or NULL: all are settled */
+    uint64_t batches;   /* applied */
+    uint64_t ops;
+} transaction;
+
+/* Applies up to `limit` batches from `first` on. On failure nothing is applied, and err
+ * says why. */
+static arcp_status transact(arcp__sqlite_writer *writer, arcp__request *first, size_t limit,
+                            transaction *out, arcp_error *err)
+{
+    *out = (transaction){NULL, 0, 0};
+    arcp_status status = begin(writer, err);
+    for (arcp__request *batch = first; status == ARCP_OK && batch != NULL && limit != 0;
+         batch = batch->next, limit--) {
+        arcp__batch_outcome outcome = arcp__sqlite_batch_apply(&writer->streams, batch);
+        if (outcome == ARCP__BATCH_APPLIED) {
+            batch->status = ARCP_OK;
+            out->batches++;
+            out->ops += batch->count;
+        } else if (outcome == ARCP__BATCH_WRONG) {
+            out->end = batch;
+            break;
+        } else if (outcome == ARCP__BATCH_BROKEN) {
+            *err = batch->error;
+            status = batch->status;
+        }
+    }
+    if (status == ARCP_OK) {
+        status = commit(writer, err);
+    }
+    if (status != ARCP_OK) {
+        roll_back(writer);
+        return status;
+    }
+    arcp__sqlite_streams_committed(&writer->streams);
+    return ARCP_OK;
+}
+
+static arcp_status transact_and_count(arcp__sqlite_writer *writer, arcp__request *first,
+                                      size_t limit, transaction *out, arcp_error *err)
+{
+    uint64_t began_ns = now_ns();
+    arcp_status status = transact(writer, first, limit, out, err);
+    if (status == ARCP_OK && out->batches != 0) {
+        arcp__handover_count_commit(writer->handover, out->batches, out->ops, now_ns() - began_ns);
+    }
+    return status;
+}
+
+/* This batch and all behind it. */
+static void fail_from(arcp__sqlite_writer *writer, arcp__request *first, const arcp_error *err)
+{
+    writer->failed = *err;
+    writer->failed_epoch = first->epoch + 1;
+    for (arcp__request *batch = first; batch != NULL; batch = batch->next) {
+        batch->status = err->status;
+        batch->error = *err;
+    }
+}
+
+static void write_one_by_one(arcp__sqlite_writer *writer, arcp__request *first)
+{
+    for (arcp__request *batch = first; batch != NULL; batch = batch->next) {
+        arcp_error err = {0};
+        transaction done;
+        arcp_status status = transact_and_count(writer, batch, 1, &done, &err);
+        if (status == ARCP_OK && done.end != NULL) {
+            err = done.end->error;
+            status = err.status;
+        }
+        if (status != ARCP_OK) {
+            fail_from(writer, batch, &err);
+            return;
+        }
+    }
+}
+
+static void write_batches(arcp__sqlite_writer *writer, arcp__request_queue *batches)
+{
+    arcp__request *first = batches->first;
+    for (; first != NULL && first->epoch < writer->failed_epoch; first = first->next) {
+        first->status = writer->failed.status;
+        first->error = writer->failed;
+    }
+    if (first != NULL) {
+        arcp_error err = {0};
+        transaction done;
+        arcp_status status = transact_and_count(writer, first, SIZE_MAX, &done, &err);
+        if (status != ARCP_OK) {
+            write_one_by_one(writer, first);
+        } else if (done.end != NULL) {
+            err = done.end->error;
+            fail_from(writer, done.end, &err);
+        }
+    }
+    arcp__handover_answer_batches(writer->handover, batches);
+}
+
+/* Nobody waits: delete a piece of what may be forgotten. Failure means later. */
+static void collect(arcp__sqlite_writer *writer)
+{
+    arcp_error err = {0};
+    arcp_status status = begin(writer, &err);
+    if (status == ARCP_OK) {
+        status = commit(writer, &err);
+    }
+    if (status == ARCP_OK) {
+        arcp__sqlite_streams_committed(&writer->streams);
+        return;
+    }
+    roll_back(writer);
+    writer->streams.collect_pause = ARCP__SQLITE_COLLECT_PAUSE;
+}
+
+void *arcp__sqlite_writer_run(void *user)
+{
+    arcp__sqlite_writer *writer = user;
+    for (;;) {
+        arcp__request_queue batches = {NULL, NULL};
+        bool has_garbage = arcp__sqlite_streams_has_garbage(&writer->streams);
+        if (!arcp__handover_take_batches(writer->handover, !has_garbage,
+                                         ARCP__SQLITE_TRANSACTION_BYTES, &batches)) {
+            return NULL;
+        }
+        if (batches.first != NULL) {
+            write_batches(writer, &batches);
+        } else {
+            collect(writer);
+        }
+        arcp__sqlite_checkpoint_after_commit(writer->checkpoint);
+    }
+}

@@ -1,0 +1,63 @@
+/* One suite, every back end: the contract of include/arcp/sys/store.h. */
+#include "store/store_suite.h"
+#include "store/temp_dir.h"
+
+#define TESTS_MAX 128
+
+typedef struct backend {
+    const char *name;
+    bool has_file;
+} backend;
+
+typedef struct context {
+    const backend *which;
+    const suite_test *test;
+} context;
+
+static void run_one(void **state)
+{
+    const context *self = *state;
+    temp_dir *dir = self->which->has_file ? temp_dir_new() : NULL;
+    store_rig *rig = rig_open(dir != NULL ? temp_dir_join(dir, "sqlite:", "store.db") : "memory:");
+    assert_string_equal(rig->store->ops->name, self->which->name);
+    assert_int_equal(rig->store->ops->durable, self->which->has_file);
+    self->test->run(rig);
+    rig_close(rig);
+    temp_dir_free(dir);
+}
+
+static int run_backend(const backend *which)
+{
+    static const struct {
+        const suite_test *tests;
+        const size_t *count;
+    } parts[] = {
+        {suite_streams, &suite_streams_count},
+        {suite_tables, &suite_tables_count},
+        {suite_order, &suite_order_count},
+        {suite_limits, &suite_limits_count},
+    };
+    struct CMUnitTest tests[TESTS_MAX] = {{0}};
+    context contexts[TESTS_MAX];
+    size_t count = 0;
+    for (size_t part = 0; part < COUNT_OF(parts); part++) {
+        for (size_t at = 0; at < *parts[part].count && count < TESTS_MAX; at++, count++) {
+            contexts[count] = (context){which, &parts[part].tests[at]};
+            tests[count].name = parts[part].tests[at].name;
+            tests[count].test_func = run_one;
+            tests[count].initial_state = &contexts[count];
+        }
+    }
+    /* The macros of cmocka take an array whose size they see; this one is filled late. */
+    return _cmocka_run_group_tests(which->name, tests, count, NULL, NULL);
+}
+
+int main(void)
+{
+    static const backend backends[] = {{"memory", false}, {"sqlite", true}};
+    int failures = 0;
+    for (size_t at = 0; at < COUNT_OF(backends); at++) {
+        failures += run_backend(&backends[at]);
+    }
+    return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,309 @@
+/* When answers come, in which order, and what a failure takes along. */
+#include "store/store_suite.h"
+
+static void batches_complete_in_the_order_they_were_submitted(store_rig *rig)
+{
+    enum { COUNT = 500 };
+    static char keys[COUNT][32];
+    arcp_store_op ops[COUNT];
+    uint64_t first_id = rig->next_id + 1;
+    for (size_t at = 0; at < COUNT; at++) {
+        snprintf(keys[at], sizeof(keys[at]), "k%zu", at % 7);
+        ops[at] = op_put(ARCP_STORE_JOBS, keys[at], "v");
+        (void)rig_submit(rig, &ops[at], at % 5 == 0 ? 0 : 1);
+    }
+    (void)rig_wait(rig, first_id + COUNT - 1);
+    assert_int_equal(rig->count, COUNT);
+    for (size_t at = 0; at < COUNT; at++) {
+        assert_int_equal(rig->answers[at].id, first_id + at);
+        assert_int_equal(rig->answers[at].status, ARCP_OK);
+    }
+}
+
+static void a_batch_without_operations_completes_in_its_turn(store_rig *rig)
+{
+    arcp_store_op op = op_append("s", 0, "a");
+    uint64_t first = rig_submit(rig, &op, 1);
+    uint64_t second = rig_submit(rig, NULL, 0);
+    (void)rig_wait(rig, second);
+    assert_int_equal(rig->count, 2);
+    assert_int_equal(rig->answers[0].id, first);
+    assert_int_equal(rig->answers[1].status, ARCP_OK);
+}
+
+static void reads_and_scans_see_every_batch_submitted_before_them(store_rig *rig)
+{
+    enum { COUNT = 200 };
+    arcp_store_op ops[COUNT][2];
+    uint64_t reads[COUNT];
+    for (size_t at = 0; at < COUNT; at++) {
+        ops[at][0] = op_append("s", at, "r");
+        ops[at][1] = op_put(ARCP_STORE_JOBS, "k", "v");
+        (void)rig_submit(rig, ops[at], 2);
+        reads[at] = rig_ask_read(rig, "s", at, 1, 100);
+    }
+    uint64_t scan = rig_ask_scan(rig, ARCP_STORE_JOBS, "");
+    (void)rig_wait(rig, scan);
+    for (size_t at = 0; at < COUNT; at++) {
+        const answer *got = rig_wait(rig, reads[at]);
+        assert_int_equal(got->count, 1);
+        assert_int_equal(got->first, at);
+    }
+}
+
+static void reads_complete_after_the_batches_before_them_and_in_their_order(store_rig *rig)
+{
+    enum { COUNT = 50 };
+    arcp_store_op ops[COUNT];
+    for (size_t at = 0; at < COUNT; at++) {
+        ops[at] = op_append("s", at, "r");
+        (void)rig_submit(rig, &ops[at], 1);
+        (void)rig_ask_read(rig, "s", 0, 1, 100);
+        (void)rig_ask_scan(rig, ARCP_STORE_JOBS, "");
+    }
+    (void)rig_wait(rig, rig->next_id);
+    assert_int_equal(rig->count, 3 * COUNT);
+    uint64_t newest_batch = 0;
+    uint64_t newest_read = 0;
+    for (size_t at = 0; at < rig->count; at++) {
+        const answer *got = &rig->answers[at];
+        uint64_t *newest = got->kind == ANSWER_DONE ? &newest_batch : &newest_read;
+        assert_true(got->id > *newest);
+        *newest = got->id;
+        /* Ids go up by one: the batch before a read has an id just below it. */
+        assert_true(got->kind == ANSWER_DONE || newest_batch + 2 >= got->id);
+    }
+}
+
+static void callbacks_come_only_from_poll(store_rig *rig)
+{
+    /* The rig fails the test when one comes from inside submit, read or scan. */
+    arcp_store_op op = op_append("s", 0, "a");
+    uint64_t batch = rig_submit(rig, &op, 1);
+    uint64_t read = rig_ask_read(rig, "s", 0, 1, 1);
+    uint64_t scan = rig_ask_scan(rig, ARCP_STORE_META, "");
+    assert_int_equal(rig->count, 0);
+    (void)rig_wait(rig, scan);
+    assert_int_equal(rig->count, 3);
+    assert_int_equal(rig->answers[0].id, batch);
+    assert_int_equal(rig->answers[1].id, read);
+}
+
+static const arcp_store_op chained_op = {
+    .kind = ARCP_STORE_PUT, .table = ARCP_STORE_JOBS, .key = {"chained", 7}, .value = {"v", 1}};
+
+static void submit_another(store_rig *rig, uint64_t id, arcp_status status)
+{
+    assert_int_equal(status, ARCP_OK);
+    unsigned *left = rig->on_done_user;
+    if (*left != 0) {
+        (*left)--;
+        (void)rig_submit(rig, &chained_op, 1);
+        (void)rig_ask_read(rig, "s", 0, 1, 1);
+    }
+}
+
+static void a_callback_may_submit_and_read(store_rig *rig)
+{
+    unsigned left = 10;
+    rig->on_done = submit_another;
+    rig->on_done_user = &left;
+    uint64_t id = rig_submit(rig, &chained_op, 1);
+    (void)rig_wait(rig, id + 20);
+    assert_int_equal(left, 0);
+    assert_int_equal(rig->count, 21);
+}
+
+static void the_owner_is_woken_when_there_is_something_to_deliver(store_rig *rig)
+{
+    for (unsigned round = 0; round < 20; round++) {
+        unsigned before = rig->wakes;
+        arcp_store_op op = op_put(ARCP_STORE_JOBS, "k", "v");
+        (void)rig_wait(rig, rig_submit(rig, &op, 1));
+        pthread_mutex_lock(&rig->mutex);
+        unsigned wakes = rig->wakes - before;
+        pthread_mutex_unlock(&rig->mutex);
+        assert_true(wakes >= 1 && wakes <= 2);
+    }
+}
+
+static void a_create_that_finds_its_row_does_not_fail_its_neighbours(store_rig *rig)
+{
+    check_commit(rig, ARCP_OK, op_put(ARCP_STORE_IDEMPOTENCY, "taken", "1"));
+    enum { COUNT = 40 };
+    static char keys[COUNT][32];
+    arcp_store_op ops[COUNT][3];
+    uint64_t ids[COUNT];
+    size_t next = 0;
+    for (size_t at = 0; at < COUNT; at++) {
+        bool clashes = at % 4 == 1;
+        snprintf(keys[at], sizeof(keys[at]), "k%02zu", at);
+        ops[at][0] = op_put(ARCP_STORE_JOBS, keys[at], "v");
+        ops[at][1] =
+            op_create(ARCP_STORE_IDEMPOTENCY, clashes ? "taken" : keys[at], clashes ? "2" : "1");
+        ops[at][2] = op_append("s", next, keys[at]);
+        next += clashes ? 0 : 1;
+        ids[at] = rig_submit(rig, ops[at], 3);
+    }
+    for (size_t at = 0; at < COUNT; at++) {
+        assert_int_equal(rig_wait(rig, ids[at])->status, at % 4 == 1 ? ARCP_E_EXISTS : ARCP_OK);
+    }
+    const answer *got = rig_read(rig, "s", 0);
+    assert_int_equal(got->count, COUNT - COUNT / 4);
+    assert_non_null(strstr(got->text, "k00|k02|k03|k04|k06"));
+    char *jobs = rig_scan(rig, ARCP_STORE_JOBS, "");
+    assert_null(strstr(jobs, "k01"));
+    assert_non_null(strstr(jobs, "k02"));
+    free(jobs);
+}
+
+/* What was in flight when something went wrong is in flight no more, so that its owner
+ * can begin again with the one that failed. */
+static void a_failure_takes_along_what_was_submitted_before_it_was_told(store_rig *rig)
+{
+    arcp_store_op first = op_append("s", 0, "a");
+    arcp_store_op wrong = op_append("s", 7, "x");
+    arcp_store_op row = op_put(ARCP_STORE_JOBS, "k", "v");
+    arcp_store_op other = op_append("t", 0, "t");
+    uint64_t ids[4] = {
+        rig_submit(rig, &first, 1),
+        rig_submit(rig, &wrong, 1),
+        rig_submit(rig, &row, 1),
+        rig_submit(rig, &other, 1),
+    };
+    assert_int_equal(rig_wait(rig, ids[0])->status, ARCP_OK);
+    for (size_t at = 1; at < 4; at++) {
+        assert_int_equal(rig_wait(rig, ids[at])->status, ARCP_E_CORRUPT);
+    }
+    check_scan(rig, ARCP_STORE_JOBS, "", "");
+    check_read(rig, "t", 0, 0, "");
+    check_read(rig, "s", 0, 0, "a");
+    /* The owner knows now: the same batches go through. */
+    wrong.position = 1;
+    ids[1] = rig_submit(rig, &wrong, 1);
+    ids[2] = rig_submit(rig, &row, 1);
+    ids[3] = rig_submit(rig, &other, 1);
+    for (size_t at = 1; at < 4; at++) {
+        assert_int_equal(rig_wait(rig, ids[at])->status, ARCP_OK);
+    }
+    check_read(rig, "s", 0, 0, "a|x");
+    check_scan(rig, ARCP_STORE_JOBS, "", "k=v");
+}
+
+static void begin_again(store_rig *rig, uint64_t id, arcp_status status)
+{
+    uint64_t *again = rig->on_done_user;
+    if (status != ARCP_OK && *again == 0) {
+        *again = rig_submit(rig, &chained_op, 1);
+    }
+}
+
+static void what_a_callback_submits_after_a_failure_is_tried_afresh(store_rig *rig)
+{
+    uint64_t again = 0;
+    arcp_store_op wrong = op_append("s", 7, "x");
+    rig->on_done = begin_again;
+    rig->on_done_user = &again;
+    uint64_t ids[3];
+    for (size_t at = 0; at < 3; at++) {
+        ids[at] = rig_submit(rig, &wrong, 1);
+    }
+    (void)rig_wait(rig, ids[2]);
+    assert_int_equal(again, ids[2] + 1);
+    assert_int_equal(rig_wait(rig, again)->status, ARCP_OK);
+    check_scan(rig, ARCP_STORE_JOBS, "", "chained=v");
+}
+
+static void a_read_does_not_fail_because_a_batch_did(store_rig *rig)
+{
+    check_commit(rig, ARCP_OK, op_append("s", 0, "a"));
+    arcp_store_op wrong = op_append("s", 7, "x");
+    (void)rig_submit(rig, &wrong, 1);
+    uint64_t read = rig_ask_read(rig, "s", 0, 10, 100);
+    assert_string_equal(rig_wait(rig, read)->text, "a");
+    rig_drain(rig);
+}
+
+static void counts_what_was_committed(store_rig *rig)
+{
+    arcp_store_stats before;
+    arcp_store_stats after;
+    rig->store->ops->stats(rig->store, &before);
+    check_commit(rig, ARCP_OK, op_append("s", 0, "a"), op_put(ARCP_STORE_JOBS, "k", "v"));
+    check_commit(rig, ARCP_E_CORRUPT, op_append("s", 7, "x"));
+    check_commit(rig, ARCP_E_EXISTS, op_create(ARCP_STORE_JOBS, "k", "v"));
+    check_commit(rig, ARCP_OK, op_append("s", 1, "b"));
+    rig->store->ops->stats(rig->store, &after);
+    assert_int_equal(after.batches - before.batches, 2);
+    assert_int_equal(after.ops - before.ops, 3);
+    assert_int_equal(after.commits - before.commits, 2);
+    assert_true(after.commit_ns_total >= after.commit_ns_max && after.commit_ns_max > 0);
+    assert_true(after.bytes > 0);
+}
+
+static void submit_while_closing(store_rig *rig, uint64_t id, arcp_status status)
+{
+    arcp_error err = {0};
+    arcp_store_batch batch = {99, &chained_op, 1};
+    unsigned *refused = rig->on_done_user;
+    if (rig->store->ops->submit(rig->store, &batch, &err) == ARCP_E_CLOSED &&
+        rig->store->ops->read(rig->store, 98, arcp_span_cstr("s"), 0, 1, 1, &err) ==
+            ARCP_E_CLOSED &&
+        rig->store->ops->scan(rig->store, 97, ARCP_STORE_META, arcp_span_cstr(""), &err) ==
+            ARCP_E_CLOSED) {
+        (*refused)++;
+    }
+}
+
+static void close_delivers_what_was_submitted_and_takes_nothing_more(store_rig *rig)
+{
+    enum { COUNT = 100 };
+    static arcp_store_op ops[COUNT];
+    unsigned refused = 0;
+    rig->on_done = submit_while_closing;
+    rig->on_done_user = &refused;
+    for (size_t at = 0; at < COUNT; at++) {
+        ops[at] = op_append("s", at, "r");
+        (void)rig_submit(rig, &ops[at], 1);
+        (void)rig_ask_read(rig, "s", 0, 1, 1);
+    }
+    (void)rig_ask_scan(rig, ARCP_STORE_META, "");
+    arcp_store_close(rig->store);
+    rig->store = NULL;
+    assert_int_equal(rig->count, 2 * COUNT + 1);
+    assert_int_equal(refused, COUNT);
+}
+
+static void closing_at_once_is_fine(store_rig *rig)
+{
+    arcp_store_close(rig->store);
+    rig->store = NULL;
+    assert_int_equal(rig->count, 0);
+}
+
+const suite_test suite_order[] = {
+    {"batches complete in the order they were submitted",
+     batches_complete_in_the_order_they_were_submitted},
+    {"a batch without operations completes in its turn",
+     a_batch_without_operations_completes_in_its_turn},
+    {"reads and scans see every batch submitted before them",
+     reads_and_scans_see_every_batch_submitted_before_them},
+    {"reads complete after the batches before them and in their order",
+     reads_complete_after_the_batches_before_them_and_in_their_order},
+    {"callbacks come only from poll", callbacks_come_only_from_poll},
+    {"a callback may submit and read", a_callback_may_submit_and_read},
+    {"the owner is woken when there is something to deliver",
+     the_owner_is_woken_when_there_is_something_to_deliver},
+    {"a create that finds its row does not fail its neighbours",
+     a_create_that_finds_its_row_does_not_fail_its_neighbours},
+    {"a failure takes along what was submitted before it was told",
+     a_failure_takes_along_what_was_submitted_before_it_was_told},
+    {"what a callback submits after a failure is tried afresh",
+     what_a_callback_submits_after_a_failure_is_tried_afresh},
+    {"a read does not fail because a batch did", a_read_does_not_fail_because_a_batch_did},
+    {"counts what was committed", counts_what_was_committed},
+    {"close delivers what was submitted and takes nothing more",
+     close_delivers_what_was_submitted_and_takes_nothing_more},
+    {"closing at once is fine", closing_at_once_is_fine},
+};
+const size_t suite_order_count = COUNT_OF(suite_order);

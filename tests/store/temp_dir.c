@@ -1,0 +1,41 @@
+#include "store/temp_dir.h"
+
+#include <ftw.h>
+#include <unistd.h>
+
+#include "support/check.h"
+
+temp_dir *temp_dir_new(void)
+{
+    temp_dir *dir = calloc(1, sizeof(*dir));
+    assert_non_null(dir);
+    const char *base = getenv("TMPDIR");
+    snprintf(dir->path, sizeof(dir->path), "%s/arcp-store-XXXXXX", base != NULL ? base : "/tmp");
+    assert_non_null(mkdtemp(dir->path));
+    return dir;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *at)
+{
+    (void)info;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+void temp_dir_free(temp_dir *dir)
+{
+    if (dir != NULL) {
+        (void)nftw(dir->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        free(dir);
+    }
+}
+
+const char *temp_dir_join(const temp_dir *dir, const char *prefix, const char *name)
+{
+    static char texts[8][600];
+    static unsigned turn;
+    char *text = texts[turn++ % 8];
+    snprintf(text, sizeof(texts[0]), "%s%s/%s", prefix, dir->path, name);
+    return text;
+}
