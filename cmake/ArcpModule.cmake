@@ -108,6 +108,7 @@ function(arcp_fuzz name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")
   target_include_directories(${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_compile_options(${name} PRIVATE -include ${PROJECT_SOURCE_DIR}/fuzz/entry.h)
   target_link_libraries(${name} PRIVATE ${F_NEEDS} arcp_flags)
   set_property(GLOBAL APPEND PROPERTY ARCP_FUZZERS ${name})
   if(ARCP_BUILD_FUZZERS)

@@ -1,14 +1,13 @@
 /* Runs each file that is named, or stands in a folder that is named, through a fuzz target
  * once: the corpus as a regression test, for compilers without libFuzzer. */
+#include "entry.h"
+
 #include <dirent.h>
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int replay_file(const char *path)
 {

@@ -41,6 +41,7 @@ static void clean_message(char *message, size_t size)
     }
 }
 
+ARCP_PRINTF(4, 0)
 static arcp_status set_v(arcp_error *err, arcp_status status, size_t offset, const char *format,
                          va_list arguments)
 {
