@@ -1,0 +1,1 @@
+arcp_bench(store_bench SOURCES store_bench.c NEEDS arcp_store)
