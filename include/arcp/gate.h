@@ -35,7 +35,7 @@ typedef struct arcp_authority_options {
     arcp_budget *budget;     /* a reference is kept; NULL: one is made from the lease */
     arcp_time now;           /* at which a lease's expiry is anchored */
     int64_t expiry_grace_ns; /* 0 .. 1 s; added to the expiry */
-    arcp_span cwd;           /* absolute canonical path; empty: relative paths are denied */
+    arcp_span cwd;           /* absolute path; empty: relative paths are denied */
     bool model_use_required; /* absent model.use denies every model (default true) */
     /* Of the job that delegated; borrowed for the call. The deadline is never later than
      * the parent's, also when the wall clock was set back in between. NULL: none. */

@@ -18,7 +18,7 @@
  *    could not go on. Every batch submitted before that failure was delivered fails with
  *    the same status and is not applied, so that the owner can submit the same batches
  *    again, in the same order, when the cause is gone. Batches submitted after the
- *    delivery are tried afresh.
+ *    delivery are tried afresh. A batch with both faults fails like this.
  *
  * DESIGN: durable before visible; several nodes later (nothing here is SQLite's). */
 #ifndef ARCP_SYS_STORE_H

@@ -1,0 +1,106 @@
+/* Agents inside the program: C callbacks that do a job.
+ *
+ * A blocking agent runs on a thread of the runtime's pool and may take its time; a
+ * non-blocking one is called on the loop's thread, returns at once, and finishes later.
+ * Both get an arcp_agent_call, which stays valid until they end the job with
+ * arcp_agent_succeed or arcp_agent_fail; a blocking agent that returns without either has
+ * succeeded with the result null.
+ *
+ * Unless noted otherwise a function may be called from any thread, one at a time per call.
+ * What the runtime refuses comes back as the status and in `err` (which may be NULL). The
+ * gate is asked on the calling thread, without a hop to the loop. DESIGN §5; draft §8-§10. */
+#ifndef ARCP_AGENT_H
+#define ARCP_AGENT_H
+
+#include <arcp/gate.h>
+#include <arcp/json.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct arcp_agent_call arcp_agent_call;
+
+typedef enum arcp_agent_kind { ARCP_AGENT_BLOCKING, ARCP_AGENT_NON_BLOCKING } arcp_agent_kind;
+
+typedef struct arcp_agent {
+    size_t struct_size;
+    const char *name;    /* [a-z0-9][a-z0-9._-]* (§7.5) */
+    const char *version; /* NULL: none */
+    bool is_default;     /* the version that a bare name means */
+    arcp_agent_kind kind;
+    /* Does the job. */
+    void (*run)(arcp_agent_call *call, void *user);
+    /* Non-blocking agents only, on the loop's thread; both may be NULL. `cancelled` tells
+     * that the job should end soon; `drained` that events may be sent again after
+     * ARCP_E_LIMIT. */
+    void (*cancelled)(arcp_agent_call *call, void *user);
+    void (*drained)(arcp_agent_call *call, void *user);
+    void *user;
+} arcp_agent;
+#define ARCP_AGENT_INIT                                                                            \
+    {                                                                                              \
+        sizeof(arcp_agent), NULL, NULL, false, ARCP_AGENT_BLOCKING, NULL, NULL, NULL, NULL         \
+    }
+
+/* What the job is; borrowed, valid as long as the call. `start` is the payload of the
+ * job.start line: job_id, agent, input, lease, budget, trace_id, traceparent, cwd, ... */
+ARCP_API arcp_span arcp_agent_job_id(const arcp_agent_call *call);
+ARCP_API const arcp_json *arcp_agent_start(const arcp_agent_call *call);
+ARCP_API arcp_json_ref arcp_agent_input(const arcp_agent_call *call);
+ARCP_API const arcp_authority *arcp_agent_authority(const arcp_agent_call *call);
+
+/* Whether the job was asked to stop. What a cancelled agent says is still recorded until
+ * the grace is over. */
+ARCP_API bool arcp_agent_is_cancelled(const arcp_agent_call *call);
+
+/* Emits a job.event: `kind` is one of the draft's or x-vendor.*, `body` a JSON object.
+ * ARCP_E_INVALID_REQUEST for a wrong body; tool_call passes the gate and is refused with
+ * its error; a metric cost.* is taken from the budgets before this returns. A blocking
+ * agent waits while its observers are too slow; a non-blocking one gets ARCP_E_LIMIT and
+ * is told by `drained`. ARCP_E_CLOSED when the job has ended. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind,
+                                                      arcp_span body, arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_log(arcp_agent_call *call, const char *level,
+                                                    const char *text, arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current,
+                                                         uint64_t total, const char *message,
+                                                         arcp_error *err);
+/* A metric; `value` is a JSON number's text. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_metric(arcp_agent_call *call, const char *name,
+                                                       const char *value, const char *unit,
+                                                       arcp_error *err);
+
+/* Asks the gate before acting. ARCP_OK, or PERMISSION_DENIED, LEASE_EXPIRED,
+ * BUDGET_EXHAUSTED. `decision` (may be NULL) has the canonical target to act on; it
+ * borrows from the arguments and from `scratch`, which must be given with it. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_authorize(arcp_agent_call *call,
+                                                          arcp_span capability, arcp_span target,
+                                                          arcp_target_scratch *scratch,
+                                                          arcp_decision *decision, arcp_error *err);
+/* The guides' authorize model. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_authorize_model(arcp_agent_call *call,
+                                                                arcp_span model, arcp_error *err);
+
+/* Streams a part of the result (§8.4); `more` is false for the last one. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes,
+                                                      bool more, arcp_error *err);
+
+/* Delegates (§10): `request` is the JSON payload of a delegate line (agent, input,
+ * lease_request?, lease_constraints?, wait?). The answer's payload is appended to `reply`:
+ * {"job_id"}, or with wait the child's outcome. Blocking agents only: it waits.
+ * LEASE_SUBSET_VIOLATION and the gate's codes as errors. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request,
+                                                         arcp_buf *reply, arcp_error *err);
+
+/* End the job; the call is invalid afterwards. `result` is JSON (empty: null). */
+ARCP_API void arcp_agent_succeed(arcp_agent_call *call, arcp_span result);
+/* `status` is one of the fifteen codes (others travel as INTERNAL_ERROR); `details` is a
+ * JSON object or empty. */
+ARCP_API void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *message,
+                              arcp_span details);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

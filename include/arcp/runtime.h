@@ -1,0 +1,141 @@
+/* A runtime inside a program: sessions, jobs, event log, agents, on the program's loop.
+ *
+ * Everything here is called on the loop's thread, except what agent.h says of agents. */
+#ifndef ARCP_RUNTIME_H
+#define ARCP_RUNTIME_H
+
+#include <arcp/agent.h>
+#include <arcp/lease.h>
+#include <arcp/settings.h>
+#include <arcp/sys/store.h>
+#include <arcp/sys/transport.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct uv_loop_s;
+typedef struct arcp_runtime arcp_runtime;
+
+typedef enum arcp_log_level {
+    ARCP_LOG_DEBUG,
+    ARCP_LOG_INFO,
+    ARCP_LOG_WARN,
+    ARCP_LOG_ERROR,
+    ARCP_LOG_AUDIT /* the text is a JSON object: one decision */
+} arcp_log_level;
+
+/* Verifies a bearer token. On ARCP_OK appends the principal's name; sets *is_anonymous for
+ * a principal made for this session only. Anything else refuses with UNAUTHENTICATED.
+ * Called on the loop's thread; must not block. The token must not be kept or logged. */
+typedef arcp_status (*arcp_verify_fn)(void *user, arcp_span token, arcp_buf *principal,
+                                      bool *is_anonymous);
+
+typedef struct arcp_runtime_options {
+    size_t struct_size;
+    const char *name;              /* in the welcome; NULL: "arcpd" */
+    const char *version;           /* NULL: the library's */
+    const arcp_settings *settings; /* copied; NULL: the defaults */
+    arcp_store *store;             /* taken over, also on failure; NULL: memory */
+    const char *work_directory;    /* where jobs get their directories; NULL: none, and
+                                      relative paths are denied */
+    arcp_verify_fn verify;         /* NULL: everybody is refused */
+    void *verify_user;
+    void (*log)(void *user, arcp_log_level level, const char *text);
+    void *log_user;
+    size_t agent_threads; /* at most, for blocking agents; 0: 64 */
+} arcp_runtime_options;
+#define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0      \
+    }
+
+/* Makes a runtime and takes up what its store holds; reading it is finished when this
+ * returns (it runs the loop until then, before anything else is attached to the runtime).
+ * ARCP_E_CORRUPT, ARCP_E_IO, ARCP_E_NO_MEMORY. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_new(struct uv_loop_s *loop,
+                                                      const arcp_runtime_options *options,
+                                                      arcp_runtime **out, arcp_error *err);
+
+/* Frees a runtime that was stopped (see stop), or that nothing was attached to. */
+ARCP_API void arcp_runtime_free(arcp_runtime *runtime);
+
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register(arcp_runtime *runtime,
+                                                           const arcp_agent *agent,
+                                                           arcp_error *err);
+
+/* An agent that is a program (DESIGN §5, the line protocol). Strings are copied. */
+typedef struct arcp_process_agent {
+    size_t struct_size;
+    const char *name;
+    const char *version; /* NULL: none */
+    bool is_default;
+    const char *const *command; /* argv, NULL-terminated */
+    bool is_plain;              /* mode: plain */
+    size_t warm;                /* processes kept waiting */
+    const char *const *env;     /* NAME=VALUE, or NAME to pass ours; NULL-terminated; may be NULL */
+    const char *cwd;            /* NULL: a fresh directory per job */
+    const char *user;           /* NULL: ours */
+    bool stderr_in_errors;
+    size_t max_jobs; /* at once; 0: no limit of its own */
+} arcp_process_agent;
+#define ARCP_PROCESS_AGENT_INIT                                                                    \
+    {                                                                                              \
+        sizeof(arcp_process_agent), NULL, NULL, false, NULL, false, 0, NULL, NULL, NULL, false, 0  \
+    }
+
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register_process(arcp_runtime *runtime,
+                                                                   const arcp_process_agent *agent,
+                                                                   arcp_error *err);
+
+/* Forgets every agent, so that others can be registered (reload); running jobs go on. */
+ARCP_API void arcp_runtime_clear_agents(arcp_runtime *runtime);
+
+/* Listens; the URL with the real port is written to `url_out` (may be NULL), which lives as
+ * long as the runtime. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
+                                                         const arcp_listen_options *options,
+                                                         const char **url_out, arcp_error *err);
+
+/* Serves a connection that exists (stdio, memory); it is taken over. With `principal` any
+ * token is accepted for it; NULL: tokens are verified. `closed` (may be NULL) is called
+ * when the connection is gone. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_serve(arcp_runtime *runtime,
+                                                        arcp_connection *connection,
+                                                        const char *principal,
+                                                        void (*closed)(void *user), void *user);
+
+/* Settings, policies and profiles from now on (reload). `ceiling` may be NULL. */
+ARCP_API void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings);
+ARCP_API void arcp_runtime_clear_policies(arcp_runtime *runtime);
+ARCP_API ARCP_MUST_CHECK arcp_status
+arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal_glob, const char *agent_glob,
+                        const arcp_lease *ceiling, uint64_t max_lifetime_sec, arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime,
+                                                                   const char *client_glob,
+                                                                   const char *profile,
+                                                                   arcp_error *err);
+/* Reads certificates again, where a listener has any. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_reload_tls(arcp_runtime *runtime,
+                                                             arcp_error *err);
+
+/* Stops: no new connections or jobs, running jobs get shutdown.grace_sec, then end as
+ * INTERNAL_ERROR; everything is written; then `stopped` is called on the loop. */
+ARCP_API void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user);
+
+/* Figures for metrics and tests. */
+typedef struct arcp_runtime_stats {
+    uint64_t sessions;
+    uint64_t sessions_connected;
+    uint64_t jobs_running;
+    uint64_t jobs_kept;
+    uint64_t events;
+    uint64_t denials;
+    uint64_t batches;
+} arcp_runtime_stats;
+ARCP_API void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

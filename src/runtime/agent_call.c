@@ -1,0 +1,674 @@
+/* Callback agents.
+ *
+ * An agent's thread checks events, asks the gate and spends budget by itself: the lease is
+ * immutable and the counters are atomic. What it says goes to the loop through the inbox,
+ * in order. What the loop decides for it (cancelled, paused, ended, a reply) is written
+ * under the inbox's lock. The call is shared by both sides and freed by the last. */
+#include "runtime/agent_call.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/utf8.h"
+#include "core/body.h"
+#include "core/error_payload.h"
+#include "runtime/agent_threads.h"
+#include "runtime/runtime_state.h"
+
+#define REPORTS_MAX 80u
+
+struct arcp_agent_call {
+    atomic_uint refs;
+    arcp_runtime *runtime;
+    arcp__agent_entry *entry;
+    arcp__job *job;                  /* the loop's thread only; NULL once forgotten */
+    const arcp_authority *authority; /* referenced */
+    char job_id[64];
+    arcp_buf start_text; /* the job.start line */
+    arcp_json start;
+    arcp_json_ref payload;
+
+    atomic_bool cancelled;
+    atomic_bool ended;  /* by the agent, or the job is over */
+    atomic_bool paused; /* its observers are too slow */
+
+    /* The agent's side. */
+    arcp_json json;
+    arcp_buf scratch, body;
+    bool said_bye;
+
+    /* A reply that the agent's thread waits for; under the inbox's lock. */
+    bool has_reply;
+    arcp_buf reply;
+};
+
+arcp_agent_call *arcp__agent_call_ref(arcp_agent_call *call)
+{
+    atomic_fetch_add(&call->refs, 1);
+    return call;
+}
+
+void arcp__agent_call_unref(arcp_agent_call *call)
+{
+    if (call == NULL || atomic_fetch_sub(&call->refs, 1) != 1) {
+        return;
+    }
+    arcp_authority_unref(call->authority);
+    arcp_json_fini(&call->start);
+    arcp_json_fini(&call->json);
+    arcp_buf_fini(&call->start_text);
+    arcp_buf_fini(&call->scratch);
+    arcp_buf_fini(&call->body);
+    arcp_buf_fini(&call->reply);
+    arcp__free(call);
+}
+
+/* ---- the agent's side ---- */
+
+arcp_span arcp_agent_job_id(const arcp_agent_call *call)
+{
+    return arcp_span_cstr(call->job_id);
+}
+
+const arcp_json *arcp_agent_start(const arcp_agent_call *call)
+{
+    return &call->start;
+}
+
+arcp_json_ref arcp_agent_input(const arcp_agent_call *call)
+{
+    return arcp_json_member(&call->start, call->payload, ARCP_SPAN_LITERAL("input"));
+}
+
+const arcp_authority *arcp_agent_authority(const arcp_agent_call *call)
+{
+    return call->authority;
+}
+
+bool arcp_agent_is_cancelled(const arcp_agent_call *call)
+{
+    return atomic_load(&call->cancelled);
+}
+
+static arcp__agent_message *new_message(arcp_agent_call *call, arcp__agent_message_kind kind,
+                                        arcp_span text)
+{
+    arcp__agent_message *message = arcp__alloc(sizeof(*message) + text.size);
+    if (message != NULL) {
+        message->kind = kind;
+        message->call = arcp__agent_call_ref(call);
+        message->size = text.size;
+        if (text.size != 0) {
+            memcpy(message->text, text.data, text.size);
+        }
+    }
+    return message;
+}
+
+static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind, arcp_span text,
+                       arcp_error *err)
+{
+    arcp__agent_message *message = new_message(call, kind, text);
+    if (message == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp__agent_inbox_put(call->runtime->inbox, message);
+    return ARCP_OK;
+}
+
+static bool may_go_on(arcp_agent_call *call)
+{
+    return !atomic_load(&call->paused) || atomic_load(&call->ended);
+}
+
+/* Holds a blocking agent back while nobody takes what it says. */
+static arcp_status wait_for_room(arcp_agent_call *call, arcp_error *err)
+{
+    if (atomic_load(&call->ended)) {
+        return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
+    }
+    if (may_go_on(call) && arcp__agent_inbox_has_room(call->runtime->inbox)) {
+        return ARCP_OK;
+    }
+    if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
+        return arcp_error_set(err, ARCP_E_LIMIT, "the job's observers are too slow; wait");
+    }
+    if (!arcp__agent_inbox_wait(call->runtime->inbox, may_go_on, call) ||
+        atomic_load(&call->ended)) {
+        return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
+    }
+    return ARCP_OK;
+}
+
+static bool gate(arcp_agent_call *call, arcp_span capability, arcp_span target,
+                 arcp_target_scratch *scratch, arcp_decision *decision, arcp_error *err)
+{
+    if (arcp_authorize(call->authority, arcp__runtime_now(), capability, target, scratch,
+                       decision)) {
+        return true;
+    }
+    arcp_buf message = ARCP_BUF_INIT;
+    arcp_decision_format_message(decision, &message);
+    (void)arcp_error_set(err, decision->code, "%.*s", (int)message.size,
+                         message.size == 0 ? "" : message.data);
+    arcp_buf_fini(&message);
+    return false;
+}
+
+/* The loop repeats what was refused here, so that it is recorded and has its
+ * consequences; the answer can only be the same. */
+static void report_denial(arcp_agent_call *call, arcp_span capability, arcp_span target)
+{
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&line, "{\"type\":\"authorize\",\"payload\":{\"capability\":");
+    arcp_json_quote(capability, &line);
+    arcp_buf_append_cstr(&line, ",\"target\":");
+    arcp_json_quote(target, &line);
+    arcp_buf_append_cstr(&line, "}}");
+    if (!line.failed && put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), NULL) != ARCP_OK) {
+        arcp_buf_fini(&line); /* the denial stands; only its record is missing */
+        return;
+    }
+    arcp_buf_fini(&line);
+}
+
+arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, arcp_span target,
+                                 arcp_target_scratch *scratch, arcp_decision *decision,
+                                 arcp_error *err)
+{
+    arcp_target_scratch own_scratch;
+    arcp_decision own_decision;
+    arcp_decision *answer = decision == NULL || scratch == NULL ? &own_decision : decision;
+    arcp_target_scratch *space = answer == &own_decision ? &own_scratch : scratch;
+    if (gate(call, capability, target, space, answer, err)) {
+        return ARCP_OK;
+    }
+    report_denial(call, capability, target);
+    return answer->code;
+}
+
+arcp_status arcp_agent_authorize_model(arcp_agent_call *call, arcp_span model, arcp_error *err)
+{
+    return arcp_agent_authorize(call, ARCP_SPAN_LITERAL("model.use"), model, NULL, NULL, err);
+}
+
+/* A refused tool_call goes to the loop as a line: it emits the tool_result. */
+static arcp_status refuse_tool(arcp_agent_call *call, arcp_span body, const arcp_error *err)
+{
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&line,
+                         "{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_call\",\"body\":");
+    arcp_buf_append(&line, body);
+    arcp_buf_append_cstr(&line, "}}");
+    arcp_status status = line.failed ? ARCP_E_NO_MEMORY
+                                     : put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), NULL);
+    arcp_buf_fini(&line);
+    return status == ARCP_OK ? err->status : status;
+}
+
+static arcp_status put_event(arcp_agent_call *call, const char *kind,
+                             const arcp__event_facts *facts, arcp_error *err)
+{
+    arcp__agent_message *message =
+        new_message(call, ARCP__AGENT_SAYS_EVENT, arcp_buf_span(&call->body));
+    if (message == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    message->event = facts->kind;
+    (void)snprintf(message->kind_text, sizeof(message->kind_text), "%s", kind);
+    arcp_budget *budget = arcp_authority_budget(call->authority);
+    if (facts->is_spend && budget != NULL) {
+        arcp_budget_report reports[REPORTS_MAX];
+        size_t count = arcp_budget_spend(budget, facts->unit, facts->amount, reports, REPORTS_MAX);
+        count = count > REPORTS_MAX ? REPORTS_MAX : count;
+        message->reports = count == 0 ? NULL : arcp__alloc_array(count, sizeof(*reports));
+        if (message->reports != NULL) {
+            memcpy(message->reports, reports, count * sizeof(*reports));
+            message->report_count = count;
+        }
+    }
+    arcp__agent_inbox_put(call->runtime->inbox, message);
+    return ARCP_OK;
+}
+
+arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span body,
+                             arcp_error *err)
+{
+    arcp_error own = {0};
+    err = err == NULL ? &own : err;
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp__event_facts facts;
+    arcp_status status = wait_for_room(call, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = arcp_json_scan(&call->json, body, &limits, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp_buf_clear(&call->scratch);
+    arcp_buf_clear(&call->body);
+    if (memchr(body.data, '\\', body.size) != NULL &&
+        !arcp_buf_reserve(&call->scratch, body.size * 4)) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_span kind_text = arcp_span_cstr(kind);
+    if (kind_text.size >= sizeof(((arcp__agent_message *)NULL)->kind_text)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "the event kind is too long");
+    }
+    status = arcp__event_check(&call->json, kind_text, ARCP_JSON_ROOT, &call->scratch, &call->body,
+                               &facts, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (facts.kind == ARCP_EVENT_DELEGATE || facts.kind == ARCP_EVENT_RESULT_CHUNK) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "use arcp_agent_delegate and arcp_agent_chunk");
+    }
+    if (facts.kind == ARCP_EVENT_TOOL_CALL) {
+        arcp_target_scratch scratch;
+        arcp_decision decision;
+        if (!gate(call, ARCP_SPAN_LITERAL("tool.call"), facts.tool, &scratch, &decision, err)) {
+            return refuse_tool(call, arcp_buf_span(&call->body), err);
+        }
+    }
+    return put_event(call, kind, &facts, err);
+}
+
+arcp_status arcp_agent_log(arcp_agent_call *call, const char *level, const char *text,
+                           arcp_error *err)
+{
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &body);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "level");
+    arcp_json_write_cstr(&writer, level);
+    arcp_json_name(&writer, "message");
+    arcp_json_write_cstr(&writer, text);
+    arcp_json_end_object(&writer);
+    arcp_status status = body.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                     : arcp_agent_event(call, "log", arcp_buf_span(&body), err);
+    arcp_buf_fini(&body);
+    return status;
+}
+
+arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current, uint64_t total,
+                                const char *message, arcp_error *err)
+{
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &body);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "current");
+    arcp_json_write_u64(&writer, current);
+    if (total != 0) {
+        arcp_json_name(&writer, "total");
+        arcp_json_write_u64(&writer, total);
+    }
+    if (message != NULL) {
+        arcp_json_name(&writer, "message");
+        arcp_json_write_cstr(&writer, message);
+    }
+    arcp_json_end_object(&writer);
+    arcp_status status = body.failed
+                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                             : arcp_agent_event(call, "progress", arcp_buf_span(&body), err);
+    arcp_buf_fini(&body);
+    return status;
+}
+
+arcp_status arcp_agent_metric(arcp_agent_call *call, const char *name, const char *value,
+                              const char *unit, arcp_error *err)
+{
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&body, "{\"name\":");
+    arcp_json_quote(arcp_span_cstr(name), &body);
+    arcp_buf_append_cstr(&body, ",\"value\":");
+    arcp_buf_append_cstr(&body, value);
+    if (unit != NULL) {
+        arcp_buf_append_cstr(&body, ",\"unit\":");
+        arcp_json_quote(arcp_span_cstr(unit), &body);
+    }
+    arcp_buf_append_byte(&body, '}');
+    arcp_status status = body.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                     : arcp_agent_event(call, "metric", arcp_buf_span(&body), err);
+    arcp_buf_fini(&body);
+    return status;
+}
+
+arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes, bool more, arcp_error *err)
+{
+    arcp_status status = wait_for_room(call, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    bool is_text = arcp__utf8_is_valid(bytes);
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&line, "{\"type\":\"result.chunk\",\"payload\":{\"data\":");
+    if (is_text) {
+        arcp_json_quote(bytes, &line);
+    } else {
+        arcp_buf_append_byte(&line, '"');
+        arcp__base64_encode(bytes, ARCP__BASE64_STANDARD, &line);
+        arcp_buf_append_byte(&line, '"');
+    }
+    arcp_buf_append_format(&line, ",\"encoding\":\"%s\",\"more\":%s}}", is_text ? "utf8" : "base64",
+                           more ? "true" : "false");
+    status = line.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                         : put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), err);
+    arcp_buf_fini(&line);
+    return status;
+}
+
+static bool has_reply(arcp_agent_call *call)
+{
+    return call->has_reply || atomic_load(&call->ended);
+}
+
+/* The payload of a reply, or the error in it. */
+static arcp_status read_reply(arcp_agent_call *call, arcp_buf *reply, arcp_error *err)
+{
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    arcp__error_payload error;
+    if (!call->has_reply ||
+        arcp_json_scan(&call->json, arcp_buf_span(&call->reply), &limits, NULL) != ARCP_OK) {
+        return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
+    }
+    arcp_json_ref payload =
+        arcp_json_member(&call->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    arcp_json_ref refused = arcp_json_member(&call->json, payload, ARCP_SPAN_LITERAL("error"));
+    bool has_outcome =
+        arcp_json_member(&call->json, payload, ARCP_SPAN_LITERAL("job_id")) != ARCP_JSON_ABSENT;
+    if (!has_outcome &&
+        arcp__error_payload_parse(&call->json, refused, &call->scratch, &error, NULL) == ARCP_OK) {
+        return arcp_error_set(err, error.status, "%.*s", (int)error.message.size,
+                              error.message.data);
+    }
+    arcp_json_compact(&call->json, payload, reply);
+    return reply->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
+arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_buf *reply,
+                                arcp_error *err)
+{
+    if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
+        return arcp_error_set(err, ARCP_E_USAGE, "only a blocking agent may wait for a reply");
+    }
+    arcp_status status = wait_for_room(call, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&line, "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":");
+    arcp_buf_append(&line, request);
+    arcp_buf_append_byte(&line, '}');
+    call->has_reply = false;
+    arcp_buf_clear(&call->reply);
+    status = line.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                         : put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), err);
+    arcp_buf_fini(&line);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (!arcp__agent_inbox_wait(call->runtime->inbox, has_reply, call)) {
+        return arcp_error_set(err, ARCP_E_CLOSED, "the runtime is stopping");
+    }
+    arcp_buf_clear(&call->scratch);
+    return read_reply(call, reply, err);
+}
+
+static void say_bye(arcp_agent_call *call, arcp_span line)
+{
+    if (call->said_bye) {
+        return;
+    }
+    call->said_bye = true;
+    if (line.size != 0 && put(call, ARCP__AGENT_SAYS_LINE, line, NULL) != ARCP_OK) {
+        atomic_store(&call->cancelled, true); /* the exit below ends the job */
+    }
+    while (put(call, ARCP__AGENT_SAYS_BYE, arcp_span_make(NULL, 0), NULL) != ARCP_OK) {
+        /* The end must arrive: memory comes back when the loop takes the inbox. */
+    }
+}
+
+void arcp_agent_succeed(arcp_agent_call *call, arcp_span result)
+{
+    arcp_buf line = ARCP_BUF_INIT;
+    if (result.size == 0) {
+        arcp_buf_append_cstr(&line, "{\"type\":\"job.result\",\"payload\":{}}");
+    } else {
+        arcp_buf_append_cstr(&line, "{\"type\":\"job.result\",\"payload\":{\"result\":");
+        for (size_t at = 0; at < result.size; at++) {
+            /* White space between values may hold line feeds; strings cannot. */
+            char byte = result.data[at];
+            arcp_buf_append_byte(&line, byte == '\n' || byte == '\r' ? ' ' : byte);
+        }
+        arcp_buf_append_cstr(&line, "}}");
+    }
+    say_bye(call, arcp_buf_span(&line));
+    arcp_buf_fini(&line);
+    if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
+        arcp__agent_call_unref(call);
+    }
+}
+
+void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *message,
+                     arcp_span details)
+{
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &line);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "type");
+    arcp_json_write_cstr(&writer, "job.error");
+    arcp_json_name(&writer, "payload");
+    arcp_json_begin_object(&writer);
+    arcp_status known = status == ARCP_OK ? ARCP_E_INTERNAL_ERROR : status;
+    arcp__error_payload_members(&writer, known, arcp_span_cstr(arcp_status_wire_code(known)),
+                                arcp_span_cstr(message), arcp_status_is_retryable_by_default(known),
+                                details);
+    arcp_json_end_object(&writer);
+    arcp_json_end_object(&writer);
+    say_bye(call, arcp_buf_span(&line));
+    arcp_buf_fini(&line);
+    if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
+        arcp__agent_call_unref(call);
+    }
+}
+
+/* ---- the loop's side ---- */
+
+void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *message,
+                              arcp_time now)
+{
+    arcp__job *job = message->call->job;
+    if (job == NULL) {
+        return; /* the job is over and forgotten */
+    }
+    arcp_span text = arcp_span_make(message->text, message->size);
+    switch (message->kind) {
+    case ARCP__AGENT_SAYS_EVENT: {
+        arcp__agent_event event = {
+            .kind = message->event,
+            .kind_text = arcp_span_cstr(message->kind_text),
+            .body = text,
+            .reports = message->reports,
+            .report_count = message->report_count,
+            .spent = true,
+        };
+        arcp__engine_agent_event(runtime->engine, now, job, &event);
+        break;
+    }
+    case ARCP__AGENT_SAYS_LINE:
+        arcp__engine_agent_line(runtime->engine, now, job, text);
+        break;
+    case ARCP__AGENT_SAYS_BYE: {
+        arcp__agent_exit exit = {0};
+        arcp__engine_agent_exited(runtime->engine, now, job, &exit);
+        break;
+    }
+    }
+    runtime->is_dirty = true;
+}
+
+static void run_blocking(void *user)
+{
+    arcp_agent_call *call = user;
+    call->entry->callback.run(call, call->entry->callback.user);
+    say_bye(call, arcp_span_make(NULL, 0));
+    arcp__agent_call_unref(call);
+}
+
+static arcp_agent_call *call_new(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job,
+                                 arcp_span start)
+{
+    arcp_agent_call *call = arcp__alloc(sizeof(*call));
+    if (call == NULL) {
+        return NULL;
+    }
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    atomic_init(&call->refs, 1);
+    call->runtime = runtime;
+    call->entry = entry;
+    call->job = job;
+    call->authority = arcp_authority_ref(arcp__job_authority(job));
+    arcp_span id = arcp_span_first(arcp__job_id(job), sizeof(call->job_id) - 1);
+    memcpy(call->job_id, id.data, id.size);
+    arcp_buf_append(&call->start_text, start);
+    if (call->start_text.failed ||
+        arcp_json_scan(&call->start, arcp_buf_span(&call->start_text), &limits, NULL) != ARCP_OK) {
+        arcp__agent_call_unref(call);
+        return NULL;
+    }
+    call->payload = arcp_json_member(&call->start, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    return call;
+}
+
+static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
+{
+    arcp_agent_call *call = call_new(runtime, entry, job, line);
+    runtime->is_dirty = true;
+    if (call == NULL) {
+        arcp__engine_agent_started(runtime->engine, arcp__runtime_now(), job, ARCP_E_NO_MEMORY,
+                                   ARCP_SPAN_LITERAL("out of memory"));
+        return;
+    }
+    arcp__job_set_user(job, call);
+    arcp__engine_agent_started(runtime->engine, arcp__runtime_now(), job, ARCP_OK,
+                               arcp_span_make(NULL, 0));
+    arcp__agent_call_ref(call); /* the agent's */
+    if (entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
+        entry->callback.run(call, entry->callback.user);
+    } else if (!arcp__agent_threads_run(runtime->threads, run_blocking, call)) {
+        arcp_agent_fail(call, ARCP_E_INTERNAL_ERROR, "no thread can be had for the agent",
+                        arcp_span_make(NULL, 0));
+        arcp__agent_call_unref(call);
+    }
+}
+
+typedef struct reply_change {
+    arcp_agent_call *call;
+    arcp_span line;
+} reply_change;
+
+static void set_reply(void *user)
+{
+    reply_change *change = user;
+    arcp_buf_clear(&change->call->reply);
+    arcp_buf_append(&change->call->reply, change->line);
+    change->call->has_reply = true;
+}
+
+/* Only what waits for a reply asked for one. */
+static void take_line(arcp_runtime *runtime, arcp__job *job, arcp_span line)
+{
+    arcp_agent_call *call = arcp__job_user(job);
+    reply_change change = {call, line};
+    if (call != NULL) {
+        arcp__agent_inbox_change(runtime->inbox, set_reply, &change);
+    }
+}
+
+static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line, int64_t grace_ms)
+{
+    (void)line;
+    (void)grace_ms;
+    arcp_agent_call *call = arcp__job_user(job);
+    if (call == NULL) {
+        return;
+    }
+    atomic_store(&call->cancelled, true);
+    if (call->entry->callback.cancelled != NULL) {
+        call->entry->callback.cancelled(call, call->entry->callback.user);
+    }
+    (void)runtime;
+}
+
+static void set_ended(void *user)
+{
+    arcp_agent_call *call = user;
+    atomic_store(&call->ended, true);
+    atomic_store(&call->cancelled, true);
+}
+
+/* A thread cannot be killed: from here on everything the agent tries fails. */
+static void kill_agent(arcp_runtime *runtime, arcp__job *job)
+{
+    arcp_agent_call *call = arcp__job_user(job);
+    if (call != NULL) {
+        arcp__agent_inbox_change(runtime->inbox, set_ended, call);
+    }
+}
+
+static void set_resumed(void *user)
+{
+    arcp_agent_call *call = user;
+    atomic_store(&call->paused, false);
+}
+
+static void pause_agent(arcp_runtime *runtime, arcp__job *job, bool paused)
+{
+    arcp_agent_call *call = arcp__job_user(job);
+    if (call == NULL) {
+        return;
+    }
+    if (paused) {
+        atomic_store(&call->paused, true);
+        return;
+    }
+    arcp__agent_inbox_change(runtime->inbox, set_resumed, call);
+    if (call->entry->callback.drained != NULL) {
+        call->entry->callback.drained(call, call->entry->callback.user);
+    }
+}
+
+static void forget(arcp_runtime *runtime, arcp__job *job)
+{
+    arcp_agent_call *call = arcp__job_user(job);
+    if (call == NULL) {
+        return;
+    }
+    arcp__job_set_user(job, NULL);
+    call->job = NULL;
+    arcp__agent_inbox_change(runtime->inbox, set_ended, call);
+    arcp__agent_call_unref(call);
+}
+
+static void retire(arcp_runtime *runtime, struct arcp__agent_entry *entry)
+{
+    (void)runtime;
+    (void)entry;
+}
+
+const arcp__agent_host_ops arcp__agent_callback_host = {
+    .start = start,
+    .line = take_line,
+    .cancel = cancel,
+    .kill = kill_agent,
+    .pause = pause_agent,
+    .forget = forget,
+    .retire = retire,
+};

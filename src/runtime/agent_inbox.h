@@ -1,0 +1,50 @@
+/* What agents' threads hand to the loop: events and lines, in the order each agent said
+ * them. The one place where threads and loop meet, besides budgets and leases. */
+#ifndef ARCP_RUNTIME_AGENT_INBOX_H
+#define ARCP_RUNTIME_AGENT_INBOX_H
+
+#include <arcp/runtime.h>
+
+#include "engine/engine.h"
+
+typedef struct arcp__agent_inbox arcp__agent_inbox;
+
+typedef enum arcp__agent_message_kind {
+    ARCP__AGENT_SAYS_EVENT, /* checked; `text` is the body */
+    ARCP__AGENT_SAYS_LINE,  /* a line of the protocol */
+    ARCP__AGENT_SAYS_BYE    /* it has returned */
+} arcp__agent_message_kind;
+
+/* One message; `size` bytes of text follow the struct. */
+typedef struct arcp__agent_message {
+    struct arcp__agent_message *next;
+    arcp_agent_call *call; /* referenced */
+    arcp__agent_message_kind kind;
+    arcp_event_kind event;
+    char kind_text[64];
+    size_t report_count;
+    arcp_budget_report *reports; /* owned */
+    size_t size;
+    char text[];
+} arcp__agent_message;
+
+arcp__agent_inbox *arcp__agent_inbox_new(arcp_runtime *runtime);
+void arcp__agent_inbox_free(arcp__agent_inbox *inbox); /* NULL is accepted */
+/* No agent waits any more: every wait ends with ARCP_E_CLOSED. Any thread. */
+void arcp__agent_inbox_close(arcp__agent_inbox *inbox);
+
+/* Any thread. Takes the message over and wakes the loop. */
+void arcp__agent_inbox_put(arcp__agent_inbox *inbox, arcp__agent_message *message);
+/* The loop's thread: hands everything to the engine. */
+void arcp__agent_inbox_take(arcp_runtime *runtime);
+
+/* Whether there is room for more from an agent. Any thread. */
+bool arcp__agent_inbox_has_room(arcp__agent_inbox *inbox);
+/* Waits until `ready(call)` is true or the inbox is closed; `ready` runs with the inbox
+ * locked. An agent's thread. False when closed. */
+bool arcp__agent_inbox_wait(arcp__agent_inbox *inbox, bool (*ready)(arcp_agent_call *call),
+                            arcp_agent_call *call);
+/* Changes something that waiters look at. Any thread. */
+void arcp__agent_inbox_change(arcp__agent_inbox *inbox, void (*change)(void *user), void *user);
+
+#endif

@@ -1,0 +1,286 @@
+#include <arcp/runtime.h>
+
+#include <openssl/rand.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "runtime/agent_inbox.h"
+#include "runtime/agent_threads.h"
+#include "runtime/runtime_state.h"
+
+#ifndef ARCP_VERSION_STRING
+#define ARCP_VERSION_STRING "0.1.0"
+#endif
+#define AGENT_THREADS_DEFAULT 64u
+
+static void system_random(void *user, void *out, size_t size)
+{
+    (void)user;
+    if (RAND_bytes(out, (int)size) != 1) {
+        abort(); /* without random bits no token is safe */
+    }
+}
+
+static void on_prepare(uv_prepare_t *handle)
+{
+    arcp_runtime *runtime = handle->data;
+    if (runtime->is_dirty) {
+        arcp__runtime_drive(runtime);
+    }
+}
+
+static void on_wake(uv_async_t *handle)
+{
+    arcp_runtime *runtime = handle->data;
+    (void)runtime->store->ops->poll(runtime->store);
+    arcp__agent_inbox_take(runtime);
+    runtime->is_dirty = true;
+}
+
+static void open_handles(arcp_runtime *runtime)
+{
+    (void)uv_prepare_init(runtime->loop, &runtime->prepare);
+    (void)uv_timer_init(runtime->loop, &runtime->timer);
+    (void)uv_async_init(runtime->loop, &runtime->wake, on_wake);
+    runtime->prepare.data = runtime;
+    runtime->timer.data = runtime;
+    runtime->wake.data = runtime;
+    runtime->open_handles = 3;
+    (void)uv_prepare_start(&runtime->prepare, on_prepare);
+    uv_unref((uv_handle_t *)&runtime->prepare);
+}
+
+static void release_memory(arcp_runtime *runtime)
+{
+    while (runtime->agents != NULL) {
+        arcp__agent_entry *entry = runtime->agents;
+        runtime->agents = entry->next;
+        arcp__free(entry->name);
+        arcp__free(entry->version);
+        arcp__free(entry);
+    }
+    arcp__agent_inbox_free(runtime->inbox);
+    arcp_buf_fini(&runtime->text);
+    arcp__free(runtime->work_directory);
+    arcp__free(runtime->name);
+    arcp__free(runtime->version);
+    arcp__free(runtime);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    arcp_runtime *runtime = handle->data;
+    if (--runtime->open_handles == 0) {
+        release_memory(runtime);
+    }
+}
+
+void arcp_runtime_free(arcp_runtime *runtime)
+{
+    if (runtime == NULL) {
+        return;
+    }
+    runtime->is_freeing = true;
+    for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
+        entry->ops->retire(runtime, entry);
+    }
+    arcp__runtime_links_free(runtime);
+    if (runtime->inbox != NULL) {
+        arcp__agent_inbox_close(runtime->inbox);
+    }
+    arcp__agent_threads_free(runtime->threads);
+    if (runtime->store != NULL) {
+        /* Waits for what was submitted; its last completions reach the engine. */
+        runtime->store->ops->close(runtime->store);
+    }
+    arcp__engine_free(runtime->engine);
+    runtime->engine = NULL;
+    if (runtime->open_handles == 0) {
+        release_memory(runtime);
+        return;
+    }
+    uv_close((uv_handle_t *)&runtime->prepare, on_handle_closed);
+    uv_close((uv_handle_t *)&runtime->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&runtime->wake, on_handle_closed);
+}
+
+static char *copy_or(const char *text, const char *otherwise)
+{
+    const char *from = text == NULL ? otherwise : text;
+    return arcp__copy_cstr(from, strlen(from));
+}
+
+static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,
+                               arcp_error *err)
+{
+    arcp__engine_options engine = {
+        .runtime_name = runtime->name,
+        .runtime_version = runtime->version,
+        .random = system_random,
+        .store_is_durable = runtime->store->ops->durable,
+        .work_directory = arcp_span_cstr(runtime->work_directory),
+        .now = arcp__runtime_now(),
+    };
+    if (options->settings != NULL) {
+        engine.settings = *options->settings;
+    } else {
+        arcp_settings_default(&engine.settings);
+    }
+    return arcp__engine_new(&engine, &runtime->engine, err);
+}
+
+static arcp_status fill(arcp_runtime *runtime, const arcp_runtime_options *options, arcp_error *err)
+{
+    runtime->name = copy_or(options->name, "arcpd");
+    runtime->version = copy_or(options->version, ARCP_VERSION_STRING);
+    if (options->work_directory != NULL) {
+        runtime->work_directory = copy_or(options->work_directory, "");
+    }
+    runtime->inbox = arcp__agent_inbox_new(runtime);
+    runtime->threads = arcp__agent_threads_new(
+        options->agent_threads == 0 ? AGENT_THREADS_DEFAULT : options->agent_threads);
+    if (runtime->name == NULL || runtime->version == NULL || runtime->inbox == NULL ||
+        runtime->threads == NULL ||
+        (options->work_directory != NULL && runtime->work_directory == NULL)) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (runtime->store == NULL) {
+        return arcp_store_open_memory(&runtime->store, err);
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *options,
+                             arcp_runtime **out, arcp_error *err)
+{
+    arcp_runtime *runtime = arcp__alloc(sizeof(*runtime));
+    if (runtime == NULL) {
+        if (options->store != NULL) {
+            options->store->ops->close(options->store);
+        }
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    runtime->loop = loop;
+    runtime->store = options->store;
+    runtime->verify = options->verify;
+    runtime->verify_user = options->verify_user;
+    runtime->log = options->log;
+    runtime->log_user = options->log_user;
+    arcp_status status = fill(runtime, options, err);
+    if (status == ARCP_OK) {
+        status = make_engine(runtime, options, err);
+    }
+    if (status == ARCP_OK) {
+        open_handles(runtime);
+        arcp__runtime_store_callbacks(runtime);
+        status = arcp__runtime_restore(runtime, err);
+    }
+    if (status != ARCP_OK) {
+        arcp_runtime_free(runtime);
+        return status;
+    }
+    *out = runtime;
+    return ARCP_OK;
+}
+
+/* ---- agents ---- */
+
+static arcp_status register_entry(arcp_runtime *runtime, arcp__agent_entry *entry, bool is_default,
+                                  const char *cwd, arcp_error *err)
+{
+    arcp__agent_registration registration = {
+        .name = arcp_span_cstr(entry->name),
+        .version = arcp_span_cstr(entry->version),
+        .is_default = is_default,
+        .host = entry,
+        .cwd = arcp_span_cstr(cwd),
+    };
+    return arcp__engine_register_agent(runtime->engine, &registration, err);
+}
+
+arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *entry,
+                                    const char *name, const char *version, bool is_default,
+                                    const char *cwd, arcp_error *err)
+{
+    entry->name = copy_or(name, "");
+    entry->version = copy_or(version, "");
+    arcp_status status = entry->name == NULL || entry->version == NULL
+                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                             : register_entry(runtime, entry, is_default, cwd, err);
+    if (status == ARCP_OK) {
+        LL_PREPEND(runtime->agents, entry);
+    } else {
+        arcp__free(entry->name);
+        arcp__free(entry->version);
+        arcp__free(entry);
+    }
+    return status;
+}
+
+arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *agent, arcp_error *err)
+{
+    arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
+    if (entry == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    entry->ops = &arcp__agent_callback_host;
+    entry->callback = *agent;
+    return arcp__runtime_add_entry(runtime, entry, agent->name, agent->version, agent->is_default,
+                                   NULL, err);
+}
+
+void arcp_runtime_clear_agents(arcp_runtime *runtime)
+{
+    for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
+        entry->ops->retire(runtime, entry);
+    }
+    arcp__engine_clear_agents(runtime->engine);
+}
+
+/* ---- reload ---- */
+
+void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
+{
+    arcp__engine_set_settings(runtime->engine, settings);
+}
+
+void arcp_runtime_clear_policies(arcp_runtime *runtime)
+{
+    arcp__engine_clear_policies(runtime->engine);
+}
+
+arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal_glob,
+                                    const char *agent_glob, const arcp_lease *ceiling,
+                                    uint64_t max_lifetime_sec, arcp_error *err)
+{
+    arcp__policy policy = {
+        .principal_glob = arcp_span_cstr(principal_glob),
+        .agent_glob = arcp_span_cstr(agent_glob),
+        .ceiling = ceiling,
+        .max_lifetime_sec = max_lifetime_sec,
+    };
+    return arcp__engine_add_policy(runtime->engine, &policy, err);
+}
+
+arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *client_glob,
+                                          const char *profile, arcp_error *err)
+{
+    return arcp__engine_add_peer_profile(runtime->engine, arcp_span_cstr(client_glob),
+                                         arcp_span_cstr(profile), err);
+}
+
+void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out)
+{
+    arcp__engine_stats engine;
+    arcp__engine_get_stats(runtime->engine, &engine);
+    *out = (arcp_runtime_stats){
+        .sessions = engine.sessions,
+        .sessions_connected = engine.sessions_connected,
+        .jobs_running = engine.jobs_running,
+        .jobs_kept = engine.jobs_kept,
+        .events = engine.events,
+        .denials = engine.denials,
+        .batches = runtime->batches,
+    };
+}

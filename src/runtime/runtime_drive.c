@@ -1,0 +1,219 @@
+/* The loop around the engine: its effects become sends, batches and agents. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "runtime/agent_inbox.h"
+#include "runtime/runtime_state.h"
+
+/* One batch is being written while the next fills; a second one waits in the store so that
+ * its writer is never idle. */
+#define BATCHES_MAX 2u
+
+static int64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec;
+}
+
+arcp_time arcp__runtime_now(void)
+{
+    return (arcp_time){read_clock(CLOCK_REALTIME), read_clock(CLOCK_BOOTTIME)};
+}
+
+static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text)
+{
+    if (runtime->log == NULL) {
+        return;
+    }
+    arcp_buf_clear(&runtime->text);
+    arcp_buf_append(&runtime->text, text);
+    arcp_buf_append_byte(&runtime->text, '\0');
+    if (!runtime->text.failed) {
+        runtime->log(runtime->log_user, level, runtime->text.data);
+    }
+}
+
+void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    log_span(runtime, level, arcp_span_cstr(line));
+}
+
+static const arcp__agent_host_ops *host_of(const arcp__job *job)
+{
+    const arcp__agent_entry *entry = arcp__job_host(job);
+    return entry->ops;
+}
+
+static void authenticate(arcp_runtime *runtime, const arcp__effect *effect)
+{
+    arcp_buf principal = ARCP_BUF_INIT;
+    bool is_anonymous = false;
+    uint64_t id = effect->id;
+    arcp_status status = ARCP_E_UNAUTHENTICATED;
+    if (runtime->verify != NULL) {
+        status = runtime->verify(runtime->verify_user, effect->text, &principal, &is_anonymous);
+    }
+    if (principal.failed) {
+        status = ARCP_E_UNAUTHENTICATED;
+    }
+    arcp__engine_authenticated(runtime->engine, arcp__runtime_now(), id, status,
+                               arcp_buf_span(&principal), is_anonymous);
+    arcp_buf_fini(&principal);
+}
+
+static void send_frame(arcp__runtime_link *link, arcp_span frame)
+{
+    if (link->connection->ops->send(link->connection, frame) != ARCP_OK) {
+        link->connection->ops->abort(link->connection);
+        return;
+    }
+    arcp__runtime_link_touch(link);
+}
+
+static void close_link(arcp__runtime_link *link, int code, arcp_span reason)
+{
+    char text[124]; /* a close frame has room for 123 bytes */
+    arcp_span shown = arcp_span_first(reason, sizeof(text) - 1);
+    (void)snprintf(text, sizeof(text), "%.*s", (int)shown.size, shown.size == 0 ? "" : shown.data);
+    link->connection->ops->close(link->connection, (arcp_close_code)code, text);
+}
+
+static void perform(arcp_runtime *runtime, const arcp__effect *effect)
+{
+    arcp__runtime_link *link = effect->link_user;
+    arcp_error error = {0};
+    switch (effect->kind) {
+    case ARCP__EFFECT_SEND:
+        send_frame(link, effect->text);
+        break;
+    case ARCP__EFFECT_CLOSE:
+        close_link(link, effect->close_code, effect->text);
+        break;
+    case ARCP__EFFECT_PAUSE_LINK:
+        link->connection->ops->pause(link->connection);
+        break;
+    case ARCP__EFFECT_RESUME_LINK:
+        link->connection->ops->resume(link->connection);
+        break;
+    case ARCP__EFFECT_AUTHENTICATE:
+        authenticate(runtime, effect);
+        break;
+    case ARCP__EFFECT_START_AGENT:
+        host_of(effect->job)
+            ->start(runtime, arcp__job_host(effect->job), effect->job, effect->text);
+        break;
+    case ARCP__EFFECT_AGENT_LINE:
+        host_of(effect->job)->line(runtime, effect->job, effect->text);
+        break;
+    case ARCP__EFFECT_CANCEL_AGENT:
+        host_of(effect->job)->cancel(runtime, effect->job, effect->text, effect->grace_ms);
+        break;
+    case ARCP__EFFECT_KILL_AGENT:
+        host_of(effect->job)->kill(runtime, effect->job);
+        break;
+    case ARCP__EFFECT_PAUSE_AGENT:
+    case ARCP__EFFECT_RESUME_AGENT:
+        host_of(effect->job)->pause(runtime, effect->job, effect->kind == ARCP__EFFECT_PAUSE_AGENT);
+        break;
+    case ARCP__EFFECT_FORGET_AGENT:
+        host_of(effect->job)->forget(runtime, effect->job);
+        break;
+    case ARCP__EFFECT_READ:
+        if (runtime->store->ops->read(runtime->store, effect->id, effect->text, effect->from,
+                                      effect->count_max, effect->bytes_max, &error) != ARCP_OK) {
+            arcp__engine_read_done(runtime->engine, arcp__runtime_now(), effect->id, error.status,
+                                   0, NULL, 0);
+        }
+        break;
+    case ARCP__EFFECT_LOG:
+        log_span(runtime, (arcp_log_level)effect->level, effect->text);
+        break;
+    }
+}
+
+/* Hands full batches to the store; true when one went. */
+static bool submit_batches(arcp_runtime *runtime)
+{
+    bool any = false;
+    while (runtime->batches_under_way < BATCHES_MAX) {
+        const arcp_store_batch *batch = arcp__engine_take_batch(runtime->engine);
+        if (batch == NULL) {
+            break;
+        }
+        arcp_error error = {0};
+        arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
+        any = true;
+        if (status != ARCP_OK) {
+            arcp__runtime_log(runtime, ARCP_LOG_ERROR, "store: %s", error.message);
+            arcp__engine_committed(runtime->engine, arcp__runtime_now(), batch->id, status);
+            break;
+        }
+        runtime->batches_under_way++;
+    }
+    return any;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    arcp_runtime *runtime = timer->data;
+    runtime->is_dirty = true; /* the loop drives before it waits again */
+}
+
+static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
+{
+    int64_t deadline = arcp__engine_deadline(runtime->engine);
+    if (deadline == ARCP_TIME_NEVER) {
+        (void)uv_timer_stop(&runtime->timer);
+        return;
+    }
+    int64_t left_ns = deadline > now_ns ? deadline - now_ns : 0;
+    uint64_t left_ms = (uint64_t)((left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS);
+    /* The loop's idea of now may be old: wake late rather than early is a millisecond. */
+    uv_update_time(runtime->loop);
+    (void)uv_timer_start(&runtime->timer, on_timer, left_ms, 0);
+}
+
+static void finish_stop(arcp_runtime *runtime)
+{
+    if (runtime->is_stopping && runtime->stopped != NULL &&
+        arcp__engine_is_finished(runtime->engine) && runtime->links == NULL) {
+        void (*stopped)(void *) = runtime->stopped;
+        runtime->stopped = NULL;
+        stopped(runtime->stopped_user);
+    }
+}
+
+void arcp__runtime_drive(arcp_runtime *runtime)
+{
+    if (runtime->is_driving) {
+        return;
+    }
+    runtime->is_driving = true;
+    arcp_time now = arcp__runtime_now();
+    bool more = true;
+    while (more) {
+        more = false;
+        runtime->is_dirty = false;
+        arcp__engine_tick(runtime->engine, now);
+        arcp__effect effect;
+        while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
+            perform(runtime, &effect);
+        }
+        more = submit_batches(runtime);
+        arcp__runtime_links_flush(runtime);
+        (void)runtime->store->ops->poll(runtime->store);
+        more = more || runtime->is_dirty;
+        now = arcp__runtime_now();
+    }
+    arm_timer(runtime, now.mono_ns);
+    runtime->is_driving = false;
+    finish_stop(runtime);
+}

@@ -1,0 +1,213 @@
+/* Connections that the runtime serves. */
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "runtime/runtime_state.h"
+
+void arcp__runtime_link_touch(arcp__runtime_link *link)
+{
+    if (!link->is_touched) {
+        link->is_touched = true;
+        link->next_touched = link->runtime->touched;
+        link->runtime->touched = link;
+    }
+}
+
+/* One write per link and turn. What the system did not take is reported, so that the
+ * engine goes on when there is room. */
+void arcp__runtime_links_flush(arcp_runtime *runtime)
+{
+    arcp__runtime_link *touched = runtime->touched;
+    runtime->touched = NULL;
+    while (touched != NULL) {
+        arcp__runtime_link *next = touched->next_touched;
+        touched->is_touched = false;
+        touched->next_touched = NULL;
+        if (touched->link != NULL) {
+            touched->connection->ops->flush(touched->connection);
+            arcp__engine_drained(runtime->engine, arcp__runtime_now(), touched->link,
+                                 touched->connection->ops->unsent(touched->connection));
+            runtime->is_dirty = true;
+        }
+        touched = next;
+    }
+}
+
+static void forget_touch(arcp__runtime_link *link)
+{
+    for (arcp__runtime_link **at = &link->runtime->touched; *at != NULL;
+         at = &(*at)->next_touched) {
+        if (*at == link) {
+            *at = link->next_touched;
+            break;
+        }
+    }
+}
+
+static void on_message(void *user, arcp_connection *connection, arcp_span frame)
+{
+    (void)connection;
+    arcp__runtime_link *link = user;
+    arcp__engine_receive(link->runtime->engine, arcp__runtime_now(), link->link, frame);
+    link->runtime->is_dirty = true;
+}
+
+static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)
+{
+    (void)connection;
+    (void)written;
+    arcp__runtime_link *link = user;
+    if (link->link != NULL) {
+        arcp__engine_drained(link->runtime->engine, arcp__runtime_now(), link->link, unsent);
+        link->runtime->is_dirty = true;
+    }
+}
+
+static void link_free(arcp__runtime_link *link)
+{
+    forget_touch(link);
+    DL_DELETE2(link->runtime->links, link, previous, next);
+    link->connection->ops->release(link->connection);
+    arcp__free(link);
+}
+
+static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
+                      const char *reason)
+{
+    (void)connection;
+    arcp__runtime_link *link = user;
+    arcp_runtime *runtime = link->runtime;
+    arcp__runtime_log(runtime, ARCP_LOG_DEBUG, "connection closed: %d %s", (int)code, reason);
+    arcp__engine_disconnect(runtime->engine, arcp__runtime_now(), link->link);
+    link->link = NULL;
+    runtime->is_dirty = true;
+    void (*closed)(void *) = link->closed;
+    void *closed_user = link->closed_user;
+    link_free(link);
+    if (closed != NULL) {
+        closed(closed_user);
+    }
+}
+
+static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection, const char *principal,
+                         void (*closed)(void *user), void *user)
+{
+    arcp__runtime_link *link = arcp__alloc(sizeof(*link));
+    if (link == NULL) {
+        return ARCP_E_NO_MEMORY;
+    }
+    arcp_connection_info info;
+    connection->ops->info(connection, &info);
+    arcp__link_options options = {.user = link,
+                                  .is_local = info.local,
+                                  .is_encrypted = info.encrypted,
+                                  .principal = arcp_span_cstr(principal)};
+    link->runtime = runtime;
+    link->connection = connection;
+    link->closed = closed;
+    link->closed_user = user;
+    link->link = arcp__engine_connect(runtime->engine, arcp__runtime_now(), &options);
+    if (link->link == NULL) {
+        arcp__free(link);
+        return ARCP_E_NO_MEMORY;
+    }
+    DL_APPEND2(runtime->links, link, previous, next);
+    arcp_connection_callbacks callbacks = {
+        .message = on_message, .drained = on_drained, .closed = on_closed, .user = link};
+    connection->ops->set_callbacks(connection, &callbacks);
+    runtime->is_dirty = true;
+    return ARCP_OK;
+}
+
+arcp_status arcp_runtime_serve(arcp_runtime *runtime, arcp_connection *connection,
+                               const char *principal, void (*closed)(void *user), void *user)
+{
+    arcp_status status = serve(runtime, connection, principal, closed, user);
+    if (status != ARCP_OK) {
+        connection->ops->release(connection);
+    }
+    return status;
+}
+
+/* ---- listeners ---- */
+
+static void on_accepted(void *user, arcp_connection *connection)
+{
+    arcp__runtime_listener *listener = user;
+    if (serve(listener->runtime, connection, NULL, NULL, NULL) != ARCP_OK) {
+        connection->ops->release(connection);
+    }
+}
+
+static void on_refused(void *user, const char *peer, int status, const char *why)
+{
+    arcp__runtime_listener *listener = user;
+    arcp__runtime_log(listener->runtime, ARCP_LOG_INFO, "refused %s with %d: %s", peer, status,
+                      why);
+}
+
+arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
+                                const arcp_listen_options *options, const char **url_out,
+                                arcp_error *err)
+{
+    arcp__runtime_listener *listener = arcp__alloc(sizeof(*listener));
+    if (listener == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    listener->runtime = runtime;
+    arcp_listener_callbacks callbacks = {
+        .accepted = on_accepted, .refused = on_refused, .user = listener};
+    arcp_status status =
+        arcp_listen_websocket(runtime->loop, url, options, &callbacks, &listener->listener, err);
+    if (status != ARCP_OK) {
+        arcp__free(listener);
+        return status;
+    }
+    LL_APPEND(runtime->listeners, listener);
+    if (url_out != NULL) {
+        *url_out = listener->listener->ops->url(listener->listener);
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp_runtime_reload_tls(arcp_runtime *runtime, arcp_error *err)
+{
+    arcp_status result = ARCP_OK;
+    for (arcp__runtime_listener *at = runtime->listeners; at != NULL; at = at->next) {
+        arcp_status status = at->listener->ops->reload(at->listener, err);
+        result = result == ARCP_OK ? status : result;
+    }
+    return result;
+}
+
+static void listeners_close(arcp_runtime *runtime)
+{
+    while (runtime->listeners != NULL) {
+        arcp__runtime_listener *listener = runtime->listeners;
+        runtime->listeners = listener->next;
+        listener->listener->ops->close(listener->listener);
+        arcp__free(listener);
+    }
+}
+
+void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user)
+{
+    listeners_close(runtime);
+    runtime->is_stopping = true;
+    runtime->stopped = stopped;
+    runtime->stopped_user = user;
+    arcp__engine_shutdown(runtime->engine, arcp__runtime_now());
+    runtime->is_dirty = true;
+    (void)uv_async_send(&runtime->wake);
+}
+
+void arcp__runtime_links_free(arcp_runtime *runtime)
+{
+    listeners_close(runtime);
+    while (runtime->links != NULL) {
+        arcp__runtime_link *link = runtime->links;
+        if (link->link != NULL) {
+            arcp__engine_disconnect(runtime->engine, arcp__runtime_now(), link->link);
+        }
+        link_free(link);
+    }
+}

@@ -1,0 +1,104 @@
+/* What the runtime remembers: an engine, and the loop, store, links and agents it drives.
+ * Private to src/runtime; everything belongs to the loop's thread. */
+#ifndef ARCP_RUNTIME_RUNTIME_STATE_H
+#define ARCP_RUNTIME_RUNTIME_STATE_H
+
+#include <arcp/runtime.h>
+#include <uv.h>
+
+#include "engine/engine.h"
+#include "runtime/agent_host.h"
+
+typedef struct arcp__runtime_link arcp__runtime_link;
+typedef struct arcp__agent_threads arcp__agent_threads;
+typedef struct arcp__agent_inbox arcp__agent_inbox;
+
+/* One served connection. */
+struct arcp__runtime_link {
+    arcp_runtime *runtime;
+    arcp__runtime_link *previous, *next;
+    arcp_connection *connection;
+    arcp__link *link; /* the engine's; NULL when it is told of the end */
+    void (*closed)(void *user);
+    void *closed_user;
+    arcp__runtime_link *next_touched; /* has something to flush */
+    bool is_touched;
+};
+
+typedef struct arcp__runtime_listener {
+    struct arcp__runtime_listener *next;
+    arcp_runtime *runtime;
+    arcp_listener *listener;
+} arcp__runtime_listener;
+
+/* What an agent was registered with; the engine hands it back when a job starts. Kept as
+ * long as the runtime: running jobs refer to it after a reload. */
+typedef struct arcp__agent_entry {
+    struct arcp__agent_entry *next;
+    const arcp__agent_host_ops *ops;
+    arcp_agent callback;                 /* of a callback agent; strings owned by texts */
+    struct arcp__process_agent *process; /* of a process agent; owned by its host */
+    char *name, *version;                /* owned */
+} arcp__agent_entry;
+
+struct arcp_runtime {
+    uv_loop_t *loop;
+    arcp__engine *engine;
+    arcp_store *store;
+    arcp_verify_fn verify;
+    void *verify_user;
+    void (*log)(void *user, arcp_log_level level, const char *text);
+    void *log_user;
+    char *work_directory; /* owned or NULL */
+    char *name, *version; /* owned */
+
+    uv_prepare_t prepare; /* drives before the loop waits */
+    uv_timer_t timer;     /* the engine's deadline */
+    uv_async_t wake;      /* the store or an agent's thread has something */
+    int open_handles;
+    bool is_dirty; /* the engine was told something */
+    bool is_driving;
+    bool is_freeing;
+    unsigned batches_under_way;
+    uint64_t batches;
+
+    arcp__runtime_link *links;
+    arcp__runtime_link *touched;
+    arcp__runtime_listener *listeners;
+    arcp__agent_entry *agents;
+    arcp__agent_inbox *inbox;
+    arcp__agent_threads *threads;
+    arcp_status restore_status;
+    arcp_error restore_error;
+    unsigned scans_under_way;
+
+    void (*stopped)(void *user);
+    void *stopped_user;
+    bool is_stopping;
+    arcp_buf text; /* NUL-terminated copy of a log line */
+};
+
+/* ---- runtime_drive.c ---- */
+arcp_time arcp__runtime_now(void);
+/* Does what the engine asks until it asks nothing. */
+void arcp__runtime_drive(arcp_runtime *runtime);
+void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
+    ARCP_PRINTF(3, 4);
+
+/* ---- runtime.c ---- */
+/* Takes the entry over and offers it to sessions under its name. `cwd` may be NULL. */
+arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *entry,
+                                    const char *name, const char *version, bool is_default,
+                                    const char *cwd, arcp_error *err);
+
+/* ---- runtime_link.c ---- */
+void arcp__runtime_link_touch(arcp__runtime_link *link);
+void arcp__runtime_links_flush(arcp_runtime *runtime);
+void arcp__runtime_links_free(arcp_runtime *runtime);
+
+/* ---- runtime_store.c ---- */
+/* Reads the tables into the engine; runs the loop until that is done. */
+arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err);
+void arcp__runtime_store_callbacks(arcp_runtime *runtime);
+
+#endif
