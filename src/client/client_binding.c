@@ -1,0 +1,143 @@
+/* Which request an answer belongs to.
+ *
+ * Runtimes say it in different ways: payload.request_id, payload.reply_to, correlation_id,
+ * the request's id as the answer's own id; some say nothing and answer in order. What a frame
+ * says itself always wins; a runtime that named the hello in its welcome names every request,
+ * so nothing is guessed there. Where guessing is needed: the trace that the submit began, the
+ * job it is about, then the order of asking. A frame that names a request which is none of
+ * ours (any more) is nobody's. PITFALLS part B. */
+#include "client/client_parts.h"
+
+static arcp__client_request *find(arcp__client_session *session, arcp_span id)
+{
+    arcp__client_request *request = NULL;
+    if (id.size == ARCP__MESSAGE_ID_SIZE) {
+        HASH_FIND(hh, session->by_id, id.data, ARCP__MESSAGE_ID_SIZE, request);
+    }
+    return request;
+}
+
+arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session,
+                                               const arcp__client_frame *frame)
+{
+    const arcp_span names[] = {
+        arcp__client_frame_id(session, frame->payload, "request_id"),
+        arcp__client_frame_id(session, frame->payload, "reply_to"),
+        arcp__client_frame_id(session, frame->payload, "correlation_id"),
+        arcp__client_frame_id(session, ARCP_JSON_ROOT, "correlation_id"),
+        arcp__client_frame_id(session, ARCP_JSON_ROOT, "reply_to"),
+    };
+    arcp__client_binding binding = {NULL, false};
+    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+        binding.names_request = binding.names_request || names[at].size != 0;
+        if (binding.request == NULL) {
+            binding.request = find(session, names[at]);
+        }
+    }
+    if (binding.request == NULL && !binding.names_request) {
+        binding.request = find(session, frame->id);
+        binding.names_request = binding.request != NULL;
+    }
+    return binding;
+}
+
+static bool is_about_job(const arcp__client_request *request, arcp_span job_id)
+{
+    return request->job_id != NULL && job_id.size != 0 &&
+           arcp_span_equal_cstr(job_id, request->job_id);
+}
+
+static arcp__client_request *find_by_trace(arcp__client_session *session,
+                                           const arcp__client_frame *frame)
+{
+    char trace[ARCP__TRACE_ID_SIZE];
+    arcp_span text = arcp__client_frame_id(session, frame->payload, "trace_id");
+    if (!arcp__trace_id_parse(text.size != 0 ? text : frame->trace_id, trace)) {
+        return NULL;
+    }
+    arcp__client_request *request = NULL;
+    DL_FOREACH (session->requests, request) {
+        if (request->kind == ARCP__CLIENT_ASK_SUBMIT && request->sends != 0 &&
+            memcmp(request->trace_id, trace, sizeof(trace)) == 0) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+static arcp__client_request *
+find_by_job(arcp__client_session *session, const arcp__client_frame *frame,
+            bool (*wanted)(const arcp__client_request *request, int kind), int kind)
+{
+    arcp_span job_id = arcp__client_frame_job(session, frame);
+    arcp__client_request *request = NULL;
+    DL_FOREACH (session->requests, request) {
+        if (request->sends != 0 && wanted(request, kind) && is_about_job(request, job_id)) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+static arcp__client_request *
+find_oldest(arcp__client_session *session,
+            bool (*wanted)(const arcp__client_request *request, int kind), int kind)
+{
+    arcp__client_request *request = NULL;
+    DL_FOREACH (session->requests, request) {
+        if (request->is_sent && wanted(request, kind)) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+static bool is_kind(const arcp__client_request *request, int kind)
+{
+    return (int)request->kind == kind;
+}
+
+/* What a runtime may refuse: a ping is only ever answered. */
+static bool is_refusable(const arcp__client_request *request, int kind)
+{
+    return request->kind != ARCP__CLIENT_ASK_PING;
+}
+
+arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
+                                             const arcp__client_frame *frame,
+                                             arcp__client_request_kind kind)
+{
+    arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
+    if (binding.request != NULL && binding.request->kind != kind) {
+        binding.request = NULL;
+    }
+    if (binding.names_request || session->tells_requests) {
+        return binding;
+    }
+    if (kind == ARCP__CLIENT_ASK_SUBMIT) {
+        binding.request = find_by_trace(session, frame);
+    } else if (kind == ARCP__CLIENT_ASK_CANCEL || kind == ARCP__CLIENT_ASK_SUBSCRIBE) {
+        binding.request = find_by_job(session, frame, is_kind, (int)kind);
+    }
+    if (binding.request == NULL) {
+        binding.request = find_oldest(session, is_kind, (int)kind);
+    }
+    return binding;
+}
+
+arcp__client_binding arcp__client_bind_error(arcp__client_session *session,
+                                             const arcp__client_frame *frame)
+{
+    arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
+    if (binding.names_request || session->tells_requests) {
+        return binding;
+    }
+    binding.request = find_by_job(session, frame, is_refusable, 0);
+    if (binding.request == NULL) {
+        binding.request = find_by_trace(session, frame);
+    }
+    if (binding.request == NULL) {
+        binding.request = find_oldest(session, is_refusable, 0);
+    }
+    return binding;
+}

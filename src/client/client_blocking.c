@@ -1,0 +1,282 @@
+/* The blocking form: a loop in a thread of its own, and calls that wait for it.
+ *
+ * A call changes the session under the lock, wakes the loop's thread and waits on `changed`
+ * until what it waits for is there, its time is up, or somebody interrupts. Events wait in
+ * `unread` for the program. When they are more than unread_bytes_max the connection is not
+ * read, so that the runtime feels it; but while some call waits, reading goes on, up to four
+ * times as much: what it waits for may stand behind events of a job that nobody reads. */
+#include <pthread.h>
+#include <signal.h>
+
+#include "base/alloc.h"
+#include "client/client_driver.h"
+#include "client/client_failure.h"
+
+/* ---- unread events ---- */
+
+static size_t item_bytes(const arcp__client_item *item)
+{
+    return sizeof(*item) + item->size;
+}
+
+bool arcp__client_wants_to_read(const arcp_client *client)
+{
+    if (client->unread_bytes > client->unread_bytes_max) {
+        return client->waiting != 0 &&
+               client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR <= client->unread_bytes_max;
+    }
+    /* Once stopped, it begins again when half of it is gone. */
+    return !client->is_paused || client->waiting != 0 ||
+           client->unread_bytes <= client->unread_bytes_max / 2;
+}
+
+void arcp__client_notice_read(arcp_client *client)
+{
+    uint64_t seq = client->unread != NULL ? client->unread->floor_seq
+                                          : arcp__client_session_last_seq(client->session);
+    arcp__client_session_handed_over(client->session, arcp__client_now(), seq);
+}
+
+/* Nobody will see the item. */
+static void discard(arcp_client *client, arcp__client_item *item)
+{
+    arcp_job *job = item->event.job;
+    if (job != NULL && item->event.type == ARCP_CLIENT_JOB_ENDED) {
+        arcp__client_job_hand_over(job, item);
+        arcp__client_session_reap(job);
+    }
+    arcp__client_item_free(item);
+}
+
+void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
+{
+    arcp_job *job = item->event.job;
+    bool has_reader =
+        job != NULL && item->event.type != ARCP_CLIENT_JOB_ADDED && atomic_load(&job->handles) != 0;
+    if (!client->observe_all && !has_reader) {
+        discard(client, item);
+        if (client->unread == NULL) {
+            arcp__client_notice_read(client);
+        }
+    } else {
+        DL_APPEND(client->unread, item);
+        if (job != NULL) {
+            DL_APPEND2(job->unread, item, job_prev, job_next);
+        }
+        client->unread_bytes += item_bytes(item);
+    }
+    if (client->waiting != 0) {
+        uv_cond_broadcast(&client->changed);
+    }
+}
+
+void arcp__client_take_unread(arcp_client *client, arcp__client_item *item)
+{
+    DL_DELETE(client->unread, item);
+    if (item->event.job != NULL) {
+        DL_DELETE2(item->event.job->unread, item, job_prev, job_next);
+    }
+    client->unread_bytes -= item_bytes(item);
+}
+
+void arcp__client_drop_unread(arcp_client *client, arcp_job *job)
+{
+    while (job->unread != NULL) {
+        arcp__client_item *item = job->unread;
+        arcp__client_take_unread(client, item);
+        discard(client, item);
+    }
+    arcp__client_notice_read(client);
+}
+
+/* ---- the loop's thread ---- */
+
+static void on_wake(uv_async_t *wake)
+{
+    arcp_client *client = wake->data;
+    uv_mutex_lock(&client->mutex);
+    if (atomic_exchange(&client->is_interrupted, false)) {
+        client->interruptions++;
+        client->interrupts_next = client->waiting == 0;
+        uv_cond_broadcast(&client->changed);
+    }
+    if (client->stops) {
+        uv_stop(wake->loop);
+    } else {
+        arcp__client_pump(client);
+    }
+    uv_mutex_unlock(&client->mutex);
+}
+
+static void run_loop(void *user)
+{
+    arcp_client *client = user;
+    uv_mutex_lock(&client->mutex);
+    arcp__client_session_start(client->session, arcp__client_now());
+    arcp__client_pump(client);
+    uv_mutex_unlock(&client->mutex);
+    (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
+
+    arcp__client_drop_connection(client);
+    uv_close((uv_handle_t *)&client->wake, NULL);
+    uv_close((uv_handle_t *)&client->timer, NULL);
+    (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
+}
+
+/* The thread handles no signals: they stay with the program's own threads. */
+static int create_thread(arcp_client *client)
+{
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = uv_thread_create(&client->thread, run_loop, client);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+static arcp_status make_loop(arcp_client *client, arcp_error *err)
+{
+    int result = uv_loop_init(&client->own_loop);
+    if (result != 0) {
+        return arcp_error_set(err, ARCP_E_IO, "no event loop: %s", uv_strerror(result));
+    }
+    client->loop = &client->own_loop;
+    client->wake.data = client;
+    client->timer.data = client;
+    result = uv_async_init(&client->own_loop, &client->wake, on_wake);
+    if (result == 0) {
+        result = uv_mutex_init(&client->mutex);
+        if (result == 0) {
+            result = uv_cond_init(&client->changed);
+            if (result == 0) {
+                (void)uv_timer_init(&client->own_loop, &client->timer);
+                return ARCP_OK;
+            }
+            uv_mutex_destroy(&client->mutex);
+        }
+        uv_close((uv_handle_t *)&client->wake, NULL);
+        (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
+    }
+    (void)uv_loop_close(&client->own_loop);
+    return arcp_error_set(err, ARCP_E_IO, "no event loop: %s", uv_strerror(result));
+}
+
+static void destroy_loop(arcp_client *client)
+{
+    uv_cond_destroy(&client->changed);
+    uv_mutex_destroy(&client->mutex);
+    (void)uv_loop_close(&client->own_loop);
+}
+
+static arcp_status start_thread(arcp_client *client, arcp_error *err)
+{
+    arcp_status status = make_loop(client, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    client->has_thread = true;
+    int result = create_thread(client);
+    if (result == 0) {
+        return ARCP_OK;
+    }
+    uv_close((uv_handle_t *)&client->wake, NULL);
+    uv_close((uv_handle_t *)&client->timer, NULL);
+    (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
+    destroy_loop(client);
+    client->has_thread = false;
+    return arcp_error_set(err, ARCP_E_IO, "no thread: %s", uv_strerror(result));
+}
+
+static void stop_thread(arcp_client *client)
+{
+    uv_mutex_lock(&client->mutex);
+    client->stops = true;
+    uv_mutex_unlock(&client->mutex);
+    (void)uv_async_send(&client->wake);
+    (void)uv_thread_join(&client->thread);
+}
+
+/* ---- connecting and closing ---- */
+
+arcp_status arcp_client_connect(const arcp_client_options *options, arcp_client **out,
+                                arcp_failure *failure)
+{
+    arcp_client *client = NULL;
+    arcp_error err = {0};
+    arcp_status status = arcp__client_new(options, &client, &err);
+    if (status != ARCP_OK) {
+        return arcp__client_failure_from_error(failure, &err);
+    }
+    status = start_thread(client, &err);
+    if (status != ARCP_OK) {
+        arcp__client_destroy(client);
+        return arcp__client_failure_from_error(failure, &err);
+    }
+    arcp__client_wait wait;
+    uv_mutex_lock(&client->mutex);
+    arcp__client_begin_wait(client, ARCP_WAIT_FOREVER, &wait);
+    while (arcp__client_session_state_of(client->session) != ARCP__SESSION_LIVE &&
+           !arcp__client_is_over(client)) {
+        /* Bounded by the session's own deadlines. */
+        (void)arcp__client_wait_more(client, &wait, NULL);
+    }
+    arcp__client_end_wait(client);
+    if (arcp__client_is_over(client)) {
+        status = arcp__client_tell_end(client, failure);
+    }
+    uv_mutex_unlock(&client->mutex);
+    if (status != ARCP_OK) {
+        arcp_client_free(client);
+        return status;
+    }
+    *out = client;
+    return ARCP_OK;
+}
+
+void arcp_client_close(arcp_client *client)
+{
+    arcp__client_lock(client);
+    arcp__client_session_close(client->session, arcp__client_now());
+    if (!client->has_thread) {
+        arcp__client_settle_later(client);
+        return;
+    }
+    arcp__client_settle(client);
+    arcp__client_wait wait;
+    arcp__client_begin_wait(client, 3000, &wait);
+    while (!arcp__client_is_over(client) &&
+           arcp__client_wait_more(client, &wait, NULL) == ARCP_OK) {
+    }
+    arcp__client_end_wait(client);
+    uv_mutex_unlock(&client->mutex);
+}
+
+void arcp_client_free(arcp_client *client)
+{
+    if (client == NULL) {
+        return;
+    }
+    if (!client->has_thread) {
+        client->is_freed = true;
+        if (!client->is_pumping) {
+            arcp__client_release_on_loop(client);
+        }
+        return;
+    }
+    stop_thread(client);
+    arcp__client_item_free(client->current);
+    while (client->unread != NULL) {
+        arcp__client_item *item = client->unread;
+        arcp__client_take_unread(client, item);
+        arcp__client_item_free(item);
+    }
+    destroy_loop(client);
+    arcp__client_destroy(client);
+}
+
+void arcp_client_interrupt(arcp_client *client)
+{
+    atomic_store(&client->is_interrupted, true);
+    (void)uv_async_send(&client->wake);
+}

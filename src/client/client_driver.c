@@ -1,0 +1,428 @@
+#include "client/client_driver.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/alloc.h"
+
+/* ---- what the session must be given ---- */
+
+arcp_time arcp__client_now(void)
+{
+    struct timespec wall;
+    struct timespec mono;
+    (void)clock_gettime(CLOCK_REALTIME, &wall);
+    (void)clock_gettime(CLOCK_BOOTTIME, &mono);
+    return (arcp_time){.wall_ns = wall.tv_sec * ARCP_NS_PER_SEC + wall.tv_nsec,
+                       .mono_ns = mono.tv_sec * ARCP_NS_PER_SEC + mono.tv_nsec};
+}
+
+void arcp__client_random(void *user, void *out, size_t size)
+{
+    char *at = out;
+    while (size != 0) {
+        ssize_t got = getrandom(at, size, 0);
+        if (got < 0) {
+            abort(); /* only a kernel without getrandom: nothing unguessable can be made */
+        }
+        at += got;
+        size -= (size_t)got;
+    }
+}
+
+/* ---- making ---- */
+
+static char *copy_text(arcp_span text, bool *failed)
+{
+    if (text.size == 0) {
+        return NULL;
+    }
+    char *copy = arcp__copy_cstr(text.data, text.size);
+    *failed = *failed || copy == NULL;
+    return copy;
+}
+
+arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **out, arcp_error *err)
+{
+    arcp_client *client = arcp__alloc(sizeof(*client));
+    if (client == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_status status =
+        arcp__client_session_new(options, arcp__client_random, NULL, &client->session, err);
+    if (status != ARCP_OK) {
+        arcp__free(client);
+        return status;
+    }
+    bool failed = false;
+    client->url = options->dial != NULL ? NULL : copy_text(options->url, &failed);
+    client->ca_file = copy_text(options->tls_ca_file, &failed);
+    client->dial = options->dial;
+    client->dial_user = options->dial_user;
+    client->hooks = options->hooks;
+    client->connect_timeout_ms = options->connect_timeout_ms;
+    client->request_timeout_ms = options->request_timeout_ms;
+    client->frame_bytes_max = options->frame_bytes_max;
+    client->observe_all = options->observe_all;
+    client->unread_bytes_max = options->unread_bytes_max;
+    client->timer_due_ns = ARCP_TIME_NEVER;
+    atomic_init(&client->is_interrupted, false);
+    arcp__client_session_set_owner(client->session, client);
+    if (failed) {
+        arcp__client_destroy(client);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    *out = client;
+    return ARCP_OK;
+}
+
+void arcp__client_destroy(arcp_client *client)
+{
+    arcp__client_session_free(client->session);
+    arcp__free(client->url);
+    arcp__free(client->ca_file);
+    arcp__free(client);
+}
+
+/* ---- the transport's side ---- */
+
+static void on_message(void *user, arcp_connection *connection, arcp_span frame)
+{
+    arcp_client *client = user;
+    arcp__client_lock(client);
+    arcp__client_session_receive(client->session, arcp__client_now(), frame);
+    arcp__client_pump(client);
+    arcp__client_unlock(client);
+}
+
+static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)
+{
+}
+
+static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
+                      const char *reason)
+{
+    arcp_client *client = user;
+    arcp_error why = {0};
+    arcp__client_lock(client);
+    if (code == ARCP_CLOSE_ABNORMAL) {
+        (void)arcp_error_set(&why, ARCP_E_IO, "the connection was lost%s%s",
+                             reason[0] == '\0' ? "" : ": ", reason);
+    } else {
+        (void)arcp_error_set(&why, ARCP_E_IO, "the runtime closed the connection (%d%s%s)",
+                             (int)code, reason[0] == '\0' ? "" : ": ", reason);
+    }
+    client->connection = NULL;
+    client->is_cutting = false;
+    client->is_paused = false;
+    connection->ops->release(connection);
+    arcp__client_session_disconnected(client->session, arcp__client_now(), &why);
+    arcp__client_pump(client);
+    arcp__client_unlock(client);
+}
+
+/* With the lock held. */
+static void take_connection(arcp_client *client, arcp_connection *connection)
+{
+    const arcp_connection_callbacks callbacks = {
+        .message = on_message, .drained = on_drained, .closed = on_closed, .user = client};
+    client->connection = connection;
+    client->is_paused = false;
+    connection->ops->set_callbacks(connection, &callbacks);
+    arcp__client_session_connected(client->session, arcp__client_now());
+}
+
+static void on_connected(void *user, arcp_connection *connection)
+{
+    arcp_client *client = user;
+    arcp__client_lock(client);
+    client->connector = NULL;
+    take_connection(client, connection);
+    arcp__client_pump(client);
+    arcp__client_unlock(client);
+}
+
+static void on_failed(void *user, const arcp_error *err)
+{
+    arcp_client *client = user;
+    arcp__client_lock(client);
+    client->connector = NULL;
+    arcp__client_session_disconnected(client->session, arcp__client_now(), err);
+    arcp__client_pump(client);
+    arcp__client_unlock(client);
+}
+
+/* ---- the session's wishes ---- */
+
+/* Whether the attempt to resume may be made now, and with which token. */
+static bool prepare_resume(arcp_client *client)
+{
+    if (client->hooks.before_resume == NULL || !arcp__client_session_has_session(client->session)) {
+        return true;
+    }
+    arcp_buf token = ARCP_BUF_INIT;
+    bool go_on = client->hooks.before_resume(client->hooks.user, &token);
+    if (go_on && token.size != 0) {
+        go_on = arcp__client_session_set_resume_token(client->session, arcp_buf_span(&token)) ==
+                ARCP_OK;
+    }
+    if (token.data != NULL) {
+        arcp_wipe(token.data, token.capacity);
+    }
+    arcp_buf_fini(&token);
+    return go_on;
+}
+
+static void dial(arcp_client *client)
+{
+    arcp_error err = {0};
+    if (!prepare_resume(client)) {
+        arcp__client_session_postpone(client->session, arcp__client_now(),
+                                      ARCP__CLIENT_POSTPONE_MS);
+        return;
+    }
+    if (client->dial != NULL) {
+        arcp_connection *connection = client->dial(client->dial_user, client->loop, &err);
+        if (connection != NULL) {
+            take_connection(client, connection);
+        } else {
+            arcp__client_session_disconnected(client->session, arcp__client_now(), &err);
+        }
+        return;
+    }
+    arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+    options.ca_file = client->ca_file;
+    options.frame_bytes_max = client->frame_bytes_max;
+    options.timeout_ms =
+        client->connect_timeout_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)client->connect_timeout_ms;
+    const arcp_connect_callbacks callbacks = {
+        .connected = on_connected, .failed = on_failed, .user = client};
+    arcp_status status =
+        arcp_connect(client->loop, client->url, &options, &callbacks, &client->connector, &err);
+    if (status != ARCP_OK) {
+        arcp__client_session_disconnected(client->session, arcp__client_now(), &err);
+    }
+}
+
+static void cut(arcp_client *client)
+{
+    if (client->connection != NULL) {
+        if (!client->is_cutting) {
+            client->is_cutting = true;
+            client->connection->ops->abort(client->connection);
+        }
+        return;
+    }
+    if (client->connector != NULL) {
+        arcp_connector_cancel(client->connector);
+        client->connector = NULL;
+    }
+    arcp_error why = {0};
+    (void)arcp_error_set(&why, ARCP_E_IO, "the connection was given up");
+    arcp__client_session_disconnected(client->session, arcp__client_now(), &why);
+}
+
+/* Returns whether something was done. */
+static bool act(arcp_client *client)
+{
+    switch (arcp__client_session_take_action(client->session)) {
+    case ARCP__SESSION_NOTHING:
+        return false;
+    case ARCP__SESSION_DIAL:
+        dial(client);
+        return true;
+    case ARCP__SESSION_CLOSE:
+        if (client->connection != NULL && !client->is_cutting) {
+            client->connection->ops->close(client->connection, ARCP_CLOSE_NORMAL, "");
+        }
+        return true;
+    case ARCP__SESSION_ABORT: {
+        bool was_cutting = client->is_cutting;
+        cut(client);
+        return !was_cutting;
+    }
+    }
+    return false;
+}
+
+/* Returns whether something was sent. */
+static bool send_frames(arcp_client *client)
+{
+    arcp_span frame = {NULL, 0};
+    bool sent = false;
+    while (arcp__client_session_next_frame(client->session, &frame)) {
+        if (client->connection == NULL || client->is_cutting) {
+            continue;
+        }
+        sent = true;
+        if (client->connection->ops->send(client->connection, frame) == ARCP_E_NO_MEMORY) {
+            /* The session believes it sent: only a new connection makes that true again. */
+            cut(client);
+        }
+    }
+    if (sent && client->connection != NULL && !client->is_cutting) {
+        client->connection->ops->flush(client->connection);
+    }
+    return sent;
+}
+
+/* ---- the program's side ---- */
+
+static void tell_welcome(arcp_client *client)
+{
+    if (client->hooks.welcomed == NULL) {
+        return;
+    }
+    const arcp_session_state state = {
+        .session_id = arcp__client_session_id(client->session),
+        .resume_token = arcp__client_session_resume_token(client->session),
+        .last_event_seq = arcp__client_session_handed_seq(client->session),
+    };
+    client->hooks.welcomed(client->hooks.user, &state);
+}
+
+static void hand_reply(arcp_client *client, arcp__client_item *item)
+{
+    item->on_reply(item->reply_user, client, &item->reply);
+    item->reply.job = NULL; /* the receiver's now */
+    item->reply.page = NULL;
+    arcp__client_item_free(item);
+}
+
+/* On a program's own loop: calls back. */
+static void hand_event(arcp_client *client, arcp__client_item *item)
+{
+    arcp_job *job = item->event.job;
+    bool shown = true;
+    if (job != NULL) {
+        arcp__client_job_hand_over(job, item);
+        shown = !(job->outcome_only && item->event.type == ARCP_CLIENT_JOB_EVENT);
+    }
+    if (shown) {
+        client->on_event(client->user, client, &item->event);
+    }
+    if (job != NULL && !client->is_freed) {
+        arcp__client_session_reap(job);
+    }
+    arcp__client_item_free(item);
+}
+
+/* Returns whether there was anything. */
+static bool hand_items(arcp_client *client)
+{
+    arcp__client_item *item = arcp__client_session_next_item(client->session);
+    bool any = item != NULL;
+    while (item != NULL) {
+        if (item->is_reply) {
+            hand_reply(client, item);
+        } else {
+            if (item->event.type == ARCP_CLIENT_CONNECTED ||
+                item->event.type == ARCP_CLIENT_RESUMED) {
+                tell_welcome(client);
+            }
+            if (client->has_thread) {
+                arcp__client_queue_unread(client, item);
+            } else {
+                hand_event(client, item);
+            }
+        }
+        if (client->is_freed) {
+            return false;
+        }
+        item = arcp__client_session_next_item(client->session);
+    }
+    if (!client->has_thread) {
+        arcp__client_session_handed_over(client->session, arcp__client_now(),
+                                         arcp__client_session_last_seq(client->session));
+    }
+    return any;
+}
+
+static void arm_timer(arcp_client *client)
+{
+    int64_t due = arcp__client_session_deadline(client->session);
+    if (due >= client->timer_due_ns) {
+        return; /* it fires early and is armed again then: cheaper than moving it each time */
+    }
+    client->timer_due_ns = due;
+    int64_t ahead = due - arcp__client_now().mono_ns;
+    uint64_t ms = ahead <= 0 ? 0 : (uint64_t)(ahead / ARCP_NS_PER_MS) + 1;
+    (void)uv_timer_start(&client->timer, arcp__client_timer_fired, ms, 0);
+}
+
+void arcp__client_timer_fired(uv_timer_t *timer)
+{
+    arcp_client *client = timer->data;
+    arcp__client_lock(client);
+    client->timer_due_ns = ARCP_TIME_NEVER;
+    arcp__client_session_tick(client->session, arcp__client_now());
+    arcp__client_pump(client);
+    arcp__client_unlock(client);
+}
+
+static void adjust_reading(arcp_client *client)
+{
+    if (client->connection == NULL || client->is_cutting) {
+        return;
+    }
+    bool reads = arcp__client_wants_to_read(client);
+    if (reads != client->is_paused) {
+        return;
+    }
+    client->is_paused = !reads;
+    arcp__client_session_set_reading(client->session, arcp__client_now(), reads);
+    if (reads) {
+        client->connection->ops->resume(client->connection);
+    } else {
+        client->connection->ops->pause(client->connection);
+    }
+}
+
+void arcp__client_drop_connection(arcp_client *client)
+{
+    if (client->connector != NULL) {
+        arcp_connector_cancel(client->connector);
+        client->connector = NULL;
+    }
+    if (client->connection != NULL) {
+        client->connection->ops->release(client->connection);
+        client->connection = NULL;
+    }
+}
+
+void arcp__client_pump(arcp_client *client)
+{
+    if (client->is_pumping) {
+        return; /* the outer turn goes on until nothing is left */
+    }
+    client->is_pumping = true;
+    bool busy = true;
+    while (busy && !client->is_freed) {
+        busy = hand_items(client);
+        if (client->is_freed) {
+            break;
+        }
+        busy = send_frames(client) || busy;
+        busy = act(client) || busy;
+    }
+    client->is_pumping = false;
+    if (client->is_freed) {
+        arcp__client_release_on_loop(client);
+        return;
+    }
+    if (client->has_thread) {
+        adjust_reading(client);
+    }
+    arm_timer(client);
+}
+
+void arcp__client_settle(arcp_client *client)
+{
+    if (!client->has_thread) {
+        arcp__client_pump(client);
+        return;
+    }
+    (void)hand_items(client);
+    (void)uv_async_send(&client->wake);
+}

@@ -1,0 +1,141 @@
+/* The client behind its handle: the session, the transport it speaks over, and who listens.
+ *
+ * One lock guards everything in the blocking form: the loop's thread takes it around each of
+ * its callbacks, a program's thread around each call. Only the loop's thread touches the
+ * transport and libuv (but for uv_async_send); a program's thread changes the session and
+ * wakes it. On a program's own loop there is one thread and no lock. */
+#ifndef ARCP_CLIENT_CLIENT_DRIVER_H
+#define ARCP_CLIENT_CLIENT_DRIVER_H
+
+#include <stdatomic.h>
+
+#include <uv.h>
+
+#include <arcp/sys/transport.h>
+
+#include "client/client_job.h"
+
+/* How long an attempt to resume is put off when another process uses the session. */
+#define ARCP__CLIENT_POSTPONE_MS 100
+
+struct arcp_client {
+    arcp__client_session *session;
+    char *url;     /* owned; NULL with dial */
+    char *ca_file; /* owned; may be NULL */
+    arcp_dial_fn dial;
+    void *dial_user;
+    arcp_client_hooks hooks;
+    int64_t connect_timeout_ms;
+    size_t frame_bytes_max;
+    int64_t request_timeout_ms;
+
+    /* the loop's thread only */
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    int64_t timer_due_ns; /* what it is armed for; it may fire early, never late */
+    arcp_connector *connector;
+    arcp_connection *connection;
+    bool is_cutting; /* abort was asked for, closed has not come yet */
+    bool is_paused;
+
+    /* a program's own loop */
+    arcp_client_event_fn on_event;
+    void *user;
+    bool is_pumping;
+    bool is_freed; /* by a callback: the pump ends, then the memory goes */
+
+    /* the blocking form */
+    bool has_thread;
+    uv_loop_t own_loop;
+    uv_thread_t thread;
+    uv_mutex_t mutex;
+    uv_cond_t changed;
+    uv_async_t wake;
+    atomic_bool is_interrupted; /* set by arcp_client_interrupt, taken by the loop's thread */
+    bool stops;                 /* the loop's thread ends */
+    bool observe_all;
+    size_t unread_bytes_max;
+    unsigned waiting;           /* calls that wait for something to be read */
+    uint64_t interruptions;     /* so far */
+    bool interrupts_next;       /* one came while nobody waited */
+    arcp__client_item *unread;  /* utlist */
+    arcp__client_item *current; /* what arcp_client_next_event gave last */
+    size_t unread_bytes;
+};
+
+/* ---- client_driver.c ---- */
+
+arcp_time arcp__client_now(void);
+void arcp__client_random(void *user, void *out, size_t size);
+
+/* A client without session thread or loop; the options are checked. */
+ARCP_MUST_CHECK arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **out,
+                                             arcp_error *err);
+void arcp__client_destroy(arcp_client *client);
+
+/* Does what the session wants done. On the loop's thread everything, else what concerns the
+ * program, and wakes the loop's thread for the rest. With the lock held. */
+void arcp__client_settle(arcp_client *client);
+void arcp__client_pump(arcp_client *client);
+void arcp__client_timer_fired(uv_timer_t *timer);
+/* Cuts the connection, without a further callback. */
+void arcp__client_drop_connection(arcp_client *client);
+
+static inline void arcp__client_lock(arcp_client *client)
+{
+    if (client->has_thread) {
+        uv_mutex_lock(&client->mutex);
+    }
+}
+
+static inline void arcp__client_unlock(arcp_client *client)
+{
+    if (client->has_thread) {
+        uv_mutex_unlock(&client->mutex);
+    }
+}
+
+/* ---- client_loop.c ---- */
+
+/* The end of a client on a program's loop; what libuv still holds goes with its callback. */
+void arcp__client_release_on_loop(arcp_client *client);
+/* Does in the loop's next turn what a call asked for, so that nothing is called back from
+ * inside it. */
+void arcp__client_settle_later(arcp_client *client);
+
+/* ---- client_waiting.c: with the lock held ---- */
+
+/* One call's wait: how long, and whether it was interrupted. */
+typedef struct arcp__client_wait {
+    int64_t until_ns;
+    uint64_t interruptions;
+} arcp__client_wait;
+
+void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__client_wait *wait);
+void arcp__client_end_wait(arcp_client *client);
+/* Sleeps until something changes. ARCP_E_DEADLINE when the time is up, or the wait was
+ * interrupted. */
+arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait *wait,
+                                   arcp_failure *failure);
+bool arcp__client_is_over(const arcp_client *client);
+/* Why nothing more will come. */
+arcp_status arcp__client_tell_end(arcp_client *client, arcp_failure *failure);
+
+/* ---- client_blocking.c ---- */
+
+/* How many times unread_bytes_max is read at most while a call waits. */
+#define ARCP__CLIENT_UNREAD_FACTOR 4
+
+/* Takes an item out of the unread ones. */
+void arcp__client_take_unread(arcp_client *client, arcp__client_item *item);
+/* Tells the session how far the program has read. */
+void arcp__client_notice_read(arcp_client *client);
+
+/* Puts an item where a program's thread will look for it; takes the item. */
+void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item);
+/* Whether frames should be read now. */
+bool arcp__client_wants_to_read(const arcp_client *client);
+/* Drops what nobody will read of a job. */
+void arcp__client_drop_unread(arcp_client *client, arcp_job *job);
+
+#endif

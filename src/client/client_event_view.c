@@ -1,0 +1,140 @@
+/* Event bodies under the draft's names. One row per member; `older` are spellings that other
+ * runtimes use (PITFALLS part B). */
+#include <arcp/client.h>
+
+#include "base/alloc.h"
+
+typedef enum member_form { TEXT, JSON } member_form;
+
+typedef struct member_row {
+    arcp_event_kind kind;
+    const char *names[3]; /* the draft's first */
+    member_form form;
+    size_t offset;
+} member_row;
+
+#define ROW(kind, form, field, ...)                                                                \
+    {                                                                                              \
+        ARCP_EVENT_##kind, {__VA_ARGS__}, form, offsetof(arcp_event_view, field)                   \
+    }
+
+static const member_row member_rows[] = {
+    ROW(LOG, TEXT, level, "level"),
+    ROW(LOG, TEXT, message, "message"),
+    ROW(THOUGHT, TEXT, text, "text"),
+    ROW(TOOL_CALL, TEXT, tool, "tool", "name"),
+    ROW(TOOL_CALL, TEXT, call_id, "call_id", "tool_call_id"),
+    ROW(TOOL_CALL, JSON, args, "args", "arguments"),
+    ROW(TOOL_RESULT, TEXT, call_id, "call_id", "tool_call_id"),
+    ROW(TOOL_RESULT, JSON, result, "result", "output"),
+    ROW(TOOL_RESULT, JSON, error, "error"),
+    ROW(STATUS, TEXT, phase, "phase"),
+    ROW(STATUS, TEXT, message, "message"),
+    ROW(METRIC, TEXT, name, "name"),
+    ROW(METRIC, TEXT, value, "value"),
+    ROW(METRIC, TEXT, unit, "unit"),
+    ROW(METRIC, JSON, dimensions, "dimensions", "dims", "attributes"),
+    ROW(ARTIFACT_REF, TEXT, uri, "uri", "artifact_id"),
+    ROW(ARTIFACT_REF, TEXT, content_type, "content_type", "media_type"),
+    ROW(ARTIFACT_REF, TEXT, byte_size, "byte_size", "size_bytes"),
+    ROW(ARTIFACT_REF, TEXT, sha256, "sha256"),
+    ROW(DELEGATE, TEXT, delegate_id, "delegate_id"),
+    ROW(DELEGATE, TEXT, child_job_id, "child_job_id"),
+    ROW(DELEGATE, TEXT, agent, "agent"),
+    ROW(DELEGATE, JSON, input, "input"),
+    ROW(PROGRESS, TEXT, current, "current"),
+    ROW(PROGRESS, TEXT, total, "total"),
+    ROW(PROGRESS, TEXT, units, "units"),
+    ROW(PROGRESS, TEXT, message, "message"),
+    ROW(RESULT_CHUNK, TEXT, result_id, "result_id"),
+    ROW(RESULT_CHUNK, TEXT, chunk_seq, "chunk_seq"),
+    ROW(RESULT_CHUNK, TEXT, data, "data"),
+    ROW(RESULT_CHUNK, TEXT, encoding, "encoding"),
+};
+#define MEMBER_ROWS (sizeof(member_rows) / sizeof(member_rows[0]))
+
+/* Keeps the reusable memory, forgets the rest. */
+static void reset(arcp_event_view *view)
+{
+    arcp_json json = view->json;
+    arcp_buf scratch = view->scratch;
+    *view = (arcp_event_view){.json = json, .scratch = scratch};
+    arcp_buf_clear(&view->scratch);
+}
+
+/* A string's text, a number's literal, else nothing. */
+static arcp_span read_text(arcp_event_view *view, arcp_json_ref ref)
+{
+    if (arcp_json_is(&view->json, ref, ARCP_JSON_NUMBER)) {
+        return arcp_json_raw(&view->json, ref);
+    }
+    return arcp_json_string(&view->json, ref, &view->scratch);
+}
+
+static arcp_json_ref member_of(const arcp_json *json, arcp_json_ref object, const member_row *row)
+{
+    for (size_t at = 0; at < 3 && row->names[at] != NULL; at++) {
+        arcp_json_ref ref = arcp_json_member(json, object, arcp_span_cstr(row->names[at]));
+        if (!arcp_json_is_missing(json, ref)) {
+            return ref;
+        }
+    }
+    return ARCP_JSON_ABSENT;
+}
+
+/* The id of a rotated credential, wherever the runtime puts it; never its value. */
+static arcp_span credential_id(arcp_event_view *view)
+{
+    const arcp_json *json = &view->json;
+    const char *const places[] = {"details", "fields"};
+    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id"));
+    if (arcp_json_is_missing(json, ref)) {
+        ref = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("credential_id"));
+    }
+    for (size_t at = 0; at < 2 && arcp_json_is_missing(json, ref); at++) {
+        arcp_json_ref place = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(places[at]));
+        ref = arcp_json_member(json, place, ARCP_SPAN_LITERAL("id"));
+    }
+    return arcp_json_string(json, ref, &view->scratch);
+}
+
+arcp_status arcp_event_view_read(arcp_event_view *view, const arcp_client_event *event,
+                                 arcp_error *err)
+{
+    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    reset(view);
+    view->kind = event->kind;
+    arcp_status status = arcp_json_scan(&view->json, event->body, &limits, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (!arcp_json_is(&view->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "the event's body is no object");
+    }
+    /* Room for all strings, each read once, so that none moves. */
+    if (!arcp_buf_reserve(&view->scratch, event->body.size)) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    for (size_t at = 0; at < MEMBER_ROWS; at++) {
+        const member_row *row = &member_rows[at];
+        if (row->kind != event->kind) {
+            continue;
+        }
+        arcp_json_ref ref = member_of(&view->json, ARCP_JSON_ROOT, row);
+        arcp_span *field = (arcp_span *)(void *)((char *)view + row->offset);
+        *field = row->form == JSON ? arcp_json_raw(&view->json, ref) : read_text(view, ref);
+    }
+    arcp_json_ref more = arcp_json_member(&view->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("more"));
+    view->more = arcp_json_is(&view->json, more, ARCP_JSON_TRUE);
+    if (arcp_span_equal_cstr(view->phase, "credential_rotated")) {
+        view->credential_id = credential_id(view);
+    }
+    return ARCP_OK;
+}
+
+void arcp_event_view_fini(arcp_event_view *view)
+{
+    arcp_json_fini(&view->json);
+    arcp_buf_fini(&view->scratch);
+    *view = (arcp_event_view)ARCP_EVENT_VIEW_INIT;
+}

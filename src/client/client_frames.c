@@ -1,0 +1,343 @@
+#include "base/timestamp.h"
+#include "client/client_parts.h"
+
+void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSAGE_ID_SIZE])
+{
+    memcpy(out, "msg_", 4);
+    arcp__ulid_next(&session->id_source, session->now.wall_ns / ARCP_NS_PER_MS, out + 4);
+}
+
+static void write_member(arcp_json_writer *writer, const char *name, arcp_span text)
+{
+    if (text.size != 0) {
+        arcp_json_name(writer, name);
+        arcp_json_write_string(writer, text);
+    }
+}
+
+static void write_raw_member(arcp_json_writer *writer, const char *name, arcp_span json)
+{
+    if (json.size != 0) {
+        arcp_json_name(writer, name);
+        arcp_json_write_raw(writer, json);
+    }
+}
+
+static void write_frame(arcp_buf *out, const char *type, arcp_span id, arcp_span session_id,
+                        arcp_span job_id, arcp_span trace_id, arcp_span payload,
+                        arcp_span extensions)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    write_member(&writer, "arcp", ARCP_SPAN_LITERAL("1.1"));
+    write_member(&writer, "id", id);
+    write_member(&writer, "type", arcp_span_cstr(type));
+    write_member(&writer, "session_id", session_id);
+    write_member(&writer, "trace_id", trace_id);
+    write_member(&writer, "job_id", job_id);
+    write_raw_member(&writer, "payload", payload.size == 0 ? ARCP_SPAN_LITERAL("{}") : payload);
+    write_raw_member(&writer, "extensions", extensions);
+    arcp_json_end_object(&writer);
+}
+
+arcp_status arcp__client_send(arcp__client_session *session, const char *type, arcp_span id,
+                              arcp_span job_id, arcp_span trace_id, arcp_span payload,
+                              arcp_span extensions)
+{
+    static const char no_size[sizeof(uint32_t)] = {0};
+    arcp_buf *frames = &session->frames;
+    size_t start = frames->size;
+    arcp_buf_append(frames, arcp_span_make(no_size, sizeof(no_size)));
+    arcp_span session_id =
+        arcp_buf_span(session->interim_id.size != 0 ? &session->interim_id : &session->id);
+    write_frame(frames, type, id, session_id, job_id, trace_id, payload, extensions);
+    size_t size = frames->size - start - sizeof(uint32_t);
+    if (frames->failed || size > UINT32_MAX) {
+        frames->size = start;
+        frames->failed = false;
+        return ARCP_E_NO_MEMORY;
+    }
+    uint32_t prefix = (uint32_t)size;
+    memcpy(frames->data + start, &prefix, sizeof(prefix));
+    session->sent_ns = session->now.mono_ns;
+    return ARCP_OK;
+}
+
+bool arcp__client_session_next_frame(arcp__client_session *session, arcp_span *out)
+{
+    arcp_buf *frames = &session->frames;
+    if (session->frames_taken == frames->size) {
+        if (session->frames_secret) {
+            arcp_wipe(frames->data, frames->capacity);
+            session->frames_secret = false;
+        }
+        arcp_buf_clear(frames);
+        session->frames_taken = 0;
+        return false;
+    }
+    uint32_t size = 0;
+    memcpy(&size, frames->data + session->frames_taken, sizeof(size));
+    *out = arcp_span_make(frames->data + session->frames_taken + sizeof(size), size);
+    session->frames_taken += sizeof(size) + size;
+    return true;
+}
+
+/* ---- the session's own messages ---- */
+
+static arcp_status send_payload(arcp__client_session *session, const char *type, arcp_span id,
+                                arcp_buf *payload)
+{
+    arcp_status status = arcp_buf_status(payload);
+    if (status == ARCP_OK) {
+        status =
+            arcp__client_send(session, type, id, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0),
+                              arcp_buf_span(payload), arcp_span_make(NULL, 0));
+    }
+    if (payload->data != NULL) {
+        arcp_wipe(payload->data, payload->capacity);
+    }
+    arcp_buf_fini(payload);
+    return status;
+}
+
+static arcp_status send_with_new_id(arcp__client_session *session, const char *type,
+                                    arcp_buf *payload)
+{
+    char id[ARCP__MESSAGE_ID_SIZE];
+    arcp__client_message_id(session, id);
+    return send_payload(session, type, arcp_span_make(id, sizeof(id)), payload);
+}
+
+/* The members that name the session to come back to. Some runtimes call the token `token`,
+ * some look for the members in the hello itself. */
+static void write_resume(arcp__client_session *session, arcp_json_writer *writer, bool with_session)
+{
+    arcp_span token = arcp_secret_reveal(session->resume_token);
+    if (with_session) {
+        write_member(writer, "session_id", arcp_buf_span(&session->id));
+        write_member(writer, "token", token);
+    }
+    write_member(writer, "resume_token", token);
+    arcp_json_name(writer, "last_event_seq");
+    arcp_json_write_u64(writer, session->last_seq);
+}
+
+static void write_features(arcp__client_session *session, arcp_json_writer *writer)
+{
+    arcp_json_name(writer, "capabilities");
+    arcp_json_begin_object(writer);
+    arcp_json_name(writer, "encodings");
+    arcp_json_write_raw(writer, ARCP_SPAN_LITERAL("[\"json\"]"));
+    arcp_json_name(writer, "features");
+    arcp_json_begin_array(writer);
+    for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
+        if ((session->options.given.features & ARCP_FEATURE_BIT(feature)) != 0) {
+            arcp_json_write_cstr(writer, arcp_feature_name((arcp_feature)feature));
+        }
+    }
+    arcp_json_end_array(writer);
+    arcp_json_end_object(writer);
+}
+
+arcp_status arcp__client_send_hello(arcp__client_session *session)
+{
+    const arcp_client_options *given = &session->options.given;
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "client");
+    arcp_json_begin_object(&writer);
+    write_member(&writer, "name", given->client_name);
+    write_member(&writer, "version", given->client_version);
+    arcp_json_end_object(&writer);
+    arcp_json_name(&writer, "auth");
+    arcp_json_begin_object(&writer);
+    write_member(&writer, "scheme",
+                 session->options.token != NULL ? ARCP_SPAN_LITERAL("bearer")
+                                                : ARCP_SPAN_LITERAL("none"));
+    if (session->options.token != NULL) {
+        write_member(&writer, "token", arcp_secret_reveal(session->options.token));
+    }
+    arcp_json_end_object(&writer);
+    write_features(session, &writer);
+    if (session->has_session) {
+        arcp_json_name(&writer, "resume");
+        arcp_json_begin_object(&writer);
+        write_resume(session, &writer, true);
+        arcp_json_end_object(&writer);
+        write_resume(session, &writer, false);
+    }
+    arcp_json_end_object(&writer);
+    session->frames_secret = true;
+    arcp__client_message_id(session, session->hello_id);
+    return send_payload(session, "session.hello",
+                        arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE), &payload);
+}
+
+arcp_status arcp__client_send_resume(arcp__client_session *session)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    write_resume(session, &writer, true);
+    arcp_json_end_object(&writer);
+    session->frames_secret = true;
+    arcp__client_message_id(session, session->hello_id);
+    return send_payload(session, "session.resume",
+                        arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE), &payload);
+}
+
+static void write_time(arcp__client_session *session, arcp_json_writer *writer, const char *name)
+{
+    char text[ARCP__TIMESTAMP_SIZE];
+    arcp__timestamp_format(session->now.wall_ns, text);
+    write_member(writer, name, arcp_span_make(text, sizeof(text)));
+}
+
+arcp_status arcp__client_send_ping(arcp__client_session *session)
+{
+    char id[ARCP__MESSAGE_ID_SIZE];
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp__client_message_id(session, id);
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    write_member(&writer, "nonce", arcp_span_make(id, sizeof(id)));
+    write_time(session, &writer, "sent_at");
+    arcp_json_end_object(&writer);
+    return send_payload(session, "session.ping", arcp_span_make(id, sizeof(id)), &payload);
+}
+
+arcp_status arcp__client_send_pong(arcp__client_session *session, const arcp__client_frame *ping)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    arcp_json_ref nonce =
+        arcp_json_member(&session->json, ping->payload, ARCP_SPAN_LITERAL("nonce"));
+    write_raw_member(&writer, "ping_nonce", arcp_json_raw(&session->json, nonce));
+    write_time(session, &writer, "received_at");
+    arcp_json_end_object(&writer);
+    bool older = arcp_span_equal_cstr(ping->type_text, "ping");
+    if (older) {
+        return send_payload(session, "pong", ping->id, &payload);
+    }
+    return send_with_new_id(session, "session.pong", &payload);
+}
+
+arcp_status arcp__client_send_ack(arcp__client_session *session, uint64_t event_seq)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&payload, "{\"last_processed_seq\":");
+    arcp_buf_append_u64(&payload, event_seq);
+    arcp_buf_append_byte(&payload, '}');
+    return send_with_new_id(session, "session.ack", &payload);
+}
+
+arcp_status arcp__client_send_simple(arcp__client_session *session, const char *type)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&payload, "{}");
+    return send_with_new_id(session, type, &payload);
+}
+
+/* ---- payloads of requests ---- */
+
+void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span key, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    write_member(&writer, "agent", options->agent);
+    write_raw_member(&writer, "input",
+                     options->input.size == 0 ? ARCP_SPAN_LITERAL("{}") : options->input);
+    if (options->built != NULL) {
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp_lease_format(options->built, &text);
+        write_raw_member(&writer, "lease_request", arcp_buf_span(&text));
+        if (arcp_lease_has_expiry(options->built)) {
+            arcp_buf_clear(&text);
+            arcp_lease_format_constraints(options->built, &text);
+            write_raw_member(&writer, "lease_constraints", arcp_buf_span(&text));
+        }
+        out->failed = out->failed || text.failed;
+        arcp_buf_fini(&text);
+    } else {
+        write_raw_member(&writer, "lease_request", options->lease);
+        write_raw_member(&writer, "lease_constraints", options->constraints);
+    }
+    write_member(&writer, "idempotency_key", key);
+    if (options->max_runtime_sec != 0) {
+        arcp_json_name(&writer, "max_runtime_sec");
+        arcp_json_write_u64(&writer, options->max_runtime_sec);
+    }
+    arcp_json_end_object(&writer);
+}
+
+void arcp__client_payload_subscribe(const arcp_subscribe_options *options, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    write_member(&writer, "job_id", options->job_id);
+    if (options->history) {
+        arcp_json_name(&writer, "from_event_seq");
+        arcp_json_write_u64(&writer, options->has_from_event_seq ? options->from_event_seq : 0);
+    }
+    arcp_json_name(&writer, "history");
+    arcp_json_write_bool(&writer, options->history);
+    arcp_json_end_object(&writer);
+}
+
+void arcp__client_payload_cancel(arcp_span job_id, arcp_span reason, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    write_member(&writer, "job_id", job_id);
+    write_member(&writer, "reason",
+                 reason.size == 0 ? ARCP_SPAN_LITERAL("cancelled by the client") : reason);
+    arcp_json_end_object(&writer);
+}
+
+void arcp__client_payload_job(arcp_span job_id, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    write_member(&writer, "job_id", job_id);
+    arcp_json_end_object(&writer);
+}
+
+void arcp__client_payload_list(const arcp_list_options *options, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "filter");
+    arcp_json_begin_object(&writer);
+    if (options->statuses != 0) {
+        arcp_json_name(&writer, "status");
+        arcp_json_begin_array(&writer);
+        for (int status = 0; status < ARCP_JOB_STATUS_COUNT; status++) {
+            if ((options->statuses & (UINT32_C(1) << status)) != 0) {
+                arcp_json_write_cstr(&writer, arcp_job_status_name((arcp_job_status)status));
+            }
+        }
+        arcp_json_end_array(&writer);
+    }
+    write_member(&writer, "agent", options->agent);
+    write_member(&writer, "created_after", options->created_after);
+    write_member(&writer, "created_before", options->created_before);
+    arcp_json_end_object(&writer);
+    if (options->limit != 0) {
+        arcp_json_name(&writer, "limit");
+        arcp_json_write_u64(&writer, options->limit);
+    }
+    write_member(&writer, "cursor", options->cursor);
+    arcp_json_end_object(&writer);
+}

@@ -1,0 +1,254 @@
+/* Reading events in the blocking form, and the errors guide's loop on top of it. */
+#include "client/client_driver.h"
+#include "client/client_failure.h"
+#include "client/client_parts.h"
+
+/* Hands the item over: the result's sink may block, so the lock is off meanwhile. False when
+ * it is not for the program's eyes; then it is freed. */
+static bool hand_over(arcp_client *client, arcp__client_item *item)
+{
+    arcp_job *job = item->event.job;
+    arcp__client_take_unread(client, item);
+    if (job != NULL) {
+        uv_mutex_unlock(&client->mutex);
+        arcp__client_job_hand_over(job, item);
+        uv_mutex_lock(&client->mutex);
+        arcp__client_session_reap(job);
+    }
+    arcp__client_notice_read(client);
+    if (client->is_paused && arcp__client_wants_to_read(client)) {
+        (void)uv_async_send(&client->wake);
+    }
+    if (job != NULL && job->outcome_only && item->event.type == ARCP_CLIENT_JOB_EVENT) {
+        arcp__client_item_free(item);
+        return false;
+    }
+    return true;
+}
+
+/* The next item of the job (NULL: of the client), waited for. */
+static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__client_wait *wait,
+                             arcp__client_item **out, arcp_failure *failure)
+{
+    arcp_status status = ARCP_OK;
+    while (status == ARCP_OK) {
+        arcp__client_item *item = job != NULL ? job->unread : client->unread;
+        if (item != NULL) {
+            if (hand_over(client, item)) {
+                *out = item;
+                return ARCP_OK;
+            }
+        } else if (job != NULL && atomic_load(&job->over)) {
+            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the job has ended");
+        } else if (arcp__client_is_over(client)) {
+            status = arcp__client_tell_end(client, failure);
+        } else if (client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR > client->unread_bytes_max) {
+            status = arcp__client_failure_set(
+                failure, ARCP_E_LIMIT, "%zu bytes of events of other jobs have not been read",
+                client->unread_bytes);
+        } else {
+            status = arcp__client_wait_more(client, wait, failure);
+        }
+    }
+    return status;
+}
+
+arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
+                                   const arcp_client_event **out, arcp_failure *failure)
+{
+    arcp__client_wait wait;
+    arcp__client_item *item = NULL;
+    uv_mutex_lock(&client->mutex);
+    arcp__client_item_free(client->current);
+    client->current = NULL;
+    arcp__client_begin_wait(client, timeout_ms, &wait);
+    arcp_status status = next_item(client, NULL, &wait, &item, failure);
+    arcp__client_end_wait(client);
+    if (status == ARCP_OK) {
+        client->current = item;
+        *out = &item->event;
+    }
+    uv_mutex_unlock(&client->mutex);
+    return status;
+}
+
+/* The job's events are read by one thread at a time; takes the lock. */
+static arcp_status begin_reading(arcp_job *job, arcp_client **out, arcp_failure *failure)
+{
+    arcp_client *client = job->owner;
+    if (client == NULL) {
+        return arcp__client_failure_set(failure, ARCP_E_CLOSED,
+                                        atomic_load(&job->over) ? "the job has ended"
+                                                                : "the client is gone");
+    }
+    uv_mutex_lock(&client->mutex);
+    if (job->is_being_read) {
+        uv_mutex_unlock(&client->mutex);
+        return arcp__client_failure_set(failure, ARCP_E_USAGE,
+                                        "another thread is reading the job's events");
+    }
+    job->is_being_read = true;
+    arcp__client_item_free(job->current);
+    job->current = NULL;
+    *out = client;
+    return ARCP_OK;
+}
+
+static void end_reading(arcp_client *client, arcp_job *job)
+{
+    job->is_being_read = false;
+    uv_mutex_unlock(&client->mutex);
+}
+
+arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
+                                arcp_failure *failure)
+{
+    arcp_client *client = NULL;
+    arcp__client_wait wait;
+    arcp__client_item *item = NULL;
+    arcp_status status = begin_reading(job, &client, failure);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp__client_begin_wait(client, timeout_ms, &wait);
+    status = next_item(client, job, &wait, &item, failure);
+    arcp__client_end_wait(client);
+    if (status == ARCP_OK) {
+        /* Kept without its reference to the job: a job must not keep itself alive. */
+        job->current = item;
+        *out = &item->event;
+    }
+    end_reading(client, job);
+    return status;
+}
+
+arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms, const arcp_outcome **out,
+                          arcp_failure *failure)
+{
+    arcp_client *client = NULL;
+    arcp__client_wait wait;
+    if (atomic_load(&job->over)) {
+        *out = &job->outcome;
+        return ARCP_OK;
+    }
+    arcp_status status = begin_reading(job, &client, failure);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp__client_begin_wait(client, timeout_ms, &wait);
+    while (status == ARCP_OK && !atomic_load(&job->over)) {
+        arcp__client_item *item = NULL;
+        status = next_item(client, job, &wait, &item, failure);
+        arcp__client_item_free(item);
+    }
+    arcp__client_end_wait(client);
+    if (atomic_load(&job->over)) {
+        status = ARCP_OK;
+        *out = &job->outcome;
+    }
+    end_reading(client, job);
+    return status;
+}
+
+/* ---- the errors guide's loop ---- */
+
+static void make_key(char key[4 + ARCP__ULID_SIZE])
+{
+    arcp__ulid_source source = {.random = arcp__client_random};
+    memcpy(key, "run_", 4);
+    arcp__ulid_next(&source, arcp__client_now().wall_ns / ARCP_NS_PER_MS, key + 4);
+}
+
+/* What is left of the whole time. */
+static int64_t left_ms(int64_t until_ns)
+{
+    if (until_ns == ARCP_TIME_NEVER) {
+        return ARCP_WAIT_FOREVER;
+    }
+    int64_t left_ns = until_ns - arcp__client_now().mono_ns;
+    return left_ns <= 0 ? 0 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
+}
+
+/* Sleeps the pause before the attempt, half of it random. ARCP_E_DEADLINE when the time does
+ * not allow it. */
+static arcp_status pause_before(arcp_client *client, const arcp_retry_options *retry,
+                                uint32_t attempt, int64_t until_ns, arcp_failure *failure)
+{
+    int64_t pause = retry->first_ms;
+    for (uint32_t step = 1; step < attempt && pause < 60000; step++) {
+        pause *= 2;
+    }
+    uint64_t random = 0;
+    arcp__client_random(NULL, &random, sizeof(random));
+    pause -= (int64_t)(random % (uint64_t)(pause / 2 + 1));
+    if (pause >= left_ms(until_ns)) {
+        return ARCP_E_DEADLINE;
+    }
+    arcp__client_wait wait;
+    arcp_status status = ARCP_OK;
+    uv_mutex_lock(&client->mutex);
+    arcp__client_begin_wait(client, pause, &wait);
+    uint64_t interruptions = wait.interruptions;
+    while (status == ARCP_OK && !arcp__client_is_over(client)) {
+        status = arcp__client_wait_more(client, &wait, NULL);
+    }
+    bool interrupted = client->interruptions != interruptions;
+    arcp__client_end_wait(client);
+    uv_mutex_unlock(&client->mutex);
+    if (interrupted) {
+        return arcp__client_failure_set(failure, ARCP_E_DEADLINE, "the wait was interrupted");
+    }
+    return ARCP_OK;
+}
+
+/* One attempt: submit and follow to the end. *job is set when one was accepted. */
+static arcp_status attempt_once(arcp_client *client, const arcp_submit_options *options,
+                                int64_t until_ns, arcp_job **job, arcp_failure *failure)
+{
+    int64_t submit_ms = left_ms(until_ns);
+    const arcp_outcome *outcome = NULL;
+    if (submit_ms > client->request_timeout_ms) {
+        submit_ms = ARCP_WAIT_DEFAULT;
+    }
+    arcp_status status = arcp_client_submit(client, options, submit_ms, job, failure);
+    return status == ARCP_OK ? arcp_job_wait(*job, left_ms(until_ns), &outcome, failure) : status;
+}
+
+arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *submit,
+                            const arcp_retry_options *retry, arcp_job **out, arcp_failure *failure)
+{
+    arcp_retry_options defaults = ARCP_RETRY_OPTIONS_INIT;
+    arcp_submit_options options = *submit;
+    arcp_failure local = ARCP_FAILURE_INIT;
+    char key[4 + ARCP__ULID_SIZE];
+    retry = retry == NULL ? &defaults : retry;
+    if (retry->struct_size != sizeof(*retry) || retry->attempts == 0 || retry->first_ms < 0) {
+        return arcp__client_failure_set(failure, ARCP_E_USAGE,
+                                        "options must begin as ARCP_RETRY_OPTIONS_INIT");
+    }
+    if (options.idempotency_key.size == 0) {
+        make_key(key);
+        options.idempotency_key = arcp_span_make(key, sizeof(key));
+    }
+    int64_t now_ns = arcp__client_now().mono_ns;
+    int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry->timeout_ms));
+    arcp_status status = ARCP_OK;
+    for (uint32_t attempt = 1;; attempt++) {
+        arcp_job *job = NULL;
+        status = attempt_once(client, &options, until_ns, &job, &local);
+        const arcp_failure *why = status == ARCP_OK ? job->outcome.failure : &local;
+        bool again = why != NULL && why->error.retryable && attempt < retry->attempts &&
+                     pause_before(client, retry, attempt, until_ns, &local) == ARCP_OK;
+        if (!again && status == ARCP_OK) {
+            *out = job;
+            break;
+        }
+        arcp_job_release(job);
+        if (!again) {
+            (void)arcp__client_failure_copy(failure, &local);
+            break;
+        }
+    }
+    arcp_failure_fini(&local);
+    return status;
+}

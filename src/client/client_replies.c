@@ -1,0 +1,135 @@
+#include "client/client_failure.h"
+#include "client/client_parts.h"
+
+/* What the request wanted for its job, unless the job is followed already. */
+static void configure(arcp_job *job, arcp__client_request *request, bool fresh)
+{
+    if (!fresh) {
+        return;
+    }
+    job->stream.sink = request->sink;
+    job->outcome_only = request->outcome_only;
+    if (request->job_user != NULL) {
+        job->user = request->job_user;
+    }
+}
+
+/* A job that the runtime began for another job, not for a request of ours. */
+static bool is_child(arcp__client_session *session, const arcp__client_frame *frame)
+{
+    return arcp__client_frame_id(session, frame->payload, "parent_job_id").size != 0 ||
+           arcp__client_frame_id(session, frame->payload, "delegate_id").size != 0;
+}
+
+static arcp_status describe(arcp__client_session *session, const arcp__client_frame *frame,
+                            arcp_job **out)
+{
+    arcp_span id = arcp__client_frame_job(session, frame);
+    *out = NULL;
+    if (id.size == 0) {
+        arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored a %.*s that names no job",
+                            (int)frame->type_text.size, frame->type_text.data);
+        return ARCP_OK;
+    }
+    arcp_job *job = arcp__client_session_job(session, id);
+    if (job == NULL) {
+        return ARCP_E_NO_MEMORY;
+    }
+    arcp_status status =
+        arcp__client_job_describe(job, &session->json, frame->payload, &session->scratch);
+    if (status == ARCP_OK) {
+        *out = job;
+    }
+    return status;
+}
+
+/* Hands the job to the request that asked for it, or else announces it. */
+static arcp_status hand_job(arcp__client_session *session, arcp_job *job,
+                            arcp__client_request *request)
+{
+    bool fresh = !job->announced;
+    bool by_reply = request != NULL && !request->abandoned;
+    if (request != NULL) {
+        configure(job, request, fresh);
+        arcp__client_request_finish(session, request, NULL, job, NULL);
+    }
+    arcp_status status = arcp__client_session_announce(session, job, by_reply);
+    return status == ARCP_OK ? arcp__client_session_announce_held(session) : status;
+}
+
+arcp_status arcp__client_on_accepted(arcp__client_session *session, const arcp__client_frame *frame)
+{
+    arcp_job *job = NULL;
+    arcp_status status = describe(session, frame, &job);
+    if (status != ARCP_OK || job == NULL) {
+        return status;
+    }
+    arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
+    if (binding.request != NULL && binding.request->kind != ARCP__CLIENT_ASK_SUBMIT) {
+        binding.request = NULL;
+    }
+    if (binding.request == NULL && !is_child(session, frame)) {
+        binding = arcp__client_bind_reply(session, frame, ARCP__CLIENT_ASK_SUBMIT);
+    }
+    if (job->status == ARCP_JOB_STATUS_COUNT) {
+        job->status = ARCP_JOB_PENDING;
+    }
+    return hand_job(session, job, binding.request);
+}
+
+arcp_status arcp__client_on_subscribed(arcp__client_session *session,
+                                       const arcp__client_frame *frame)
+{
+    arcp_job *job = NULL;
+    arcp_status status = describe(session, frame, &job);
+    if (status != ARCP_OK || job == NULL) {
+        return status;
+    }
+    arcp__client_binding binding =
+        arcp__client_bind_reply(session, frame, ARCP__CLIENT_ASK_SUBSCRIBE);
+    return hand_job(session, job, binding.request);
+}
+
+arcp_status arcp__client_on_cancelled(arcp__client_session *session,
+                                      const arcp__client_frame *frame)
+{
+    arcp__client_binding binding = arcp__client_bind_reply(session, frame, ARCP__CLIENT_ASK_CANCEL);
+    if (binding.request != NULL) {
+        arcp__client_request_finish(session, binding.request, NULL, NULL, NULL);
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp__client_on_jobs(arcp__client_session *session, const arcp__client_frame *frame)
+{
+    arcp__client_binding binding = arcp__client_bind_reply(session, frame, ARCP__CLIENT_ASK_LIST);
+    if (binding.request == NULL) {
+        return ARCP_OK;
+    }
+    arcp_job_page *page = NULL;
+    arcp_status status = arcp__client_job_page_new(&session->json, frame->payload, &page);
+    if (status == ARCP_OK) {
+        arcp__client_request_finish(session, binding.request, NULL, NULL, page);
+    }
+    return status;
+}
+
+arcp_status arcp__client_on_pong(arcp__client_session *session, const arcp__client_frame *frame)
+{
+    arcp__client_request *request = NULL;
+    const char *const names[] = {"ping_nonce", "nonce"};
+    for (size_t at = 0; at < 2; at++) {
+        arcp_span nonce = arcp__client_frame_id(session, frame->payload, names[at]);
+        if (request == NULL && nonce.size == ARCP__MESSAGE_ID_SIZE) {
+            HASH_FIND(hh, session->by_id, nonce.data, ARCP__MESSAGE_ID_SIZE, request);
+        }
+    }
+    if (request == NULL) {
+        request = arcp__client_bind_by_name(session, frame).request;
+    }
+    /* A pong for a heartbeat of ours needs nothing more. */
+    if (request != NULL && request->kind == ARCP__CLIENT_ASK_PING) {
+        arcp__client_request_finish(session, request, NULL, NULL, NULL);
+    }
+    return ARCP_OK;
+}

@@ -1,0 +1,229 @@
+/* Requests: from the program's asking to the one reply that each of them gets.
+ *
+ * A request is made, waits for the session to be live, is sent, and ends by the runtime's
+ * answer, by its deadline or with the session. After a drop it is sent again under the same
+ * id when that is safe: a submit is, because it carries an idempotency key (the program's or
+ * one of ours). One that cannot be repeated stays as sent: a runtime that has it answers after
+ * the resume, else its deadline tells. */
+#include "base/alloc.h"
+#include "client/client_failure.h"
+#include "client/client_parts.h"
+
+void arcp__client_request_free(arcp__client_session *session, arcp__client_request *request)
+{
+    arcp__timer_disarm(&session->timers, &request->timer);
+    HASH_DELETE(hh, session->by_id, request);
+    DL_DELETE(session->requests, request);
+    arcp__free(request->job_id);
+    arcp_buf_fini(&request->payload);
+    arcp_buf_fini(&request->extensions);
+    arcp__client_item_free(request->reply_item);
+    arcp__free(request);
+}
+
+static const char *request_type(arcp__client_request_kind kind)
+{
+    switch (kind) {
+    case ARCP__CLIENT_ASK_SUBMIT:
+        return "job.submit";
+    case ARCP__CLIENT_ASK_SUBSCRIBE:
+        return "job.subscribe";
+    case ARCP__CLIENT_ASK_CANCEL:
+        return "job.cancel";
+    case ARCP__CLIENT_ASK_LIST:
+        return "session.list_jobs";
+    case ARCP__CLIENT_ASK_PING:
+        return "session.ping";
+    }
+    return "";
+}
+
+/* ---- ending ---- */
+
+/* Hands the reply over; job and page are taken. */
+static void queue_reply(arcp__client_session *session, arcp__client_request *request,
+                        const arcp_failure *failure, arcp_job *job, arcp_job_page *page)
+{
+    arcp__client_item *item = request->reply_item;
+    request->reply_item = NULL;
+    item->is_reply = true;
+    item->on_reply = request->on_reply;
+    item->reply_user = request->user;
+    item->reply = (arcp_reply){.status = ARCP_OK,
+                               .job = job,
+                               .page = page,
+                               .round_trip_ns = session->now.mono_ns - request->sent_ns};
+    if (failure != NULL) {
+        item->reply.status = arcp__client_failure_copy(&item->failure, failure);
+        item->reply.failure = &item->failure;
+    }
+    if (job != NULL) {
+        arcp__client_job_hold_handle(job);
+    }
+    arcp__client_item_queue(session, item);
+}
+
+void arcp__client_request_finish(arcp__client_session *session, arcp__client_request *request,
+                                 const arcp_failure *failure, arcp_job *job, arcp_job_page *page)
+{
+    if (request->abandoned) {
+        arcp_job_page_free(page);
+    } else {
+        queue_reply(session, request, failure, job, page);
+    }
+    arcp__client_request_free(session, request);
+}
+
+void arcp__client_requests_fail(arcp__client_session *session, const arcp_failure *failure)
+{
+    arcp_failure closed = ARCP_FAILURE_INIT;
+    if (failure == NULL) {
+        (void)arcp__client_failure_set(&closed, ARCP_E_CLOSED, "the client was closed");
+    }
+    while (session->requests != NULL) {
+        arcp__client_request_finish(session, session->requests, failure != NULL ? failure : &closed,
+                                    NULL, NULL);
+    }
+}
+
+/* Where answers are bound by their order, the place of a request that was given up is kept
+ * for one more timeout, so that its late answer is not taken for the next one's. */
+static void give_up(arcp__client_session *session, arcp__client_request *request)
+{
+    bool keeps_place = request->is_sent && !session->tells_requests && !request->abandoned;
+    request->abandoned = true;
+    int64_t due = arcp__client_after(session->now.mono_ns,
+                                     arcp__client_ms(session->options.given.request_timeout_ms));
+    if (!keeps_place || arcp__timer_arm(&session->timers, &request->timer, due) != ARCP_OK) {
+        arcp__client_request_free(session, request);
+    }
+}
+
+static void expire(arcp__client_session *session, arcp__client_request *request)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    const char *type = request_type(request->kind);
+    long long timeout_ms = session->options.given.request_timeout_ms;
+    if (!request->abandoned) {
+        if (request->sends == 0) {
+            (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
+                                           "%s could not be sent within %lld ms: no connection",
+                                           type, timeout_ms);
+        } else if (request->kind == ARCP__CLIENT_ASK_SUBMIT) {
+            (void)arcp__client_failure_set(
+                &failure, ARCP_E_DEADLINE,
+                "%s was not answered within %lld ms; whether the job was started is not known",
+                type, timeout_ms);
+        } else {
+            (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
+                                           "%s was not answered within %lld ms", type, timeout_ms);
+        }
+        queue_reply(session, request, &failure, NULL, NULL);
+    }
+    give_up(session, request);
+}
+
+void arcp__client_requests_expire(arcp__client_session *session)
+{
+    arcp__timer *timer = arcp__timer_heap_pop_due(&session->timers, session->now.mono_ns);
+    if (timer == NULL) {
+        return;
+    }
+    while (timer != NULL) {
+        expire(session, timer->owner);
+        timer = arcp__timer_heap_pop_due(&session->timers, session->now.mono_ns);
+    }
+    if (arcp__client_session_announce_held(session) != ARCP_OK) {
+        arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory");
+    }
+}
+
+void arcp__client_request_abandon(arcp__client_session *session, arcp__client_request *request)
+{
+    give_up(session, request);
+}
+
+bool arcp__client_requests_pending(const arcp__client_session *session,
+                                   arcp__client_request_kind kind)
+{
+    const arcp__client_request *request = NULL;
+    DL_FOREACH (session->requests, request) {
+        if (request->kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- sending ---- */
+
+/* Refuses what was not negotiated, in the words in which a runtime would. */
+static bool refuse_unnegotiated(arcp__client_session *session, arcp__client_request *request)
+{
+    arcp_feature_set missing = request->needs & ~session->features;
+    if (missing == 0) {
+        return false;
+    }
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_feature feature = (arcp_feature)__builtin_ctz(missing);
+    (void)arcp__client_failure_set(
+        &failure, ARCP_E_INVALID_REQUEST,
+        "%s needs the feature %s, which was not negotiated with the runtime",
+        request_type(request->kind), arcp_feature_name(feature));
+    arcp__client_request_finish(session, request, &failure, NULL, NULL);
+    return true;
+}
+
+static bool send_request(arcp__client_session *session, arcp__client_request *request)
+{
+    if (request->sends == ARCP__REQUEST_SENDS_MAX) {
+        arcp_failure failure = ARCP_FAILURE_INIT;
+        (void)arcp__client_failure_set(&failure, ARCP_E_CLOSED,
+                                       "the connection dropped %u times on %s", request->sends,
+                                       request_type(request->kind));
+        arcp__client_request_finish(session, request, &failure, NULL, NULL);
+        return true;
+    }
+    arcp_span trace =
+        arcp_span_make(request->trace_id, request->has_trace ? ARCP__TRACE_ID_SIZE : 0);
+    arcp_span job = request->kind == ARCP__CLIENT_ASK_CANCEL ? arcp_span_cstr(request->job_id)
+                                                             : arcp_span_make(NULL, 0);
+    arcp_status status = arcp__client_send(
+        session, request_type(request->kind), arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE),
+        job, trace, arcp_buf_span(&request->payload), arcp_buf_span(&request->extensions));
+    if (status != ARCP_OK) {
+        return false;
+    }
+    request->is_sent = true;
+    request->sends++;
+    request->sent_ns = session->now.mono_ns;
+    return true;
+}
+
+void arcp__client_requests_flush(arcp__client_session *session)
+{
+    arcp__client_request *request = NULL;
+    arcp__client_request *next = NULL;
+    DL_FOREACH_SAFE (session->requests, request, next) {
+        if (request->is_sent || refuse_unnegotiated(session, request)) {
+            continue;
+        }
+        if (!send_request(session, request)) {
+            arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a request");
+            return;
+        }
+    }
+}
+
+void arcp__client_requests_unsend(arcp__client_session *session)
+{
+    arcp__client_request *request = NULL;
+    arcp__client_request *next = NULL;
+    DL_FOREACH_SAFE (session->requests, request, next) {
+        if (request->abandoned) {
+            arcp__client_request_free(session, request);
+        } else if (request->can_repeat) {
+            request->is_sent = false;
+        }
+    }
+}

@@ -1,0 +1,198 @@
+#include "client/client_result.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/base64.h"
+
+#define MEMORY_BYTES_DEFAULT UINT64_C(67108864)
+
+void arcp__client_result_stream_fini(arcp__client_result_stream *stream)
+{
+    arcp__free(stream->result_id);
+    arcp_buf_fini(&stream->memory);
+    arcp_buf_fini(&stream->decoded);
+    *stream = (arcp__client_result_stream){.sink = stream->sink};
+}
+
+/* Writes everything, waiting when the descriptor does not block by itself. */
+static arcp_status write_all(int fd, arcp_span bytes, arcp_error *err)
+{
+    while (bytes.size != 0) {
+        ssize_t written = write(fd, bytes.data, bytes.size);
+        if (written >= 0) {
+            bytes = arcp_span_from(bytes, (size_t)written);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            struct pollfd wait = {.fd = fd, .events = POLLOUT};
+            (void)poll(&wait, 1, -1);
+        } else if (errno != EINTR) {
+            return arcp_error_set(err, ARCP_E_IO, "writing the result failed: %s", strerror(errno));
+        }
+    }
+    return ARCP_OK;
+}
+
+static uint64_t sink_limit(const arcp_result_sink *sink)
+{
+    if (sink->bytes_max != 0) {
+        return sink->bytes_max;
+    }
+    return sink->mode == ARCP_RESULT_MEMORY ? MEMORY_BYTES_DEFAULT : UINT64_MAX;
+}
+
+static arcp_status put(arcp__client_result_stream *stream, arcp_span bytes, arcp_error *err)
+{
+    uint64_t limit = sink_limit(&stream->sink);
+    if (bytes.size > limit - stream->bytes) {
+        return arcp_error_set(err, ARCP_E_LIMIT,
+                              "the streamed result is larger than the %llu bytes it may have",
+                              (unsigned long long)limit);
+    }
+    stream->bytes += bytes.size;
+    switch (stream->sink.mode) {
+    case ARCP_RESULT_FD:
+        return write_all(stream->sink.fd, bytes, err);
+    case ARCP_RESULT_CALLBACK:
+        return stream->sink.write(stream->sink.user, bytes, err);
+    case ARCP_RESULT_MEMORY:
+        break;
+    }
+    arcp_buf_append(&stream->memory, bytes);
+    if (arcp_buf_status(&stream->memory) != ARCP_OK) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the streamed result");
+    }
+    return ARCP_OK;
+}
+
+/* The chunk must be of the one result, and the next of it. */
+static arcp_status check_order(arcp__client_result_stream *stream, const arcp_json *json,
+                               arcp_json_ref body, arcp_error *err)
+{
+    arcp_json_ref id = arcp_json_member(json, body, ARCP_SPAN_LITERAL("result_id"));
+    uint64_t seq = 0;
+    if (!arcp_json_is(json, id, ARCP_JSON_STRING) ||
+        !arcp_json_u64(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("chunk_seq")), &seq)) {
+        return arcp_error_set(err, ARCP_E_CORRUPT,
+                              "a result chunk has no result_id or no chunk_seq");
+    }
+    if (stream->complete) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu came after the last one",
+                              (unsigned long long)seq);
+    }
+    if (seq != stream->next_seq) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu came, %llu was next",
+                              (unsigned long long)seq, (unsigned long long)stream->next_seq);
+    }
+    if (stream->result_id != NULL) {
+        if (!arcp_json_string_equals(json, id, arcp_span_cstr(stream->result_id))) {
+            return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu has another result_id",
+                                  (unsigned long long)seq);
+        }
+        return ARCP_OK;
+    }
+    arcp_span text = arcp_json_string(json, id, &stream->decoded);
+    stream->result_id = arcp__copy_cstr(text.data, text.size);
+    if (stream->result_id == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    return ARCP_OK;
+}
+
+static arcp_status decode(arcp__client_result_stream *stream, const arcp_json *json,
+                          arcp_json_ref body, arcp_span *out, arcp_error *err)
+{
+    arcp_json_ref data = arcp_json_member(json, body, ARCP_SPAN_LITERAL("data"));
+    arcp_json_ref encoding = arcp_json_member(json, body, ARCP_SPAN_LITERAL("encoding"));
+    if (!arcp_json_is(json, data, ARCP_JSON_STRING)) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu has no data",
+                              (unsigned long long)stream->next_seq);
+    }
+    arcp_span text = arcp_json_string(json, data, &stream->decoded);
+    if (stream->decoded.failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (arcp_json_string_equals(json, encoding, ARCP_SPAN_LITERAL("utf8"))) {
+        *out = text;
+        return ARCP_OK;
+    }
+    if (!arcp_json_string_equals(json, encoding, ARCP_SPAN_LITERAL("base64"))) {
+        return arcp_error_set(err, ARCP_E_CORRUPT,
+                              "result chunk %llu is encoded neither as utf8 nor as base64",
+                              (unsigned long long)stream->next_seq);
+    }
+    /* Base 64 needs no escapes, so `text` is not in `decoded`, unless somebody escaped it
+     * without need: then it moves when decoded grows. */
+    arcp_buf escaped = ARCP_BUF_INIT;
+    if (stream->decoded.size != 0) {
+        arcp_buf_append(&escaped, text);
+        text = arcp_buf_span(&escaped);
+        arcp_buf_clear(&stream->decoded);
+    }
+    arcp_error why = {0};
+    arcp_status status =
+        escaped.failed ? ARCP_E_NO_MEMORY
+                       : arcp__base64_decode(text, ARCP__BASE64_STANDARD, &stream->decoded, &why);
+    arcp_buf_fini(&escaped);
+    if (status == ARCP_E_NO_MEMORY) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (status != ARCP_OK) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu is not base64: %s",
+                              (unsigned long long)stream->next_seq, why.message);
+    }
+    *out = arcp_buf_span(&stream->decoded);
+    return ARCP_OK;
+}
+
+void arcp__client_result_stream_take(arcp__client_result_stream *stream, const arcp_json *json,
+                                     arcp_json_ref body)
+{
+    if (stream->error.status != ARCP_OK) {
+        return;
+    }
+    arcp_buf_clear(&stream->decoded);
+    arcp_status status = check_order(stream, json, body, &stream->error);
+    arcp_buf_clear(&stream->decoded);
+    arcp_span bytes = {NULL, 0};
+    if (status == ARCP_OK) {
+        status = decode(stream, json, body, &bytes, &stream->error);
+    }
+    if (status == ARCP_OK && bytes.size != 0) {
+        status = put(stream, bytes, &stream->error);
+    }
+    if (status != ARCP_OK) {
+        return;
+    }
+    stream->next_seq++;
+    /* A chunk that does not say `more` is not the last one: the terminal frame would tell. */
+    arcp_json_ref more = arcp_json_member(json, body, ARCP_SPAN_LITERAL("more"));
+    stream->complete = arcp_json_is(json, more, ARCP_JSON_FALSE);
+}
+
+void arcp__client_result_stream_finish(arcp__client_result_stream *stream, arcp_span result_id,
+                                       uint64_t result_size)
+{
+    if (stream->error.status != ARCP_OK) {
+        return;
+    }
+    if (stream->result_id == NULL) {
+        if (result_id.size != 0) {
+            (void)arcp_error_set(&stream->error, ARCP_E_CORRUPT,
+                                 "the streamed result's chunks were not received");
+        }
+        return;
+    }
+    if (result_id.size != 0 && !arcp_span_equal_cstr(result_id, stream->result_id)) {
+        (void)arcp_error_set(&stream->error, ARCP_E_CORRUPT,
+                             "the job's result_id is not the one that was streamed");
+    } else if (!stream->complete) {
+        (void)arcp_error_set(&stream->error, ARCP_E_CORRUPT,
+                             "the streamed result ended without its last chunk");
+    } else if (result_size != UINT64_MAX && result_size != stream->bytes) {
+        (void)arcp_error_set(&stream->error, ARCP_E_CORRUPT,
+                             "the streamed result has %llu bytes, should have %llu",
+                             (unsigned long long)stream->bytes, (unsigned long long)result_size);
+    }
+}

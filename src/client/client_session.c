@@ -1,0 +1,450 @@
+#include "client/client_session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "client/client_failure.h"
+#include "client/client_parts.h"
+
+/* ---- making and freeing ---- */
+
+static arcp_status adopt_state(arcp__client_session *session, const arcp_session_state *state)
+{
+    if (state->session_id.size == 0) {
+        return ARCP_OK;
+    }
+    arcp_buf_append(&session->id, state->session_id);
+    session->resume_token = arcp_secret_new(state->resume_token);
+    if (session->id.failed || session->resume_token == NULL) {
+        return ARCP_E_NO_MEMORY;
+    }
+    session->has_session = true;
+    session->last_seq = state->last_event_seq;
+    session->handed_seq = state->last_event_seq;
+    session->acked_seq = state->last_event_seq;
+    return ARCP_OK;
+}
+
+arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__random_fn random,
+                                     void *random_user, arcp__client_session **out, arcp_error *err)
+{
+    arcp__client_session *session = arcp__alloc(sizeof(*session));
+    if (session == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_status status = arcp__client_session_options_copy(options, &session->options, err);
+    if (status != ARCP_OK) {
+        arcp__free(session);
+        return status;
+    }
+    session->id_source = (arcp__ulid_source){.random = random, .user = random_user};
+    session->json = (arcp_json)ARCP_JSON_INIT;
+    session->reading = true;
+    session->wait_until_ns = ARCP_TIME_NEVER;
+    session->give_up_ns = ARCP_TIME_NEVER;
+    session->closed = arcp__client_item_new(ARCP_CLIENT_CLOSED, NULL, 0);
+    if (session->closed == NULL || adopt_state(session, &options->resume) != ARCP_OK) {
+        arcp__client_session_free(session);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    *out = session;
+    return ARCP_OK;
+}
+
+void arcp__client_session_free(arcp__client_session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    while (session->requests != NULL) {
+        arcp__client_request_free(session, session->requests);
+    }
+    arcp__client_item *item = arcp__client_session_next_item(session);
+    while (item != NULL) {
+        arcp__client_item_free(item);
+        item = arcp__client_session_next_item(session);
+    }
+    arcp_job *job = NULL;
+    arcp_job *next = NULL;
+    HASH_ITER (hh, session->jobs, job, next) {
+        HASH_DELETE(hh, session->jobs, job);
+        job->session = NULL;
+        job->owner = NULL;
+        arcp__client_job_drop(job);
+    }
+    arcp__client_item_free(session->closed);
+    if (session->frames.data != NULL) {
+        arcp_wipe(session->frames.data, session->frames.capacity);
+    }
+    arcp_buf_fini(&session->frames);
+    arcp__timer_heap_fini(&session->timers);
+    arcp_secret_free(session->resume_token);
+    arcp_buf_fini(&session->id);
+    arcp_buf_fini(&session->interim_id);
+    arcp_buf_fini(&session->welcome);
+    arcp_buf_fini(&session->compact);
+    arcp_buf_fini(&session->ids);
+    arcp_buf_fini(&session->scratch);
+    arcp_json_fini(&session->json);
+    arcp_failure_fini(&session->trouble);
+    arcp_failure_fini(&session->failure);
+    arcp__client_session_options_fini(&session->options);
+    arcp__free(session);
+}
+
+void arcp__client_session_set_owner(arcp__client_session *session, void *owner)
+{
+    session->owner = owner;
+}
+
+/* ---- the connection's life ---- */
+
+void arcp__client_session_start(arcp__client_session *session, arcp_time now)
+{
+    session->now = now;
+    if (session->state != ARCP__SESSION_IDLE) {
+        return;
+    }
+    const arcp_client_options *given = &session->options.given;
+    session->give_up_ns = arcp__client_after(now.mono_ns, arcp__client_ms(given->connect_retry_ms));
+    session->state = ARCP__SESSION_CONNECTING;
+    session->action = ARCP__SESSION_DIAL;
+    session->wait_until_ns =
+        arcp__client_after(now.mono_ns, arcp__client_ms(given->connect_timeout_ms));
+}
+
+void arcp__client_session_connected(arcp__client_session *session, arcp_time now)
+{
+    session->now = now;
+    if (session->state != ARCP__SESSION_CONNECTING) {
+        return;
+    }
+    session->state = ARCP__SESSION_HELLO;
+    session->received_ns = now.mono_ns;
+    session->pinged_ns = now.mono_ns;
+    session->reading = true;
+    session->bye_sent = false;
+    arcp_buf_clear(&session->interim_id);
+    if (arcp__client_send_hello(session) != ARCP_OK) {
+        arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory");
+    }
+}
+
+void arcp__client_finish(arcp__client_session *session, const arcp_failure *failure)
+{
+    if (session->state == ARCP__SESSION_CLOSED) {
+        return;
+    }
+    if (failure != NULL) {
+        (void)arcp__client_failure_copy(&session->failure, failure);
+    }
+    session->state = ARCP__SESSION_CLOSED;
+    session->wait_until_ns = ARCP_TIME_NEVER;
+    arcp__client_requests_fail(session, failure);
+    /* For want of memory such events are lost, as everything after the end is. */
+    arcp_status ignored = arcp__client_session_announce_held(session);
+    (void)ignored;
+    (void)arcp__client_tell(session, ARCP_CLIENT_CLOSED, failure, 0);
+}
+
+/* Pauses double from attempt to attempt; half of each is random, so that many clients of a
+ * runtime that came back do not all come at once. */
+static int64_t backoff_ms(arcp__client_session *session)
+{
+    const arcp_client_options *given = &session->options.given;
+    int64_t pause = given->backoff_first_ms;
+    for (unsigned step = 0; step < session->attempt && pause < given->backoff_max_ms; step++) {
+        pause *= 2;
+    }
+    pause = pause > given->backoff_max_ms ? given->backoff_max_ms : pause;
+    uint64_t random = 0;
+    session->id_source.random(session->id_source.user, &random, sizeof(random));
+    int64_t half = pause / 2;
+    return pause - half + (int64_t)(random % (uint64_t)(half + 1));
+}
+
+/* Failures that another attempt cannot mend. What else the world does may pass: there the
+ * clock decides. */
+static bool is_final(const arcp_failure *failure)
+{
+    arcp_status status = failure->error.status;
+    return status == ARCP_E_RESUME_WINDOW_EXPIRED || status == ARCP_E_UNAUTHENTICATED ||
+           status == ARCP_E_PERMISSION_DENIED || status == ARCP_E_CORRUPT || status == ARCP_E_USAGE;
+}
+
+/* The runtime refused the handshake, and would again. */
+static bool is_refused(const arcp__client_session *session)
+{
+    bool in_handshake =
+        session->state == ARCP__SESSION_HELLO || session->state == ARCP__SESSION_RESUMING;
+    return in_handshake && session->trouble.code[0] != '\0' && !session->trouble.error.retryable;
+}
+
+/* The connection is gone while the program still wants it. */
+static void lose(arcp__client_session *session)
+{
+    const arcp_client_options *given = &session->options.given;
+    int64_t now_ns = session->now.mono_ns;
+    bool was_live = session->state == ARCP__SESSION_LIVE;
+    if (was_live) {
+        session->attempt = 0;
+        int64_t give_up_ns =
+            given->give_up_ms != 0 ? arcp__client_ms(given->give_up_ms) : session->resume_window_ns;
+        session->give_up_ns = arcp__client_after(now_ns, give_up_ns);
+        arcp__client_requests_unsend(session);
+    }
+    bool can_come_back = !is_final(&session->trouble) && !is_refused(session) &&
+                         (session->was_live ? session->has_session && !given->no_reconnect
+                                            : given->connect_retry_ms != 0);
+    int64_t pause_ms = backoff_ms(session);
+    int64_t next_ns = arcp__client_after(now_ns, arcp__client_ms(pause_ms));
+    if (!can_come_back || next_ns > session->give_up_ns) {
+        arcp__client_finish(session, &session->trouble);
+        return;
+    }
+    session->attempt++;
+    session->state = ARCP__SESSION_WAITING;
+    session->wait_until_ns = next_ns;
+    (void)arcp__client_tell(session, ARCP_CLIENT_DISCONNECTED, &session->trouble, pause_ms);
+}
+
+static void drop_frames(arcp__client_session *session)
+{
+    arcp_span frame = {NULL, 0};
+    session->frames_taken = session->frames.size;
+    (void)arcp__client_session_next_frame(session, &frame);
+}
+
+void arcp__client_session_disconnected(arcp__client_session *session, arcp_time now,
+                                       const arcp_error *why)
+{
+    session->now = now;
+    session->action = ARCP__SESSION_NOTHING;
+    drop_frames(session);
+    switch (session->state) {
+    case ARCP__SESSION_IDLE:
+    case ARCP__SESSION_WAITING:
+    case ARCP__SESSION_CLOSED:
+        return;
+    case ARCP__SESSION_CLOSING:
+        arcp__client_finish(session, NULL);
+        return;
+    case ARCP__SESSION_CONNECTING:
+    case ARCP__SESSION_HELLO:
+    case ARCP__SESSION_RESUMING:
+    case ARCP__SESSION_LIVE:
+        break;
+    }
+    if (session->trouble.error.status == ARCP_OK) {
+        (void)arcp__client_failure_from_error(&session->trouble, why);
+    }
+    lose(session);
+    arcp_failure_fini(&session->trouble);
+}
+
+void arcp__client_break(arcp__client_session *session, arcp_status status, const char *format, ...)
+{
+    if (session->action == ARCP__SESSION_ABORT || session->state == ARCP__SESSION_CLOSED) {
+        return;
+    }
+    session->action = ARCP__SESSION_ABORT;
+    if (session->trouble.error.status == ARCP_OK) {
+        char text[ARCP_ERROR_MESSAGE_MAX];
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(text, sizeof(text), format, arguments);
+        va_end(arguments);
+        (void)arcp__client_failure_set(&session->trouble, status, "%s", text);
+    }
+}
+
+arcp__client_session_action arcp__client_session_take_action(arcp__client_session *session)
+{
+    arcp__client_session_action action = session->action;
+    /* An ABORT stays until the connection is gone: nothing more is read from it. */
+    if (action != ARCP__SESSION_ABORT) {
+        session->action = ARCP__SESSION_NOTHING;
+    }
+    return action;
+}
+
+void arcp__client_session_postpone(arcp__client_session *session, arcp_time now, int64_t delay_ms)
+{
+    session->now = now;
+    if (session->state != ARCP__SESSION_CONNECTING) {
+        return;
+    }
+    session->state = ARCP__SESSION_WAITING;
+    session->wait_until_ns = arcp__client_after(now.mono_ns, arcp__client_ms(delay_ms));
+    if (session->wait_until_ns > session->give_up_ns) {
+        arcp_failure failure = ARCP_FAILURE_INIT;
+        (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
+                                       "the session is in use elsewhere");
+        arcp__client_finish(session, &failure);
+    }
+}
+
+arcp_status arcp__client_session_set_resume_token(arcp__client_session *session, arcp_span token)
+{
+    arcp_secret *copy = arcp_secret_new(token);
+    if (copy == NULL) {
+        return ARCP_E_NO_MEMORY;
+    }
+    arcp_secret_free(session->resume_token);
+    session->resume_token = copy;
+    return ARCP_OK;
+}
+
+void arcp__client_session_close(arcp__client_session *session, arcp_time now)
+{
+    session->now = now;
+    if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_CLOSING) {
+        return;
+    }
+    bool connected = session->state == ARCP__SESSION_HELLO ||
+                     session->state == ARCP__SESSION_RESUMING ||
+                     session->state == ARCP__SESSION_LIVE;
+    if (!connected) {
+        bool dialing = session->state == ARCP__SESSION_CONNECTING;
+        arcp__client_finish(session, NULL);
+        session->action = dialing ? ARCP__SESSION_ABORT : ARCP__SESSION_NOTHING;
+        return;
+    }
+    bool live = session->state == ARCP__SESSION_LIVE;
+    session->state = ARCP__SESSION_CLOSING;
+    arcp__client_requests_fail(session, NULL);
+    session->wait_until_ns = arcp__client_after(now.mono_ns, arcp__client_ms(ARCP__CLOSE_WAIT_MS));
+    if (!live || session->action == ARCP__SESSION_ABORT ||
+        arcp__client_send_simple(session, "session.close") != ARCP_OK) {
+        session->action = ARCP__SESSION_ABORT;
+    }
+}
+
+/* ---- time ---- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t arcp__client_session_deadline(const arcp__client_session *session)
+{
+    if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_IDLE) {
+        return ARCP_TIME_NEVER;
+    }
+    int64_t due = arcp__timer_heap_next(&session->timers);
+    due = earlier(due, session->wait_until_ns);
+    if (session->state == ARCP__SESSION_LIVE && session->action != ARCP__SESSION_ABORT) {
+        due = earlier(due, arcp__client_liveness_deadline(session));
+        due = earlier(due, arcp__client_ack_deadline(session));
+    }
+    return due;
+}
+
+static void handshake_late(arcp__client_session *session)
+{
+    session->wait_until_ns = ARCP_TIME_NEVER;
+    arcp__client_break(session, ARCP_E_DEADLINE,
+                       "the runtime did not complete the handshake in %lld ms",
+                       (long long)session->options.given.connect_timeout_ms);
+}
+
+/* No answer to session.close: some runtimes know session.bye only. Then the transport's own
+ * close is waited for, and in the end not even that. */
+static void close_late(arcp__client_session *session)
+{
+    session->wait_until_ns =
+        arcp__client_after(session->now.mono_ns, arcp__client_ms(4 * (int64_t)ARCP__CLOSE_WAIT_MS));
+    if (session->bye_sent || arcp__client_send_simple(session, "session.bye") != ARCP_OK) {
+        session->action = ARCP__SESSION_ABORT;
+        session->wait_until_ns = ARCP_TIME_NEVER;
+        return;
+    }
+    session->bye_sent = true;
+    session->action = ARCP__SESSION_CLOSE;
+}
+
+void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
+{
+    session->now = now;
+    if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_IDLE) {
+        return;
+    }
+    arcp__client_requests_expire(session);
+    if (now.mono_ns >= session->wait_until_ns) {
+        switch (session->state) {
+        case ARCP__SESSION_WAITING:
+            session->state = ARCP__SESSION_CONNECTING;
+            session->action = ARCP__SESSION_DIAL;
+            session->wait_until_ns = arcp__client_after(
+                now.mono_ns, arcp__client_ms(session->options.given.connect_timeout_ms));
+            break;
+        case ARCP__SESSION_CONNECTING:
+        case ARCP__SESSION_HELLO:
+        case ARCP__SESSION_RESUMING:
+            handshake_late(session);
+            break;
+        case ARCP__SESSION_CLOSING:
+            close_late(session);
+            break;
+        case ARCP__SESSION_IDLE:
+        case ARCP__SESSION_LIVE:
+        case ARCP__SESSION_CLOSED:
+            session->wait_until_ns = ARCP_TIME_NEVER;
+            break;
+        }
+    }
+    if (session->state == ARCP__SESSION_LIVE && session->action != ARCP__SESSION_ABORT) {
+        arcp__client_liveness_tick(session);
+        arcp__client_ack_tick(session);
+    }
+}
+
+/* ---- looking at it ---- */
+
+arcp__client_session_state arcp__client_session_state_of(const arcp__client_session *session)
+{
+    return session->state;
+}
+
+const arcp_failure *arcp__client_session_failure(const arcp__client_session *session)
+{
+    return &session->failure;
+}
+
+arcp_feature_set arcp__client_session_features(const arcp__client_session *session)
+{
+    return session->features;
+}
+
+arcp_span arcp__client_session_id(const arcp__client_session *session)
+{
+    return arcp_buf_span(&session->id);
+}
+
+arcp_span arcp__client_session_resume_token(const arcp__client_session *session)
+{
+    return session->resume_token == NULL ? arcp_span_make(NULL, 0)
+                                         : arcp_secret_reveal(session->resume_token);
+}
+
+arcp_span arcp__client_session_welcome(const arcp__client_session *session)
+{
+    return arcp_buf_span(&session->welcome);
+}
+
+uint64_t arcp__client_session_last_seq(const arcp__client_session *session)
+{
+    return session->last_seq;
+}
+
+uint64_t arcp__client_session_handed_seq(const arcp__client_session *session)
+{
+    return session->handed_seq;
+}
+
+bool arcp__client_session_has_session(const arcp__client_session *session)
+{
+    return session->has_session;
+}

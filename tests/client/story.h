@@ -1,0 +1,85 @@
+/* Protocol stories against the client's session, without a transport: frames are told by the
+ * test, time is the test's, and everything that the session does is written to a log.
+ *
+ * Frames are written with ' for ". In them $(TYPE) is the id of the last frame of that type
+ * that the session sent, $(TYPE N) of the N-th (from 1), and %(TYPE) the last one's trace id.
+ *
+ * The log has one line per action and item:
+ *
+ *   dial | close | abort
+ *   connected | resumed | disconnected CODE | closed [CODE] | notice CODE
+ *   added JOB | event JOB SEQ KIND BODY | ended JOB SEQ STATUS [CODE]
+ *   reply NAME ok [JOB] | reply NAME CODE */
+#ifndef ARCP_TESTS_CLIENT_STORY_H
+#define ARCP_TESTS_CLIENT_STORY_H
+
+#include "support/check.h"
+
+#include <arcp/client.h>
+
+#include "client/client_session.h"
+
+#define STORY_SENT_MAX 4096
+#define STORY_JOBS_MAX 16
+
+typedef struct story {
+    arcp__client_session *session;
+    arcp_time now;
+    uint64_t random; /* state of the seeded source */
+    char *sent[STORY_SENT_MAX];
+    size_t sent_count;
+    arcp_buf log;
+    arcp_job *jobs[STORY_JOBS_MAX]; /* handles that replies brought, in order */
+    size_t job_count;
+    arcp_job_page *page; /* of the last list reply */
+    bool keeps_unread;   /* nothing counts as handed over */
+} story;
+
+/* A session with these options that has not started; the url is filled in, and a token unless
+ * it is "-", which means none. */
+void story_new(story *s, arcp_client_options options);
+/* Started, connected, welcomed with every feature, a 30 s heartbeat and a runtime that names
+ * requests as ours does; the log is empty. */
+void story_live(story *s, arcp_client_options options);
+/* The same with a runtime that names nothing. */
+void story_live_plain(story *s, arcp_client_options options);
+void story_end(story *s);
+
+/* Does what the session wants done and logs it. Called by the functions below. */
+void story_drain(story *s);
+
+void story_start(story *s);
+void story_connect(story *s);
+void story_hear(story *s, const char *frame);
+void story_drop(story *s);
+void story_wait(story *s, int64_t ms); /* and ticks */
+/* Ticks at the session's own deadline; fails when it has none. */
+void story_wait_deadline(story *s);
+
+/* Requests by name; a job handle that comes with the reply is kept in s->jobs. */
+void story_submit(story *s, const char *name, const char *agent);
+void story_subscribe(story *s, const char *name, const char *job_id, bool history);
+void story_cancel(story *s, const char *name, const char *job_id);
+void story_list(story *s, const char *name);
+void story_ping(story *s, const char *name);
+arcp_reply_fn story_on_reply(void);
+
+/* Fails unless the log is exactly `text`; empties it. */
+void story_check_log(story *s, const char *text);
+/* The last frame of a type, NULL when there is none; `nth` from 1. */
+const char *story_sent(const story *s, const char *type);
+const char *story_sent_nth(const story *s, const char *type, size_t nth);
+size_t story_sent_count(const story *s, const char *type);
+/* Fails unless the frame's member at the dotted path is this JSON text ("" for absent). */
+void story_check_member(const char *frame, const char *path, const char *json);
+
+#define WELCOME                                                                                    \
+    "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1','payload':{"           \
+    "'session_id':'sess_1','request_id':'$(session.hello)','reply_to':'$(session.hello)',"         \
+    "'runtime':{'name':'test','version':'1'},'resume_token':'rt_1','resume_window_sec':600,"       \
+    "'heartbeat_interval_sec':30,'capabilities':{'encodings':['json'],'features':['heartbeat',"    \
+    "'ack','list_jobs','subscribe','lease_expires_at','cost.budget','model.use',"                  \
+    "'provisioned_credentials','progress','result_chunk','agent_versions'],"                       \
+    "'agents':[{'name':'echo','versions':['1.0.0','2.0.0'],'default':'1.0.0'}]}}}"
+
+#endif
