@@ -1,0 +1,1 @@
+arcp_fuzz(decimal_fuzz SOURCES decimal_fuzz.c NEEDS arcp_core)

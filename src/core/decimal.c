@@ -1,0 +1,261 @@
+#include <arcp/decimal.h>
+
+#include <stdbool.h>
+
+__extension__ typedef unsigned __int128 wide;
+
+/* Every value is kept in -MAX..MAX, one short of what the type holds below, so that a
+ * value can always be negated. */
+#define DECIMAL_PLACES 18
+#define DECIMAL_MAX    (~(wide)0 >> 1)
+#define ONE            UINT64_C(1000000000000000000) /* 10^DECIMAL_PLACES */
+
+/* How much of a refused text a message quotes. */
+#define QUOTED_MAX 40
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static arcp_status refuse(arcp_error *err, arcp_span text, size_t offset, const char *reason)
+{
+    const arcp_span shown = arcp_span_first(text, QUOTED_MAX);
+    return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset, "\"%.*s%s\" %s", (int)shown.size,
+                             shown.size == 0 ? "" : shown.data, shown.size < text.size ? "..." : "",
+                             reason);
+}
+
+/* value * 10 + digit; false when that is out of range. */
+static bool push_digit(wide *value, unsigned digit)
+{
+    const wide bound = DECIMAL_MAX / 10;
+    if (*value >= bound && (*value > bound || digit > (unsigned)(DECIMAL_MAX % 10))) {
+        return false;
+    }
+    *value = *value * 10 + digit;
+    return true;
+}
+
+/* The first byte at or after `at` that is no digit. */
+static size_t skip_digits(arcp_span text, size_t at)
+{
+    while (at < text.size && is_digit(text.data[at])) {
+        at++;
+    }
+    return at;
+}
+
+arcp_status arcp_decimal_parse(arcp_span text, arcp_decimal *out, arcp_error *err)
+{
+    const size_t point = skip_digits(text, 0);
+    if (point == 0) {
+        return refuse(err, text, 0, "is not an amount: it must begin with a digit");
+    }
+    size_t end = point;
+    if (point < text.size && text.data[point] == '.') {
+        end = skip_digits(text, point + 1);
+        if (end == point + 1) {
+            return refuse(err, text, end, "is not an amount: a digit must follow the point");
+        }
+    }
+    if (end != text.size) {
+        return refuse(err, text, end, "is not an amount: only digits and one point may occur");
+    }
+    size_t fraction_end = end;
+    while (fraction_end > point && (text.data[fraction_end - 1] == '0')) {
+        fraction_end--;
+    }
+    if (fraction_end > point && fraction_end - (point + 1) > DECIMAL_PLACES) {
+        return refuse(err, text, point + 1 + DECIMAL_PLACES,
+                      "has more than 18 significant digits after the point");
+    }
+    wide value = 0;
+    bool fits = true;
+    for (size_t i = 0; i < point && fits; i++) {
+        fits = push_digit(&value, (unsigned)(text.data[i] - '0'));
+    }
+    for (size_t place = 0; place < DECIMAL_PLACES && fits; place++) {
+        const size_t i = point + 1 + place;
+        fits = push_digit(&value, i < fraction_end ? (unsigned)(text.data[i] - '0') : 0);
+    }
+    if (!fits) {
+        return refuse(err, text, 0, "is out of range: at most 1.7e20 can be counted");
+    }
+    out->units = (arcp_decimal_units)value;
+    return ARCP_OK;
+}
+
+/* The pieces of a JSON number (RFC 8259 §6). */
+typedef struct number_text {
+    bool is_negative;
+    arcp_span whole;    /* digits before the point */
+    arcp_span fraction; /* digits after it, may be empty */
+    int64_t exponent;   /* held within +-EXPONENT_MAX */
+} number_text;
+
+/* Far beyond what any text can shift back, and far from overflow in sums with sizes. */
+#define EXPONENT_MAX (INT64_C(1) << 60)
+
+static size_t read_exponent(arcp_span text, size_t at, int64_t *out)
+{
+    bool is_negative = false;
+    if (at < text.size && (text.data[at] == '+' || text.data[at] == '-')) {
+        is_negative = text.data[at] == '-';
+        at++;
+    }
+    const size_t end = skip_digits(text, at);
+    int64_t value = 0;
+    for (size_t i = at; i < end; i++) {
+        value = value < EXPONENT_MAX / 10 ? value * 10 + (text.data[i] - '0') : EXPONENT_MAX;
+    }
+    *out = is_negative ? -value : value;
+    return end == at ? 0 : end;
+}
+
+static arcp_status split_number(arcp_span text, number_text *out, arcp_error *err)
+{
+    size_t at = 0;
+    out->exponent = 0;
+    out->is_negative = text.size > 0 && text.data[0] == '-';
+    at += out->is_negative;
+    const size_t whole_end = skip_digits(text, at);
+    if (whole_end == at) {
+        return refuse(err, text, at, "is not a number");
+    }
+    if (text.data[at] == '0' && whole_end > at + 1) {
+        return refuse(err, text, at, "is not a JSON number: it begins with a superfluous zero");
+    }
+    out->whole = arcp_span_make(text.data + at, whole_end - at);
+    out->fraction = arcp_span_make(text.data + whole_end, 0);
+    at = whole_end;
+    if (at < text.size && text.data[at] == '.') {
+        const size_t fraction_end = skip_digits(text, at + 1);
+        if (fraction_end == at + 1) {
+            return refuse(err, text, fraction_end,
+                          "is not a JSON number: a digit must follow the point");
+        }
+        out->fraction = arcp_span_make(text.data + at + 1, fraction_end - (at + 1));
+        at = fraction_end;
+    }
+    if (at < text.size && (text.data[at] == 'e' || text.data[at] == 'E')) {
+        const size_t exponent_end = read_exponent(text, at + 1, &out->exponent);
+        if (exponent_end == 0) {
+            return refuse(err, text, at + 1,
+                          "is not a JSON number: a digit must follow the exponent sign");
+        }
+        at = exponent_end;
+    }
+    if (at != text.size) {
+        return refuse(err, text, at, "is not a number");
+    }
+    return ARCP_OK;
+}
+
+/* Adds up digits by their weight in units: digits below one unit only say whether the
+ * value has to be rounded up. Returns false when the value is out of range. */
+static bool sum_digits(const number_text *number, wide *value, bool *has_rest)
+{
+    const size_t count = number->whole.size + number->fraction.size;
+    /* The power of ten, in units, of the first digit. */
+    const int64_t first = (int64_t)number->whole.size - 1 + number->exponent + DECIMAL_PLACES;
+    *value = 0;
+    *has_rest = false;
+    for (size_t i = 0; i < count; i++) {
+        const char byte = i < number->whole.size ? number->whole.data[i]
+                                                 : number->fraction.data[i - number->whole.size];
+        if (first - (int64_t)i < 0) {
+            *has_rest = *has_rest || byte != '0';
+        } else if (!push_digit(value, (unsigned)(byte - '0'))) {
+            return false;
+        }
+    }
+    /* Zeros that the exponent stands for; the loop ends early because a value that is
+     * not zero runs out of range within 39 digits. */
+    for (int64_t left = first - (int64_t)count + 1; left > 0 && *value != 0; left--) {
+        if (!push_digit(value, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+arcp_status arcp_decimal_parse_spend(arcp_span json_number, arcp_decimal *out, arcp_error *err)
+{
+    number_text number = {0};
+    const arcp_status status = split_number(json_number, &number, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    wide value = 0;
+    bool has_rest = false;
+    const bool fits = sum_digits(&number, &value, &has_rest);
+    if (number.is_negative && (!fits || value != 0 || has_rest)) {
+        return refuse(err, json_number, 0, "is negative: a cost cannot be given back");
+    }
+    if (!fits) {
+        value = DECIMAL_MAX;
+    } else if (has_rest && value < DECIMAL_MAX) {
+        value++;
+    }
+    out->units = (arcp_decimal_units)value;
+    return ARCP_OK;
+}
+
+bool arcp_decimal_add(arcp_decimal a, arcp_decimal b, arcp_decimal *out)
+{
+    arcp_decimal_units sum = 0;
+    if (__builtin_add_overflow(a.units, b.units, &sum) || sum < -(arcp_decimal_units)DECIMAL_MAX) {
+        return false;
+    }
+    out->units = sum;
+    return true;
+}
+
+int arcp_decimal_compare(arcp_decimal a, arcp_decimal b)
+{
+    return (a.units > b.units) - (a.units < b.units);
+}
+
+/* Writes `value` with at least `width` digits, backwards from `end`; returns its start. */
+static char *write_digits(char *end, uint64_t value, int width)
+{
+    for (; value != 0 || width > 0; width--) {
+        *--end = (char)('0' + (int)(value % 10));
+        value /= 10;
+    }
+    return end;
+}
+
+size_t arcp_decimal_format(arcp_decimal value, char out[ARCP_DECIMAL_TEXT_MAX])
+{
+    const bool is_negative = value.units < 0;
+    const wide magnitude = is_negative ? (wide)0 - (wide)value.units : (wide)value.units;
+    const wide whole = magnitude / ONE;
+    uint64_t fraction = (uint64_t)(magnitude % ONE);
+    int places = fraction == 0 ? 0 : DECIMAL_PLACES;
+    while (fraction != 0 && fraction % 10 == 0) {
+        fraction /= 10;
+        places--;
+    }
+    char digits[ARCP_DECIMAL_TEXT_MAX];
+    char *const end = digits + sizeof digits;
+    char *start = end;
+    if (places > 0) {
+        start = write_digits(start, fraction, places);
+        *--start = '.';
+    }
+    if (whole < ONE) {
+        start = write_digits(start, (uint64_t)whole, 1);
+    } else {
+        start = write_digits(start, (uint64_t)(whole % ONE), DECIMAL_PLACES);
+        start = write_digits(start, (uint64_t)(whole / ONE), 1);
+    }
+    if (is_negative) {
+        *--start = '-';
+    }
+    const size_t size = (size_t)(end - start);
+    memcpy(out, start, size);
+    out[size] = '\0';
+    return size;
+}

@@ -1,0 +1,313 @@
+/* One counter: exact, lock-free, reported once per crossing (LEASES §6). */
+#include "support/check.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/budget_counter.h"
+
+static arcp_decimal amount(const char *text)
+{
+    arcp_decimal value = ARCP_DECIMAL_ZERO;
+    arcp_error err = {0};
+    check_ok(arcp_decimal_parse(arcp_span_cstr(text), &value, &err), &err);
+    return value;
+}
+
+static void check_amount(arcp_decimal value, const char *want)
+{
+    char text[ARCP_DECIMAL_TEXT_MAX];
+    (void)arcp_decimal_format(value, text);
+    assert_string_equal(text, want);
+}
+
+static arcp__counter counter_of(const char *initial)
+{
+    arcp__counter counter;
+    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
+    arcp__counter_init(&counter, amount(initial), nothing);
+    return counter;
+}
+
+/* Spends, and says whether that has to be reported. */
+static bool spend(arcp__counter *counter, const char *text)
+{
+    arcp_decimal remaining;
+    return arcp__counter_claim_report(counter, arcp__counter_spend(counter, amount(text)),
+                                      &remaining);
+}
+
+static void a_million_decrements_of_a_millionth_leave_exactly_zero(void **state)
+{
+    (void)state;
+    arcp__counter counter = counter_of("1.00");
+    const arcp_decimal millionth = amount("0.000001");
+    for (int i = 0; i < 999999; i++) {
+        (void)arcp__counter_spend(&counter, millionth);
+    }
+    assert_true(arcp__counter_is_open(&counter));
+    check_amount(arcp__counter_remaining(&counter), "0.000001");
+    (void)arcp__counter_spend(&counter, millionth);
+    assert_false(arcp__counter_is_open(&counter));
+    check_amount(arcp__counter_remaining(&counter), "0");
+}
+
+static void three_tenths_less_three_times_a_tenth_are_used_up(void **state)
+{
+    (void)state;
+    arcp__counter counter = counter_of("0.30");
+    (void)arcp__counter_spend(&counter, amount("0.1"));
+    (void)arcp__counter_spend(&counter, amount("0.1"));
+    assert_true(arcp__counter_is_open(&counter));
+    (void)arcp__counter_spend(&counter, amount("0.1"));
+    assert_false(arcp__counter_is_open(&counter));
+    check_amount(arcp__counter_remaining(&counter), "0");
+}
+
+static void an_overspend_is_counted_and_shows_as_a_negative_remaining(void **state)
+{
+    (void)state;
+    arcp__counter counter = counter_of("1");
+    (void)arcp__counter_spend(&counter, amount("1.5"));
+    check_amount(arcp__counter_remaining(&counter), "-0.5");
+    check_amount(arcp__counter_spent(&counter), "1.5");
+    assert_false(arcp__counter_is_open(&counter));
+}
+
+static void a_saturated_counter_never_opens_again(void **state)
+{
+    (void)state;
+    const char *const max = "170141183460469231731.687303715884105727";
+    arcp__counter counter = counter_of(max);
+    assert_true(arcp__counter_reserve(&counter, amount(max)));
+    (void)arcp__counter_spend(&counter, amount(max));
+    (void)arcp__counter_spend(&counter, amount(max));
+    check_amount(arcp__counter_remaining(&counter), "-170141183460469231731.687303715884105727");
+    arcp__counter_release(&counter, amount(max));
+    check_amount(arcp__counter_remaining(&counter), "0");
+    assert_false(arcp__counter_is_open(&counter));
+}
+
+static void a_hold_needs_what_it_holds(void **state)
+{
+    (void)state;
+    arcp__counter counter = counter_of("2");
+    assert_true(arcp__counter_reserve(&counter, amount("1.5")));
+    check_amount(arcp__counter_remaining(&counter), "0.5");
+    assert_false(arcp__counter_reserve(&counter, amount("0.500000000000000001")));
+    assert_true(arcp__counter_reserve(&counter, amount("0.5")));
+    assert_false(arcp__counter_is_open(&counter));
+    arcp__counter_release(&counter, amount("2"));
+    check_amount(arcp__counter_remaining(&counter), "2");
+}
+
+static void more_cannot_be_released_than_is_held(void **state)
+{
+    (void)state;
+    arcp__counter counter = counter_of("2");
+    assert_true(arcp__counter_reserve(&counter, amount("1")));
+    arcp__counter_release(&counter, amount("100"));
+    check_amount(arcp__counter_remaining(&counter), "2");
+}
+
+static void the_first_decrement_is_reported_however_small(void **state)
+{
+    (void)state;
+    arcp__counter counter = counter_of("100");
+    assert_true(spend(&counter, "0.000000000000000001"));
+    assert_false(spend(&counter, "0.000000000000000001"));
+}
+
+static void a_twentieth_since_the_last_report_is_reported_and_less_is_not(void **state)
+{
+    (void)state;
+    arcp__counter counter = counter_of("100");
+    assert_true(spend(&counter, "1"));
+    assert_false(spend(&counter, "4.999999999999999999"));
+    assert_true(spend(&counter, "0.000000000000000001"));
+    assert_false(spend(&counter, "4"));
+    assert_true(spend(&counter, "1"));
+}
+
+static void a_twentieth_that_is_no_whole_step_is_rounded_up(void **state)
+{
+    (void)state;
+    /* A twentieth of 21 steps is 1.05 steps: one step is less than it, two are not. */
+    arcp__counter counter = counter_of("0.000000000000000021");
+    assert_true(spend(&counter, "0.000000000000000001"));
+    assert_false(spend(&counter, "0.000000000000000001"));
+    assert_true(spend(&counter, "0.000000000000000001"));
+}
+
+static void reaching_zero_is_reported_even_when_little_went_since_the_last_report(void **state)
+{
+    (void)state;
+    arcp__counter counter = counter_of("100");
+    assert_true(spend(&counter, "99"));
+    assert_true(spend(&counter, "1"));
+    assert_false(spend(&counter, "1"));
+    assert_true(spend(&counter, "4"));
+}
+
+static void a_budget_of_zero_is_closed_at_once_and_reported_once(void **state)
+{
+    (void)state;
+    arcp__counter counter = counter_of("0");
+    assert_false(arcp__counter_is_open(&counter));
+    assert_true(spend(&counter, "1"));
+    assert_false(spend(&counter, "1"));
+    assert_false(spend(&counter, "1000"));
+}
+
+static void a_restored_counter_goes_on_where_it_stood(void **state)
+{
+    (void)state;
+    arcp__counter counter;
+    arcp__counter_init(&counter, amount("10"), amount("9.75"));
+    check_amount(arcp__counter_remaining(&counter), "0.25");
+    assert_false(spend(&counter, "0.1"));
+    assert_true(spend(&counter, "0.15"));
+    assert_false(arcp__counter_is_open(&counter));
+}
+
+enum { THREADS = 4, ROUNDS = 20000 };
+
+typedef struct shared_counter {
+    arcp__counter counter;
+    pthread_barrier_t start;
+    arcp_decimal step;
+    atomic_size_t reports;
+    atomic_size_t crossings_of_zero;
+    atomic_size_t holds;
+    atomic_bool done;
+    atomic_size_t violations;
+} shared_counter;
+
+static void run_threads(shared_counter *shared, void *(*body)(void *))
+{
+    pthread_t threads[THREADS];
+    assert_int_equal(pthread_barrier_init(&shared->start, NULL, THREADS), 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, body, shared), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    (void)pthread_barrier_destroy(&shared->start);
+}
+
+static void *spend_many_times(void *user)
+{
+    shared_counter *shared = user;
+    (void)pthread_barrier_wait(&shared->start);
+    for (int i = 0; i < ROUNDS; i++) {
+        const arcp_decimal spent = arcp__counter_spend(&shared->counter, shared->step);
+        arcp_decimal remaining;
+        if (arcp__counter_claim_report(&shared->counter, spent, &remaining)) {
+            atomic_fetch_add(&shared->reports, 1);
+            if (remaining.units <= 0) {
+                atomic_fetch_add(&shared->crossings_of_zero, 1);
+            }
+        }
+    }
+    return NULL;
+}
+
+static void no_decrement_is_lost_between_threads_and_zero_is_reported_once(void **state)
+{
+    (void)state;
+    shared_counter shared = {.counter = counter_of("800"), .step = amount("0.01")};
+    run_threads(&shared, spend_many_times);
+    check_amount(arcp__counter_spent(&shared.counter), "800");
+    check_amount(arcp__counter_remaining(&shared.counter), "0");
+    assert_int_equal(atomic_load(&shared.crossings_of_zero), 1);
+    /* The first, at most one per twentieth, and zero. */
+    assert_in_range(atomic_load(&shared.reports), 2, 22);
+}
+
+static void *hold_and_settle(void *user)
+{
+    shared_counter *shared = user;
+    (void)pthread_barrier_wait(&shared->start);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (!arcp__counter_reserve(&shared->counter, shared->step)) {
+            continue;
+        }
+        if (i % 3 != 0) {
+            (void)arcp__counter_spend(&shared->counter, shared->step);
+            atomic_fetch_add(&shared->holds, 1);
+        }
+        arcp__counter_release(&shared->counter, shared->step);
+    }
+    return NULL;
+}
+
+static void holds_of_several_threads_never_exceed_the_budget(void **state)
+{
+    (void)state;
+    shared_counter shared = {.counter = counter_of("100"), .step = amount("1")};
+    run_threads(&shared, hold_and_settle);
+    assert_int_equal(atomic_load(&shared.holds), 100);
+    check_amount(arcp__counter_spent(&shared.counter), "100");
+    check_amount(arcp__counter_remaining(&shared.counter), "0");
+}
+
+static void *watch_or_settle(void *user)
+{
+    shared_counter *shared = user;
+    if (pthread_barrier_wait(&shared->start) == PTHREAD_BARRIER_SERIAL_THREAD) {
+        /* The watcher. Every settlement spends exactly what it held, so what remains
+         * never grows, and a reader must never see more than the true rest. */
+        while (!atomic_load(&shared->done)) {
+            if (arcp__counter_remaining(&shared->counter).units > shared->counter.initial) {
+                atomic_fetch_add(&shared->violations, 1);
+            }
+        }
+        return NULL;
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        if (arcp__counter_reserve(&shared->counter, shared->step)) {
+            (void)arcp__counter_spend(&shared->counter, shared->step);
+            arcp__counter_release(&shared->counter, shared->step);
+            const arcp_decimal spent = arcp__counter_spent(&shared->counter);
+            if (arcp__counter_remaining(&shared->counter).units >
+                shared->counter.initial - spent.units) {
+                atomic_fetch_add(&shared->violations, 1);
+            }
+            atomic_fetch_add(&shared->holds, 1);
+        }
+    }
+    atomic_store(&shared->done, true);
+    return NULL;
+}
+
+static void a_reader_never_sees_more_than_is_left(void **state)
+{
+    (void)state;
+    shared_counter shared = {.counter = counter_of("1000000"), .step = amount("1")};
+    run_threads(&shared, watch_or_settle);
+    assert_int_equal(atomic_load(&shared.violations), 0);
+    assert_int_equal(atomic_load(&shared.holds), (THREADS - 1) * ROUNDS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_million_decrements_of_a_millionth_leave_exactly_zero),
+        cmocka_unit_test(three_tenths_less_three_times_a_tenth_are_used_up),
+        cmocka_unit_test(an_overspend_is_counted_and_shows_as_a_negative_remaining),
+        cmocka_unit_test(a_saturated_counter_never_opens_again),
+        cmocka_unit_test(a_hold_needs_what_it_holds),
+        cmocka_unit_test(more_cannot_be_released_than_is_held),
+        cmocka_unit_test(the_first_decrement_is_reported_however_small),
+        cmocka_unit_test(a_twentieth_since_the_last_report_is_reported_and_less_is_not),
+        cmocka_unit_test(a_twentieth_that_is_no_whole_step_is_rounded_up),
+        cmocka_unit_test(reaching_zero_is_reported_even_when_little_went_since_the_last_report),
+        cmocka_unit_test(a_budget_of_zero_is_closed_at_once_and_reported_once),
+        cmocka_unit_test(a_restored_counter_goes_on_where_it_stood),
+        cmocka_unit_test(no_decrement_is_lost_between_threads_and_zero_is_reported_once),
+        cmocka_unit_test(holds_of_several_threads_never_exceed_the_budget),
+        cmocka_unit_test(a_reader_never_sees_more_than_is_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

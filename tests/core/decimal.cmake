@@ -1,0 +1,1 @@
+arcp_test(decimal_test SOURCES decimal_test.c NEEDS arcp_core)
