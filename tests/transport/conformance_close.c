@@ -271,7 +271,7 @@ const conformance_case close_cases[] = {
     CASE(no_message_is_delivered_after_close),
     CASE(close_works_while_paused),
     CASE(a_close_behind_unread_frames_comes_after_them),
-    CASE(a_peer_that_takes_nothing_is_given_up),
+    CASE_WITH_TIMEOUT(a_peer_that_takes_nothing_is_given_up, 100),
     CASE(abort_cuts_and_tells_abnormal),
     CASE(abort_ends_a_close_that_waits),
     CASE(everything_is_allowed_after_the_end),

@@ -313,7 +313,7 @@ static void run_case(void **state)
 {
     const run *this_run = *state;
     pair p;
-    pair_open(&p, this_run->kind, (pair_limits){CAP, 300});
+    pair_open(&p, this_run->kind, (pair_limits){CAP, this_run->test->close_timeout_ms});
     this_run->test->run(&p);
     pair_close(&p);
 }
