@@ -16,11 +16,13 @@
 #define RUN_TARGET_NS    50000000
 #define RUN_TARGET_QUICK 1000000
 #define ITERATIONS_MAX   (UINT64_C(1) << 40)
+#define QUICK_DIVISOR    100
 
 typedef struct options {
     const char *filter; /* NULL: all cases */
     size_t runs;
     int64_t target_ns; /* how long a calibrated run takes */
+    bool quick;        /* one round, and a hundredth of fixed numbers of iterations */
     bool json;
     bool list;
 } options;
@@ -65,6 +67,7 @@ static int parse_options(int argc, char **argv, options *out)
         } else if (strcmp(argv[i], "--list") == 0) {
             out->list = true;
         } else if (strcmp(argv[i], "--quick") == 0) {
+            out->quick = true;
             out->runs = 1;
             out->target_ns = RUN_TARGET_QUICK;
         } else if (strcmp(argv[i], "--help") == 0) {
@@ -102,10 +105,11 @@ static int64_t time_run(const bench_case *one, uint64_t iterations)
 }
 
 /* The number of iterations that takes about target_ns; its runs are the warm-up too. */
-static uint64_t calibrate(const bench_case *one, int64_t target_ns)
+static uint64_t calibrate(const bench_case *one, const options *chosen)
 {
+    int64_t target_ns = chosen->target_ns;
     if (one->iterations != 0) {
-        return one->iterations;
+        return chosen->quick ? one->iterations / QUICK_DIVISOR + 1 : one->iterations;
     }
     uint64_t iterations = 1;
     for (;;) {
@@ -295,7 +299,7 @@ static void measure(const bench_case *cases, outcome *results, size_t count, con
 {
     for (size_t i = 0; i < count; i++) {
         if (results[i].selected) {
-            results[i].iterations = calibrate(&cases[i], chosen->target_ns);
+            results[i].iterations = calibrate(&cases[i], chosen);
         }
     }
     for (size_t run = 0; run < chosen->runs; run++) {

@@ -4,7 +4,8 @@
  * with the others (A B C A B C ...), so that a drifting machine drifts for all. Each run
  * calls the function with a number of iterations that takes about 50 ms. Prints a table:
  * case, median, min, max, unit, ratio to its baseline; with --json one object per line.
- * --filter TEXT runs only cases whose name contains TEXT; --runs N (default 7). */
+ * --filter TEXT runs only cases whose name contains TEXT; --runs N (default 7); --quick runs
+ * each case once and briefly, a hundredth of its fixed iterations: to see that it works. */
 #ifndef ARCP_BENCH_HARNESS_H
 #define ARCP_BENCH_HARNESS_H
 
