@@ -93,28 +93,21 @@ static arcp_status scan_rows(arcp_store *base, uint64_t read_id, arcp_store_tabl
     return status != ARCP_OK ? status : enqueue(store, request);
 }
 
+/* Streams first: an append out of place is the worse of two faults. */
 static arcp_status stage(memory_store *store, const arcp__request *batch, arcp_error *err)
 {
-    for (size_t at = 0; at < batch->count; at++) {
-        const arcp_store_op *op = &batch->ops[at];
-        arcp_status status = ARCP_OK;
-        switch (op->kind) {
-        case ARCP_STORE_APPEND:
-        case ARCP_STORE_TRIM:
-        case ARCP_STORE_DROP:
-            status = arcp__memory_streams_plan(&store->streams, op, at, err);
-            break;
-        case ARCP_STORE_PUT:
-        case ARCP_STORE_CREATE:
-        case ARCP_STORE_DELETE:
-            status = arcp__memory_tables_stage(&store->tables, op, err);
-            break;
-        }
-        if (status != ARCP_OK) {
-            return status;
+    arcp_status status = ARCP_OK;
+    for (size_t at = 0; status == ARCP_OK && at < batch->count; at++) {
+        if (!arcp__store_is_of_row(&batch->ops[at])) {
+            status = arcp__memory_streams_plan(&store->streams, &batch->ops[at], at, err);
         }
     }
-    return arcp__memory_streams_prepare(&store->streams, err);
+    for (size_t at = 0; status == ARCP_OK && at < batch->count; at++) {
+        if (arcp__store_is_of_row(&batch->ops[at])) {
+            status = arcp__memory_tables_stage(&store->tables, &batch->ops[at], err);
+        }
+    }
+    return status == ARCP_OK ? arcp__memory_streams_prepare(&store->streams, err) : status;
 }
 
 static void apply(memory_store *store, arcp__request *batch)

@@ -105,7 +105,9 @@ arcp_status arcp__memory_streams_plan(arcp__memory_streams *streams, const arcp_
     }
     begin_plan(streams, stream);
     if (op->kind == ARCP_STORE_TRIM) {
-        stream->plan_trim = op->position > stream->plan_trim ? op->position : stream->plan_trim;
+        /* What comes later is not meant. */
+        uint64_t below = op->position < stream->plan_next ? op->position : stream->plan_next;
+        stream->plan_trim = below > stream->plan_trim ? below : stream->plan_trim;
         return ARCP_OK;
     }
     stream->plan_drop = true;

@@ -10,18 +10,12 @@
 
 #include "store/store_check.h"
 
-static bool is_of_row(const arcp_store_op *op)
-{
-    return op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_CREATE ||
-           op->kind == ARCP_STORE_DELETE;
-}
-
 static arcp__batch_outcome check_positions(arcp__sqlite_streams *streams, arcp__request *batch)
 {
     arcp__sqlite_streams_begin_batch(streams);
     for (size_t at = 0; at < batch->count; at++) {
         const arcp_store_op *op = &batch->ops[at];
-        if (is_of_row(op)) {
+        if (arcp__store_is_of_row(op)) {
             continue;
         }
         uint64_t next = 0;
@@ -79,7 +73,7 @@ static bool needs_savepoint(const arcp__request *batch)
         if (has_row && batch->ops[at].kind == ARCP_STORE_CREATE) {
             return true;
         }
-        has_row = has_row || is_of_row(&batch->ops[at]);
+        has_row = has_row || arcp__store_is_of_row(&batch->ops[at]);
     }
     return false;
 }
@@ -87,7 +81,7 @@ static bool needs_savepoint(const arcp__request *batch)
 static arcp_status write_rows(arcp__sqlite *sqlite, arcp__request *batch)
 {
     for (size_t at = 0; at < batch->count; at++) {
-        if (is_of_row(&batch->ops[at])) {
+        if (arcp__store_is_of_row(&batch->ops[at])) {
             arcp_status status = write_row(sqlite, &batch->ops[at], &batch->error);
             if (status != ARCP_OK) {
                 return status;
@@ -130,7 +124,7 @@ static arcp__batch_outcome apply_rows(arcp__sqlite *sqlite, arcp__request *batch
 static arcp__batch_outcome apply_streams(arcp__sqlite_streams *streams, arcp__request *batch)
 {
     for (size_t at = 0; at < batch->count; at++) {
-        if (!is_of_row(&batch->ops[at])) {
+        if (!arcp__store_is_of_row(&batch->ops[at])) {
             batch->status = arcp__sqlite_streams_apply(streams, &batch->ops[at], &batch->error);
             if (batch->status != ARCP_OK) {
                 return ARCP__BATCH_BROKEN;

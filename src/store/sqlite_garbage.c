@@ -37,14 +37,16 @@ arcp_status arcp__sqlite_stream_drop(arcp__sqlite_streams *streams, arcp__sqlite
     return arcp__sqlite_stream_unname(streams->sqlite, id, err);
 }
 
-/* Notes it. Nothing is to be deleted as long as the oldest run reaches beyond. */
+/* Notes it, for the records that there are now. Nothing is to be deleted as long as the
+ * oldest run reaches beyond. */
 void arcp__sqlite_stream_trim(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
                               uint64_t position)
 {
-    if (position <= stream->trim || position < stream->oldest_end || stream->id == 0) {
+    uint64_t below = position < stream->next ? position : stream->next;
+    if (below <= stream->trim || below < stream->oldest_end || stream->id == 0) {
         return;
     }
-    stream->trim = position;
+    stream->trim = below;
     if (!stream->is_trimming) {
         DL_APPEND2(streams->trims, stream, trim_prev, trim_next);
         stream->is_trimming = true;

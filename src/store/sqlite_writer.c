@@ -2,8 +2,9 @@
  * share the next one.
  *
  * When a transaction fails it is rolled back and its batches are tried one by one, so that
- * a batch the database cannot take does not take its predecessors with it. From the first
- * batch that fails alone on, every batch fails with it until the owner was told (see
+ * a batch the database cannot take does not take its predecessors with it, and what
+ * happens once (a sync that fails, say) is made up for: all pages are written again. From
+ * the first batch that fails alone on, every batch fails with it until the owner was told (see
  * <arcp/sys/store.h>: order is kept when they come again).
  *
  * Crash points: before COMMIT returns, nothing of the transaction is in the database and
@@ -82,6 +83,7 @@ static void roll_back(arcp__sqlite_writer *writer)
 }
 
 typedef struct transaction {
+    bool has_begun;
     arcp__request *end; /* the batch that was refused as wrong, or NULL: all are settled */
     uint64_t batches;   /* applied */
     uint64_t ops;
@@ -92,8 +94,9 @@ typedef struct transaction {
 static arcp_status transact(arcp__sqlite_writer *writer, arcp__request *first, size_t limit,
                             transaction *out, arcp_error *err)
 {
-    *out = (transaction){NULL, 0, 0};
+    *out = (transaction){false, NULL, 0, 0};
     arcp_status status = begin(writer, err);
+    out->has_begun = status == ARCP_OK;
     for (arcp__request *batch = first; status == ARCP_OK && batch != NULL && limit != 0;
          batch = batch->next, limit--) {
         arcp__batch_outcome outcome = arcp__sqlite_batch_apply(&writer->streams, batch);
@@ -170,7 +173,9 @@ static void write_batches(arcp__sqlite_writer *writer, arcp__request_queue *batc
         arcp_error err = {0};
         transaction done;
         arcp_status status = transact_and_count(writer, first, SIZE_MAX, &done, &err);
-        if (status != ARCP_OK) {
+        if (status != ARCP_OK && !done.has_begun) {
+            fail_from(writer, first, &err); /* no batch is to blame */
+        } else if (status != ARCP_OK) {
             write_one_by_one(writer, first);
         } else if (done.end != NULL) {
             err = done.end->error;

@@ -7,6 +7,13 @@
 #define ARCP__STORE_READ_BYTES_MAX 16777216u /* of one read; more is cut to it */
 #define ARCP__STORE_SCAN_BYTES_MAX 1048576u  /* of one page of rows, about */
 
+/* Whether the operation is on a table; else it is on a stream. */
+static inline bool arcp__store_is_of_row(const arcp_store_op *op)
+{
+    return op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_CREATE ||
+           op->kind == ARCP_STORE_DELETE;
+}
+
 /* Bytes of the operation's value; 0 for kinds that have none, whatever the field says. */
 static inline size_t arcp__store_value_size(const arcp_store_op *op)
 {

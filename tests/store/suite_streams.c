@@ -161,6 +161,16 @@ static void trimming_everything_keeps_the_next_position(store_rig *rig)
     check_read(rig, "s", 2, 2, "2");
 }
 
+static void trimming_does_not_touch_what_is_appended_later(store_rig *rig)
+{
+    check_commit(rig, ARCP_OK, op_append("s", 0, "0"));
+    check_commit(rig, ARCP_OK, op_append("s", 1, "1"), op_trim("s", 4), op_append("s", 2, "2"),
+                 op_append("s", 3, "3"));
+    check_commit(rig, ARCP_OK, op_append("s", 4, "4"));
+    check_commit(rig, ARCP_OK, op_trim("s", 2));
+    check_read(rig, "s", 2, 2, "2|3|4");
+}
+
 static void trimming_and_dropping_what_is_not_there_does_nothing(store_rig *rig)
 {
     check_commit(rig, ARCP_OK, op_trim("s", 5), op_drop("s"), op_drop("t"));
@@ -290,6 +300,8 @@ const suite_test suite_streams[] = {
     {"trimming keeps what is at and above the position",
      trimming_keeps_what_is_at_and_above_the_position},
     {"trimming everything keeps the next position", trimming_everything_keeps_the_next_position},
+    {"trimming does not touch what is appended later",
+     trimming_does_not_touch_what_is_appended_later},
     {"trimming and dropping what is not there does nothing",
      trimming_and_dropping_what_is_not_there_does_nothing},
     {"dropping forgets the stream and begins at 0 again",

@@ -1,0 +1,468 @@
+/* Disks that fail: clear errors, nothing half done, and work goes on when they recover. */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/fault_vfs.h"
+#include "store/store_rig.h"
+#include "store/temp_dir.h"
+
+typedef struct fixture {
+    temp_dir *dir;
+    char url[700];
+    store_rig *rig;
+} fixture;
+
+static void open_fixture(fixture *self)
+{
+    self->dir = temp_dir_new();
+    snprintf(self->url, sizeof(self->url), "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
+    self->rig = rig_open(self->url);
+}
+
+static void close_fixture(fixture *self)
+{
+    rig_close(self->rig);
+    temp_dir_free(self->dir);
+}
+
+static void a_completion_comes_after_the_log_is_on_disk(void **state)
+{
+    fixture self;
+    open_fixture(&self);
+    for (uint64_t at = 0; at < 200; at++) {
+        arcp_store_op op = op_append("s", at, "record");
+        uint64_t id = rig_submit(self.rig, &op, 1);
+        assert_int_equal(rig_wait(self.rig, id)->status, ARCP_OK);
+        /* Nothing else is under way: all that was written for this batch was synced. */
+        assert_false(fault_vfs_log_is_dirty());
+    }
+    close_fixture(&self);
+}
+
+/* ---- every operation fails once, or from one on ---- */
+
+#define STEPS 14
+
+/* A life with everything in it, as batches that fill several pages. */
+static size_t make_step(size_t step, arcp_store_op *ops, const char *big)
+{
+    size_t count = 0;
+    ops[count++] = op_append("s", step * 2, big);
+    ops[count++] = op_append("s", step * 2 + 1, "small");
+    ops[count++] = op_put(ARCP_STORE_SESSIONS, "tip", step % 2 == 0 ? "even" : "odd");
+    if (step % 3 == 0) {
+        ops[count++] = op_append(step % 2 == 0 ? "even" : "odd", 0, big);
+        ops[count++] = op_create(ARCP_STORE_JOBS, step % 2 == 0 ? "even" : "odd", "v");
+    }
+    if (step % 3 == 2) {
+        ops[count++] = op_drop(step % 2 == 1 ? "even" : "odd");
+        ops[count++] = op_delete(ARCP_STORE_JOBS, step % 2 == 1 ? "even" : "odd");
+        ops[count++] = op_drop(step % 2 == 0 ? "even" : "odd");
+        ops[count++] = op_delete(ARCP_STORE_JOBS, step % 2 == 0 ? "even" : "odd");
+    }
+    if (step == 9) {
+        ops[count++] = op_trim("s", 10);
+    }
+    return count;
+}
+
+static void check_after(store_rig *rig, size_t steps)
+{
+    const answer *got = rig_read(rig, "s", UINT64_MAX);
+    assert_int_equal(got->status, ARCP_OK);
+    assert_int_equal(got->first, steps * 2);
+    got = rig_read(rig, "s", steps <= 9 ? 0 : 10);
+    assert_int_equal(got->status, ARCP_OK);
+    assert_int_equal(got->first + got->count, steps * 2);
+    check_scan(rig, ARCP_STORE_SESSIONS, "",
+               steps == 0       ? ""
+               : steps % 2 == 1 ? "tip=even"
+                                : "tip=odd");
+    rig_forget(rig);
+}
+
+/* What fails, fails with `want`, left no trace, and goes through once the disk is well.
+ * Returns how many failed. */
+static int run_steps(store_rig *rig, const char *big, arcp_status want)
+{
+    int failed = 0;
+    for (size_t step = 0; step < STEPS; step++) {
+        arcp_store_op ops[16];
+        size_t count = make_step(step, ops, big);
+        arcp_status got = rig_commit(rig, ops, count);
+        if (got == ARCP_OK) {
+            continue;
+        }
+        assert_string_equal(arcp_status_name(got), arcp_status_name(want));
+        failed++;
+        (void)fault_vfs_heal();
+        check_after(rig, step);
+        assert_int_equal(rig_commit(rig, ops, count), ARCP_OK);
+    }
+    (void)fault_vfs_heal();
+    check_after(rig, STEPS);
+    return failed;
+}
+
+/* Returns whether the fault was met; `told` counts batches that failed. */
+static bool run_with_fault(const char *url, const char *big, fault_kind kind, int after, int count,
+                           arcp_status want, int *told)
+{
+    arcp_error err = {0};
+    arcp_store *store = NULL;
+    fault_vfs_arm(FAULT_ANY_FILE, kind, after, count);
+    arcp_status status = arcp_store_open(url, &store, &err);
+    if (status != ARCP_OK) {
+        assert_string_equal(arcp_status_name(status), arcp_status_name(want));
+        assert_true(err.message[0] != '\0');
+        assert_null(store);
+        assert_true(fault_vfs_heal() > 0);
+        check_ok(arcp_store_open(url, &store, &err), &err);
+    }
+    store_rig *rig = rig_new(store);
+    int failed = run_steps(rig, big, want);
+    bool was_met = fault_vfs_heal() > 0 || failed != 0 || status != ARCP_OK;
+    *told += failed;
+    rig_close(rig);
+    rig = rig_open(url);
+    check_after(rig, STEPS);
+    rig_close(rig);
+    return was_met;
+}
+
+static void sweep(fault_kind kind, int count, int stride, arcp_status want)
+{
+    char *big = malloc(9001);
+    assert_non_null(big);
+    memset(big, 'b', 9000);
+    big[9000] = '\0';
+    int after = 0;
+    int told = 0;
+    for (bool is_met = true; is_met; after += stride) {
+        temp_dir *dir = temp_dir_new();
+        char url[700];
+        snprintf(url, sizeof(url), "%s", temp_dir_join(dir, "sqlite:", "s.db"));
+        is_met = run_with_fault(url, big, kind, after, count, want, &told);
+        temp_dir_free(dir);
+    }
+    assert_true(after > 10 * stride);
+    assert_true(count == 1 || told > 5);
+    free(big);
+}
+
+/* A single failure is made up for by the second try; two in a row are told. */
+#define TWICE  2
+#define ALWAYS 1000000
+
+static void survives_each_write_that_finds_the_disk_full(void **state)
+{
+    sweep(FAULT_WRITE_FULL, TWICE, 5, ARCP_E_IO);
+}
+
+static void survives_a_disk_that_stays_full_for_a_while(void **state)
+{
+    sweep(FAULT_WRITE_FULL, ALWAYS, 7, ARCP_E_IO);
+}
+
+static void survives_each_write_error(void **state)
+{
+    sweep(FAULT_WRITE, TWICE, 5, ARCP_E_IO);
+}
+
+static void survives_a_disk_that_cannot_be_written_for_a_while(void **state)
+{
+    sweep(FAULT_WRITE, ALWAYS, 7, ARCP_E_IO);
+}
+
+static void survives_each_sync_error(void **state)
+{
+    sweep(FAULT_SYNC, 1, 1, ARCP_E_IO);
+    sweep(FAULT_SYNC, TWICE, 1, ARCP_E_IO);
+}
+
+static void survives_a_disk_that_cannot_be_synced_for_a_while(void **state)
+{
+    sweep(FAULT_SYNC, ALWAYS, 1, ARCP_E_IO);
+}
+
+static void survives_each_allocation_of_sqlite_that_fails(void **state)
+{
+    sweep(FAULT_MEMORY, 1, 29, ARCP_E_NO_MEMORY);
+    sweep(FAULT_MEMORY, ALWAYS, 97, ARCP_E_NO_MEMORY);
+}
+
+/* ---- particular failures ---- */
+
+static void a_commit_that_fails_once_is_tried_again_batch_by_batch(void **state)
+{
+    fixture self;
+    open_fixture(&self);
+    arcp_store_op ops[20];
+    uint64_t last = 0;
+    fault_vfs_arm(FAULT_LOG, FAULT_SYNC, 0, 1);
+    for (size_t at = 0; at < COUNT_OF(ops); at++) {
+        ops[at] = op_append("s", at, "r");
+        last = rig_submit(self.rig, &ops[at], 1);
+    }
+    (void)rig_wait(self.rig, last);
+    assert_int_equal(fault_vfs_heal(), 1);
+    for (size_t at = 0; at < self.rig->count; at++) {
+        assert_int_equal(self.rig->answers[at].status, ARCP_OK);
+    }
+    assert_int_equal(rig_read(self.rig, "s", 0)->count, COUNT_OF(ops));
+    close_fixture(&self);
+}
+
+static void a_full_disk_fails_all_that_waits_and_all_goes_through_later(void **state)
+{
+    fixture self;
+    open_fixture(&self);
+    arcp_store_op ops[50];
+    uint64_t ids[50];
+    fault_vfs_arm(FAULT_LOG, FAULT_WRITE_FULL, 0, ALWAYS);
+    for (size_t at = 0; at < COUNT_OF(ops); at++) {
+        ops[at] = op_append("s", at, "r");
+        ids[at] = rig_submit(self.rig, &ops[at], 1);
+    }
+    for (size_t at = 0; at < COUNT_OF(ops); at++) {
+        const answer *got = rig_wait(self.rig, ids[at]);
+        assert_int_equal(got->status, ARCP_E_IO);
+        assert_non_null(strstr(got->message, "s.db"));
+        assert_non_null(strstr(got->message, "full"));
+    }
+    assert_int_equal(rig_read(self.rig, "s", 0)->count, 0);
+    (void)fault_vfs_heal();
+    for (size_t at = 0; at < COUNT_OF(ops); at++) {
+        ids[at] = rig_submit(self.rig, &ops[at], 1);
+    }
+    for (size_t at = 0; at < COUNT_OF(ops); at++) {
+        assert_int_equal(rig_wait(self.rig, ids[at])->status, ARCP_OK);
+    }
+    assert_int_equal(rig_read(self.rig, "s", 0)->count, COUNT_OF(ops));
+    close_fixture(&self);
+}
+
+static void a_read_error_fails_the_read_and_no_other(void **state)
+{
+    fixture self;
+    open_fixture(&self);
+    check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"), op_put(ARCP_STORE_JOBS, "k", "v"));
+    rig_close(self.rig);
+    self.rig = rig_open(self.url);
+    int failed = 0;
+    for (int after = 0; after < 6; after++) {
+        fault_vfs_arm(FAULT_ANY_FILE, FAULT_READ, after, 1);
+        arcp_status read = rig_read(self.rig, "s", 0)->status;
+        arcp_status scan = rig_wait(self.rig, rig_ask_scan(self.rig, ARCP_STORE_JOBS, ""))->status;
+        failed += fault_vfs_heal();
+        assert_true(read == ARCP_OK || read == ARCP_E_IO);
+        assert_true(scan == ARCP_OK || scan == ARCP_E_IO);
+        check_read(self.rig, "s", 0, 0, "a");
+        check_scan(self.rig, ARCP_STORE_JOBS, "", "k=v");
+        /* Another write makes the reader forget its pages. */
+        check_commit(self.rig, ARCP_OK, op_put(ARCP_STORE_META, "k", "v"));
+    }
+    assert_true(failed > 0);
+    close_fixture(&self);
+}
+
+/* The log takes what the database cannot, until it can. */
+static void commits_go_on_while_checkpoints_fail(void **state)
+{
+    fixture self;
+    open_fixture(&self);
+    static char big[60001];
+    memset(big, 'b', 60000);
+    fault_vfs_arm(FAULT_DATABASE, FAULT_WRITE, 0, ALWAYS);
+    uint64_t next = 0;
+    for (; next < 400; next++) {
+        check_commit(self.rig, ARCP_OK, op_append("s", next, big));
+        rig_forget(self.rig);
+    }
+    assert_true(fault_vfs_heal() > 0);
+    struct stat log;
+    assert_int_equal(stat(temp_dir_join(self.dir, "", "s.db-wal"), &log), 0);
+    assert_true(log.st_size > 20000000);
+    /* From now on it is emptied, and cut back when it starts over. */
+    for (; next < 800; next++) {
+        check_commit(self.rig, ARCP_OK, op_append("s", next, big));
+        rig_forget(self.rig);
+    }
+    assert_int_equal(stat(temp_dir_join(self.dir, "", "s.db-wal"), &log), 0);
+    assert_true(log.st_size <= 20000000);
+    for (uint64_t at = 0; at < next; at += 100) {
+        const answer *got = rig_wait(self.rig, rig_ask_read(self.rig, "s", at, 1, 1));
+        assert_int_equal(strlen(got->text), 60000);
+    }
+    close_fixture(&self);
+}
+
+static void a_deleted_database_takes_nothing_more(void **state)
+{
+    fixture self;
+    open_fixture(&self);
+    check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"));
+    assert_int_equal(unlink(temp_dir_join(self.dir, "", "s.db")), 0);
+    arcp_store_op op = op_append("s", 1, "b");
+    const answer *got = rig_wait(self.rig, rig_submit(self.rig, &op, 1));
+    assert_int_equal(got->status, ARCP_E_IO);
+    assert_non_null(strstr(got->message, "deleted"));
+    close_fixture(&self);
+}
+
+static void another_programs_short_lock_is_waited_for(void **state)
+{
+    fixture self;
+    open_fixture(&self);
+    sqlite3 *other = NULL;
+    assert_int_equal(sqlite3_open(temp_dir_join(self.dir, "", "s.db"), &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    arcp_store_op op = op_append("s", 0, "a");
+    uint64_t id = rig_submit(self.rig, &op, 1);
+    assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(rig_wait(self.rig, id)->status, ARCP_OK);
+    sqlite3_close(other);
+    close_fixture(&self);
+}
+
+/* Takes as long as we wait for locks: five seconds. */
+static void another_programs_long_lock_is_an_error_and_passes(void **state)
+{
+    fixture self;
+    open_fixture(&self);
+    sqlite3 *other = NULL;
+    assert_int_equal(sqlite3_open(temp_dir_join(self.dir, "", "s.db"), &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    arcp_store_op op = op_append("s", 0, "a");
+    const answer *got = rig_wait(self.rig, rig_submit(self.rig, &op, 1));
+    assert_int_equal(got->status, ARCP_E_IO);
+    assert_non_null(strstr(got->message, "another program"));
+    assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(rig_commit(self.rig, &op, 1), ARCP_OK);
+    sqlite3_close(other);
+    close_fixture(&self);
+}
+
+/* ---- real full disks ---- */
+
+/* Appends until it fails, then once more when `make_room` was called. */
+static void fill_up(const char *url, void (*make_room)(void *), void *user)
+{
+    static char big[50001];
+    memset(big, 'b', 50000);
+    store_rig *rig = rig_open(url);
+    uint64_t next = 0;
+    arcp_status status = ARCP_OK;
+    while (status == ARCP_OK && next < 2000) {
+        arcp_store_op op = op_append("s", next, big);
+        status = rig_commit(rig, &op, 1);
+        next += status == ARCP_OK;
+        rig_forget(rig);
+    }
+    assert_int_equal(status, ARCP_E_IO);
+    assert_int_equal(rig_read(rig, "s", UINT64_MAX)->first, next);
+    make_room(user);
+    check_commit(rig, ARCP_OK, op_append("s", next, big));
+    rig_close(rig);
+    rig = rig_open(url);
+    for (uint64_t at = 0; at <= next; at++) {
+        const answer *got = rig_wait(rig, rig_ask_read(rig, "s", at, 1, 1));
+        assert_int_equal(got->first, at);
+        assert_int_equal(strlen(got->text), 50000);
+        rig_forget(rig);
+    }
+    rig_close(rig);
+}
+
+static void lift_file_limit(void *user)
+{
+    const struct rlimit *before = user;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, before), 0);
+}
+
+static void a_limit_on_file_sizes_is_an_error_and_passes(void **state)
+{
+    temp_dir *dir = temp_dir_new();
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit small = {3000000, before.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    fill_up(temp_dir_join(dir, "sqlite:", "s.db"), lift_file_limit, &before);
+    (void)signal(SIGXFSZ, handler);
+    temp_dir_free(dir);
+}
+
+static void remove_ballast(void *user)
+{
+    assert_int_equal(unlink(user), 0);
+}
+
+/* In a child with mounts of its own: its failures are its exit status. */
+static void fill_a_small_file_system(const temp_dir *dir)
+{
+    char ballast[700];
+    snprintf(ballast, sizeof(ballast), "%s", temp_dir_join(dir, "", "ballast"));
+    FILE *file = fopen(ballast, "w");
+    static char zeros[4000000];
+    assert_non_null(file);
+    assert_int_equal(fwrite(zeros, 1, sizeof(zeros), file), sizeof(zeros));
+    assert_int_equal(fclose(file), 0);
+    fill_up(temp_dir_join(dir, "sqlite:", "s.db"), remove_ballast, ballast);
+}
+
+static void a_full_file_system_is_an_error_and_passes(void **state)
+{
+    temp_dir *dir = temp_dir_new();
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mount("tmpfs", dir->path, "tmpfs", 0, "size=8m") != 0) {
+            _exit(77);
+        }
+        fill_a_small_file_system(dir);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    temp_dir_free(dir);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        skip(); /* mounting needs privileges; the limit on file sizes stands in */
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+    fault_vfs_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_completion_comes_after_the_log_is_on_disk),
+        cmocka_unit_test(survives_each_write_that_finds_the_disk_full),
+        cmocka_unit_test(survives_a_disk_that_stays_full_for_a_while),
+        cmocka_unit_test(survives_each_write_error),
+        cmocka_unit_test(survives_a_disk_that_cannot_be_written_for_a_while),
+        cmocka_unit_test(survives_each_sync_error),
+        cmocka_unit_test(survives_a_disk_that_cannot_be_synced_for_a_while),
+        cmocka_unit_test(survives_each_allocation_of_sqlite_that_fails),
+        cmocka_unit_test(a_commit_that_fails_once_is_tried_again_batch_by_batch),
+        cmocka_unit_test(a_full_disk_fails_all_that_waits_and_all_goes_through_later),
+        cmocka_unit_test(a_read_error_fails_the_read_and_no_other),
+        cmocka_unit_test(commits_go_on_while_checkpoints_fail),
+        cmocka_unit_test(a_deleted_database_takes_nothing_more),
+        cmocka_unit_test(another_programs_short_lock_is_waited_for),
+        cmocka_unit_test(another_programs_long_lock_is_an_error_and_passes),
+        cmocka_unit_test(a_limit_on_file_sizes_is_an_error_and_passes),
+        cmocka_unit_test(a_full_file_system_is_an_error_and_passes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
