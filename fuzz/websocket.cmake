@@ -1,0 +1,2 @@
+arcp_fuzz(websocket_frame_fuzz SOURCES websocket_frame_fuzz.c NEEDS arcp_transport)
+arcp_fuzz(websocket_handshake_fuzz SOURCES websocket_handshake_fuzz.c NEEDS arcp_transport)

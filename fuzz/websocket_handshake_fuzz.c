@@ -1,0 +1,115 @@
+/* What comes before the upgrade: the head of a request or of a response, and in it hosts and
+ * origins. The first byte of the input picks which, and how the rest is cut into pieces.
+ * However it is cut, the outcome is the same; only a request that asks for our path at one
+ * of our names is upgraded; hosts survive being written and read again. */
+#include <assert.h>
+
+#include "transport/websocket_handshake.h"
+
+#define HEAD_BYTES 2048
+
+static const char key[] = "dGhlIHNhbXBsZSBub25jZQ==";
+
+typedef struct outcome {
+    arcp__http_result result;
+    size_t rest;
+    arcp__upgrade upgrade;
+    arcp_status status;
+} outcome;
+
+static void check_authority(arcp_span text)
+{
+    arcp__authority first;
+    arcp__authority second;
+    if (!arcp__authority_parse(text, false, &first)) {
+        return;
+    }
+    char written[ARCP__HOST_MAX + 16];
+    arcp__authority_format(&first, written, sizeof(written));
+    bool again = arcp__authority_parse(arcp_span_cstr(written), false, &second);
+    assert(again && second.kind == first.kind && strcmp(second.host, first.host) == 0 &&
+           second.has_port == first.has_port && second.port == first.port);
+}
+
+static void check_upgraded(const arcp__http_head *head)
+{
+    arcp_span value = {NULL, 0};
+    arcp__authority host;
+    assert(head->parser.method == HTTP_GET);
+    assert(arcp__http_head_find(head, "Host", &value) == 1);
+    bool valid = arcp__authority_parse(value, false, &host);
+    assert(valid && arcp__authority_is_loopback(&host));
+    assert(arcp_span_starts_with(arcp__http_head_line(head), ARCP_SPAN_LITERAL("/arcp")));
+    if (arcp__http_head_find(head, "Origin", &value) > 0) {
+        assert(!arcp_span_equal_cstr(value, "null"));
+    }
+}
+
+static outcome read_head(enum http_parser_type type, arcp_span bytes, size_t piece,
+                         const arcp__web_names *names)
+{
+    arcp__http_head head;
+    outcome out = {.result = ARCP__HTTP_MORE};
+    arcp__http_head_init(&head, type, HEAD_BYTES);
+    while (bytes.size > 0 && out.result == ARCP__HTTP_MORE) {
+        arcp_span input = arcp_span_first(bytes, piece);
+        size_t before = input.size;
+        out.result = arcp__http_head_feed(&head, &input);
+        bytes = arcp_span_from(bytes, before - input.size);
+    }
+    if (out.result == ARCP__HTTP_COMPLETE) {
+        assert(head.bytes <= HEAD_BYTES);
+        out.rest = bytes.size;
+        arcp_error err = {0};
+        if (type == HTTP_REQUEST) {
+            out.upgrade = arcp__upgrade_check(&head, "/arcp", names);
+        } else {
+            out.status = arcp__upgrade_check_response(&head, key, &err);
+        }
+        if (out.upgrade.status == 101) {
+            check_upgraded(&head);
+        }
+        arcp_span value = {NULL, 0};
+        if (arcp__http_head_find(&head, "Host", &value) > 0) {
+            check_authority(value);
+        }
+    }
+    arcp__http_head_fini(&head);
+    return out;
+}
+
+static void check_response(const outcome *out)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    assert(out->upgrade.status == 101 || out->upgrade.status >= 400);
+    arcp__upgrade_respond(&out->upgrade, &text);
+    outcome again = read_head(HTTP_RESPONSE, arcp_buf_span(&text), SIZE_MAX, NULL);
+    assert(again.result == ARCP__HTTP_COMPLETE);
+    arcp_buf_fini(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    arcp_span bytes = arcp_span_make((const char *)data + 1, size - 1);
+    size_t piece = 1 + (data[0] >> 2);
+    arcp__web_names names;
+    arcp__authority self;
+    arcp_status status = arcp__web_names_init(&names, NULL, 0, NULL, 0, NULL);
+    bool parsed = arcp__authority_parse(ARCP_SPAN_LITERAL("127.0.0.1:7777"), false, &self);
+    assert(status == ARCP_OK && parsed);
+    arcp__web_names_bind(&names, &self, true, false);
+    check_authority(bytes);
+    enum http_parser_type type = (data[0] & 1) != 0 ? HTTP_RESPONSE : HTTP_REQUEST;
+    outcome whole = read_head(type, bytes, SIZE_MAX, &names);
+    outcome cut = read_head(type, bytes, piece, &names);
+    assert(whole.result == cut.result && whole.rest == cut.rest);
+    assert(whole.status == cut.status && whole.upgrade.status == cut.upgrade.status);
+    if (type == HTTP_REQUEST && whole.result == ARCP__HTTP_COMPLETE) {
+        check_response(&whole);
+    }
+    arcp__web_names_fini(&names);
+    return 0;
+}
