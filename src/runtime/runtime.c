@@ -8,6 +8,7 @@
 #include "runtime/agent_inbox.h"
 #include "runtime/agent_threads.h"
 #include "runtime/runtime_state.h"
+#include "runtime/work_directory.h"
 
 #ifndef ARCP_VERSION_STRING
 #define ARCP_VERSION_STRING "0.1.0"
@@ -127,6 +128,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     } else {
         arcp_settings_default(&engine.settings);
     }
+    runtime->settings_agent_line_bytes = (size_t)engine.settings.limits_agent_line_bytes;
     return arcp__engine_new(&engine, &runtime->engine, err);
 }
 
@@ -144,6 +146,13 @@ static arcp_status fill(arcp_runtime *runtime, const arcp_runtime_options *optio
         runtime->threads == NULL ||
         (options->work_directory != NULL && runtime->work_directory == NULL)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (runtime->work_directory != NULL) {
+        unsigned killed = arcp__work_directory_sweep(runtime->work_directory);
+        if (killed != 0) {
+            arcp__runtime_log(runtime, ARCP_LOG_WARN, "killed %u processes of an earlier run",
+                              killed);
+        }
     }
     if (runtime->store == NULL) {
         return arcp_store_open_memory(&runtime->store, err);
@@ -242,6 +251,7 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
 
 void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
+    runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
     arcp__engine_set_settings(runtime->engine, settings);
 }
 

@@ -50,6 +50,7 @@ struct arcp_runtime {
     void (*log)(void *user, arcp_log_level level, const char *text);
     void *log_user;
     char *work_directory; /* owned or NULL */
+    size_t settings_agent_line_bytes;
     char *name, *version; /* owned */
 
     uv_prepare_t prepare; /* drives before the loop waits */

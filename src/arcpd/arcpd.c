@@ -1,0 +1,643 @@
+/* arcpd: the runtime as a daemon. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <arcp/runtime.h>
+#include <arcp/secret.h>
+
+#include "arcpd/config.h"
+#include "arcpd/logger.h"
+#include "arcpd/tokens.h"
+#include "base/alloc.h"
+
+enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+typedef struct daemon_state {
+    arcp__config config;
+    arcp__tokens tokens;
+    arcp__logger logger;
+    uv_loop_t loop;
+    uv_signal_t terminate, interrupt, hangup;
+    arcp_runtime *runtime;
+    char state_directory[3072];
+    char work_directory[3200];
+    const char *config_path;
+    int argc;
+    char **argv_copy;
+    bool stopped;
+    int exit_status;
+} daemon_state;
+
+static void fail(const arcp_error *error)
+{
+    (void)fprintf(stderr, "arcpd: %s\n", error->message);
+}
+
+static const char help[] =
+    "arcpd - host agents as jobs that cannot exceed their lease\n"
+    "\n"
+    "usage: arcpd [options]\n"
+    "\n"
+    "  --config FILE                 read FILE (YAML); flags win over it\n"
+    "  --check-config FILE           check FILE, print what it comes to, and exit\n"
+    "  --listen URL                  accept sessions here; may be repeated\n"
+    "                                (default ws://127.0.0.1:7777/arcp; port 0 picks one)\n"
+    "  --store URL                   sqlite:PATH or memory:\n"
+    "                                (default sqlite: in the state directory)\n"
+    "  --token TOKEN=PRINCIPAL       who may come in; may be repeated\n"
+    "  --token-file FILE             lines TOKEN=PRINCIPAL, read again on SIGHUP\n"
+    "  --no-auth                     everybody may come in, on loopback only\n"
+    "  --agent NAME[@VERSION]=COMMAND  a program that runs jobs; may be repeated\n"
+    "  --stdio                       one session over standard input and output\n"
+    "  --log-level LEVEL             debug, info, warn or error\n"
+    "  --version, --help\n"
+    "\n"
+    "When it accepts sessions it prints one line: arcpd: ready URL...\n"
+    "Without tokens of your own it makes one, keeps it in the state directory\n"
+    "($STATE_DIRECTORY, else $XDG_STATE_HOME/arcp, else ~/.local/state/arcp) and `arcp` on\n"
+    "this machine finds it there.\n"
+    "\n"
+    "Try:  arcpd --agent 'hello=echo hi' &  arcp submit hello\n"
+    "SIGTERM stops it (running jobs have shutdown.grace_sec), SIGHUP reads tokens, agents and\n"
+    "policies again. See arcpd(8), arcpd.yaml(5), arcp-agent(7).\n";
+
+enum {
+    FLAG_CONFIG = 256,
+    FLAG_CHECK,
+    FLAG_LISTEN,
+    FLAG_STORE,
+    FLAG_TOKEN,
+    FLAG_TOKEN_FILE,
+    FLAG_NO_AUTH,
+    FLAG_AGENT,
+    FLAG_STDIO,
+    FLAG_LOG_LEVEL,
+    FLAG_VERSION,
+    FLAG_HELP
+};
+
+static const struct option flags[] = {{"config", required_argument, NULL, FLAG_CONFIG},
+                                      {"check-config", required_argument, NULL, FLAG_CHECK},
+                                      {"listen", required_argument, NULL, FLAG_LISTEN},
+                                      {"store", required_argument, NULL, FLAG_STORE},
+                                      {"token", required_argument, NULL, FLAG_TOKEN},
+                                      {"token-file", required_argument, NULL, FLAG_TOKEN_FILE},
+                                      {"no-auth", no_argument, NULL, FLAG_NO_AUTH},
+                                      {"agent", required_argument, NULL, FLAG_AGENT},
+                                      {"stdio", no_argument, NULL, FLAG_STDIO},
+                                      {"log-level", required_argument, NULL, FLAG_LOG_LEVEL},
+                                      {"version", no_argument, NULL, FLAG_VERSION},
+                                      {"help", no_argument, NULL, FLAG_HELP},
+                                      {NULL, 0, NULL, 0}};
+
+static arcp_status replace_text(char **text, const char *with, arcp_error *err)
+{
+    char *copy = arcp__copy_cstr(with, strlen(with));
+    if (copy == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp__free(*text);
+    *text = copy;
+    return ARCP_OK;
+}
+
+/* One flag into the configuration; the first --listen replaces the file's. */
+static arcp_status apply_flag(arcp__config *config, int flag, const char *value, bool *listen_given,
+                              arcp_error *err)
+{
+    switch (flag) {
+    case FLAG_LISTEN:
+        if (!*listen_given) {
+            arcp__text_list_clear(&config->listen);
+        }
+        *listen_given = true;
+        return arcp__text_list_add(&config->listen, value, err);
+    case FLAG_STORE:
+        return replace_text(&config->store, value, err);
+    case FLAG_TOKEN:
+        return arcp__config_add_token(config, value, err);
+    case FLAG_TOKEN_FILE:
+        return replace_text(&config->token_file, value, err);
+    case FLAG_AGENT:
+        return arcp__config_add_agent(config, value, err);
+    case FLAG_LOG_LEVEL:
+        return arcp__config_set_log_level(config, value, err);
+    case FLAG_NO_AUTH:
+        config->no_auth = true;
+        return ARCP_OK;
+    case FLAG_STDIO:
+        config->use_stdio = true;
+        return ARCP_OK;
+    default:
+        return ARCP_OK;
+    }
+}
+
+/* The file first, then the flags: they win. */
+static arcp_status read_config(daemon_state *state, arcp__config *config, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    bool listen_given = false;
+    if (state->config_path != NULL) {
+        status = arcp__config_read(config, state->config_path, err);
+    }
+    optind = 0;
+    opterr = 0;
+    for (int flag = getopt_long(state->argc, state->argv_copy, "", flags, NULL);
+         status == ARCP_OK && flag != -1;
+         flag = getopt_long(state->argc, state->argv_copy, "", flags, NULL)) {
+        status = apply_flag(config, flag, optarg, &listen_given, err);
+    }
+    if (status == ARCP_OK && config->listen.count == 0 && !config->use_stdio) {
+        status = arcp__text_list_add(&config->listen, "ws://127.0.0.1:7777/arcp", err);
+    }
+    return status;
+}
+
+static int check_config(const char *path)
+{
+    arcp__config config;
+    arcp_error error = {0};
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__config_init(&config);
+    arcp_status status = arcp__config_read(&config, path, &error);
+    if (status == ARCP_OK) {
+        arcp__config_print(&config, &text);
+        (void)fwrite(text.data, 1, text.size, stdout);
+    } else {
+        fail(&error);
+    }
+    arcp_buf_fini(&text);
+    arcp__config_fini(&config);
+    return status == ARCP_OK ? EXIT_STOPPED : EXIT_USAGE;
+}
+
+/* What can be answered without starting; -1 when arcpd is to start. */
+static int first_pass(daemon_state *state, int argc, char **argv)
+{
+    opterr = 0;
+    for (int flag = getopt_long(argc, argv, "", flags, NULL); flag != -1;
+         flag = getopt_long(argc, argv, "", flags, NULL)) {
+        if (flag == FLAG_HELP) {
+            (void)fputs(help, stdout);
+            return EXIT_STOPPED;
+        }
+        if (flag == FLAG_VERSION) {
+            (void)printf("arcpd %s (ARCP 1.1)\n", ARCP_VERSION_STRING);
+            return EXIT_STOPPED;
+        }
+        if (flag == FLAG_CHECK) {
+            return check_config(optarg);
+        }
+        if (flag == FLAG_CONFIG) {
+            state->config_path = optarg;
+        }
+        if (flag == '?') {
+            (void)fprintf(stderr, "arcpd: unknown option or missing value: %s (see --help)\n",
+                          argv[optind - 1]);
+            return EXIT_USAGE;
+        }
+    }
+    if (optind < argc) {
+        (void)fprintf(stderr, "arcpd: unexpected argument: %s (see --help)\n", argv[optind]);
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
+/* ---- directories ---- */
+
+static arcp_status make_directory(const char *path, arcp_error *err)
+{
+    char part[4096];
+    size_t size = strlen(path);
+    if (size == 0 || size >= sizeof(part)) {
+        return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
+    }
+    memcpy(part, path, size + 1);
+    for (char *at = part + 1; *at != '\0'; at++) {
+        if (*at == '/') {
+            *at = '\0';
+            (void)mkdir(part, 0700);
+            *at = '/';
+        }
+    }
+    if (mkdir(part, 0700) != 0 && errno != EEXIST) {
+        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", path,
+                              strerror(errno));
+    }
+    return ARCP_OK;
+}
+
+static arcp_status find_directories(daemon_state *state, arcp_error *err)
+{
+    const char *given = getenv("STATE_DIRECTORY");
+    const char *xdg = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    char *to = state->state_directory;
+    int size;
+    if (given != NULL && given[0] == '/') {
+        size =
+            snprintf(to, sizeof(state->state_directory), "%.*s", (int)strcspn(given, ":"), given);
+    } else if (xdg != NULL && xdg[0] == '/') {
+        size = snprintf(to, sizeof(state->state_directory), "%s/arcp", xdg);
+    } else {
+        size = snprintf(to, sizeof(state->state_directory), "%s/.local/state/arcp",
+                        home == NULL || home[0] != '/' ? "/root" : home);
+    }
+    if (size < 0 || size >= (int)sizeof(state->state_directory)) {
+        return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
+    }
+    arcp_status status = make_directory(to, err);
+    if (status == ARCP_OK) {
+        (void)snprintf(state->work_directory, sizeof(state->work_directory), "%s/work", to);
+        status = make_directory(state->work_directory, err);
+    }
+    return status;
+}
+
+/* ---- safety of what is listened on ---- */
+
+static bool is_loopback_url(const char *url)
+{
+    static const char *const prefixes[] = {
+        "ws://127.",       "wss://127.",       "ws://localhost:", "wss://localhost:",
+        "ws://localhost/", "wss://localhost/", "ws://[::1]",      "wss://[::1]"};
+    for (size_t at = 0; at < sizeof(prefixes) / sizeof(prefixes[0]); at++) {
+        if (strncmp(url, prefixes[at], strlen(prefixes[at])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static arcp_status check_listeners(const daemon_state *state, arcp_error *err)
+{
+    for (size_t at = 0; at < state->config.listen.count; at++) {
+        const char *url = state->config.listen.items[at];
+        if (is_loopback_url(url)) {
+            continue;
+        }
+        if (state->config.no_auth) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "--no-auth is for loopback only, and %s is not", url);
+        }
+        if (!state->tokens.has_own) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "refusing to listen on %s without tokens of your own: give "
+                                  "--token or --token-file, or listen on 127.0.0.1",
+                                  url);
+        }
+    }
+    return ARCP_OK;
+}
+
+/* ---- the runtime ---- */
+
+static arcp_status register_agents(daemon_state *state, const arcp__config *config, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t at = 0; status == ARCP_OK && at < config->agent_count; at++) {
+        const arcp__config_agent *from = &config->agents[at];
+        arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+        agent.name = from->name;
+        agent.version = from->version;
+        agent.is_default = from->is_default;
+        agent.command = (const char *const *)from->command.items;
+        agent.is_plain = from->is_plain;
+        agent.warm = (size_t)from->warm;
+        agent.env = (const char *const *)from->env.items;
+        agent.cwd = from->cwd;
+        agent.user = from->user;
+        agent.stderr_in_errors = from->stderr_in_errors;
+        agent.max_jobs = (size_t)from->max_jobs;
+        status = arcp_runtime_register_process(state->runtime, &agent, err);
+    }
+    return status;
+}
+
+static arcp_status apply_policies(daemon_state *state, const arcp__config *config, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    arcp_runtime_clear_policies(state->runtime);
+    for (size_t at = 0; status == ARCP_OK && at < config->policy_count; at++) {
+        const arcp__config_policy *policy = &config->policies[at];
+        status = arcp_runtime_add_policy(state->runtime, policy->principal, policy->agent,
+                                         policy->ceiling, policy->max_lifetime_sec, err);
+    }
+    return status;
+}
+
+static arcp_status open_store(daemon_state *state, arcp_store **out, arcp_error *err)
+{
+    char url[3200];
+    if (state->config.store != NULL) {
+        return arcp_store_open(state->config.store, out, err);
+    }
+    (void)snprintf(url, sizeof(url), "sqlite:%s/arcp.db", state->state_directory);
+    return arcp_store_open(url, out, err);
+}
+
+static arcp_status make_runtime(daemon_state *state, arcp_error *err)
+{
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_status status = open_store(state, &options.store, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (strcmp(options.store->ops->name, "memory") == 0 &&
+        state->config.settings.limits_replay_bytes > 67108864) {
+        state->config.settings.limits_replay_bytes = 67108864;
+    }
+    options.settings = &state->config.settings;
+    options.work_directory = state->work_directory;
+    options.verify = arcp__tokens_verify;
+    options.verify_user = &state->tokens;
+    options.log = arcp__logger_log;
+    options.log_user = &state->logger;
+    status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
+    if (status == ARCP_OK) {
+        status = register_agents(state, &state->config, err);
+    }
+    if (status == ARCP_OK) {
+        status = apply_policies(state, &state->config, err);
+    }
+    for (size_t at = 0; status == ARCP_OK && at < state->config.profile_count; at++) {
+        status = arcp_runtime_add_peer_profile(state->runtime, state->config.profiles[at].client,
+                                               state->config.profiles[at].profile, err);
+    }
+    return status;
+}
+
+static arcp_status listen_everywhere(daemon_state *state, arcp_buf *ready, arcp_error *err)
+{
+    const arcp__config *config = &state->config;
+    arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
+    options.certificate_file = config->tls_certificate;
+    options.key_file = config->tls_key;
+    options.hosts = (const char *const *)config->hosts.items;
+    options.host_count = config->hosts.count;
+    options.origins = (const char *const *)config->origins.items;
+    options.origin_count = config->origins.count;
+    options.frame_bytes_max = (size_t)config->settings.limits_frame_bytes;
+    arcp_status status = ARCP_OK;
+    for (size_t at = 0; status == ARCP_OK && at < config->listen.count; at++) {
+        const char *url = NULL;
+        status = arcp_runtime_listen(state->runtime, config->listen.items[at], &options, &url, err);
+        if (status == ARCP_OK) {
+            arcp_buf_append_format(ready, " %s", url);
+        }
+    }
+    return status;
+}
+
+static void on_stopped(void *user)
+{
+    daemon_state *state = user;
+    state->stopped = true;
+    uv_stop(&state->loop);
+}
+
+static void stop(daemon_state *state)
+{
+    arcp_runtime_stop(state->runtime, on_stopped, state);
+}
+
+static void on_terminate(uv_signal_t *handle, int number)
+{
+    daemon_state *state = handle->data;
+    arcp__logger_log(&state->logger, ARCP_LOG_INFO,
+                     number == SIGTERM ? "stopping on SIGTERM" : "stopping on SIGINT");
+    stop(state);
+}
+
+/* Tokens, agents, policies and certificates again; what is wrong leaves everything as it
+ * was. */
+static void reload(daemon_state *state)
+{
+    arcp__config fresh;
+    arcp_error error = {0};
+    arcp__config_init(&fresh);
+    arcp_status status = read_config(state, &fresh, &error);
+    if (status == ARCP_OK) {
+        status = arcp__tokens_load(&state->tokens, &fresh, state->state_directory, &error);
+    }
+    if (status == ARCP_OK) {
+        arcp_runtime_clear_agents(state->runtime);
+        status = register_agents(state, &fresh, &error);
+    }
+    if (status == ARCP_OK) {
+        status = apply_policies(state, &fresh, &error);
+    }
+    if (status == ARCP_OK) {
+        status = arcp_runtime_reload_tls(state->runtime, &error);
+    }
+    if (status == ARCP_OK) {
+        arcp_runtime_set_settings(state->runtime, &fresh.settings);
+        state->logger.level = fresh.log_level;
+        arcp__logger_log(&state->logger, ARCP_LOG_INFO, "reloaded");
+    } else {
+        arcp__logger_log(&state->logger, ARCP_LOG_ERROR, error.message);
+    }
+    arcp__config_fini(&state->config);
+    state->config = fresh;
+}
+
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    (void)number;
+    reload(handle->data);
+}
+
+static void watch_signals(daemon_state *state)
+{
+    const struct {
+        uv_signal_t *handle;
+        uv_signal_cb callback;
+        int number;
+    } rows[] = {{&state->terminate, on_terminate, SIGTERM},
+                {&state->interrupt, on_terminate, SIGINT},
+                {&state->hangup, on_hangup, SIGHUP}};
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        (void)uv_signal_init(&state->loop, rows[at].handle);
+        rows[at].handle->data = state;
+        (void)uv_signal_start(rows[at].handle, rows[at].callback, rows[at].number);
+        uv_unref((uv_handle_t *)rows[at].handle);
+    }
+}
+
+/* ---- stdio ---- */
+
+/* The end of standard input is a bye: running jobs get the grace. */
+static void on_stdio_closed(void *user)
+{
+    stop(user);
+}
+
+static arcp_status serve_stdio(daemon_state *state, arcp_error *err)
+{
+    arcp_stdio_options options = ARCP_STDIO_OPTIONS_INIT;
+    options.frame_bytes_max = (size_t)state->config.settings.limits_frame_bytes;
+    arcp_connection *connection = NULL;
+    arcp_status status =
+        arcp_open_stdio(&state->loop, STDIN_FILENO, STDOUT_FILENO, &options, &connection, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = arcp_runtime_serve(state->runtime, connection, "local", on_stdio_closed, state);
+    return status == ARCP_OK ? ARCP_OK : arcp_error_set(err, status, "out of memory");
+}
+
+static arcp_status say_ready(const daemon_state *state, const arcp_buf *urls, arcp_error *err)
+{
+    FILE *to = state->config.use_stdio ? stderr : stdout;
+    if (urls->failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    (void)fprintf(to, "arcpd: ready%.*s\n", (int)urls->size, urls->size == 0 ? "" : urls->data);
+    (void)fflush(to);
+    return ARCP_OK;
+}
+
+static arcp_status start(daemon_state *state, arcp_error *err)
+{
+    arcp_buf urls = ARCP_BUF_INIT;
+    const char *audit = state->config.audit_path;
+    arcp_status status = find_directories(state, err);
+    if (status == ARCP_OK) {
+        status = arcp__tokens_load(&state->tokens, &state->config, state->state_directory, err);
+    }
+    if (status == ARCP_OK) {
+        status = check_listeners(state, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__logger_open_audit(&state->logger, state->state_directory,
+                                         audit == NULL ? "audit.jsonl" : audit, err);
+    }
+    if (status == ARCP_OK) {
+        status = make_runtime(state, err);
+    }
+    if (status == ARCP_OK) {
+        status = listen_everywhere(state, &urls, err);
+    }
+    if (status == ARCP_OK && state->config.use_stdio) {
+        status = serve_stdio(state, err);
+    }
+    if (status == ARCP_OK) {
+        watch_signals(state);
+        status = say_ready(state, &urls, err);
+    }
+    arcp_buf_fini(&urls);
+    return status;
+}
+
+/* ---- process ---- */
+
+/* Secrets leave `ps` as soon as they are read. */
+static void wipe_arguments(int argc, char **argv)
+{
+    for (int at = 1; at < argc; at++) {
+        if (strncmp(argv[at], "--token=", 8) == 0) {
+            arcp_wipe(argv[at] + 8, strlen(argv[at] + 8));
+        } else if (strcmp(argv[at], "--token") == 0 && at + 1 < argc) {
+            arcp_wipe(argv[at + 1], strlen(argv[at + 1]));
+            at++;
+        }
+    }
+}
+
+static bool copy_arguments(daemon_state *state, int argc, char **argv)
+{
+    state->argc = argc;
+    state->argv_copy = arcp__alloc_array((size_t)argc + 1, sizeof(*state->argv_copy));
+    for (int at = 0; state->argv_copy != NULL && at < argc; at++) {
+        state->argv_copy[at] = arcp__copy_cstr(argv[at], strlen(argv[at]));
+        if (state->argv_copy[at] == NULL) {
+            return false;
+        }
+    }
+    return state->argv_copy != NULL;
+}
+
+static void free_arguments(daemon_state *state)
+{
+    for (int at = 0; state->argv_copy != NULL && at < state->argc; at++) {
+        if (state->argv_copy[at] != NULL) {
+            arcp_wipe(state->argv_copy[at], strlen(state->argv_copy[at]));
+            arcp__free(state->argv_copy[at]);
+        }
+    }
+    arcp__free(state->argv_copy);
+}
+
+static void close_handle(uv_handle_t *handle, void *argument)
+{
+    (void)argument;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+static void clean_up(daemon_state *state)
+{
+    arcp_runtime_free(state->runtime);
+    for (uv_signal_t *handle = &state->terminate; handle != NULL;
+         handle = handle == &state->terminate
+                      ? &state->interrupt
+                      : (handle == &state->interrupt ? &state->hangup : NULL)) {
+        if (handle->data != NULL) {
+            close_handle((uv_handle_t *)handle, NULL);
+        }
+    }
+    (void)uv_run(&state->loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&state->loop);
+    arcp__tokens_fini(&state->tokens);
+    arcp__logger_fini(&state->logger);
+    arcp__config_fini(&state->config);
+    free_arguments(state);
+}
+
+int main(int argc, char **argv)
+{
+    static daemon_state state; /* too large for a stack, and there is one process */
+    arcp_error error = {0};
+    state.logger = (arcp__logger){.level = ARCP_LOG_INFO, .audit = -1};
+    int early = first_pass(&state, argc, argv);
+    if (early >= 0) {
+        return early;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    (void)umask(077);
+    arcp__config_init(&state.config);
+    if (!copy_arguments(&state, argc, argv) || uv_loop_init(&state.loop) != 0) {
+        (void)fprintf(stderr, "arcpd: out of memory\n");
+        return EXIT_FAILED;
+    }
+    arcp_status status = read_config(&state, &state.config, &error);
+    wipe_arguments(argc, argv);
+    if (status == ARCP_OK) {
+        state.logger.level = state.config.log_level;
+        state.logger.format = state.config.log_format;
+        status = start(&state, &error);
+    }
+    if (status == ARCP_OK) {
+        while (!state.stopped) {
+            (void)uv_run(&state.loop, UV_RUN_DEFAULT);
+        }
+    } else {
+        fail(&error);
+        state.exit_status =
+            status == ARCP_E_USAGE || status == ARCP_E_INVALID_REQUEST ? EXIT_USAGE : EXIT_FAILED;
+    }
+    clean_up(&state);
+    return state.exit_status;
+}

@@ -1,0 +1,94 @@
+/* arcpd's configuration: a YAML file, then the command line, which wins. */
+#ifndef ARCP_ARCPD_CONFIG_H
+#define ARCP_ARCPD_CONFIG_H
+
+#include <arcp/lease.h>
+#include <arcp/settings.h>
+
+/* A growing list of owned strings, NULL-terminated once it is not empty. */
+typedef struct arcp__text_list {
+    char **items;
+    size_t count;
+} arcp__text_list;
+
+typedef struct arcp__config_token {
+    char *token; /* wiped when freed */
+    char *principal;
+} arcp__config_token;
+
+typedef struct arcp__config_agent {
+    char *name, *version; /* version may be NULL */
+    bool is_default;
+    bool is_plain;
+    bool stderr_in_errors;
+    uint64_t warm;
+    uint64_t max_jobs;
+    char *cwd, *user; /* may be NULL */
+    arcp__text_list command;
+    arcp__text_list env; /* NAME=VALUE */
+} arcp__config_agent;
+
+typedef struct arcp__config_policy {
+    char *principal, *agent;
+    arcp_lease *ceiling; /* NULL: none */
+    uint64_t max_lifetime_sec;
+} arcp__config_policy;
+
+typedef struct arcp__config_profile {
+    char *client, *profile;
+} arcp__config_profile;
+
+typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
+
+typedef struct arcp__config {
+    arcp_settings settings;
+    arcp__text_list listen;
+    char *store;
+    char *token_file;
+    char *audit_path; /* NULL: the default name in the state directory; "": none */
+    char *tls_certificate, *tls_key;
+    arcp__text_list origins, hosts;
+    arcp__config_token *tokens;
+    size_t token_count;
+    arcp__config_agent *agents;
+    size_t agent_count;
+    arcp__config_policy *policies;
+    size_t policy_count;
+    arcp__config_profile *profiles;
+    size_t profile_count;
+    int log_level; /* arcp_log_level */
+    arcp__log_format log_format;
+    bool no_auth;
+    bool use_stdio;
+} arcp__config;
+
+/* The defaults. */
+void arcp__config_init(arcp__config *config);
+void arcp__config_fini(arcp__config *config);
+
+/* Reads a YAML file into `config`. ARCP_E_USAGE or ARCP_E_IO; the message names file, line
+ * and key and says what would be right. */
+ARCP_MUST_CHECK arcp_status arcp__config_read(arcp__config *config, const char *path,
+                                              arcp_error *err);
+/* The same from text; `name` stands for the file in messages. */
+ARCP_MUST_CHECK arcp_status arcp__config_read_text(arcp__config *config, const char *name,
+                                                   arcp_span text, arcp_error *err);
+
+/* Prints the effective configuration as YAML, secrets masked. */
+void arcp__config_print(const arcp__config *config, arcp_buf *out);
+
+/* ---- for the command line ---- */
+
+ARCP_MUST_CHECK arcp_status arcp__text_list_add(arcp__text_list *list, const char *text,
+                                                arcp_error *err);
+void arcp__text_list_clear(arcp__text_list *list);
+/* TOKEN=PRINCIPAL; the last '=' separates. */
+ARCP_MUST_CHECK arcp_status arcp__config_add_token(arcp__config *config, const char *text,
+                                                   arcp_error *err);
+/* NAME[@VERSION]=COMMAND. */
+ARCP_MUST_CHECK arcp_status arcp__config_add_agent(arcp__config *config, const char *text,
+                                                   arcp_error *err);
+ARCP_MUST_CHECK arcp_status arcp__config_set_log_level(arcp__config *config, const char *text,
+                                                       arcp_error *err);
+
+#endif
