@@ -24,12 +24,11 @@ arcp_job *arcp__client_job_new(arcp_span id)
     return job;
 }
 
-static void free_items(arcp__client_item **items)
+void arcp__client_job_drop_held(arcp_job *job)
 {
-    arcp__client_item *item = NULL;
-    arcp__client_item *next = NULL;
-    DL_FOREACH_SAFE (*items, item, next) {
-        DL_DELETE(*items, item);
+    while (job->held != NULL) {
+        arcp__client_item *item = job->held;
+        DL_DELETE(job->held, item);
         arcp__client_item_free(item);
     }
 }
@@ -51,7 +50,6 @@ void arcp__client_job_drop(arcp_job *job)
         return;
     }
     arcp__client_item_free(job->current);
-    free_items(&job->held);
     arcp__client_result_stream_fini(&job->stream);
     arcp_secret_free(job->credentials);
     arcp_failure_fini(&job->failure);

@@ -32,7 +32,7 @@ struct arcp_job {
     bool announced;          /* the program knows of it, or will by the items queued so far */
     bool ended;              /* its terminal frame was received */
     bool outcome_only;       /* its events are not wanted */
-    bool over;               /* JOB_ENDED was handed over; outcome is final */
+    atomic_bool over;        /* JOB_ENDED was handed over; outcome is final */
     arcp__client_item *held; /* utlist: events that came before the job was announced */
     arcp__client_result_stream stream;
     arcp_outcome outcome;
@@ -52,6 +52,8 @@ void arcp__client_job_hold(arcp_job *job);
 void arcp__client_job_drop(arcp_job *job); /* NULL is accepted */
 void arcp__client_job_hold_handle(arcp_job *job);
 void arcp__client_job_drop_handle(arcp_job *job); /* NULL is accepted */
+/* Frees what is held for the job. Held items hold the job: without this it stays. */
+void arcp__client_job_drop_held(arcp_job *job);
 
 /* Fills what is not known yet from the payload of job.accepted or job.subscribed. What the
  * payload has a wrong shape for counts as left out. ARCP_E_NO_MEMORY. */

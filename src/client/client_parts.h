@@ -14,11 +14,11 @@
 #define ARCP__BROKEN_MAX 3
 /* Longer ids are not read. */
 #define ARCP__ID_BYTES_MAX 256
-/* How often one request is sent in all, so that one that makes the runtime hang up does
- * not do so forever. */
-#define ARCP__REQUEST_SENDS_MAX 5
-#define ARCP__CLOSE_WAIT_MS     500
-#define ARCP__CLIENT_VERSION    "0.1.0"
+/* How often in a row the connection may drop on a request without any new event in between,
+ * so that one that makes the runtime hang up does not do so for ever. */
+#define ARCP__REQUEST_VAIN_MAX 5
+#define ARCP__CLOSE_WAIT_MS    500
+#define ARCP__CLIENT_VERSION   "0.1.0"
 
 typedef enum arcp__client_request_kind {
     ARCP__CLIENT_ASK_SUBMIT,
@@ -41,7 +41,9 @@ struct arcp__client_request {
     bool can_repeat; /* sending it twice does no harm */
     bool is_sent;    /* on this connection, or on one before when it cannot be repeated */
     unsigned sends;
-    bool abandoned; /* nobody waits, but the answer may still come */
+    unsigned vain;     /* see ARCP__REQUEST_VAIN_MAX */
+    uint64_t sent_seq; /* the session's last_seq when it was sent */
+    bool abandoned;    /* nobody waits, but the answer may still come */
     int64_t sent_ns;
     arcp__timer timer;
     arcp_reply_fn on_reply;

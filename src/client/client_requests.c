@@ -176,11 +176,11 @@ static bool refuse_unnegotiated(arcp__client_session *session, arcp__client_requ
 
 static bool send_request(arcp__client_session *session, arcp__client_request *request)
 {
-    if (request->sends == ARCP__REQUEST_SENDS_MAX) {
+    if (request->vain == ARCP__REQUEST_VAIN_MAX) {
         arcp_failure failure = ARCP_FAILURE_INIT;
         (void)arcp__client_failure_set(&failure, ARCP_E_CLOSED,
-                                       "the connection dropped %u times on %s", request->sends,
-                                       request_type(request->kind));
+                                       "the connection dropped %u times in a row on %s",
+                                       request->vain, request_type(request->kind));
         arcp__client_request_finish(session, request, &failure, NULL, NULL);
         return true;
     }
@@ -196,6 +196,7 @@ static bool send_request(arcp__client_session *session, arcp__client_request *re
     }
     request->is_sent = true;
     request->sends++;
+    request->sent_seq = session->last_seq;
     request->sent_ns = session->now.mono_ns;
     return true;
 }
@@ -222,8 +223,9 @@ void arcp__client_requests_unsend(arcp__client_session *session)
     DL_FOREACH_SAFE (session->requests, request, next) {
         if (request->abandoned) {
             arcp__client_request_free(session, request);
-        } else if (request->can_repeat) {
+        } else if (request->can_repeat && request->is_sent) {
             request->is_sent = false;
+            request->vain = request->sent_seq == session->last_seq ? request->vain + 1 : 0;
         }
     }
 }

@@ -71,6 +71,7 @@ void arcp__client_session_free(arcp__client_session *session)
         HASH_DELETE(hh, session->jobs, job);
         job->session = NULL;
         job->owner = NULL;
+        arcp__client_job_drop_held(job);
         arcp__client_job_drop(job);
     }
     arcp__client_item_free(session->closed);

@@ -71,6 +71,16 @@ static void held_events_are_let_go_when_the_submit_times_out(void **state)
     story_end(&s);
 }
 
+static void held_events_go_with_the_session(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, EVENT_OF("job_7", 1, "log", "{}"));
+    story_check_log(&s, "");
+    story_end(&s); /* the leak checker has the word */
+}
+
 static void delegated_children_are_announced(void **state)
 {
     story s;
@@ -490,6 +500,7 @@ int main(void)
         cmocka_unit_test(events_that_overtake_the_answer_follow_it),
         cmocka_unit_test(held_events_are_let_go_when_the_submit_is_refused),
         cmocka_unit_test(held_events_are_let_go_when_the_submit_times_out),
+        cmocka_unit_test(held_events_go_with_the_session),
         cmocka_unit_test(delegated_children_are_announced),
         cmocka_unit_test(an_idempotent_submit_gets_the_same_job_again),
         cmocka_unit_test(events_keep_their_text),

@@ -1,0 +1,1 @@
+arcp_fuzz(client_session_fuzz SOURCES client_session_fuzz.c NEEDS arcp_client)

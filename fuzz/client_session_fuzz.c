@@ -1,0 +1,220 @@
+/* A whole client session: the input is a script of lines.
+ *
+ *   +        the transport is up          -        it is gone
+ *   tN       N times 10 ms pass           x        the program closes
+ *   s l p    submit, list, ping           c b      cancel, subscribe to job_1
+ *   r R      stop and begin reading
+ *   anything else is a frame from the runtime, in which $N stands for the id of the
+ *   N-th last frame that was sent (0 to 9)
+ *
+ * What must hold: numbers are handed over in order and once, a request gets at most one
+ * reply, nothing follows a job's end, everything sent is a JSON object, and nothing is left
+ * when the session is freed. */
+#include "entry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arcp/json.h>
+
+#include "client/client_job.h"
+#include "client/client_session.h"
+
+#define IDS          10
+#define REQUESTS_MAX 256
+#define MSG_ID_SIZE  30
+
+typedef struct world {
+    arcp__client_session *session;
+    arcp_time now;
+    uint64_t random;
+    uint64_t last_seq;
+    char ids[IDS][MSG_ID_SIZE]; /* of the last frames, newest first */
+    bool replied[REQUESTS_MAX];
+    size_t requests;
+    arcp_json json;
+} world;
+
+static void must(bool holds)
+{
+    if (!holds) {
+        abort();
+    }
+}
+
+static void seeded(void *user, void *out, size_t size)
+{
+    world *w = user;
+    uint8_t *bytes = out;
+    for (size_t at = 0; at < size; at++) {
+        w->random = w->random * 6364136223846793005u + 1442695040888963407u;
+        bytes[at] = (uint8_t)(w->random >> 56);
+    }
+}
+
+static void on_reply(void *user, arcp_client *client, const arcp_reply *reply)
+{
+    (void)user;
+    (void)client;
+    (void)reply;
+}
+
+static void check_frame(world *w, arcp_span frame)
+{
+    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    must(arcp_json_scan(&w->json, frame, &limits, NULL) == ARCP_OK);
+    must(arcp_json_is(&w->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT));
+    must(frame.size == 0 || memchr(frame.data, '\n', frame.size) == NULL);
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_span id = arcp_json_string(
+        &w->json, arcp_json_member(&w->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id")), &scratch);
+    if (id.size == MSG_ID_SIZE) {
+        memmove(w->ids[1], w->ids[0], sizeof(w->ids) - MSG_ID_SIZE);
+        memcpy(w->ids[0], id.data, MSG_ID_SIZE);
+    }
+    arcp_buf_fini(&scratch);
+}
+
+static void check_item(world *w, arcp__client_item *item)
+{
+    if (item->is_reply) {
+        bool *replied = item->reply_user;
+        must(!*replied);
+        *replied = true;
+        must((item->reply.failure != NULL) == (item->reply.status != ARCP_OK));
+        return;
+    }
+    if (item->event.event_seq != 0 && item->event.job->held == NULL) {
+        must(item->event.event_seq <= arcp__client_session_last_seq(w->session));
+    }
+    if (item->event.job != NULL) {
+        must(!item->event.job->over);
+        arcp__client_job_hand_over(item->event.job, item);
+        arcp_event_view view = ARCP_EVENT_VIEW_INIT;
+        arcp_error err = {0};
+        arcp_status ignored = arcp_event_view_read(&view, &item->event, &err);
+        (void)ignored;
+        arcp_event_view_fini(&view);
+        arcp__client_session_reap(item->event.job);
+    }
+}
+
+static void drain(world *w)
+{
+    arcp_span frame = {NULL, 0};
+    while (arcp__client_session_next_frame(w->session, &frame)) {
+        check_frame(w, frame);
+    }
+    arcp__client_item *item = arcp__client_session_next_item(w->session);
+    while (item != NULL) {
+        check_item(w, item);
+        arcp__client_item_free(item);
+        item = arcp__client_session_next_item(w->session);
+    }
+    uint64_t last = arcp__client_session_last_seq(w->session);
+    must(last >= w->last_seq);
+    w->last_seq = last;
+    arcp__client_session_handed_over(w->session, w->now, last);
+    arcp__client_session_action ignored = arcp__client_session_take_action(w->session);
+    (void)ignored;
+    must(arcp__client_session_deadline(w->session) >= 0);
+}
+
+/* A frame with the ids put in. */
+static void hear(world *w, const char *line, size_t size)
+{
+    arcp_buf frame = ARCP_BUF_INIT;
+    for (size_t at = 0; at < size; at++) {
+        if (line[at] == '$' && at + 1 < size && line[at + 1] >= '0' && line[at + 1] <= '9') {
+            arcp_buf_append(&frame, arcp_span_make(w->ids[line[at + 1] - '0'], MSG_ID_SIZE));
+            at++;
+        } else {
+            arcp_buf_append_byte(&frame, line[at]);
+        }
+    }
+    arcp__client_session_receive(w->session, w->now, arcp_buf_span(&frame));
+    arcp_buf_fini(&frame);
+}
+
+static void ask(world *w, char what)
+{
+    if (w->requests == REQUESTS_MAX) {
+        return;
+    }
+    bool *replied = &w->replied[w->requests++];
+    arcp_span job = ARCP_SPAN_LITERAL("job_1");
+    arcp_status status = ARCP_OK;
+    if (what == 's') {
+        arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+        options.agent = ARCP_SPAN_LITERAL("echo");
+        status = arcp__client_session_submit(w->session, w->now, &options, on_reply, replied, NULL,
+                                             NULL);
+    } else if (what == 'l') {
+        arcp_list_options options = ARCP_LIST_OPTIONS_INIT;
+        status =
+            arcp__client_session_list(w->session, w->now, &options, on_reply, replied, NULL, NULL);
+    } else if (what == 'b') {
+        arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+        options.job_id = job;
+        status = arcp__client_session_subscribe(w->session, w->now, &options, on_reply, replied,
+                                                NULL, NULL);
+    } else if (what == 'c') {
+        status = arcp__client_session_cancel(w->session, w->now, job, arcp_span_make(NULL, 0),
+                                             on_reply, replied, NULL, NULL);
+    } else {
+        status = arcp__client_session_ping(w->session, w->now, on_reply, replied, NULL, NULL);
+    }
+    (void)status;
+}
+
+static void play_line(world *w, const char *line, size_t size)
+{
+    char what = size == 0 ? '\0' : line[0];
+    arcp_error lost = {0};
+    if (what == '+' && size == 1) {
+        arcp__client_session_connected(w->session, w->now);
+    } else if (what == '-' && size == 1) {
+        (void)arcp_error_set(&lost, ARCP_E_IO, "lost");
+        arcp__client_session_disconnected(w->session, w->now, &lost);
+    } else if (what == 't' && size <= 6) {
+        char digits[8] = "";
+        memcpy(digits, line + 1, size - 1);
+        int64_t ns = (int64_t)strtoul(digits, NULL, 10) * 10 * ARCP_NS_PER_MS;
+        w->now.mono_ns += ns;
+        w->now.wall_ns += ns;
+        arcp__client_session_tick(w->session, w->now);
+    } else if (what == 'x' && size == 1) {
+        arcp__client_session_close(w->session, w->now);
+    } else if ((what == 'r' || what == 'R') && size == 1) {
+        arcp__client_session_set_reading(w->session, w->now, what == 'R');
+    } else if (size == 1 && what != '\0' && strchr("slpcb", what) != NULL) {
+        ask(w, what);
+    } else {
+        hear(w, line, size);
+    }
+    drain(w);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    world w = {.now = {.wall_ns = 1767225600 * ARCP_NS_PER_SEC, .mono_ns = ARCP_NS_PER_SEC},
+               .json = ARCP_JSON_INIT};
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = ARCP_SPAN_LITERAL("ws://x");
+    options.token = ARCP_SPAN_LITERAL("t");
+    must(arcp__client_session_new(&options, seeded, &w, &w.session, NULL) == ARCP_OK);
+    arcp__client_session_start(w.session, w.now);
+    drain(&w);
+    const char *at = (const char *)data;
+    const char *end = at + size;
+    while (at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        line_end = line_end == NULL ? end : line_end;
+        play_line(&w, at, (size_t)(line_end - at));
+        at = line_end + 1;
+    }
+    arcp__client_session_free(w.session);
+    arcp_json_fini(&w.json);
+    return 0;
+}
