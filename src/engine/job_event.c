@@ -2,10 +2,12 @@
  * agent wants to say passes here: shape, gate, budget. */
 #include "engine/parts.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/timestamp.h"
 
+#define PIECES_MAX  6u  /* of a record's payload */
 #define REPORTS_MAX 80u /* a chain of budgets: depth at most 64, one counter each */
 
 /* ---- emitting ---- */
@@ -24,8 +26,9 @@ static void emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_fe
                  const arcp_span *pieces, size_t count)
 {
     char id[ARCP__ID_SIZE];
-    arcp_span all[12];
+    arcp_span all[6 + PIECES_MAX + 1];
     size_t used = 0;
+    assert(count <= PIECES_MAX);
     arcp__engine_make_id(engine, "msg_", id);
     all[used++] = ARCP_SPAN_LITERAL("{\"id\":\"");
     all[used++] = arcp_span_cstr(id);
