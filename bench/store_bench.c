@@ -275,8 +275,10 @@ static void print_latency(const char *name, bench_store *bench, uint64_t count, 
                           uint64_t records, bool json)
 {
     qsort(bench->latencies, count, sizeof(*bench->latencies), compare_ns);
-    double p50 = (double)bench->latencies[count / 2] / 1e6;
-    double p99 = (double)bench->latencies[count * 99 / 100] / 1e6;
+    uint64_t middle = count / 2;
+    uint64_t late = count * 99 / 100;
+    double p50 = (double)bench->latencies[middle] / 1e6;
+    double p99 = (double)bench->latencies[late] / 1e6;
     double max = (double)bench->latencies[count - 1] / 1e6;
     if (json) {
         printf("{\"bench\":\"store\",\"case\":\"%s\",\"unit\":\"ms\",\"p50\":%.4g,\"p99\":%.4g,"
@@ -414,11 +416,11 @@ static const bench_case cases[] = {
 };
 
 /* The argument after it too, "" when there is none; NULL without the flag. */
-static const char *find_flag(int argc, char **argv, const char *flag)
+static const char *find_flag(char **argv, const char *flag)
 {
-    for (int at = 1; at < argc; at++) {
-        if (strcmp(argv[at], flag) == 0) {
-            return at + 1 < argc ? argv[at + 1] : "";
+    for (char **at = argv; *at != NULL; at++) {
+        if (strcmp(*at, flag) == 0) {
+            return at[1] != NULL ? at[1] : "";
         }
     }
     return NULL;
@@ -448,16 +450,15 @@ int main(int argc, char **argv)
     }
     memset(record, 'r', RECORD_BYTES);
     /* --filter latency: only what follows the table. */
-    const char *filter = find_flag(argc, argv, "--filter");
+    const char *filter = find_flag(argv, "--filter");
     bool only_latencies = filter != NULL && strncmp(filter, "latency", 7) == 0;
     int status = 0;
     if (!only_latencies) {
         status = bench_main(argc, argv, "store", cases, sizeof(cases) / sizeof(cases[0]));
     }
-    if (status == 0 && find_flag(argc, argv, "--list") == NULL &&
-        find_flag(argc, argv, "--help") == NULL && (filter == NULL || only_latencies)) {
-        measure_latencies(find_flag(argc, argv, "--json") != NULL,
-                          find_flag(argc, argv, "--quick") != NULL);
+    if (status == 0 && find_flag(argv, "--list") == NULL && find_flag(argv, "--help") == NULL &&
+        (filter == NULL || only_latencies)) {
+        measure_latencies(find_flag(argv, "--json") != NULL, find_flag(argv, "--quick") != NULL);
     }
     clean_up();
     return status;

@@ -1,0 +1,473 @@
+/* What is on disk (docs/store.md), seen through a connection of our own. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/store_rig.h"
+#include "store/temp_dir.h"
+
+typedef struct fixture {
+    temp_dir *dir;
+    store_rig *rig;
+    sqlite3 *db; /* another program's eyes */
+} fixture;
+
+static void open_all(fixture *self)
+{
+    self->rig = rig_open(temp_dir_join(self->dir, "sqlite:", "s.db"));
+    assert_int_equal(sqlite3_open(temp_dir_join(self->dir, "", "s.db"), &self->db), SQLITE_OK);
+    sqlite3_busy_timeout(self->db, 10000);
+}
+
+static void close_all(fixture *self)
+{
+    assert_int_equal(sqlite3_close(self->db), SQLITE_OK);
+    rig_close(self->rig);
+}
+
+static int set_up(void **state)
+{
+    fixture *self = calloc(1, sizeof(*self));
+    assert_non_null(self);
+    self->dir = temp_dir_new();
+    open_all(self);
+    *state = self;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *self = *state;
+    close_all(self);
+    temp_dir_free(self->dir);
+    free(self);
+    return 0;
+}
+
+static void run_sql(fixture *self, const char *sql)
+{
+    char *message = NULL;
+    if (sqlite3_exec(self->db, sql, NULL, NULL, &message) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, message);
+    }
+}
+
+static int64_t number(fixture *self, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_prepare_v2(self->db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    int64_t value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+static void check_text(fixture *self, const char *sql, const char *want)
+{
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_prepare_v2(self->db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0), want);
+    sqlite3_finalize(statement);
+}
+
+#define RUNS_OF_S "SELECT count(*) FROM stream_runs WHERE stream = 's'"
+
+/* Changes the file behind the store's back: while it is closed. */
+static void change(fixture *self, const char *sql)
+{
+    close_all(self);
+    assert_int_equal(sqlite3_open(temp_dir_join(self->dir, "", "s.db"), &self->db), SQLITE_OK);
+    run_sql(self, sql);
+    assert_int_equal(sqlite3_close(self->db), SQLITE_OK);
+    open_all(self);
+}
+
+/* ---- rows ---- */
+
+static void a_run_of_appends_is_one_row_with_line_feeds_between(void **state)
+{
+    fixture *self = *state;
+    check_commit(self->rig, ARCP_OK, op_append("s", 0, "{\"n\":0}"), op_append("t", 0, "x"),
+                 op_append("s", 1, ""), op_append("s", 2, "{\"n\":2}"));
+    assert_int_equal(number(self, RUNS_OF_S), 1);
+    check_text(self, "SELECT data FROM stream_runs WHERE stream = 's' AND first = 0 AND count = 3",
+               "{\"n\":0}\n\n{\"n\":2}");
+    check_commit(self->rig, ARCP_OK, op_append("s", 3, "later"));
+    check_text(self, "SELECT data FROM stream_runs WHERE stream = 's' AND first = 3 AND count = 1",
+               "later");
+    check_text(self, "SELECT typeof(data) FROM runs LIMIT 1", "text");
+}
+
+/* The writer waits for a lock meanwhile, so all but what it took first gathers. */
+static void batches_that_waited_together_share_a_commit_and_a_row(void **state)
+{
+    fixture *self = *state;
+    enum { COUNT = 50 };
+    arcp_store_op ops[COUNT];
+    uint64_t last = 0;
+    arcp_store_stats before;
+    arcp_store_stats after;
+    self->rig->store->ops->stats(self->rig->store, &before);
+    run_sql(self, "BEGIN IMMEDIATE");
+    for (size_t at = 0; at < COUNT; at++) {
+        ops[at] = op_append("s", at, "r");
+        last = rig_submit(self->rig, &ops[at], 1);
+    }
+    run_sql(self, "COMMIT");
+    assert_int_equal(rig_wait(self->rig, last)->status, ARCP_OK);
+    self->rig->store->ops->stats(self->rig->store, &after);
+    assert_int_equal(after.batches - before.batches, COUNT);
+    assert_true(after.commits - before.commits <= 2);
+    assert_true(number(self, RUNS_OF_S) <= 2);
+    assert_int_equal(rig_read(self->rig, "s", 0)->count, COUNT);
+}
+
+static void a_row_holds_at_most_64_kib_unless_one_record_is_bigger(void **state)
+{
+    fixture *self = *state;
+    static char text[70001];
+    memset(text, 'x', sizeof(text) - 1);
+    static const struct {
+        const char *name;
+        size_t sizes[3];
+        int64_t rows;
+    } cases[] = {
+        {"exactly 65536 bytes", {32768, 32767, 0}, 1},
+        {"one byte more", {32768, 32768, 0}, 2},
+        {"three that fit", {20000, 20000, 25534}, 1},
+        {"three that do not", {20000, 20000, 25535}, 2},
+        {"a bigger one between small ones", {10, 70000, 10}, 3},
+        {"a bigger one first", {70000, 10, 10}, 2},
+    };
+    for (size_t at = 0; at < COUNT_OF(cases); at++) {
+        arcp_store_op ops[3];
+        size_t count = 0;
+        for (; count < 3 && cases[at].sizes[count] != 0; count++) {
+            ops[count] = op_append("s", count, "");
+            ops[count].value = arcp_span_make(text, cases[at].sizes[count]);
+        }
+        assert_int_equal(rig_commit(self->rig, ops, count), ARCP_OK);
+        if (number(self, RUNS_OF_S) != cases[at].rows) {
+            fail_msg("%s: %lld rows", cases[at].name, (long long)number(self, RUNS_OF_S));
+        }
+        assert_int_equal(rig_read(self->rig, "s", 0)->count, count);
+        check_commit(self->rig, ARCP_OK, op_drop("s"));
+    }
+}
+
+/* ---- forgetting ---- */
+
+static void append_one_by_one(fixture *self, const char *stream, uint64_t count)
+{
+    for (uint64_t at = 0; at < count; at++) {
+        arcp_store_op op = op_append(stream, at, "record");
+        assert_int_equal(rig_commit(self->rig, &op, 1), ARCP_OK);
+        rig_forget(self->rig);
+    }
+}
+
+/* Collecting goes on between commits; commits without appends push it along. */
+static void commit_some(fixture *self, int count)
+{
+    for (int at = 0; at < count; at++) {
+        check_commit(self->rig, ARCP_OK, op_put(ARCP_STORE_META, "k", "v"));
+        rig_forget(self->rig);
+    }
+}
+
+static void trimming_deletes_rows_that_lie_below_as_a_whole(void **state)
+{
+    fixture *self = *state;
+    check_commit(self->rig, ARCP_OK, op_append("s", 0, "0"), op_append("s", 1, "1"));
+    check_commit(self->rig, ARCP_OK, op_append("s", 2, "2"), op_append("s", 3, "3"));
+    check_commit(self->rig, ARCP_OK, op_append("s", 4, "4"));
+    static const struct {
+        uint64_t trim;
+        int64_t rows;
+    } cases[] = {{0, 3}, {1, 3}, {2, 2}, {3, 2}, {4, 1}, {5, 1}, {1000, 1}};
+    for (size_t at = 0; at < COUNT_OF(cases); at++) {
+        check_commit(self->rig, ARCP_OK, op_trim("s", cases[at].trim));
+        assert_int_equal(number(self, RUNS_OF_S), cases[at].rows);
+    }
+    assert_int_equal(rig_read(self->rig, "s", 5)->first, 5);
+}
+
+static void a_long_trim_is_done_piece_by_piece(void **state)
+{
+    fixture *self = *state;
+    append_one_by_one(self, "s", 1000);
+    check_commit(self->rig, ARCP_OK, op_trim("s", 990));
+    check_read(self->rig, "s", 998, 998, "record|record");
+    commit_some(self, 20);
+    assert_int_equal(number(self, RUNS_OF_S), 10);
+    assert_int_equal(rig_read(self->rig, "s", 0)->first, 990);
+}
+
+static void a_long_dropped_stream_is_deleted_piece_by_piece(void **state)
+{
+    fixture *self = *state;
+    append_one_by_one(self, "long", 500);
+    append_one_by_one(self, "short", 3);
+    check_commit(self->rig, ARCP_OK, op_drop("long"), op_drop("short"), op_append("long", 0, "n"));
+    assert_int_equal(number(self, "SELECT count(*) FROM streams WHERE key = 'short'"), 0);
+    check_read(self->rig, "long", 0, 0, "n");
+    commit_some(self, 20);
+    assert_int_equal(number(self, "SELECT count(*) FROM runs"), 1);
+    assert_int_equal(number(self, "SELECT count(*) FROM streams"), 1);
+    check_read(self->rig, "long", 0, 0, "n");
+}
+
+static void what_a_killed_owner_left_to_delete_is_deleted_by_the_next(void **state)
+{
+    fixture *self = *state;
+    append_one_by_one(self, "left", 300);
+    append_one_by_one(self, "s", 1);
+    change(self, "UPDATE streams SET key = NULL WHERE key = 'left'");
+    commit_some(self, 20);
+    assert_int_equal(number(self, "SELECT count(*) FROM streams"), 1);
+    assert_int_equal(number(self, "SELECT count(*) FROM runs"), 1);
+    check_read(self->rig, "s", 0, 0, "record");
+}
+
+/* ---- the ends of the number space ---- */
+
+static void ids_of_streams_are_used_again_when_they_are_used_up(void **state)
+{
+    fixture *self = *state;
+    change(self, "INSERT INTO streams(id, key) VALUES(1, 'one'), (2, 'two'), (33554431, 'last')");
+    check_commit(self->rig, ARCP_OK, op_append("new", 0, "a"), op_append("newer", 0, "b"));
+    assert_int_equal(
+        number(self, "SELECT count(*) FROM streams WHERE id IN (3, 4) AND key LIKE 'new%'"), 2);
+    check_commit(self->rig, ARCP_OK, op_append("last", 0, "l"), op_append("one", 0, "o"));
+    change(self, "VACUUM");
+    check_read(self->rig, "last", 0, 0, "l");
+    check_read(self->rig, "one", 0, 0, "o");
+    check_read(self->rig, "new", 0, 0, "a");
+}
+
+static void a_stream_may_reach_its_last_position(void **state)
+{
+    fixture *self = *state;
+    change(self, "INSERT INTO streams(id, key) VALUES(7, 's'), (8, 't');"
+                 "INSERT INTO runs VALUES((7 << 38) + 274877906941, 2, 'a' || char(10) || 'b');"
+                 "INSERT INTO runs VALUES((8 << 38), 1, 't')");
+    check_commit(self->rig, ARCP_OK, op_append("s", ARCP_STORE_POSITION_MAX, "c"));
+    check_read(self->rig, "s", ARCP_STORE_POSITION_MAX - 1, ARCP_STORE_POSITION_MAX - 1, "b|c");
+    check_read(self->rig, "s", 0, ARCP_STORE_POSITION_MAX - 2, "a|b|c");
+    assert_int_equal(rig_read(self->rig, "s", UINT64_MAX)->first, ARCP_STORE_POSITION_MAX + 1);
+    check_commit(self->rig, ARCP_OK, op_trim("s", ARCP_STORE_POSITION_MAX));
+    check_read(self->rig, "s", 0, ARCP_STORE_POSITION_MAX, "c");
+    check_read(self->rig, "t", 0, 0, "t");
+    check_commit(self->rig, ARCP_OK, op_drop("s"));
+    check_read(self->rig, "s", 0, 0, "");
+    check_read(self->rig, "t", 0, 0, "t");
+}
+
+/* ---- damage ---- */
+
+static void damaged_runs_are_told_and_do_not_spread(void **state)
+{
+    fixture *self = *state;
+    static const struct {
+        const char *name;
+        const char *sql;
+        arcp_status append;
+    } cases[] = {
+        {"more records than it says", "UPDATE runs SET count = 1 WHERE count = 2", ARCP_OK},
+        {"fewer records than it says", "UPDATE runs SET count = 3 WHERE count = 2", ARCP_OK},
+        {"a missing run in the middle", "DELETE FROM runs WHERE count = 2", ARCP_OK},
+        {"no count", "UPDATE runs SET count = 0 WHERE count = 3", ARCP_E_CORRUPT},
+        {"a negative count", "UPDATE runs SET count = -1 WHERE count = 3", ARCP_E_CORRUPT},
+        {"a count past the last position", "UPDATE runs SET count = 274877906944 WHERE count = 3",
+         ARCP_E_CORRUPT},
+        {"a run that overlaps the next", "UPDATE runs SET data = 'x', count = 9 WHERE count = 2",
+         ARCP_OK},
+    };
+    for (size_t at = 0; at < COUNT_OF(cases); at++) {
+        check_commit(self->rig, ARCP_OK, op_append("s", 0, "0"), op_append("fine", 0, "f"));
+        check_commit(self->rig, ARCP_OK, op_append("s", 1, "1"), op_append("s", 2, "2"));
+        check_commit(self->rig, ARCP_OK, op_append("s", 3, "3"), op_append("s", 4, "4"),
+                     op_append("s", 5, "5"));
+        change(self, cases[at].sql);
+        const answer *got = rig_read(self->rig, "s", 0);
+        if (got->status != ARCP_E_CORRUPT || got->count != 0 ||
+            strstr(got->message, "s.db") == NULL) {
+            fail_msg("%s: read says %s, %s", cases[at].name, arcp_status_name(got->status),
+                     got->message);
+        }
+        arcp_store_op op = op_append("s", 6, "6");
+        arcp_status status = rig_commit(self->rig, &op, 1);
+        if (status != cases[at].append) {
+            fail_msg("%s: append says %s", cases[at].name, arcp_status_name(status));
+        }
+        check_read(self->rig, "fine", 0, 0, "f");
+        check_commit(self->rig, ARCP_OK, op_drop("fine"), op_append("fine", 0, "g"));
+        check_read(self->rig, "fine", 0, 0, "g");
+        change(self, "DELETE FROM runs; DELETE FROM streams");
+    }
+}
+
+static void damaged_ids_of_streams_are_told(void **state)
+{
+    fixture *self = *state;
+    static const char *const ids[] = {"0", "-1", "33554432"};
+    for (size_t at = 0; at < COUNT_OF(ids); at++) {
+        char sql[128];
+        snprintf(sql, sizeof(sql), "INSERT INTO streams(id, key) VALUES(%s, 's'), (%s + 5, NULL)",
+                 ids[at], ids[at]);
+        change(self, sql);
+        assert_int_equal(rig_read(self->rig, "s", 0)->status, ARCP_E_CORRUPT);
+        check_commit(self->rig, ARCP_E_CORRUPT, op_append("s", 0, "x"));
+        /* One that is to be deleted cannot be, and does not matter to others. */
+        commit_some(self, 3);
+        change(self, "DELETE FROM streams");
+    }
+}
+
+/* ---- the log ---- */
+
+static off_t log_bytes(fixture *self)
+{
+    struct stat info;
+    assert_int_equal(stat(temp_dir_join(self->dir, "", "s.db-wal"), &info), 0);
+    return info.st_size;
+}
+
+/* Everything at full speed, with a replay going on all the time. */
+static void the_log_stays_small_however_much_is_written_and_read(void **state)
+{
+    fixture *self = *state;
+    enum { COUNT = 3000, IN_FLIGHT = 16 };
+    static char text[30001];
+    memset(text, 'x', sizeof(text) - 1);
+    arcp_store_op ops[IN_FLIGHT];
+    uint64_t ids[IN_FLIGHT] = {0};
+    off_t largest = 0;
+    for (uint64_t at = 0; at < COUNT; at++) {
+        size_t slot = at % IN_FLIGHT;
+        if (ids[slot] != 0) {
+            assert_int_equal(rig_wait(self->rig, ids[slot])->status, ARCP_OK);
+        }
+        ops[slot] = op_append("s", at, text);
+        ids[slot] = rig_submit(self->rig, &ops[slot], 1);
+        (void)rig_ask_read(self->rig, "s", at / 2, 4, SIZE_MAX);
+        if (at % 100 == 99) {
+            rig_drain(self->rig);
+            memset(ids, 0, sizeof(ids));
+            rig_forget(self->rig);
+            largest = log_bytes(self) > largest ? log_bytes(self) : largest;
+        }
+    }
+    print_message("%d MB written, log at most %lld KiB\n", COUNT * 3 / 100,
+                  (long long)largest / 1024);
+    assert_true(largest < 75497472);
+}
+
+static void the_log_shrinks_again_when_another_program_held_it(void **state)
+{
+    fixture *self = *state;
+    static char text[60001];
+    memset(text, 'x', sizeof(text) - 1);
+    check_commit(self->rig, ARCP_OK, op_append("s", 0, text));
+    run_sql(self, "BEGIN");
+    assert_int_equal(number(self, RUNS_OF_S), 1);
+    uint64_t next = 1;
+    for (; next < 600; next++) {
+        check_commit(self->rig, ARCP_OK, op_append("s", next, text));
+        rig_forget(self->rig);
+    }
+    assert_true(log_bytes(self) > 20971520);
+    run_sql(self, "COMMIT");
+    for (; next < 1200; next++) {
+        check_commit(self->rig, ARCP_OK, op_append("s", next, text));
+        rig_forget(self->rig);
+    }
+    assert_true(log_bytes(self) <= 17825792);
+}
+
+static void closing_leaves_one_file_that_is_sound(void **state)
+{
+    fixture *self = *state;
+    append_one_by_one(self, "s", 200);
+    check_commit(self->rig, ARCP_OK, op_trim("s", 100), op_put(ARCP_STORE_JOBS, "k", "v"));
+    assert_int_equal(sqlite3_close(self->db), SQLITE_OK);
+    rig_close(self->rig);
+    assert_int_not_equal(access(temp_dir_join(self->dir, "", "s.db-wal"), F_OK), 0);
+    assert_int_not_equal(access(temp_dir_join(self->dir, "", "s.db-shm"), F_OK), 0);
+    assert_int_equal(sqlite3_open(temp_dir_join(self->dir, "", "s.db"), &self->db), SQLITE_OK);
+    check_text(self, "PRAGMA integrity_check", "ok");
+    assert_int_equal(sqlite3_close(self->db), SQLITE_OK);
+    open_all(self);
+}
+
+/* ---- the process around it ---- */
+
+static void agents_inherit_no_file_of_the_store(void **state)
+{
+    fixture *self = *state;
+    check_commit(self->rig, ARCP_OK, op_append("s", 0, "a"));
+    check_read(self->rig, "s", 0, 0, "a");
+    int of_the_store = 0;
+    for (int fd = 3; fd < 200; fd++) {
+        char link_name[64];
+        char target[600];
+        snprintf(link_name, sizeof(link_name), "/proc/self/fd/%d", fd);
+        ssize_t size = readlink(link_name, target, sizeof(target) - 1);
+        if (size > 0) {
+            target[size] = '\0';
+            if (strstr(target, "/s.db") != NULL) {
+                of_the_store++;
+                assert_true((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+            }
+        }
+    }
+    assert_true(of_the_store >= 4);
+}
+
+static void signals_are_left_to_the_owner(void **state)
+{
+    fixture *self = *state;
+    sigset_t usr1;
+    sigset_t before;
+    sigset_t pending;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &usr1, &before), 0);
+    check_commit(self->rig, ARCP_OK, op_append("s", 0, "a"));
+    /* To the process: a thread of the store that took it would die of it. */
+    assert_int_equal(kill(getpid(), SIGUSR1), 0);
+    check_commit(self->rig, ARCP_OK, op_append("s", 1, "b"));
+    assert_int_equal(sigpending(&pending), 0);
+    assert_int_equal(sigismember(&pending, SIGUSR1), 1);
+    int taken = 0;
+    assert_int_equal(sigwait(&usr1, &taken), 0);
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+}
+
+#define LAYOUT_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LAYOUT_TEST(a_run_of_appends_is_one_row_with_line_feeds_between),
+        LAYOUT_TEST(batches_that_waited_together_share_a_commit_and_a_row),
+        LAYOUT_TEST(a_row_holds_at_most_64_kib_unless_one_record_is_bigger),
+        LAYOUT_TEST(trimming_deletes_rows_that_lie_below_as_a_whole),
+        LAYOUT_TEST(a_long_trim_is_done_piece_by_piece),
+        LAYOUT_TEST(a_long_dropped_stream_is_deleted_piece_by_piece),
+        LAYOUT_TEST(what_a_killed_owner_left_to_delete_is_deleted_by_the_next),
+        LAYOUT_TEST(ids_of_streams_are_used_again_when_they_are_used_up),
+        LAYOUT_TEST(a_stream_may_reach_its_last_position),
+        LAYOUT_TEST(damaged_runs_are_told_and_do_not_spread),
+        LAYOUT_TEST(damaged_ids_of_streams_are_told),
+        LAYOUT_TEST(the_log_stays_small_however_much_is_written_and_read),
+        LAYOUT_TEST(the_log_shrinks_again_when_another_program_held_it),
+        LAYOUT_TEST(closing_leaves_one_file_that_is_sound),
+        LAYOUT_TEST(agents_inherit_no_file_of_the_store),
+        LAYOUT_TEST(signals_are_left_to_the_owner),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

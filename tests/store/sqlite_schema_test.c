@@ -1,0 +1,169 @@
+/* Schema versions: forward, one step at a time, each whole or not at all. */
+#include <sqlite3.h>
+
+#include "store/sqlite_schema.h"
+#include "store/store_rig.h"
+#include "store/temp_dir.h"
+
+typedef struct fixture {
+    temp_dir *dir;
+    char path[600];
+    arcp__sqlite sqlite;
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *self = calloc(1, sizeof(*self));
+    assert_non_null(self);
+    arcp_error err = {0};
+    self->dir = temp_dir_new();
+    snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
+    sqlite3 *db = NULL; /* arcp__sqlite_open wants a file that is there */
+    assert_int_equal(sqlite3_open(self->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 0", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    check_ok(arcp__sqlite_open(&self->sqlite, self->path, "", &err), &err);
+    *state = self;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *self = *state;
+    arcp__sqlite_close(&self->sqlite);
+    temp_dir_free(self->dir);
+    free(self);
+    return 0;
+}
+
+static int64_t number(fixture *self, const char *sql)
+{
+    arcp_error err = {0};
+    int64_t value = -1;
+    check_ok(arcp__sqlite_integer(&self->sqlite, sql, &value, &err), &err);
+    return value;
+}
+
+static const char *const steps[] = {
+    "CREATE TABLE t(a); INSERT INTO t VALUES(1)",
+    "ALTER TABLE t ADD COLUMN b; UPDATE t SET b = a + 1",
+    "CREATE TABLE u AS SELECT a + b AS c FROM t; DROP TABLE t",
+};
+
+static void an_empty_database_goes_through_all_steps(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), &err);
+    assert_int_equal(number(self, "PRAGMA user_version"), 3);
+    assert_int_equal(number(self, "SELECT c FROM u"), 3);
+}
+
+static void an_older_database_takes_the_steps_it_lacks(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    for (size_t known = 1; known <= 3; known++) {
+        check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, known, &err), &err);
+        assert_int_equal(number(self, "PRAGMA user_version"), (int64_t)known);
+    }
+    assert_int_equal(number(self, "SELECT c FROM u"), 3);
+    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), &err);
+}
+
+static void a_step_that_fails_leaves_the_version_before_it(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    const char *const wrong[] = {steps[0], "UPDATE t SET a = 5; INSERT INTO missing VALUES(1)",
+                                 steps[2]};
+    assert_int_equal(arcp__sqlite_schema_migrate(&self->sqlite, wrong, 3, &err),
+                     ARCP_E_INTERNAL_ERROR);
+    assert_non_null(strstr(err.message, "missing"));
+    assert_int_equal(number(self, "PRAGMA user_version"), 1);
+    assert_int_equal(number(self, "SELECT a FROM t"), 1);
+    assert_int_not_equal(sqlite3_get_autocommit(self->sqlite.db), 0);
+    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), &err);
+    assert_int_equal(number(self, "SELECT c FROM u"), 3);
+}
+
+static void a_newer_database_is_left_alone(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), &err);
+    assert_int_equal(arcp__sqlite_schema_migrate(&self->sqlite, steps, 2, &err), ARCP_E_USAGE);
+    assert_non_null(strstr(err.message, "schema 3, this program knows 2"));
+    assert_int_equal(number(self, "PRAGMA user_version"), 3);
+}
+
+/* What was released stays as it is: databases in the field look like this. When a step is
+ * appended, its result gets a test like this one, and this one stays. */
+static void version_1_is_what_it_was(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
+    static const struct {
+        const char *name;
+        const char *sql;
+    } objects[] = {
+        {"streams", "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE)"},
+        {"runs",
+         "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, data TEXT NOT NULL)"},
+        {"stream_runs",
+         "CREATE VIEW stream_runs(stream, first, count, data) AS"
+         " SELECT streams.key, runs.id & 274877906943, runs.count, runs.data"
+         " FROM streams JOIN runs"
+         " ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"},
+        {"sessions", "CREATE TABLE \"sessions\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL)"},
+    };
+    for (size_t at = 0; at < COUNT_OF(objects); at++) {
+        sqlite3_stmt *statement = NULL;
+        assert_int_equal(sqlite3_prepare_v2(self->sqlite.db,
+                                            "SELECT sql FROM sqlite_schema WHERE name = ?1", -1,
+                                            &statement, NULL),
+                         SQLITE_OK);
+        sqlite3_bind_text(statement, 1, objects[at].name, -1, SQLITE_STATIC);
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        assert_string_equal((const char *)sqlite3_column_text(statement, 0), objects[at].sql);
+        sqlite3_finalize(statement);
+    }
+    assert_int_equal(number(self, "PRAGMA user_version"), 1);
+    assert_int_equal(number(self, "PRAGMA application_id"), ARCP__SQLITE_APPLICATION_ID);
+    for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
+        char sql[128];
+        snprintf(sql, sizeof(sql), "SELECT count(*) FROM \"%s\"",
+                 arcp_store_table_name((arcp_store_table)table));
+        assert_int_equal(number(self, sql), 0);
+    }
+}
+
+/* A table that came with a newer program is added without a step. */
+static void missing_tables_are_added(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
+    check_ok(arcp__sqlite_exec(&self->sqlite,
+                               "INSERT INTO jobs VALUES('k', 'v'); DROP TABLE subscriptions", &err),
+             &err);
+    check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
+    assert_int_equal(number(self, "SELECT count(*) FROM subscriptions"), 0);
+    assert_int_equal(number(self, "SELECT count(*) FROM jobs"), 1);
+}
+
+#define SCHEMA_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCHEMA_TEST(an_empty_database_goes_through_all_steps),
+        SCHEMA_TEST(an_older_database_takes_the_steps_it_lacks),
+        SCHEMA_TEST(a_step_that_fails_leaves_the_version_before_it),
+        SCHEMA_TEST(a_newer_database_is_left_alone),
+        SCHEMA_TEST(version_1_is_what_it_was),
+        SCHEMA_TEST(missing_tables_are_added),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
