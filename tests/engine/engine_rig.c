@@ -1,0 +1,448 @@
+#include "engine/engine_rig.h"
+
+#include "support/check.h"
+
+#include <arcp/sys/store.h>
+
+#include "base/alloc.h"
+
+static void fake_random(void *user, void *out, size_t size)
+{
+    engine_rig *rig = user;
+    unsigned char *bytes = out;
+    for (size_t at = 0; at < size; at++) {
+        rig->random_state = rig->random_state * 6364136223846793005u + 1442695040888963407u;
+        bytes[at] = (unsigned char)(rig->random_state >> 33);
+    }
+}
+
+static void push(rig_text **list, arcp_span text)
+{
+    rig_text *added = arcp__alloc(sizeof(*added) + text.size + 1);
+    assert_non_null(added);
+    memcpy(added->text, text.data == NULL ? "" : text.data, text.size);
+    added->size = text.size;
+    while (*list != NULL) {
+        list = &(*list)->next;
+    }
+    *list = added;
+}
+
+static char *take(rig_text **list)
+{
+    rig_text *first = *list;
+    if (first == NULL) {
+        return NULL;
+    }
+    char *copy = arcp__copy_cstr(first->text, first->size);
+    *list = first->next;
+    arcp__free(first);
+    return copy;
+}
+
+static void clear(rig_text **list)
+{
+    for (char *text = take(list); text != NULL; text = take(list)) {
+        arcp__free(text);
+    }
+}
+
+/* ---- store ---- */
+
+static void on_done(void *user, uint64_t batch_id, arcp_status status, const arcp_error *err)
+{
+    engine_rig *rig = user;
+    if (status != ARCP_OK) {
+        fail_msg("the store refused a batch: %s", err->message);
+    }
+    arcp__engine_committed(rig->engine, rig->now, batch_id, status);
+}
+
+static void on_read(void *user, uint64_t read_id, arcp_status status, uint64_t first,
+                    const arcp_span *records, size_t count, const arcp_error *err)
+{
+    engine_rig *rig = user;
+    (void)err;
+    arcp__engine_read_done(rig->engine, rig->now, read_id, status, first, records, count);
+}
+
+static void on_scan(void *user, uint64_t read_id, arcp_status status, const arcp_store_row *rows,
+                    size_t count, bool last, const arcp_error *err)
+{
+    engine_rig *rig = user;
+    arcp_error error = {0};
+    (void)err;
+    assert_int_equal(status, ARCP_OK);
+    for (size_t at = 0; at < count; at++) {
+        check_ok(arcp__engine_restore_row(rig->engine, (arcp_store_table)read_id, rows[at].key,
+                                          rows[at].value, &error),
+                 &error);
+    }
+    rig->scans -= last ? 1 : 0;
+}
+
+/* ---- effects ---- */
+
+static rig_client *client_of(engine_rig *rig, const void *user)
+{
+    return &rig->clients[(const rig_client *)user - rig->clients];
+}
+
+static rig_agent *agent_by_job(engine_rig *rig, const arcp__job *job)
+{
+    for (size_t at = rig->agent_count; at > 0; at--) {
+        if (rig->agents[at - 1].job == job && !rig->agents[at - 1].forgotten) {
+            return &rig->agents[at - 1];
+        }
+    }
+    return NULL;
+}
+
+static void start_agent(engine_rig *rig, const arcp__effect *effect)
+{
+    assert_true(rig->agent_count < RIG_AGENTS_MAX);
+    rig_agent *agent = &rig->agents[rig->agent_count++];
+    arcp_span id = arcp__job_id(effect->job);
+    arcp_span name = arcp__job_agent(effect->job);
+    *agent = (rig_agent){.job = effect->job};
+    memcpy(agent->job_id, id.data, id.size);
+    memcpy(agent->agent, name.data, name.size);
+    push(&agent->lines, effect->text);
+    arcp__engine_agent_started(rig->engine, rig->now, effect->job, ARCP_OK,
+                               arcp_span_make(NULL, 0));
+}
+
+static void authenticate(engine_rig *rig, const arcp__effect *effect)
+{
+    arcp_span token = effect->text;
+    arcp_span prefix = ARCP_SPAN_LITERAL("t-");
+    bool known = arcp_span_starts_with(token, prefix) && token.size > prefix.size;
+    char name[64] = {0};
+    arcp_span principal = arcp_span_first(arcp_span_from(token, prefix.size), 63);
+    if (known) {
+        memcpy(name, principal.data, principal.size);
+    }
+    arcp__engine_authenticated(rig->engine, rig->now, effect->id,
+                               known ? ARCP_OK : ARCP_E_UNAUTHENTICATED, arcp_span_cstr(name),
+                               false);
+}
+
+static void close_client(engine_rig *rig, rig_client *client, int code)
+{
+    arcp__link *link = client->link;
+    client->close_code = code;
+    client->link = NULL;
+    if (link != NULL) {
+        arcp__engine_disconnect(rig->engine, rig->now, link);
+    }
+}
+
+static void perform(engine_rig *rig, const arcp__effect *effect)
+{
+    rig_agent *agent = effect->job == NULL ? NULL : agent_by_job(rig, effect->job);
+    arcp_error error = {0};
+    switch (effect->kind) {
+    case ARCP__EFFECT_SEND: {
+        rig_client *client = client_of(rig, effect->link_user);
+        push(&client->frames, effect->text);
+        client->unsent += effect->text.size;
+        if (!client->slow) {
+            client->unsent = 0;
+            arcp__engine_drained(rig->engine, rig->now, effect->link, 0);
+        }
+        break;
+    }
+    case ARCP__EFFECT_CLOSE:
+        close_client(rig, client_of(rig, effect->link_user), effect->close_code);
+        break;
+    case ARCP__EFFECT_PAUSE_LINK:
+    case ARCP__EFFECT_RESUME_LINK:
+        break;
+    case ARCP__EFFECT_AUTHENTICATE:
+        authenticate(rig, effect);
+        break;
+    case ARCP__EFFECT_START_AGENT:
+        start_agent(rig, effect);
+        break;
+    case ARCP__EFFECT_AGENT_LINE:
+        assert_non_null(agent);
+        push(&agent->lines, effect->text);
+        break;
+    case ARCP__EFFECT_CANCEL_AGENT:
+        assert_non_null(agent);
+        agent->cancelled = true;
+        push(&agent->lines, effect->text);
+        break;
+    case ARCP__EFFECT_KILL_AGENT:
+        assert_non_null(agent);
+        agent->killed = true;
+        break;
+    case ARCP__EFFECT_PAUSE_AGENT:
+    case ARCP__EFFECT_RESUME_AGENT:
+        assert_non_null(agent);
+        agent->paused = effect->kind == ARCP__EFFECT_PAUSE_AGENT;
+        break;
+    case ARCP__EFFECT_FORGET_AGENT:
+        if (agent != NULL) {
+            agent->forgotten = true;
+        }
+        break;
+    case ARCP__EFFECT_READ:
+        check_ok(rig->store->ops->read(rig->store, effect->id, effect->text, effect->from,
+                                       effect->count_max, effect->bytes_max, &error),
+                 &error);
+        break;
+    case ARCP__EFFECT_LOG:
+        if (effect->level == ARCP__LOG_AUDIT) {
+            rig->audits++;
+            arcp_span shown = arcp_span_first(effect->text, sizeof(rig->last_audit) - 1);
+            memcpy(rig->last_audit, shown.data, shown.size);
+            rig->last_audit[shown.size] = '\0';
+        }
+        break;
+    }
+}
+
+static bool submit_batches(engine_rig *rig)
+{
+    bool any = false;
+    for (const arcp_store_batch *batch = arcp__engine_take_batch(rig->engine); batch != NULL;
+         batch = arcp__engine_take_batch(rig->engine)) {
+        arcp_error error = {0};
+        any = true;
+        if (rig->fail_store) {
+            arcp__engine_committed(rig->engine, rig->now, batch->id, ARCP_E_IO);
+            break;
+        }
+        check_ok(rig->store->ops->submit(rig->store, batch, &error), &error);
+    }
+    return any;
+}
+
+void rig_run(engine_rig *rig)
+{
+    for (bool more = true; more;) {
+        arcp__effect effect;
+        more = false;
+        arcp__engine_tick(rig->engine, rig->now);
+        while (arcp__engine_next_effect(rig->engine, rig->now, &effect)) {
+            perform(rig, &effect);
+            more = true;
+        }
+        if (!rig->hold_store) {
+            more = submit_batches(rig) || more;
+            while (rig->store->ops->poll(rig->store)) {
+            }
+        }
+    }
+}
+
+/* Deadlines on the way are met at their own time. */
+void rig_clock(engine_rig *rig, int64_t forward_ns)
+{
+    int64_t end = rig->now.mono_ns + forward_ns;
+    rig_run(rig);
+    for (int64_t next = arcp__engine_deadline(rig->engine); next <= end;
+         next = arcp__engine_deadline(rig->engine)) {
+        int64_t step = next > rig->now.mono_ns ? next - rig->now.mono_ns : 0;
+        rig->now.mono_ns += step;
+        rig->now.wall_ns += step;
+        rig_run(rig);
+    }
+    rig->now.wall_ns += end - rig->now.mono_ns;
+    rig->now.mono_ns = end;
+    rig_run(rig);
+}
+
+/* ---- start and stop ---- */
+
+static void register_agents(engine_rig *rig)
+{
+    static const struct {
+        const char *name;
+        const char *version;
+    } agents[] = {{"echo", ""}, {"work", "1.0.0"}, {"work", "2.0.0"}};
+    for (size_t at = 0; at < sizeof(agents) / sizeof(agents[0]); at++) {
+        arcp_error error = {0};
+        arcp__agent_registration agent = {.name = arcp_span_cstr(agents[at].name),
+                                          .version = arcp_span_cstr(agents[at].version)};
+        check_ok(arcp__engine_register_agent(rig->engine, &agent, &error), &error);
+    }
+}
+
+static void make_engine(engine_rig *rig)
+{
+    static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS, ARCP_STORE_JOBS,
+                                              ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS};
+    arcp_error error = {0};
+    arcp__engine_options options = {
+        .runtime_name = "rig",
+        .runtime_version = "1",
+        .settings = rig->settings,
+        .random = fake_random,
+        .random_user = rig,
+        .store_is_durable = true,
+        .work_directory = ARCP_SPAN_LITERAL("/work"),
+        .now = rig->now,
+    };
+    check_ok(arcp__engine_new(&options, &rig->engine, &error), &error);
+    register_agents(rig);
+    arcp_store_callbacks callbacks = {
+        .done = on_done, .read = on_read, .scan = on_scan, .user = rig};
+    rig->store->ops->set_callbacks(rig->store, &callbacks);
+    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]); at++) {
+        check_ok(rig->store->ops->scan(rig->store, tables[at], tables[at], arcp_span_make(NULL, 0),
+                                       &error),
+                 &error);
+        rig->scans++;
+    }
+    while (rig->scans != 0) {
+        (void)rig->store->ops->poll(rig->store);
+    }
+    arcp__engine_restore_done(rig->engine, rig->now);
+    rig_run(rig);
+    assert_true(arcp__engine_is_restored(rig->engine));
+}
+
+void rig_start(engine_rig *rig, const arcp_settings *settings)
+{
+    arcp_error error = {0};
+    *rig = (engine_rig){.random_state = 42};
+    rig->now = (arcp_time){INT64_C(1767225600) * ARCP_NS_PER_SEC, 1000 * ARCP_NS_PER_SEC};
+    if (settings != NULL) {
+        rig->settings = *settings;
+    } else {
+        arcp_settings_default(&rig->settings);
+    }
+    check_ok(arcp_store_open_memory(&rig->store, &error), &error);
+    make_engine(rig);
+}
+
+static void forget_everybody(engine_rig *rig)
+{
+    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
+        rig->clients[at].link = NULL;
+        clear(&rig->clients[at].frames);
+    }
+    for (size_t at = 0; at < rig->agent_count; at++) {
+        clear(&rig->agents[at].lines);
+    }
+    rig->agent_count = 0;
+}
+
+void rig_stop(engine_rig *rig)
+{
+    forget_everybody(rig);
+    rig->store->ops->close(rig->store);
+    arcp__engine_free(rig->engine);
+}
+
+/* Batches that were taken and not polled are as good as never written: the memory store
+ * applies them at submit, so tests that need a lost batch set hold_store before. */
+void rig_restart(engine_rig *rig)
+{
+    forget_everybody(rig);
+    while (!rig->hold_store && rig->store->ops->poll(rig->store)) {
+    }
+    arcp__engine_free(rig->engine);
+    rig->hold_store = false;
+    rig->now.wall_ns += ARCP_NS_PER_SEC;
+    rig->now.mono_ns += ARCP_NS_PER_SEC;
+    make_engine(rig);
+}
+
+/* ---- clients ---- */
+
+rig_client *rig_find(engine_rig *rig, const char *name)
+{
+    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
+        rig_client *client = &rig->clients[at];
+        if (client->name[0] == '\0') {
+            (void)snprintf(client->name, sizeof(client->name), "%s", name);
+        }
+        if (strcmp(client->name, name) == 0) {
+            return client;
+        }
+    }
+    fail_msg("too many clients");
+    return NULL;
+}
+
+rig_client *rig_connect(engine_rig *rig, const char *name)
+{
+    rig_client *client = rig_find(rig, name);
+    clear(&client->frames);
+    client->close_code = 0;
+    client->unsent = 0;
+    arcp__link_options options = {.user = client, .is_local = true};
+    client->link = arcp__engine_connect(rig->engine, rig->now, &options);
+    assert_non_null(client->link);
+    return client;
+}
+
+void rig_send(engine_rig *rig, rig_client *client, const char *frame)
+{
+    assert_non_null(client->link);
+    arcp__engine_receive(rig->engine, rig->now, client->link, arcp_span_cstr(frame));
+    rig_run(rig);
+}
+
+void rig_drop(engine_rig *rig, rig_client *client)
+{
+    arcp__link *link = client->link;
+    client->link = NULL;
+    if (link != NULL) {
+        arcp__engine_disconnect(rig->engine, rig->now, link);
+    }
+    clear(&client->frames);
+    rig_run(rig);
+}
+
+char *rig_take(rig_client *client)
+{
+    return take(&client->frames);
+}
+
+/* ---- agents ---- */
+
+rig_agent *rig_agent_of(engine_rig *rig, const char *job_id)
+{
+    for (size_t at = rig->agent_count; at > 0; at--) {
+        if (strcmp(rig->agents[at - 1].job_id, job_id) == 0) {
+            return &rig->agents[at - 1];
+        }
+    }
+    return NULL;
+}
+
+rig_agent *rig_agent_last(engine_rig *rig)
+{
+    for (size_t at = rig->agent_count; at > 0; at--) {
+        if (!rig->agents[at - 1].forgotten) {
+            return &rig->agents[at - 1];
+        }
+    }
+    return NULL;
+}
+
+void rig_agent_says(engine_rig *rig, rig_agent *agent, const char *line)
+{
+    if (!agent->forgotten) {
+        arcp__engine_agent_line(rig->engine, rig->now, agent->job, arcp_span_cstr(line));
+    }
+    rig_run(rig);
+}
+
+char *rig_agent_take(rig_agent *agent)
+{
+    return take(&agent->lines);
+}
+
+void rig_agent_exits(engine_rig *rig, rig_agent *agent, bool by_signal, int code)
+{
+    arcp__agent_exit exit = {.by_signal = by_signal, .code = code};
+    if (!agent->forgotten) {
+        arcp__engine_agent_exited(rig->engine, rig->now, agent->job, &exit);
+    }
+    rig_run(rig);
+}

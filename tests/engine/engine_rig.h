@@ -1,0 +1,79 @@
+/* An engine in memory: a fake clock, a store in the same process, clients and agents whose
+ * frames and lines are kept until a test asks for them. */
+#ifndef ARCP_TESTS_ENGINE_RIG_H
+#define ARCP_TESTS_ENGINE_RIG_H
+
+#include <arcp/buf.h>
+
+#include "engine/engine.h"
+
+#define RIG_CLIENTS_MAX 16
+#define RIG_AGENTS_MAX  256
+
+typedef struct rig_text {
+    struct rig_text *next;
+    size_t size;
+    char text[];
+} rig_text;
+
+typedef struct rig_client {
+    char name[16];
+    arcp__link *link; /* NULL: not connected */
+    rig_text *frames; /* received, oldest first */
+    int close_code;   /* 0: open */
+    bool slow;        /* takes nothing from its transport */
+    size_t unsent;
+} rig_client;
+
+typedef struct rig_agent {
+    arcp__job *job;
+    char job_id[64];
+    char agent[64];
+    rig_text *lines; /* for the agent, oldest first */
+    bool cancelled, killed, paused, forgotten;
+} rig_agent;
+
+typedef struct engine_rig {
+    arcp__engine *engine;
+    arcp_store *store;
+    arcp_time now;
+    uint64_t random_state;
+    arcp_settings settings;
+    rig_client clients[RIG_CLIENTS_MAX];
+    rig_agent agents[RIG_AGENTS_MAX];
+    size_t agent_count;
+    bool keep_store; /* over a restart */
+    bool hold_store; /* batches are submitted but not completed */
+    bool fail_store; /* batches fail */
+    unsigned scans;
+    size_t audits;
+    char last_audit[1024];
+} engine_rig;
+
+/* Starts with a memory store, agents "echo", "work@1.0.0", "work@2.0.0" (1.0.0 is the
+ * default), token t-NAME for principal NAME, at 2026-01-01T00:00:00Z. */
+void rig_start(engine_rig *rig, const arcp_settings *settings);
+void rig_stop(engine_rig *rig);
+/* The engine is thrown away as by kill -9 and a new one takes up the same store. */
+void rig_restart(engine_rig *rig);
+
+/* Carries out effects, batches and reads until nothing happens. */
+void rig_run(engine_rig *rig);
+void rig_clock(engine_rig *rig, int64_t forward_ns);
+
+rig_client *rig_connect(engine_rig *rig, const char *name);
+rig_client *rig_find(engine_rig *rig, const char *name);
+void rig_send(engine_rig *rig, rig_client *client, const char *frame);
+void rig_drop(engine_rig *rig, rig_client *client);
+/* The oldest frame not taken yet, NULL for none; the caller frees it with arcp_free. */
+char *rig_take(rig_client *client);
+
+/* The agent of a job, NULL when it was not started. */
+rig_agent *rig_agent_of(engine_rig *rig, const char *job_id);
+/* The newest one that runs. */
+rig_agent *rig_agent_last(engine_rig *rig);
+void rig_agent_says(engine_rig *rig, rig_agent *agent, const char *line);
+char *rig_agent_take(rig_agent *agent);
+void rig_agent_exits(engine_rig *rig, rig_agent *agent, bool by_signal, int code);
+
+#endif

@@ -1,0 +1,18 @@
+# §9.5: from expiry on every gated operation fails, and the job ends; the watchdog too.
+hello(a, alice)
+a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"]},"lease_constraints":{"expires_at":"2026-01-01T00:00:10Z"}}}
+a< {"type":"job.accepted","job_id":"$j","payload":{"lease_constraints":{"expires_at":"2026-01-01T00:00:10Z"}}}
+a< {"type":"job.event"}
+clock +9.999s
+a< nothing
+agent $j> {"type":"job.event","payload":{"kind":"tool_call","body":{"tool":"t","call_id":"c"}}}
+a< {"payload":{"kind":"tool_call"}}
+clock +1ms
+a< {"type":"job.error","payload":{"code":"LEASE_EXPIRED","final_status":"error","retryable":false}}
+agent $j killed
+# Years ahead does not fire.
+a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","lease_constraints":{"expires_at":"2190-01-01T00:00:00Z"}}}
+a< {"type":"job.accepted","job_id":"$k"}
+a< {"type":"job.event"}
+clock +10s
+a< nothing

@@ -1,0 +1,39 @@
+# §6.3: the same session on a new link; replay after last_event_seq; tokens rotate.
+hello(a, alice)
+a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
+a< {"type":"job.accepted","job_id":"$j"}
+a< {"event_seq":1}
+agent $j> one
+agent $j> two
+a< {"event_seq":2}
+drop a
+agent $j> three
+agent $j> four
+# A wrong token or another principal changes nothing.
+b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"rt_no","last_event_seq":2}}}
+b< {"type":"session.error","payload":{"code":"RESUME_WINDOW_EXPIRED"}}
+b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-bob"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":2}}}
+b< {"type":"session.error","payload":{"code":"UNAUTHENTICATED"}}
+b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":99}}}
+b< {"type":"session.error","payload":{"code":"RESUME_WINDOW_EXPIRED"}}
+a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":2}}}
+a< {"type":"session.welcome","id":"r","session_id":"$s_a","payload":{"resume_token":"$t2"}}
+a< {"event_seq":3,"payload":{"body":{"message":"two"}}}
+a< {"event_seq":4,"payload":{"body":{"message":"three"}}}
+a< {"event_seq":5,"payload":{"body":{"message":"four"}}}
+agent $j> five
+a< {"event_seq":6,"payload":{"body":{"message":"five"}}}
+# The old token is good until the new link has spoken.
+a> {"arcp":"1.1","id":"p","type":"session.ping","payload":{}}
+a< {"type":"session.pong"}
+b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":6}}}
+b< {"type":"session.error","payload":{"code":"RESUME_WINDOW_EXPIRED"}}
+# As a message of its own; at the exact tip; the old link is closed; cancel authority stays.
+c> {"arcp":"1.1","id":"r","type":"session.resume","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"session_id":"$s_a","resume_token":"$t2","last_event_seq":6}}
+a< close 1000
+c< {"type":"session.welcome","session_id":"$s_a"}
+c< nothing
+c> {"arcp":"1.1","id":"x","type":"job.cancel","payload":{"job_id":"$j"}}
+c< {"type":"job.cancelled"}
+agent $j exits 0
+c< {"type":"job.error","event_seq":7,"payload":{"code":"CANCELLED"}}
