@@ -199,18 +199,25 @@ static void handle_stream_drop(handle_stream *stream)
     arcp__free(stream);
 }
 
-arcp_status arcp__tcp_stream_new(arcp__loop_share *share, arcp__stream **out, arcp_error *err)
+/* NULL when out of memory. */
+static handle_stream *tcp_stream_new(arcp__loop_share *share)
 {
     handle_stream *stream = handle_stream_new(share);
+    if (stream != NULL) {
+        int result = uv_tcp_init(arcp__loop_share_loop(share), &stream->uv.tcp);
+        assert(result == 0); /* it makes no socket yet */
+        (void)result;
+        stream->uv.handle.data = stream;
+    }
+    return stream;
+}
+
+arcp_status arcp__tcp_stream_new(arcp__loop_share *share, arcp__stream **out, arcp_error *err)
+{
+    handle_stream *stream = tcp_stream_new(share);
     if (stream == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
-    int result = uv_tcp_init(arcp__loop_share_loop(share), &stream->uv.tcp);
-    if (result < 0) {
-        handle_stream_drop(stream);
-        return arcp_error_set(err, ARCP_E_IO, "%s", uv_strerror(result));
-    }
-    stream->uv.handle.data = stream;
     *out = &stream->base;
     return ARCP_OK;
 }
@@ -226,18 +233,17 @@ static void tcp_settings(handle_stream *stream)
 arcp_status arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
                                     arcp__stream **out, arcp_error *err)
 {
-    arcp__stream *stream = NULL;
-    arcp_status status = arcp__tcp_stream_new(share, &stream, err);
-    if (status != ARCP_OK) {
-        return status;
+    handle_stream *stream = tcp_stream_new(share);
+    if (stream == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
-    int result = uv_accept(listener, &((handle_stream *)stream)->uv.stream);
+    int result = uv_accept(listener, &stream->uv.stream);
     if (result < 0) {
-        stream->ops->close(stream);
+        stream_close(&stream->base);
         return arcp_error_set(err, ARCP_E_IO, "%s", uv_strerror(result));
     }
-    tcp_settings((handle_stream *)stream);
-    *out = stream;
+    tcp_settings(stream);
+    *out = &stream->base;
     return ARCP_OK;
 }
 

@@ -100,17 +100,21 @@ arcp_span arcp__http_head_line(const arcp__http_head *head)
     return arcp_span_make(head->text.data, head->line_size);
 }
 
+static char lower(char byte)
+{
+    if (byte >= 'A' && byte <= 'Z') {
+        return (char)(byte - 'A' + 'a');
+    }
+    return byte;
+}
+
 bool arcp__http_equal(arcp_span a, arcp_span b)
 {
     if (a.size != b.size) {
         return false;
     }
     for (size_t i = 0; i < a.size; i++) {
-        char x = a.data[i];
-        char y = b.data[i];
-        x = x >= 'A' && x <= 'Z' ? (char)(x | 0x20) : x;
-        y = y >= 'A' && y <= 'Z' ? (char)(y | 0x20) : y;
-        if (x != y) {
+        if (lower(a.data[i]) != lower(b.data[i])) {
             return false;
         }
     }

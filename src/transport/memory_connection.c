@@ -132,7 +132,7 @@ static void set_reason(memory_end *end, arcp_close_code code, arcp_span reason)
 {
     size_t size = arcp__utf8_cut(reason, ARCP__CLOSE_REASON_MAX);
     end->code = code;
-    if (size > 0) {
+    if (size > 0 && reason.data != NULL) {
         memcpy(end->reason, reason.data, size);
     }
     end->reason[size] = '\0';

@@ -7,7 +7,10 @@
 /* <ctype.h> depends on the locale. */
 static char lower(char byte)
 {
-    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+    if (byte >= 'A' && byte <= 'Z') {
+        return (char)(byte - 'A' + 'a');
+    }
+    return byte;
 }
 
 /* ---- HOST[:PORT] ---- */

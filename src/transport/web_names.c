@@ -72,13 +72,12 @@ arcp_status arcp__web_names_init(arcp__web_names *names, const char *const *host
     if (origin_count > 0) {
         names->origins = arcp__alloc_array(origin_count, sizeof(*names->origins));
     }
-    arcp_status status = ARCP_OK;
     if ((host_count > 0 && names->hosts == NULL) || (origin_count > 0 && names->origins == NULL)) {
-        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the host lists");
+        arcp__web_names_fini(names);
+        arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the host lists");
+        return ARCP_E_NO_MEMORY;
     }
-    if (status == ARCP_OK) {
-        status = read_hosts(names, hosts, host_count, err);
-    }
+    arcp_status status = read_hosts(names, hosts, host_count, err);
     if (status == ARCP_OK) {
         status = read_origins(names, origins, origin_count, err);
     }

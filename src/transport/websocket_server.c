@@ -389,6 +389,9 @@ static int resolve(uv_loop_t *loop, const arcp__authority *authority, struct soc
         return result;
     }
     const struct addrinfo *chosen = request.addrinfo;
+    if (chosen == NULL) {
+        return UV_EAI_NODATA;
+    }
     for (const struct addrinfo *info = request.addrinfo; info != NULL; info = info->ai_next) {
         if (info->ai_family == AF_INET && chosen->ai_family != AF_INET) {
             chosen = info;

@@ -122,10 +122,13 @@ static void echo(owner *self, arcp_span frame)
 
 static void count_down(owner *self, arcp_span frame)
 {
-    int left = atoi(frame.data);
+    char digits[16] = "";
+    assert_true(frame.size < sizeof(digits));
+    memcpy(digits, frame.data, frame.size);
+    long left = strtol(digits, NULL, 10);
     if (left > 0) {
         char text[16];
-        snprintf(text, sizeof(text), "%d ", left - 1);
+        snprintf(text, sizeof(text), "%ld ", left - 1);
         owner_send_text(self, text);
     }
 }
@@ -327,7 +330,9 @@ static size_t add(struct CMUnitTest *tests, run *runs, size_t at, const conforma
             assert_non_null(name);
             snprintf(name, 256, "%s: %s", pair_kind_names[kind], cases[i].name);
             for (char *byte = name; *byte != '\0'; byte++) {
-                *byte = *byte == '_' ? ' ' : *byte;
+                if (*byte == '_') {
+                    *byte = ' ';
+                }
             }
             runs[at] = (run){&cases[i], (pair_kind)kind};
             tests[at] = (struct CMUnitTest){name, run_case, NULL, NULL, &runs[at]};

@@ -366,7 +366,7 @@ static void a_close_reason_is_cut_to_what_a_frame_holds(void **state)
     session t;
     session_open(&t, plain());
     char reason[200] = "";
-    for (int i = 0; i < 60; i++) {
+    for (size_t i = 0; i < 60; i++) {
         memcpy(reason + 3 * i, "\xe2\x82\xac", 3); /* the euro sign: 41 of them fit */
     }
     owner_close(t.owner, ARCP_CLOSE_NORMAL, reason);
