@@ -1,11 +1,11 @@
 /* One pattern: its limits, its literal beginning, and its states.
  *
  * The grammar is in glob_set.h. A parsed pattern is a row of literal bytes; between two of
- * them, before the first and behind the last, there may be a loop that takes any further
- * bytes. State i is "the first i literals are behind us"; a byte moves from i to i + 1 when
- * it is literal i, and stays at i when the loop at i takes it. That is all there is but for
- * `**` between slashes, which is a loop, a literal '/', and a mark that both may be passed
- * over.
+ * them, before the first and behind the last, there may be a loop that takes further bytes.
+ * State i means "the first i literals are behind us": a byte leads from i to i + 1 when it
+ * is literal i, and stays at i when the loop at i takes it. All loops are of a state to
+ * itself, so a set of states is stepped with a few shifts. `**` between slashes is a loop
+ * and a literal '/' that may be passed over together.
  * LEASES §1 and §4. Pure; any thread. */
 #ifndef ARCP_CORE_GLOB_PATTERN_H
 #define ARCP_CORE_GLOB_PATTERN_H
@@ -13,12 +13,18 @@
 #include <stdint.h>
 
 #include <arcp/span.h>
-#include <arcp/visibility.h>
 
 #include "core/capability.h"
 
+/* No limit that a caller sets can be higher. */
+#define ARCP__GLOB_PATTERN_BYTES_MAX 8191
+
+/* Why these bytes are no pattern ("is empty", "contains a NUL byte", "is not UTF-8", "is
+ * too long"), or NULL when they are one. Static. */
+const char *arcp__glob_pattern_fault(arcp_span pattern);
+
 /* Number of wildcards of a pattern, as the limit counts them: a run of stars is one, and
- * so is a run of whole segments `**`. */
+ * so is a row of whole segments `**`. */
 size_t arcp__glob_wildcard_count(arcp_span pattern);
 
 /* The bytes before the first star; borrowed. */
@@ -26,5 +32,55 @@ arcp_span arcp__glob_literal_prefix(arcp_span pattern);
 
 /* Whether the pattern has no star: it matches itself and nothing else. */
 bool arcp__glob_is_literal(arcp_span pattern);
+
+/* What the loop of a state is. SKIP comes with ANY only: whoever arrives at the state (or
+ * starts there) is also one state further. */
+enum {
+    ARCP__GLOB_LOOP_NONE = 0,
+    ARCP__GLOB_LOOP_SEGMENT = 1, /* `*`: any byte but a separator */
+    ARCP__GLOB_LOOP_ANY = 2,     /* `**`: any byte */
+    ARCP__GLOB_LOOP_SKIP = 4
+};
+
+typedef struct arcp__glob_states {
+    const unsigned char *literals; /* `last` of them */
+    const uint8_t *loops;          /* one for each state, 0 to `last` */
+    uint32_t last;                 /* the accepting state */
+    bool tail;                     /* '/' `**` at the end: state last - 1 accepts too */
+} arcp__glob_states;
+
+/* Bytes that arcp__glob_parse needs for a pattern of `size` bytes. */
+#define ARCP__GLOB_ROOM(size) (2 * (size) + 1)
+
+/* Reads a pattern of at least one byte into `room`; *states points there. */
+void arcp__glob_parse(arcp_span pattern, unsigned char *room, arcp__glob_states *states);
+
+/* How loops see a byte. */
+typedef enum arcp__glob_class {
+    ARCP__GLOB_ORDINARY,
+    ARCP__GLOB_SEPARATOR,
+    ARCP__GLOB_QUERY, /* '?' of a URL */
+    ARCP__GLOB_CLASS_COUNT
+} arcp__glob_class;
+
+static inline arcp__glob_class arcp__glob_class_of(arcp__target_kind kind, unsigned char byte)
+{
+    if (byte == '/' || (byte == '.' && arcp__target_kind_has_dots(kind))) {
+        return ARCP__GLOB_SEPARATOR;
+    }
+    return byte == '?' && kind == ARCP__TARGET_URL ? ARCP__GLOB_QUERY : ARCP__GLOB_ORDINARY;
+}
+
+/* Whether the loop at `state` takes bytes of the class. A query is only taken by a
+ * wildcard that nothing comes after. */
+static inline bool arcp__glob_loop_takes(const arcp__glob_states *states, uint32_t state,
+                                         arcp__glob_class class)
+{
+    const uint8_t loop = states->loops[state];
+    if (class == ARCP__GLOB_SEPARATOR) {
+        return (loop & ARCP__GLOB_LOOP_ANY) != 0;
+    }
+    return loop != ARCP__GLOB_LOOP_NONE && (class == ARCP__GLOB_ORDINARY || state == states->last);
+}
 
 #endif

@@ -23,7 +23,7 @@ typedef struct arcp__glob_set arcp__glob_set;
 /* Compiles `count` patterns (may be 0) of a glob capability. The array and the bytes of
  * the patterns are borrowed and must outlive the set. Lengths and numbers of wildcards are
  * the caller's limits (glob_pattern.h); only what cannot be a pattern at all is refused
- * here: ARCP_E_INVALID_REQUEST for an empty one, with the index in the message;
+ * here: ARCP_E_INVALID_REQUEST, with the index and arcp__glob_pattern_fault in the message;
  * ARCP_E_USAGE for a capability without patterns; ARCP_E_NO_MEMORY. The caller frees *out. */
 ARCP_MUST_CHECK arcp_status arcp__glob_set_compile(arcp__capability capability,
                                                    const arcp_span *patterns, size_t count,

@@ -1,0 +1,217 @@
+/* One canonical target against a compiled set.
+ *
+ * A forward node is visited at most once per target: each segment wildcard leaves only one
+ * place where the pattern can go on (the separator that ends the segment), so the place of
+ * a node is given by its way from the root. The recursion is as deep as a pattern has
+ * segment wildcards. */
+#include "core/glob_machine.h"
+#include "core/glob_trie.h"
+#include "core/target_word.h"
+
+typedef struct matcher {
+    const arcp__glob_set *set;
+    const char *bytes;
+    size_t size;
+    arcp__glob_hit hit;
+} matcher;
+
+/* Short runs mostly: cheaper than a call. */
+static inline bool equal_bytes(const char *a, const unsigned char *label, size_t size)
+{
+    const char *b = (const char *)label;
+    if (size >= 8) {
+        size_t at = 0;
+        for (; at + 8 < size; at += 8) {
+            if (arcp__word_load(a + at) != arcp__word_load(b + at)) {
+                return false;
+            }
+        }
+        return arcp__word_load(a + size - 8) == arcp__word_load(b + size - 8);
+    }
+    for (size_t at = 0; at < size; at++) {
+        if (a[at] != b[at]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static arcp__glob_part find_branch(const arcp__glob_set *set, arcp__glob_part part,
+                                   unsigned char byte)
+{
+    const arcp__glob_branches *branches = arcp__glob_at(set, part);
+    const arcp__glob_part *nodes = arcp__glob_at(set, part + branches->nodes);
+    if (branches->count > ARCP__GLOB_BRANCHES_FEW) {
+        const unsigned index = branches->bytes[byte];
+        return index == 0 ? 0 : nodes[index - 1];
+    }
+    const uint64_t found = arcp__word_equal(arcp__word_load((const char *)branches->bytes), byte);
+    if (found == 0) {
+        return 0;
+    }
+    const unsigned index = (unsigned)__builtin_ctzll(found) / 8;
+    return index < branches->count ? nodes[index] : 0;
+}
+
+static bool hits(matcher *m, arcp__glob_hit hit)
+{
+    m->hit = hit;
+    return hit != 0;
+}
+
+/* Where the segment that `at` is in ends. */
+static size_t find_separator(const matcher *m, size_t at)
+{
+    if (arcp__target_kind_has_dots(m->set->kind)) {
+        while (at < m->size && m->bytes[at] != '/' && m->bytes[at] != '.') {
+            at++;
+        }
+        return at;
+    }
+    const char *slash = memchr(m->bytes + at, '/', m->size - at);
+    return slash == NULL ? m->size : (size_t)(slash - m->bytes);
+}
+
+/* Whether a wildcard that is not the pattern's last may stand for these bytes. */
+static bool has_query(const matcher *m, size_t from, size_t to)
+{
+    return m->set->kind == ARCP__TARGET_URL && from < to &&
+           memchr(m->bytes + from, '?', to - from) != NULL;
+}
+
+/* Goes to the next node of a backward trie whose literals stand before *end and not before
+ * `from`; NULL when there is none. */
+static const arcp__glob_node *walk_back(const matcher *m, arcp__glob_part part, size_t from,
+                                        size_t *end)
+{
+    const arcp__glob_node *node = arcp__glob_at(m->set, part);
+    const size_t size = node->label_size;
+    if (part == 0 || *end - from < size ||
+        !equal_bytes(m->bytes + *end - size, node->label, size)) {
+        return NULL;
+    }
+    *end -= size;
+    return node;
+}
+
+static arcp__glob_part branch_back(const matcher *m, const arcp__glob_node *node, size_t from,
+                                   size_t end)
+{
+    return node->branches == 0 || end == from
+               ? 0
+               : find_branch(m->set, node->branches, (unsigned char)m->bytes[end - 1]);
+}
+
+static bool match_machines(matcher *m, const arcp__glob_rest *rest, size_t from, size_t to)
+{
+    const unsigned char *classes = arcp__glob_at(m->set, m->set->classes);
+    const arcp__glob_part *parts = arcp__glob_at(m->set, rest->machines);
+    for (uint32_t i = 0; i < rest->machine_count; i++) {
+        const arcp__glob_machine *machine = arcp__glob_at(m->set, parts[i]);
+        if (arcp__glob_machine_run(machine, classes, m->bytes + from, to - from)) {
+            return hits(m, machine->pattern + 1);
+        }
+    }
+    return false;
+}
+
+/* The rest of the target, from `from` on, by how it ends. */
+static bool match_rest(matcher *m, arcp__glob_part part, size_t from)
+{
+    size_t end = m->size;
+    const arcp__glob_node *node = walk_back(m, part, from, &end);
+    while (node != NULL) {
+        if (node->payload != 0) {
+            const arcp__glob_rest *rest = arcp__glob_at(m->set, node->payload);
+            if (rest->any != 0 && !has_query(m, from, end)) {
+                return hits(m, rest->any);
+            }
+            if (rest->whole != 0 && (end == from || m->bytes[end - 1] == '/') &&
+                !has_query(m, from, end)) {
+                return hits(m, rest->whole);
+            }
+            if (match_machines(m, rest, from, end)) {
+                return true;
+            }
+        }
+        node = walk_back(m, branch_back(m, node, from, end), from, &end);
+    }
+    return false;
+}
+
+static bool match_from(matcher *m, arcp__glob_part part, size_t at);
+
+/* The segment that begins at `from`, by how it ends and what comes then. */
+static bool match_segments(matcher *m, arcp__glob_part part, size_t from)
+{
+    const size_t separator = find_separator(m, from);
+    size_t end = separator;
+    const arcp__glob_node *node = walk_back(m, part, from, &end);
+    while (node != NULL) {
+        if (node->payload != 0 && !has_query(m, from, end)) {
+            const arcp__glob_segment *segment = arcp__glob_at(m->set, node->payload);
+            if (segment->end != 0 && separator == m->size) {
+                return hits(m, segment->end);
+            }
+            if (segment->next != 0 && match_from(m, segment->next, separator)) {
+                return true;
+            }
+        }
+        node = walk_back(m, branch_back(m, node, from, end), from, &end);
+    }
+    return false;
+}
+
+static bool match_ends(matcher *m, const arcp__glob_ends *ends, size_t at)
+{
+    const bool is_end = at == m->size;
+    if (ends->any != 0) {
+        return hits(m, ends->any);
+    }
+    if (is_end && ends->exact != 0) {
+        return hits(m, ends->exact);
+    }
+    if (ends->tail != 0 && (is_end || m->bytes[at] == '/')) {
+        return hits(m, ends->tail);
+    }
+    if (ends->segment != 0 && find_separator(m, at) == m->size) {
+        return hits(m, ends->segment);
+    }
+    return (ends->rest != 0 && match_rest(m, ends->rest, at)) ||
+           (ends->segments != 0 && match_segments(m, ends->segments, at));
+}
+
+static bool match_from(matcher *m, arcp__glob_part part, size_t at)
+{
+    while (part != 0) {
+        const arcp__glob_node *node = arcp__glob_at(m->set, part);
+        if (m->size - at < node->label_size ||
+            !equal_bytes(m->bytes + at, node->label, node->label_size)) {
+            return false;
+        }
+        at += node->label_size;
+        if (node->payload != 0 && match_ends(m, arcp__glob_at(m->set, node->payload), at)) {
+            return true;
+        }
+        if (node->branches == 0 || at == m->size) {
+            return false;
+        }
+        part = find_branch(m->set, node->branches, (unsigned char)m->bytes[at]);
+    }
+    return false;
+}
+
+bool arcp__glob_set_match(const arcp__glob_set *set, arcp_span canonical, size_t *index)
+{
+    if (set == NULL || set->root == 0) {
+        return false;
+    }
+    matcher m = {.set = set, .bytes = canonical.data, .size = canonical.size};
+    if (!match_from(&m, set->root, 0)) {
+        return false;
+    }
+    if (index != NULL) {
+        *index = m.hit - 1;
+    }
+    return true;
+}

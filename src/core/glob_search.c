@@ -1,0 +1,336 @@
+#include "core/glob_search.h"
+
+#include <assert.h>
+
+#include <arcp/gate.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "core/glob_subset.h"
+
+enum {
+    BUCKETS = 1024,
+    SETS_BYTES_MAX = 64 << 20,
+    NO_NODE = -1,
+    COVERS_MAX = 16 /* fresh bytes that are remembered while one node is expanded */
+};
+
+typedef struct node {
+    int32_t parent;  /* the node it was reached from; NO_NODE: the child's prefix */
+    int32_t sibling; /* the next one in the bucket */
+    uint32_t state;  /* of the child */
+    uint32_t depth;  /* bytes read */
+    arcp__shape shape;
+    arcp__glob_states_set set; /* of the parents */
+    unsigned char byte;        /* the last one read */
+} node;
+
+typedef struct search {
+    arcp__target_kind kind;
+    const arcp__glob_states *child;
+    arcp__glob_union *parents;
+    const arcp__glob_alphabet *alphabet;
+    uint64_t work_max;
+    arcp__arena arena; /* the sets */
+    node *nodes;       /* the queue: those from `next` on are waiting */
+    size_t count;
+    size_t capacity;
+    size_t next;
+    int32_t buckets[BUCKETS];
+    arcp__glob_states_set scratch[2];
+    int32_t found; /* the node that fails */
+    bool too_complex;
+    bool no_memory;
+} search;
+
+static size_t bucket_of(uint32_t state, arcp__shape shape)
+{
+    uint64_t hash = (shape ^ (uint64_t)state << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(hash >> 54) % BUCKETS;
+}
+
+static bool may_accept(const arcp__glob_states *child, uint32_t state)
+{
+    return state == child->last || (child->tail && state + 1 == child->last);
+}
+
+static bool make_room(search *s)
+{
+    if (s->count < s->capacity) {
+        return true;
+    }
+    const size_t capacity = s->capacity == 0 ? 32 : s->capacity * 2;
+    node *nodes = arcp__realloc_array(s->nodes, capacity, sizeof *nodes);
+    if (nodes == NULL) {
+        s->no_memory = true;
+        return false;
+    }
+    s->nodes = nodes;
+    s->capacity = capacity;
+    return true;
+}
+
+/* Whether an earlier node fails whenever one at this place with this set does. */
+static bool is_dominated(search *s, size_t bucket, const node *candidate)
+{
+    for (int32_t i = s->buckets[bucket]; i != NO_NODE; i = s->nodes[i].sibling) {
+        const node *earlier = &s->nodes[i];
+        if (earlier->state == candidate->state && earlier->shape == candidate->shape &&
+            arcp__glob_union_is_within(s->parents, &earlier->set, &candidate->set)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool copy_set(search *s, arcp__glob_states_set *set)
+{
+    const size_t size = set->count * sizeof(arcp__glob_word);
+    if (size == 0) {
+        set->words = NULL;
+        return true;
+    }
+    arcp__glob_word *words = arcp__arena_take(&s->arena, size);
+    if (words == NULL) {
+        s->no_memory = true;
+        return false;
+    }
+    memcpy(words, set->words, size);
+    set->words = words;
+    return true;
+}
+
+static bool is_over(const search *s)
+{
+    return s->found != NO_NODE || s->too_complex || s->no_memory;
+}
+
+/* Adds a node unless it leads nowhere; finds out whether it fails. */
+static void add_node(search *s, node candidate)
+{
+    if (is_over(s) || arcp__glob_union_meets(s->parents, &candidate.set, s->parents->eager)) {
+        return;
+    }
+    const size_t bucket = bucket_of(candidate.state, candidate.shape);
+    if (is_dominated(s, bucket, &candidate)) {
+        return;
+    }
+    if (s->count == ARCP__GLOB_SUBSET_NODES_MAX || s->parents->work > s->work_max ||
+        s->arena.used > SETS_BYTES_MAX) {
+        s->too_complex = true;
+        return;
+    }
+    if (!make_room(s) || !copy_set(s, &candidate.set)) {
+        return;
+    }
+    candidate.sibling = s->buckets[bucket];
+    s->buckets[bucket] = (int32_t)s->count;
+    s->nodes[s->count] = candidate;
+    if (may_accept(s->child, candidate.state) && arcp__shape_is_target(s->kind, candidate.shape) &&
+        !arcp__glob_union_meets(s->parents, &candidate.set, s->parents->accept)) {
+        s->found = (int32_t)s->count;
+    }
+    s->count++;
+}
+
+/* Adds the state, and the one behind it when it may be passed over. */
+static void arrive(search *s, node candidate)
+{
+    add_node(s, candidate);
+    if ((s->child->loops[candidate.state] & ARCP__GLOB_LOOP_SKIP) != 0) {
+        candidate.state++;
+        add_node(s, candidate);
+    }
+}
+
+/* A node read one byte behind the node `from`; its set is in the scratch. */
+static node read_byte(search *s, int32_t from, unsigned char byte, arcp__shape shape)
+{
+    const node *parent = &s->nodes[from];
+    const arcp__glob_class class = arcp__glob_class_of(s->kind, byte);
+    arcp__glob_union_step(s->parents, &parent->set, byte, class, &s->scratch[0]);
+    return (node){.parent = from,
+                  .state = parent->state,
+                  .depth = parent->depth + 1,
+                  .shape = shape,
+                  .set = s->scratch[0],
+                  .byte = byte};
+}
+
+static arcp__shape step_shape(search *s, arcp__shape shape, unsigned char byte)
+{
+    s->parents->work++;
+    return arcp__shape_step(s->kind, shape, byte);
+}
+
+static void expand_literal(search *s, int32_t from)
+{
+    const node *n = &s->nodes[from];
+    const unsigned char byte = s->child->literals[n->state];
+    const arcp__shape shape = step_shape(s, n->shape, byte);
+    if (shape == ARCP__SHAPE_DEAD) {
+        return;
+    }
+    node reached = read_byte(s, from, byte, shape);
+    reached.state++;
+    arrive(s, reached);
+}
+
+static bool is_covered(const search *s, const arcp__shape *covers, size_t count, arcp__shape shape)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (arcp__shape_covers(s->kind, covers[i], shape)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The loop takes a byte that is no separator: each that a fresh one does not stand for. */
+static void expand_ordinary(search *s, int32_t from)
+{
+    const arcp__shape before = s->nodes[from].shape;
+    arcp__shape covers[COVERS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < s->alphabet->ordinary_count && !is_over(s); i++) {
+        const unsigned char byte = s->alphabet->ordinary[i];
+        const arcp__shape shape = step_shape(s, before, byte);
+        if (shape == ARCP__SHAPE_DEAD || is_covered(s, covers, count, shape)) {
+            continue;
+        }
+        add_node(s, read_byte(s, from, byte, shape));
+        if (i >= s->alphabet->fresh_count) {
+            continue;
+        }
+        if (arcp__shape_is_widest(s->kind, shape)) {
+            return;
+        }
+        if (count < COVERS_MAX) {
+            covers[count++] = shape;
+        }
+    }
+}
+
+static void expand_loop(search *s, int32_t from)
+{
+    const uint32_t state = s->nodes[from].state;
+    for (size_t i = 0; i < s->alphabet->special_count; i++) {
+        const unsigned char byte = s->alphabet->special[i];
+        if (!arcp__glob_loop_takes(s->child, state, arcp__glob_class_of(s->kind, byte))) {
+            continue;
+        }
+        const arcp__shape shape = step_shape(s, s->nodes[from].shape, byte);
+        if (shape != ARCP__SHAPE_DEAD) {
+            add_node(s, read_byte(s, from, byte, shape));
+        }
+    }
+    expand_ordinary(s, from);
+}
+
+static void expand(search *s, int32_t from)
+{
+    const node *n = &s->nodes[from];
+    if (n->depth == ARCP_TARGET_BYTES_MAX) {
+        return; /* longer ones are no targets */
+    }
+    const uint32_t state = n->state;
+    if (s->child->loops[state] != ARCP__GLOB_LOOP_NONE) {
+        expand_loop(s, from);
+    }
+    if (state < s->child->last) {
+        expand_literal(s, from);
+    }
+}
+
+/* The child's literals up to its first wildcard need no nodes. */
+static void begin(search *s)
+{
+    const arcp__glob_states *child = s->child;
+    uint32_t size = 0;
+    while (size < child->last && child->loops[size] == ARCP__GLOB_LOOP_NONE) {
+        size++;
+    }
+    if (child->tail && size == child->last) {
+        size--; /* the pattern may end before the '/' */
+    }
+    arcp__shape shape = ARCP__SHAPE_START;
+    arcp__glob_states_set *now = &s->scratch[0];
+    arcp__glob_states_set *then = &s->scratch[1];
+    arcp__glob_union_start(s->parents, now);
+    for (uint32_t i = 0; i < size && shape != ARCP__SHAPE_DEAD; i++) {
+        const unsigned char byte = child->literals[i];
+        shape = step_shape(s, shape, byte);
+        arcp__glob_union_step(s->parents, now, byte, arcp__glob_class_of(s->kind, byte), then);
+        arcp__glob_states_set *swapped = now;
+        now = then;
+        then = swapped;
+    }
+    if (shape != ARCP__SHAPE_DEAD) {
+        arrive(
+            s,
+            (node){.parent = NO_NODE, .state = size, .depth = size, .shape = shape, .set = *now});
+    }
+}
+
+/* Writes the target that leads to the failing node. */
+static arcp_status write_witness(const search *s, arcp_buf *witness)
+{
+    const size_t size = s->nodes[s->found].depth;
+    arcp_buf_clear(witness);
+    if (!arcp_buf_reserve(witness, size)) {
+        return ARCP_E_NO_MEMORY;
+    }
+    size_t at = size;
+    for (int32_t i = s->found; i != NO_NODE; i = s->nodes[i].parent) {
+        if (s->nodes[i].parent == NO_NODE) {
+            memcpy(witness->data, s->child->literals, at);
+        } else {
+            witness->data[--at] = (char)s->nodes[i].byte;
+        }
+    }
+    witness->size = size;
+    return ARCP_OK;
+}
+
+/* Two sets that are large enough for any. */
+static bool make_scratch(search *s)
+{
+    for (size_t i = 0; i < 2; i++) {
+        s->scratch[i].words =
+            arcp__arena_take(&s->arena, s->parents->words * sizeof(arcp__glob_word));
+        if (s->scratch[i].words == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+arcp_status arcp__glob_search(arcp__target_kind kind, const arcp__glob_states *child,
+                              arcp__glob_union *parents, const arcp__glob_alphabet *alphabet,
+                              uint64_t work_max, arcp__glob_answer *answer, arcp_buf *witness)
+{
+    search s = {.kind = kind,
+                .child = child,
+                .parents = parents,
+                .alphabet = alphabet,
+                .work_max = work_max,
+                .found = NO_NODE};
+    memset(s.buckets, 0xff, sizeof s.buckets);
+    s.no_memory = !make_scratch(&s);
+    if (!s.no_memory) {
+        begin(&s);
+    }
+    while (s.next < s.count && !is_over(&s)) {
+        expand(&s, (int32_t)s.next++);
+    }
+    arcp_status status = s.no_memory ? ARCP_E_NO_MEMORY : ARCP_OK;
+    if (s.found != NO_NODE && status == ARCP_OK) {
+        status = write_witness(&s, witness);
+    }
+    *answer = s.found != NO_NODE ? ARCP__GLOB_FOUND
+              : s.too_complex    ? ARCP__GLOB_TOO_COMPLEX
+                                 : ARCP__GLOB_NONE;
+    arcp__free(s.nodes);
+    arcp__arena_fini(&s.arena);
+    return status;
+}

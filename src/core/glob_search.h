@@ -1,0 +1,31 @@
+/* The exact search: a canonical target that a pattern matches and a union of others does
+ * not, or the certainty that there is none. LEASES §4, step 4.
+ *
+ * A node is a state of the child, a state of the shape of targets, and the set of states
+ * that the parents can be in. Breadth first, so that the first failure is a shortest
+ * witness; a node whose parents can be in more states than those of an earlier one at the
+ * same place cannot fail before that, and is left out. */
+#ifndef ARCP_CORE_GLOB_SEARCH_H
+#define ARCP_CORE_GLOB_SEARCH_H
+
+#include <arcp/buf.h>
+
+#include "core/glob_alphabet.h"
+#include "core/glob_union.h"
+
+typedef enum arcp__glob_answer {
+    ARCP__GLOB_NONE,       /* there is no such target */
+    ARCP__GLOB_FOUND,      /* *witness is one, a shortest */
+    ARCP__GLOB_TOO_COMPLEX /* the bounds on nodes, memory or work were reached */
+} arcp__glob_answer;
+
+/* `witness` is overwritten when one is found. `work_max` bounds parents->work.
+ * ARCP_OK and *answer, or ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__glob_search(arcp__target_kind kind,
+                                              const arcp__glob_states *child,
+                                              arcp__glob_union *parents,
+                                              const arcp__glob_alphabet *alphabet,
+                                              uint64_t work_max, arcp__glob_answer *answer,
+                                              arcp_buf *witness);
+
+#endif

@@ -1,0 +1,137 @@
+#include "core/target_escape.h"
+
+/* Reading 0 is the segment as written, reading r is what reading r - 1 decodes to; of the
+ * last one only whether it would decode to something else matters.
+ *
+ * For each reading five bits say what of an escape has been seen (nothing, a '%', or
+ * ESCAPE_DIGIT + the first digit), and two bits what the current component is so far. */
+enum {
+    READINGS = 5,
+    ESCAPE_BITS = 5,
+    COMPONENT_SHIFT = READINGS * ESCAPE_BITS,
+
+    ESCAPE_NONE = 0,
+    ESCAPE_PERCENT = 1,
+    ESCAPE_DIGIT = 2,
+
+    COMPONENT_EMPTY = 0,
+    COMPONENT_DOT = 1,
+    COMPONENT_DOT_DOT = 2,
+    COMPONENT_OTHER = 3
+};
+
+_Static_assert(COMPONENT_SHIFT + 2 * READINGS == ARCP__ESCAPE_BITS, "the state's size");
+
+static unsigned get_escape(uint64_t state, unsigned reading)
+{
+    return (state >> (reading * ESCAPE_BITS)) & 31;
+}
+
+static void set_escape(uint64_t *state, unsigned reading, unsigned escape)
+{
+    const unsigned shift = reading * ESCAPE_BITS;
+    *state = (*state & ~(UINT64_C(31) << shift)) | (uint64_t)escape << shift;
+}
+
+static unsigned get_component(uint64_t state, unsigned reading)
+{
+    return (state >> (COMPONENT_SHIFT + 2 * reading)) & 3;
+}
+
+static void set_component(uint64_t *state, unsigned reading, unsigned component)
+{
+    const unsigned shift = COMPONENT_SHIFT + 2 * reading;
+    *state = (*state & ~(UINT64_C(3) << shift)) | (uint64_t)component << shift;
+}
+
+static bool is_dots(unsigned component)
+{
+    return component == COMPONENT_DOT || component == COMPONENT_DOT_DOT;
+}
+
+/* Tells the component of one reading about a byte. */
+static bool feed_component(uint64_t *state, unsigned reading, unsigned char byte)
+{
+    const unsigned component = get_component(*state, reading);
+    const bool ends = byte == '/' || byte == '\\' || byte == ';';
+    if (byte == '\0' || (ends && is_dots(component))) {
+        return false;
+    }
+    unsigned next = COMPONENT_OTHER;
+    if (byte == '/' || byte == '\\') {
+        next = COMPONENT_EMPTY;
+    } else if (byte == '.' && component < COMPONENT_DOT_DOT) {
+        next = component + 1;
+    }
+    set_component(state, reading, next);
+    return true;
+}
+
+static bool feed_reading(uint64_t *state, unsigned reading, unsigned char byte);
+
+static bool pass_on(uint64_t *state, unsigned reading, unsigned char byte)
+{
+    return reading + 1 == READINGS || feed_reading(state, reading + 1, byte);
+}
+
+/* What was begun is no escape after all: it goes to the next reading as it is. */
+static bool give_up_escape(uint64_t *state, unsigned reading)
+{
+    const unsigned escape = get_escape(*state, reading);
+    set_escape(state, reading, ESCAPE_NONE);
+    if (escape == ESCAPE_NONE) {
+        return true;
+    }
+    if (reading == 0) {
+        return false;
+    }
+    return pass_on(state, reading, '%') &&
+           (escape == ESCAPE_PERCENT ||
+            pass_on(state, reading, (unsigned char)"0123456789abcdef"[escape - ESCAPE_DIGIT]));
+}
+
+/* The depth of the recursion is the number of readings. */
+static bool feed_reading(uint64_t *state, unsigned reading, unsigned char byte)
+{
+    if (!feed_component(state, reading, byte)) {
+        return false;
+    }
+    const unsigned escape = get_escape(*state, reading);
+    const int digit = arcp__hex_value(byte);
+    if (escape == ESCAPE_PERCENT && digit >= 0) {
+        set_escape(state, reading, ESCAPE_DIGIT + (unsigned)digit);
+        return true;
+    }
+    if (escape >= ESCAPE_DIGIT && digit >= 0) {
+        set_escape(state, reading, ESCAPE_NONE);
+        const unsigned value = (escape - ESCAPE_DIGIT) * 16 + (unsigned)digit;
+        return reading + 1 < READINGS && pass_on(state, reading, (unsigned char)value);
+    }
+    if (!give_up_escape(state, reading)) {
+        return false;
+    }
+    if (byte == '%') {
+        set_escape(state, reading, ESCAPE_PERCENT);
+        return true;
+    }
+    return pass_on(state, reading, byte);
+}
+
+bool arcp__escape_feed(uint64_t *state, unsigned char byte)
+{
+    if (*state == ARCP__ESCAPE_PLAIN && byte != '%' && byte != '/' && byte != '\\' &&
+        byte != '\0') {
+        return true;
+    }
+    return feed_reading(state, 0, byte);
+}
+
+bool arcp__escape_may_end(uint64_t state)
+{
+    for (unsigned reading = 0; reading < READINGS; reading++) {
+        if (!give_up_escape(&state, reading) || is_dots(get_component(state, reading))) {
+            return false;
+        }
+    }
+    return true;
+}

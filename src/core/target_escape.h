@@ -1,0 +1,43 @@
+/* What a segment of a URL's path may turn into when somebody behind us decodes it, once or
+ * several times: a machine that is fed the segment byte by byte and knows all readings.
+ *
+ * It refuses a segment that has a `.` or `..` component, or a NUL, in any of the readings
+ * after zero to four rounds of percent-decoding, and one that a fifth round would still
+ * change. A component ends at '/', at '\' and, for the comparison, at its first ';'.
+ * An escape that is malformed as written is refused too; one that only comes up in a later
+ * round stays as it is. LEASES §2.
+ *
+ * The state is one number, so that the search of glob_search.c can compare and keep it. */
+#ifndef ARCP_CORE_TARGET_ESCAPE_H
+#define ARCP_CORE_TARGET_ESCAPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Fits into this many bits. */
+#define ARCP__ESCAPE_BITS 35
+
+/* Nothing read yet. */
+#define ARCP__ESCAPE_START UINT64_C(0)
+
+/* Ordinary bytes read and no escape begun: whatever may follow in any other state may
+ * follow here. */
+#define ARCP__ESCAPE_PLAIN (UINT64_C(0x3ff) << 25)
+
+/* Reads one more byte; false when no segment that goes on like this is accepted. */
+bool arcp__escape_feed(uint64_t *state, unsigned char byte);
+
+/* Whether the segment may end here. */
+bool arcp__escape_may_end(uint64_t state);
+
+/* The value of a hexadecimal digit, or -1. */
+static inline int arcp__hex_value(unsigned char byte)
+{
+    if (byte >= '0' && byte <= '9') {
+        return byte - '0';
+    }
+    const unsigned char lower = byte | 0x20;
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+#endif

@@ -1,0 +1,428 @@
+#include "core/target_shape.h"
+
+#include "core/target_escape.h"
+#include "core/target_ipv6.h"
+#include "core/target_url.h"
+
+#include <string.h>
+
+/* Where in the target we are: the lowest four bits of a state. What else counts stands
+ * above them and differs by place. */
+typedef enum place {
+    PLACE_DEAD = 0,
+    PLACE_START = 1,
+    /* Paths and names. */
+    PLACE_ROOT,    /* the '/' at the beginning of a path */
+    PLACE_BETWEEN, /* behind any other '/' */
+    PLACE_DOT,     /* a segment that is "." so far */
+    PLACE_DOT_DOT,
+    PLACE_INSIDE, /* any other segment; of names also which UTF-8 bytes must come */
+    /* URLs. */
+    PLACE_SCHEME, /* and how much of a known one it is */
+    PLACE_COLON,  /* the places from here to PLACE_PORT know the kind of scheme */
+    PLACE_SLASH,
+    PLACE_AUTHORITY,
+    PLACE_HOST,
+    PLACE_IPV6,
+    PLACE_IPV6_END,
+    PLACE_PORT, /* digits and value */
+    PLACE_PATH, /* and the state of the segment; queries are marked */
+    PLACE_COUNT
+} place;
+
+enum { PLACE_BITS = 4, KIND_SHIFT = 4, VALUE_SHIFT = 6 };
+_Static_assert(PLACE_COUNT <= 1 << PLACE_BITS, "the places fit");
+_Static_assert(VALUE_SHIFT + 1 + ARCP__ESCAPE_BITS <= 64, "the state of a segment fits");
+
+static place place_of(arcp__shape shape)
+{
+    return (place)(shape & ((1 << PLACE_BITS) - 1));
+}
+
+static uint64_t value_of(arcp__shape shape)
+{
+    return shape >> VALUE_SHIFT;
+}
+
+static arcp__url_scheme scheme_of(arcp__shape shape)
+{
+    return (arcp__url_scheme)(shape >> KIND_SHIFT & 3);
+}
+
+static arcp__shape make(place at, arcp__url_scheme scheme, uint64_t value)
+{
+    return (uint64_t)at | (uint64_t)scheme << KIND_SHIFT | value << VALUE_SHIFT;
+}
+
+/* Segments: the part that paths and names share. */
+
+static arcp__shape step_into_segment(place from, unsigned char byte)
+{
+    if (byte == '.' && from != PLACE_INSIDE && from != PLACE_DOT_DOT) {
+        return from == PLACE_DOT ? PLACE_DOT_DOT : PLACE_DOT;
+    }
+    return PLACE_INSIDE;
+}
+
+static arcp__shape step_path(arcp__shape shape, unsigned char byte)
+{
+    const place from = place_of(shape);
+    if (byte == '\0') {
+        return ARCP__SHAPE_DEAD;
+    }
+    if (byte == '/') {
+        return from == PLACE_START    ? PLACE_ROOT
+               : from == PLACE_INSIDE ? PLACE_BETWEEN
+                                      : ARCP__SHAPE_DEAD;
+    }
+    return step_into_segment(from, byte);
+}
+
+/* UTF-8 (RFC 3629): how many continuation bytes must come, and from where to where the
+ * next one may be. */
+static uint64_t expect(unsigned count, unsigned char low, unsigned char high)
+{
+    return count | (uint64_t)low << 2 | (uint64_t)high << 10;
+}
+
+/* What the first byte of a character of several bytes asks for; 0: there is no such. */
+static uint64_t expect_behind(unsigned char byte)
+{
+    if (byte >= 0xc2 && byte <= 0xdf) {
+        return expect(1, 0x80, 0xbf);
+    }
+    if (byte >= 0xe0 && byte <= 0xef) {
+        return expect(2, byte == 0xe0 ? 0xa0 : 0x80, byte == 0xed ? 0x9f : 0xbf);
+    }
+    if (byte >= 0xf0 && byte <= 0xf4) {
+        return expect(3, byte == 0xf0 ? 0x90 : 0x80, byte == 0xf4 ? 0x8f : 0xbf);
+    }
+    return 0;
+}
+
+static arcp__shape step_name(arcp__shape shape, unsigned char byte)
+{
+    const place from = place_of(shape);
+    const uint64_t expected = value_of(shape);
+    if (expected != 0) {
+        if (byte < (expected >> 2 & 0xff) || byte > (expected >> 10)) {
+            return ARCP__SHAPE_DEAD;
+        }
+        const unsigned left = (expected & 3) - 1;
+        return make(PLACE_INSIDE, ARCP__URL_OTHER, left == 0 ? 0 : expect(left, 0x80, 0xbf));
+    }
+    if (byte >= 0x80) {
+        const uint64_t behind = expect_behind(byte);
+        return behind == 0 ? ARCP__SHAPE_DEAD : make(PLACE_INSIDE, ARCP__URL_OTHER, behind);
+    }
+    if (byte < 0x20 || byte == 0x7f) {
+        return ARCP__SHAPE_DEAD;
+    }
+    if (byte == '/') {
+        return from == PLACE_DOT || from == PLACE_DOT_DOT ? ARCP__SHAPE_DEAD : PLACE_BETWEEN;
+    }
+    return step_into_segment(from, byte);
+}
+
+/* URLs. */
+
+/* How much of a scheme with a meaning of its own has been read: the value at PLACE_SCHEME.
+ * 0 is a scheme that has none. */
+static const char *const scheme_prefixes[] = {"",    "h", "ht", "htt", "http", "https", "w",   "ws",
+                                              "wss", "f", "ft", "ftp", "fi",   "fil",   "file"};
+enum { SCHEME_PREFIXES = sizeof scheme_prefixes / sizeof scheme_prefixes[0] };
+
+static uint64_t extend_scheme(const char *prefix, unsigned char byte)
+{
+    const size_t size = strlen(prefix);
+    for (uint64_t i = 1; i < SCHEME_PREFIXES; i++) {
+        const char *longer = scheme_prefixes[i];
+        if (strlen(longer) == size + 1 && memcmp(longer, prefix, size) == 0 &&
+            (unsigned char)longer[size] == byte) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static arcp__shape step_scheme(arcp__shape shape, unsigned char byte)
+{
+    const bool is_first = shape == ARCP__SHAPE_START;
+    const uint64_t known = is_first ? 0 : value_of(shape);
+    if (byte >= 'a' && byte <= 'z') {
+        const bool may_be_known = is_first || known != 0;
+        return make(PLACE_SCHEME, ARCP__URL_OTHER,
+                    may_be_known ? extend_scheme(scheme_prefixes[known], byte) : 0);
+    }
+    if (is_first) {
+        return ARCP__SHAPE_DEAD;
+    }
+    if (byte == ':') {
+        const arcp__url_scheme scheme = arcp__url_scheme_of(arcp_span_cstr(scheme_prefixes[known]));
+        return scheme == ARCP__URL_FILE ? ARCP__SHAPE_DEAD : make(PLACE_COLON, scheme, 0);
+    }
+    if ((byte >= '0' && byte <= '9') || byte == '+' || byte == '-' || byte == '.') {
+        return make(PLACE_SCHEME, ARCP__URL_OTHER, 0);
+    }
+    return ARCP__SHAPE_DEAD;
+}
+
+static bool is_host_byte(arcp__url_scheme scheme, unsigned char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '.' ||
+           byte == '-' || byte == '_' || (byte >= 'A' && byte <= 'Z' && scheme == ARCP__URL_OTHER);
+}
+
+enum { PORT_DIGITS_MAX = 5, PORT_MAX = 65535, PORT_DIGITS_BITS = 3, QUERY = 1 };
+
+static uint64_t port_value(arcp__shape shape)
+{
+    return value_of(shape) >> PORT_DIGITS_BITS;
+}
+
+static unsigned port_digits(arcp__shape shape)
+{
+    return value_of(shape) & ((1 << PORT_DIGITS_BITS) - 1);
+}
+
+/* In a path the value is the segment's state above a mark that is 0; in a query the mark
+ * is 1 and the state above it counts the digits that an escape lacks. */
+static arcp__shape make_path(uint64_t segment)
+{
+    return make(PLACE_PATH, ARCP__URL_OTHER, segment << 1);
+}
+
+static arcp__shape make_query(unsigned digits)
+{
+    return make(PLACE_PATH, ARCP__URL_OTHER, (uint64_t)digits << 1 | QUERY);
+}
+
+/* What comes behind an authority that may end. */
+static arcp__shape step_behind_authority(arcp__url_scheme scheme, unsigned char byte)
+{
+    if (byte == '/') {
+        return make_path(ARCP__ESCAPE_START);
+    }
+    return byte == '?' && scheme != ARCP__URL_HTTP ? make_query(0) : ARCP__SHAPE_DEAD;
+}
+
+static arcp__shape step_port(arcp__shape shape, unsigned char byte)
+{
+    const uint64_t value = port_value(shape);
+    const unsigned digits = port_digits(shape);
+    if (byte < '0' || byte > '9') {
+        return value == 0 ? ARCP__SHAPE_DEAD : step_behind_authority(scheme_of(shape), byte);
+    }
+    const uint64_t grown = value * 10 + (uint64_t)(byte - '0');
+    if (digits == PORT_DIGITS_MAX || grown > PORT_MAX) {
+        return ARCP__SHAPE_DEAD;
+    }
+    return make(PLACE_PORT, scheme_of(shape), grown << PORT_DIGITS_BITS | (digits + 1));
+}
+
+static arcp__shape step_host(arcp__shape shape, unsigned char byte)
+{
+    const arcp__url_scheme scheme = scheme_of(shape);
+    const place from = place_of(shape);
+    if (from == PLACE_IPV6) {
+        uint32_t address = (uint32_t)value_of(shape);
+        if (byte == ']') {
+            return arcp__ipv6_may_end(address) ? make(PLACE_IPV6_END, scheme, 0) : ARCP__SHAPE_DEAD;
+        }
+        const bool is_upper = byte >= 'A' && byte <= 'F';
+        if ((is_upper && scheme != ARCP__URL_OTHER) || !arcp__ipv6_feed(&address, byte)) {
+            return ARCP__SHAPE_DEAD;
+        }
+        return make(PLACE_IPV6, scheme, address);
+    }
+    if (from != PLACE_IPV6_END && is_host_byte(scheme, byte)) {
+        return make(PLACE_HOST, scheme, 0);
+    }
+    if (from == PLACE_AUTHORITY) {
+        return byte == '[' ? make(PLACE_IPV6, scheme, ARCP__IPV6_START) : ARCP__SHAPE_DEAD;
+    }
+    return byte == ':' ? make(PLACE_PORT, scheme, 0) : step_behind_authority(scheme, byte);
+}
+
+static arcp__shape step_url_path(arcp__shape shape, unsigned char byte)
+{
+    if (byte <= 0x20 || byte >= 0x7f || byte == '\\' || byte == '#') {
+        return ARCP__SHAPE_DEAD;
+    }
+    uint64_t state = value_of(shape) >> 1;
+    if ((value_of(shape) & QUERY) != 0) {
+        if (state != 0) {
+            return arcp__hex_value(byte) < 0 ? ARCP__SHAPE_DEAD : make_query((unsigned)state - 1);
+        }
+        return make_query(byte == '%' ? 2 : 0);
+    }
+    if (byte == '/' || byte == '?') {
+        return !arcp__escape_may_end(state) ? ARCP__SHAPE_DEAD
+               : byte == '/'                ? make_path(ARCP__ESCAPE_START)
+                                            : make_query(0);
+    }
+    return arcp__escape_feed(&state, byte) ? make_path(state) : ARCP__SHAPE_DEAD;
+}
+
+static arcp__shape step_url(arcp__shape shape, unsigned char byte)
+{
+    switch (place_of(shape)) {
+    case PLACE_START:
+    case PLACE_SCHEME:
+        return step_scheme(shape, byte);
+    case PLACE_COLON:
+        return byte == '/' ? make(PLACE_SLASH, scheme_of(shape), 0) : ARCP__SHAPE_DEAD;
+    case PLACE_SLASH:
+        return byte == '/' ? make(PLACE_AUTHORITY, scheme_of(shape), 0) : ARCP__SHAPE_DEAD;
+    case PLACE_AUTHORITY:
+    case PLACE_HOST:
+    case PLACE_IPV6:
+    case PLACE_IPV6_END:
+        return step_host(shape, byte);
+    case PLACE_PORT:
+        return step_port(shape, byte);
+    case PLACE_PATH:
+        return step_url_path(shape, byte);
+    case PLACE_DEAD:
+    case PLACE_ROOT:
+    case PLACE_BETWEEN:
+    case PLACE_DOT:
+    case PLACE_DOT_DOT:
+    case PLACE_INSIDE:
+    case PLACE_COUNT:
+        break;
+    }
+    return ARCP__SHAPE_DEAD;
+}
+
+arcp__shape arcp__shape_step(arcp__target_kind kind, arcp__shape shape, unsigned char byte)
+{
+    switch (kind) {
+    case ARCP__TARGET_PATH:
+        return step_path(shape, byte);
+    case ARCP__TARGET_URL:
+        return step_url(shape, byte);
+    case ARCP__TARGET_TOOL:
+    case ARCP__TARGET_NAME:
+        return step_name(shape, byte);
+    case ARCP__TARGET_NONE:
+    case ARCP__TARGET_AMOUNT:
+    case ARCP__TARGET_KIND_COUNT:
+        break;
+    }
+    return ARCP__SHAPE_DEAD;
+}
+
+static bool is_url(arcp__shape shape)
+{
+    const bool may_lack_path = scheme_of(shape) != ARCP__URL_HTTP;
+    const uint64_t state = value_of(shape) >> 1;
+    switch (place_of(shape)) {
+    case PLACE_HOST:
+    case PLACE_IPV6_END:
+        return may_lack_path;
+    case PLACE_PORT:
+        return may_lack_path && port_value(shape) != 0;
+    case PLACE_PATH:
+        return (value_of(shape) & QUERY) != 0 ? state == 0 : arcp__escape_may_end(state);
+    case PLACE_DEAD:
+    case PLACE_START:
+    case PLACE_ROOT:
+    case PLACE_BETWEEN:
+    case PLACE_DOT:
+    case PLACE_DOT_DOT:
+    case PLACE_INSIDE:
+    case PLACE_SCHEME:
+    case PLACE_COLON:
+    case PLACE_SLASH:
+    case PLACE_AUTHORITY:
+    case PLACE_IPV6:
+    case PLACE_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool arcp__shape_is_target(arcp__target_kind kind, arcp__shape shape)
+{
+    const place at = place_of(shape);
+    switch (kind) {
+    case ARCP__TARGET_PATH:
+        return at == PLACE_ROOT || at == PLACE_INSIDE;
+    case ARCP__TARGET_URL:
+        return is_url(shape);
+    case ARCP__TARGET_TOOL:
+    case ARCP__TARGET_NAME:
+        return shape == PLACE_BETWEEN || shape == PLACE_INSIDE;
+    case ARCP__TARGET_NONE:
+    case ARCP__TARGET_AMOUNT:
+    case ARCP__TARGET_KIND_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* Whether an authority that goes on like `b` could go on like `a`: the schemes without a
+ * meaning of their own allow all that the others do. */
+static bool scheme_covers(arcp__shape a, arcp__shape b)
+{
+    return scheme_of(a) == ARCP__URL_OTHER || scheme_of(a) == scheme_of(b);
+}
+
+static bool port_covers(arcp__shape a, arcp__shape b)
+{
+    return value_of(a) == value_of(b) || (port_value(a) != 0 && port_digits(a) <= port_digits(b) &&
+                                          port_value(a) <= port_value(b));
+}
+
+static bool url_covers(arcp__shape a, arcp__shape b)
+{
+    switch (place_of(a)) {
+    case PLACE_SCHEME:
+        return value_of(a) == 0;
+    case PLACE_HOST:
+    case PLACE_IPV6_END:
+        return scheme_covers(a, b);
+    case PLACE_IPV6:
+        return scheme_covers(a, b) &&
+               arcp__ipv6_covers((uint32_t)value_of(a), (uint32_t)value_of(b));
+    case PLACE_PORT:
+        return scheme_covers(a, b) && port_covers(a, b);
+    case PLACE_PATH:
+        return (value_of(a) & QUERY) == (value_of(b) & QUERY) &&
+               arcp__shape_is_widest(ARCP__TARGET_URL, a);
+    case PLACE_DEAD:
+    case PLACE_START:
+    case PLACE_ROOT:
+    case PLACE_BETWEEN:
+    case PLACE_DOT:
+    case PLACE_DOT_DOT:
+    case PLACE_INSIDE:
+    case PLACE_COLON:
+    case PLACE_SLASH:
+    case PLACE_AUTHORITY:
+    case PLACE_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool arcp__shape_covers(arcp__target_kind kind, arcp__shape a, arcp__shape b)
+{
+    if (a == b) {
+        return true;
+    }
+    if (kind == ARCP__TARGET_URL) {
+        return place_of(a) == place_of(b) && url_covers(a, b);
+    }
+    /* Inside a segment the next one may begin, and dots mean nothing any more. */
+    return a == PLACE_INSIDE && value_of(b) == 0 && place_of(b) != PLACE_START;
+}
+
+bool arcp__shape_is_widest(arcp__target_kind kind, arcp__shape shape)
+{
+    if (kind == ARCP__TARGET_URL) {
+        return shape == make_path(ARCP__ESCAPE_PLAIN) || shape == make_query(0);
+    }
+    return shape == PLACE_INSIDE;
+}

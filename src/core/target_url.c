@@ -1,0 +1,375 @@
+/* URLs: scheme://authority, then path and query as they are but for dot segments.
+ *
+ * Nothing is decoded for the canonical form. What a server may decode is looked at only to
+ * refuse what could then lead somewhere else than the text says (target_escape.h). */
+#include "core/target_url.h"
+#include "core/target_escape.h"
+#include "core/target_ipv6.h"
+#include "core/target_kinds.h"
+#include "core/target_word.h"
+
+enum { PORT_DIGITS_MAX = 5, PORT_MAX = 65535 };
+
+arcp__url_scheme arcp__url_scheme_of(arcp_span lower)
+{
+    static const struct {
+        const char *name;
+        arcp__url_scheme scheme;
+    } known[] = {{"https", ARCP__URL_HTTP}, {"http", ARCP__URL_HTTP}, {"ws", ARCP__URL_WEB},
+                 {"wss", ARCP__URL_WEB},    {"ftp", ARCP__URL_WEB},   {"file", ARCP__URL_FILE}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (arcp_span_equal_cstr(lower, known[i].name)) {
+            return known[i].scheme;
+        }
+    }
+    return ARCP__URL_OTHER;
+}
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* Bytes of the host in canonical form, and of schemes in it. */
+static bool is_lower_host_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || is_digit(byte) || byte == '.' || byte == '-' ||
+           byte == '_';
+}
+
+/* Past the digits of a valid port, or `at` when there is none. */
+static size_t skip_port(arcp_span target, size_t at)
+{
+    unsigned long value = 0;
+    size_t end = at;
+    while (end < target.size && is_digit(target.data[end])) {
+        if (end - at == PORT_DIGITS_MAX) {
+            return at;
+        }
+        value = value * 10 + (unsigned long)(target.data[end] - '0');
+        end++;
+    }
+    return value >= 1 && value <= PORT_MAX ? end : at;
+}
+
+/* Bytes that need a closer look behind the authority: none that URLs cannot contain, no
+ * '\', '%', '#' (nor '$', which stands between them), no '.' behind a '/'. */
+static uint64_t find_odd(uint64_t word, uint64_t after_slash, uint64_t *slash)
+{
+    *slash = arcp__word_equal(word, '/');
+    return (~arcp__word_within(word, 0x21, 0x7e) & ARCP__WORD_HIGHS) |
+           arcp__word_within(word, '#', '%') | arcp__word_equal(word, '\\') |
+           ((*slash << 8 | after_slash) & arcp__word_equal(word, '.'));
+}
+
+static bool is_plain_rest(arcp_span rest)
+{
+    uint64_t slash = 0;
+    if (rest.size < 8) {
+        return find_odd(arcp__word_load_short(rest.data, rest.size, 'x'), 0, &slash) == 0;
+    }
+    uint64_t odd = 0;
+    for (size_t at = 0; at + 8 <= rest.size; at += 8) {
+        odd |= find_odd(arcp__word_load(rest.data + at), slash >> 56, &slash);
+    }
+    /* The last eight bytes once more rather than fewer than eight. */
+    odd |= find_odd(arcp__word_load(rest.data + rest.size - 8), 0, &slash);
+    return odd == 0;
+}
+
+bool arcp__target_url_is_plain(arcp_span target)
+{
+    size_t at = 0;
+    while (at < target.size && ((target.data[at] >= 'a' && target.data[at] <= 'z') ||
+                                (at > 0 && is_digit(target.data[at])))) {
+        at++;
+    }
+    const arcp__url_scheme scheme = arcp__url_scheme_of(arcp_span_first(target, at));
+    if (at == 0 || target.size - at < 3 || memcmp(target.data + at, "://", 3) != 0 ||
+        scheme == ARCP__URL_FILE) {
+        return false;
+    }
+    const size_t host = at + 3;
+    at = host;
+    while (at < target.size && is_lower_host_byte(target.data[at])) {
+        at++;
+    }
+    if (at == host) {
+        return false;
+    }
+    if (at < target.size && target.data[at] == ':') {
+        const size_t port = at + 1;
+        at = skip_port(target, port);
+        if (at == port) {
+            return false;
+        }
+    }
+    return at < target.size && target.data[at] == '/' && is_plain_rest(arcp_span_from(target, at));
+}
+
+/* A URL cut up; spans of the target. */
+typedef struct url {
+    arcp_span scheme;
+    arcp_span host;
+    arcp_span port; /* with its ':'; may be empty */
+    arcp_span path;
+    arcp_span query; /* with its '?'; may be empty */
+    arcp__url_scheme kind;
+} url;
+
+static bool has_bad_byte(arcp_span target)
+{
+    for (size_t i = 0; i < target.size; i++) {
+        const unsigned char byte = (unsigned char)target.data[i];
+        if (byte <= 0x20 || byte >= 0x7f || byte == '\\') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static char to_lower(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
+}
+
+/* Length of the scheme; 0 when the target does not begin with one and a ':'. */
+static size_t scheme_size(arcp_span target)
+{
+    size_t size = 0;
+    while (size < target.size) {
+        const char byte = to_lower(target.data[size]);
+        const bool is_letter = byte >= 'a' && byte <= 'z';
+        if (!is_letter &&
+            (size == 0 || !(is_digit(byte) || byte == '+' || byte == '-' || byte == '.'))) {
+            break;
+        }
+        size++;
+    }
+    return size < target.size && target.data[size] == ':' ? size : 0;
+}
+
+static arcp__url_scheme read_scheme(arcp_span scheme)
+{
+    char lower[5];
+    if (scheme.size > sizeof lower) {
+        return ARCP__URL_OTHER;
+    }
+    for (size_t i = 0; i < scheme.size; i++) {
+        lower[i] = to_lower(scheme.data[i]);
+    }
+    return arcp__url_scheme_of(arcp_span_make(lower, scheme.size));
+}
+
+static bool is_ipv6(arcp_span text)
+{
+    uint32_t state = ARCP__IPV6_START;
+    for (size_t i = 0; i < text.size; i++) {
+        if (!arcp__ipv6_feed(&state, (unsigned char)text.data[i])) {
+            return false;
+        }
+    }
+    return arcp__ipv6_may_end(state);
+}
+
+/* host[:port] */
+static bool read_authority(arcp_span authority, url *out)
+{
+    size_t end = 0;
+    if (authority.size > 0 && authority.data[0] == '[') {
+        const char *bracket = memchr(authority.data, ']', authority.size);
+        end = bracket == NULL ? 0 : (size_t)(bracket - authority.data) + 1;
+        if (end == 0 || !is_ipv6(arcp_span_make(authority.data + 1, end - 2))) {
+            return false;
+        }
+    } else {
+        while (end < authority.size && is_lower_host_byte(to_lower(authority.data[end]))) {
+            end++;
+        }
+    }
+    out->host = arcp_span_first(authority, end);
+    out->port = arcp_span_from(authority, end);
+    return end > 0 && (out->port.size == 0 || (out->port.data[0] == ':' && out->port.size > 1 &&
+                                               skip_port(out->port, 1) == out->port.size));
+}
+
+/* The part of `text` before the first of `stops`. */
+static arcp_span before_any(arcp_span text, const char *stops)
+{
+    size_t size = 0;
+    while (size < text.size && strchr(stops, text.data[size]) == NULL) {
+        size++;
+    }
+    return arcp_span_first(text, size);
+}
+
+static bool has_bad_percent(arcp_span text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == '%' &&
+            (text.size - i < 3 || arcp__hex_value((unsigned char)text.data[i + 1]) < 0 ||
+             arcp__hex_value((unsigned char)text.data[i + 2]) < 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static arcp_deny_reason cut_up(arcp_span target, url *out)
+{
+    if (has_bad_byte(target)) {
+        return ARCP_DENY_BAD_BYTE;
+    }
+    out->scheme = arcp_span_first(target, scheme_size(target));
+    if (out->scheme.size == 0) {
+        return ARCP_DENY_NOT_A_URL;
+    }
+    out->kind = read_scheme(out->scheme);
+    arcp_span rest = arcp_span_from(target, out->scheme.size);
+    if (out->kind == ARCP__URL_FILE || !arcp_span_starts_with(rest, ARCP_SPAN_LITERAL("://"))) {
+        return ARCP_DENY_SCHEME_NOT_FETCHABLE;
+    }
+    rest = arcp_span_from(rest, 3);
+    const arcp_span authority = before_any(rest, "/?#");
+    if (authority.size != 0 && memchr(authority.data, '@', authority.size) != NULL) {
+        return ARCP_DENY_USERINFO;
+    }
+    if (!read_authority(authority, out)) {
+        return ARCP_DENY_BAD_AUTHORITY;
+    }
+    /* A fragment is never sent. */
+    rest = before_any(arcp_span_from(rest, authority.size), "#");
+    if (has_bad_percent(rest)) {
+        return ARCP_DENY_BAD_PERCENT;
+    }
+    out->path = before_any(rest, "?");
+    out->query = arcp_span_from(rest, out->path.size);
+    return ARCP_DENY_NONE;
+}
+
+/* The segment of `path` that begins at *at, which is then behind its '/'. */
+static arcp_span take_segment(arcp_span path, size_t *at)
+{
+    const arcp_span segment = before_any(arcp_span_from(path, *at), "/");
+    *at += segment.size + 1;
+    return segment;
+}
+
+static bool is_dot_segment(arcp_span segment)
+{
+    return arcp_span_equal_cstr(segment, ".") || arcp_span_equal_cstr(segment, "..");
+}
+
+static bool hides_dots(arcp_span segment)
+{
+    uint64_t state = ARCP__ESCAPE_START;
+    for (size_t i = 0; i < segment.size; i++) {
+        if (!arcp__escape_feed(&state, (unsigned char)segment.data[i])) {
+            return true;
+        }
+    }
+    return !arcp__escape_may_end(state);
+}
+
+/* Whether the path has dot segments, and whether it may. */
+static arcp_deny_reason check_segments(const url *parts, bool *has_dots)
+{
+    bool has_empty = false;
+    bool hides = false;
+    *has_dots = false;
+    for (size_t at = 1; at <= parts->path.size;) {
+        const arcp_span segment = take_segment(parts->path, &at);
+        if (is_dot_segment(segment)) {
+            *has_dots = true;
+        } else if (segment.size == 0) {
+            has_empty = has_empty || at <= parts->path.size;
+        } else {
+            hides = hides || hides_dots(segment);
+        }
+    }
+    if (hides) {
+        return ARCP_DENY_ENCODED_DOT_SEGMENT;
+    }
+    if (*has_dots && has_empty) {
+        return ARCP_DENY_AMBIGUOUS_DOT_SEGMENT;
+    }
+    return *has_dots && parts->kind != ARCP__URL_HTTP ? ARCP_DENY_DOT_SEGMENT : ARCP_DENY_NONE;
+}
+
+typedef struct writer {
+    char *bytes;
+    size_t size;
+} writer;
+
+static void put(writer *out, arcp_span bytes)
+{
+    if (bytes.size != 0) {
+        memcpy(out->bytes + out->size, bytes.data, bytes.size);
+        out->size += bytes.size;
+    }
+}
+
+static void put_lower(writer *out, arcp_span bytes)
+{
+    for (size_t i = 0; i < bytes.size; i++) {
+        out->bytes[out->size++] = to_lower(bytes.data[i]);
+    }
+}
+
+/* RFC 3986 §5.2.4, for a path without empty segments but perhaps the last. */
+static void put_resolved(writer *out, arcp_span path)
+{
+    const size_t root = out->size;
+    out->bytes[out->size++] = '/';
+    for (size_t at = 1; at <= path.size;) {
+        const arcp_span segment = take_segment(path, &at);
+        if (arcp_span_equal_cstr(segment, "..")) {
+            if (out->size > root + 1) {
+                do {
+                    out->size--;
+                } while (out->bytes[out->size - 1] != '/');
+            }
+        } else if (!arcp_span_equal_cstr(segment, ".")) {
+            put(out, segment);
+            if (at <= path.size) {
+                out->bytes[out->size++] = '/';
+            }
+        }
+    }
+}
+
+arcp_deny_reason arcp__target_url(arcp_span target, char *scratch, arcp_span *canonical)
+{
+    url parts = {.kind = ARCP__URL_OTHER};
+    arcp_deny_reason reason = cut_up(target, &parts);
+    if (reason != ARCP_DENY_NONE) {
+        return reason;
+    }
+    bool has_dots = false;
+    reason = check_segments(&parts, &has_dots);
+    if (reason != ARCP_DENY_NONE) {
+        return reason;
+    }
+    writer out = {.bytes = scratch};
+    put_lower(&out, parts.scheme);
+    put(&out, ARCP_SPAN_LITERAL("://"));
+    if (parts.kind == ARCP__URL_OTHER) {
+        put(&out, parts.host);
+    } else {
+        put_lower(&out, parts.host);
+    }
+    put(&out, parts.port);
+    if (has_dots || (parts.path.size == 0 && parts.kind == ARCP__URL_HTTP)) {
+        put_resolved(&out, parts.path);
+    } else {
+        put(&out, parts.path);
+    }
+    put(&out, parts.query);
+    if (out.size > ARCP_TARGET_BYTES_MAX) {
+        /* The '/' of an empty path was one byte too much. */
+        return ARCP_DENY_TOO_LONG;
+    }
+    const arcp_span result = arcp_span_make(out.bytes, out.size);
+    *canonical = arcp_span_equal(result, target) ? target : result;
+    return ARCP_DENY_NONE;
+}
