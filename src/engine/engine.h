@@ -141,7 +141,7 @@ bool arcp__engine_is_restored(const arcp__engine *engine);
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 arcp_status status, arcp_span message);
 /* One line of an agent's standard output, without its line feed (DESIGN §5). */
-void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span line);
+void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text);
 /* A line was longer than the limit; the job ends. */
 void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job);
 /* Raw output of a `plain` agent; ended with agent_exited. */

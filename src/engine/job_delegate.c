@@ -8,6 +8,8 @@
 
 #include <arcp/lease_subset.h>
 
+#include <assert.h>
+
 typedef struct delegation {
     arcp_span agent;
     arcp_span delegate_id;
@@ -273,6 +275,7 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
         arcp_buf_fini(&input);
         return status;
     }
+    assert(child != NULL);
     announce(engine, parent->owner->session, child);
     emit_delegate(engine, parent, child, &wanted, json, body);
     if (wanted.wait && reply_to.size != 0) {

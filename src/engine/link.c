@@ -151,7 +151,7 @@ static void hold(arcp__engine *engine, arcp__link *link, arcp_span frame)
 
 static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame)
 {
-    arcp__envelope envelope;
+    arcp__envelope envelope = {0};
     if (!parse_frame(engine, link, frame, &envelope)) {
         return;
     }

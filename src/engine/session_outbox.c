@@ -12,6 +12,7 @@
  * written once per batch. */
 #include "engine/parts.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #define RUN_RECORDS_MAX  1024u
@@ -40,6 +41,7 @@ bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
             session->run_capacity = capacity;
         }
     }
+    assert(session->runs != NULL);
     run->stream->refs++;
     session->runs[session->run_end++] = *run;
     return true;
@@ -268,7 +270,8 @@ bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session)
 {
     arcp__link *link = session->link;
     if (session->sent_seq >= session->durable_seq || session->read_id != 0 ||
-        link->state != ARCP__LINK_OPEN || link->unsent >= LINK_UNSENT_MAX) {
+        engine->committed_id < session->opens_at || link->state != ARCP__LINK_OPEN ||
+        link->unsent >= LINK_UNSENT_MAX) {
         return false;
     }
     uint64_t seq = session->sent_seq + 1;

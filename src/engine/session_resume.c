@@ -156,6 +156,8 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     explicit_bzero(token.data, token.size);
     arcp_buf_fini(&token);
     repeat_accepted(engine, session, resume->last_event_seq);
-    arcp__session_wake(engine, session);
+    /* The replay follows the welcome, which waits for the new token to be durable. */
+    arcp__batch_mark_session(engine, session);
+    session->opens_at = arcp__batch_open_id(engine);
     arcp__session_heartbeat_start(engine, session);
 }

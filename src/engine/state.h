@@ -117,6 +117,7 @@ struct arcp__session {
     bool back_pressured;
     uint32_t pins; /* mail, requests, batches */
 
+    uint64_t opens_at;    /* nothing is replayed before this batch, the welcome's, is durable */
     uint64_t next_seq;    /* the next event_seq */
     uint64_t durable_seq; /* up to here committed */
     uint64_t sent_seq;    /* up to here handed to the link */

@@ -66,6 +66,7 @@ void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t k
 
 static void stream_free(arcp__engine *engine, arcp__stream *stream)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its neighbours */
     HASH_DEL(engine->streams, stream);
     while (stream->oldest != NULL) {
         drop_oldest(engine, stream);

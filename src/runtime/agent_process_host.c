@@ -1,5 +1,6 @@
 /* Agents that are programs: one process a job, started when the job does or waiting for it
  * (warm). */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -200,7 +200,6 @@ void arcp__runtime_drive(arcp_runtime *runtime)
     arcp_time now = arcp__runtime_now();
     bool more = true;
     while (more) {
-        more = false;
         runtime->is_dirty = false;
         arcp__engine_tick(runtime->engine, now);
         arcp__effect effect;

@@ -35,5 +35,6 @@ a> {"arcp":"1.1","id":"8","type":"job.cancel","payload":{"job_id":"$deaf"}}
 a< {"type":"job.cancelled"}
 clock +29s
 clock +1s
+a< {"type":"session.ping"}
 a< {"type":"job.error","job_id":"$deaf","payload":{"code":"CANCELLED"}}
 agent $deaf killed

@@ -13,6 +13,8 @@ a< {"type":"job.result","event_seq":4}
 restart
 a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":1}}}
 a< {"type":"session.welcome","session_id":"$s_a"}
+# A submit whose events the client cannot have seen is answered again.
+a< {"type":"job.accepted","job_id":"$k"}
 a< {"event_seq":2,"payload":{"body":{"message":"one"}}}
 a< {"event_seq":3}
 a< {"event_seq":4,"payload":{"result":"kept"}}
