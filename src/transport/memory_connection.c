@@ -25,10 +25,10 @@ typedef struct parcel {
     struct parcel *prev;
     struct parcel *next;
     uint64_t turn; /* in which it arrives at the earliest */
-    bool close;    /* the sender's end; the bytes are the reason */
+    bool close;    /* the sender's end; the bytes are the reason. Lives in the sender. */
     arcp_close_code code;
     size_t size;
-    char bytes[];
+    char *bytes; /* behind the parcel, unless it is a close */
 } parcel;
 
 typedef enum end_state { END_OPEN, END_CLOSING, END_ENDED } end_state;
@@ -53,6 +53,8 @@ typedef struct memory_end {
     bool released;
     arcp_close_code code;
     char reason[ARCP__CLOSE_REASON_MAX + 1];
+    parcel last; /* our end, as it is sent: closing needs no memory */
+    char last_reason[ARCP__CLOSE_REASON_MAX + 1];
 } memory_end;
 
 struct memory_pair {
@@ -82,11 +84,19 @@ static parcel *parcel_new(arcp_span bytes)
     parcel *item = arcp__alloc(size);
     if (item != NULL) {
         item->size = bytes.size;
+        item->bytes = (char *)(item + 1);
         if (bytes.size > 0) {
             memcpy(item->bytes, bytes.data, bytes.size);
         }
     }
     return item;
+}
+
+static void parcel_free(parcel *item)
+{
+    if (!item->close) {
+        arcp__free(item);
+    }
 }
 
 static void drop_parcels(parcel **list)
@@ -95,14 +105,14 @@ static void drop_parcels(parcel **list)
     parcel *next = NULL;
     DL_FOREACH_SAFE (*list, item, next) {
         DL_DELETE(*list, item);
-        arcp__free(item);
+        parcel_free(item);
     }
 }
 
 static void dispatch(memory_end *end, parcel *item)
 {
     if (end->peer->state == END_ENDED) {
-        arcp__free(item);
+        parcel_free(item);
         return;
     }
     item->turn = end->pair->turn + 1 + end->pair->delay;
@@ -118,7 +128,7 @@ static void flush(memory_end *end)
             end->lose--;
             end->unsent -= item->size;
             end->written_due += item->size;
-            arcp__free(item);
+            parcel_free(item);
         } else {
             dispatch(end, item);
         }
@@ -157,16 +167,16 @@ static void end_with(memory_end *end, arcp_close_code code, const char *reason)
     }
 }
 
-/* Sends our end to the peer, behind everything that was flushed. */
-static void send_end(memory_end *end, arcp_close_code code, const char *reason)
+/* Sends our end, with its code and reason, to the peer, behind everything that was
+ * flushed. Once. */
+static void send_end(memory_end *end)
 {
-    parcel *item = parcel_new(arcp_span_cstr(reason));
-    if (item == NULL) {
-        end_with(end->peer, ARCP_CLOSE_INTERNAL, "out of memory");
-        return;
-    }
+    parcel *item = &end->last;
+    memcpy(end->last_reason, end->reason, sizeof(end->reason));
     item->close = true;
-    item->code = code;
+    item->code = end->code;
+    item->size = strlen(end->reason);
+    item->bytes = end->last_reason;
     dispatch(end, item);
     make_turn(end->pair);
 }
@@ -179,7 +189,7 @@ static void break_end(memory_end *end, arcp_close_code code, const char *reason)
     bool told = end->state == END_CLOSING; /* the peer has our close, or will have it */
     end_with(end, code, reason);
     if (!told) {
-        send_end(end, code, reason);
+        send_end(end);
     }
 }
 
@@ -230,7 +240,7 @@ static void deliver(memory_end *end)
         parcel *item = end->arriving;
         DL_DELETE(end->arriving, item);
         arrive(end, item);
-        arcp__free(item);
+        parcel_free(item);
     }
 }
 
@@ -347,7 +357,7 @@ static void memory_close(arcp_connection *base, arcp_close_code code, const char
     end->state = END_CLOSING;
     set_reason(end, code, arcp_span_cstr(reason));
     uv_timer_start(&end->timer, on_timer, end->pair->close_timeout_ms, 0);
-    send_end(end, end->code, end->reason);
+    send_end(end);
 }
 
 static void memory_abort(arcp_connection *base)

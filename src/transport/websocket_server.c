@@ -29,6 +29,7 @@ typedef struct handshake handshake;
 typedef struct websocket_listener {
     arcp_listener base;
     uv_tcp_t handle;
+    uv_tcp_t turned_away; /* takes a peer for which there is no memory, and closes */
     arcp__loop_share *share;
     arcp__websocket_pool *pool;
     arcp__tls_context *tls; /* NULL for ws:// */
@@ -38,8 +39,10 @@ typedef struct websocket_listener {
     arcp__url parsed;
     handshake *handshakes;
     size_t handshake_count;
-    size_t references; /* the handle, and each handshake */
+    size_t references; /* the handle, turned_away in use, and each handshake */
     bool closed;
+    bool turning_away; /* turned_away is in use */
+    bool peer_waits;   /* one more is to be turned away when it is free again */
     char url[ARCP__URL_TEXT_MAX];
 } websocket_listener;
 
@@ -279,13 +282,48 @@ static void handshake_begin(websocket_listener *listener, arcp__stream *tcp,
     shake->stream->ops->start(shake->stream);
 }
 
+static void turn_away(websocket_listener *listener);
+
+static void on_turned_away(uv_handle_t *handle)
+{
+    websocket_listener *listener = handle->data;
+    listener->turning_away = false;
+    if (listener->peer_waits && !listener->closed) {
+        turn_away(listener);
+    }
+    listener_unref(listener);
+}
+
+/* libuv accepts nobody else before the peer at hand is taken: one for which there is no
+ * memory must not block those for whom there will be some. */
+static void turn_away(websocket_listener *listener)
+{
+    listener->peer_waits = listener->turning_away;
+    if (listener->turning_away) {
+        return;
+    }
+    uv_tcp_init(listener->handle.loop, &listener->turned_away); /* cannot fail */
+    listener->turned_away.data = listener;
+    listener->turning_away = true;
+    listener->references++;
+    (void)uv_accept((uv_stream_t *)&listener->handle, (uv_stream_t *)&listener->turned_away);
+    uv_close((uv_handle_t *)&listener->turned_away, on_turned_away);
+}
+
 static void on_connection(uv_stream_t *handle, int result)
 {
     websocket_listener *listener = handle->data;
     arcp__stream *tcp = NULL;
     arcp_error err = {0};
-    if (result < 0 || arcp__tcp_stream_accept(listener->share, handle, &tcp, &err) != ARCP_OK) {
-        return; /* the peer is gone already, or there is no memory for it */
+    if (result < 0) {
+        return; /* the peer is gone already */
+    }
+    arcp_status status = arcp__tcp_stream_accept(listener->share, handle, &tcp, &err);
+    if (status != ARCP_OK) {
+        if (status == ARCP_E_NO_MEMORY) {
+            turn_away(listener);
+        }
+        return;
     }
     struct sockaddr_storage address = {0};
     if (!arcp__tcp_stream_peer(tcp, &address)) {

@@ -1,7 +1,9 @@
 #include "transport/loop_support.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 int open_fd_count(void)
 {
@@ -13,6 +15,17 @@ int open_fd_count(void)
     }
     closedir(directory);
     return count;
+}
+
+int open_temporary(const char *text)
+{
+    char path[] = "/tmp/arcp-stdio-XXXXXX";
+    int fd = mkostemp(path, O_CLOEXEC);
+    assert_true(fd >= 0);
+    unlink(path);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
 }
 
 static void on_watchdog(uv_timer_t *timer)

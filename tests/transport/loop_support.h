@@ -33,6 +33,9 @@ void test_loop_fini(test_loop *test);
         }                                                                                          \
     } while (0)
 
+/* A file without a name that holds the text, at its beginning. */
+int open_temporary(const char *text);
+
 /* How many descriptors this process has open. */
 int open_fd_count(void);
 

@@ -220,17 +220,6 @@ static void an_end_while_paused_waits_for_the_lines_before_it(void **state)
 
 /* ---- what descriptors can be ---- */
 
-static int temporary_file(const char *text)
-{
-    char path[] = "/tmp/arcp-stdio-XXXXXX";
-    int fd = mkostemp(path, O_CLOEXEC);
-    assert_true(fd >= 0);
-    unlink(path);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    return fd;
-}
-
 static void echo(owner *self, arcp_span frame)
 {
     assert_int_equal(owner_send(self, frame), ARCP_OK);
@@ -242,8 +231,8 @@ static void files_can_be_read_and_written(void **state)
     memset(&s, 0, sizeof(s));
     s.from = s.to = -1;
     test_loop_init(&s.test);
-    int input = temporary_file("one\ntwo\n\nthree");
-    int output = temporary_file("");
+    int input = open_temporary("one\ntwo\n\nthree");
+    int output = open_temporary("");
     int kept = fcntl(output, F_DUPFD_CLOEXEC, 0);
     open_over(&s, input, output, 100);
     s.owner.on_message = echo;
@@ -262,7 +251,7 @@ static void a_file_can_be_paused_and_left(void **state)
     memset(&s, 0, sizeof(s));
     s.from = s.to = -1;
     test_loop_init(&s.test);
-    open_over(&s, temporary_file("one\ntwo\n"), temporary_file(""), 100);
+    open_over(&s, open_temporary("one\ntwo\n"), open_temporary(""), 100);
     owner_pause(&s.owner);
     test_loop_settle(&s.test);
     assert_int_equal(s.owner.messages, 0);

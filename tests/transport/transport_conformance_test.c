@@ -127,7 +127,7 @@ static void count_down(owner *self, arcp_span frame)
     memcpy(digits, frame.data, frame.size);
     long left = strtol(digits, NULL, 10);
     if (left > 0) {
-        char text[16];
+        char text[32];
         snprintf(text, sizeof(text), "%ld ", left - 1);
         owner_send_text(self, text);
     }
