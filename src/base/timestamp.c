@@ -113,7 +113,7 @@ arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error
         return refuse(text, at, "it must end with Z", err);
     }
     int64_t seconds = (days_before(when.year, when.month) + when.day - 1) * 86400 +
-                      when.hour * 3600 + when.minute * 60 + when.second;
+                      INT64_C(3600) * when.hour + INT64_C(60) * when.minute + when.second;
     *out = (arcp__instant){seconds * ARCP_NS_PER_SEC + fraction_ns, rest};
     return ARCP_OK;
 }

@@ -1,7 +1,7 @@
 #include "client/client_parts.h"
 
 /* Room for every id that one frame can make us unescape, read a few times over. */
-#define IDS_ROOM (64 * ARCP__ID_BYTES_MAX)
+#define IDS_ROOM ((size_t)64 * ARCP__ID_BYTES_MAX)
 
 arcp_span arcp__client_frame_id(arcp__client_session *session, arcp_json_ref object,
                                 const char *member)

@@ -46,7 +46,7 @@ void arcp__client_liveness_tick(arcp__client_session *session)
         arcp__client_break(
             session, ARCP_E_HEARTBEAT_LOST,
             "nothing was heard from the runtime for two heartbeat intervals (%lld ms)",
-            (long long)(2 * (session->heartbeat_ns / ARCP_NS_PER_MS)));
+            2 * (long long)(session->heartbeat_ns / ARCP_NS_PER_MS));
         return;
     }
     if (session->now.mono_ns >= ping_due(session)) {

@@ -3,6 +3,8 @@
 #include "client/client_failure.h"
 #include "client/client_parts.h"
 
+#include <assert.h>
+
 /* Hands the item over: the result's sink may block, so the lock is off meanwhile. False when
  * it is not for the program's eyes; then it is freed. */
 static bool hand_over(arcp_client *client, arcp__client_item *item)
@@ -110,6 +112,7 @@ arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms, const arcp_cl
     if (status != ARCP_OK) {
         return status;
     }
+    assert(client != NULL);
     arcp__client_begin_wait(client, timeout_ms, &wait);
     status = next_item(client, job, &wait, &item, failure);
     arcp__client_end_wait(client);
@@ -135,6 +138,7 @@ arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms, const arcp_outcome 
     if (status != ARCP_OK) {
         return status;
     }
+    assert(client != NULL);
     arcp__client_begin_wait(client, timeout_ms, &wait);
     while (status == ARCP_OK && !atomic_load(&job->over)) {
         arcp__client_item *item = NULL;

@@ -85,7 +85,7 @@ void arcp__client_session_free(arcp__client_session *session);
 void arcp__client_session_start(arcp__client_session *session, arcp_time now);
 /* The transport's own handshake is complete. */
 void arcp__client_session_connected(arcp__client_session *session, arcp_time now);
-void arcp__client_session_receive(arcp__client_session *session, arcp_time now, arcp_span frame);
+void arcp__client_session_receive(arcp__client_session *session, arcp_time now, arcp_span text);
 /* The connection is gone, or could not be made. */
 void arcp__client_session_disconnected(arcp__client_session *session, arcp_time now,
                                        const arcp_error *why);

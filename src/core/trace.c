@@ -1,5 +1,7 @@
 #include "core/trace.h"
 
+#include <assert.h>
+
 static int hex_value(char byte)
 {
     if (byte >= '0' && byte <= '9') {
@@ -47,7 +49,9 @@ bool arcp__trace_id_parse(arcp_span text, char out[ARCP__TRACE_ID_SIZE])
         return false;
     }
     for (size_t at = 0; at < digits.size; at++) {
-        out[at] = "0123456789abcdef"[hex_value(digits.data[at])];
+        int value = hex_value(digits.data[at]);
+        assert(value >= 0 && value < 16);
+        out[at] = "0123456789abcdef"[value];
     }
     return true;
 }
