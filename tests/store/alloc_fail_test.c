@@ -1,0 +1,222 @@
+/* Each allocation of a store fails in its turn: the call or the batch says NO_MEMORY,
+ * nothing is half done, nothing leaks (the sanitizers look), and the next try works.
+ *
+ * The linker sends the modules' allocations here (--wrap). */
+#include <pthread.h>
+
+#include "base/alloc.h"
+#include "store/store_rig.h"
+#include "store/temp_dir.h"
+
+#define WRAPPED(name) __asm__("__wrap_arcp__" name)
+#define REAL(name)    __asm__("__real_arcp__" name)
+
+void *real_alloc(size_t size) REAL("alloc");
+void *real_alloc_array(size_t count, size_t size) REAL("alloc_array");
+void *real_realloc(void *memory, size_t size) REAL("realloc");
+void *real_realloc_array(void *memory, size_t count, size_t size) REAL("realloc_array");
+char *real_copy_cstr(const char *data, size_t size) REAL("copy_cstr");
+void *failing_alloc(size_t size) WRAPPED("alloc");
+void *failing_alloc_array(size_t count, size_t size) WRAPPED("alloc_array");
+void *failing_realloc(void *memory, size_t size) WRAPPED("realloc");
+void *failing_realloc_array(void *memory, size_t count, size_t size) WRAPPED("realloc_array");
+char *failing_copy_cstr(const char *data, size_t size) WRAPPED("copy_cstr");
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int fail_after = -1; /* allocations that still succeed; -1: all */
+static int fail_count;
+static int failed;
+
+static bool must_fail(void)
+{
+    pthread_mutex_lock(&mutex);
+    bool fails = fail_after == 0 && fail_count > 0;
+    if (fails) {
+        fail_count--;
+        failed++;
+    } else if (fail_after > 0) {
+        fail_after--;
+    }
+    pthread_mutex_unlock(&mutex);
+    return fails;
+}
+
+void *failing_alloc(size_t size)
+{
+    return must_fail() ? NULL : real_alloc(size);
+}
+
+void *failing_alloc_array(size_t count, size_t size)
+{
+    return must_fail() ? NULL : real_alloc_array(count, size);
+}
+
+void *failing_realloc(void *memory, size_t size)
+{
+    return must_fail() ? NULL : real_realloc(memory, size);
+}
+
+void *failing_realloc_array(void *memory, size_t count, size_t size)
+{
+    return must_fail() ? NULL : real_realloc_array(memory, count, size);
+}
+
+char *failing_copy_cstr(const char *data, size_t size)
+{
+    return must_fail() ? NULL : real_copy_cstr(data, size);
+}
+
+static void arm(int after, int count)
+{
+    pthread_mutex_lock(&mutex);
+    fail_after = after;
+    fail_count = count;
+    failed = 0;
+    pthread_mutex_unlock(&mutex);
+}
+
+static int heal(void)
+{
+    pthread_mutex_lock(&mutex);
+    int count = failed;
+    fail_after = -1;
+    pthread_mutex_unlock(&mutex);
+    return count;
+}
+
+#define STEPS   6
+#define STREAMS 20 /* enough for the hash table to grow */
+#define APPENDS 300
+
+typedef struct batch {
+    arcp_store_op ops[APPENDS + 3 * STREAMS];
+    char names[STREAMS][32];
+    size_t count;
+} batch;
+
+static void make_batch(batch *out, size_t step)
+{
+    out->count = 0;
+    for (size_t at = 0; at < APPENDS; at++) {
+        out->ops[out->count++] = op_append("s", step * APPENDS + at, "record");
+    }
+    for (size_t at = 0; at < STREAMS; at++) {
+        snprintf(out->names[at], sizeof(out->names[at]), "%zu-%zu", step, at);
+        out->ops[out->count++] = op_append(out->names[at], 0, "a");
+        out->ops[out->count++] = op_create(ARCP_STORE_JOBS, out->names[at], "v");
+        out->ops[out->count++] = op_put(ARCP_STORE_SESSIONS, "tip", out->names[at]);
+    }
+}
+
+/* 0 when the call or its answer failed for want of memory, which must leave no trace. */
+static bool try_batch(store_rig *rig, const batch *work)
+{
+    arcp_error err = {0};
+    arcp_store_batch asked = {++rig->next_id, work->ops, work->count};
+    arcp_status status = rig->store->ops->submit(rig->store, &asked, &err);
+    if (status == ARCP_OK) {
+        status = rig_wait(rig, asked.id)->status;
+    }
+    assert_true(status == ARCP_OK || status == ARCP_E_NO_MEMORY);
+    return status == ARCP_OK;
+}
+
+static bool try_read(store_rig *rig, size_t want)
+{
+    arcp_error err = {0};
+    uint64_t id = ++rig->next_id;
+    arcp_status status =
+        rig->store->ops->read(rig->store, id, arcp_span_cstr("s"), 0, 5000, SIZE_MAX, &err);
+    if (status == ARCP_OK) {
+        const answer *got = rig_wait(rig, id);
+        status = got->status;
+        assert_int_equal(got->count, status == ARCP_OK ? want : 0);
+    }
+    assert_true(status == ARCP_OK || status == ARCP_E_NO_MEMORY);
+    return status == ARCP_OK;
+}
+
+static bool try_scan(store_rig *rig, size_t want)
+{
+    arcp_error err = {0};
+    uint64_t id = ++rig->next_id;
+    arcp_status status =
+        rig->store->ops->scan(rig->store, id, ARCP_STORE_JOBS, arcp_span_cstr(""), &err);
+    if (status == ARCP_OK) {
+        const answer *got = rig_wait(rig, id);
+        status = got->status;
+        assert_true(got->is_last);
+        assert_true(status != ARCP_OK || want > ARCP_STORE_SCAN_ROWS_MAX || got->count == want);
+    }
+    assert_true(status == ARCP_OK || status == ARCP_E_NO_MEMORY);
+    return status == ARCP_OK;
+}
+
+static void run_life(store_rig *rig, int after, int count)
+{
+    static batch work;
+    for (size_t step = 0; step < STEPS; step++) {
+        make_batch(&work, step);
+        while (!try_batch(rig, &work)) {
+            int met = heal();
+            assert_true(met > 0);
+            assert_true(try_read(rig, step * APPENDS));
+            assert_true(try_scan(rig, step * STREAMS));
+        }
+        while (!try_read(rig, (step + 1) * APPENDS) || !try_scan(rig, (step + 1) * STREAMS)) {
+            assert_true(heal() > 0);
+        }
+        rig_forget(rig);
+    }
+}
+
+/* Returns whether the failure was met. */
+static bool run_with_failure(const char *url, int after, int count)
+{
+    arcp_error err = {0};
+    arcp_store *store = NULL;
+    arm(after, count);
+    arcp_status status = arcp_store_open(url, &store, &err);
+    if (status != ARCP_OK) {
+        assert_int_equal(status, ARCP_E_NO_MEMORY);
+        assert_null(store);
+        assert_true(heal() > 0);
+        check_ok(arcp_store_open(url, &store, &err), &err);
+    }
+    store_rig *rig = rig_new(store);
+    run_life(rig, after, count);
+    rig_close(rig);
+    return heal() > 0;
+}
+
+static void memory_survives_each_allocation_that_fails(void **state)
+{
+    int after = 0;
+    for (bool is_met = true; is_met; after += 3) {
+        is_met = run_with_failure("memory:", after, after % 2 == 0 ? 1 : 1000000);
+    }
+    print_message("%d allocations\n", after);
+    assert_true(after > 200);
+}
+
+static void sqlite_survives_each_allocation_that_fails(void **state)
+{
+    int after = 0;
+    for (bool is_met = true; is_met; after++) {
+        temp_dir *dir = temp_dir_new();
+        is_met = run_with_failure(temp_dir_join(dir, "sqlite:", "s.db"), after,
+                                  after % 2 == 0 ? 1 : 1000000);
+        temp_dir_free(dir);
+    }
+    print_message("%d allocations\n", after);
+    assert_true(after > 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_survives_each_allocation_that_fails),
+        cmocka_unit_test(sqlite_survives_each_allocation_that_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
