@@ -1,0 +1,19 @@
+/* What a job holds, inside. Immutable but for the budget's counters. */
+#ifndef ARCP_CORE_AUTHORITY_H
+#define ARCP_CORE_AUTHORITY_H
+
+#include <stdatomic.h>
+
+#include <arcp/gate.h>
+
+struct arcp_authority {
+    atomic_size_t references;
+    const arcp_lease *lease;  /* a reference is held */
+    arcp_budget *budget;      /* a reference is held; NULL when nothing is counted */
+    int64_t deadline_mono_ns; /* ARCP_TIME_NEVER without expiry */
+    int64_t deadline_wall_ns; /* the same on the wall clock */
+    bool model_use_required;
+    arcp_span cwd; /* stands behind the struct */
+};
+
+#endif

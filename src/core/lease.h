@@ -1,0 +1,54 @@
+/* What a lease is inside: one immutable block, and the compiled patterns. */
+#ifndef ARCP_CORE_LEASE_H
+#define ARCP_CORE_LEASE_H
+
+#include <stdatomic.h>
+
+#include <arcp/lease.h>
+
+#include "base/timestamp.h"
+#include "core/capability.h"
+#include "core/glob_set.h"
+#include "core/lease_amount.h"
+
+/* One capability of a lease. */
+typedef struct arcp__lease_capability {
+    arcp_span name;
+    arcp__capability kind;
+    const arcp_span *patterns; /* as given; amounts for cost.budget */
+    size_t count;
+    arcp__glob_set *set; /* owned; NULL for cost.budget and for no patterns */
+} arcp__lease_capability;
+
+/* Arrays and texts stand behind the struct in the same allocation. */
+struct arcp_lease {
+    atomic_size_t references;
+    arcp__lease_capability *capabilities; /* in the order given */
+    size_t count;
+    /* Where each reserved capability is; NULL when the lease does not name it. */
+    const arcp__lease_capability *reserved[ARCP__CAPABILITY_COUNT];
+    const arcp__lease_capability **vendors; /* sorted by name */
+    size_t vendor_count;
+    const arcp__lease_amount *amounts; /* totals, in the order of first occurrence */
+    size_t amount_count;
+    bool has_expiry;
+    arcp_span expires_text; /* as given */
+    arcp__instant expires;
+};
+
+/* <0, 0, >0 in the order of bytes. */
+static inline int arcp__name_compare(arcp_span a, arcp_span b)
+{
+    const size_t common = a.size < b.size ? a.size : b.size;
+    const int order = common == 0 ? 0 : memcmp(a.data, b.data, common);
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+/* The capability of this name and kind, or NULL. */
+const arcp__lease_capability *arcp__lease_find(const arcp_lease *lease, arcp__capability kind,
+                                               arcp_span name);
+
+/* The total of a currency, or NULL. */
+const arcp__lease_amount *arcp__lease_find_amount(const arcp_lease *lease, arcp_span currency);
+
+#endif

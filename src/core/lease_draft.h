@@ -1,0 +1,60 @@
+/* A lease that is being put together, by the JSON reader, the builder, derivation and
+ * narrowing. Everything that makes a lease well-formed is checked here and nowhere else.
+ *
+ * One thread at a time. After a failure a draft is only good for _fini. */
+#ifndef ARCP_CORE_LEASE_DRAFT_H
+#define ARCP_CORE_LEASE_DRAFT_H
+
+#include "base/arena.h"
+#include "core/lease.h"
+
+typedef struct arcp__draft_capability {
+    arcp_span name;
+    arcp__capability kind;
+    arcp_span *patterns; /* owned array */
+    size_t count;
+    size_t capacity;
+} arcp__draft_capability;
+
+typedef struct arcp__lease_draft {
+    arcp_lease_limits limits;
+    arcp__arena texts;
+    size_t bytes; /* of all texts */
+    arcp__draft_capability *capabilities;
+    size_t count;
+    size_t capacity;
+    size_t pattern_count; /* of all capabilities */
+    arcp__lease_amount *amounts;
+    size_t amount_count;
+    size_t amount_capacity;
+    bool has_expiry;
+    arcp_span expires_text;
+    arcp__instant expires;
+} arcp__lease_draft;
+
+/* For what was within its limits when it came in. */
+extern const arcp_lease_limits arcp__lease_unlimited;
+
+/* `limits` may be NULL for the defaults. Allocates nothing. */
+void arcp__lease_draft_init(arcp__lease_draft *draft, const arcp_lease_limits *limits);
+void arcp__lease_draft_fini(arcp__lease_draft *draft);
+
+/* The place of a capability, or SIZE_MAX. */
+size_t arcp__lease_draft_find(const arcp__lease_draft *draft, arcp_span name);
+
+/* Adds a capability the draft does not have yet; *out is its place. */
+ARCP_MUST_CHECK arcp_status arcp__lease_draft_capability(arcp__lease_draft *draft, arcp_span name,
+                                                         size_t *out, arcp_error *err);
+
+/* Adds a pattern, for cost.budget an amount, to the capability at that place. */
+ARCP_MUST_CHECK arcp_status arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t at,
+                                                      arcp_span pattern, arcp_error *err);
+
+ARCP_MUST_CHECK arcp_status arcp__lease_draft_expiry(arcp__lease_draft *draft, arcp_span text,
+                                                     arcp_error *err);
+
+/* Compiles a lease the caller unrefs. The draft stays as it was. */
+ARCP_MUST_CHECK arcp_status arcp__lease_draft_finish(const arcp__lease_draft *draft,
+                                                     arcp_lease **out, arcp_error *err);
+
+#endif
