@@ -1,0 +1,3 @@
+arcp_test(command_lease_test
+  SOURCES command_lease_test.c ${PROJECT_SOURCE_DIR}/src/arcp/command_lease.c
+  NEEDS arcp_core)

@@ -1,0 +1,297 @@
+/* `arcp lease`: what it prints and how it ends (DESIGN §5). */
+#include "support/check.h"
+
+#include <unistd.h>
+
+#include "arcp/command_lease.h"
+
+enum { WORDS_MAX = 8 };
+
+/* What a run printed, and its status. */
+typedef struct run_result {
+    int status;
+    char out[8192];
+    char err[4096];
+} run_result;
+
+/* Sends a stream into an unnamed file; returns the descriptor that puts it back. */
+static int redirect(FILE *stream, FILE **file)
+{
+    *file = tmpfile();
+    assert_non_null(*file);
+    (void)fflush(stream);
+    const int saved = dup(fileno(stream));
+    assert_true(saved >= 0);
+    assert_true(dup2(fileno(*file), fileno(stream)) >= 0);
+    return saved;
+}
+
+static void restore(FILE *stream, int saved, FILE *file, char *text, size_t size)
+{
+    (void)fflush(stream);
+    assert_true(dup2(saved, fileno(stream)) >= 0);
+    (void)close(saved);
+    rewind(file);
+    const size_t got = fread(text, 1, size - 1, file);
+    text[got] = '\0';
+    (void)fclose(file);
+}
+
+static run_result run(const char *const words[WORDS_MAX])
+{
+    static run_result result;
+    char *argv[WORDS_MAX + 1] = {NULL};
+    int argc = 0;
+    while (argc < WORDS_MAX && words[argc] != NULL) {
+        argv[argc] = (char *)words[argc];
+        argc++;
+    }
+    FILE *out = NULL;
+    FILE *err = NULL;
+    const int saved_out = redirect(stdout, &out);
+    const int saved_err = redirect(stderr, &err);
+    result.status = arcp__command_lease(argc, argv);
+    restore(stdout, saved_out, out, result.out, sizeof result.out);
+    restore(stderr, saved_err, err, result.err, sizeof result.err);
+    return result;
+}
+
+typedef struct command_row {
+    const char *name;
+    const char *words[WORDS_MAX];
+    int status;
+    const char *out;
+} command_row;
+
+#define UNTIL_2000                                                                                 \
+    "{\"lease\":{\"fs.read\":[\"/"                                                                 \
+    "a\"]},\"lease_constraints\":{\"expires_at\":\"2000-01-01T00:00:00Z\"}}"
+
+static const command_row rows[] = {
+    {"check of what is allowed",
+     {"check", "{\"fs.read\":[\"/data/**\"]}", "fs.read", "/data/./x"},
+     0,
+     "allowed by fs.read \"/data/**\"\n"},
+    {"check of what is denied",
+     {"check", "{\"fs.read\":[\"/data/**\"]}", "fs.read", "/etc/passwd"},
+     4,
+     "denied: PERMISSION_DENIED: fs.read of \"/etc/passwd\" is not covered by the lease\n"},
+    {"check as JSON",
+     {"check", "--json", "{\"fs.read\":[\"/data/**\"]}", "fs.read", "/data/./x"},
+     0,
+     "{\"allow\":true,\"canonical\":\"/data/x\",\"pattern\":\"/data/**\"}\n"},
+    {"a denial as JSON, with the option first",
+     {"--json", "check", "{}", "fs.read", "/x"},
+     4,
+     "{\"allow\":false,\"code\":\"PERMISSION_DENIED\",\"details\":{\"capability\":\"fs.read\","
+     "\"target\":\"/x\",\"canonical\":\"/x\",\"granted\":[],\"reason\":\"NO_MATCH\"}}\n"},
+    {"relative paths without a directory",
+     {"check", "{\"fs.read\":[\"**\"]}", "fs.read", "x"},
+     4,
+     "denied: PERMISSION_DENIED: fs.read of \"x\" is refused: the relative path leads out of the "
+     "job's directory\n"},
+    {"relative paths with one",
+     {"check", "{\"fs.read\":[\"**\"]}", "fs.read", "x", "--cwd", "/job"},
+     0,
+     "allowed by fs.read \"**\"\n"},
+    {"a lease with constraints that has expired",
+     {"check", UNTIL_2000, "fs.read", "/a"},
+     4,
+     "denied: LEASE_EXPIRED: fs.read of \"/a\" is refused: the lease has expired\n"},
+    {"the same lease at an earlier time",
+     {"check", UNTIL_2000, "fs.read", "/a", "--at", "1999-12-31T23:59:59.999Z"},
+     0,
+     "allowed by fs.read \"/a\"\n"},
+    {"and at its very end",
+     {"check", UNTIL_2000, "fs.read", "/a", "--at", "2000-01-01T00:00:00Z"},
+     4,
+     "denied: LEASE_EXPIRED: fs.read of \"/a\" is refused: the lease has expired\n"},
+    {"a used up budget",
+     {"check", "{\"fs.read\":[\"/a\"],\"cost.budget\":[\"USD:0\"]}", "fs.read", "/a"},
+     4,
+     "denied: BUDGET_EXHAUSTED: fs.read of \"/a\" is refused: the budget of \"USD\" is used up\n"},
+    {"a target that looks like an option",
+     {"check", "--", "{\"tool.call\":[\"--*\"]}", "tool.call", "--json"},
+     0,
+     "allowed by tool.call \"--*\"\n"},
+    {"explain of what is denied",
+     {"explain", "{\"fs.read\":[\"/a/*\"]}", "fs.read", "/a/b/c"},
+     4,
+     "denied: PERMISSION_DENIED, NO_MATCH: fs.read of \"/a/b/c\" is not covered by the lease\n"
+     "canonical   \"/a/b/c\"\n"
+     "nearest     \"/a/*\"\n"
+     "agrees on   \"/a/b\"\n"
+     "would allow \"/a/b/c\"\n"},
+    {"explain of what is allowed",
+     {"explain", "{\"fs.read\":[\"/a/*\"]}", "fs.read", "/a/b"},
+     0,
+     "allowed: fs.read of \"/a/b\" is allowed\n"
+     "canonical   \"/a/b\"\n"
+     "allowed by  \"/a/*\"\n"},
+    {"a subset",
+     {"subset", "{\"fs.read\":[\"/a/b\"]}", "{\"fs.read\":[\"/a/**\"]}"},
+     0,
+     "subset\n"},
+    {"no subset",
+     {"subset", "{\"fs.read\":[\"/b\"]}", "{\"fs.read\":[\"/a/**\"]}"},
+     4,
+     "not a subset\n"
+     "witness: fs.read /b\n"
+     "reason: the child's \"/b\" allows \"/b\", which the parent does not\n"},
+    {"a witness that is not plain stays on its line",
+     {"subset", "{\"fs.read\":[\"/b\\nc\"]}", "{\"fs.read\":[\"/a\"]}"},
+     4,
+     "not a subset\n"
+     "witness: fs.read \"/b\\nc\"\n"
+     "reason: the child's \"/b?c\" allows \"/b?c\", which the parent does not\n"},
+    {"no subset by budget",
+     {"subset", "{\"cost.budget\":[\"USD:2\"]}", "{\"cost.budget\":[\"USD:1\"]}"},
+     4,
+     "not a subset\n"
+     "witness: cost.budget USD:2\n"
+     "reason: the child asks for 2 of USD and the parent has 1\n"},
+    {"a subset as JSON", {"subset", "--json", "{}", "{}"}, 0, "{\"subset\":true}\n"},
+    {"no subset as JSON",
+     {"subset", "--json", "{\"tool.call\":[\"t\"]}", "{}"},
+     4,
+     "{\"subset\":false,\"details\":{\"capability\":\"tool.call\",\"child_pattern\":\"t\","
+     "\"witness\":\"t\",\"reason\":\"NO_MATCH\"}}\n"},
+    {"diff",
+     {"diff", "{\"fs.read\":[\"/a\"]}", "{}"},
+     0,
+     "A allows what B does not:\n"
+     "  fs.read \"/a\": for example \"/a\"\n"
+     "B is within A\n"},
+    {"diff as JSON",
+     {"diff", "{}", "{}", "--json"},
+     0,
+     "{\"only_a\":[],\"only_b\":[],\"a_within_b\":true,\"b_within_a\":true}\n"},
+    {"lint",
+     {"lint", "{\"net.fetch\":[\"https://**\"]}"},
+     0,
+     "broad: net.fetch[0] \"https://**\": grants every host\n"},
+    {"lint of nothing odd", {"lint", "{\"fs.read\":[\"/a\"]}"}, 0, ""},
+    {"lint as JSON", {"lint", "{\"fs.read\":[\"/a\"]}", "--json"}, 0, "[]\n"},
+};
+
+static void each_subcommand_prints_and_ends_as_promised(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        print_message("  %s\n", rows[i].name);
+        const run_result result = run(rows[i].words);
+        assert_string_equal(result.out, rows[i].out);
+        assert_string_equal(result.err, "");
+        assert_int_equal(result.status, rows[i].status);
+    }
+}
+
+static const command_row failures[] = {
+    {"no subcommand", {NULL}, 2, "subcommand is missing"},
+    {"an unknown subcommand", {"frobnicate"}, 2, "no such subcommand: frobnicate"},
+    {"too few words", {"check", "{}", "fs.read"}, 2, "words for: check"},
+    {"too many words", {"lint", "{}", "{}"}, 2, "words for: lint"},
+    {"far too many words", {"check", "{}", "fs.read", "/a", "/b"}, 2, "too many words: /b"},
+    {"an unknown option", {"lint", "{}", "--yaml"}, 2, "no such option: --yaml"},
+    {"an option without its value", {"lint", "{}", "--at"}, 2, "a value must follow: --at"},
+    {"a time that is none", {"lint", "{}", "--at", "noon"}, 2, "RFC 3339"},
+    {"a lease that is no JSON", {"lint", "{fs.read}"}, 1, "LEASE: "},
+    {"a lease that is malformed",
+     {"check", "{\"fs.read\":\"/a\"}", "fs.read", "/a"},
+     1,
+     "fs.read is a string"},
+    {"a file that is not there",
+     {"lint", "@/nonexistent/lease.json"},
+     1,
+     "/nonexistent/lease.json: No such file"},
+    {"a directory that is relative",
+     {"check", "{}", "fs.read", "x", "--cwd", "job"},
+     1,
+     "absolute path"},
+    {"a child that is malformed", {"subset", "[]", "{}"}, 1, "CHILD: "},
+    {"a parent that is malformed", {"subset", "{}", "[]"}, 1, "PARENT: "},
+    {"a pair from stdin", {"subset", "-", "-"}, 2, "only one"},
+    {"an expiry that is malformed",
+     {"lint", "{\"lease_constraints\":{\"expires_at\":\"tomorrow\"}}"},
+     1,
+     "expires_at"},
+};
+
+static void what_cannot_be_done_is_said_on_stderr(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        print_message("  %s\n", failures[i].name);
+        const run_result result = run(failures[i].words);
+        assert_string_equal(result.out, "");
+        assert_int_equal(result.status, failures[i].status);
+        assert_true(strncmp(result.err, "arcp lease: ", 12) == 0);
+        if (strstr(result.err, failures[i].out) == NULL) {
+            fail_msg("\"%s\" does not say \"%s\"", result.err, failures[i].out);
+        }
+    }
+}
+
+static void a_lease_may_come_from_a_file_or_from_stdin(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/arcp-lease-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    const char text[] = "{\"lease\": {\"fs.read\": [\"/a\"]}}\n";
+    assert_int_equal(write(file, text, sizeof text - 1), sizeof text - 1);
+    char word[sizeof path + 1];
+    (void)snprintf(word, sizeof word, "@%s", path);
+    const char *const from_file[WORDS_MAX] = {"check", word, "fs.read", "/a"};
+    assert_int_equal(run(from_file).status, 0);
+
+    const int saved = dup(STDIN_FILENO);
+    assert_true(lseek(file, 0, SEEK_SET) == 0);
+    assert_true(dup2(file, STDIN_FILENO) >= 0);
+    const char *const from_stdin[WORDS_MAX] = {"subset", "-", word};
+    const run_result result = run(from_stdin);
+    assert_true(dup2(saved, STDIN_FILENO) >= 0);
+    (void)close(saved);
+    (void)close(file);
+    (void)unlink(path);
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, "subset\n");
+}
+
+static void a_lease_may_be_larger_than_a_runtime_accepts(void **state)
+{
+    (void)state;
+    const size_t count = 1500;
+    char *text = malloc(count * 16 + 64);
+    assert_non_null(text);
+    size_t size = (size_t)sprintf(text, "{\"tool.call\":[");
+    for (size_t i = 0; i < count; i++) {
+        size += (size_t)sprintf(text + size, "%s\"t%zu\"", i == 0 ? "" : ",", i);
+    }
+    size += (size_t)sprintf(text + size, "]}");
+    assert_int_equal(strlen(text), size);
+    const char *const words[WORDS_MAX] = {"check", text, "tool.call", "t1499"};
+    assert_int_equal(run(words).status, 0);
+    free(text);
+}
+
+static void help_says_how_it_is_used(void **state)
+{
+    (void)state;
+    const char *const words[WORDS_MAX] = {"--help"};
+    const run_result result = run(words);
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, arcp__command_lease_usage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_subcommand_prints_and_ends_as_promised),
+        cmocka_unit_test(what_cannot_be_done_is_said_on_stderr),
+        cmocka_unit_test(a_lease_may_come_from_a_file_or_from_stdin),
+        cmocka_unit_test(a_lease_may_be_larger_than_a_runtime_accepts),
+        cmocka_unit_test(help_says_how_it_is_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
