@@ -365,8 +365,12 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
     if (job->owner != NULL && job->owner->session->link != NULL) {
         backlog = job->owner->session->backlog_bytes + job->owner->session->link->unsent;
     }
-    bool full = backlog > (job->paused ? limit / 2 : limit);
+    bool full = backlog > (job->is_paused_by_owner ? limit / 2 : limit);
     bool wanted = !job->ended && (full || engine->agents_paused);
+    if (job->owner != NULL && (full && wanted) != job->is_paused_by_owner) {
+        job->is_paused_by_owner = full && wanted;
+        job->owner->session->paused_jobs += job->is_paused_by_owner ? 1 : -(size_t)1;
+    }
     if (wanted != job->paused && job->agent_state == ARCP__AGENT_RUNNING) {
         job->paused = wanted;
         arcp__effect_push(

@@ -45,6 +45,9 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     arcp__engine_disarm(engine, &job->expiry_timer);
     arcp_buf_fini(&job->inline_result);
     arcp_buf_fini(&job->plain_output);
+    if (job->owner != NULL) {
+        job->owner->session->live_jobs--;
+    }
     arcp__job_store(engine, job);
     for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
         arcp__session_job_ended(engine, at->session);

@@ -185,6 +185,7 @@ arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, ar
     observation->may_cancel = true;
     observation->is_live = true;
     job->owner = observation;
+    plan->session->live_jobs++;
     arcp__job_note_head(job);
     arcp__job_store(engine, job);
     return job;
@@ -304,13 +305,8 @@ static arcp_status check_features(const arcp__session *session, arcp_span agent,
 static arcp_status check_caps(const arcp__engine *engine, const arcp__session *session,
                               const char **limit, arcp_error *err)
 {
-    size_t live = 0;
-    for (const arcp__observation *at = session->observations; at != NULL;
-         at = at->next_of_session) {
-        live += at->may_cancel && !at->job->ended && at->job->owner == at;
-    }
     *limit = NULL;
-    if (live >= engine->settings.limits_jobs_per_session) {
+    if (session->live_jobs >= engine->settings.limits_jobs_per_session) {
         *limit = "limits.jobs_per_session";
     } else if (session->principal->running_jobs >= engine->settings.limits_jobs_per_principal) {
         *limit = "limits.jobs_per_principal";

@@ -94,6 +94,9 @@ void arcp__observation_remove(arcp__engine *engine, arcp__observation *observati
         observation->next_of_job->previous_of_job = observation->previous_of_job;
     }
     if (job->owner == observation) {
+        session->live_jobs -= job->ended ? 0 : 1;
+        session->paused_jobs -= job->is_paused_by_owner ? 1 : 0;
+        job->is_paused_by_owner = false;
         job->owner = NULL;
         if (job->paused && !engine->closing) {
             arcp__job_update_pressure(engine, job);

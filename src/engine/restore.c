@@ -428,6 +428,7 @@ static void add_observers(arcp__engine *engine)
         if (owner != NULL) {
             owner->may_cancel = true;
             job->owner = owner;
+            session->live_jobs += job->ended ? 0 : 1;
         }
     }
     for (kept_row *row = engine->restore->observers; row != NULL; row = row->next) {

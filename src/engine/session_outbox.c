@@ -341,7 +341,7 @@ void arcp__session_drained(arcp__engine *engine, arcp__session *session)
     if (session->read_at >= session->read_bytes.size) {
         no_page(session);
     }
-    if (session->link == NULL || engine->closing) {
+    if (session->link == NULL || engine->closing || session->paused_jobs == 0) {
         return;
     }
     for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {

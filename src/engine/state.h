@@ -117,6 +117,8 @@ struct arcp__session {
     bool back_pressured;
     uint32_t pins; /* mail, requests, batches */
 
+    size_t live_jobs;     /* that run on it and have not ended */
+    size_t paused_jobs;   /* of those, whose agents are not read because of its backlog */
     uint64_t opens_at;    /* nothing is replayed before this batch, the welcome's, is durable */
     uint64_t next_seq;    /* the next event_seq */
     uint64_t durable_seq; /* up to here committed */
@@ -238,6 +240,7 @@ struct arcp__job {
     bool cancelling;
     bool said_end; /* the agent itself ended the job: it is winding down */
     bool paused;
+    bool is_paused_by_owner; /* counted in its session's paused_jobs */
     bool bad_line; /* a line that began with { and did not parse */
     bool chunks_ended;
     bool is_plain_output; /* raw output has come */

@@ -1,0 +1,383 @@
+/* The whole path: an in-process agent says something, a client on a WebSocket over loopback
+ * has it. The runtime runs on one thread, the agent on another, the client (which only
+ * cuts frames) on a third. Baseline of the event cases: the same bytes through a pipe-less
+ * socket pair, as fast as the system moves them. */
+#include <arpa/inet.h>
+#include <assert.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <arcp/runtime.h>
+
+#include "harness.h"
+
+typedef struct rig {
+    uv_loop_t loop;
+    uv_async_t stop;
+    arcp_runtime *runtime;
+    pthread_t thread;
+    pthread_barrier_t ready;
+    char url[256];
+    char store_url[256];
+    uint64_t events; /* per job of the chatty agent */
+    int port;
+} rig;
+
+/* ---- the runtime's side ---- */
+
+static arcp_status let_in(void *user, arcp_span token, arcp_buf *principal, bool *is_anonymous)
+{
+    (void)user;
+    (void)token;
+    (void)is_anonymous;
+    arcp_buf_append_cstr(principal, "bench");
+    return ARCP_OK;
+}
+
+static void chatty(arcp_agent_call *call, void *user)
+{
+    const rig *r = user;
+    char body[256];
+    (void)snprintf(body, sizeof(body), "{\"level\":\"info\",\"message\":\"%.*s\"}", 20,
+                   "a line of twenty chr");
+    arcp_span span = arcp_span_cstr(body);
+    for (uint64_t at = 0; at < r->events; at++) {
+        if (arcp_agent_event(call, "log", span, NULL) != ARCP_OK) {
+            return;
+        }
+    }
+}
+
+static void quick(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
+}
+
+static void on_stopped(void *user)
+{
+    rig *r = user;
+    uv_close((uv_handle_t *)&r->stop, NULL);
+    arcp_runtime_free(r->runtime);
+}
+
+static void on_stop(uv_async_t *handle)
+{
+    rig *r = handle->data;
+    arcp_runtime_stop(r->runtime, on_stopped, r);
+}
+
+static void must(arcp_status status, const arcp_error *error)
+{
+    if (status != ARCP_OK) {
+        (void)fprintf(stderr, "bench: %s\n", error->message);
+        exit(1);
+    }
+}
+
+static void *run_runtime(void *argument)
+{
+    rig *r = argument;
+    arcp_error error = {0};
+    arcp_settings settings;
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    const char *url = NULL;
+    (void)uv_loop_init(&r->loop);
+    (void)uv_async_init(&r->loop, &r->stop, on_stop);
+    r->stop.data = r;
+    arcp_settings_default(&settings);
+    settings.shutdown_grace_sec = 0;
+    settings.jobs_keep_terminal_sec = 1;
+    settings.limits_jobs_per_session = 100000;
+    settings.limits_jobs_per_principal = 100000;
+    must(arcp_store_open(r->store_url, &options.store, &error), &error);
+    options.settings = &settings;
+    options.verify = let_in;
+    must(arcp_runtime_new(&r->loop, &options, &r->runtime, &error), &error);
+    arcp_agent agents[2] = {ARCP_AGENT_INIT, ARCP_AGENT_INIT};
+    agents[0].name = "chatty";
+    agents[0].run = chatty;
+    agents[0].user = r;
+    agents[1].name = "quick";
+    agents[1].kind = ARCP_AGENT_NON_BLOCKING;
+    agents[1].run = quick;
+    must(arcp_runtime_register(r->runtime, &agents[0], &error), &error);
+    must(arcp_runtime_register(r->runtime, &agents[1], &error), &error);
+    must(arcp_runtime_listen(r->runtime, "ws://127.0.0.1:0/arcp", NULL, &url, &error), &error);
+    (void)snprintf(r->url, sizeof(r->url), "%s", url);
+    (void)pthread_barrier_wait(&r->ready);
+    (void)uv_run(&r->loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&r->loop);
+    return NULL;
+}
+
+static void rig_start(rig *r, const char *store_url)
+{
+    (void)snprintf(r->store_url, sizeof(r->store_url), "%s", store_url);
+    (void)pthread_barrier_init(&r->ready, NULL, 2);
+    (void)pthread_create(&r->thread, NULL, run_runtime, r);
+    (void)pthread_barrier_wait(&r->ready);
+    r->port = atoi(strrchr(r->url, ':') + 1);
+}
+
+static void rig_stop(rig *r)
+{
+    (void)uv_async_send(&r->stop);
+    (void)pthread_join(r->thread, NULL);
+    (void)pthread_barrier_destroy(&r->ready);
+}
+
+/* ---- the client's side: blocking, cuts frames and looks for one word in them ---- */
+
+typedef struct client {
+    int fd;
+    unsigned char *bytes;
+    size_t start, end, capacity;
+    unsigned next_id;
+} client;
+
+static void write_all(int fd, const void *data, size_t size)
+{
+    const char *at = data;
+    while (size > 0) {
+        ssize_t written = write(fd, at, size);
+        assert(written > 0);
+        at += written;
+        size -= (size_t)written;
+    }
+}
+
+static void fill(client *c)
+{
+    if (c->start > 0) {
+        memmove(c->bytes, c->bytes + c->start, c->end - c->start);
+        c->end -= c->start;
+        c->start = 0;
+    }
+    ssize_t got = read(c->fd, c->bytes + c->end, c->capacity - c->end);
+    assert(got > 0);
+    c->end += (size_t)got;
+}
+
+/* The payload of the next frame; valid until the next call. */
+static arcp_span next_frame(client *c)
+{
+    for (;;) {
+        size_t have = c->end - c->start;
+        const unsigned char *at = c->bytes + c->start;
+        size_t head = 2;
+        size_t size = have >= 2 ? at[1] & 127u : 0;
+        if (size == 126) {
+            head = 4;
+            size = have >= 4 ? ((size_t)at[2] << 8) | at[3] : SIZE_MAX / 2;
+        } else if (size == 127) {
+            head = 10;
+            size = 0;
+            for (size_t byte = 2; byte < 10 && have >= 10; byte++) {
+                size = (size << 8) | at[byte];
+            }
+        }
+        if (have >= head && have - head >= size) {
+            c->start += head + size;
+            return arcp_span_make((const char *)at + head, size);
+        }
+        fill(c);
+    }
+}
+
+/* A masked frame with a mask of zeros. */
+static void send_text(client *c, const char *text)
+{
+    unsigned char head[8] = {0x81, 0, 0, 0, 0, 0, 0, 0};
+    size_t size = strlen(text);
+    size_t used = 2;
+    if (size < 126) {
+        head[1] = (unsigned char)(0x80 | size);
+    } else {
+        head[1] = 0x80 | 126;
+        head[2] = (unsigned char)(size >> 8);
+        head[3] = (unsigned char)size;
+        used = 4;
+    }
+    char frame[4096];
+    memcpy(frame, head, used);
+    memset(frame + used, 0, 4);
+    memcpy(frame + used + 4, text, size);
+    write_all(c->fd, frame, used + 4 + size);
+}
+
+static bool contains(arcp_span frame, const char *word)
+{
+    return memmem(frame.data, frame.size, word, strlen(word)) != NULL;
+}
+
+static void client_open(client *c, int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    char request[512];
+    int yes = 1;
+    *c = (client){.capacity = 4u << 20};
+    c->bytes = malloc(c->capacity);
+    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    int failed = connect(c->fd, (struct sockaddr *)&address, sizeof(address));
+    assert(failed == 0);
+    (void)failed;
+    (void)snprintf(request, sizeof(request),
+                   "GET /arcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\n"
+                   "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                   "Sec-WebSocket-Version: 13\r\n\r\n",
+                   port);
+    write_all(c->fd, request, strlen(request));
+    const void *end = NULL;
+    while (end == NULL) {
+        fill(c);
+        end = memmem(c->bytes, c->end, "\r\n\r\n", 4);
+    }
+    c->start = (size_t)((const unsigned char *)end - c->bytes) + 4;
+    send_text(c,
+              "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"client\":{"
+              "\"name\":\"bench\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":"
+              "\"t\"},\"capabilities\":{\"features\":[\"progress\",\"result_chunk\","
+              "\"cost.budget\"]}}}");
+    arcp_span welcome = next_frame(c);
+    if (!contains(welcome, "session.welcome")) {
+        (void)fprintf(stderr, "%.*s\n", (int)welcome.size, welcome.data);
+        exit(1);
+    }
+}
+
+static void client_close(client *c)
+{
+    (void)close(c->fd);
+    free(c->bytes);
+}
+
+static void submit(client *c, const char *agent)
+{
+    char text[256];
+    (void)snprintf(
+        text, sizeof(text),
+        "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
+        "\"%s\"}}",
+        c->next_id++, agent);
+    send_text(c, text);
+}
+
+/* ---- cases ---- */
+
+typedef struct bench_state {
+    rig *r;
+    const char *store_url;
+    unsigned in_flight;
+} bench_state;
+
+static rig memory_rig;
+static rig sqlite_rig;
+
+static void events(void *state, uint64_t iterations)
+{
+    bench_state *s = state;
+    client c;
+    s->r->events = iterations;
+    client_open(&c, s->r->port);
+    submit(&c, "chatty");
+    while (!contains(arcp_span_first(next_frame(&c), 160), "\"job.result\"")) {
+    }
+    client_close(&c);
+}
+
+static void jobs(void *state, uint64_t iterations)
+{
+    bench_state *s = state;
+    client c;
+    uint64_t sent = 0;
+    uint64_t done = 0;
+    client_open(&c, s->r->port);
+    while (sent < s->in_flight && sent < iterations) {
+        submit(&c, "quick");
+        sent++;
+    }
+    while (done < iterations) {
+        arcp_span frame = arcp_span_first(next_frame(&c), 160);
+        if (contains(frame, "\"job.result\"") || contains(frame, "\"job.error\"")) {
+            done++;
+            if (sent < iterations) {
+                submit(&c, "quick");
+                sent++;
+            }
+        }
+    }
+    client_close(&c);
+}
+
+static void *copy_side(void *argument)
+{
+    int fd = *(int *)argument;
+    static char bytes[262144];
+    while (read(fd, bytes, sizeof(bytes)) > 0) {
+    }
+    return NULL;
+}
+
+/* 300 bytes an iteration, 64 KiB a write. */
+static void bare_socket(void *state, uint64_t iterations)
+{
+    (void)state;
+    static char block[65536];
+    int fds[2];
+    pthread_t reader;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+        exit(1);
+    }
+    (void)pthread_create(&reader, NULL, copy_side, &fds[1]);
+    for (uint64_t left = iterations * 300; left > 0;) {
+        size_t size = left < sizeof(block) ? (size_t)left : sizeof(block);
+        write_all(fds[0], block, size);
+        left -= size;
+    }
+    (void)close(fds[0]);
+    (void)pthread_join(reader, NULL);
+    (void)close(fds[1]);
+}
+
+int main(int argc, char **argv)
+{
+    char directory[] = "/tmp/arcp-bench-XXXXXX";
+    char sqlite_url[128];
+    if (mkdtemp(directory) == NULL) {
+        return 1;
+    }
+    (void)snprintf(sqlite_url, sizeof(sqlite_url), "sqlite:%s/arcp.db", directory);
+    rig_start(&memory_rig, "memory:");
+    rig_start(&sqlite_rig, sqlite_url);
+    bench_state memory = {&memory_rig, NULL, 64};
+    bench_state sqlite = {&sqlite_rig, NULL, 64};
+    bench_state memory_one = {&memory_rig, NULL, 1};
+    bench_state sqlite_one = {&sqlite_rig, NULL, 1};
+    const bench_case cases[] = {
+        {"bare socket, 300 bytes", NULL, bare_socket, NULL, 1, "events/s", 300000},
+        {"events, memory:", "bare socket, 300 bytes", events, &memory, 1, "events/s", 300000},
+        {"events, sqlite:", "bare socket, 300 bytes", events, &sqlite, 1, "events/s", 200000},
+        {"submit to result, memory:, one at a time", NULL, jobs, &memory_one, 0, NULL, 2000},
+        {"submit to result, sqlite:, one at a time", NULL, jobs, &sqlite_one, 0, NULL, 500},
+        {"jobs, memory:, 64 in flight", NULL, jobs, &memory, 1, "jobs/s", 20000},
+        {"jobs, sqlite:, 64 in flight", NULL, jobs, &sqlite, 1, "jobs/s", 5000},
+    };
+    int status = bench_main(argc, argv, "runtime: agent to client over a WebSocket", cases,
+                            sizeof(cases) / sizeof(cases[0]));
+    rig_stop(&memory_rig);
+    rig_stop(&sqlite_rig);
+    char command[160];
+    (void)snprintf(command, sizeof(command), "rm -rf %s", directory);
+    return system(command) == 0 ? status : 1;
+}
