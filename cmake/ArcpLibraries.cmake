@@ -29,7 +29,8 @@ function(arcp_library name)
   set_target_properties(${name}_shared PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     LINK_DEPENDS ${map} EXPORT_NAME ${L_EXPORT_NAME})
-  set_target_properties(${name}_static PROPERTIES EXPORT_NAME ${L_EXPORT_NAME}_static)
+  set_target_properties(${name}_static PROPERTIES EXPORT_NAME ${L_EXPORT_NAME}_static
+    ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
   target_include_directories(${name}_shared INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_include_directories(${name}_static INTERFACE
