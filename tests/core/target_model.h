@@ -1,0 +1,14 @@
+/* Canonical targets as LEASES §2 reads, rule by rule, on strings: slow, and plain to see.
+ * Shares no code with the library. */
+#ifndef ARCP_TESTS_TARGET_MODEL_H
+#define ARCP_TESTS_TARGET_MODEL_H
+
+#include <arcp/gate.h>
+
+#include "core/capability.h"
+
+/* Why there is no canonical form, or ARCP_DENY_NONE and the form appended to `out`. */
+arcp_deny_reason model_canonicalise(arcp__target_kind kind, bool has_cwd, arcp_span target,
+                                    arcp_buf *out);
+
+#endif
