@@ -275,13 +275,6 @@ bool arcp__tcp_stream_peer(const arcp__stream *base, struct sockaddr_storage *ou
                               &size) == 0;
 }
 
-bool arcp__tcp_stream_self(const arcp__stream *base, struct sockaddr_storage *out)
-{
-    int size = sizeof(*out);
-    return uv_tcp_getsockname(&((const handle_stream *)base)->uv.tcp, (struct sockaddr *)out,
-                              &size) == 0;
-}
-
 static int fd_handle_open(handle_stream *stream, uv_loop_t *loop, int fd, uv_handle_type type)
 {
     int result = 0;

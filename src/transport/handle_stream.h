@@ -26,8 +26,6 @@ ARCP_MUST_CHECK int arcp__tcp_stream_connect(arcp__stream *stream, const struct 
 
 /* The peer of a connected TCP stream; false when it is gone. */
 bool arcp__tcp_stream_peer(const arcp__stream *stream, struct sockaddr_storage *out);
-/* Our side of it. */
-bool arcp__tcp_stream_self(const arcp__stream *stream, struct sockaddr_storage *out);
 
 /* Over a pipe, socket or terminal (as uv_guess_handle has it: `type`). The stream owns
  * the descriptor on success; 0, 1 and 2 stay open. Its file status flags are put back

@@ -155,7 +155,7 @@ size_t arcp__http_head_find(const arcp__http_head *head, const char *name, arcp_
 
 static bool list_has(arcp_span list, arcp_span token)
 {
-    while (list.size > 0) {
+    while (list.size > 0 && list.data != NULL) {
         const char *comma = memchr(list.data, ',', list.size);
         size_t size = comma == NULL ? list.size : (size_t)(comma - list.data);
         if (arcp__http_equal(trim(arcp_span_first(list, size)), token)) {

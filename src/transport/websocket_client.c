@@ -1,6 +1,6 @@
 /* Name -> addresses -> TCP -> TLS -> upgrade. Addresses are tried in the resolver's order;
- * while there are more of them, none gets longer than ATTEMPT_MS, so that one address
- * family that leads nowhere does not use up the time. */
+ * while there are more of them, none gets longer than its share of the time, nor than
+ * ATTEMPT_MS, so that one address family that leads nowhere does not use it up. */
 #include "transport/websocket_client.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@
 #include "transport/websocket_connection.h"
 #include "transport/websocket_handshake.h"
 
-#define ATTEMPT_MS 2000
+#define ATTEMPT_MS ((uint64_t)2000)
 
 typedef struct websocket_connector {
     arcp_connector base;
@@ -207,6 +207,25 @@ static void attempt_failed(websocket_connector *connector, int result)
                    uv_strerror(result));
 }
 
+static uint64_t time_left_ms(const websocket_connector *connector)
+{
+    uint64_t now = uv_now(connector->timer.loop);
+    return connector->deadline_ms > now ? connector->deadline_ms - now : 0;
+}
+
+/* How long the attempt may take that goes on while next_address waits. */
+static uint64_t attempt_ms(const websocket_connector *connector)
+{
+    uint64_t left = time_left_ms(connector);
+    uint64_t attempts = 1;
+    for (const struct addrinfo *next = connector->next_address; next != NULL;
+         next = next->ai_next) {
+        attempts++;
+    }
+    uint64_t share = left / attempts;
+    return attempts == 1 || share < ATTEMPT_MS ? share : ATTEMPT_MS;
+}
+
 static void on_tcp_connected(void *user, int result)
 {
     websocket_connector *connector = user;
@@ -215,10 +234,8 @@ static void on_tcp_connected(void *user, int result)
         try_next_address(connector);
         return;
     }
-    uint64_t now = uv_now(connector->timer.loop);
-    uint64_t left = connector->deadline_ms > now ? connector->deadline_ms - now : 0;
     connector->next_address = NULL; /* from here on a failure is final */
-    uv_timer_start(&connector->timer, on_timer, left, 0);
+    uv_timer_start(&connector->timer, on_timer, time_left_ms(connector), 0);
     start_upgrade(connector);
 }
 
@@ -236,11 +253,7 @@ static void try_next_address(websocket_connector *connector)
         int result = arcp__tcp_stream_connect(connector->stream, address->ai_addr, on_tcp_connected,
                                               connector);
         if (result == 0) {
-            uint64_t now = uv_now(connector->timer.loop);
-            uint64_t left = connector->deadline_ms > now ? connector->deadline_ms - now : 0;
-            bool more = connector->next_address != NULL;
-            uv_timer_start(&connector->timer, on_timer,
-                           more && left > ATTEMPT_MS ? ATTEMPT_MS : left, 0);
+            uv_timer_start(&connector->timer, on_timer, attempt_ms(connector), 0);
             return;
         }
         attempt_failed(connector, result);

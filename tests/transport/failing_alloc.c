@@ -25,7 +25,7 @@ static bool fails(void)
 }
 
 /* The linker's names (--wrap). */
-/* NOLINTBEGIN(bugprone-reserved-identifier) */
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming) */
 void *__real_arcp__alloc(size_t size);
 void *__real_arcp__alloc_array(size_t count, size_t size);
 void *__real_arcp__realloc(void *memory, size_t size);
@@ -61,4 +61,4 @@ char *__wrap_arcp__copy_cstr(const char *data, size_t size)
 {
     return fails() ? NULL : __real_arcp__copy_cstr(data, size);
 }
-/* NOLINTEND(bugprone-reserved-identifier) */
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */

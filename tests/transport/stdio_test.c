@@ -1,6 +1,7 @@
 /* Lines over whatever a shell may put at standard input and output. */
 #include "transport/loop_support.h"
 #include "transport/owner.h"
+#include "transport/raw_peer.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -262,6 +263,48 @@ static void a_file_can_be_paused_and_left(void **state)
     stdio_close(&s);
 }
 
+/* The thread pool, held until the test lets it go. */
+#define POOL_THREADS 4 /* libuv's default */
+
+static uv_sem_t pool_gate;
+
+static void wait_at_gate(uv_work_t *work)
+{
+    uv_sem_wait(&pool_gate);
+}
+
+static void passed_gate(uv_work_t *work, int status)
+{
+}
+
+static void what_a_file_gave_while_paused_comes_at_resume(void **state)
+{
+    stdio s;
+    uv_work_t work[POOL_THREADS];
+    memset(&s, 0, sizeof(s));
+    s.from = s.to = -1;
+    test_loop_init(&s.test);
+    assert_int_equal(uv_sem_init(&pool_gate, 0), 0);
+    for (size_t i = 0; i < POOL_THREADS; i++) {
+        assert_int_equal(uv_queue_work(&s.test.loop, &work[i], wait_at_gate, passed_gate), 0);
+    }
+    open_over(&s, open_temporary("one\n"), open_temporary(""), 100);
+    uv_run(&s.test.loop, UV_RUN_NOWAIT); /* reading has begun, behind the gate */
+    owner_pause(&s.owner);
+    for (size_t i = 0; i < POOL_THREADS; i++) {
+        uv_sem_post(&pool_gate);
+    }
+    while (uv_loop_alive(&s.test.loop)) {
+        test_loop_step(&s.test, "the thread pool has read");
+    }
+    assert_int_equal(s.owner.messages, 0);
+    owner_resume(&s.owner);
+    run_until(&s.test, s.owner.closed);
+    check_span(arcp_buf_span(&s.owner.log), "one|");
+    uv_sem_destroy(&pool_gate);
+    stdio_close(&s);
+}
+
 static void dev_null_is_an_end_at_once(void **state)
 {
     stdio s;
@@ -317,6 +360,28 @@ static void a_terminal_can_be_used(void **state)
     stdio_close(&s);
 }
 
+static void a_tcp_socket_can_be_used(void **state)
+{
+    stdio s;
+    raw_peer peer;
+    char url[64];
+    memset(&s, 0, sizeof(s));
+    s.from = s.to = -1;
+    test_loop_init(&s.test);
+    int listener = raw_listen(url);
+    raw_peer_connect(&peer, &s.test, url);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(fd >= 0);
+    open_over(&s, fd, fd, 100);
+    raw_peer_send_text(&peer, "in\n");
+    run_until(&s.test, s.owner.messages == 1);
+    owner_send_text(&s.owner, "out");
+    raw_peer_expect(&peer, "out\n");
+    raw_peer_fini(&peer);
+    close(listener);
+    stdio_close(&s);
+}
+
 static void what_cannot_be_read_or_written_is_named(void **state)
 {
     test_loop test;
@@ -338,6 +403,11 @@ static void what_cannot_be_read_or_written_is_named(void **state)
     assert_int_equal(arcp_open_stdio(&test.loop, directory, pair[1], NULL, &connection, &err),
                      ARCP_E_IO);
     close(directory);
+    int datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(arcp_open_stdio(&test.loop, datagrams, pair[1], NULL, &connection, &err),
+                     ARCP_E_IO);
+    assert_non_null(strstr(err.message, "is nothing to read or write"));
+    close(datagrams);
     assert_null(connection);
     /* They are still the caller's. */
     assert_int_equal(close(pair[0]), 0);
@@ -417,6 +487,8 @@ int main(void)
         cmocka_unit_test(an_end_while_paused_waits_for_the_lines_before_it),
         cmocka_unit_test(files_can_be_read_and_written),
         cmocka_unit_test(a_file_can_be_paused_and_left),
+        cmocka_unit_test(what_a_file_gave_while_paused_comes_at_resume),
+        cmocka_unit_test(a_tcp_socket_can_be_used),
         cmocka_unit_test(dev_null_is_an_end_at_once),
         cmocka_unit_test(a_disk_that_is_full_is_abnormal),
         cmocka_unit_test(a_terminal_can_be_used),
