@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
@@ -615,7 +614,6 @@ int main(int argc, char **argv)
         return early;
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)umask(077);
     arcp__config_init(&state.config);
     if (!copy_arguments(&state, argc, argv) || uv_loop_init(&state.loop) != 0) {

@@ -165,6 +165,18 @@ typedef struct arcp__agent_event {
 void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *job,
                               const arcp__agent_event *event);
 
+/* The gate refused an in-process agent on its own thread: what is recorded, and what
+ * follows (LEASE_EXPIRED ends the job). */
+typedef struct arcp__agent_denial {
+    arcp_span tool_result; /* the body {call_id, error}, compact; empty: it was no tool_call */
+    arcp_status code;
+    arcp_deny_reason reason;
+    arcp_span capability;
+    arcp_span target;
+} arcp__agent_denial;
+void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
+                               const arcp__agent_denial *denial);
+
 typedef struct arcp__agent_exit {
     bool by_signal;
     int code;              /* exit status, or the signal's number */

@@ -279,6 +279,28 @@ void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *jo
     arcp__engine_settle(engine);
 }
 
+void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
+                               const arcp__agent_denial *denial)
+{
+    arcp__engine_enter(engine, now);
+    engine->current_job = job;
+    if (!job->ended) {
+        arcp_decision decision = {
+            .code = denial->code,
+            .reason = denial->reason,
+            .capability = denial->capability,
+            .target = denial->target,
+        };
+        if (denial->tool_result.size != 0) {
+            arcp__job_emit_event(engine, job, ARCP_EVENT_TOOL_RESULT,
+                                 ARCP_SPAN_LITERAL("tool_result"), denial->tool_result);
+        }
+        arcp__job_denied(engine, job, &decision);
+        arcp__job_after_denial(engine, job, denial->code);
+    }
+    arcp__engine_settle(engine);
+}
+
 void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
                             arcp_span text)
 {

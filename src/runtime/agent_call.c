@@ -157,21 +157,25 @@ static bool gate(arcp_agent_call *call, arcp_span capability, arcp_span target,
     return false;
 }
 
-/* The loop repeats what was refused here, so that it is recorded and has its
- * consequences; the answer can only be the same. */
-static void report_denial(arcp_agent_call *call, arcp_span capability, arcp_span target)
+static void copy_text(char *to, size_t capacity, arcp_span text)
 {
-    arcp_buf line = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&line, "{\"type\":\"authorize\",\"payload\":{\"capability\":");
-    arcp_json_quote(capability, &line);
-    arcp_buf_append_cstr(&line, ",\"target\":");
-    arcp_json_quote(target, &line);
-    arcp_buf_append_cstr(&line, "}}");
-    if (!line.failed && put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), NULL) != ARCP_OK) {
-        arcp_buf_fini(&line); /* the denial stands; only its record is missing */
-        return;
+    (void)snprintf(to, capacity, "%.*s", (int)arcp_span_first(text, capacity - 1).size,
+                   text.size == 0 ? "" : text.data);
+}
+
+/* What was decided here is recorded by the loop, as it was decided. */
+static void report_denial(arcp_agent_call *call, const arcp_decision *decision,
+                          arcp_span tool_result)
+{
+    arcp__agent_message *message = new_message(call, ARCP__AGENT_WAS_DENIED, tool_result);
+    if (message == NULL) {
+        return; /* the denial stands; only its record is missing */
     }
-    arcp_buf_fini(&line);
+    message->code = decision->code;
+    message->reason = decision->reason;
+    copy_text(message->capability, sizeof(message->capability), decision->capability);
+    copy_text(message->target, sizeof(message->target), decision->target);
+    arcp__agent_inbox_put(call->runtime->inbox, message);
 }
 
 arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, arcp_span target,
@@ -185,7 +189,7 @@ arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, ar
     if (gate(call, capability, target, space, answer, err)) {
         return ARCP_OK;
     }
-    report_denial(call, capability, target);
+    report_denial(call, answer, arcp_span_make(NULL, 0));
     return answer->code;
 }
 
@@ -194,18 +198,30 @@ arcp_status arcp_agent_authorize_model(arcp_agent_call *call, arcp_span model, a
     return arcp_agent_authorize(call, ARCP_SPAN_LITERAL("model.use"), model, NULL, NULL, err);
 }
 
-/* A refused tool_call goes to the loop as a line: it emits the tool_result. */
-static arcp_status refuse_tool(arcp_agent_call *call, arcp_span body, const arcp_error *err)
+/* A refused tool_call reaches nobody: a tool_result with the error does. */
+static arcp_status refuse_tool(arcp_agent_call *call, arcp_span call_id,
+                               const arcp_decision *decision, const arcp_error *err)
 {
-    arcp_buf line = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&line,
-                         "{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_call\",\"body\":");
-    arcp_buf_append(&line, body);
-    arcp_buf_append_cstr(&line, "}}");
-    arcp_status status = line.failed ? ARCP_E_NO_MEMORY
-                                     : put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), NULL);
-    arcp_buf_fini(&line);
-    return status == ARCP_OK ? err->status : status;
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_decision_format_details(call->authority, decision, &details);
+    arcp_json_writer_init(&writer, &body);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "call_id");
+    arcp_json_write_string(&writer, call_id);
+    arcp_json_name(&writer, "error");
+    arcp_json_begin_object(&writer);
+    arcp__error_payload_members(
+        &writer, err->status, arcp_span_cstr(arcp_status_wire_code(err->status)),
+        arcp_span_cstr(err->message), err->retryable, arcp_buf_span(&details));
+    arcp_json_end_object(&writer);
+    arcp_json_end_object(&writer);
+    report_denial(call, decision,
+                  body.failed || details.failed ? arcp_span_make(NULL, 0) : arcp_buf_span(&body));
+    arcp_buf_fini(&details);
+    arcp_buf_fini(&body);
+    return err->status;
 }
 
 static arcp_status put_event(arcp_agent_call *call, const char *kind,
@@ -271,7 +287,7 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
         arcp_target_scratch scratch;
         arcp_decision decision;
         if (!gate(call, ARCP_SPAN_LITERAL("tool.call"), facts.tool, &scratch, &decision, err)) {
-            return refuse_tool(call, arcp_buf_span(&call->body), err);
+            return refuse_tool(call, facts.call_id, &decision, err);
         }
     }
     return put_event(call, kind, &facts, err);
@@ -505,6 +521,17 @@ void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *
     case ARCP__AGENT_SAYS_LINE:
         arcp__engine_agent_line(runtime->engine, now, job, text);
         break;
+    case ARCP__AGENT_WAS_DENIED: {
+        arcp__agent_denial denial = {
+            .tool_result = text,
+            .code = message->code,
+            .reason = message->reason,
+            .capability = arcp_span_cstr(message->capability),
+            .target = arcp_span_cstr(message->target),
+        };
+        arcp__engine_agent_denied(runtime->engine, now, job, &denial);
+        break;
+    }
     case ARCP__AGENT_SAYS_BYE: {
         arcp__agent_exit exit = {0};
         arcp__engine_agent_exited(runtime->engine, now, job, &exit);

@@ -12,6 +12,7 @@ typedef struct arcp__agent_inbox arcp__agent_inbox;
 typedef enum arcp__agent_message_kind {
     ARCP__AGENT_SAYS_EVENT, /* checked; `text` is the body */
     ARCP__AGENT_SAYS_LINE,  /* a line of the protocol */
+    ARCP__AGENT_WAS_DENIED, /* `text` is the tool_result's body, or empty */
     ARCP__AGENT_SAYS_BYE    /* it has returned */
 } arcp__agent_message_kind;
 
@@ -21,6 +22,10 @@ typedef struct arcp__agent_message {
     arcp_agent_call *call; /* referenced */
     arcp__agent_message_kind kind;
     arcp_event_kind event;
+    arcp_status code; /* of a denial, with its reason, capability and target */
+    arcp_deny_reason reason;
+    char capability[80];
+    char target[160];
     char kind_text[64];
     size_t report_count;
     arcp_budget_report *reports; /* owned */

@@ -19,6 +19,7 @@
 #include <arcp/buf.h>
 
 #include "base/alloc.h"
+#include "runtime/process_launch.h"
 
 #define INPUT_BYTES_MAX 16777216u
 #define KILL_AFTER_MS   5000u
@@ -441,9 +442,8 @@ static void open_handles(arcp__agent_process *process, const pipe_ends *ends)
     (void)uv_poll_start(&process->end, UV_READABLE, on_end);
 }
 
-arcp_status arcp__agent_process_start(uv_loop_t *loop, arcp_launcher *launcher,
-                                      const arcp__agent_spec *spec, arcp__agent_process **out,
-                                      arcp_error *err)
+arcp_status arcp__agent_process_start(uv_loop_t *loop, const arcp__agent_spec *spec,
+                                      arcp__agent_process **out, arcp_error *err)
 {
     arcp__agent_process *process = arcp__alloc(sizeof(*process));
     pipe_ends ends;
@@ -454,8 +454,7 @@ arcp_status arcp__agent_process_start(uv_loop_t *loop, arcp_launcher *launcher,
         arcp__free(process);
         return arcp_error_set(err, ARCP_E_IO, "no pipe can be had: %s", strerror(errno));
     }
-    arcp_launch_spec launch = {
-        .struct_size = sizeof(launch),
+    arcp__launch_spec launch = {
         .argv = spec->argv,
         .env = spec->env,
         .cwd = spec->cwd,
@@ -464,8 +463,8 @@ arcp_status arcp__agent_process_start(uv_loop_t *loop, arcp_launcher *launcher,
         .stdout_fd = ends.theirs[1],
         .stderr_fd = ends.theirs[2],
     };
-    arcp_launched launched;
-    arcp_status status = launcher->launch(launcher, &launch, &launched, err);
+    arcp__launched launched;
+    arcp_status status = arcp__process_launch(&launch, &launched, err);
     close_ends(ends.theirs);
     if (status != ARCP_OK) {
         close_ends(ends.ours);

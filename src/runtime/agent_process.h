@@ -4,8 +4,6 @@
 
 #include <uv.h>
 
-#include <arcp/sys/launcher.h>
-
 #include <arcp/buf.h>
 
 typedef struct arcp__agent_process arcp__agent_process;
@@ -31,8 +29,7 @@ typedef struct arcp__agent_spec {
 } arcp__agent_spec;
 
 /* Starts a program. What it writes before set_callbacks is not read. */
-ARCP_MUST_CHECK arcp_status arcp__agent_process_start(uv_loop_t *loop, arcp_launcher *launcher,
-                                                      const arcp__agent_spec *spec,
+ARCP_MUST_CHECK arcp_status arcp__agent_process_start(uv_loop_t *loop, const arcp__agent_spec *spec,
                                                       arcp__agent_process **out, arcp_error *err);
 
 /* Begins to read it. */

@@ -165,8 +165,7 @@ static arcp_status start_program(arcp__process_agent *agent, const arcp__job *jo
         .line_bytes_max = agent->runtime->settings_agent_line_bytes,
         .is_plain = agent->is_plain,
     };
-    arcp_status status =
-        arcp__agent_process_start(agent->runtime->loop, arcp_launcher_direct(), &spec, out, err);
+    arcp_status status = arcp__agent_process_start(agent->runtime->loop, &spec, out, err);
     free_texts(env);
     if (status == ARCP_OK && agent->runtime->work_directory != NULL) {
         arcp__process_note(agent->runtime->work_directory, arcp__agent_process_pid(*out));

@@ -16,9 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <arcp/sys/launcher.h>
-
 #include "base/alloc.h"
+#include "runtime/process_launch.h"
 
 typedef enum stage {
     STAGE_GROUP,
@@ -35,7 +34,7 @@ typedef struct child_error {
 } child_error;
 
 typedef struct plan {
-    const arcp_launch_spec *spec;
+    const arcp__launch_spec *spec;
     char *program; /* owned: what exec gets */
     bool switch_user;
     uid_t uid;
@@ -47,7 +46,7 @@ typedef struct plan {
 /* ---- before ---- */
 
 /* As execvp would, but with the child's PATH and before it exists. */
-static arcp_status find_program(const arcp_launch_spec *spec, char **out, arcp_error *err)
+static arcp_status find_program(const arcp__launch_spec *spec, char **out, arcp_error *err)
 {
     const char *name = spec->argv[0];
     if (strchr(name, '/') != NULL) {
@@ -73,7 +72,7 @@ static arcp_status find_program(const arcp_launch_spec *spec, char **out, arcp_e
     return arcp_error_set(err, ARCP_E_USAGE, "the program %s is not in PATH", name);
 }
 
-static arcp_status find_user(const arcp_launch_spec *spec, plan *out, arcp_error *err)
+static arcp_status find_user(const arcp__launch_spec *spec, plan *out, arcp_error *err)
 {
     if (spec->user == NULL) {
         return ARCP_OK;
@@ -215,7 +214,7 @@ static pid_t start_child(plan *p)
     return pid;
 }
 
-static arcp_status launch_planned(plan *p, arcp_launched *out, arcp_error *err)
+static arcp_status launch_planned(plan *p, arcp__launched *out, arcp_error *err)
 {
     int pipe_fds[2];
     child_error error = {0, 0};
@@ -245,14 +244,13 @@ static arcp_status launch_planned(plan *p, arcp_launched *out, arcp_error *err)
         return arcp_error_set(err, ARCP_E_IO, "no pidfd can be had: %s", strerror(number));
     }
     (void)fcntl(process_fd, F_SETFD, FD_CLOEXEC);
-    *out = (arcp_launched){pid, process_fd};
+    *out = (arcp__launched){pid, process_fd};
     return ARCP_OK;
 }
 
-static arcp_status launch(arcp_launcher *launcher, const arcp_launch_spec *spec, arcp_launched *out,
-                          arcp_error *err)
+arcp_status arcp__process_launch(const arcp__launch_spec *spec, arcp__launched *out,
+                                 arcp_error *err)
 {
-    (void)launcher;
     plan p = {.spec = spec};
     arcp_status status = find_program(spec, &p.program, err);
     if (status == ARCP_OK) {
@@ -263,10 +261,4 @@ static arcp_status launch(arcp_launcher *launcher, const arcp_launch_spec *spec,
     }
     arcp__free(p.program);
     return status;
-}
-
-arcp_launcher *arcp_launcher_direct(void)
-{
-    static arcp_launcher direct = {launch};
-    return &direct;
 }

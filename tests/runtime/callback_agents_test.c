@@ -1,0 +1,218 @@
+/* Agents that are C callbacks. */
+#include "runtime/runtime_rig.h"
+
+#include "support/check.h"
+
+static runtime_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    runtime_rig_start(&rig, NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    runtime_rig_stop(&rig);
+    return 0;
+}
+
+static void add(const char *name, arcp_agent_kind kind, void (*run)(arcp_agent_call *, void *),
+                void *user)
+{
+    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_error error = {0};
+    agent.name = name;
+    agent.kind = kind;
+    agent.run = run;
+    agent.user = user;
+    check_ok(arcp_runtime_register(rig.runtime, &agent, &error), &error);
+}
+
+static void tell_everything(arcp_agent_call *call, void *user)
+{
+    arcp_error error = {0};
+    (void)user;
+    assert_int_equal(arcp_agent_log(call, "info", "begin", &error), ARCP_OK);
+    assert_int_equal(arcp_agent_progress(call, 1, 2, "half", &error), ARCP_OK);
+    assert_int_equal(arcp_agent_authorize(call, ARCP_SPAN_LITERAL("fs.read"),
+                                          ARCP_SPAN_LITERAL("/srv/./a"), NULL, NULL, &error),
+                     ARCP_OK);
+    assert_int_equal(arcp_agent_authorize(call, ARCP_SPAN_LITERAL("fs.read"),
+                                          ARCP_SPAN_LITERAL("/etc/passwd"), NULL, NULL, &error),
+                     ARCP_E_PERMISSION_DENIED);
+    assert_int_equal(arcp_agent_authorize_model(call, ARCP_SPAN_LITERAL("gpt"), &error),
+                     ARCP_E_PERMISSION_DENIED);
+    assert_int_equal(arcp_agent_event(call, "tool_call",
+                                      ARCP_SPAN_LITERAL("{\"tool\":\"rm\",\"call_id\":\"c1\"}"),
+                                      &error),
+                     ARCP_E_PERMISSION_DENIED);
+    assert_int_equal(
+        arcp_agent_event(call, "status", ARCP_SPAN_LITERAL("{\"phase\":\"running\"}"), &error),
+        ARCP_E_INVALID_REQUEST);
+    /* The spend counts before the next check, on this thread. */
+    assert_int_equal(arcp_agent_metric(call, "cost.x", "1", "USD", &error), ARCP_OK);
+    assert_int_equal(arcp_agent_authorize(call, ARCP_SPAN_LITERAL("fs.read"),
+                                          ARCP_SPAN_LITERAL("/srv/a"), NULL, NULL, &error),
+                     ARCP_E_BUDGET_EXHAUSTED);
+    assert_int_equal(arcp_agent_chunk(call, ARCP_SPAN_LITERAL("part one, "), true, &error),
+                     ARCP_OK);
+    assert_int_equal(arcp_agent_chunk(call, ARCP_SPAN_LITERAL("two"), false, &error), ARCP_OK);
+}
+
+static void a_blocking_agent_says_all_kinds_of_things_in_order(void **state)
+{
+    (void)state;
+    add("teller", ARCP_AGENT_BLOCKING, tell_everything, NULL);
+    runtime_rig_submit(&rig, "teller",
+                       ",\"lease_request\":{\"fs.read\":[\"/srv/**\"],\"tool.call\":[\"ls\"],"
+                       "\"cost.budget\":[\"USD:1\"]}");
+    (void)runtime_rig_wait(&rig, "\"phase\":\"running\"");
+    (void)runtime_rig_wait(&rig, "\"message\":\"begin\"");
+    (void)runtime_rig_wait(&rig, "\"message\":\"half\"");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"call_id\":\"c1\""), "PERMISSION_DENIED"));
+    (void)runtime_rig_wait(&rig, "\"cost.x\"");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "cost.budget.remaining"), "\"value\":0"));
+    (void)runtime_rig_wait(&rig, "part one");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result_size\":13"));
+}
+
+static void answer_input(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    arcp_span input = arcp_json_raw(arcp_agent_start(call), arcp_agent_input(call));
+    arcp_agent_succeed(call, input);
+}
+
+static void a_non_blocking_agent_ends_when_it_says_so(void **state)
+{
+    (void)state;
+    add("mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
+    runtime_rig_submit(&rig, "mirror", ",\"input\":{\"a\":[1,2.50]}");
+    assert_non_null(
+        strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result\":{\"a\":[1,2.50]}"));
+}
+
+static void fail_with_details(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    arcp_agent_fail(call, ARCP_E_PERMISSION_DENIED, "not for you", ARCP_SPAN_LITERAL("{\"x\":1}"));
+}
+
+static void an_agents_error_keeps_code_message_and_details(void **state)
+{
+    (void)state;
+    add("denier", ARCP_AGENT_BLOCKING, fail_with_details, NULL);
+    runtime_rig_submit(&rig, "denier", "");
+    const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
+    assert_non_null(strstr(frame, "\"code\":\"PERMISSION_DENIED\",\"message\":\"not for you\","
+                                  "\"retryable\":false,\"details\":{\"x\":1}"));
+}
+
+static void wait_for_cancel(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    while (!arcp_agent_is_cancelled(call) &&
+           arcp_agent_log(call, "debug", "waiting", NULL) == ARCP_OK) {
+    }
+}
+
+static void a_cancelled_blocking_agent_is_told_and_its_job_ends(void **state)
+{
+    (void)state;
+    char payload[128];
+    add("waiter", ARCP_AGENT_BLOCKING, wait_for_cancel, NULL);
+    runtime_rig_submit(&rig, "waiter", "");
+    (void)runtime_rig_wait(&rig, "\"phase\":\"running\"");
+    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
+    runtime_rig_send(&rig, "job.cancel", payload);
+    (void)runtime_rig_wait(&rig, "\"job.cancelled\"");
+    assert_non_null(
+        strstr(runtime_rig_wait(&rig, "\"job.error\""), "\"final_status\":\"cancelled\""));
+}
+
+static void delegate_both(arcp_agent_call *call, void *user)
+{
+    arcp_buf reply = ARCP_BUF_INIT;
+    arcp_error error = {0};
+    (void)user;
+    assert_int_equal(
+        arcp_agent_delegate(call,
+                            ARCP_SPAN_LITERAL("{\"agent\":\"mirror\",\"input\":1,\"lease_request\":"
+                                              "{\"fs.read\":[\"/etc/**\"]}}"),
+                            &reply, &error),
+        ARCP_E_LEASE_SUBSET_VIOLATION);
+    assert_int_equal(
+        arcp_agent_delegate(call,
+                            ARCP_SPAN_LITERAL("{\"agent\":\"mirror\",\"input\":\"deep\",\"wait\":"
+                                              "true,\"lease_request\":{\"fs.read\":[\"/srv/a\"]}}"),
+                            &reply, &error),
+        ARCP_OK);
+    arcp_agent_succeed(call, arcp_buf_span(&reply));
+    arcp_buf_fini(&reply);
+}
+
+static void a_delegating_agent_waits_for_its_child(void **state)
+{
+    (void)state;
+    add("mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
+    add("boss", ARCP_AGENT_BLOCKING, delegate_both, NULL);
+    runtime_rig_submit(
+        &rig, "boss",
+        ",\"lease_request\":{\"fs.read\":[\"/srv/**\"],\"agent.delegate\":[\"mirror\"]}");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "LEASE_SUBSET_VIOLATION"), "\"witness\""));
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"kind\":\"delegate\""), "child_job_id"));
+    (void)runtime_rig_wait(&rig, "\"result\":\"deep\"");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.result\""),
+                           "\"final_status\":\"success\",\"result\":\"deep\""));
+}
+
+static void count_many(arcp_agent_call *call, void *user)
+{
+    const unsigned *count = user;
+    for (unsigned at = 0; at < *count; at++) {
+        if (arcp_agent_progress(call, at, *count, NULL, NULL) != ARCP_OK) {
+            return;
+        }
+    }
+}
+
+static void ten_thousand_events_of_four_threads_arrive_numbered_without_a_gap(void **state)
+{
+    (void)state;
+    unsigned count = 2500;
+    add("counter", ARCP_AGENT_BLOCKING, count_many, &count);
+    for (int job = 0; job < 4; job++) {
+        runtime_rig_submit(&rig, "counter", "");
+    }
+    /* Each number once, in order, up to the last: running, 2500 events and the result of
+     * each of the four. */
+    for (unsigned seq = 1; seq <= 4 * 2502; seq++) {
+        char number[48];
+        (void)snprintf(number, sizeof(number), "\"event_seq\":%u,", seq);
+        const char *frame = runtime_rig_wait(&rig, "\"event_seq\":");
+        if (strstr(frame, number) == NULL) {
+            fail_msg("want %s in %s", number, frame);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_blocking_agent_says_all_kinds_of_things_in_order, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_non_blocking_agent_ends_when_it_says_so, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_agents_error_keeps_code_message_and_details, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_cancelled_blocking_agent_is_told_and_its_job_ends, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_delegating_agent_waits_for_its_child, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            ten_thousand_events_of_four_threads_arrive_numbered_without_a_gap, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

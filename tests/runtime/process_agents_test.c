@@ -1,0 +1,258 @@
+/* Agents that are programs. */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/runtime_rig.h"
+
+#include "support/check.h"
+
+static runtime_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.jobs_cancel_grace_ms = 50;
+    settings.limits_agent_line_bytes = 4096;
+    runtime_rig_start(&rig, &settings);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    runtime_rig_stop(&rig);
+    return 0;
+}
+
+static void cancel_job(void)
+{
+    char payload[128];
+    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
+    runtime_rig_send(&rig, "job.cancel", payload);
+}
+
+static void three_lines_of_shell_are_a_complete_agent(void **state)
+{
+    (void)state;
+    runtime_rig_register_sh(
+        &rig, "hello",
+        "echo working; echo '{\"type\":\"job.result\",\"payload\":{\"result\":\"hello\"}}'", NULL);
+    runtime_rig_submit(&rig, "hello", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"working\"");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result\":\"hello\""));
+}
+
+static void an_agent_gets_a_clean_environment_and_a_directory_of_its_own(void **state)
+{
+    (void)state;
+    struct stat about;
+    char path[256];
+    assert_int_equal(setenv("SECRET_OF_THE_TEST", "x", 1), 0);
+    runtime_rig_register_sh(&rig, "env", "pwd; env | sort; touch left-behind; ls -ld .", NULL);
+    runtime_rig_submit(&rig, "env", "");
+    (void)runtime_rig_wait(&rig, "\"job.accepted\"");
+    (void)snprintf(path, sizeof(path), "%s/%s", rig.directory, rig.job_id);
+    (void)runtime_rig_wait(&rig, path);
+    (void)runtime_rig_wait(&rig, "\"message\":\"ARCP_AGENT=env\"");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"message\":\"ARCP_JOB_ID="), rig.job_id));
+    (void)runtime_rig_wait(&rig, "\"message\":\"TRACEPARENT=00-");
+    (void)runtime_rig_wait(&rig, "drwx------");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_false(runtime_rig_has(&rig, "SECRET_OF_THE_TEST"));
+    assert_int_equal(stat(path, &about), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void how_a_program_ends_is_what_the_job_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        const char *want;
+    } rows[] = {
+        {"exit 7", "\"details\":{\"exit_status\":7}"},
+        {"kill -9 $$", "\"details\":{\"signal\":9}"},
+        {"echo '{broken'", "\"code\":\"INTERNAL_ERROR\""},
+        {"printf 'no line feed'", "\"result\":null"},
+        {"head -c 5000 /dev/zero | tr '\\0' x; echo; sleep 30",
+         "a line longer than limits.agent_line_bytes"},
+        {"echo '{\"type\":\"job.error\",\"payload\":{\"code\":\"TIMEOUT\",\"message\":\"m\"}}'",
+         "\"final_status\":\"timed_out\""},
+    };
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "row%zu", at);
+        runtime_rig_register_sh(&rig, name, rows[at].script, NULL);
+        runtime_rig_submit(&rig, name, "");
+        (void)runtime_rig_wait(&rig, rows[at].want);
+    }
+}
+
+static void a_program_that_cannot_be_started_fails_its_job_only(void **state)
+{
+    (void)state;
+    const char *const command[] = {"/no/such/program", NULL};
+    arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+    arcp_error error = {0};
+    agent.name = "missing";
+    agent.command = command;
+    check_ok(arcp_runtime_register_process(rig.runtime, &agent, &error), &error);
+    runtime_rig_submit(&rig, "missing", "");
+    const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
+    assert_non_null(strstr(frame, "cannot be started"));
+    assert_null(strstr(frame, "/no/such")); /* paths stay in the log */
+}
+
+/* Whether a process runs. Somebody else's zombie is as good as gone: an orphan belongs to
+ * the system's first process, which takes its time. */
+static bool exists(pid_t pid)
+{
+    char path[64];
+    char line[512] = {0};
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    (void)fgets(line, sizeof(line), file);
+    (void)fclose(file);
+    const char *name_end = strrchr(line, ')');
+    return name_end != NULL && name_end[2] != 'Z';
+}
+
+static bool is_gone(void *user)
+{
+    return !exists(*(pid_t *)user);
+}
+
+static void cancelling_ends_the_whole_process_group(void **state)
+{
+    (void)state;
+    runtime_rig_register_sh(&rig, "tree",
+                            "trap '' TERM; sleep 1000 & echo child $!; echo self $$; wait", NULL);
+    runtime_rig_submit(&rig, "tree", "");
+    pid_t child = atoi(strstr(runtime_rig_wait(&rig, "\"message\":\"child "), "child ") + 6);
+    pid_t self = atoi(strstr(runtime_rig_wait(&rig, "\"message\":\"self "), "self ") + 5);
+    assert_true(exists(child));
+    cancel_job();
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "\"code\":\"CANCELLED\""));
+    /* It ignores SIGTERM: SIGKILL follows 5 s later. */
+    runtime_rig_until(&rig, is_gone, &self);
+    runtime_rig_until(&rig, is_gone, &child);
+}
+
+static void a_plain_program_gets_its_input_and_its_output_is_the_result(void **state)
+{
+    (void)state;
+    arcp_process_agent plain = ARCP_PROCESS_AGENT_INIT;
+    plain.is_plain = true;
+    runtime_rig_register_sh(&rig, "cat", "cat; echo to the log >&2", &plain);
+    runtime_rig_submit(&rig, "cat", ",\"input\":\"just text\"");
+    (void)runtime_rig_wait(&rig, "\"message\":\"to the log\"");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result\":\"just text\""));
+    runtime_rig_submit(&rig, "cat", ",\"input\":{\"n\": [1.50]}");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result\":{\"n\":[1.50]}"));
+    runtime_rig_register_sh(&rig, "big", "head -c 700000 /dev/zero", &plain);
+    runtime_rig_submit(&rig, "big", "");
+    (void)runtime_rig_wait(&rig, "\"chunk_seq\":0");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result_size\":700000"));
+}
+
+static void a_warm_process_serves_one_job_and_is_replaced(void **state)
+{
+    (void)state;
+    arcp_process_agent warm = ARCP_PROCESS_AGENT_INIT;
+    warm.warm = 2;
+    runtime_rig_register_sh(&rig, "warm", "read -r line; echo pid $$", &warm);
+    pid_t seen[6];
+    for (int job = 0; job < 6; job++) {
+        runtime_rig_submit(&rig, "warm", "");
+        seen[job] = atoi(strstr(runtime_rig_wait(&rig, "\"message\":\"pid "), "pid ") + 4);
+        (void)runtime_rig_wait(&rig, "\"job.result\"");
+        for (int before = 0; before < job; before++) {
+            assert_int_not_equal(seen[before], seen[job]);
+        }
+    }
+}
+
+static size_t open_descriptors(void)
+{
+    size_t count = 0;
+    DIR *entries = opendir("/proc/self/fd");
+    assert_non_null(entries);
+    while (readdir(entries) != NULL) {
+        count++;
+    }
+    (void)closedir(entries);
+    return count;
+}
+
+static void two_hundred_processes_leave_nothing_behind(void **state)
+{
+    (void)state;
+    runtime_rig_register_sh(&rig, "short", "exit 0", NULL);
+    size_t before = 0;
+    for (int job = 0; job < 200; job++) {
+        runtime_rig_submit(&rig, "short", "");
+        (void)runtime_rig_wait(&rig, "\"job.result\"");
+        if (job == 20) {
+            (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+            before = open_descriptors();
+        }
+    }
+    (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+    assert_true(open_descriptors() <= before + 8);
+    /* No zombie of ours, and no directory. */
+    siginfo_t info = {0};
+    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
+    assert_int_equal(errno, ECHILD);
+    size_t left = 0;
+    DIR *entries = opendir(rig.directory);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        left += entry->d_name[0] != '.';
+    }
+    (void)closedir(entries);
+    assert_int_equal(left, 0);
+}
+
+static void a_full_pipe_holds_a_chatty_program_back_and_nothing_is_lost(void **state)
+{
+    (void)state;
+    runtime_rig_register_sh(&rig, "chatty",
+                            "i=0; while [ $i -lt 5000 ]; do echo line $i; "
+                            "i=$((i+1)); done",
+                            NULL);
+    runtime_rig_submit(&rig, "chatty", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"line 0\"");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"message\":\"line 4999\""), "event_seq"));
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(three_lines_of_shell_are_a_complete_agent, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            an_agent_gets_a_clean_environment_and_a_directory_of_its_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(how_a_program_ends_is_what_the_job_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_program_that_cannot_be_started_fails_its_job_only, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(cancelling_ends_the_whole_process_group, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_plain_program_gets_its_input_and_its_output_is_the_result,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_warm_process_serves_one_job_and_is_replaced, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(two_hundred_processes_leave_nothing_behind, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_full_pipe_holds_a_chatty_program_back_and_nothing_is_lost,
+                                        set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

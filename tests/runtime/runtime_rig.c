@@ -1,0 +1,193 @@
+#include "runtime/runtime_rig.h"
+
+#include <unistd.h>
+
+#include "support/check.h"
+
+#include "runtime/work_directory.h"
+
+static arcp_status let_in(void *user, arcp_span token, arcp_buf *principal, bool *is_anonymous)
+{
+    (void)user;
+    (void)is_anonymous;
+    arcp_buf_append(principal, token);
+    return token.size == 0 ? ARCP_E_UNAUTHENTICATED : ARCP_OK;
+}
+
+static void on_message(void *user, arcp_connection *connection, arcp_span frame)
+{
+    runtime_rig *rig = user;
+    (void)connection;
+    arcp_buf_append(&rig->frames, frame);
+    arcp_buf_append_byte(&rig->frames, '\n');
+    const char *accepted = memmem(frame.data, frame.size, "\"job.accepted\"", 14);
+    const char *id = memmem(frame.data, frame.size, "\"job_id\":\"", 10);
+    if (accepted != NULL && id != NULL &&
+        memmem(frame.data, frame.size, "parent_job_id", 13) == NULL) {
+        (void)snprintf(rig->job_id, sizeof(rig->job_id), "%.*s", 30, id + 10);
+    }
+}
+
+static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)
+{
+    (void)user;
+    (void)connection;
+    (void)written;
+    (void)unsent;
+}
+
+static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
+                      const char *reason)
+{
+    runtime_rig *rig = user;
+    (void)code;
+    (void)reason;
+    connection->ops->release(connection);
+    rig->client = NULL;
+    rig->closed = true;
+}
+
+static void connect_client(runtime_rig *rig)
+{
+    arcp_connection *served = NULL;
+    arcp_error error = {0};
+    check_ok(arcp_memory_pair(&rig->loop, NULL, &rig->client, &served, &error), &error);
+    arcp_connection_callbacks callbacks = {
+        .message = on_message, .drained = on_drained, .closed = on_closed, .user = rig};
+    rig->client->ops->set_callbacks(rig->client, &callbacks);
+    assert_int_equal(arcp_runtime_serve(rig->runtime, served, NULL, NULL, NULL), ARCP_OK);
+}
+
+void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings)
+{
+    arcp_error error = {0};
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    *rig = (runtime_rig){.next_id = 1};
+    (void)snprintf(rig->directory, sizeof(rig->directory), "/tmp/arcp-test-XXXXXX");
+    assert_non_null(mkdtemp(rig->directory));
+    assert_int_equal(uv_loop_init(&rig->loop), 0);
+    options.settings = settings;
+    options.work_directory = rig->directory;
+    options.verify = let_in;
+    check_ok(arcp_runtime_new(&rig->loop, &options, &rig->runtime, &error), &error);
+    connect_client(rig);
+    runtime_rig_send(rig, "session.hello",
+                     "{\"client\":{\"name\":\"rig\",\"version\":\"1\"},\"auth\":{\"scheme\":"
+                     "\"bearer\",\"token\":\"alice\"},\"capabilities\":{\"features\":[\"progress\","
+                     "\"result_chunk\",\"cost.budget\",\"list_jobs\",\"model.use\"]}}");
+    (void)runtime_rig_wait(rig, "session.welcome");
+}
+
+static void on_stopped(void *user)
+{
+    runtime_rig *rig = user;
+    rig->stopped = true;
+}
+
+static bool has_stopped(void *user)
+{
+    return ((runtime_rig *)user)->stopped;
+}
+
+void runtime_rig_stop(runtime_rig *rig)
+{
+    arcp_runtime_stop(rig->runtime, on_stopped, rig);
+    runtime_rig_until(rig, has_stopped, rig);
+    arcp_runtime_free(rig->runtime);
+    if (rig->client != NULL) {
+        rig->client->ops->release(rig->client);
+    }
+    (void)uv_run(&rig->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&rig->loop), 0);
+    arcp_buf_fini(&rig->frames);
+    arcp__work_directory_remove(rig->directory);
+}
+
+void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload)
+{
+    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf_append_format(&frame,
+                           "{\"arcp\":\"1.1\",\"id\":\"m%u\",\"type\":\"%s\",\"payload\":%s}",
+                           rig->next_id++, type, payload);
+    assert_int_equal(rig->client->ops->send(rig->client, arcp_buf_span(&frame)), ARCP_OK);
+    rig->client->ops->flush(rig->client);
+    arcp_buf_fini(&frame);
+}
+
+void runtime_rig_submit(runtime_rig *rig, const char *agent, const char *more)
+{
+    char payload[1024];
+    (void)snprintf(payload, sizeof(payload), "{\"agent\":\"%s\"%s}", agent, more);
+    runtime_rig_send(rig, "job.submit", payload);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    runtime_rig *rig = timer->data;
+    rig->timed_out = true;
+}
+
+void runtime_rig_until(runtime_rig *rig, bool (*done)(void *user), void *user)
+{
+    uv_timer_t deadline;
+    (void)uv_timer_init(&rig->loop, &deadline);
+    deadline.data = rig;
+    rig->timed_out = false;
+    (void)uv_timer_start(&deadline, on_deadline, 20000, 0);
+    while (!done(user) && !rig->timed_out) {
+        (void)uv_run(&rig->loop, UV_RUN_ONCE);
+    }
+    uv_close((uv_handle_t *)&deadline, NULL);
+    (void)uv_run(&rig->loop, UV_RUN_NOWAIT);
+    if (rig->timed_out) {
+        fail_msg("nothing happened for 20 s; so far:\n%.*s", (int)rig->frames.size,
+                 rig->frames.data);
+    }
+}
+
+bool runtime_rig_has(const runtime_rig *rig, const char *word)
+{
+    return rig->frames.size != 0 &&
+           memmem(rig->frames.data, rig->frames.size, word, strlen(word)) != NULL;
+}
+
+typedef struct word_wait {
+    runtime_rig *rig;
+    const char *word;
+} word_wait;
+
+static bool has_word(void *user)
+{
+    const word_wait *wait = user;
+    return runtime_rig_has(wait->rig, wait->word);
+}
+
+const char *runtime_rig_wait(runtime_rig *rig, const char *word)
+{
+    static char found[65536];
+    word_wait wait = {rig, word};
+    runtime_rig_until(rig, has_word, &wait);
+    const char *at = memmem(rig->frames.data, rig->frames.size, word, strlen(word));
+    const char *start = at;
+    while (start > rig->frames.data && start[-1] != '\n') {
+        start--;
+    }
+    const char *end = strchr(at, '\n');
+    (void)snprintf(found, sizeof(found), "%.*s", (int)(end - start), start);
+    arcp_buf_consume(&rig->frames, (size_t)(end + 1 - rig->frames.data));
+    return found;
+}
+
+void runtime_rig_register_sh(runtime_rig *rig, const char *name, const char *script,
+                             const arcp_process_agent *more)
+{
+    const char *const command[] = {"/bin/sh", "-c", script, NULL};
+    arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+    arcp_error error = {0};
+    if (more != NULL) {
+        agent = *more;
+    }
+    agent.name = name;
+    agent.command = command;
+    check_ok(arcp_runtime_register_process(rig->runtime, &agent, &error), &error);
+}

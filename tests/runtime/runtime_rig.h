@@ -1,0 +1,40 @@
+/* A runtime on a loop, and one client of it over the memory transport. */
+#ifndef ARCP_TESTS_RUNTIME_RIG_H
+#define ARCP_TESTS_RUNTIME_RIG_H
+
+#include <uv.h>
+
+#include <arcp/runtime.h>
+
+typedef struct runtime_rig {
+    uv_loop_t loop;
+    arcp_runtime *runtime;
+    arcp_connection *client;
+    arcp_buf frames; /* everything that came, one a line */
+    bool closed;
+    bool stopped;
+    bool timed_out;
+    char directory[64]; /* removed at the end */
+    char job_id[64];    /* of the newest job.accepted */
+    unsigned next_id;
+} runtime_rig;
+
+void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings);
+void runtime_rig_stop(runtime_rig *rig);
+
+/* Submits `agent` with `more` members (",\"input\":1" or "") in the payload. */
+void runtime_rig_submit(runtime_rig *rig, const char *agent, const char *more);
+void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload);
+
+/* Runs the loop until a frame that contains `word` has come since the last wait; fails
+ * after 20 s. The frame is returned (valid until the next call). */
+const char *runtime_rig_wait(runtime_rig *rig, const char *word);
+/* Whether a frame that came so far contains the word. */
+bool runtime_rig_has(const runtime_rig *rig, const char *word);
+/* Runs the loop until `done` says so; fails after 20 s. */
+void runtime_rig_until(runtime_rig *rig, bool (*done)(void *user), void *user);
+
+void runtime_rig_register_sh(runtime_rig *rig, const char *name, const char *script,
+                             const arcp_process_agent *more);
+
+#endif
