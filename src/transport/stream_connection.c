@@ -128,7 +128,8 @@ void arcp__stream_connection_flush(arcp__stream_connection *connection)
 
 void arcp__stream_connection_flush_later(arcp__stream_connection *connection)
 {
-    if (!arcp__outbox_is_busy(&connection->outbox)) {
+    /* Once per frame, so the usual case comes first: it is due already. */
+    if ((connection->due & DUE_FLUSH) == 0 && !arcp__outbox_is_busy(&connection->outbox)) {
         make_due(connection, DUE_FLUSH);
     }
 }
