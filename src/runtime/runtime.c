@@ -1,6 +1,7 @@
 #include <arcp/runtime.h>
 
 #include <openssl/rand.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -37,6 +38,17 @@ static void on_wake(uv_async_t *handle)
     (void)runtime->store->ops->poll(runtime->store);
     arcp__agent_inbox_take(runtime);
     runtime->is_dirty = true;
+}
+
+/* Writing to an agent or a peer that is gone must be an error, not the end of the program.
+ * A handler of the program's own is left alone. */
+static void survive_broken_pipes(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+        now.sa_handler = SIG_IGN;
+        (void)sigaction(SIGPIPE, &now, NULL);
+    }
 }
 
 static void open_handles(arcp_runtime *runtime)
@@ -181,6 +193,7 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
         status = make_engine(runtime, options, err);
     }
     if (status == ARCP_OK) {
+        survive_broken_pipes();
         open_handles(runtime);
         arcp__runtime_store_callbacks(runtime);
         status = arcp__runtime_restore(runtime, err);

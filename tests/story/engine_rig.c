@@ -1,4 +1,4 @@
-#include "engine/engine_rig.h"
+#include "story/engine_rig.h"
 
 #include "support/check.h"
 

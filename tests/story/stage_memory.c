@@ -1,0 +1,133 @@
+/* A story in memory: the engine, a fake clock, agents that say what the script says. */
+#include "story/engine_rig.h"
+#include "story/story.h"
+
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+static const char *text_at(const rig_text *list, unsigned index)
+{
+    while (list != NULL && index > 0) {
+        list = list->next;
+        index--;
+    }
+    return list == NULL ? NULL : list->text;
+}
+
+static void remove_first(rig_text **list)
+{
+    rig_text *first = *list;
+    *list = first->next;
+    arcp__free(first);
+}
+
+static rig_agent *agent_of(engine_rig *rig, const char *job_id)
+{
+    rig_agent *agent = rig_agent_of(rig, job_id);
+    if (agent == NULL) {
+        fail_msg("job %s has no agent", job_id);
+    }
+    return agent;
+}
+
+static bool is_connected(void *user, const char *client)
+{
+    return rig_find(user, client)->link != NULL;
+}
+
+static void connect_client(void *user, const char *client)
+{
+    (void)rig_connect(user, client);
+}
+
+static void send_frame(void *user, const char *client, const char *frame)
+{
+    rig_send(user, rig_find(user, client), frame);
+}
+
+static const char *peek(void *user, const char *client, unsigned index)
+{
+    return text_at(rig_find(user, client)->frames, index);
+}
+
+static void remove_frame(void *user, const char *client, unsigned index)
+{
+    assert_int_equal(index, 0);
+    remove_first(&rig_find(user, client)->frames);
+}
+
+static int close_code(void *user, const char *client)
+{
+    return rig_find(user, client)->close_code;
+}
+
+static void drop(void *user, const char *client)
+{
+    rig_drop(user, rig_find(user, client));
+}
+
+static void restart(void *user)
+{
+    rig_restart(user);
+}
+
+static void forward(void *user, int64_t ns)
+{
+    rig_clock(user, ns);
+}
+
+static void agent_says(void *user, const char *job_id, const char *line)
+{
+    rig_agent_says(user, agent_of(user, job_id), line);
+}
+
+static const char *agent_peek(void *user, const char *job_id, unsigned index)
+{
+    return text_at(agent_of(user, job_id)->lines, index);
+}
+
+static void agent_remove(void *user, const char *job_id, unsigned index)
+{
+    assert_int_equal(index, 0);
+    remove_first(&agent_of(user, job_id)->lines);
+}
+
+static void agent_exits(void *user, const char *job_id, int status)
+{
+    rig_agent_exits(user, agent_of(user, job_id), false, status);
+}
+
+static bool agent_is_killed(void *user, const char *job_id)
+{
+    return agent_of(user, job_id)->killed;
+}
+
+void story_stage_memory_begin(story_stage *stage)
+{
+    static engine_rig rig;
+    rig_start(&rig, NULL);
+    *stage = (story_stage){
+        .is_strict = true,
+        .user = &rig,
+        .is_connected = is_connected,
+        .connect = connect_client,
+        .send = send_frame,
+        .peek = peek,
+        .remove = remove_frame,
+        .close_code = close_code,
+        .drop = drop,
+        .restart = restart,
+        .clock = forward,
+        .agent_says = agent_says,
+        .agent_peek = agent_peek,
+        .agent_remove = agent_remove,
+        .agent_exits = agent_exits,
+        .agent_is_killed = agent_is_killed,
+    };
+}
+
+void story_stage_memory_end(story_stage *stage)
+{
+    rig_stop(stage->user);
+}

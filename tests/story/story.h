@@ -1,0 +1,60 @@
+/* Protocol stories: scripts that a reader of the draft can follow.
+ *
+ *   # text              a comment
+ *   a> {...}            client a sends this frame; it connects when it is not connected
+ *   a< {...}            the next frame for a has at least these members
+ *   a< close CODE       a's connection was closed with this code
+ *   a< nothing          there is no frame for a
+ *   agent J< {...}      the next line for the agent of job J
+ *   agent J> LINE       that agent writes this line
+ *   agent J exits N     it ends with status N;  agent J killed: it was killed
+ *   clock +31s          time passes (ms, s, m, h)
+ *   drop a              a's connection breaks
+ *   restart             the runtime is killed and started again on the same store
+ *
+ * Against a real arcpd frames of different jobs may come in another order than in memory:
+ * there an expectation takes the first frame that has come and fits, `nothing` is not
+ * looked at, and scripts with `clock` are not run.
+ *
+ * A string "$name" in what is expected takes the value that comes (any JSON), or must be
+ * equal to it when the name has one already; "$_" takes anything. $name in what is sent is
+ * replaced by the value. J is a $name. Members that are not named are not looked at;
+ * arrays must have the same length. hello(a, principal) says hello with all features. */
+#ifndef ARCP_TESTS_ENGINE_STORY_H
+#define ARCP_TESTS_ENGINE_STORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where a story is played. Functions fail the test themselves when they cannot. */
+typedef struct story_stage {
+    bool is_strict; /* frames come in one possible order only */
+    void *user;
+    bool (*is_connected)(void *user, const char *client);
+    void (*connect)(void *user, const char *client);
+    void (*send)(void *user, const char *client, const char *frame);
+    /* The index-th frame not taken yet; waits for it on a stage that is not strict. NULL:
+     * there is none. Borrowed until the next call. */
+    const char *(*peek)(void *user, const char *client, unsigned index);
+    void (*remove)(void *user, const char *client, unsigned index);
+    int (*close_code)(void *user, const char *client); /* 0: open */
+    void (*drop)(void *user, const char *client);
+    void (*restart)(void *user);
+    void (*clock)(void *user, int64_t forward_ns);
+    void (*agent_says)(void *user, const char *job_id, const char *line);
+    const char *(*agent_peek)(void *user, const char *job_id, unsigned index);
+    void (*agent_remove)(void *user, const char *job_id, unsigned index);
+    void (*agent_exits)(void *user, const char *job_id, int status);
+    bool (*agent_is_killed)(void *user, const char *job_id);
+} story_stage;
+
+/* Plays the script at `path`; fails the test with file and line. */
+void story_play(const story_stage *stage, const char *path);
+
+/* The stages; each call gives a fresh one. `end` frees it. */
+void story_stage_memory_begin(story_stage *stage);
+void story_stage_memory_end(story_stage *stage);
+void story_stage_arcpd_begin(story_stage *stage, const char *arcpd, const char *agent);
+void story_stage_arcpd_end(story_stage *stage);
+
+#endif
