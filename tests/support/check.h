@@ -1,0 +1,38 @@
+/* The one place that includes cmocka, with the headers it needs before it. */
+#ifndef ARCP_TESTS_CHECK_H
+#define ARCP_TESTS_CHECK_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <arcp/error.h>
+#include <arcp/span.h>
+
+/* Fails with the error's own message when `status` is not ARCP_OK. */
+#define check_ok(status, err)                                                                      \
+    do {                                                                                           \
+        arcp_status check_ok_status = (status);                                                    \
+        if (check_ok_status != ARCP_OK) {                                                          \
+            fail_msg("%s: %s", arcp_status_name(check_ok_status), (err)->message);                 \
+        }                                                                                          \
+    } while (0)
+
+/* Fails unless the span holds exactly the bytes of the C string. */
+#define check_span(span, text)                                                                     \
+    do {                                                                                           \
+        arcp_span check_span_value = (span);                                                       \
+        const char *check_span_text = (text);                                                      \
+        if (!arcp_span_equal_cstr(check_span_value, check_span_text)) {                            \
+            fail_msg("got \"%.*s\", want \"%s\"", (int)check_span_value.size,                      \
+                     check_span_value.size ? check_span_value.data : "", check_span_text);         \
+        }                                                                                          \
+    } while (0)
+
+#endif
