@@ -123,5 +123,5 @@ int64_t arcp_authority_deadline_mono_ns(const arcp_authority *authority)
 
 bool arcp_authority_is_expired(const arcp_authority *authority, arcp_time now)
 {
-    return now.mono_ns >= authority->deadline_mono_ns || now.wall_ns >= authority->deadline_wall_ns;
+    return arcp__authority_is_expired(authority, now);
 }

@@ -16,11 +16,11 @@ static bool deny(arcp_decision *decision, arcp_status code, arcp_deny_reason rea
 static bool is_live(const arcp_authority *authority, arcp_time now, arcp__capability kind,
                     arcp_decision *decision)
 {
-    if (arcp_authority_is_expired(authority, now)) {
+    if (arcp__authority_is_expired(authority, now)) {
         return deny(decision, ARCP_E_LEASE_EXPIRED, ARCP_DENY_EXPIRED);
     }
     /* cost.budget itself can be asked about when it is used up. */
-    if (kind != ARCP__CAPABILITY_COST_BUDGET &&
+    if (authority->budget != NULL && kind != ARCP__CAPABILITY_COST_BUDGET &&
         !arcp_budget_is_open(authority->budget, &decision->currency)) {
         return deny(decision, ARCP_E_BUDGET_EXHAUSTED, ARCP_DENY_BUDGET);
     }
@@ -55,11 +55,11 @@ static bool is_granted(const arcp_authority *authority, arcp__capability kind,
 bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span capability,
                     arcp_span target, arcp_target_scratch *scratch, arcp_decision *decision)
 {
-    const arcp_decision asked = {.code = ARCP_E_PERMISSION_DENIED,
-                                 .reason = ARCP_DENY_NO_MATCH,
-                                 .capability = capability,
-                                 .target = target};
-    *decision = asked;
+    memset(decision, 0, sizeof *decision);
+    decision->code = ARCP_E_PERMISSION_DENIED;
+    decision->reason = ARCP_DENY_NO_MATCH;
+    decision->capability = capability;
+    decision->target = target;
     const arcp__capability kind = arcp__capability_from_name(capability);
     return is_live(authority, now, kind, decision) &&
            is_granted(authority, kind, scratch, decision);

@@ -68,19 +68,13 @@ static int compare_to_vendor(const void *key, const void *element)
     return arcp__name_compare(*name, (*vendor)->name);
 }
 
-const arcp__lease_capability *arcp__lease_find(const arcp_lease *lease, arcp__capability kind,
-                                               arcp_span name)
+const arcp__lease_capability *arcp__lease_find_vendor(const arcp_lease *lease, arcp_span name)
 {
-    if (kind == ARCP__CAPABILITY_UNKNOWN) {
+    if (lease->vendor_count == 0) {
         return NULL;
     }
-    if (kind != ARCP__CAPABILITY_VENDOR) {
-        return lease->reserved[kind];
-    }
-    const arcp__lease_capability **found = lease->vendor_count == 0
-                                               ? NULL
-                                               : bsearch(&name, lease->vendors, lease->vendor_count,
-                                                         sizeof *lease->vendors, compare_to_vendor);
+    const arcp__lease_capability **found = bsearch(&name, lease->vendors, lease->vendor_count,
+                                                   sizeof *lease->vendors, compare_to_vendor);
     return found == NULL ? NULL : *found;
 }
 

@@ -44,9 +44,17 @@ static inline int arcp__name_compare(arcp_span a, arcp_span b)
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
+/* The vendor's capability of this name, or NULL. */
+const arcp__lease_capability *arcp__lease_find_vendor(const arcp_lease *lease, arcp_span name);
+
 /* The capability of this name and kind, or NULL. */
-const arcp__lease_capability *arcp__lease_find(const arcp_lease *lease, arcp__capability kind,
-                                               arcp_span name);
+static inline const arcp__lease_capability *arcp__lease_find(const arcp_lease *lease,
+                                                             arcp__capability kind, arcp_span name)
+{
+    /* Neither the unknown nor the vendors' kind has a place of its own. */
+    return kind == ARCP__CAPABILITY_VENDOR ? arcp__lease_find_vendor(lease, name)
+                                           : lease->reserved[kind];
+}
 
 /* The total of a currency, or NULL. */
 const arcp__lease_amount *arcp__lease_find_amount(const arcp_lease *lease, arcp_span currency);

@@ -2,6 +2,7 @@
  * narrow what a client requests, never widen it). */
 #include <arcp/lease_subset.h>
 
+#include "base/alloc.h"
 #include "core/glob_pattern.h"
 #include "core/glob_subset.h"
 #include "core/lease_draft.h"
@@ -16,6 +17,8 @@ typedef struct narrowing {
     const arcp_lease *ceiling;
     arcp__lease_draft draft;
     arcp_json_writer report;
+    arcp_span *near; /* room for the ceiling's patterns that a pattern may meet */
+    size_t near_count;
     bool changed;
     size_t pairs;
     arcp_error *err;
@@ -68,30 +71,21 @@ static bool has_pattern(const arcp__draft_capability *capability, arcp_span patt
     return false;
 }
 
-/* Adds what `pattern` has in common with each pattern of the ceiling. */
+/* Adds what `pattern` has in common with each of the near patterns. */
 static arcp_status add_meets(narrowing *job, size_t at, const arcp__lease_capability *asked,
-                             const arcp__lease_capability *allowed, arcp_span pattern)
+                             arcp_span pattern)
 {
     arcp_buf meet = ARCP_BUF_INIT;
     arcp_status status = ARCP_OK;
-    /* As many patterns as both have together are enough for anybody. */
-    const size_t patterns_max = asked->count + allowed->count;
-    for (size_t i = 0; i < allowed->count && status == ARCP_OK; i++) {
-        const arcp__draft_capability *made = &job->draft.capabilities[at];
-        if (!may_meet(pattern, allowed->patterns[i])) {
-            continue;
-        }
-        if (job->pairs == PAIRS_MAX || made->count == patterns_max) {
-            break;
-        }
+    for (size_t i = 0; i < job->near_count && status == ARCP_OK && job->pairs < PAIRS_MAX; i++) {
         job->pairs++;
         bool found = false;
         arcp_buf_clear(&meet);
-        status = arcp__pattern_meet(asked->kind, pattern, allowed->patterns[i], &found, &meet);
+        status = arcp__pattern_meet(asked->kind, pattern, job->near[i], &found, &meet);
         const arcp_span text = arcp_buf_span(&meet);
         if (status != ARCP_OK) {
             status = out_of_memory(job);
-        } else if (found && !has_pattern(made, text)) {
+        } else if (found && !has_pattern(&job->draft.capabilities[at], text)) {
             arcp_json_write_string(&job->report, text);
             status = arcp__lease_draft_pattern(&job->draft, at, text, job->err);
         }
@@ -100,22 +94,37 @@ static arcp_status add_meets(narrowing *job, size_t at, const arcp__lease_capabi
     return status;
 }
 
+/* Notes the ceiling's patterns that have anything to do with this one. */
+static void find_near(narrowing *job, const arcp__lease_capability *allowed, arcp_span pattern)
+{
+    job->near_count = 0;
+    for (size_t i = 0; i < allowed->count; i++) {
+        if (may_meet(pattern, allowed->patterns[i])) {
+            job->near[job->near_count++] = allowed->patterns[i];
+        }
+    }
+}
+
 static arcp_status narrow_pattern(narrowing *job, size_t at, const arcp__lease_capability *asked,
                                   const arcp__lease_capability *allowed, arcp_span pattern)
 {
-    arcp__glob_verdict verdict = {0};
-    arcp_status status =
-        arcp__glob_subset(asked->kind, &pattern, 1, allowed->patterns, allowed->count, &verdict);
-    const bool stays = status == ARCP_OK && verdict.is_subset;
-    arcp_buf_fini(&verdict.witness);
-    if (status != ARCP_OK) {
-        return out_of_memory(job);
+    find_near(job, allowed, pattern);
+    bool stays = false;
+    if (job->near_count > 0) {
+        arcp__glob_verdict verdict = {0};
+        const arcp_status asked_well =
+            arcp__glob_subset(asked->kind, &pattern, 1, job->near, job->near_count, &verdict);
+        stays = asked_well == ARCP_OK && verdict.is_subset;
+        arcp_buf_fini(&verdict.witness);
+        if (asked_well != ARCP_OK) {
+            return out_of_memory(job);
+        }
     }
     if (stays) {
         return arcp__lease_draft_pattern(&job->draft, at, pattern, job->err);
     }
     begin_row(job, asked->name, pattern);
-    status = add_meets(job, at, asked, allowed, pattern);
+    const arcp_status status = add_meets(job, at, asked, pattern);
     end_row(job);
     return status;
 }
@@ -126,9 +135,15 @@ static arcp_status narrow_patterns(narrowing *job, const arcp__lease_capability 
 {
     size_t at = 0;
     arcp_status status = arcp__lease_draft_capability(&job->draft, asked->name, &at, job->err);
+    job->near = arcp__alloc_array(allowed->count, sizeof *job->near);
+    if (job->near == NULL) {
+        return out_of_memory(job);
+    }
     for (size_t i = 0; i < asked->count && status == ARCP_OK; i++) {
         status = narrow_pattern(job, at, asked, allowed, asked->patterns[i]);
     }
+    arcp__free(job->near);
+    job->near = NULL;
     return status;
 }
 
