@@ -260,6 +260,7 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
     arcp__free(job->input);
     job->input = NULL;
     arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
+    engine->live_agents++;
     job->agent_state = ARCP__AGENT_STARTING;
     arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line,
                       true);
@@ -300,6 +301,7 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
         return;
     }
     job->forgotten = true;
+    engine->live_agents--;
     arcp__engine_disarm(engine, &job->grace_timer);
     arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job}, NULL,
                       false);

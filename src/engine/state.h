@@ -415,6 +415,7 @@ struct arcp__engine {
 
     uint64_t next_auth_id, next_read_id;
     size_t session_count, connected_count, running_jobs;
+    size_t live_agents; /* started, or about to be, and not forgotten */
     size_t tail_bytes;
     uint64_t event_count, denial_count;
     bool agents_paused;            /* because of the store's queue */

@@ -39,7 +39,8 @@ typedef struct arcp__process_agent {
 } arcp__process_agent;
 
 /* One job. */
-typedef struct process_job {
+typedef struct arcp__process_job {
+    struct arcp__process_job *previous, *next; /* all of the runtime */
     arcp_runtime *runtime;
     arcp__process_agent *agent;
     arcp__job *job; /* NULL once forgotten */
@@ -391,6 +392,7 @@ static arcp_status begin(process_job *pj, arcp__job *job, arcp_span line, arcp_e
 
 static void job_release(process_job *pj)
 {
+    DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
     if (pj->process != NULL) {
         forget_note(pj->runtime, pj->process);
         arcp__agent_process_free(pj->process);
@@ -414,6 +416,7 @@ static void start(arcp_runtime *runtime, struct arcp__agent_entry *entry, arcp__
         status = arcp_error_set(&error, ARCP_E_NO_MEMORY, "out of memory");
     } else {
         *pj = (process_job){.runtime = runtime, .agent = entry->process, .job = job};
+        DL_APPEND2(runtime->process_jobs, pj, previous, next);
         arcp__job_set_user(job, pj);
         status = begin(pj, job, line, &error);
     }
@@ -487,6 +490,13 @@ static void forget(arcp_runtime *runtime, arcp__job *job)
         arcp__job_set_user(job, NULL);
         pj->job = NULL;
         job_release(pj);
+    }
+}
+
+void arcp__runtime_process_jobs_free(arcp_runtime *runtime)
+{
+    while (runtime->process_jobs != NULL) {
+        job_release(runtime->process_jobs);
     }
 }
 

@@ -95,6 +95,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
         return;
     }
     runtime->is_freeing = true;
+    arcp__runtime_process_jobs_free(runtime);
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
         entry->ops->retire(runtime, entry);
     }

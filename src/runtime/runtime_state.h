@@ -67,6 +67,7 @@ struct arcp_runtime {
     arcp__runtime_link *touched;
     arcp__runtime_listener *listeners;
     arcp__agent_entry *agents;
+    struct arcp__process_job *process_jobs;
     arcp__agent_inbox *inbox;
     arcp__agent_threads *threads;
     arcp_status restore_status;
@@ -91,6 +92,10 @@ void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *
 arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *entry,
                                     const char *name, const char *version, bool is_default,
                                     const char *cwd, arcp_error *err);
+
+/* ---- agent_process_host.c ---- */
+/* Kills what still runs. */
+void arcp__runtime_process_jobs_free(arcp_runtime *runtime);
 
 /* ---- runtime_link.c ---- */
 void arcp__runtime_link_touch(arcp__runtime_link *link);
