@@ -60,11 +60,10 @@ arcp_status arcp__sqlite_error(const arcp__sqlite *sqlite, int code, arcp_error 
         return arcp_error_set(err, status, "%s: another program keeps the database locked",
                               sqlite->path);
     }
-    if (status == ARCP_E_IO) {
-        int system_code = sqlite->db == NULL ? 0 : sqlite3_system_errno(sqlite->db);
-        return arcp_error_set(
-            err, status, "%s: %s (%s; SQLite code %d)", sqlite->path, sqlite3_errstr(code),
-            system_code != 0 ? strerror(system_code) : "no system error", extended);
+    int system_code = sqlite->db == NULL ? 0 : sqlite3_system_errno(sqlite->db);
+    if (status == ARCP_E_IO && system_code != 0) {
+        return arcp_error_set(err, status, "%s: %s: %s (SQLite code %d)", sqlite->path,
+                              sqlite3_errstr(code), strerror(system_code), extended);
     }
     if (status == ARCP_E_INTERNAL_ERROR && sqlite->db != NULL) {
         return arcp_error_set(err, status, "%s: %s (SQLite code %d)", sqlite->path,
@@ -85,6 +84,9 @@ arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path, const char
         sqlite3_extended_result_codes(sqlite->db, 1);
         sqlite3_busy_timeout(sqlite->db, ARCP__SQLITE_BUSY_TIMEOUT_MS);
         status = arcp__sqlite_exec(sqlite, setup, err);
+    }
+    if (status == ARCP_OK && arcp__sqlite_get(sqlite, ARCP__SQLITE_ROLLBACK, err) == NULL) {
+        status = err->status;
     }
     if (status != ARCP_OK) {
         arcp__sqlite_close(sqlite);
@@ -184,8 +186,10 @@ arcp_status arcp__sqlite_do(arcp__sqlite *sqlite, arcp__sqlite_statement which, 
 void arcp__sqlite_rollback(arcp__sqlite *sqlite)
 {
     if (sqlite3_get_autocommit(sqlite->db) == 0) {
-        /* It cannot fail in a way that leaves the transaction open. */
-        (void)sqlite3_exec(sqlite->db, "ROLLBACK", NULL, NULL, NULL);
+        /* Prepared when the connection was opened: there may be no memory to do it now. */
+        sqlite3_stmt *statement = sqlite->statements[ARCP__SQLITE_ROLLBACK];
+        (void)sqlite3_step(statement);
+        arcp__sqlite_reset(statement);
     }
 }
 

@@ -24,13 +24,14 @@ arcp_status arcp__sqlite_stream_drop(arcp__sqlite_streams *streams, arcp__sqlite
     if (id == 0) {
         return ARCP_OK;
     }
-    size_t deleted = 0;
+    arcp__sqlite_budget budget = {ARCP__SQLITE_COLLECT_RUNS, ARCP__SQLITE_COLLECT_BYTES};
+    bool is_all = false;
     arcp_status status = arcp__sqlite_run_delete(streams->sqlite, id, ARCP_STORE_POSITION_MAX + 1,
-                                                 ARCP__SQLITE_COLLECT_RUNS_MAX, &deleted, err);
+                                                 &budget, &is_all, err);
     if (status != ARCP_OK) {
         return status;
     }
-    if (deleted < ARCP__SQLITE_COLLECT_RUNS_MAX) {
+    if (is_all) {
         return arcp__sqlite_stream_delete(streams->sqlite, id, err);
     }
     streams->has_dropped = true;
@@ -56,18 +57,19 @@ void arcp__sqlite_stream_trim(arcp__sqlite_streams *streams, arcp__sqlite_stream
 /* Everything before the run that holds the trim position may go. The last run always
  * stays, because it says which position is next. */
 static arcp_status collect_trimmed(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
-                                   size_t limit, size_t *deleted, arcp_error *err)
+                                   arcp__sqlite_budget *budget, arcp_error *err)
 {
     arcp__sqlite_range kept = {0, 0};
     arcp__sqlite_range oldest = {0, 0};
+    bool is_all = false;
     arcp__sqlite_stream_touch(streams, stream);
     arcp_status status =
         arcp__sqlite_run_find_last(streams->sqlite, stream->id, stream->trim, &kept, err);
     if (status == ARCP_OK) {
         status =
-            arcp__sqlite_run_delete(streams->sqlite, stream->id, kept.first, limit, deleted, err);
+            arcp__sqlite_run_delete(streams->sqlite, stream->id, kept.first, budget, &is_all, err);
     }
-    if (status != ARCP_OK || *deleted == limit) {
+    if (status != ARCP_OK || !is_all) {
         return status;
     }
     stop_trimming(streams, stream);
@@ -76,46 +78,47 @@ static arcp_status collect_trimmed(arcp__sqlite_streams *streams, arcp__sqlite_s
     return status;
 }
 
-static arcp_status collect_dropped(arcp__sqlite_streams *streams, size_t limit, size_t *deleted,
+static arcp_status collect_dropped(arcp__sqlite_streams *streams, arcp__sqlite_budget *budget,
                                    arcp_error *err)
 {
     int64_t id = 0;
+    bool is_all = false;
     arcp_status status = arcp__sqlite_stream_find_unnamed(streams->sqlite, &id, err);
     if (status == ARCP_OK && id == 0) {
         streams->has_dropped = false;
         return ARCP_OK;
     }
     if (status == ARCP_OK) {
-        status = arcp__sqlite_run_delete(streams->sqlite, id, ARCP_STORE_POSITION_MAX + 1, limit,
-                                         deleted, err);
+        status = arcp__sqlite_run_delete(streams->sqlite, id, ARCP_STORE_POSITION_MAX + 1, budget,
+                                         &is_all, err);
     }
-    if (status == ARCP_OK && *deleted < limit) {
-        status = arcp__sqlite_stream_delete(streams->sqlite, id, err);
-    }
-    return status;
+    return status == ARCP_OK && is_all ? arcp__sqlite_stream_delete(streams->sqlite, id, err)
+                                       : status;
+}
+
+/* Twice what came, so that what is forgotten never piles up; and always a little. */
+static arcp__sqlite_budget make_budget(const arcp__sqlite_streams *streams)
+{
+    arcp__sqlite_budget budget = {streams->runs_inserted * 2, streams->bytes_inserted * 2};
+    budget.runs = budget.runs > ARCP__SQLITE_COLLECT_RUNS ? budget.runs : ARCP__SQLITE_COLLECT_RUNS;
+    budget.bytes =
+        budget.bytes > ARCP__SQLITE_COLLECT_BYTES ? budget.bytes : ARCP__SQLITE_COLLECT_BYTES;
+    return budget;
 }
 
 arcp_status arcp__sqlite_streams_collect(arcp__sqlite_streams *streams, arcp_error *err)
 {
-    size_t budget = streams->runs_inserted * 2;
-    budget = budget > ARCP__SQLITE_COLLECT_RUNS_MAX ? budget : ARCP__SQLITE_COLLECT_RUNS_MAX;
-    while (budget != 0 && arcp__sqlite_streams_has_garbage(streams)) {
-        size_t limit =
-            budget < ARCP__SQLITE_COLLECT_RUNS_MAX ? budget : ARCP__SQLITE_COLLECT_RUNS_MAX;
-        size_t deleted = 0;
-        arcp_status status = ARCP_OK;
-        if (streams->trims != NULL) {
-            status = collect_trimmed(streams, streams->trims, limit, &deleted, err);
-        } else {
-            status = collect_dropped(streams, limit, &deleted, err);
-        }
+    arcp__sqlite_budget budget = make_budget(streams);
+    while (budget.runs != 0 && budget.bytes != 0 && arcp__sqlite_streams_has_garbage(streams)) {
+        arcp_status status = streams->trims != NULL
+                                 ? collect_trimmed(streams, streams->trims, &budget, err)
+                                 : collect_dropped(streams, &budget, err);
         if (status != ARCP_OK) {
             streams->collect_pause = ARCP__SQLITE_COLLECT_PAUSE;
             return status;
         }
         /* Looking costs about as much as deleting one. */
-        budget -= deleted < budget ? deleted : budget;
-        budget -= budget != 0;
+        budget.runs -= budget.runs != 0;
     }
     return ARCP_OK;
 }

@@ -180,23 +180,55 @@ arcp_status arcp__sqlite_run_insert(arcp__sqlite *sqlite, int64_t stream, uint64
     }
     sqlite3_bind_int64(statement, 1, arcp__sqlite_run_id(stream, first));
     sqlite3_bind_int64(statement, 2, (sqlite3_int64)count);
-    arcp__sqlite_bind_text(statement, 3, data);
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)data.size);
+    arcp__sqlite_bind_text(statement, 4, data);
     return arcp__sqlite_run(sqlite, statement, err);
 }
 
-arcp_status arcp__sqlite_run_delete(arcp__sqlite *sqlite, int64_t stream, uint64_t below,
-                                    size_t limit, size_t *deleted, arcp_error *err)
+/* The last run that the budget reaches; 0 when there is none. */
+static arcp_status find_last_affordable(arcp__sqlite *sqlite, int64_t from, int64_t below,
+                                        arcp__sqlite_budget *budget, int64_t *last, bool *is_all,
+                                        arcp_error *err)
 {
+    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_SIZES, err);
+    if (statement == NULL) {
+        return err->status;
+    }
+    sqlite3_bind_int64(statement, 1, from);
+    sqlite3_bind_int64(statement, 2, below);
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)budget->runs);
+    *last = 0;
+    int code = SQLITE_ROW;
+    while (budget->runs != 0 && budget->bytes != 0 &&
+           (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        int64_t bytes = sqlite3_column_int64(statement, 1);
+        *last = sqlite3_column_int64(statement, 0);
+        budget->runs--;
+        budget->bytes -=
+            bytes < 0 || (uint64_t)bytes > budget->bytes ? budget->bytes : (uint64_t)bytes;
+    }
+    arcp_status status =
+        code == SQLITE_ROW || code == SQLITE_DONE ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
+    *is_all = budget->runs != 0 && code == SQLITE_DONE;
+    arcp__sqlite_reset(statement);
+    return status;
+}
+
+arcp_status arcp__sqlite_run_delete(arcp__sqlite *sqlite, int64_t stream, uint64_t below,
+                                    arcp__sqlite_budget *budget, bool *is_all, arcp_error *err)
+{
+    int64_t from = arcp__sqlite_run_id(stream, 0);
+    int64_t last = 0;
+    arcp_status status =
+        find_last_affordable(sqlite, from, from + (int64_t)below, budget, &last, is_all, err);
+    if (status != ARCP_OK || last == 0) {
+        return status;
+    }
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_DELETE, err);
     if (statement == NULL) {
         return err->status;
     }
-    sqlite3_bind_int64(statement, 1, arcp__sqlite_run_id(stream, 0));
-    sqlite3_bind_int64(statement, 2, arcp__sqlite_run_id(stream, 0) + (int64_t)below);
-    sqlite3_bind_int64(statement, 3, (sqlite3_int64)limit);
-    arcp_status status = arcp__sqlite_run(sqlite, statement, err);
-    if (status == ARCP_OK) {
-        *deleted = (size_t)sqlite3_changes(sqlite->db);
-    }
-    return status;
+    sqlite3_bind_int64(statement, 1, from);
+    sqlite3_bind_int64(statement, 2, last);
+    return arcp__sqlite_run(sqlite, statement, err);
 }

@@ -37,10 +37,17 @@ ARCP_MUST_CHECK arcp_status arcp__sqlite_run_find_last(arcp__sqlite *sqlite, int
 ARCP_MUST_CHECK arcp_status arcp__sqlite_run_insert(arcp__sqlite *sqlite, int64_t stream,
                                                     uint64_t first, size_t count, arcp_span data,
                                                     arcp_error *err);
-/* Deletes at most `limit` runs that begin below `below`, the oldest first. */
+/* What may be deleted in one go; counted down. */
+typedef struct arcp__sqlite_budget {
+    size_t runs;
+    uint64_t bytes;
+} arcp__sqlite_budget;
+
+/* Deletes runs that begin below `below`, the oldest first, as long as the budget lasts (at
+ * least one). `is_all` says whether none is left there. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_run_delete(arcp__sqlite *sqlite, int64_t stream,
-                                                    uint64_t below, size_t limit, size_t *deleted,
-                                                    arcp_error *err);
+                                                    uint64_t below, arcp__sqlite_budget *budget,
+                                                    bool *is_all, arcp_error *err);
 
 /* What a row of `runs` says, checked. ARCP_E_CORRUPT. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_run_range(const arcp__sqlite *sqlite,

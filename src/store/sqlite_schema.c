@@ -10,10 +10,11 @@ static const char *const steps[] = {
     "PRAGMA application_id = 1095910224;" /* ARCP__SQLITE_APPLICATION_ID */
     "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE);"
     /* id: the stream's id * 2^38 + the position of the first record; data: the records, a
-     * line feed between two of them. */
-    "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, data TEXT NOT NULL);"
-    "CREATE VIEW stream_runs(stream, first, count, data) AS"
-    " SELECT streams.key, runs.id & 274877906943, runs.count, runs.data"
+     * line feed between two of them; bytes: of data, known without reading it. */
+    "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " data TEXT NOT NULL);"
+    "CREATE VIEW stream_runs(stream, first, count, bytes, data) AS"
+    " SELECT streams.key, runs.id & 274877906943, runs.count, runs.bytes, runs.data"
     " FROM streams JOIN runs"
     " ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943;",
 };

@@ -172,6 +172,7 @@ static arcp_status flush_run(arcp__sqlite_streams *streams, arcp__sqlite_stream 
     size_t count = stream->run.count;
     stream->run = (arcp__sqlite_open_run){0};
     streams->runs_inserted++;
+    streams->bytes_inserted += joined.size;
     return arcp__sqlite_run_insert(streams->sqlite, stream->id, first, count, joined, err);
 }
 
@@ -253,6 +254,7 @@ static void begin_next(arcp__sqlite_streams *streams)
     streams->touched = NULL;
     streams->append_count = 0;
     streams->runs_inserted = 0;
+    streams->bytes_inserted = 0;
 }
 
 void arcp__sqlite_streams_committed(arcp__sqlite_streams *streams)

@@ -19,8 +19,9 @@
 
 #define ARCP__SQLITE_RUN_BYTES_MAX    65536u
 #define ARCP__SQLITE_STREAMS_KEPT_MAX 16384u /* streams that are remembered */
-#define ARCP__SQLITE_COLLECT_RUNS_MAX 64u    /* runs deleted in one go */
-#define ARCP__SQLITE_COLLECT_PAUSE    1000u  /* transactions without, after it failed */
+#define ARCP__SQLITE_COLLECT_RUNS     64u    /* deleted in one go */
+#define ARCP__SQLITE_COLLECT_BYTES    4194304u
+#define ARCP__SQLITE_COLLECT_PAUSE    1000u /* transactions without, after it failed */
 
 /* Records that will be one row. */
 typedef struct arcp__sqlite_open_run {
@@ -68,7 +69,8 @@ typedef struct arcp__sqlite_streams {
     uint64_t batch;       /* counts begin_batch */
     int64_t newest_id;    /* given to a stream; 0: not known */
     size_t runs_inserted; /* by this transaction */
-    bool has_dropped;     /* perhaps there are dropped streams to delete */
+    uint64_t bytes_inserted;
+    bool has_dropped; /* perhaps there are dropped streams to delete */
     unsigned collect_pause;
 } arcp__sqlite_streams;
 

@@ -64,6 +64,7 @@ static arcp_status begin(arcp__sqlite_writer *writer, arcp_error *err)
         return arcp_error_set(err, ARCP_E_IO, "%s: the file was deleted while it was in use",
                               writer->file->path);
     }
+    arcp__sqlite_rollback(&writer->sqlite); /* should the last one have been left open */
     return arcp__sqlite_do(&writer->sqlite, ARCP__SQLITE_BEGIN_WRITE, err);
 }
 

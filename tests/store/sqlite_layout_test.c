@@ -252,8 +252,8 @@ static void a_stream_may_reach_its_last_position(void **state)
 {
     fixture *self = *state;
     change(self, "INSERT INTO streams(id, key) VALUES(7, 's'), (8, 't');"
-                 "INSERT INTO runs VALUES((7 << 38) + 274877906941, 2, 'a' || char(10) || 'b');"
-                 "INSERT INTO runs VALUES((8 << 38), 1, 't')");
+                 "INSERT INTO runs VALUES((7 << 38) + 274877906941, 2, 3, 'a' || char(10) || 'b');"
+                 "INSERT INTO runs VALUES((8 << 38), 1, 1, 't')");
     check_commit(self->rig, ARCP_OK, op_append("s", ARCP_STORE_POSITION_MAX, "c"));
     check_read(self->rig, "s", ARCP_STORE_POSITION_MAX - 1, ARCP_STORE_POSITION_MAX - 1, "b|c");
     check_read(self->rig, "s", 0, ARCP_STORE_POSITION_MAX - 2, "a|b|c");

@@ -110,10 +110,11 @@ static void version_1_is_what_it_was(void **state)
     } objects[] = {
         {"streams", "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE)"},
         {"runs",
-         "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, data TEXT NOT NULL)"},
+         "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+         " data TEXT NOT NULL)"},
         {"stream_runs",
-         "CREATE VIEW stream_runs(stream, first, count, data) AS"
-         " SELECT streams.key, runs.id & 274877906943, runs.count, runs.data"
+         "CREATE VIEW stream_runs(stream, first, count, bytes, data) AS"
+         " SELECT streams.key, runs.id & 274877906943, runs.count, runs.bytes, runs.data"
          " FROM streams JOIN runs"
          " ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"},
         {"sessions", "CREATE TABLE \"sessions\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL)"},

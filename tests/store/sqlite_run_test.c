@@ -1,0 +1,133 @@
+/* Deleting runs: no more in one go than the budget says, and never another stream's. */
+#include "store/sqlite_run.h"
+#include "store/sqlite_writer.h"
+#include "store/store_rig.h"
+#include "store/temp_dir.h"
+
+typedef struct fixture {
+    temp_dir *dir;
+    arcp__sqlite_file file;
+    arcp__sqlite_writer writer;
+} fixture;
+
+/* Five runs of 100, 200, ... 500 bytes, one record each, between runs of its neighbours. */
+static int set_up(void **state)
+{
+    fixture *self = calloc(1, sizeof(*self));
+    assert_non_null(self);
+    arcp_error err = {0};
+    static char text[501];
+    memset(text, 'x', 500);
+    self->dir = temp_dir_new();
+    check_ok(arcp__sqlite_file_open(temp_dir_join(self->dir, "", "s.db"), &self->file, &err), &err);
+    check_ok(arcp__sqlite_writer_open(&self->writer, &self->file, &err), &err);
+    arcp__sqlite *sqlite = &self->writer.sqlite;
+    check_ok(arcp__sqlite_run_insert(sqlite, 1, 7, 1, arcp_span_make(text, 1), &err), &err);
+    check_ok(arcp__sqlite_run_insert(sqlite, 3, 0, 1, arcp_span_make(text, 1), &err), &err);
+    for (uint64_t at = 0; at < 5; at++) {
+        arcp_span data = arcp_span_make(text, (at + 1) * 100);
+        check_ok(arcp__sqlite_run_insert(sqlite, 2, at, 1, data, &err), &err);
+    }
+    *state = self;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *self = *state;
+    arcp__sqlite_writer_close(&self->writer);
+    arcp__sqlite_file_close(&self->file);
+    temp_dir_free(self->dir);
+    free(self);
+    return 0;
+}
+
+static int64_t count_runs(fixture *self)
+{
+    arcp_error err = {0};
+    int64_t count = 0;
+    check_ok(arcp__sqlite_integer(&self->writer.sqlite, "SELECT count(*) FROM runs", &count, &err),
+             &err);
+    return count - 2; /* the neighbours' are always there */
+}
+
+static void runs_are_deleted_as_far_as_the_budget_reaches(void **state)
+{
+    static const struct {
+        const char *name;
+        uint64_t below;
+        arcp__sqlite_budget budget;
+        int64_t left;
+        bool is_all;
+        arcp__sqlite_budget rest;
+    } cases[] = {
+        {"all", ARCP_STORE_POSITION_MAX + 1, {6, 10000}, 0, true, {1, 8500}},
+        {"as many as there are: who knows",
+         ARCP_STORE_POSITION_MAX + 1,
+         {5, 10000},
+         0,
+         false,
+         {0, 8500}},
+        {"two", ARCP_STORE_POSITION_MAX + 1, {2, 10000}, 3, false, {0, 9700}},
+        {"one, being bigger than the budget",
+         ARCP_STORE_POSITION_MAX + 1,
+         {9, 1},
+         4,
+         false,
+         {8, 0}},
+        {"up to the bytes", ARCP_STORE_POSITION_MAX + 1, {9, 300}, 3, false, {7, 0}},
+        {"one byte more", ARCP_STORE_POSITION_MAX + 1, {9, 301}, 2, false, {6, 0}},
+        {"below a position", 3, {9, 10000}, 2, true, {6, 9400}},
+        {"nothing below", 0, {9, 10000}, 5, true, {9, 10000}},
+        {"no budget of runs", 3, {0, 10000}, 5, false, {0, 10000}},
+        {"no budget of bytes", 3, {9, 0}, 5, false, {9, 0}},
+    };
+    for (size_t at = 0; at < COUNT_OF(cases); at++) {
+        arcp_error err = {0};
+        bool is_all = false;
+        void *fresh = NULL;
+        assert_int_equal(set_up(&fresh), 0);
+        fixture *self = fresh;
+        arcp__sqlite_budget budget = cases[at].budget;
+        check_ok(arcp__sqlite_run_delete(&self->writer.sqlite, 2, cases[at].below, &budget, &is_all,
+                                         &err),
+                 &err);
+        if (count_runs(self) != cases[at].left || is_all != cases[at].is_all ||
+            budget.runs != cases[at].rest.runs || budget.bytes != cases[at].rest.bytes) {
+            fail_msg("%s: %lld left, all %d, budget %zu runs %llu bytes", cases[at].name,
+                     (long long)count_runs(self), is_all, budget.runs,
+                     (unsigned long long)budget.bytes);
+        }
+        assert_int_equal(tear_down(&fresh), 0);
+    }
+}
+
+static void runs_are_found_by_position_within_their_stream(void **state)
+{
+    fixture *self = *state;
+    arcp__sqlite *sqlite = &self->writer.sqlite;
+    arcp__sqlite_range range = {9, 9};
+    arcp_error err = {0};
+    check_ok(arcp__sqlite_run_find_first(sqlite, 2, &range, &err), &err);
+    assert_int_equal(range.end, 1);
+    check_ok(arcp__sqlite_run_find_last(sqlite, 2, 2, &range, &err), &err);
+    assert_int_equal(range.first, 2);
+    check_ok(arcp__sqlite_run_find_last(sqlite, 2, UINT64_MAX, &range, &err), &err);
+    assert_int_equal(range.first, 4);
+    check_ok(arcp__sqlite_run_find_last(sqlite, 1, 6, &range, &err), &err);
+    assert_int_equal(range.end, 0); /* its only run begins at 7 */
+    check_ok(arcp__sqlite_run_find_last(sqlite, 4, UINT64_MAX, &range, &err), &err);
+    assert_int_equal(range.end, 0);
+    check_ok(arcp__sqlite_run_find_first(sqlite, 4, &range, &err), &err);
+    assert_int_equal(range.end, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_are_deleted_as_far_as_the_budget_reaches),
+        cmocka_unit_test_setup_teardown(runs_are_found_by_position_within_their_stream, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
