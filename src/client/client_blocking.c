@@ -223,7 +223,7 @@ arcp_status arcp_client_connect(const arcp_client_options *options, arcp_client 
     }
     arcp__client_end_wait(client);
     if (arcp__client_is_over(client)) {
-        status = arcp__client_tell_end(client, failure);
+        status = arcp__client_failure_copy(failure, arcp__client_session_failure(client->session));
     }
     uv_mutex_unlock(&client->mutex);
     if (status != ARCP_OK) {

@@ -48,10 +48,13 @@ arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait 
 arcp_status arcp__client_tell_end(arcp_client *client, arcp_failure *failure)
 {
     const arcp_failure *why = arcp__client_session_failure(client->session);
-    if (why->error.status != ARCP_OK) {
-        return arcp__client_failure_copy(failure, why);
+    if (why->error.status == ARCP_OK) {
+        return arcp__client_failure_set(failure, ARCP_E_CLOSED, "the client is closed");
     }
-    return arcp__client_failure_set(failure, ARCP_E_CLOSED, "the client is closed");
+    if (why->error.status == ARCP_E_DEADLINE) { /* would read as if only this wait was over */
+        return arcp__client_failure_set(failure, ARCP_E_CLOSED, "%s", why->error.message);
+    }
+    return arcp__client_failure_copy(failure, why);
 }
 
 bool arcp__client_is_over(const arcp_client *client)

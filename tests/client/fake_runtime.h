@@ -29,7 +29,7 @@ typedef struct fake_runtime {
     unsigned cuts_max;  /* 0: no bound */
     bool mute;          /* answers nothing at all */
     bool refuses_hello;
-    bool forgets;          /* answers a resume with RESUME_WINDOW_EXPIRED */
+    atomic_bool forgets;   /* answers a resume with RESUME_WINDOW_EXPIRED */
     unsigned refuse_dials; /* so many dials fail */
 
     /* to be looked at */

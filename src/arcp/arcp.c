@@ -1,0 +1,148 @@
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arcp/command_lease.h"
+#include "arcp/exit_code.h"
+#include "arcp/main.h"
+#include "arcp/program.h"
+#include "arcp/usage.h"
+#include "base/alloc.h"
+
+static int print_help(arcp__program *program)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__usage_help(program->arguments.command, &text);
+    bool printed = !text.failed && arcp__program_print(program, arcp_buf_span(&text));
+    arcp_buf_fini(&text);
+    return printed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+}
+
+static int command_completion(arcp__program *program)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_error err = {0};
+    int exit_status = ARCP__EXIT_ERROR;
+    const char *shell = program->arguments.words[0];
+    if (strcmp(shell, "manual") == 0) { /* for man/arcp.1.scd */
+        arcp__usage_manual(&text);
+    } else if (!arcp__usage_completion(shell, &text)) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "there is no completion for %s: bash, zsh, fish",
+                             shell);
+        exit_status = arcp__program_usage(program, &err);
+    }
+    if (text.size != 0 && arcp__program_print(program, arcp_buf_span(&text))) {
+        exit_status = ARCP__EXIT_SUCCESS;
+    }
+    arcp_buf_fini(&text);
+    return exit_status;
+}
+
+/* `lease` reads its own line; a --json that stood before it goes along. */
+static int command_lease(arcp__program *program)
+{
+    static char json_option[] = "--json";
+    size_t count = (size_t)program->arguments.rest_count;
+    char **words = arcp__alloc_array(count + 2, sizeof(*words));
+    if (words == NULL) {
+        return ARCP__EXIT_ERROR;
+    }
+    if (count != 0) {
+        memcpy(words, program->arguments.rest, count * sizeof(*words));
+    }
+    if (program->is_json) {
+        words[count++] = json_option;
+    }
+    int exit_status = arcp__command_lease((int)count, words);
+    arcp__free(words);
+    return exit_status;
+}
+
+static int run_command(arcp__program *program)
+{
+    switch (program->arguments.command) {
+    case ARCP__COMMAND_submit:
+        return arcp__command_submit(program);
+    case ARCP__COMMAND_watch:
+        return arcp__command_watch(program);
+    case ARCP__COMMAND_jobs:
+        return arcp__command_jobs(program);
+    case ARCP__COMMAND_cancel:
+        return arcp__command_cancel(program);
+    case ARCP__COMMAND_agents:
+        return arcp__command_agents(program);
+    case ARCP__COMMAND_ping:
+        return arcp__command_ping(program);
+    case ARCP__COMMAND_lease:
+        return command_lease(program);
+    case ARCP__COMMAND_completion:
+        return command_completion(program);
+    case ARCP__COMMAND_any:
+    case ARCP__COMMAND_COUNT:
+        break;
+    }
+    arcp_error err = {0};
+    (void)arcp_error_set(&err, ARCP_E_USAGE, "which command?");
+    return arcp__program_usage(program, &err);
+}
+
+static arcp_status read_when(const arcp__arguments *arguments, arcp__when *out, arcp_error *err)
+{
+    const char *word = arcp__value(arguments, ARCP__OPTION_COLOR);
+    if (word == NULL || strcmp(word, "auto") == 0) {
+        *out = ARCP__WHEN_AUTO;
+    } else if (strcmp(word, "always") == 0) {
+        *out = ARCP__WHEN_ALWAYS;
+    } else if (strcmp(word, "never") == 0) {
+        *out = ARCP__WHEN_NEVER;
+    } else {
+        return arcp_error_set(err, ARCP_E_USAGE, "--color %s is none of auto, always, never", word);
+    }
+    return ARCP_OK;
+}
+
+/* Options of every command, then the command. */
+static int run(arcp__program *program)
+{
+    const arcp__arguments *arguments = &program->arguments;
+    arcp__when color = ARCP__WHEN_AUTO;
+    arcp_error err = {0};
+    if (read_when(arguments, &color, &err) != ARCP_OK) {
+        return arcp__program_usage(program, &err);
+    }
+    arcp__screen_fini(&program->screen);
+    arcp__screen_init(&program->screen, STDERR_FILENO, color);
+    program->style.has_color = program->screen.has_color;
+    program->style.has_times = arcp__has(arguments, ARCP__OPTION_TIMESTAMPS);
+    program->is_json = arcp__has(arguments, ARCP__OPTION_JSON);
+    program->is_quiet = arcp__has(arguments, ARCP__OPTION_QUIET);
+    if (arcp__has(arguments, ARCP__OPTION_HELP)) {
+        return print_help(program);
+    }
+    if (arcp__has(arguments, ARCP__OPTION_VERSION)) {
+        return arcp__program_print(program,
+                                   ARCP_SPAN_LITERAL("arcp " ARCP__PROGRAM_VERSION " (ARCP 1.1)\n"))
+                   ? ARCP__EXIT_SUCCESS
+                   : ARCP__EXIT_ERROR;
+    }
+    (void)arcp__state_directory(false, &program->state_directory);
+    return run_command(program);
+}
+
+int arcp__main(int argc, char **argv)
+{
+    arcp__program program = {.arguments = {.command = ARCP__COMMAND_any}};
+    arcp_error err = {0};
+    (void)setlocale(LC_CTYPE, "");
+    (void)signal(SIGPIPE, SIG_IGN);
+    arcp__screen_init(&program.screen, STDERR_FILENO, ARCP__WHEN_AUTO);
+    int exit_status = arcp__arguments_parse(&program.arguments, argc, argv, &err) == ARCP_OK
+                          ? run(&program)
+                          : arcp__program_usage(&program, &err);
+    arcp__screen_fini(&program.screen);
+    arcp__target_fini(&program.target);
+    arcp_buf_fini(&program.state_directory);
+    arcp__arguments_fini(&program.arguments);
+    return exit_status;
+}

@@ -1,0 +1,79 @@
+#include "arcp/exit_code.h"
+#include "arcp/program.h"
+
+typedef struct printer {
+    arcp__program *program;
+    bool failed;
+} printer;
+
+static void append_json(const arcp_agent *agent, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "name");
+    arcp_json_write_string(&writer, agent->name);
+    arcp_json_name(&writer, "versions");
+    arcp_json_begin_array(&writer);
+    for (size_t at = 0; at < agent->version_count; at++) {
+        arcp_json_write_string(&writer, agent->versions[at]);
+    }
+    arcp_json_end_array(&writer);
+    if (agent->default_version.size != 0) {
+        arcp_json_name(&writer, "default");
+        arcp_json_write_string(&writer, agent->default_version);
+    }
+    arcp_json_end_object(&writer);
+}
+
+/* name and versions, the default one in front. */
+static void append_text(const arcp_agent *agent, arcp_buf *out)
+{
+    arcp__append_safe(out, agent->name, 256);
+    if (agent->default_version.size != 0) {
+        arcp_buf_append_byte(out, '@');
+        arcp__append_safe(out, agent->default_version, 256);
+    }
+    for (size_t at = 0; at < agent->version_count; at++) {
+        if (!arcp_span_equal(agent->versions[at], agent->default_version)) {
+            arcp_buf_append_byte(out, ' ');
+            arcp__append_safe(out, agent->versions[at], 256);
+        }
+    }
+}
+
+static void print_agent(void *user, const arcp_agent *agent)
+{
+    printer *p = user;
+    arcp_buf line = ARCP_BUF_INIT;
+    if (p->program->is_json) {
+        append_json(agent, &line);
+    } else {
+        append_text(agent, &line);
+    }
+    p->failed =
+        p->failed || line.failed || !arcp__program_print_line(p->program, arcp_buf_span(&line));
+    arcp_buf_fini(&line);
+}
+
+int arcp__command_agents(arcp__program *program)
+{
+    arcp_client_options options;
+    arcp_error err = {0};
+    if (arcp__program_options(program, &options, &err) != ARCP_OK) {
+        return arcp__program_usage(program, &err);
+    }
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp_client *client = arcp__program_connect(program, &options, &exit_status);
+    if (client == NULL) {
+        return exit_status;
+    }
+    printer p = {.program = program};
+    arcp_status status = arcp_client_agents(client, print_agent, &p, &err);
+    if (status != ARCP_OK) {
+        arcp__screen_format(&program->screen, "error: %s", err.message);
+    }
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return status == ARCP_OK && !p.failed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+}

@@ -1,0 +1,116 @@
+/* `arcp cancel`: only the session that submitted a job may cancel it, so that session is
+ * borrowed. Its submit, if it still runs, is cut off for that moment and comes back. */
+#include <time.h>
+
+#include "arcp/exit_code.h"
+#include "arcp/program.h"
+#include "arcp/session_file.h"
+
+#define LOCK_TRIES    200
+#define LOCK_PAUSE_MS 50
+
+static bool lock_file(arcp__session_file *file)
+{
+    for (int at = 0; at < LOCK_TRIES; at++) {
+        if (arcp__session_file_lock(file)) {
+            return true;
+        }
+        const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * ARCP_NS_PER_MS};
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+/* Called in the client's thread: the new token must be on disk before the old one dies. */
+static void welcomed(void *user, const arcp_session_state *state)
+{
+    arcp_status ignored = arcp__session_file_set_session(user, state, NULL);
+    (void)ignored;
+}
+
+/* The saved session of the job, locked; NULL: there is none. */
+static arcp__session_file *borrow_session(arcp__program *program, arcp_span url, arcp_span job)
+{
+    arcp__session_file *file = NULL;
+    arcp_error err = {0};
+    arcp_span directory = arcp_buf_span(&program->state_directory);
+    if (directory.size == 0 ||
+        arcp__session_file_find(directory, url, job, &file, &err) != ARCP_OK) {
+        return NULL;
+    }
+    if (!lock_file(file) || arcp__session_file_reload(file, &err) != ARCP_OK) {
+        arcp__session_file_free(file);
+        return NULL;
+    }
+    return file;
+}
+
+/* Connects through the borrowed session, or, when that is of no use any more, through a new one:
+ * then the runtime says who may cancel. */
+static arcp_client *connect_to(arcp__program *program, const arcp_client_options *options,
+                               arcp__session_file *file, int *exit_status)
+{
+    if (file != NULL) {
+        arcp_client_options resuming = *options;
+        arcp_failure failure = ARCP_FAILURE_INIT;
+        arcp_client *client = NULL;
+        resuming.resume = arcp__session_file_state(file);
+        resuming.hooks = (arcp_client_hooks){NULL, welcomed, file};
+        arcp_status status = arcp_client_connect(&resuming, &client, &failure);
+        if (status != ARCP_OK && status != ARCP_E_RESUME_WINDOW_EXPIRED) {
+            (void)arcp__program_fail(program, &failure);
+            *exit_status = 3;
+        } else if (status != ARCP_OK) {
+            arcp__session_file_remove(file);
+        }
+        arcp_failure_fini(&failure);
+        if (status != ARCP_E_RESUME_WINDOW_EXPIRED) {
+            return client;
+        }
+    }
+    return arcp__program_connect(program, options, exit_status);
+}
+
+static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_span reason = arcp_span_cstr(arcp__value(&program->arguments, ARCP__OPTION_REASON));
+    arcp_status status = arcp_client_cancel(client, job, reason, ARCP_WAIT_DEFAULT, &failure);
+    int exit_status = ARCP__EXIT_SUCCESS;
+    if (status != ARCP_OK) {
+        exit_status = arcp__program_fail(program, &failure);
+    } else if (program->is_json) {
+        arcp_buf line = ARCP_BUF_INIT;
+        arcp_buf_append_cstr(&line, "{\"job_id\":");
+        arcp_json_quote(job, &line);
+        arcp_buf_append_cstr(&line, ",\"cancelled\":true}");
+        exit_status = arcp__program_print_line(program, arcp_buf_span(&line)) ? ARCP__EXIT_SUCCESS
+                                                                              : ARCP__EXIT_ERROR;
+        arcp_buf_fini(&line);
+    } else if (!program->is_quiet) {
+        arcp__screen_format(&program->screen, "cancelling %.*s", (int)job.size, job.data);
+    }
+    arcp_failure_fini(&failure);
+    return exit_status;
+}
+
+int arcp__command_cancel(arcp__program *program)
+{
+    arcp_span job = arcp_span_cstr(program->arguments.words[0]);
+    arcp_client_options options;
+    arcp_error err = {0};
+    if (arcp__program_options(program, &options, &err) != ARCP_OK) {
+        return arcp__program_usage(program, &err);
+    }
+    options.manual_ack = true; /* what is replayed here was not dealt with */
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp__session_file *file = borrow_session(program, options.url, job);
+    arcp_client *client = connect_to(program, &options, file, &exit_status);
+    if (client != NULL) {
+        exit_status = cancel(program, client, job);
+        arcp_client_close(client);
+        arcp_client_free(client);
+    }
+    arcp__session_file_free(file);
+    return exit_status;
+}

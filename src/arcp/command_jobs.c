@@ -1,0 +1,145 @@
+#include <string.h>
+#include <time.h>
+
+#include "arcp/duration.h"
+#include "arcp/exit_code.h"
+#include "arcp/program.h"
+
+#define PAGE_ROWS 100
+
+typedef struct listing {
+    arcp_list_options options;
+    char since_room[ARCP__TIMESTAMP_SIZE];
+    bool has_header;
+} listing;
+
+static arcp_status read_statuses(const arcp__arguments *arguments, listing *l, arcp_error *err)
+{
+    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_STATUS]; at++) {
+        const char *word = arguments->values[ARCP__OPTION_STATUS][at];
+        arcp_job_status status = arcp_job_status_from_wire(arcp_span_cstr(word));
+        if (status == ARCP_JOB_STATUS_COUNT) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "--status %s is none of pending, running, success, error, "
+                                  "cancelled, timed_out",
+                                  word);
+        }
+        l->options.statuses |= UINT32_C(1) << status;
+    }
+    return ARCP_OK;
+}
+
+static arcp_status read_filters(const arcp__arguments *arguments, listing *l, arcp_error *err)
+{
+    const char *since = arcp__value(arguments, ARCP__OPTION_SINCE);
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    l->options = (arcp_list_options)ARCP_LIST_OPTIONS_INIT;
+    l->options.limit = PAGE_ROWS;
+    l->options.agent = arcp_span_cstr(arcp__value(arguments, ARCP__OPTION_AGENT));
+    arcp_status status = read_statuses(arguments, l, err);
+    if (status == ARCP_OK && since != NULL) {
+        status = arcp__instant_text(since, -1, now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec,
+                                    l->since_room, &l->options.created_after, err);
+    }
+    return status;
+}
+
+/* ---- printing ---- */
+
+static void append_column(arcp_buf *line, arcp_span text, size_t columns)
+{
+    size_t start = line->size;
+    arcp__append_safe(line, text, 80);
+    for (size_t used = line->failed
+                           ? columns
+                           : arcp__text_columns(arcp_span_from(arcp_buf_span(line), start));
+         used < columns; used++) {
+        arcp_buf_append_byte(line, ' ');
+    }
+    arcp_buf_append_byte(line, ' ');
+}
+
+static bool print_row(arcp__program *program, arcp_span id, arcp_span status, arcp_span created,
+                      arcp_span agent)
+{
+    arcp_buf line = ARCP_BUF_INIT;
+    append_column(&line, id, 30);
+    append_column(&line, status, 9);
+    append_column(&line, created, 24);
+    arcp__append_safe(&line, agent, 80);
+    bool printed = !line.failed && arcp__program_print_line(program, arcp_buf_span(&line));
+    arcp_buf_fini(&line);
+    return printed;
+}
+
+static bool print_page(arcp__program *program, listing *l, const arcp_job_page *page)
+{
+    bool printed = true;
+    if (!l->has_header && !program->is_json && arcp_job_page_count(page) != 0) {
+        l->has_header = true;
+        printed = print_row(program, ARCP_SPAN_LITERAL("JOB"), ARCP_SPAN_LITERAL("STATUS"),
+                            ARCP_SPAN_LITERAL("CREATED"), ARCP_SPAN_LITERAL("AGENT"));
+    }
+    for (size_t at = 0; at < arcp_job_page_count(page) && printed; at++) {
+        arcp_job_row row = arcp_job_page_row(page, at);
+        printed = program->is_json
+                      ? arcp__program_print_line(program, row.json)
+                      : print_row(program, row.job_id, row.status_text, row.created_at, row.agent);
+    }
+    return printed;
+}
+
+static int list(arcp__program *program, arcp_client *client, listing *l)
+{
+    bool all = arcp__has(&program->arguments, ARCP__OPTION_ALL);
+    arcp_buf cursor = ARCP_BUF_INIT;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    int exit_status = ARCP__EXIT_SUCCESS;
+    bool more = true;
+    while (more && exit_status == ARCP__EXIT_SUCCESS) {
+        arcp_job_page *page = NULL;
+        if (arcp_client_list(client, &l->options, ARCP_WAIT_DEFAULT, &page, &failure) != ARCP_OK) {
+            exit_status = arcp__program_fail(program, &failure);
+            break;
+        }
+        if (!print_page(program, l, page)) {
+            exit_status = ARCP__EXIT_ERROR;
+        }
+        arcp_span next = arcp_job_page_next_cursor(page);
+        more = all && next.size != 0;
+        arcp_buf_clear(&cursor);
+        arcp_buf_append(&cursor, next);
+        l->options.cursor = arcp_buf_span(&cursor);
+        if (!all && next.size != 0 && program->screen.is_terminal) {
+            arcp__screen_format(&program->screen, "there are more: --all");
+        }
+        arcp_job_page_free(page);
+    }
+    arcp_failure_fini(&failure);
+    arcp_buf_fini(&cursor);
+    return exit_status;
+}
+
+int arcp__command_jobs(arcp__program *program)
+{
+    listing l = {0};
+    arcp_client_options options;
+    arcp_error err = {0};
+    arcp_status status = read_filters(&program->arguments, &l, &err);
+    if (status == ARCP_OK) {
+        status = arcp__program_options(program, &options, &err);
+    }
+    if (status != ARCP_OK) {
+        return arcp__program_usage(program, &err);
+    }
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp_client *client = arcp__program_connect(program, &options, &exit_status);
+    if (client == NULL) {
+        return exit_status;
+    }
+    exit_status = list(program, client, &l);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return exit_status;
+}

@@ -1,0 +1,76 @@
+#include "arcp/exit_code.h"
+#include "arcp/program.h"
+
+/* "NAME VERSION" of the runtime, from the welcome. */
+static void append_runtime(arcp_client *client, arcp_buf *out)
+{
+    arcp_buf welcome = ARCP_BUF_INIT;
+    arcp_buf room = ARCP_BUF_INIT;
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
+    if (arcp_client_welcome(client, &welcome, NULL) == ARCP_OK &&
+        arcp_json_scan(&json, arcp_buf_span(&welcome), &limits, NULL) == ARCP_OK) {
+        arcp_json_ref runtime =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("runtime"));
+        const char *const names[] = {"name", "version"};
+        const char *const flat[] = {"runtime_name", "runtime_version"};
+        for (size_t at = 0; at < 2; at++) {
+            arcp_json_ref ref = arcp_json_member(&json, runtime, arcp_span_cstr(names[at]));
+            if (arcp_json_is_missing(&json, ref)) {
+                ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(flat[at]));
+            }
+            arcp_buf_clear(&room);
+            arcp_buf_append_cstr(out, at == 0 ? "" : " ");
+            arcp__append_safe(out, arcp_json_string(&json, ref, &room), 128);
+        }
+    }
+    arcp_json_fini(&json);
+    arcp_buf_fini(&room);
+    arcp_buf_fini(&welcome);
+}
+
+static bool print_answer(arcp__program *program, arcp_client *client, int64_t round_trip_ns)
+{
+    arcp_buf runtime = ARCP_BUF_INIT;
+    arcp_buf line = ARCP_BUF_INIT;
+    long long us = (long long)(round_trip_ns / 1000);
+    append_runtime(client, &runtime);
+    if (program->is_json) {
+        arcp_buf_append_cstr(&line, "{\"runtime\":");
+        arcp_json_quote(arcp_buf_span(&runtime), &line);
+        arcp_buf_append_format(&line, ",\"round_trip_ms\":%lld.%03lld}", us / 1000, us % 1000);
+    } else {
+        arcp_buf_append(&line, arcp_buf_span(&runtime));
+        arcp_buf_append_format(&line, ": %lld.%03lld ms", us / 1000, us % 1000);
+    }
+    bool printed = !line.failed && arcp__program_print_line(program, arcp_buf_span(&line));
+    arcp_buf_fini(&line);
+    arcp_buf_fini(&runtime);
+    return printed;
+}
+
+int arcp__command_ping(arcp__program *program)
+{
+    arcp_client_options options;
+    arcp_error err = {0};
+    if (arcp__program_options(program, &options, &err) != ARCP_OK) {
+        return arcp__program_usage(program, &err);
+    }
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp_client *client = arcp__program_connect(program, &options, &exit_status);
+    if (client == NULL) {
+        return exit_status;
+    }
+    int64_t round_trip_ns = 0;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_ping(client, ARCP_WAIT_DEFAULT, &round_trip_ns, &failure) != ARCP_OK) {
+        exit_status = arcp__program_fail(program, &failure);
+    } else {
+        exit_status =
+            print_answer(program, client, round_trip_ns) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+    }
+    arcp_failure_fini(&failure);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return exit_status;
+}

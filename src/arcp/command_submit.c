@@ -1,0 +1,235 @@
+#include <time.h>
+
+#include "arcp/duration.h"
+#include "arcp/exit_code.h"
+#include "arcp/file_text.h"
+#include "arcp/follow.h"
+#include "arcp/lease_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Files of sessions that nobody came back to. */
+#define SWEEP_SECONDS (30 * 86400)
+
+typedef struct submission {
+    arcp__program *program;
+    arcp_buf input, lease, constraints;
+    uint64_t max_runtime_sec;
+    arcp__result_writer writer;
+    arcp__session_file *file; /* NULL when there is no state directory */
+} submission;
+
+static arcp_status read_input(submission *s, arcp_error *err)
+{
+    const char *given = arcp__value(&s->program->arguments, ARCP__OPTION_INPUT);
+    if (given == NULL) {
+        return ARCP_OK;
+    }
+    arcp_status status = arcp__file_text("input", given, true, &s->input, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
+    arcp_error why = {0};
+    status = arcp_json_scan(&json, arcp_buf_span(&s->input), &limits, &why);
+    if (status != ARCP_OK && why.offset != ARCP_NO_OFFSET) {
+        status =
+            arcp_error_set(err, ARCP_E_USAGE, "--input: %s (byte %zu)", why.message, why.offset);
+    } else if (status != ARCP_OK) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--input: %s", why.message);
+    }
+    arcp_json_fini(&json);
+    return status;
+}
+
+/* Everything that can be wrong before anybody is asked. */
+static arcp_status prepare(submission *s, arcp_error *err)
+{
+    const arcp__arguments *arguments = &s->program->arguments;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    const char *max_runtime = arcp__value(arguments, ARCP__OPTION_MAX_RUNTIME);
+    arcp_status status = read_input(s, err);
+    if (status == ARCP_OK) {
+        status = arcp__lease_request(arguments, now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec,
+                                     &s->lease, &s->constraints, err);
+    }
+    if (status == ARCP_OK && max_runtime != NULL) {
+        status = arcp__seconds_parse(max_runtime, &s->max_runtime_sec, err);
+    }
+    if (status == ARCP_OK && arcp__has(arguments, ARCP__OPTION_DETACH) &&
+        arcp__has(arguments, ARCP__OPTION_OUTPUT)) {
+        status =
+            arcp_error_set(err, ARCP_E_USAGE, "--detach and --output cannot be given together");
+    }
+    if (status == ARCP_OK) {
+        status = arcp__result_writer_open(&s->writer, s->program,
+                                          arcp__value(arguments, ARCP__OPTION_OUTPUT), err);
+    }
+    return status;
+}
+
+/* ---- the session's file ---- */
+
+static bool before_resume(void *user, arcp_buf *token)
+{
+    submission *s = user;
+    if (!arcp__session_file_lock(s->file)) {
+        return false; /* a cancel has the session for a moment */
+    }
+    if (arcp__session_file_reload(s->file, NULL) == ARCP_OK) {
+        arcp_buf_append(token, arcp__session_file_state(s->file).resume_token);
+    }
+    return true;
+}
+
+static void welcomed(void *user, const arcp_session_state *state)
+{
+    submission *s = user;
+    arcp_status ignored = arcp__session_file_set_session(s->file, state, NULL);
+    (void)ignored; /* then `arcp cancel` cannot resume; the job is none the worse */
+    arcp__session_file_unlock(s->file);
+}
+
+static void open_file(submission *s, arcp_client_options *options)
+{
+    arcp_span directory = arcp_buf_span(&s->program->state_directory);
+    if (directory.size == 0) {
+        return;
+    }
+    arcp__session_file_sweep(directory, SWEEP_SECONDS);
+    s->file = arcp__session_file_new(directory, options->url);
+    if (s->file != NULL) {
+        options->hooks = (arcp_client_hooks){before_resume, welcomed, s};
+        options->manual_ack = true;
+    }
+}
+
+/* ---- submitting ---- */
+
+static int submit(submission *s, arcp_client *client, arcp_job **out)
+{
+    const arcp__arguments *arguments = &s->program->arguments;
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    options.agent = arcp_span_cstr(arguments->words[0]);
+    options.input = arcp_buf_span(&s->input);
+    options.lease = arcp_buf_span(&s->lease);
+    options.constraints = arcp_buf_span(&s->constraints);
+    options.idempotency_key = arcp_span_cstr(arcp__value(arguments, ARCP__OPTION_IDEMPOTENCY_KEY));
+    options.max_runtime_sec = s->max_runtime_sec;
+    options.traceparent = arcp_span_cstr(getenv("TRACEPARENT"));
+    options.tracestate = arcp_span_cstr(getenv("TRACESTATE"));
+    options.result = arcp__result_writer_sink(&s->writer);
+    arcp_status status = arcp_client_submit(client, &options, ARCP_WAIT_DEFAULT, out, &failure);
+    int exit_status = ARCP__EXIT_SUCCESS;
+    if (status != ARCP_OK) {
+        exit_status = arcp__program_fail(s->program, &failure);
+        exit_status = arcp__interrupt_count() != 0 ? ARCP__EXIT_LEFT : exit_status;
+    }
+    arcp_failure_fini(&failure);
+    return exit_status;
+}
+
+static void say_accepted(submission *s, arcp_job *job)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_job_budget budget;
+    arcp_buf_append(&text, arcp_job_id(job));
+    arcp_buf_append_byte(&text, ' ');
+    arcp_buf_append(&text, arcp_job_agent(job));
+    for (size_t at = 0; arcp_job_budget_at(job, at, &budget); at++) {
+        arcp_buf_append_format(&text, ", %s %s", budget.currency, budget.remaining);
+    }
+    s->program->style.depth = 0;
+    arcp__plain_line(&s->program->style, "accepted", ARCP__COLOR_GREEN, arcp_buf_span(&text),
+                     &line);
+    if (!s->program->is_quiet) {
+        arcp__screen_line(&s->program->screen, arcp_buf_span(&line));
+    }
+    arcp_buf_fini(&line);
+    arcp_buf_fini(&text);
+}
+
+static int detach(submission *s, arcp_client *client, arcp_job *job)
+{
+    arcp_span text = s->program->is_json ? arcp_job_descriptor(job) : arcp_job_id(job);
+    bool printed = arcp__program_print_line(s->program, text);
+    arcp_client_close(client);
+    return printed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+}
+
+static int follow(submission *s, arcp_client *client, arcp_job *job)
+{
+    arcp__follow follow = {.program = s->program,
+                           .client = client,
+                           .job = job,
+                           .writer = &s->writer,
+                           .file = s->file,
+                           .may_cancel = true};
+    int exit_status = arcp__follow_run(&follow);
+    bool has_ended = arcp_job_outcome(job) != NULL;
+    if (has_ended && s->file != NULL) {
+        arcp__session_file_remove(s->file); /* nothing is left that could be cancelled */
+    }
+    if (exit_status != ARCP__EXIT_LEFT) {
+        arcp_client_close(client);
+    }
+    return exit_status;
+}
+
+static int run(submission *s, const arcp_client_options *options)
+{
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp_job *job = NULL;
+    arcp_client *client = arcp__program_connect(s->program, options, &exit_status);
+    if (client == NULL) {
+        return exit_status;
+    }
+    arcp__interrupt_watch(client);
+    exit_status = submit(s, client, &job);
+    if (job != NULL) {
+        arcp_error err = {0};
+        if (s->file != NULL &&
+            arcp__session_file_add_job(s->file, arcp_job_id(job), &err) != ARCP_OK) {
+            arcp__screen_format(&s->program->screen, "arcp cancel will not find the job: %s",
+                                err.message);
+        }
+        say_accepted(s, job);
+        exit_status = arcp__has(&s->program->arguments, ARCP__OPTION_DETACH)
+                          ? detach(s, client, job)
+                          : follow(s, client, job);
+    }
+    arcp__interrupt_watch(NULL);
+    arcp_job_release(job);
+    arcp_client_free(client);
+    return exit_status;
+}
+
+int arcp__command_submit(arcp__program *program)
+{
+    submission s = {.program = program, .writer = {.fd = -1}};
+    arcp_error err = {0};
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_status status = prepare(&s, &err);
+    if (status == ARCP_OK) {
+        status = arcp__program_options(program, &options, &err);
+    }
+    int exit_status = 0;
+    if (status != ARCP_OK) {
+        exit_status = arcp__program_usage(program, &err);
+    } else {
+        options.observe_all = true;
+        open_file(&s, &options);
+        exit_status = run(&s, &options);
+    }
+    arcp__session_file_free(s.file);
+    arcp__result_writer_close(&s.writer);
+    arcp_buf_fini(&s.input);
+    arcp_buf_fini(&s.lease);
+    arcp_buf_fini(&s.constraints);
+    return exit_status;
+}

@@ -1,0 +1,16 @@
+#include "arcp/command_table.h"
+
+const arcp__command_row arcp__commands[ARCP__COMMAND_COUNT] = {
+    [ARCP__COMMAND_any] = {"", "", 0, 0, ""},
+#define ARCP_COMMAND(name, arguments, least, most, text)                                           \
+    [ARCP__COMMAND_##name] = {#name, arguments, least, most, text},
+#include "arcp/command.def"
+#undef ARCP_COMMAND
+};
+
+const arcp__option_row arcp__options[ARCP__OPTION_COUNT] = {
+#define ARCP_OPTION(id, command, name, argument, repeats, completes, text)                         \
+    [ARCP__OPTION_##id] = {ARCP__COMMAND_##command, name, argument, repeats, completes, text},
+#include "arcp/option.def"
+#undef ARCP_OPTION
+};

@@ -1,0 +1,91 @@
+#include <string.h>
+
+#include "arcp/exit_code.h"
+#include "arcp/follow.h"
+
+/* Attaches to the job; NULL when that failed, which is said then. */
+static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool history,
+                           arcp__result_writer *writer, int *exit_status)
+{
+    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_job *job = NULL;
+    options.job_id = arcp_span_cstr(program->arguments.words[0]);
+    options.history = history;
+    options.result = arcp__result_writer_sink(writer);
+    arcp_status status = arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &job, &failure);
+    if (status != ARCP_OK) {
+        *exit_status = arcp__program_fail(program, &failure);
+        job = NULL;
+    }
+    arcp_failure_fini(&failure);
+    return job;
+}
+
+/* A job that had ended before anybody attached says nothing more by itself: its end is in the
+ * history, so that is asked for, and only the end is shown. */
+static arcp_job *subscribe_ended(arcp__program *program, arcp_client *client, arcp_job *job,
+                                 arcp__result_writer *writer, int *exit_status)
+{
+    arcp_error err = {0};
+    if (arcp_client_unsubscribe(client, arcp_job_id(job), &err) != ARCP_OK) {
+        arcp__screen_format(&program->screen, "error: %s", err.message);
+        return NULL;
+    }
+    arcp_job *again = subscribe(program, client, true, writer, exit_status);
+    arcp_job_release(job);
+    return again;
+}
+
+static int watch(arcp__program *program, arcp_client *client, arcp__result_writer *writer)
+{
+    bool from_start = arcp__has(&program->arguments, ARCP__OPTION_FROM_START);
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp_job *job = subscribe(program, client, from_start, writer, &exit_status);
+    if (job == NULL) {
+        return exit_status;
+    }
+    bool had_ended = arcp_job_status_is_terminal(arcp_job_current_status(job));
+    if (had_ended && !from_start) {
+        job = subscribe_ended(program, client, job, writer, &exit_status);
+        if (job == NULL) {
+            return exit_status;
+        }
+    }
+    arcp__follow follow = {.program = program,
+                           .client = client,
+                           .job = job,
+                           .writer = writer,
+                           .quiet_until_end = had_ended && !from_start};
+    exit_status = arcp__follow_run(&follow);
+    if (exit_status != ARCP__EXIT_LEFT) {
+        arcp_client_close(client);
+    }
+    arcp_job_release(job);
+    return exit_status;
+}
+
+int arcp__command_watch(arcp__program *program)
+{
+    arcp_client_options options;
+    arcp_error err = {0};
+    arcp__result_writer writer;
+    arcp_status status = arcp__program_options(program, &options, &err);
+    if (status == ARCP_OK) {
+        status = arcp__result_writer_open(&writer, program, NULL, &err);
+    }
+    if (status != ARCP_OK) {
+        return arcp__program_usage(program, &err);
+    }
+    int exit_status = ARCP__EXIT_ERROR;
+    options.observe_all = true;
+    arcp_client *client = arcp__program_connect(program, &options, &exit_status);
+    if (client == NULL) {
+        return exit_status;
+    }
+    arcp__interrupt_watch(client);
+    exit_status = watch(program, client, &writer);
+    arcp__interrupt_watch(NULL);
+    arcp_client_free(client);
+    return exit_status;
+}

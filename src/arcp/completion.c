@@ -1,0 +1,234 @@
+/* Completion scripts for bash, zsh and fish. */
+#include <string.h>
+
+#include "arcp/usage.h"
+
+static void append_words(arcp_buf *out, const char *alternatives)
+{
+    for (; *alternatives != '\0'; alternatives++) {
+        arcp_buf_append_byte(out, *alternatives == '|' ? ' ' : *alternatives);
+    }
+}
+
+static void append_commands(arcp_buf *out)
+{
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        arcp_buf_append_format(out, "%s%s", command == 1 ? "" : " ", arcp__commands[command].name);
+    }
+}
+
+static void append_option_names(arcp_buf *out, arcp__command command)
+{
+    bool first = true;
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        if (arcp__options[option].command == command) {
+            arcp_buf_append_format(out, "%s--%s", first ? "" : " ", arcp__options[option].name);
+            first = false;
+        }
+    }
+}
+
+/* ---- bash ---- */
+
+static void bash_values(arcp_buf *out)
+{
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        const arcp__option_row *row = &arcp__options[option];
+        if (row->argument[0] == '\0') {
+            continue;
+        }
+        arcp_buf_append_format(out, "        --%s) ", row->name);
+        if (strcmp(row->completes, "file") == 0) {
+            arcp_buf_append_cstr(out, "COMPREPLY=($(compgen -f -- \"$current\"))");
+        } else if (row->completes[0] != '\0') {
+            arcp_buf_append_cstr(out, "COMPREPLY=($(compgen -W \"");
+            append_words(out, row->completes);
+            arcp_buf_append_cstr(out, "\" -- \"$current\"))");
+        } else {
+            arcp_buf_append_cstr(out, "COMPREPLY=()");
+        }
+        arcp_buf_append_cstr(out, "; return ;;\n");
+    }
+}
+
+static void bash_options(arcp_buf *out)
+{
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        arcp_buf_append_format(out, "        %s) words=\"", arcp__commands[command].name);
+        if (command == ARCP__COMMAND_lease) {
+            arcp_buf_append_cstr(out, "check explain subset diff lint --json --cwd --at");
+        } else if (command == ARCP__COMMAND_completion) {
+            append_words(out, arcp__commands[command].arguments);
+        } else {
+            append_option_names(out, (arcp__command)command);
+        }
+        arcp_buf_append_cstr(out, "\" ;;\n");
+    }
+}
+
+static void append_bash(arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "# bash completion for arcp: source it, or put it into\n"
+                              "# ~/.local/share/bash-completion/completions/arcp\n"
+                              "_arcp()\n{\n"
+                              "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"\" "
+                              "command=\"\" words=\"\" word\n"
+                              "    [ \"$COMP_CWORD\" -gt 0 ] && "
+                              "previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+                              "    case \"$previous\" in\n");
+    bash_values(out);
+    arcp_buf_append_cstr(out, "    esac\n    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+                              "        case \" ");
+    append_commands(out);
+    arcp_buf_append_cstr(out, " \" in *\" $word \"*) command=\"$word\"; break ;; esac\n    done\n"
+                              "    case \"$command\" in\n");
+    bash_options(out);
+    arcp_buf_append_cstr(out, "        *) words=\"");
+    append_commands(out);
+    arcp_buf_append_cstr(out, "\" ;;\n    esac\n    COMPREPLY=($(compgen -W \"$words ");
+    append_option_names(out, ARCP__COMMAND_any);
+    arcp_buf_append_cstr(out, "\" -- \"$current\"))\n}\ncomplete -F _arcp arcp\n");
+}
+
+/* ---- zsh ---- */
+
+/* Texts stand in single quotes, within brackets, where a colon separates. */
+static void append_zsh_text(arcp_buf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\'') {
+            arcp_buf_append_cstr(out, "'\\''");
+        } else {
+            if (strchr("[]:\\", *text) != NULL) {
+                arcp_buf_append_byte(out, '\\');
+            }
+            arcp_buf_append_byte(out, *text);
+        }
+    }
+}
+
+static void zsh_options(arcp_buf *out, arcp__command command, const char *indent)
+{
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        const arcp__option_row *row = &arcp__options[option];
+        if (row->command != command) {
+            continue;
+        }
+        arcp_buf_append_format(out, " \\\n%s'%s--%s[", indent, row->repeats ? "*" : "", row->name);
+        append_zsh_text(out, row->text);
+        arcp_buf_append_byte(out, ']');
+        if (row->argument[0] != '\0') {
+            arcp_buf_append_byte(out, ':');
+            append_zsh_text(out, row->argument);
+            arcp_buf_append_byte(out, ':');
+            if (strcmp(row->completes, "file") == 0) {
+                arcp_buf_append_cstr(out, "_files");
+            } else if (row->completes[0] != '\0') {
+                arcp_buf_append_byte(out, '(');
+                append_words(out, row->completes);
+                arcp_buf_append_byte(out, ')');
+            }
+        }
+        arcp_buf_append_byte(out, '\'');
+    }
+}
+
+static void append_zsh(arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "#compdef arcp\n"
+                              "# zsh completion for arcp: put it into a folder of $fpath as _arcp\n"
+                              "_arcp() {\n  local context state line\n  typeset -A opt_args\n"
+                              "  _arguments -C");
+    zsh_options(out, ARCP__COMMAND_any, "    ");
+    arcp_buf_append_cstr(out, " \\\n    '1:command:->command' '*::argument:->argument'\n"
+                              "  case $state in\n  command)\n    local -a commands\n"
+                              "    commands=(\n");
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        arcp_buf_append_format(out, "      '%s:", arcp__commands[command].name);
+        append_zsh_text(out, arcp__commands[command].text);
+        arcp_buf_append_cstr(out, "'\n");
+    }
+    arcp_buf_append_cstr(out, "    )\n    _describe command commands ;;\n  argument)\n"
+                              "    case $line[1] in\n");
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        arcp_buf_append_format(out, "    %s) _arguments", arcp__commands[command].name);
+        zsh_options(out, (arcp__command)command, "      ");
+        zsh_options(out, ARCP__COMMAND_any, "      ");
+        if (command == ARCP__COMMAND_completion) {
+            arcp_buf_append_cstr(out, " '1:shell:(bash zsh fish)'");
+        } else if (command == ARCP__COMMAND_lease) {
+            arcp_buf_append_cstr(out,
+                                 " '1:question:(check explain subset diff lint)' '*:lease:_files'");
+        }
+        arcp_buf_append_cstr(out, " ;;\n");
+    }
+    arcp_buf_append_cstr(out, "    esac ;;\n  esac\n}\n_arcp \"$@\"\n");
+}
+
+/* ---- fish ---- */
+
+static void append_fish_text(arcp_buf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\'' || *text == '\\') {
+            arcp_buf_append_byte(out, '\\');
+        }
+        arcp_buf_append_byte(out, *text);
+    }
+}
+
+static void append_fish(arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "# fish completion for arcp: put it into\n"
+                              "# ~/.config/fish/completions/arcp.fish\n"
+                              "complete -c arcp -f\nset -l commands ");
+    append_commands(out);
+    arcp_buf_append_byte(out, '\n');
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        arcp_buf_append_format(
+            out, "complete -c arcp -n \"not __fish_seen_subcommand_from $commands\" -a %s -d '",
+            arcp__commands[command].name);
+        append_fish_text(out, arcp__commands[command].text);
+        arcp_buf_append_cstr(out, "'\n");
+    }
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        const arcp__option_row *row = &arcp__options[option];
+        arcp_buf_append_cstr(out, "complete -c arcp");
+        if (row->command != ARCP__COMMAND_any) {
+            arcp_buf_append_format(out, " -n '__fish_seen_subcommand_from %s'",
+                                   arcp__commands[row->command].name);
+        }
+        arcp_buf_append_format(out, " -l %s", row->name);
+        if (strcmp(row->completes, "file") == 0) {
+            arcp_buf_append_cstr(out, " -r -F");
+        } else if (row->completes[0] != '\0') {
+            arcp_buf_append_cstr(out, " -x -a '");
+            append_words(out, row->completes);
+            arcp_buf_append_byte(out, '\'');
+        } else if (row->argument[0] != '\0') {
+            arcp_buf_append_cstr(out, " -x");
+        }
+        arcp_buf_append_cstr(out, " -d '");
+        append_fish_text(out, row->text);
+        arcp_buf_append_cstr(out, "'\n");
+    }
+    arcp_buf_append_cstr(out, "complete -c arcp -n '__fish_seen_subcommand_from completion' "
+                              "-a 'bash zsh fish'\n"
+                              "complete -c arcp -n '__fish_seen_subcommand_from lease' "
+                              "-a 'check explain subset diff lint'\n");
+}
+
+bool arcp__usage_completion(const char *shell, arcp_buf *out)
+{
+    static const struct {
+        const char *shell;
+        void (*append)(arcp_buf *out);
+    } shells[] = {{"bash", append_bash}, {"zsh", append_zsh}, {"fish", append_fish}};
+    for (size_t row = 0; row < sizeof(shells) / sizeof(shells[0]); row++) {
+        if (strcmp(shells[row].shell, shell) == 0) {
+            shells[row].append(out);
+            return true;
+        }
+    }
+    return false;
+}

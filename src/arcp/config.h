@@ -1,0 +1,57 @@
+/* Where the runtime is and who one is: options, environment, configuration file, and what a
+ * daemon of this machine left for its user. */
+#ifndef ARCP_ARCP_CONFIG_H
+#define ARCP_ARCP_CONFIG_H
+
+#include <arcp/buf.h>
+#include <arcp/error.h>
+#include <arcp/secret.h>
+
+#include "arcp/arguments.h"
+
+#define ARCP__DEFAULT_URL "ws://127.0.0.1:7777/arcp"
+
+/* One level of the configuration file: its own, or a profile's. NULL: not there. Owned. */
+typedef struct arcp__config_level {
+    char *url;
+    char *token; /* wiped when freed */
+    char *token_file;
+    char **token_command; /* NULL-terminated words */
+    char *ca_file;
+} arcp__config_level;
+
+typedef struct arcp__config_file {
+    arcp__config_level top;
+    arcp__config_level profile; /* the chosen one */
+    char *default_profile;
+} arcp__config_file;
+
+/* Reads the file and the profile `profile` in it (NULL: the file's `profile:`, if any). A file
+ * that is not there is an empty one when `may_be_missing`. ARCP_E_USAGE names file, line and
+ * key. */
+ARCP_MUST_CHECK arcp_status arcp__config_file_read(const char *path, bool may_be_missing,
+                                                   const char *profile, arcp__config_file *out,
+                                                   arcp_error *err);
+void arcp__config_file_fini(arcp__config_file *file);
+
+/* What is used in the end. */
+typedef struct arcp__target {
+    char *url;          /* owned */
+    char *ca_file;      /* owned; may be NULL */
+    arcp_secret *token; /* owned; NULL: none was found */
+} arcp__target;
+
+/* Options, then ARCP_URL, ARCP_TOKEN, ARCP_PROFILE, then the file, then the daemon of this
+ * machine, whose token is used for loopback URLs only. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *out,
+                                              arcp_error *err);
+void arcp__target_fini(arcp__target *target);
+
+/* Whether a URL leads to this machine and nowhere else: its loopback, or a command. */
+bool arcp__url_is_local(arcp_span url);
+
+/* Appends the daemon's or the user's state directory: $STATE_DIRECTORY (only for `token`),
+ * $XDG_STATE_HOME/arcp, ~/.local/state/arcp. False when none is known. */
+bool arcp__state_directory(bool of_daemon, arcp_buf *out);
+
+#endif

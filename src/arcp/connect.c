@@ -1,0 +1,86 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arcp/exit_code.h"
+#include "arcp/program.h"
+
+/* ---- SIGINT and SIGWINCH ---- */
+
+/* What signal handlers know: the one place where that cannot be handed over. */
+static arcp_client *volatile watched;
+static volatile sig_atomic_t interrupts;
+static volatile sig_atomic_t resized;
+
+static void on_interrupt(int signal_number)
+{
+    interrupts = interrupts + 1;
+    if (watched != NULL) {
+        arcp_client_interrupt(watched);
+    }
+}
+
+static void on_resize(int signal_number)
+{
+    resized = 1;
+}
+
+void arcp__interrupt_watch(arcp_client *client)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof(action));
+    (void)sigemptyset(&action.sa_mask);
+    action.sa_handler = client == NULL ? SIG_DFL : on_interrupt;
+    watched = client;
+    (void)sigaction(SIGINT, &action, NULL);
+    action.sa_handler = client == NULL ? SIG_DFL : on_resize;
+    action.sa_flags = SA_RESTART;
+    (void)sigaction(SIGWINCH, &action, NULL);
+}
+
+unsigned arcp__interrupt_count(void)
+{
+    return (unsigned)interrupts;
+}
+
+bool arcp__interrupt_resized(void)
+{
+    bool was = resized != 0;
+    resized = 0;
+    return was;
+}
+
+/* ---- connecting ---- */
+
+arcp_status arcp__program_options(arcp__program *program, arcp_client_options *out, arcp_error *err)
+{
+    arcp_status status = arcp__target_find(&program->arguments, &program->target, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    *out = (arcp_client_options)ARCP_CLIENT_OPTIONS_INIT;
+    out->url = arcp_span_cstr(program->target.url);
+    out->tls_ca_file = arcp_span_cstr(program->target.ca_file);
+    out->client_name = ARCP_SPAN_LITERAL("arcp");
+    out->client_version = ARCP_SPAN_LITERAL(ARCP__PROGRAM_VERSION);
+    if (program->target.token != NULL) {
+        out->token = arcp_secret_reveal(program->target.token);
+    }
+    return ARCP_OK;
+}
+
+arcp_client *arcp__program_connect(arcp__program *program, const arcp_client_options *options,
+                                   int *exit_status)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_client *client = NULL;
+    arcp_status status = arcp_client_connect(options, &client, &failure);
+    if (status != ARCP_OK) {
+        int code = arcp__program_fail(program, &failure);
+        /* Whatever keeps one from connecting is 3, but for a URL that is none. */
+        *exit_status = code == ARCP__EXIT_USAGE ? code : 3;
+        arcp_failure_fini(&failure);
+        return NULL;
+    }
+    return client;
+}

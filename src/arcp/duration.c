@@ -1,0 +1,81 @@
+#include "arcp/duration.h"
+
+#include <string.h>
+
+#include <arcp/time.h>
+
+/* Digits at the front; false when there are none or they are too many. */
+static bool read_digits(const char **text, uint64_t *out)
+{
+    const char *at = *text;
+    uint64_t value = 0;
+    while (*at >= '0' && *at <= '9') {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value)) {
+            return false;
+        }
+        at++;
+    }
+    bool any = at != *text;
+    *text = at;
+    *out = value;
+    return any;
+}
+
+arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *err)
+{
+    static const struct {
+        const char *unit;
+        int64_t seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+    const char *at = text;
+    uint64_t value = 0;
+    if (read_digits(&at, &value) && value <= INT64_MAX) {
+        for (size_t row = 0; row < sizeof(units) / sizeof(units[0]); row++) {
+            int64_t ns = 0;
+            if (strcmp(at, units[row].unit) == 0 &&
+                !__builtin_mul_overflow((int64_t)value, units[row].seconds, &ns) &&
+                !__builtin_mul_overflow(ns, ARCP_NS_PER_SEC, &ns)) {
+                *out_ns = ns;
+                return ARCP_OK;
+            }
+        }
+    }
+    return arcp_error_set(err, ARCP_E_USAGE, "%s is no duration: 90s, 10m, 2h or 1d", text);
+}
+
+arcp_status arcp__seconds_parse(const char *text, uint64_t *out, arcp_error *err)
+{
+    const char *at = text;
+    uint64_t value = 0;
+    if (!read_digits(&at, &value) || *at != '\0' || value == 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s is no number of seconds", text);
+    }
+    *out = value;
+    return ARCP_OK;
+}
+
+arcp_status arcp__instant_text(const char *text, int sign, int64_t now_wall_ns,
+                               char room[ARCP__TIMESTAMP_SIZE], arcp_span *out, arcp_error *err)
+{
+    arcp__instant instant;
+    arcp_error why = {0};
+    if (arcp__timestamp_parse(arcp_span_cstr(text), &instant, &why) == ARCP_OK) {
+        *out = arcp_span_cstr(text);
+        return ARCP_OK;
+    }
+    int64_t ns = 0;
+    if (strchr(text, ':') != NULL || strchr(text, '-') != NULL ||
+        arcp__duration_parse(text, &ns, NULL) != ARCP_OK) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s is no time: %s", text, why.message);
+    }
+    int64_t wall_ns = 0;
+    bool overflows = sign < 0 ? __builtin_sub_overflow(now_wall_ns, ns, &wall_ns)
+                              : __builtin_add_overflow(now_wall_ns, ns, &wall_ns);
+    if (overflows || wall_ns < 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s is too long", text);
+    }
+    arcp__timestamp_format(wall_ns, room);
+    *out = arcp_span_make(room, ARCP__TIMESTAMP_SIZE);
+    return ARCP_OK;
+}

@@ -1,0 +1,261 @@
+#include "arcp/event_line.h"
+
+#include <string.h>
+
+#include "arcp/screen.h"
+
+#define WORD_COLUMNS   9
+#define TEXT_BYTES_MAX 2000
+#define JSON_BYTES_MAX 160
+
+/* ---- the frame of a line ---- */
+
+static void begin_line(const arcp__line_style *style, arcp_span ts, const char *word, int color,
+                       arcp_buf *out)
+{
+    if (style->has_times && ts.size != 0) {
+        arcp__append_safe(out, ts, 40);
+        arcp_buf_append_byte(out, ' ');
+    }
+    for (unsigned depth = 0; depth < style->depth && depth < 16; depth++) {
+        arcp_buf_append_cstr(out, "  ");
+    }
+    bool colored = style->has_color && color != ARCP__COLOR_NONE;
+    if (colored) {
+        arcp_buf_append_format(out, "\033[%dm", color);
+    }
+    arcp__append_safe(out, arcp_span_cstr(word), 64);
+    if (colored) {
+        arcp_buf_append_cstr(out, "\033[0m");
+    }
+    for (size_t columns = strlen(word); columns < WORD_COLUMNS; columns++) {
+        arcp_buf_append_byte(out, ' ');
+    }
+    arcp_buf_append_byte(out, ' ');
+}
+
+static void append_text(arcp_buf *out, arcp_span text)
+{
+    arcp__append_safe(out, text, TEXT_BYTES_MAX);
+}
+
+static void append_json(arcp_buf *out, arcp_span json)
+{
+    arcp__append_safe(out, json, JSON_BYTES_MAX);
+}
+
+/* A word, set off from what stands before it. */
+static void append_next(arcp_buf *out, arcp_span text)
+{
+    if (text.size != 0) {
+        if (out->size != 0 && out->data[out->size - 1] != ' ') {
+            arcp_buf_append_byte(out, ' ');
+        }
+        append_text(out, text);
+    }
+}
+
+void arcp__plain_line(const arcp__line_style *style, const char *word, int color, arcp_span text,
+                      arcp_buf *out)
+{
+    begin_line(style, arcp_span_make(NULL, 0), word, color, out);
+    append_text(out, text);
+}
+
+/* ---- the kinds ---- */
+
+typedef struct line {
+    const arcp__line_style *style;
+    const arcp_client_event *event;
+    const arcp_event_view *view;
+    arcp_buf *out;
+} line;
+
+static void begin(const line *l, const char *word, int color)
+{
+    begin_line(l->style, l->event->ts, word, color, l->out);
+}
+
+static bool is_level(arcp_span level, const char *word)
+{
+    return level.size == strlen(word) && strncasecmp(level.data, word, level.size) == 0;
+}
+
+static void log_line(const line *l)
+{
+    arcp_span level = l->view->level;
+    if (is_level(level, "error") || is_level(level, "critical") || is_level(level, "fatal")) {
+        begin(l, "error", ARCP__COLOR_RED);
+    } else if (is_level(level, "warn") || is_level(level, "warning")) {
+        begin(l, "warning", ARCP__COLOR_YELLOW);
+    } else if (is_level(level, "debug") || is_level(level, "trace")) {
+        begin(l, "debug", ARCP__COLOR_DIM);
+    } else {
+        begin(l, "log", ARCP__COLOR_NONE);
+    }
+    append_text(l->out, l->view->message);
+}
+
+static void call_line(const line *l)
+{
+    begin(l, "call", ARCP__COLOR_CYAN);
+    append_text(l->out, l->view->tool);
+    if (l->view->args.size > 2) {
+        arcp_buf_append_byte(l->out, ' ');
+        append_json(l->out, l->view->args);
+    }
+}
+
+/* Appends "CODE: message" of an error object. */
+static void append_error(arcp_buf *out, arcp_span error)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf room = ARCP_BUF_INIT;
+    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    if (arcp_json_scan(&json, error, &limits, NULL) == ARCP_OK &&
+        arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        arcp_json_ref code = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("code"));
+        arcp_json_ref text = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("message"));
+        append_next(out, arcp_json_string(&json, code, &room));
+        arcp_buf_append_cstr(out, ": ");
+        arcp_buf_clear(&room);
+        append_text(out, arcp_json_string(&json, text, &room));
+    } else {
+        append_json(out, error);
+    }
+    arcp_buf_fini(&room);
+    arcp_json_fini(&json);
+}
+
+static void tool_result_line(const line *l)
+{
+    if (l->view->error.size != 0) {
+        begin(l, "refused", ARCP__COLOR_RED);
+        append_error(l->out, l->view->error);
+        return;
+    }
+    begin(l, "returned", ARCP__COLOR_CYAN);
+    append_json(l->out, l->view->result);
+}
+
+static void metric_line(const line *l)
+{
+    if (arcp_span_equal_cstr(l->view->name, "cost.budget.remaining") && l->view->unit.size != 0) {
+        begin(l, "budget", ARCP__COLOR_MAGENTA);
+        append_text(l->out, l->view->unit);
+        append_next(l->out, l->view->value);
+        arcp_job_budget budget;
+        for (size_t at = 0; l->event->job != NULL && arcp_job_budget_at(l->event->job, at, &budget);
+             at++) {
+            if (arcp_span_equal_cstr(l->view->unit, budget.currency) && budget.initial[0] != '\0') {
+                arcp_buf_append_format(l->out, " of %s", budget.initial);
+            }
+        }
+        return;
+    }
+    begin(l, "metric", ARCP__COLOR_DIM);
+    append_text(l->out, l->view->name);
+    append_next(l->out, l->view->value);
+    append_next(l->out, l->view->unit);
+}
+
+static void status_line(const line *l)
+{
+    begin(l, "status", ARCP__COLOR_BLUE);
+    append_text(l->out, l->view->phase);
+    append_next(l->out, l->view->credential_id); /* never its value */
+    append_next(l->out, l->view->message);
+}
+
+static void artifact_line(const line *l)
+{
+    begin(l, "artifact", ARCP__COLOR_GREEN);
+    append_text(l->out, l->view->uri);
+    append_next(l->out, l->view->content_type);
+    if (l->view->byte_size.size != 0) {
+        append_next(l->out, l->view->byte_size);
+        arcp_buf_append_cstr(l->out, " bytes");
+    }
+}
+
+static void delegate_line(const line *l)
+{
+    begin(l, "delegate", ARCP__COLOR_BLUE);
+    append_text(l->out, l->view->agent);
+    append_next(l->out, l->view->child_job_id);
+}
+
+static void progress_line(const line *l)
+{
+    begin(l, "progress", ARCP__COLOR_GREEN);
+    append_text(l->out, l->view->current);
+    if (l->view->total.size != 0) {
+        arcp_buf_append_byte(l->out, '/');
+        append_text(l->out, l->view->total);
+    }
+    append_next(l->out, l->view->units);
+    append_next(l->out, l->view->message);
+}
+
+static void other_line(const line *l)
+{
+    char word[64];
+    size_t size =
+        l->event->kind_text.size < sizeof(word) - 1 ? l->event->kind_text.size : sizeof(word) - 1;
+    if (size != 0) {
+        memcpy(word, l->event->kind_text.data, size);
+    }
+    word[size] = '\0';
+    begin(l, size == 0 ? "event" : word, ARCP__COLOR_DIM);
+    append_json(l->out, l->event->body);
+}
+
+bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *event,
+                      arcp_event_view *view, arcp_buf *out)
+{
+    const line l = {style, event, view, out};
+    if (event->kind == ARCP_EVENT_RESULT_CHUNK) {
+        return false;
+    }
+    if (arcp_event_view_read(view, event, NULL) != ARCP_OK) {
+        other_line(&l);
+        return true;
+    }
+    switch (event->kind) {
+    case ARCP_EVENT_LOG:
+        log_line(&l);
+        break;
+    case ARCP_EVENT_THOUGHT:
+        begin(&l, "thought", ARCP__COLOR_DIM);
+        append_text(out, view->text);
+        break;
+    case ARCP_EVENT_TOOL_CALL:
+        call_line(&l);
+        break;
+    case ARCP_EVENT_TOOL_RESULT:
+        tool_result_line(&l);
+        break;
+    case ARCP_EVENT_STATUS:
+        status_line(&l);
+        break;
+    case ARCP_EVENT_METRIC:
+        metric_line(&l);
+        break;
+    case ARCP_EVENT_ARTIFACT_REF:
+        artifact_line(&l);
+        break;
+    case ARCP_EVENT_DELEGATE:
+        delegate_line(&l);
+        break;
+    case ARCP_EVENT_PROGRESS:
+        progress_line(&l);
+        break;
+    case ARCP_EVENT_RESULT_CHUNK:
+    case ARCP_EVENT_VENDOR:
+    case ARCP_EVENT_UNKNOWN:
+    case ARCP_EVENT_COUNT:
+        other_line(&l);
+        break;
+    }
+    return true;
+}

@@ -1,0 +1,50 @@
+#include "arcp/file_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* More cannot be sent in a frame anyway. */
+#define TEXT_BYTES_MAX ((size_t)256 << 20)
+
+static arcp_status read_all(int fd, const char *option, const char *name, arcp_buf *out,
+                            arcp_error *err)
+{
+    ssize_t got = 1;
+    while (got != 0) {
+        if (out->size > TEXT_BYTES_MAX || !arcp_buf_reserve(out, 65536)) {
+            return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s is too large", option, name);
+        }
+        got = read(fd, out->data + out->size, 65536);
+        if (got > 0) {
+            out->size += (size_t)got;
+        } else if (got < 0 && errno != EINTR) {
+            return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s cannot be read: %s", option, name,
+                                  strerror(errno));
+        }
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp__file_text(const char *option, const char *argument, bool may_be_stdin,
+                            arcp_buf *out, arcp_error *err)
+{
+    if (may_be_stdin && strcmp(argument, "-") == 0) {
+        return read_all(STDIN_FILENO, option, "standard input", out, err);
+    }
+    if (argument[0] != '@') {
+        arcp_buf_append_cstr(out, argument);
+        return arcp_buf_status(out) == ARCP_OK
+                   ? ARCP_OK
+                   : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    int fd = open(argument + 1, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s cannot be read: %s", option,
+                              argument + 1, strerror(errno));
+    }
+    arcp_status status = read_all(fd, option, argument + 1, out, err);
+    (void)close(fd);
+    return status;
+}

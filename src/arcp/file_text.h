@@ -1,0 +1,12 @@
+/* Arguments that are JSON, @FILE, or - for standard input. */
+#ifndef ARCP_ARCP_FILE_TEXT_H
+#define ARCP_ARCP_FILE_TEXT_H
+
+#include <arcp/buf.h>
+
+/* Appends the text that the argument means. `option` names it in messages; `may_be_stdin`: -
+ * reads standard input. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__file_text(const char *option, const char *argument,
+                                            bool may_be_stdin, arcp_buf *out, arcp_error *err);
+
+#endif

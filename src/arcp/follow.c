@@ -1,0 +1,287 @@
+#include "arcp/follow.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arcp/exit_code.h"
+
+#define REDRAW_MS  100
+#define ACK_MS     250
+#define ACK_EVENTS 500
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec;
+}
+
+/* ---- lines ---- */
+
+static void print_line(arcp__follow *f)
+{
+    if (!f->program->is_quiet && !f->quiet_until_end) {
+        arcp__screen_line(&f->program->screen, arcp_buf_span(&f->line));
+    }
+    arcp_buf_clear(&f->line);
+}
+
+static void say(arcp__follow *f, unsigned depth, const char *word, int color, const char *text)
+{
+    f->program->style.depth = depth;
+    arcp__plain_line(&f->program->style, word, color, arcp_span_cstr(text), &f->line);
+    print_line(f);
+}
+
+static unsigned depth_of(const arcp__follow *f, arcp_span id)
+{
+    for (size_t at = 0; at < f->job_count; at++) {
+        if (arcp_span_equal_cstr(id, f->jobs[at].id)) {
+            return f->jobs[at].depth;
+        }
+    }
+    return 0;
+}
+
+static void remember(arcp__follow *f, arcp_span id, unsigned depth)
+{
+    if (f->job_count < ARCP__FOLLOW_JOBS_MAX && id.size < sizeof(f->jobs[0].id)) {
+        memcpy(f->jobs[f->job_count].id, id.data, id.size);
+        f->jobs[f->job_count].id[id.size] = '\0';
+        f->jobs[f->job_count++].depth = depth;
+    }
+}
+
+static arcp_span label_of(arcp_job *job)
+{
+    arcp_span agent = arcp_job_agent(job);
+    return agent.size != 0 ? agent : arcp_job_id(job);
+}
+
+/* ---- events ---- */
+
+static void on_added(arcp__follow *f, const arcp_client_event *event)
+{
+    unsigned depth = depth_of(f, arcp_job_parent_id(event->job)) + 1;
+    arcp_buf text = ARCP_BUF_INIT;
+    remember(f, arcp_job_id(event->job), depth);
+    arcp_buf_append(&text, label_of(event->job));
+    arcp_buf_append_byte(&text, ' ');
+    arcp_buf_append(&text, arcp_job_id(event->job));
+    f->program->style.depth = depth;
+    arcp__plain_line(&f->program->style, "child", ARCP__COLOR_BLUE, arcp_buf_span(&text), &f->line);
+    print_line(f);
+    arcp_buf_fini(&text);
+    arcp__progress_add(&f->progress, arcp_job_id(event->job), label_of(event->job), depth,
+                       now_ns());
+}
+
+static void on_event(arcp__follow *f, const arcp_client_event *event)
+{
+    bool is_ours = event->job == f->job;
+    arcp_span id = arcp_job_id(event->job);
+    f->last_seq = event->event_seq > f->last_seq ? event->event_seq : f->last_seq;
+    if (f->program->is_json) {
+        if (is_ours && !f->quiet_until_end &&
+            !arcp__program_print_line(f->program, event->payload)) {
+            f->done = true;
+            f->exit_status = ARCP__EXIT_ERROR;
+        }
+        return;
+    }
+    f->program->style.depth = depth_of(f, id);
+    bool has_line = arcp__event_line(&f->program->style, event, &f->view, &f->line);
+    bool has_bar = f->program->screen.is_terminal && event->kind == ARCP_EVENT_PROGRESS;
+    if (has_line) {
+        arcp__progress_note(&f->progress, id, &f->view);
+    }
+    if (has_line && !has_bar) {
+        print_line(f);
+    }
+    arcp_buf_clear(&f->line);
+}
+
+static void on_child_end(arcp__follow *f, const arcp_client_event *event)
+{
+    const arcp_outcome *outcome = arcp_job_outcome(event->job);
+    arcp__progress_remove(&f->progress, arcp_job_id(event->job));
+    if (outcome->failure != NULL) {
+        say(f, depth_of(f, arcp_job_id(event->job)), "ended", ARCP__COLOR_RED,
+            outcome->failure->error.message);
+    } else {
+        say(f, depth_of(f, arcp_job_id(event->job)), "ended", ARCP__COLOR_GREEN,
+            arcp_job_status_name(outcome->final_status));
+    }
+}
+
+static void on_end(arcp__follow *f, const arcp_client_event *event)
+{
+    const arcp_outcome *outcome = arcp_job_outcome(event->job);
+    arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
+    f->done = true;
+    f->exit_status = arcp__exit_of_outcome(outcome);
+    if (f->program->is_json && !arcp__program_print_line(f->program, event->payload)) {
+        f->exit_status = ARCP__EXIT_ERROR;
+    }
+    if (outcome->failure != NULL) {
+        bool is_json = f->program->is_json;
+        f->program->is_json = false; /* its payload was printed already */
+        (void)arcp__program_fail(f->program, outcome->failure);
+        f->program->is_json = is_json;
+        return;
+    }
+    if (!arcp__result_writer_finish(f->writer, outcome)) {
+        f->exit_status = ARCP__EXIT_ERROR;
+    }
+}
+
+static void on_client_event(arcp__follow *f, const arcp_client_event *event)
+{
+    switch (event->type) {
+    case ARCP_CLIENT_DISCONNECTED:
+        if (f->file != NULL) {
+            arcp__session_file_unlock(f->file);
+        }
+        say(f, 0, "waiting", ARCP__COLOR_YELLOW, event->failure->error.message);
+        return;
+    case ARCP_CLIENT_RESUMED:
+        say(f, 0, "resumed", ARCP__COLOR_DIM, "the connection is back; nothing was lost");
+        return;
+    case ARCP_CLIENT_JOB_ADDED:
+        on_added(f, event);
+        return;
+    case ARCP_CLIENT_JOB_EVENT:
+        on_event(f, event);
+        return;
+    case ARCP_CLIENT_JOB_ENDED:
+        f->last_seq = event->event_seq > f->last_seq ? event->event_seq : f->last_seq;
+        if (event->job == f->job) {
+            on_end(f, event);
+        } else {
+            on_child_end(f, event);
+        }
+        return;
+    case ARCP_CLIENT_CLOSED:
+        arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
+        f->done = true;
+        f->exit_status = event->failure == NULL ? ARCP__EXIT_ERROR
+                                                : arcp__program_fail(f->program, event->failure);
+        return;
+    case ARCP_CLIENT_CONNECTED:
+    case ARCP_CLIENT_NOTICE:
+        return;
+    }
+}
+
+/* ---- what happens besides ---- */
+
+static void redraw(arcp__follow *f)
+{
+    arcp__screen *screen = &f->program->screen;
+    if (!screen->is_terminal || f->program->is_quiet || f->quiet_until_end || f->done) {
+        return;
+    }
+    if (arcp__interrupt_resized()) {
+        arcp__screen_measure(screen);
+    }
+    arcp_buf area = ARCP_BUF_INIT;
+    arcp__progress_draw(&f->progress, now_ns(), screen->is_utf8, screen->has_color, &area);
+    arcp__screen_status(screen, arcp_buf_span(&area));
+    arcp_buf_fini(&area);
+}
+
+/* Acknowledges what was dealt with, after the session's file says so: whoever resumes from the
+ * file must find all that is acknowledged behind it. */
+static void acknowledge(arcp__follow *f)
+{
+    int64_t now = now_ns();
+    bool due = f->last_seq - f->acked_seq >= ACK_EVENTS ||
+               (f->last_seq != f->acked_seq && now - f->acked_ns >= ACK_MS * ARCP_NS_PER_MS);
+    if (f->file == NULL || !due) {
+        return;
+    }
+    f->acked_ns = now;
+    f->acked_seq = f->last_seq;
+    if (arcp__session_file_set_seq(f->file, f->last_seq, NULL) == ARCP_OK) {
+        arcp_status ignored = arcp_client_ack(f->client, f->last_seq, NULL);
+        (void)ignored; /* an ack is only advice */
+    }
+}
+
+/* Ctrl-C: the first asks for the job to be cancelled, the second leaves. */
+static void check_interrupts(arcp__follow *f)
+{
+    unsigned count = arcp__interrupt_count();
+    if (count == f->interrupts_seen) {
+        return;
+    }
+    f->interrupts_seen = count;
+    if (f->may_cancel && !f->cancel_sent && count == 1) {
+        arcp_failure failure = ARCP_FAILURE_INIT;
+        f->cancel_sent = true;
+        arcp__screen_format(&f->program->screen,
+                            "asking for the job to be cancelled (Ctrl-C again: leave)");
+        arcp_status status =
+            arcp_client_cancel(f->client, arcp_job_id(f->job), ARCP_SPAN_LITERAL("Ctrl-C"),
+                               ARCP_WAIT_DEFAULT, &failure);
+        /* A job that has just ended cannot be cancelled: its end is on the way. */
+        if (status != ARCP_OK && status != ARCP_E_JOB_NOT_FOUND &&
+            arcp__interrupt_count() == count) {
+            arcp__screen_format(&f->program->screen, "not cancelled: %s", failure.error.message);
+        }
+        arcp_failure_fini(&failure);
+        if (arcp__interrupt_count() == count) {
+            return;
+        }
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&text, "left; the job goes on: arcp watch ");
+    arcp__append_safe(&text, arcp_job_id(f->job), 256);
+    arcp__screen_line(&f->program->screen, arcp_buf_span(&text));
+    arcp_buf_fini(&text);
+    f->done = true;
+    f->exit_status = ARCP__EXIT_LEFT;
+}
+
+static int64_t wait_ms(const arcp__follow *f)
+{
+    if (f->program->screen.is_terminal && !f->program->is_quiet) {
+        return REDRAW_MS;
+    }
+    return f->file != NULL && f->last_seq != f->acked_seq ? ACK_MS : ARCP_WAIT_FOREVER;
+}
+
+int arcp__follow_run(arcp__follow *f)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    int64_t drawn_ns = 0;
+    f->view = (arcp_event_view)ARCP_EVENT_VIEW_INIT;
+    f->acked_ns = now_ns();
+    remember(f, arcp_job_id(f->job), 0);
+    arcp__progress_add(&f->progress, arcp_job_id(f->job), label_of(f->job), 0, now_ns());
+    while (!f->done) {
+        const arcp_client_event *event = NULL;
+        arcp_status status = arcp_client_next_event(f->client, wait_ms(f), &event, &failure);
+        if (status == ARCP_OK) {
+            on_client_event(f, event);
+        } else if (status != ARCP_E_DEADLINE) {
+            arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
+            f->exit_status = arcp__program_fail(f->program, &failure);
+            f->done = true;
+        }
+        if (!f->done) {
+            check_interrupts(f);
+        }
+        acknowledge(f);
+        if (now_ns() - drawn_ns >= REDRAW_MS * ARCP_NS_PER_MS) {
+            drawn_ns = now_ns();
+            redraw(f);
+        }
+    }
+    arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
+    arcp_failure_fini(&failure);
+    arcp_event_view_fini(&f->view);
+    arcp_buf_fini(&f->line);
+    return f->exit_status;
+}

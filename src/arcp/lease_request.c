@@ -1,0 +1,201 @@
+#include "arcp/lease_request.h"
+
+#include <string.h>
+
+#include <arcp/json.h>
+#include <arcp/lease.h>
+
+#include "arcp/duration.h"
+#include "arcp/file_text.h"
+
+static const arcp_json_limits json_limits = {64, 100000, SIZE_MAX};
+
+/* Whether --grant (or, for cost.budget, --budget) speaks of the capability; the pattern
+ * follows. */
+static const char *grant_of(const arcp__arguments *arguments, size_t index, arcp_span *capability)
+{
+    size_t grants = arguments->counts[ARCP__OPTION_GRANT];
+    if (index >= grants) {
+        *capability = ARCP_SPAN_LITERAL("cost.budget");
+        return arguments->values[ARCP__OPTION_BUDGET][index - grants];
+    }
+    const char *text = arguments->values[ARCP__OPTION_GRANT][index];
+    const char *equals = strchr(text, '=');
+    *capability = arcp_span_make(text, equals == NULL ? 0 : (size_t)(equals - text));
+    return equals == NULL ? NULL : equals + 1;
+}
+
+static size_t grant_count(const arcp__arguments *arguments)
+{
+    return arguments->counts[ARCP__OPTION_GRANT] + arguments->counts[ARCP__OPTION_BUDGET];
+}
+
+/* Adds the grants of one capability to the array that is open. */
+static void write_grants(const arcp__arguments *arguments, arcp_span capability,
+                         arcp_json_writer *writer)
+{
+    for (size_t at = 0; at < grant_count(arguments); at++) {
+        arcp_span name;
+        const char *pattern = grant_of(arguments, at, &name);
+        if (arcp_span_equal(name, capability)) {
+            arcp_json_write_cstr(writer, pattern);
+        }
+    }
+}
+
+static bool was_written(const arcp__arguments *arguments, size_t index, const arcp_json *given,
+                        arcp_json_ref root)
+{
+    arcp_span capability;
+    (void)grant_of(arguments, index, &capability);
+    if (arcp_json_member(given, root, capability) != ARCP_JSON_ABSENT) {
+        return true;
+    }
+    for (size_t before = 0; before < index; before++) {
+        arcp_span other;
+        (void)grant_of(arguments, before, &other);
+        if (arcp_span_equal(other, capability)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The lease that was given, with the grants added to its lists. */
+static void write_lease(const arcp__arguments *arguments, const arcp_json *given,
+                        arcp_json_ref root, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_buf name = ARCP_BUF_INIT;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    for (arcp_json_ref at = arcp_json_first(given, root); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(given, root, at)) {
+        arcp_buf_clear(&name);
+        arcp_span capability = arcp_json_string(given, at, &name);
+        arcp_json_name_span(&writer, capability);
+        if (!arcp_json_is(given, at + 1, ARCP_JSON_ARRAY)) {
+            arcp_json_write_raw(&writer, arcp_json_raw(given, at + 1)); /* refused later */
+            continue;
+        }
+        arcp_json_begin_array(&writer);
+        for (arcp_json_ref item = arcp_json_first(given, at + 1); item != ARCP_JSON_ABSENT;
+             item = arcp_json_next(given, at + 1, item)) {
+            arcp_json_write_raw(&writer, arcp_json_raw(given, item));
+        }
+        write_grants(arguments, capability, &writer);
+        arcp_json_end_array(&writer);
+    }
+    for (size_t index = 0; index < grant_count(arguments); index++) {
+        arcp_span capability;
+        (void)grant_of(arguments, index, &capability);
+        if (!was_written(arguments, index, given, root)) {
+            arcp_json_name_span(&writer, capability);
+            arcp_json_begin_array(&writer);
+            write_grants(arguments, capability, &writer);
+            arcp_json_end_array(&writer);
+        }
+    }
+    arcp_json_end_object(&writer);
+    out->failed = out->failed || name.failed;
+    arcp_buf_fini(&name);
+}
+
+static arcp_status check_grants(const arcp__arguments *arguments, arcp_error *err)
+{
+    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_GRANT]; at++) {
+        arcp_span capability;
+        if (grant_of(arguments, at, &capability) == NULL || capability.size == 0) {
+            return arcp_error_set(err, ARCP_E_USAGE, "--grant %s must be CAP=PATTERN",
+                                  arguments->values[ARCP__OPTION_GRANT][at]);
+        }
+    }
+    return ARCP_OK;
+}
+
+static arcp_status make_lease(const arcp__arguments *arguments, arcp_buf *lease, arcp_error *err)
+{
+    const char *given = arcp__value(arguments, ARCP__OPTION_LEASE);
+    arcp_status status = check_grants(arguments, err);
+    if (status != ARCP_OK || (given == NULL && grant_count(arguments) == 0)) {
+        return status;
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_error why = {0};
+    if (given == NULL) {
+        arcp_buf_append_cstr(&text, "{}");
+    } else {
+        status = arcp__file_text("lease", given, false, &text, err);
+    }
+    if (status == ARCP_OK &&
+        arcp_json_scan(&json, arcp_buf_span(&text), &json_limits, &why) != ARCP_OK) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--lease: %s", why.message);
+    }
+    if (status == ARCP_OK && !arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "--lease must be a JSON object of capabilities and patterns");
+    }
+    if (status == ARCP_OK) {
+        write_lease(arguments, &json, ARCP_JSON_ROOT, lease);
+        if (arcp_buf_status(lease) != ARCP_OK) {
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+    }
+    arcp_json_fini(&json);
+    arcp_buf_fini(&text);
+    return status;
+}
+
+static arcp_status make_constraints(const arcp__arguments *arguments, int64_t now_wall_ns,
+                                    arcp_buf *constraints, arcp_error *err)
+{
+    const char *in = arcp__value(arguments, ARCP__OPTION_EXPIRES_IN);
+    const char *at = arcp__value(arguments, ARCP__OPTION_EXPIRES_AT);
+    char room[ARCP__TIMESTAMP_SIZE];
+    arcp_span instant = {NULL, 0};
+    int64_t ns = 0;
+    if (in != NULL && at != NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--expires-in and --expires-at cannot be given together");
+    }
+    if (in == NULL && at == NULL) {
+        return ARCP_OK;
+    }
+    arcp_status status = in != NULL ? arcp__duration_parse(in, &ns, err) : ARCP_OK;
+    if (status == ARCP_OK) {
+        status = arcp__instant_text(in != NULL ? in : at, 1, now_wall_ns, room, &instant, err);
+    }
+    if (status == ARCP_OK) {
+        arcp_json_writer writer;
+        arcp_json_writer_init(&writer, constraints);
+        arcp_json_begin_object(&writer);
+        arcp_json_name(&writer, "expires_at");
+        arcp_json_write_string(&writer, instant);
+        arcp_json_end_object(&writer);
+        status = arcp_buf_status(constraints);
+    }
+    return status;
+}
+
+arcp_status arcp__lease_request(const arcp__arguments *arguments, int64_t now_wall_ns,
+                                arcp_buf *lease, arcp_buf *constraints, arcp_error *err)
+{
+    /* A person may ask for more than the usual runtime grants: that one decides. */
+    const arcp_lease_limits limits = {SIZE_MAX, SIZE_MAX, 4096, 32};
+    arcp_lease *parsed = NULL;
+    arcp_status status = make_lease(arguments, lease, err);
+    if (status == ARCP_OK) {
+        status = make_constraints(arguments, now_wall_ns, constraints, err);
+    }
+    if (status == ARCP_OK && lease->size + constraints->size != 0) {
+        arcp_error why = {0};
+        arcp_span object = lease->size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(lease);
+        if (arcp_lease_parse(object, arcp_buf_span(constraints), &limits, &parsed, &why) !=
+            ARCP_OK) {
+            status = arcp_error_set(err, ARCP_E_USAGE, "%s", why.message);
+        }
+        arcp_lease_unref(parsed);
+    }
+    return status;
+}

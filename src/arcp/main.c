@@ -1,0 +1,6 @@
+#include "arcp/main.h"
+
+int main(int argc, char **argv)
+{
+    return arcp__main(argc, argv);
+}

@@ -1,0 +1,114 @@
+#include "arcp/program.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arcp/exit_code.h"
+
+/* What people can do about it. */
+static const struct {
+    arcp_status status;
+    const char *hint;
+} hints[] = {
+    {ARCP_E_UNAUTHENTICATED,
+     "the token comes from --token, ARCP_TOKEN, or ~/.config/arcp/config.yaml"},
+    {ARCP_E_IO, "is the runtime running, and is the URL right (--url, ARCP_URL)?"},
+    {ARCP_E_AGENT_NOT_AVAILABLE, "`arcp agents` lists what there is"},
+    {ARCP_E_AGENT_VERSION_NOT_AVAILABLE, "`arcp agents` lists what there is"},
+    {ARCP_E_DUPLICATE_KEY, "use another --idempotency-key, or the same parameters"},
+    {ARCP_E_JOB_NOT_FOUND, "`arcp jobs` lists what there is"},
+    {ARCP_E_RESUME_WINDOW_EXPIRED, "`arcp watch --from-start JOB` may still show the job"},
+};
+
+static void append_failure_json(const arcp_failure *failure, arcp_buf *out)
+{
+    const char *code =
+        failure->code[0] != '\0' ? failure->code : arcp_status_name(failure->error.status);
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "code");
+    arcp_json_write_cstr(&writer, code);
+    arcp_json_name(&writer, "message");
+    arcp_json_write_cstr(&writer, failure->error.message);
+    arcp_json_name(&writer, "retryable");
+    arcp_json_write_bool(&writer, failure->error.retryable);
+    if (failure->details != NULL) {
+        arcp_json_name(&writer, "details");
+        arcp_json_write_raw(&writer, arcp_span_cstr(failure->details));
+    }
+    arcp_json_end_object(&writer);
+}
+
+int arcp__program_fail(arcp__program *program, const arcp_failure *failure)
+{
+    const char *code =
+        failure->code[0] != '\0' ? failure->code : arcp_status_name(failure->error.status);
+    arcp_buf text = ARCP_BUF_INIT;
+    if (program->is_json) {
+        append_failure_json(failure, &text);
+        (void)arcp__program_print_line(program, arcp_buf_span(&text));
+        arcp_buf_clear(&text);
+    }
+    if (program->screen.has_color) {
+        arcp_buf_append_cstr(&text, "\033[31merror:\033[0m ");
+    } else {
+        arcp_buf_append_cstr(&text, "error: ");
+    }
+    arcp__append_safe(&text, arcp_span_cstr(code), 64);
+    arcp_buf_append_cstr(&text, ": ");
+    arcp__append_safe(&text, arcp_span_cstr(failure->error.message), ARCP_ERROR_MESSAGE_MAX);
+    arcp__screen_line(&program->screen, arcp_buf_span(&text));
+    arcp_buf_fini(&text);
+    for (size_t row = 0; row < sizeof(hints) / sizeof(hints[0]); row++) {
+        if (hints[row].status == failure->error.status && program->screen.is_terminal) {
+            arcp__screen_format(&program->screen, "       %s", hints[row].hint);
+        }
+    }
+    return arcp__exit_of_status(failure->error.status);
+}
+
+int arcp__program_usage(arcp__program *program, const arcp_error *err)
+{
+    const arcp__command_row *row = &arcp__commands[program->arguments.command];
+    arcp__screen_format(&program->screen, "arcp%s%s: %s", row->name[0] == '\0' ? "" : " ",
+                        row->name, err->message);
+    if (err->status != ARCP_E_USAGE) {
+        return ARCP__EXIT_ERROR;
+    }
+    arcp__screen_format(&program->screen, "try: arcp %s%s--help", row->name,
+                        row->name[0] == '\0' ? "" : " ");
+    return ARCP__EXIT_USAGE;
+}
+
+bool arcp__program_print(arcp__program *program, arcp_span text)
+{
+    /* On a terminal both streams share the screen. */
+    if (program->screen.status_lines != 0 && isatty(STDOUT_FILENO)) {
+        arcp__screen_status(&program->screen, arcp_span_make(NULL, 0));
+    }
+    while (text.size != 0) {
+        ssize_t written = write(STDOUT_FILENO, text.data, text.size);
+        if (written >= 0) {
+            text = arcp_span_from(text, (size_t)written);
+        } else if (errno != EINTR) {
+            if (errno != EPIPE) { /* who reads no more needs no message */
+                arcp__screen_format(&program->screen, "error: standard output: %s",
+                                    strerror(errno));
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+bool arcp__program_print_line(arcp__program *program, arcp_span text)
+{
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf_append(&line, text);
+    arcp_buf_append_byte(&line, '\n');
+    bool printed = !line.failed && arcp__program_print(program, arcp_buf_span(&line));
+    arcp_buf_fini(&line);
+    return printed;
+}

@@ -1,0 +1,66 @@
+/* What the commands of `arcp` share: arguments, streams, signals, the way to the runtime. */
+#ifndef ARCP_ARCP_PROGRAM_H
+#define ARCP_ARCP_PROGRAM_H
+
+#include <arcp/client.h>
+
+#include "arcp/arguments.h"
+#include "arcp/config.h"
+#include "arcp/event_line.h"
+#include "arcp/screen.h"
+
+#define ARCP__PROGRAM_VERSION "0.1.0"
+
+typedef struct arcp__program {
+    arcp__arguments arguments;
+    arcp__target target;
+    arcp__screen screen; /* standard error */
+    arcp__line_style style;
+    bool is_json;
+    bool is_quiet;
+    arcp_buf state_directory; /* NUL-terminated; empty when there is none */
+} arcp__program;
+
+/* ---- program.c ---- */
+
+/* Says what went wrong, and what could be done about it; with --json also on standard output.
+ * Returns the exit status that goes with it. */
+int arcp__program_fail(arcp__program *program, const arcp_failure *failure);
+
+/* A fault in how `arcp` was called. */
+int arcp__program_usage(arcp__program *program, const arcp_error *err);
+
+/* Writes to standard output; false (and said) when that is not possible. */
+bool arcp__program_print(arcp__program *program, arcp_span text);
+bool arcp__program_print_line(arcp__program *program, arcp_span text);
+
+/* ---- connect.c ---- */
+
+/* Options that lead to the runtime that was asked for; they borrow from the program. */
+ARCP_MUST_CHECK arcp_status arcp__program_options(arcp__program *program, arcp_client_options *out,
+                                                  arcp_error *err);
+
+/* Connects; NULL when that failed, which is said then, and *exit_status set. */
+ARCP_MUST_CHECK arcp_client *
+arcp__program_connect(arcp__program *program, const arcp_client_options *options, int *exit_status);
+
+/* ---- interrupt.c ---- */
+
+/* From here on SIGINT is counted and interrupts the client's waits, instead of ending the
+ * program; NULL ends that. */
+void arcp__interrupt_watch(arcp_client *client);
+/* How often SIGINT came. */
+unsigned arcp__interrupt_count(void);
+/* Whether the window's size has changed since the last call. */
+bool arcp__interrupt_resized(void);
+
+/* ---- the commands: each returns the exit status ---- */
+
+int arcp__command_submit(arcp__program *program);
+int arcp__command_watch(arcp__program *program);
+int arcp__command_jobs(arcp__program *program);
+int arcp__command_cancel(arcp__program *program);
+int arcp__command_agents(arcp__program *program);
+int arcp__command_ping(arcp__program *program);
+
+#endif

@@ -1,0 +1,182 @@
+#include "arcp/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arcp/screen.h"
+#include "base/utf8.h"
+
+#define BAR_COLUMNS 24
+#define FRAME_NS    (100 * ARCP_NS_PER_MS)
+
+static arcp__progress_row *find(arcp__progress *progress, arcp_span job)
+{
+    for (size_t row = 0; row < progress->count; row++) {
+        if (arcp_span_equal_cstr(job, progress->rows[row].job)) {
+            return &progress->rows[row];
+        }
+    }
+    return NULL;
+}
+
+/* Copies what fits, made harmless. */
+static void set_text(char *out, size_t room, arcp_span text)
+{
+    arcp_buf safe = ARCP_BUF_INIT;
+    arcp__append_safe(&safe, text, room);
+    size_t size = arcp__utf8_cut(arcp_buf_span(&safe), room - 1);
+    if (size != 0) {
+        memcpy(out, safe.data, size);
+    }
+    out[size] = '\0';
+    arcp_buf_fini(&safe);
+}
+
+void arcp__progress_add(arcp__progress *progress, arcp_span job, arcp_span label, unsigned depth,
+                        int64_t now_ns)
+{
+    if (progress->count == ARCP__PROGRESS_JOBS_MAX || job.size >= sizeof(progress->rows[0].job) ||
+        find(progress, job) != NULL) {
+        return;
+    }
+    arcp__progress_row *row = &progress->rows[progress->count++];
+    *row = (arcp__progress_row){.depth = depth, .since_ns = now_ns};
+    memcpy(row->job, job.data, job.size);
+    set_text(row->label, sizeof(row->label), label);
+}
+
+void arcp__progress_remove(arcp__progress *progress, arcp_span job)
+{
+    arcp__progress_row *row = find(progress, job);
+    if (row != NULL) {
+        size_t after = progress->count - 1 - (size_t)(row - progress->rows);
+        memmove(row, row + 1, after * sizeof(*row));
+        progress->count--;
+    }
+}
+
+/* For drawing only: what counts is the text. */
+static double number_of(arcp_span text)
+{
+    char digits[64];
+    if (text.size == 0 || text.size >= sizeof(digits)) {
+        return 0;
+    }
+    memcpy(digits, text.data, text.size);
+    digits[text.size] = '\0';
+    double value = strtod(digits, NULL);
+    return value > 0 ? value : 0;
+}
+
+static void note_amount(arcp__progress_row *row, const arcp_event_view *view)
+{
+    arcp_buf amount = ARCP_BUF_INIT;
+    row->has_progress = true;
+    row->current = number_of(view->current);
+    row->total = number_of(view->total);
+    arcp_buf_append(&amount, view->current);
+    if (view->total.size != 0) {
+        arcp_buf_append_byte(&amount, '/');
+        arcp_buf_append(&amount, view->total);
+    }
+    if (view->units.size != 0) {
+        arcp_buf_append_byte(&amount, ' ');
+        arcp_buf_append(&amount, view->units);
+    }
+    set_text(row->amount, sizeof(row->amount), arcp_buf_span(&amount));
+    arcp_buf_fini(&amount);
+}
+
+void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_view *view)
+{
+    arcp__progress_row *row = find(progress, job);
+    if (row == NULL) {
+        return;
+    }
+    if (view->kind == ARCP_EVENT_PROGRESS) {
+        note_amount(row, view);
+        set_text(row->message, sizeof(row->message), view->message);
+    } else if (view->kind == ARCP_EVENT_STATUS && !row->has_progress) {
+        set_text(row->message, sizeof(row->message),
+                 view->message.size != 0 ? view->message : view->phase);
+    }
+}
+
+/* ---- drawing ---- */
+
+static void draw_bar(const arcp__progress_row *row, bool is_utf8, arcp_buf *out)
+{
+    double part = row->current / row->total;
+    part = part > 1 ? 1 : part;
+    int full = (int)(part * BAR_COLUMNS);
+    arcp_buf_append_cstr(out, is_utf8 ? "" : "[");
+    for (int column = 0; column < BAR_COLUMNS; column++) {
+        arcp_buf_append_cstr(out, column < full ? (is_utf8 ? "\xe2\x96\x88" : "#")
+                                                : (is_utf8 ? "\xe2\x96\x91" : "."));
+    }
+    arcp_buf_append_cstr(out, is_utf8 ? "" : "]");
+    arcp_buf_append_format(out, " %3d%%", (int)(part * 100));
+}
+
+static void draw_spinner(int64_t now_ns, bool is_utf8, arcp_buf *out)
+{
+    static const char *const plain[] = {"|", "/", "-", "\\"};
+    static const char *const fine[] = {
+        "\xe2\xa0\x8b", "\xe2\xa0\x99", "\xe2\xa0\xb9", "\xe2\xa0\xb8",
+        "\xe2\xa0\xbc", "\xe2\xa0\xb4", "\xe2\xa0\xa6", "\xe2\xa0\xa7",
+    };
+    size_t frame = (size_t)(now_ns / FRAME_NS);
+    arcp_buf_append_cstr(out, is_utf8 ? fine[frame % 8] : plain[frame % 4]);
+}
+
+static void draw_elapsed(int64_t elapsed_ns, arcp_buf *out)
+{
+    int64_t seconds = elapsed_ns / ARCP_NS_PER_SEC;
+    if (seconds >= 3600) {
+        arcp_buf_append_format(out, " %lldh%02lldm", (long long)(seconds / 3600),
+                               (long long)(seconds / 60 % 60));
+    } else if (seconds >= 60) {
+        arcp_buf_append_format(out, " %lldm%02llds", (long long)(seconds / 60),
+                               (long long)(seconds % 60));
+    } else {
+        arcp_buf_append_format(out, " %llds", (long long)seconds);
+    }
+}
+
+static void draw_row(const arcp__progress_row *row, int64_t now_ns, bool is_utf8, bool has_color,
+                     arcp_buf *out)
+{
+    for (unsigned depth = 0; depth < row->depth && depth < 16; depth++) {
+        arcp_buf_append_cstr(out, "  ");
+    }
+    bool has_bar = row->has_progress && row->total > 0;
+    arcp_buf_append_cstr(out, has_color ? "\033[32m" : "");
+    if (has_bar) {
+        draw_bar(row, is_utf8, out);
+    } else {
+        draw_spinner(now_ns, is_utf8, out);
+    }
+    arcp_buf_append_cstr(out, has_color ? "\033[0m" : "");
+    arcp_buf_append_format(out, " %s", row->label);
+    if (row->amount[0] != '\0') {
+        arcp_buf_append_format(out, " %s", row->amount);
+    }
+    if (!has_bar) {
+        draw_elapsed(now_ns - row->since_ns, out);
+    }
+    if (row->message[0] != '\0') {
+        arcp_buf_append_format(out, "  %s", row->message);
+    }
+}
+
+void arcp__progress_draw(const arcp__progress *progress, int64_t now_ns, bool is_utf8,
+                         bool has_color, arcp_buf *out)
+{
+    for (size_t row = 0; row < progress->count; row++) {
+        if (row != 0) {
+            arcp_buf_append_byte(out, '\n');
+        }
+        draw_row(&progress->rows[row], now_ns, is_utf8, has_color, out);
+    }
+}

@@ -1,0 +1,133 @@
+#include "arcp/result_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+arcp_status arcp__result_writer_open(arcp__result_writer *writer, arcp__program *program,
+                                     const char *path, arcp_error *err)
+{
+    *writer = (arcp__result_writer){.program = program,
+                                    .path = path,
+                                    .fd = -1,
+                                    .is_fresh = true,
+                                    .discards = program->is_json && path == NULL};
+    if (path == NULL) {
+        return ARCP_OK;
+    }
+    writer->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    return writer->fd >= 0 ? ARCP_OK
+                           : arcp_error_set(err, ARCP_E_USAGE, "--output: %s cannot be written: %s",
+                                            path, strerror(errno));
+}
+
+static arcp_status write_file(arcp__result_writer *writer, arcp_span bytes, arcp_error *err)
+{
+    if (writer->is_fresh && ftruncate(writer->fd, 0) != 0 && errno != EINVAL) {
+        return arcp_error_set(err, ARCP_E_IO, "%s cannot be emptied: %s", writer->path,
+                              strerror(errno));
+    }
+    writer->is_fresh = false;
+    while (bytes.size != 0) {
+        ssize_t written = write(writer->fd, bytes.data, bytes.size);
+        if (written >= 0) {
+            bytes = arcp_span_from(bytes, (size_t)written);
+        } else if (errno != EINTR) {
+            return arcp_error_set(err, ARCP_E_IO, "%s cannot be written: %s", writer->path,
+                                  strerror(errno));
+        }
+    }
+    return ARCP_OK;
+}
+
+static arcp_status put(void *user, arcp_span bytes, arcp_error *err)
+{
+    arcp__result_writer *writer = user;
+    if (writer->discards) {
+        return ARCP_OK;
+    }
+    if (writer->fd >= 0) {
+        return write_file(writer, bytes, err);
+    }
+    if (isatty(STDOUT_FILENO)) {
+        /* Bars would end up in the middle of the text. */
+        arcp__screen_status(&writer->program->screen, arcp_span_make(NULL, 0));
+        writer->program->screen.status_off = true;
+    }
+    if (!arcp__program_print(writer->program, bytes)) {
+        return arcp_error_set(err, ARCP_E_IO, "the result could not be written");
+    }
+    writer->last = bytes.data[bytes.size - 1];
+    return ARCP_OK;
+}
+
+arcp_result_sink arcp__result_writer_sink(arcp__result_writer *writer)
+{
+    return (arcp_result_sink){.mode = ARCP_RESULT_CALLBACK, .write = put, .user = writer};
+}
+
+/* A string without its quotes, anything else as it came. */
+static void append_result(arcp_span result, arcp_buf *out)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
+    if (arcp_json_scan(&json, result, &limits, NULL) == ARCP_OK &&
+        arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_STRING)) {
+        arcp_buf room = ARCP_BUF_INIT;
+        arcp_buf_append(out, arcp_json_string(&json, ARCP_JSON_ROOT, &room));
+        out->failed = out->failed || room.failed;
+        arcp_buf_fini(&room);
+    } else {
+        arcp_buf_append(out, result);
+    }
+    arcp_json_fini(&json);
+}
+
+static bool finish_inline(arcp__result_writer *writer, arcp_span result)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_error err = {0};
+    append_result(result, &text);
+    bool written = !text.failed;
+    if (writer->fd >= 0) {
+        written = written && write_file(writer, arcp_buf_span(&text), &err) == ARCP_OK;
+    } else {
+        if (text.size == 0 || text.data[text.size - 1] != '\n') {
+            arcp_buf_append_byte(&text, '\n');
+        }
+        written = written && arcp__program_print(writer->program, arcp_buf_span(&text));
+    }
+    if (!written && err.message[0] != '\0') {
+        arcp__screen_format(&writer->program->screen, "error: %s", err.message);
+    }
+    arcp_buf_fini(&text);
+    return written;
+}
+
+bool arcp__result_writer_finish(arcp__result_writer *writer, const arcp_outcome *outcome)
+{
+    if (writer->discards || outcome->final_status != ARCP_JOB_SUCCESS) {
+        return true;
+    }
+    if (outcome->result_id.size == 0) {
+        return outcome->result.size == 0 || finish_inline(writer, outcome->result);
+    }
+    if (writer->fd >= 0 && writer->is_fresh) { /* a stream of no bytes */
+        arcp_error err = {0};
+        return write_file(writer, arcp_span_make(NULL, 0), &err) == ARCP_OK;
+    }
+    /* On a terminal the prompt begins on a line of its own. */
+    if (writer->fd < 0 && isatty(STDOUT_FILENO) && writer->last != '\n' && writer->last != '\0') {
+        return arcp__program_print(writer->program, ARCP_SPAN_LITERAL("\n"));
+    }
+    return true;
+}
+
+void arcp__result_writer_close(arcp__result_writer *writer)
+{
+    if (writer->fd >= 0) {
+        (void)close(writer->fd);
+        writer->fd = -1;
+    }
+}

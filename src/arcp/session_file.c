@@ -1,0 +1,449 @@
+#include "arcp/session_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <arcp/secret.h>
+
+#include "base/alloc.h"
+#include "base/ulid.h"
+
+#define FILE_BYTES_MAX 1048576
+#define SUFFIX         ".json"
+
+struct arcp__session_file {
+    pthread_mutex_t mutex;
+    char *path;  /* the file; its lock is path + ".lock" */
+    int lock_fd; /* -1: not ours */
+    arcp_buf url;
+    arcp_buf session_id;
+    arcp_secret *token;
+    uint64_t last_event_seq;
+    arcp_buf jobs; /* JSON strings with commas between them */
+    bool kept;     /* on disk */
+};
+
+/* ---- folders ---- */
+
+/* state/sessions, made when it is not there. */
+static char *sessions_directory(arcp_span state)
+{
+    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf_append(&path, state);
+    arcp_buf_append_cstr(&path, "/sessions");
+    char *text = arcp_buf_take_cstr(&path);
+    /* Every folder on the way, as mkdir -p does; private, as what is in it. */
+    for (char *at = text == NULL ? NULL : strchr(text + 1, '/'); at != NULL;
+         at = strchr(at + 1, '/')) {
+        *at = '\0';
+        (void)mkdir(text, 0700);
+        *at = '/';
+    }
+    if (text != NULL) {
+        (void)mkdir(text, 0700);
+    }
+    return text;
+}
+
+static void system_random(void *user, void *out, size_t size)
+{
+    if (getentropy(out, size) != 0) {
+        abort();
+    }
+}
+
+static arcp__session_file *file_at(char *path)
+{
+    arcp__session_file *file = arcp__alloc(sizeof(*file));
+    if (file == NULL || path == NULL) {
+        arcp__free(file);
+        arcp__free(path);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&file->mutex, NULL);
+    file->path = path;
+    file->lock_fd = -1;
+    return file;
+}
+
+arcp__session_file *arcp__session_file_new(arcp_span directory, arcp_span url)
+{
+    arcp__ulid_source ids = {.random = system_random};
+    struct timespec now;
+    char name[ARCP__ULID_SIZE];
+    char *folder = sessions_directory(directory);
+    if (folder == NULL) {
+        return NULL;
+    }
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    arcp__ulid_next(&ids, now.tv_sec * 1000 + now.tv_nsec / 1000000, name);
+    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf_append_format(&path, "%s/%.*s" SUFFIX, folder, (int)sizeof(name), name);
+    arcp__free(folder);
+    arcp__session_file *file = file_at(arcp_buf_take_cstr(&path));
+    if (file != NULL) {
+        arcp_buf_append(&file->url, url);
+    }
+    return file;
+}
+
+void arcp__session_file_free(arcp__session_file *file)
+{
+    if (file == NULL) {
+        return;
+    }
+    arcp__session_file_unlock(file);
+    (void)pthread_mutex_destroy(&file->mutex);
+    arcp_secret_free(file->token);
+    arcp_buf_fini(&file->url);
+    arcp_buf_fini(&file->session_id);
+    arcp_buf_fini(&file->jobs);
+    arcp__free(file->path);
+    arcp__free(file);
+}
+
+/* ---- the lock ---- */
+
+bool arcp__session_file_lock(arcp__session_file *file)
+{
+    (void)pthread_mutex_lock(&file->mutex);
+    if (file->lock_fd < 0) {
+        char path[4096];
+        if (snprintf(path, sizeof(path), "%s.lock", file->path) < (int)sizeof(path)) {
+            int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+            if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+                file->lock_fd = fd;
+            } else if (fd >= 0) {
+                (void)close(fd);
+            }
+        }
+    }
+    bool is_ours = file->lock_fd >= 0;
+    (void)pthread_mutex_unlock(&file->mutex);
+    return is_ours;
+}
+
+void arcp__session_file_unlock(arcp__session_file *file)
+{
+    (void)pthread_mutex_lock(&file->mutex);
+    if (file->lock_fd >= 0) {
+        (void)close(file->lock_fd);
+        file->lock_fd = -1;
+    }
+    (void)pthread_mutex_unlock(&file->mutex);
+}
+
+/* ---- writing ---- */
+
+static void format_file(const arcp__session_file *file, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "url");
+    arcp_json_write_string(&writer, arcp_buf_span(&file->url));
+    arcp_json_name(&writer, "session_id");
+    arcp_json_write_string(&writer, arcp_buf_span(&file->session_id));
+    arcp_json_name(&writer, "resume_token");
+    arcp_json_write_string(&writer, file->token == NULL ? arcp_span_make(NULL, 0)
+                                                        : arcp_secret_reveal(file->token));
+    arcp_json_name(&writer, "last_event_seq");
+    arcp_json_write_u64(&writer, file->last_event_seq);
+    arcp_json_name(&writer, "jobs");
+    arcp_json_begin_array(&writer);
+    if (file->jobs.size != 0) {
+        arcp_json_write_raw(&writer, arcp_buf_span(&file->jobs));
+    }
+    arcp_json_end_array(&writer);
+    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(out, '\n');
+}
+
+/* Writes beside the file, then over it: a reader sees the old one or the new one. */
+static arcp_status replace_file(const arcp__session_file *file, arcp_span text, arcp_error *err)
+{
+    char path[4096];
+    if (snprintf(path, sizeof(path), "%s.new%ld", file->path, (long)getpid()) >=
+        (int)sizeof(path)) {
+        return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool written = fd >= 0 && write(fd, text.data, text.size) == (ssize_t)text.size;
+    int why = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (!written || rename(path, file->path) != 0) {
+        why = written ? errno : why;
+        (void)unlink(path);
+        return arcp_error_set(err, ARCP_E_IO, "%s cannot be written: %s", file->path,
+                              strerror(why));
+    }
+    return ARCP_OK;
+}
+
+static arcp_status write_file(arcp__session_file *file, arcp_error *err)
+{
+    if (!file->kept) {
+        return ARCP_OK;
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    format_file(file, &text);
+    arcp_status status = arcp_buf_status(&text) == ARCP_OK
+                             ? replace_file(file, arcp_buf_span(&text), err)
+                             : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    if (text.data != NULL) {
+        arcp_wipe(text.data, text.capacity);
+    }
+    arcp_buf_fini(&text);
+    return status;
+}
+
+/* With the mutex held. */
+static arcp_status take_session(arcp__session_file *file, arcp_span id, arcp_span token,
+                                arcp_error *err)
+{
+    arcp_secret *secret = arcp_secret_new(token);
+    arcp_buf_clear(&file->session_id);
+    arcp_buf_append(&file->session_id, id);
+    if (secret == NULL || file->session_id.failed) {
+        arcp_secret_free(secret);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_secret_free(file->token);
+    file->token = secret;
+    return ARCP_OK;
+}
+
+arcp_status arcp__session_file_set_session(arcp__session_file *file,
+                                           const arcp_session_state *state, arcp_error *err)
+{
+    (void)pthread_mutex_lock(&file->mutex);
+    arcp_status status = take_session(file, state->session_id, state->resume_token, err);
+    if (status == ARCP_OK) {
+        status = write_file(file, err);
+    }
+    (void)pthread_mutex_unlock(&file->mutex);
+    return status;
+}
+
+arcp_status arcp__session_file_add_job(arcp__session_file *file, arcp_span job, arcp_error *err)
+{
+    (void)pthread_mutex_lock(&file->mutex);
+    if (file->jobs.size != 0) {
+        arcp_buf_append_byte(&file->jobs, ',');
+    }
+    arcp_json_quote(job, &file->jobs);
+    file->kept = true;
+    arcp_status status = file->jobs.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                           : write_file(file, err);
+    (void)pthread_mutex_unlock(&file->mutex);
+    return status;
+}
+
+arcp_status arcp__session_file_set_seq(arcp__session_file *file, uint64_t event_seq,
+                                       arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    (void)pthread_mutex_lock(&file->mutex);
+    if (event_seq > file->last_event_seq) {
+        file->last_event_seq = event_seq;
+        status = write_file(file, err);
+    }
+    (void)pthread_mutex_unlock(&file->mutex);
+    return status;
+}
+
+void arcp__session_file_remove(arcp__session_file *file)
+{
+    char path[4096];
+    (void)pthread_mutex_lock(&file->mutex);
+    file->kept = false;
+    (void)unlink(file->path);
+    if (snprintf(path, sizeof(path), "%s.lock", file->path) < (int)sizeof(path)) {
+        (void)unlink(path);
+    }
+    (void)pthread_mutex_unlock(&file->mutex);
+}
+
+arcp_session_state arcp__session_file_state(const arcp__session_file *file)
+{
+    return (arcp_session_state){
+        .session_id = arcp_buf_span(&file->session_id),
+        .resume_token =
+            file->token == NULL ? arcp_span_make(NULL, 0) : arcp_secret_reveal(file->token),
+        .last_event_seq = file->last_event_seq,
+    };
+}
+
+/* ---- reading ---- */
+
+static bool read_text(const char *path, arcp_buf *out)
+{
+    struct stat about;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool good = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+                about.st_uid == geteuid() && about.st_size <= FILE_BYTES_MAX &&
+                arcp_buf_reserve(out, (size_t)about.st_size + 1);
+    if (good) {
+        ssize_t got = read(fd, out->data, (size_t)about.st_size);
+        good = got == about.st_size;
+        out->size = good ? (size_t)got : 0;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return good;
+}
+
+static arcp_span text_at(const arcp_json *json, const char *name, arcp_buf *room)
+{
+    return arcp_json_string(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)),
+                            room);
+}
+
+static bool names_job(const arcp_json *json, arcp_span job)
+{
+    arcp_json_ref jobs = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("jobs"));
+    if (!arcp_json_is(json, jobs, ARCP_JSON_ARRAY)) {
+        return false;
+    }
+    for (arcp_json_ref at = arcp_json_first(json, jobs); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, jobs, at)) {
+        if (arcp_json_string_equals(json, at, job)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes what the scanned text says. False for a file that is none of ours. */
+static bool take_text(arcp__session_file *file, const arcp_json *json)
+{
+    arcp_buf room = ARCP_BUF_INIT;
+    bool good = arcp_buf_reserve(&room, json->text.size);
+    arcp_span url = text_at(json, "url", &room);
+    arcp_span id = text_at(json, "session_id", &room);
+    arcp_span token = text_at(json, "resume_token", &room);
+    arcp_json_ref seq = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("last_event_seq"));
+    arcp_json_ref jobs = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("jobs"));
+    uint64_t last_seq = 0;
+    good = good && id.size != 0 && token.size != 0 && arcp_json_u64(json, seq, &last_seq) &&
+           arcp_json_is(json, jobs, ARCP_JSON_ARRAY) &&
+           take_session(file, id, token, NULL) == ARCP_OK;
+    if (good) {
+        arcp_span list = arcp_json_raw(json, jobs);
+        file->last_event_seq = last_seq > file->last_event_seq ? last_seq : file->last_event_seq;
+        arcp_buf_clear(&file->url);
+        arcp_buf_append(&file->url, url);
+        arcp_buf_clear(&file->jobs);
+        arcp_buf_append(&file->jobs, arcp_span_make(list.data + 1, list.size - 2));
+        file->kept = true;
+        good = !file->url.failed && !file->jobs.failed;
+    }
+    if (room.data != NULL) {
+        arcp_wipe(room.data, room.capacity);
+    }
+    arcp_buf_fini(&room);
+    return good;
+}
+
+/* Reads the file at the path; `job` not empty: only when it names the job and the URL. */
+static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
+{
+    const arcp_json_limits limits = {16, 1000, FILE_BYTES_MAX};
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json json = ARCP_JSON_INIT;
+    bool good = read_text(file->path, &text) &&
+                arcp_json_scan(&json, arcp_buf_span(&text), &limits, NULL) == ARCP_OK;
+    if (good && job.size != 0) {
+        arcp_json_ref saved = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("url"));
+        good = names_job(&json, job) && arcp_json_string_equals(&json, saved, url);
+    }
+    good = good && take_text(file, &json);
+    arcp_json_fini(&json);
+    if (text.data != NULL) {
+        arcp_wipe(text.data, text.capacity);
+    }
+    arcp_buf_fini(&text);
+    return good;
+}
+
+arcp_status arcp__session_file_reload(arcp__session_file *file, arcp_error *err)
+{
+    (void)pthread_mutex_lock(&file->mutex);
+    bool good = !file->kept || load(file, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
+    (void)pthread_mutex_unlock(&file->mutex);
+    return good ? ARCP_OK : arcp_error_set(err, ARCP_E_IO, "%s is gone or unreadable", file->path);
+}
+
+static bool is_session_name(const char *name)
+{
+    size_t size = strlen(name);
+    return size == ARCP__ULID_SIZE + strlen(SUFFIX) && strcmp(name + ARCP__ULID_SIZE, SUFFIX) == 0;
+}
+
+arcp_status arcp__session_file_find(arcp_span directory, arcp_span url, arcp_span job,
+                                    arcp__session_file **out, arcp_error *err)
+{
+    char *folder = sessions_directory(directory);
+    DIR *entries = folder == NULL ? NULL : opendir(folder);
+    arcp__session_file *best = NULL;
+    struct dirent *entry = entries == NULL ? NULL : readdir(entries);
+    for (; entry != NULL; entry = readdir(entries)) {
+        if (!is_session_name(entry->d_name)) {
+            continue;
+        }
+        arcp_buf path = ARCP_BUF_INIT;
+        arcp_buf_append_format(&path, "%s/%s", folder, entry->d_name);
+        arcp__session_file *file = file_at(arcp_buf_take_cstr(&path));
+        /* Names are ULIDs: the greatest is the youngest. */
+        if (file != NULL && load(file, url, job) &&
+            (best == NULL || strcmp(file->path, best->path) > 0)) {
+            arcp__session_file_free(best);
+            best = file;
+            file = NULL;
+        }
+        arcp__session_file_free(file);
+    }
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+    arcp__free(folder);
+    if (best == NULL) {
+        return arcp_error_set(err, ARCP_E_NOT_FOUND, "no session of this machine submitted %.*s",
+                              (int)job.size, job.data);
+    }
+    *out = best;
+    return ARCP_OK;
+}
+
+void arcp__session_file_sweep(arcp_span directory, int64_t seconds)
+{
+    char *folder = sessions_directory(directory);
+    DIR *entries = folder == NULL ? NULL : opendir(folder);
+    time_t now = time(NULL);
+    struct dirent *entry = entries == NULL ? NULL : readdir(entries);
+    for (; entry != NULL; entry = readdir(entries)) {
+        struct stat about;
+        if (strlen(entry->d_name) > ARCP__ULID_SIZE &&
+            strncmp(entry->d_name + ARCP__ULID_SIZE, SUFFIX, strlen(SUFFIX)) == 0 &&
+            fstatat(dirfd(entries), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+            now - about.st_mtime > seconds) {
+            (void)unlinkat(dirfd(entries), entry->d_name, 0);
+        }
+    }
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+    arcp__free(folder);
+}

@@ -1,0 +1,172 @@
+/* The command line: what is understood, and what is said about what is not. */
+#include "support/check.h"
+
+#include "arcp/arguments.h"
+
+#define WORDS_MAX 12
+
+/* argv of its own, because a token in it is overwritten. */
+typedef struct line {
+    char room[512];
+    char *argv[WORDS_MAX + 1];
+    int argc;
+} line;
+
+static void split(line *l, const char *text)
+{
+    snprintf(l->room, sizeof(l->room), "arcp %s", text);
+    l->argc = 0;
+    for (char *word = strtok(l->room, " "); word != NULL; word = strtok(NULL, " ")) {
+        assert_true(l->argc < WORDS_MAX);
+        l->argv[l->argc++] = word;
+    }
+    l->argv[l->argc] = NULL;
+}
+
+static const struct good {
+    const char *line;
+    arcp__command command;
+    arcp__option option;
+    const char *value; /* NULL: the option was not given */
+    size_t words;
+} good_lines[] = {
+    {"submit echo", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, NULL, 1},
+    {"submit echo --input {}", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, "{}", 1},
+    {"submit --input={} echo", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, "{}", 1},
+    {"submit --input= echo", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, "", 1},
+    {"submit echo --input -", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, "-", 1},
+    {"--url ws://x submit echo", ARCP__COMMAND_submit, ARCP__OPTION_URL, "ws://x", 1},
+    {"submit echo --url ws://x", ARCP__COMMAND_submit, ARCP__OPTION_URL, "ws://x", 1},
+    {"submit echo --json --json", ARCP__COMMAND_submit, ARCP__OPTION_JSON, "", 1},
+    {"submit --grant a=b echo --grant c=d", ARCP__COMMAND_submit, ARCP__OPTION_GRANT, "c=d", 1},
+    {"submit -- --echo", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, NULL, 1},
+    {"watch job_1 --from-start", ARCP__COMMAND_watch, ARCP__OPTION_FROM_START, "", 1},
+    {"jobs --status running --status error", ARCP__COMMAND_jobs, ARCP__OPTION_STATUS, "error", 0},
+    {"jobs --since 10m --all", ARCP__COMMAND_jobs, ARCP__OPTION_SINCE, "10m", 0},
+    {"cancel job_1 --reason why", ARCP__COMMAND_cancel, ARCP__OPTION_REASON, "why", 1},
+    {"agents", ARCP__COMMAND_agents, ARCP__OPTION_JSON, NULL, 0},
+    {"ping --quiet", ARCP__COMMAND_ping, ARCP__OPTION_QUIET, "", 0},
+    {"--help", ARCP__COMMAND_any, ARCP__OPTION_HELP, "", 0},
+    {"-h", ARCP__COMMAND_any, ARCP__OPTION_HELP, "", 0},
+    {"-V", ARCP__COMMAND_any, ARCP__OPTION_VERSION, "", 0},
+    {"submit --help", ARCP__COMMAND_submit, ARCP__OPTION_HELP, "", 0},
+    {"", ARCP__COMMAND_any, ARCP__OPTION_HELP, NULL, 0},
+};
+
+static void lines_are_understood(void **state)
+{
+    for (size_t row = 0; row < sizeof(good_lines) / sizeof(good_lines[0]); row++) {
+        const struct good *good = &good_lines[row];
+        arcp__arguments arguments;
+        arcp_error err = {0};
+        line l;
+        print_message("  arcp %s\n", good->line);
+        split(&l, good->line);
+        check_ok(arcp__arguments_parse(&arguments, l.argc, l.argv, &err), &err);
+        assert_int_equal(arguments.command, good->command);
+        assert_int_equal(arguments.word_count, good->words);
+        if (good->value == NULL) {
+            assert_false(arcp__has(&arguments, good->option));
+        } else {
+            assert_true(arcp__has(&arguments, good->option));
+            assert_string_equal(arcp__value(&arguments, good->option), good->value);
+        }
+        arcp__arguments_fini(&arguments);
+    }
+}
+
+static const struct bad {
+    const char *line;
+    const char *says;
+} bad_lines[] = {
+    {"dance", "unknown command dance"},
+    {"sumbit echo", "did you mean submit?"},
+    {"submit", "AGENT is missing"},
+    {"submit echo again", "again is one word too many"},
+    {"agents now", "now is one word too many"},
+    {"submit echo --imput {}", "unknown option --imput; did you mean --input?"},
+    {"submit echo --zzz", "unknown option --zzz"},
+    {"submit echo -x", "unknown option -x"},
+    {"submit echo --input", "--input needs a value: JSON|@FILE|-"},
+    {"submit echo --detach=yes", "--detach takes no value"},
+    {"submit echo --input 1 --input 2", "--input can be given once only"},
+    {"submit echo --status running", "--status belongs to arcp jobs"},
+    {"jobs --grant a=b", "--grant belongs to arcp submit"},
+    {"--input {} submit echo", "--input belongs to arcp submit"},
+    {"watch", "JOB is missing"},
+    {"completion", "bash|zsh|fish is missing"},
+};
+
+static void what_is_not_understood_is_said(void **state)
+{
+    for (size_t row = 0; row < sizeof(bad_lines) / sizeof(bad_lines[0]); row++) {
+        arcp__arguments arguments;
+        arcp_error err = {0};
+        line l;
+        print_message("  arcp %s\n", bad_lines[row].line);
+        split(&l, bad_lines[row].line);
+        assert_int_equal(arcp__arguments_parse(&arguments, l.argc, l.argv, &err), ARCP_E_USAGE);
+        if (strstr(err.message, bad_lines[row].says) == NULL) {
+            fail_msg("said: %s", err.message);
+        }
+        arcp__arguments_fini(&arguments);
+    }
+}
+
+static void repeated_options_keep_their_order(void **state)
+{
+    arcp__arguments arguments;
+    arcp_error err = {0};
+    line l;
+    split(&l, "submit --grant a=1 --budget USD:1 --grant b=2 echo");
+    check_ok(arcp__arguments_parse(&arguments, l.argc, l.argv, &err), &err);
+    assert_int_equal(arguments.counts[ARCP__OPTION_GRANT], 2);
+    assert_string_equal(arguments.values[ARCP__OPTION_GRANT][0], "a=1");
+    assert_string_equal(arguments.values[ARCP__OPTION_GRANT][1], "b=2");
+    assert_int_equal(arguments.counts[ARCP__OPTION_BUDGET], 1);
+    arcp__arguments_fini(&arguments);
+}
+
+static void a_token_leaves_the_command_line(void **state)
+{
+    static const char *const lines[] = {"--token s3cret ping", "--token=s3cret ping",
+                                        "ping --token s3cret"};
+    for (size_t row = 0; row < sizeof(lines) / sizeof(lines[0]); row++) {
+        arcp__arguments arguments;
+        arcp_error err = {0};
+        line l;
+        split(&l, lines[row]);
+        check_ok(arcp__arguments_parse(&arguments, l.argc, l.argv, &err), &err);
+        assert_string_equal(arguments.token, "s3cret");
+        for (int word = 0; word < l.argc; word++) {
+            assert_null(strstr(l.argv[word], "s3cret"));
+        }
+        arcp__arguments_fini(&arguments);
+    }
+}
+
+static void lease_reads_the_rest_of_its_line_itself(void **state)
+{
+    arcp__arguments arguments;
+    arcp_error err = {0};
+    line l;
+    split(&l, "--json lease check --cwd /x {} fs.read y");
+    check_ok(arcp__arguments_parse(&arguments, l.argc, l.argv, &err), &err);
+    assert_int_equal(arguments.command, ARCP__COMMAND_lease);
+    assert_int_equal(arguments.rest_count, 6);
+    assert_string_equal(arguments.rest[0], "check");
+    assert_true(arcp__has(&arguments, ARCP__OPTION_JSON));
+    arcp__arguments_fini(&arguments);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_understood),
+        cmocka_unit_test(what_is_not_understood_is_said),
+        cmocka_unit_test(repeated_options_keep_their_order),
+        cmocka_unit_test(a_token_leaves_the_command_line),
+        cmocka_unit_test(lease_reads_the_rest_of_its_line_itself),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

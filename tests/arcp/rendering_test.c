@@ -1,0 +1,331 @@
+/* What people see: one line per event, bars, and nothing that an event could do to a terminal. */
+#include "support/check.h"
+
+#include <unistd.h>
+
+#include "arcp/event_line.h"
+#include "arcp/exit_code.h"
+#include "arcp/progress.h"
+#include "arcp/screen.h"
+#include "client/client_job.h"
+
+static arcp_client_event event_of(const char *kind, const char *body)
+{
+    return (arcp_client_event){.type = ARCP_CLIENT_JOB_EVENT,
+                               .kind = arcp_event_kind_from_wire(arcp_span_cstr(kind)),
+                               .kind_text = arcp_span_cstr(kind),
+                               .ts = ARCP_SPAN_LITERAL("2026-01-01T00:00:00.000Z"),
+                               .body = arcp_span_cstr(body)};
+}
+
+static const struct line_row {
+    const char *kind;
+    const char *body;
+    const char *line;
+    const char *colored; /* NULL: not looked at */
+} line_rows[] = {
+    {"log", "{\"level\":\"info\",\"message\":\"reading 3 files\"}", "log       reading 3 files",
+     "log       reading 3 files"},
+    {"log", "{\"level\":\"WARNING\",\"message\":\"slow\"}", "warning   slow",
+     "\033[33mwarning\033[0m   slow"},
+    {"log", "{\"level\":\"error\",\"message\":\"a\\nb\"}", "error     a\\nb",
+     "\033[31merror\033[0m     a\\nb"},
+    {"log", "{\"level\":\"debug\",\"message\":\"x\"}", "debug     x", "\033[2mdebug\033[0m     x"},
+    {"thought", "{\"text\":\"perhaps\"}", "thought   perhaps", NULL},
+    {"tool_call", "{\"tool\":\"fs.read\",\"args\":{\"path\":\"/etc/hosts\"},\"call_id\":\"c\"}",
+     "call      fs.read {\"path\":\"/etc/hosts\"}", NULL},
+    {"tool_call", "{\"tool\":\"now\",\"args\":{},\"call_id\":\"c\"}", "call      now", NULL},
+    {"tool_call", "{\"name\":\"t\",\"arguments\":[1],\"tool_call_id\":\"c\"}", "call      t [1]",
+     NULL},
+    {"tool_result", "{\"call_id\":\"c\",\"result\":{\"n\":1}}", "returned  {\"n\":1}", NULL},
+    {"tool_result",
+     "{\"call_id\":\"c\",\"error\":{\"code\":\"PERMISSION_DENIED\",\"message\":\"no\"}}",
+     "refused   PERMISSION_DENIED: no", "\033[31mrefused\033[0m   PERMISSION_DENIED: no"},
+    {"status", "{\"phase\":\"running\"}", "status    running", NULL},
+    {"status", "{\"phase\":\"indexing\",\"message\":\"half way\"}", "status    indexing half way",
+     NULL},
+    {"status", "{\"phase\":\"credential_rotated\",\"id\":\"cred_1\",\"value\":\"sk-secret\"}",
+     "status    credential_rotated cred_1", NULL},
+    {"metric", "{\"name\":\"cost.inference\",\"value\":0.0234,\"unit\":\"USD\"}",
+     "metric    cost.inference 0.0234 USD", NULL},
+    {"metric", "{\"name\":\"cost.budget.remaining\",\"value\":1.42,\"unit\":\"USD\"}",
+     "budget    USD 1.42 of 5.00", "\033[35mbudget\033[0m    USD 1.42 of 5.00"},
+    {"metric", "{\"name\":\"cost.budget.remaining\",\"value\":7,\"unit\":\"EUR\"}",
+     "budget    EUR 7", NULL},
+    {"artifact_ref",
+     "{\"uri\":\"file:///r.md\",\"content_type\":\"text/markdown\",\"byte_size\":12}",
+     "artifact  file:///r.md text/markdown 12 bytes", NULL},
+    {"delegate", "{\"agent\":\"pdf@1\",\"child_job_id\":\"job_2\"}", "delegate  pdf@1 job_2", NULL},
+    {"progress", "{\"current\":47,\"total\":120,\"units\":\"files\",\"message\":\"a.c\"}",
+     "progress  47/120 files a.c", NULL},
+    {"progress", "{\"current\":1.5}", "progress  1.5", NULL},
+    {"x-vendor.acme.thing", "{\"a\":1}", "x-vendor.acme.thing {\"a\":1}", NULL},
+    {"trace_span", "[1,2]", "trace_span [1,2]", NULL},
+    {"log", "7", "log       7", NULL},
+    {"log", "{\"level\":\"info\",\"message\":\"\\u001b]0;owned\\u0007\\u001b[2J\"}",
+     "log       \\x1b]0;owned\\x07\\x1b[2J", NULL},
+    {"log", "{\"level\":\"info\",\"message\":\"\\u009b31m\"}", "log       \\u009b31m", NULL},
+};
+
+static void every_kind_has_its_line(void **state)
+{
+    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
+    arcp_job *job = arcp__client_job_new(ARCP_SPAN_LITERAL("job_1"));
+    assert_non_null(job);
+    job->budget_count = 1;
+    job->budgets[0] = (arcp_job_budget){"USD", "5.00", "1.42"};
+    for (size_t row = 0; row < sizeof(line_rows) / sizeof(line_rows[0]); row++) {
+        arcp_client_event event = event_of(line_rows[row].kind, line_rows[row].body);
+        arcp__line_style style = {0};
+        arcp_buf line = ARCP_BUF_INIT;
+        event.job = job;
+        assert_true(arcp__event_line(&style, &event, &view, &line));
+        check_span(arcp_buf_span(&line), line_rows[row].line);
+        if (line_rows[row].colored != NULL) {
+            style.has_color = true;
+            arcp_buf_clear(&line);
+            assert_true(arcp__event_line(&style, &event, &view, &line));
+            check_span(arcp_buf_span(&line), line_rows[row].colored);
+        }
+        arcp_buf_fini(&line);
+    }
+    arcp__client_job_drop(job);
+    arcp_event_view_fini(&view);
+}
+
+static void chunks_have_no_line(void **state)
+{
+    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
+    arcp_client_event event = event_of("result_chunk", "{\"data\":\"x\"}");
+    arcp__line_style style = {0};
+    arcp_buf line = ARCP_BUF_INIT;
+    assert_false(arcp__event_line(&style, &event, &view, &line));
+    assert_int_equal(line.size, 0);
+    arcp_event_view_fini(&view);
+}
+
+static void times_and_depth_stand_in_front(void **state)
+{
+    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
+    arcp_client_event event = event_of("log", "{\"level\":\"info\",\"message\":\"m\"}");
+    arcp__line_style style = {.has_times = true, .depth = 2};
+    arcp_buf line = ARCP_BUF_INIT;
+    assert_true(arcp__event_line(&style, &event, &view, &line));
+    check_span(arcp_buf_span(&line), "2026-01-01T00:00:00.000Z     log       m");
+    arcp_buf_fini(&line);
+    arcp_event_view_fini(&view);
+}
+
+static void long_texts_are_cut_at_a_character(void **state)
+{
+    arcp_buf out = ARCP_BUF_INIT;
+    arcp__append_safe(&out, ARCP_SPAN_LITERAL("abc\xc3\xa4xyz"), 4);
+    check_span(arcp_buf_span(&out), "abc...");
+    arcp_buf_clear(&out);
+    arcp__append_safe(&out, ARCP_SPAN_LITERAL("abc\xc3\xa4"), 5);
+    check_span(arcp_buf_span(&out), "abc\xc3\xa4");
+    arcp_buf_fini(&out);
+}
+
+/* ---- the status area ---- */
+
+static void note(arcp__progress *progress, const char *job, const char *kind, const char *body)
+{
+    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
+    arcp_client_event event = event_of(kind, body);
+    arcp_error err = {0};
+    check_ok(arcp_event_view_read(&view, &event, &err), &err);
+    arcp__progress_note(progress, arcp_span_cstr(job), &view);
+    arcp_event_view_fini(&view);
+}
+
+static void check_drawing(const arcp__progress *progress, int64_t ms, bool is_utf8, bool has_color,
+                          const char *text)
+{
+    arcp_buf out = ARCP_BUF_INIT;
+    arcp__progress_draw(progress, ms * ARCP_NS_PER_MS, is_utf8, has_color, &out);
+    check_span(arcp_buf_span(&out), text);
+    arcp_buf_fini(&out);
+}
+
+static void a_job_without_progress_spins(void **state)
+{
+    arcp__progress progress = {0};
+    arcp__progress_add(&progress, ARCP_SPAN_LITERAL("job_1"), ARCP_SPAN_LITERAL("echo@1"), 0, 0);
+    check_drawing(&progress, 0, false, false, "| echo@1 0s");
+    check_drawing(&progress, 100, false, false, "/ echo@1 0s");
+    check_drawing(&progress, 75000, false, false, "- echo@1 1m15s");
+    check_drawing(&progress, 7200000, false, true, "\033[32m|\033[0m echo@1 2h00m");
+    check_drawing(&progress, 0, true, false, "\xe2\xa0\x8b echo@1 0s");
+    note(&progress, "job_1", "status", "{\"phase\":\"running\"}");
+    check_drawing(&progress, 0, false, false, "| echo@1 0s  running");
+}
+
+static void a_job_with_a_total_has_a_bar(void **state)
+{
+    arcp__progress progress = {0};
+    arcp__progress_add(&progress, ARCP_SPAN_LITERAL("job_1"), ARCP_SPAN_LITERAL("echo"), 0, 0);
+    note(&progress, "job_1", "progress",
+         "{\"current\":60,\"total\":120,\"units\":\"files\",\"message\":\"a.c\"}");
+    check_drawing(&progress, 0, false, false,
+                  "[############............]  50% echo 60/120 files  a.c");
+    note(&progress, "job_1", "progress", "{\"current\":0,\"total\":120}");
+    check_drawing(&progress, 0, false, false, "[........................]   0% echo 0/120");
+    note(&progress, "job_1", "progress", "{\"current\":500,\"total\":120}");
+    check_drawing(&progress, 0, false, false, "[########################] 100% echo 500/120");
+    note(&progress, "job_1", "progress", "{\"current\":3}");
+    check_drawing(&progress, 0, false, false, "| echo 3 0s");
+}
+
+static void several_jobs_have_a_line_each(void **state)
+{
+    arcp__progress progress = {0};
+    arcp__progress_add(&progress, ARCP_SPAN_LITERAL("job_1"), ARCP_SPAN_LITERAL("a"), 0, 0);
+    arcp__progress_add(&progress, ARCP_SPAN_LITERAL("job_2"), ARCP_SPAN_LITERAL("b"), 1, 0);
+    arcp__progress_add(&progress, ARCP_SPAN_LITERAL("job_3"), ARCP_SPAN_LITERAL("c"), 2, 0);
+    check_drawing(&progress, 0, false, false, "| a 0s\n  | b 0s\n    | c 0s");
+    arcp__progress_remove(&progress, ARCP_SPAN_LITERAL("job_2"));
+    check_drawing(&progress, 0, false, false, "| a 0s\n    | c 0s");
+    note(&progress, "job_2", "progress", "{\"current\":1}");
+    for (int job = 0; job < 100; job++) {
+        char id[32];
+        snprintf(id, sizeof(id), "more_%d", job);
+        arcp__progress_add(&progress, arcp_span_cstr(id), ARCP_SPAN_LITERAL("x"), 0, 0);
+    }
+    assert_int_equal(progress.count, ARCP__PROGRESS_JOBS_MAX);
+}
+
+/* ---- the screen ---- */
+
+static void read_pipe(int fd, char *out, size_t room)
+{
+    ssize_t got = read(fd, out, room - 1);
+    assert_true(got >= 0);
+    out[got] = '\0';
+}
+
+static void in_a_pipe_there_are_only_lines(void **state)
+{
+    int ends[2];
+    char got[256];
+    arcp__screen screen;
+    assert_int_equal(pipe(ends), 0);
+    arcp__screen_init(&screen, ends[1], ARCP__WHEN_AUTO);
+    assert_false(screen.is_terminal);
+    assert_false(screen.has_color);
+    arcp__screen_status(&screen, ARCP_SPAN_LITERAL("| spinning"));
+    arcp__screen_line(&screen, ARCP_SPAN_LITERAL("one"));
+    arcp__screen_format(&screen, "two %d", 2);
+    arcp__screen_fini(&screen);
+    read_pipe(ends[0], got, sizeof(got));
+    assert_string_equal(got, "one\ntwo 2\n");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void on_a_terminal_lines_go_above_the_status_area(void **state)
+{
+    int ends[2];
+    char got[512];
+    arcp__screen screen;
+    assert_int_equal(pipe(ends), 0);
+    arcp__screen_init(&screen, ends[1], ARCP__WHEN_NEVER);
+    screen.is_terminal = true;
+    screen.columns = 8;
+    arcp__screen_status(&screen, ARCP_SPAN_LITERAL("one\nsomething long"));
+    read_pipe(ends[0], got, sizeof(got));
+    assert_string_equal(got, "one\nsomethi\033[0m");
+    arcp__screen_line(&screen, ARCP_SPAN_LITERAL("line"));
+    read_pipe(ends[0], got, sizeof(got));
+    assert_string_equal(got, "\r\033[K\033[A\r\033[Kline\n");
+    arcp__screen_fini(&screen);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void no_color_is_honoured(void **state)
+{
+    arcp__screen screen;
+    arcp__screen_init(&screen, STDERR_FILENO, ARCP__WHEN_ALWAYS);
+    assert_true(screen.has_color);
+    arcp__screen_fini(&screen);
+    arcp__screen_init(&screen, STDERR_FILENO, ARCP__WHEN_NEVER);
+    assert_false(screen.has_color);
+    arcp__screen_fini(&screen);
+    assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
+    arcp__screen_init(&screen, STDERR_FILENO, ARCP__WHEN_AUTO);
+    assert_false(screen.has_color);
+    arcp__screen_fini(&screen);
+    assert_int_equal(unsetenv("NO_COLOR"), 0);
+}
+
+/* ---- exit statuses ---- */
+
+static const struct exit_row {
+    arcp_status status;
+    int request; /* of a refused request */
+    int job;     /* of a job that ended with it */
+} exit_rows[] = {
+    {ARCP_E_PERMISSION_DENIED, 4, 4},
+    {ARCP_E_LEASE_SUBSET_VIOLATION, 4, 4},
+    {ARCP_E_LEASE_EXPIRED, 4, 4},
+    {ARCP_E_BUDGET_EXHAUSTED, 4, 4},
+    {ARCP_E_CANCELLED, 5, 5},
+    {ARCP_E_TIMEOUT, 6, 6},
+    {ARCP_E_UNAUTHENTICATED, 3, 1},
+    {ARCP_E_HEARTBEAT_LOST, 3, 1},
+    {ARCP_E_IO, 3, 1},
+    {ARCP_E_JOB_NOT_FOUND, 1, 1},
+    {ARCP_E_DUPLICATE_KEY, 1, 1},
+    {ARCP_E_AGENT_NOT_AVAILABLE, 1, 1},
+    {ARCP_E_AGENT_VERSION_NOT_AVAILABLE, 1, 1},
+    {ARCP_E_RESUME_WINDOW_EXPIRED, 1, 1},
+    {ARCP_E_INVALID_REQUEST, 1, 1},
+    {ARCP_E_INTERNAL_ERROR, 1, 1},
+    {ARCP_E_USAGE, 2, 1},
+    {ARCP_E_NO_MEMORY, 1, 1},
+};
+
+static void exit_statuses_follow_the_contract(void **state)
+{
+    for (size_t row = 0; row < sizeof(exit_rows) / sizeof(exit_rows[0]); row++) {
+        arcp_outcome outcome = {.final_status = ARCP_JOB_ERROR, .status = exit_rows[row].status};
+        print_message("  %s\n", arcp_status_name(exit_rows[row].status));
+        assert_int_equal(arcp__exit_of_status(exit_rows[row].status), exit_rows[row].request);
+        assert_int_equal(arcp__exit_of_outcome(&outcome), exit_rows[row].job);
+    }
+    assert_int_equal(arcp__exit_of_status(ARCP_OK), 0);
+}
+
+static void final_statuses_decide_first(void **state)
+{
+    arcp_outcome outcome = {.final_status = ARCP_JOB_SUCCESS};
+    assert_int_equal(arcp__exit_of_outcome(&outcome), 0);
+    outcome.status = ARCP_E_CORRUPT;
+    assert_int_equal(arcp__exit_of_outcome(&outcome), 1);
+    outcome.final_status = ARCP_JOB_CANCELLED;
+    assert_int_equal(arcp__exit_of_outcome(&outcome), 5);
+    outcome.final_status = ARCP_JOB_TIMED_OUT;
+    assert_int_equal(arcp__exit_of_outcome(&outcome), 6);
+    assert_int_equal(arcp__exit_of_job_status(ARCP_JOB_SUCCESS), 0);
+    assert_int_equal(arcp__exit_of_job_status(ARCP_JOB_ERROR), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_has_its_line),
+        cmocka_unit_test(chunks_have_no_line),
+        cmocka_unit_test(times_and_depth_stand_in_front),
+        cmocka_unit_test(long_texts_are_cut_at_a_character),
+        cmocka_unit_test(a_job_without_progress_spins),
+        cmocka_unit_test(a_job_with_a_total_has_a_bar),
+        cmocka_unit_test(several_jobs_have_a_line_each),
+        cmocka_unit_test(in_a_pipe_there_are_only_lines),
+        cmocka_unit_test(on_a_terminal_lines_go_above_the_status_area),
+        cmocka_unit_test(no_color_is_honoured),
+        cmocka_unit_test(exit_statuses_follow_the_contract),
+        cmocka_unit_test(final_statuses_decide_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

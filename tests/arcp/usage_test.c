@@ -1,0 +1,158 @@
+/* Help, completions and the manual say the same, because they come from one table. */
+#include "support/check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arcp/usage.h"
+
+static void check_contains(const arcp_buf *text, const char *part)
+{
+    if (memmem(text->data, text->size, part, strlen(part)) == NULL) {
+        fail_msg("\"%s\" is missing in:\n%.*s", part, (int)text->size, text->data);
+    }
+}
+
+static void the_synopsis_of_submit_is_the_contracts(void **state)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__usage_synopsis(ARCP__COMMAND_submit, &text);
+    check_span(arcp_buf_span(&text),
+               "arcp submit AGENT [--input JSON|@FILE|-] [--lease JSON|@FILE] "
+               "[--grant CAP=PATTERN]...\n"
+               "            [--budget CUR:AMOUNT]... [--expires-in DURATION] [--expires-at TIME]\n"
+               "            [--idempotency-key KEY] [--max-runtime SEC] [--detach] "
+               "[--output FILE]\n");
+    arcp_buf_fini(&text);
+}
+
+static void every_option_is_explained_where_it_belongs(void **state)
+{
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        arcp_buf text = ARCP_BUF_INIT;
+        char name[64];
+        snprintf(name, sizeof(name), "--%s", arcp__options[option].name);
+        arcp__usage_help(arcp__options[option].command, &text);
+        check_contains(&text, name);
+        check_contains(&text, arcp__options[option].text);
+        arcp_buf_fini(&text);
+    }
+}
+
+static void the_overview_names_every_command(void **state)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__usage_help(ARCP__COMMAND_any, &text);
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        check_contains(&text, arcp__commands[command].text);
+    }
+    arcp_buf_fini(&text);
+}
+
+static void every_completion_offers_every_option_and_command(void **state)
+{
+    static const char *const shells[] = {"bash", "zsh", "fish"};
+    for (size_t row = 0; row < 3; row++) {
+        arcp_buf text = ARCP_BUF_INIT;
+        assert_true(arcp__usage_completion(shells[row], &text));
+        for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+            char name[64];
+            snprintf(name, sizeof(name), "%s%s", row == 2 ? "-l " : "--",
+                     arcp__options[option].name);
+            check_contains(&text, name);
+        }
+        for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+            check_contains(&text, arcp__commands[command].name);
+        }
+        arcp_buf_fini(&text);
+    }
+    arcp_buf none = ARCP_BUF_INIT;
+    assert_false(arcp__usage_completion("tcsh", &none));
+    assert_int_equal(none.size, 0);
+}
+
+/* Runs a shell on the script with more lines after it; the exit status. */
+static int run_bash(arcp_span script, const char *more)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(ends[0], STDIN_FILENO);
+        (void)close(ends[1]);
+        (void)execlp("bash", "bash", "--norc", "-s", (char *)NULL);
+        _exit(127);
+    }
+    (void)close(ends[0]);
+    assert_int_equal(write(ends[1], script.data, script.size), script.size);
+    assert_int_equal(write(ends[1], more, strlen(more)), strlen(more));
+    (void)close(ends[1]);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static const struct completion_row {
+    const char *words; /* the last one is being completed */
+    const char *expected;
+} completion_rows[] = {
+    {"arcp su", "submit"},
+    {"arcp submit --exp", "--expires-in --expires-at"},
+    {"arcp --url x jobs --sta", "--status"},
+    {"arcp jobs --status ca", "cancelled"},
+    {"arcp jobs --gra", ""},
+    {"arcp --color al", "always"},
+    {"arcp completion z", "zsh"},
+    {"arcp lease ex", "explain"},
+};
+
+static void bash_completes(void **state)
+{
+    arcp_buf script = ARCP_BUF_INIT;
+    assert_true(arcp__usage_completion("bash", &script));
+    for (size_t row = 0; row < sizeof(completion_rows) / sizeof(completion_rows[0]); row++) {
+        char more[512];
+        print_message("  %s\n", completion_rows[row].words);
+        snprintf(
+            more, sizeof(more),
+            "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _arcp\n"
+            "[ \"${COMPREPLY[*]}\" = \"%s\" ] || { echo \"got: ${COMPREPLY[*]}\" >&2; exit 9; }\n",
+            completion_rows[row].words, completion_rows[row].expected);
+        assert_int_equal(run_bash(arcp_buf_span(&script), more), 0);
+    }
+    arcp_buf_fini(&script);
+}
+
+static void the_manual_page_has_the_tables_options(void **state)
+{
+    arcp_buf generated = ARCP_BUF_INIT;
+    arcp_buf page = ARCP_BUF_INIT;
+    char bytes[4096];
+    arcp__usage_manual(&generated);
+    FILE *file = fopen(ARCP_SOURCE_DIR "/man/arcp.1.scd", "re");
+    assert_non_null(file);
+    for (size_t got = fread(bytes, 1, sizeof(bytes), file); got != 0;
+         got = fread(bytes, 1, sizeof(bytes), file)) {
+        arcp_buf_append(&page, arcp_span_make(bytes, got));
+    }
+    fclose(file);
+    /* To renew it: arcp completion manual */
+    if (memmem(page.data, page.size, generated.data, generated.size) == NULL) {
+        fail_msg("man/arcp.1.scd does not contain:\n%.*s", (int)generated.size, generated.data);
+    }
+    arcp_buf_fini(&generated);
+    arcp_buf_fini(&page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_synopsis_of_submit_is_the_contracts),
+        cmocka_unit_test(every_option_is_explained_where_it_belongs),
+        cmocka_unit_test(the_overview_names_every_command),
+        cmocka_unit_test(every_completion_offers_every_option_and_command),
+        cmocka_unit_test(bash_completes),
+        cmocka_unit_test(the_manual_page_has_the_tables_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
