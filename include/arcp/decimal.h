@@ -23,7 +23,10 @@ typedef struct arcp_decimal {
     arcp_decimal_units units;
 } arcp_decimal;
 
-#define ARCP_DECIMAL_ZERO {0}
+#define ARCP_DECIMAL_ZERO                                                                          \
+    {                                                                                              \
+        0                                                                                          \
+    }
 /* Room for any formatted value with its NUL. */
 #define ARCP_DECIMAL_TEXT_MAX 44
 

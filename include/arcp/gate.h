@@ -42,7 +42,9 @@ typedef struct arcp_authority_options {
     const arcp_authority *parent;
 } arcp_authority_options;
 #define ARCP_AUTHORITY_OPTIONS_INIT                                                                \
-    {sizeof(arcp_authority_options), NULL, {0, 0}, 0, {NULL, 0}, true, NULL}
+    {                                                                                              \
+        sizeof(arcp_authority_options), NULL, {0, 0}, 0, {NULL, 0}, true, NULL                     \
+    }
 
 /* The authority of one job; the caller unrefs *out. Keeps references to the lease and the
  * budget. ARCP_E_USAGE for a grace or a directory that is not allowed. */
@@ -92,11 +94,9 @@ ARCP_API ARCP_MUST_CHECK bool arcp_authorize_model(const arcp_authority *authori
 
 /* The delegate operation: agent.delegate for `name@version`, then `name`, then `name@`.
  * `version` may be empty. LEASES §2. */
-ARCP_API ARCP_MUST_CHECK bool arcp_authorize_delegate(const arcp_authority *authority,
-                                                      arcp_time now, arcp_span name,
-                                                      arcp_span version,
-                                                      arcp_target_scratch *scratch,
-                                                      arcp_decision *decision);
+ARCP_API ARCP_MUST_CHECK bool
+arcp_authorize_delegate(const arcp_authority *authority, arcp_time now, arcp_span name,
+                        arcp_span version, arcp_target_scratch *scratch, arcp_decision *decision);
 
 /* Appends the details object of a denial: {capability, target, canonical, granted[],
  * reason}, plus currency for BUDGET_EXHAUSTED and expires_at for LEASE_EXPIRED.

@@ -23,14 +23,18 @@ extern "C" {
 typedef struct arcp_lease arcp_lease;
 typedef struct arcp_lease_builder arcp_lease_builder;
 
-/* Limits of DESIGN §6; a lease beyond them is ARCP_E_INVALID_REQUEST. */
+/* Limits of DESIGN §6; a lease beyond them is ARCP_E_INVALID_REQUEST. Functions that take
+ * them accept NULL for the defaults. */
 typedef struct arcp_lease_limits {
     size_t patterns_max; /* per capability */
-    size_t bytes_max;    /* all patterns together */
+    size_t bytes_max;    /* all names and patterns together */
     size_t pattern_bytes_max;
-    size_t pattern_wildcards_max;
+    size_t pattern_wildcards_max; /* `**` counts once */
 } arcp_lease_limits;
-#define ARCP_LEASE_LIMITS_DEFAULT {1024, 262144, 4096, 32}
+#define ARCP_LEASE_LIMITS_DEFAULT                                                                  \
+    {                                                                                              \
+        1024, 262144, 4096, 32                                                                     \
+    }
 
 /* Whether `name` is one of the seven reserved capability names (§9.2). */
 ARCP_API bool arcp_capability_is_reserved(arcp_span name);
@@ -72,16 +76,19 @@ ARCP_API arcp_span arcp_lease_pattern(const arcp_lease *lease, size_t capability
 /* Whether the lease names the capability at all (even with []). */
 ARCP_API bool arcp_lease_names(const arcp_lease *lease, arcp_span capability);
 
-/* Building in the guides' terms. Errors are kept and reported by build. The builder is
- * freed by build and by free. */
+/* Building in the guides' terms, within the default limits. The first error is kept and
+ * reported by build. The builder is freed by build (whatever it returns) and by free. One
+ * thread at a time. NULL: out of memory. */
 ARCP_API ARCP_MUST_CHECK arcp_lease_builder *arcp_lease_builder_new(void);
+/* Adds a pattern; NULL names the capability without granting anything. */
 ARCP_API void arcp_lease_allow(arcp_lease_builder *builder, const char *capability,
                                const char *pattern);
+/* Adds an entry of cost.budget; entries of one currency add up. */
 ARCP_API void arcp_lease_budget(arcp_lease_builder *builder, const char *currency,
                                 const char *amount);
 ARCP_API void arcp_lease_expires_at(arcp_lease_builder *builder, const char *rfc3339);
-ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_build(arcp_lease_builder *builder,
-                                                      arcp_lease **out, arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_build(arcp_lease_builder *builder, arcp_lease **out,
+                                                      arcp_error *err);
 ARCP_API void arcp_lease_builder_free(arcp_lease_builder *builder);
 
 #ifdef __cplusplus

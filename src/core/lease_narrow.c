@@ -2,6 +2,8 @@
  * narrow what a client requests, never widen it). */
 #include <arcp/lease_subset.h>
 
+#include <assert.h>
+
 #include "base/alloc.h"
 #include "core/glob_pattern.h"
 #include "core/glob_subset.h"
@@ -209,6 +211,7 @@ static arcp_status narrow_budget(narrowing *job, const arcp__lease_capability *a
         if (limit != NULL && arcp_decimal_compare(limit->total, amount->total) < 0) {
             status = lower_amount(job, at, amount, limit);
         } else {
+            assert(asked != NULL); /* A request with amounts names cost.budget. */
             status = copy_entries(job, at, asked, &amount->currency);
         }
     }

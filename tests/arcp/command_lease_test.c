@@ -63,9 +63,8 @@ typedef struct command_row {
     const char *out;
 } command_row;
 
-#define UNTIL_2000                                                                                 \
-    "{\"lease\":{\"fs.read\":[\"/"                                                                 \
-    "a\"]},\"lease_constraints\":{\"expires_at\":\"2000-01-01T00:00:00Z\"}}"
+static const char until_2000[] = "{\"lease\":{\"fs.read\":[\"/a\"]},"
+                                 "\"lease_constraints\":{\"expires_at\":\"2000-01-01T00:00:00Z\"}}";
 
 static const command_row rows[] = {
     {"check of what is allowed",
@@ -95,15 +94,15 @@ static const command_row rows[] = {
      0,
      "allowed by fs.read \"**\"\n"},
     {"a lease with constraints that has expired",
-     {"check", UNTIL_2000, "fs.read", "/a"},
+     {"check", until_2000, "fs.read", "/a"},
      4,
      "denied: LEASE_EXPIRED: fs.read of \"/a\" is refused: the lease has expired\n"},
     {"the same lease at an earlier time",
-     {"check", UNTIL_2000, "fs.read", "/a", "--at", "1999-12-31T23:59:59.999Z"},
+     {"check", until_2000, "fs.read", "/a", "--at", "1999-12-31T23:59:59.999Z"},
      0,
      "allowed by fs.read \"/a\"\n"},
     {"and at its very end",
-     {"check", UNTIL_2000, "fs.read", "/a", "--at", "2000-01-01T00:00:00Z"},
+     {"check", until_2000, "fs.read", "/a", "--at", "2000-01-01T00:00:00Z"},
      4,
      "denied: LEASE_EXPIRED: fs.read of \"/a\" is refused: the lease has expired\n"},
     {"a used up budget",

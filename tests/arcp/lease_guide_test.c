@@ -60,11 +60,12 @@ static void run(char *line, char out[TEXT_MAX])
 static void read_expected(FILE *page, char want[TEXT_MAX])
 {
     char line[TEXT_MAX];
+    size_t size = 0;
     want[0] = '\0';
     while (fgets(line, sizeof line, page) != NULL && line[0] != '\n' &&
            strncmp(line, "```", 3) != 0) {
-        assert_true(strlen(want) + strlen(line) < TEXT_MAX);
-        strcat(want, line);
+        size += (size_t)snprintf(want + size, TEXT_MAX - size, "%s", line);
+        assert_true(size < TEXT_MAX);
     }
 }
 

@@ -255,9 +255,10 @@ static void holds_of_several_threads_never_exceed_the_budget(void **state)
 static void *watch_or_settle(void *user)
 {
     shared_counter *shared = user;
-    if (pthread_barrier_wait(&shared->start) == PTHREAD_BARRIER_SERIAL_THREAD) {
-        /* The watcher. Every settlement spends exactly what it held, so what remains
-         * never grows, and a reader must never see more than the true rest. */
+    if (pthread_barrier_wait(&shared->start) != 0) {
+        /* One thread of all is told apart: it is the watcher. Every settlement spends exactly what
+         * it held, so what remains never grows, and a reader must never see more than the true
+         * rest. */
         while (!atomic_load(&shared->done)) {
             if (arcp__counter_remaining(&shared->counter).units > shared->counter.initial) {
                 atomic_fetch_add(&shared->violations, 1);

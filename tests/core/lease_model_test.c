@@ -169,29 +169,41 @@ static const vocabulary vocabularies[] = {
 };
 enum { VOCABULARIES = sizeof vocabularies / sizeof *vocabularies };
 
+/* Appends at most `size` bytes of a text. */
+static void append_part(char out[TEXT_MAX], const char *text, size_t size)
+{
+    const size_t used = strlen(out);
+    (void)snprintf(out + used, TEXT_MAX - used, "%.*s", (int)size, text);
+}
+
+static void append(char out[TEXT_MAX], const char *text)
+{
+    append_part(out, text, TEXT_MAX);
+}
+
 /* Replaces one byte or more of a segment by stars, now and then. */
-static void append_segment(char *out, const char *segment, bool with_stars)
+static void append_segment(char out[TEXT_MAX], const char *segment, bool with_stars)
 {
     const size_t kind = with_stars ? pick(8) : 7;
     const size_t size = strlen(segment);
     const size_t cut = pick(size + 1);
     switch (kind) {
     case 0:
-        strcat(out, "*");
+        append(out, "*");
         break;
     case 1:
-        strcat(out, "**");
+        append(out, "**");
         break;
     case 2:
-        strncat(out, segment, cut);
-        strcat(out, "*");
+        append_part(out, segment, cut);
+        append(out, "*");
         break;
     case 3:
-        strcat(out, pick(2) == 0 ? "*" : "**");
-        strcat(out, segment + cut);
+        append(out, pick(2) == 0 ? "*" : "**");
+        append(out, segment + cut);
         break;
     default:
-        strcat(out, segment);
+        append(out, segment);
     }
 }
 
@@ -199,16 +211,16 @@ static void append_segment(char *out, const char *segment, bool with_stars)
 static void make_text(const vocabulary *words, bool with_stars, char out[TEXT_MAX])
 {
     out[0] = '\0';
-    strcat(out, words->begins[pick(5)]);
+    append(out, words->begins[pick(5)]);
     const size_t count = 1 + pick(3);
     for (size_t i = 0; i < count; i++) {
         if (i > 0) {
-            strcat(out, words->separator);
+            append(out, words->separator);
         }
         append_segment(out, words->segments[pick(8)], with_stars);
     }
     if (with_stars && pick(3) == 0) {
-        strcat(out, pick(2) == 0 ? "/**" : "**");
+        append(out, pick(2) == 0 ? "/**" : "**");
     }
 }
 
@@ -222,10 +234,10 @@ static void make_target_of(const char *pattern, const vocabulary *words, char ou
             out[size++] = pattern[i];
             out[size] = '\0';
         } else if (pick(3) != 0) {
-            strcat(out, words->segments[pick(8)]);
+            append(out, words->segments[pick(8)]);
             if (pattern[i + 1] == '*' && pick(2) == 0) {
-                strcat(out, words->separator);
-                strcat(out, words->segments[pick(8)]);
+                append(out, words->separator);
+                append(out, words->segments[pick(8)]);
             }
             size = strlen(out);
         }
@@ -297,7 +309,7 @@ static void make_child(const sample_lease *parent, sample_lease *child)
                 make_text(&vocabularies[v], true, child->patterns[v][i]);
             }
             if (child->patterns[v][i][0] == '\0') {
-                strcat(child->patterns[v][i], "a");
+                append(child->patterns[v][i], "a");
             }
         }
     }
