@@ -1,5 +1,9 @@
 #include "base/base64.h"
 
+#include <string.h>
+
+#define NONE 0xff
+
 static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 static const char url_safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -7,74 +11,111 @@ void arcp__base64_encode(arcp_span bytes, arcp__base64_form form, arcp_buf *out)
 {
     const char *alphabet = form == ARCP__BASE64_STANDARD ? standard : url_safe;
     const unsigned char *data = (const unsigned char *)bytes.data;
-    for (size_t at = 0; at < bytes.size; at += 3) {
-        size_t left = bytes.size - at;
-        uint32_t group = (uint32_t)data[at] << 16;
-        group |= left > 1 ? (uint32_t)data[at + 1] << 8 : 0;
-        group |= left > 2 ? (uint32_t)data[at + 2] : 0;
-        char text[4] = {alphabet[group >> 18], alphabet[(group >> 12) & 63],
-                        alphabet[(group >> 6) & 63], alphabet[group & 63]};
-        size_t size = left >= 3 ? 4 : left + 1;
-        arcp_buf_append(out, arcp_span_make(text, size));
-        if (form == ARCP__BASE64_STANDARD && size < 4) {
-            arcp_buf_append(out, arcp_span_make("==", 4 - size));
+    if (bytes.size > SIZE_MAX / 2 || !arcp_buf_reserve(out, bytes.size / 3 * 4 + 4)) {
+        out->failed = true;
+        return;
+    }
+    char *text = out->data + out->size;
+    size_t at = 0;
+    for (; bytes.size - at >= 3; at += 3) {
+        uint32_t group =
+            (uint32_t)data[at] << 16 | (uint32_t)data[at + 1] << 8 | (uint32_t)data[at + 2];
+        *text++ = alphabet[group >> 18];
+        *text++ = alphabet[(group >> 12) & 63];
+        *text++ = alphabet[(group >> 6) & 63];
+        *text++ = alphabet[group & 63];
+    }
+    size_t left = bytes.size - at;
+    if (left > 0) {
+        uint32_t group = (uint32_t)data[at] << 16 | (left == 2 ? (uint32_t)data[at + 1] << 8 : 0);
+        *text++ = alphabet[group >> 18];
+        *text++ = alphabet[(group >> 12) & 63];
+        if (left == 2) {
+            *text++ = alphabet[(group >> 6) & 63];
         }
+        for (size_t padding = left; form == ARCP__BASE64_STANDARD && padding < 3; padding++) {
+            *text++ = '=';
+        }
+    }
+    out->size = (size_t)(text - out->data);
+}
+
+/* The value of every byte as a digit, NONE for what is no digit. Made for each call from
+ * the alphabet: that costs less than 100 bytes of decoding, and there is no second table
+ * to keep in step. */
+typedef struct digit_table {
+    unsigned char value[256];
+} digit_table;
+
+static void digit_table_init(digit_table *table, arcp__base64_form form)
+{
+    const char *alphabet = form == ARCP__BASE64_STANDARD ? standard : url_safe;
+    memset(table->value, NONE, sizeof(table->value));
+    for (unsigned char digit = 0; digit < 64; digit++) {
+        table->value[(unsigned char)alphabet[digit]] = digit;
     }
 }
 
-static int value_of(char digit, arcp__base64_form form)
+static arcp_status refuse_digit(arcp_span text, size_t at, arcp_error *err)
 {
-    if (digit >= 'A' && digit <= 'Z') {
-        return digit - 'A';
+    unsigned char byte = (unsigned char)text.data[at];
+    if (byte == '=') {
+        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
+                                 "base64: padding in the wrong place at byte %zu", at);
     }
-    if (digit >= 'a' && digit <= 'z') {
-        return digit - 'a' + 26;
-    }
-    if (digit >= '0' && digit <= '9') {
-        return digit - '0' + 52;
-    }
-    if (form == ARCP__BASE64_STANDARD) {
-        return digit == '+' ? 62 : (digit == '/' ? 63 : -1);
-    }
-    return digit == '-' ? 62 : (digit == '_' ? 63 : -1);
+    return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
+                             "base64: byte 0x%02x at byte %zu is no digit", byte, at);
 }
 
 /* Checks the text; `digits` is its length without padding. */
-static arcp_status check(arcp_span text, arcp__base64_form form, size_t *digits, arcp_error *err)
+static arcp_status check(const digit_table *table, arcp_span text, arcp__base64_form form,
+                         size_t *digits, arcp_error *err)
 {
+    const unsigned char *bytes = (const unsigned char *)text.data;
     size_t count = text.size;
     if (form == ARCP__BASE64_STANDARD) {
-        if (text.size % 4 != 0) {
-            return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, text.size,
-                                     "base64 must come in groups of four characters");
-        }
-        for (int padding = 0; padding < 2 && count > 0 && text.data[count - 1] == '='; padding++) {
+        for (int padding = 0; padding < 2 && count > 0 && bytes[count - 1] == '='; padding++) {
             count--;
         }
     }
+    unsigned char seen = 0;
     for (size_t at = 0; at < count; at++) {
-        if (value_of(text.data[at], form) < 0) {
-            return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at, "character %zu is not base64",
-                                     at);
+        seen |= table->value[bytes[at]];
+    }
+    for (size_t at = 0; (seen & 0xc0) != 0 && at < count; at++) {
+        if (table->value[bytes[at]] == NONE) {
+            return refuse_digit(text, at, err);
         }
     }
     size_t rest = count % 4;
-    int unused = rest == 2 ? 15 : (rest == 3 ? 3 : 0);
-    if (rest == 1 || (unused != 0 && (value_of(text.data[count - 1], form) & unused) != 0)) {
-        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, count == 0 ? 0 : count - 1,
-                                 "base64 ends in the middle of a byte");
+    if (form == ARCP__BASE64_STANDARD && text.size - count != (rest == 0 ? 0 : 4 - rest)) {
+        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, text.size,
+                                 "base64: groups of four characters, the last one filled up "
+                                 "with '=', were expected");
+    }
+    unsigned unused = rest == 2 ? 15 : (rest == 3 ? 3 : 0);
+    if (rest == 1 || (unused != 0 && (table->value[bytes[count - 1]] & unused) != 0)) {
+        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, count - 1,
+                                 "base64: the text ends in the middle of a byte");
     }
     *digits = count;
     return ARCP_OK;
 }
 
+static size_t decoded_size(size_t digits)
+{
+    return digits / 4 * 3 + (digits % 4 == 0 ? 0 : digits % 4 - 1);
+}
+
 arcp_status arcp__base64_decoded_size(arcp_span text, arcp__base64_form form, size_t *out,
                                       arcp_error *err)
 {
+    digit_table table;
+    digit_table_init(&table, form);
     size_t digits = 0;
-    arcp_status status = check(text, form, &digits, err);
+    arcp_status status = check(&table, text, form, &digits, err);
     if (status == ARCP_OK) {
-        *out = digits / 4 * 3 + (digits % 4 == 0 ? 0 : digits % 4 - 1);
+        *out = decoded_size(digits);
     }
     return status;
 }
@@ -82,23 +123,34 @@ arcp_status arcp__base64_decoded_size(arcp_span text, arcp__base64_form form, si
 arcp_status arcp__base64_decode(arcp_span text, arcp__base64_form form, arcp_buf *out,
                                 arcp_error *err)
 {
+    digit_table table;
+    digit_table_init(&table, form);
     size_t digits = 0;
-    arcp_status status = check(text, form, &digits, err);
-    if (status != ARCP_OK) {
+    arcp_status status = check(&table, text, form, &digits, err);
+    if (status != ARCP_OK || digits == 0) {
         return status;
     }
-    if (!arcp_buf_reserve(out, digits / 4 * 3 + 3)) {
+    if (!arcp_buf_reserve(out, decoded_size(digits))) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    for (size_t at = 0; at < digits; at += 4) {
-        size_t left = digits - at < 4 ? digits - at : 4;
-        uint32_t group = 0;
-        for (size_t digit = 0; digit < 4; digit++) {
-            group <<= 6;
-            group |= digit < left ? (uint32_t)value_of(text.data[at + digit], form) : 0;
-        }
-        char bytes[3] = {(char)(group >> 16), (char)(group >> 8), (char)group};
-        arcp_buf_append(out, arcp_span_make(bytes, left - 1));
+    const unsigned char *from = (const unsigned char *)text.data;
+    char *to = out->data + out->size;
+    for (size_t group = digits / 4; group > 0; group--, from += 4) {
+        uint32_t bits = (uint32_t)table.value[from[0]] << 18 |
+                        (uint32_t)table.value[from[1]] << 12 | (uint32_t)table.value[from[2]] << 6 |
+                        table.value[from[3]];
+        *to++ = (char)(bits >> 16);
+        *to++ = (char)(bits >> 8);
+        *to++ = (char)bits;
     }
+    if (digits % 4 != 0) {
+        uint32_t bits = (uint32_t)table.value[from[0]] << 18 | (uint32_t)table.value[from[1]] << 12;
+        *to++ = (char)(bits >> 16);
+        if (digits % 4 == 3) {
+            bits |= (uint32_t)table.value[from[2]] << 6;
+            *to++ = (char)(bits >> 8);
+        }
+    }
+    out->size += decoded_size(digits);
     return ARCP_OK;
 }

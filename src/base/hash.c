@@ -1,5 +1,6 @@
 #include "base/hash.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,10 @@ static void draw_key(void)
     size_t have = 0;
     while (have < sizeof(key)) {
         ssize_t got = getrandom((char *)key + have, sizeof(key) - have, 0);
-        if (got < 0) {
+        if (got < 0 && errno != EINTR) {
             abort(); /* a system without random numbers runs nothing of ours */
         }
-        have += (size_t)got;
+        have += got < 0 ? 0 : (size_t)got;
     }
 }
 

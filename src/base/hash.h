@@ -1,7 +1,7 @@
 /* Hash tables: uthash with a keyed hash, because keys come from peers.
  *
  * Include this instead of <uthash.h>. Tables live in their owner; the key of the hash
- * function is drawn once per process from the system (arcp__hash_key), which is the one
+ * function is drawn once per process from the system, which is the one
  * value of the library that is not inside an object: it has no meaning beyond the order
  * of buckets. Out of memory: HASH_ADD leaves the element out and sets
  * `element->hh.tbl` to NULL (HASH_NONFATAL_OOM); callers check with ARCP__HASH_ADDED. */

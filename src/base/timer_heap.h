@@ -33,7 +33,7 @@ ARCP_MUST_CHECK arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer 
 /* Disarms; a timer that is not armed is left alone. */
 void arcp__timer_disarm(arcp__timer_heap *heap, arcp__timer *timer);
 
-/* The earliest deadline, ARCP__NEVER when there is none. */
+/* The earliest deadline, ARCP_TIME_NEVER when there is none. */
 int64_t arcp__timer_heap_next(const arcp__timer_heap *heap);
 
 /* Removes and returns the earliest timer that is due (at_ns <= now), or NULL. */

@@ -2,32 +2,6 @@
 
 #include <string.h>
 
-/* Bytes of the character at `at`, 0 when it is not valid. */
-static size_t character_size(const unsigned char *at, size_t left)
-{
-    unsigned char lead = at[0];
-    if (lead < 0x80) {
-        return 1;
-    }
-    if (lead < 0xc2 || lead > 0xf4) {
-        return 0;
-    }
-    size_t size = lead < 0xe0 ? 2 : (lead < 0xf0 ? 3 : 4);
-    if (size > left || (at[1] & 0xc0) != 0x80) {
-        return 0;
-    }
-    if ((lead == 0xe0 && at[1] < 0xa0) || (lead == 0xed && at[1] > 0x9f) ||
-        (lead == 0xf0 && at[1] < 0x90) || (lead == 0xf4 && at[1] > 0x8f)) {
-        return 0;
-    }
-    for (size_t next = 2; next < size; next++) {
-        if ((at[next] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return size;
-}
-
 size_t arcp__utf8_valid_prefix(arcp_span text)
 {
     const unsigned char *bytes = (const unsigned char *)text.data;
@@ -41,7 +15,7 @@ size_t arcp__utf8_valid_prefix(arcp_span text)
                 continue;
             }
         }
-        size_t size = character_size(bytes + at, text.size - at);
+        size_t size = arcp__utf8_character_size(bytes + at, text.size - at);
         if (size == 0) {
             return at;
         }

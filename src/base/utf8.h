@@ -8,6 +8,32 @@
 
 #include <arcp/span.h>
 
+/* Bytes of the character that begins at `at`, of which `left` (> 0) may be read; 0 when
+ * there is no valid one. */
+static inline size_t arcp__utf8_character_size(const unsigned char *at, size_t left)
+{
+    unsigned char lead = at[0];
+    if (lead < 0x80) {
+        return 1;
+    }
+    if (lead < 0xc2 || lead > 0xf4) {
+        return 0;
+    }
+    size_t size = lead < 0xe0 ? 2 : (lead < 0xf0 ? 3 : 4);
+    if (size > left || (at[1] & 0xc0) != 0x80) {
+        return 0;
+    }
+    /* The second byte rules out overlong forms, surrogates and what is past U+10FFFF. */
+    if ((lead == 0xe0 && at[1] < 0xa0) || (lead == 0xed && at[1] > 0x9f) ||
+        (lead == 0xf0 && at[1] < 0x90) || (lead == 0xf4 && at[1] > 0x8f)) {
+        return 0;
+    }
+    if (size > 2 && (at[2] & 0xc0) != 0x80) {
+        return 0;
+    }
+    return size > 3 && (at[3] & 0xc0) != 0x80 ? 0 : size;
+}
+
 /* Length of the longest valid prefix; text.size when all of it is valid. */
 size_t arcp__utf8_valid_prefix(arcp_span text);
 
@@ -19,7 +45,8 @@ static inline bool arcp__utf8_is_valid(arcp_span text)
 /* Writes `code_point` (no surrogate, at most 0x10FFFF); returns 1 to 4. */
 size_t arcp__utf8_encode(uint32_t code_point, char out[4]);
 
-/* The largest prefix of at most `size` bytes that does not cut a character. */
+/* The largest size, at most `size`, at which valid text can be cut without cutting a
+ * character. */
 size_t arcp__utf8_cut(arcp_span text, size_t size);
 
 #endif
