@@ -7,6 +7,7 @@
 #include <arcp/agent.h>
 #include <arcp/lease.h>
 #include <arcp/settings.h>
+#include <arcp/sys/launcher.h>
 #include <arcp/sys/store.h>
 #include <arcp/sys/transport.h>
 
@@ -37,17 +38,22 @@ typedef struct arcp_runtime_options {
     const char *version;           /* NULL: the library's */
     const arcp_settings *settings; /* copied; NULL: the defaults */
     arcp_store *store;             /* taken over, also on failure; NULL: memory */
-    const char *work_directory;    /* where jobs get their directories; NULL: none, and
-                                      relative paths are denied */
+    const char *work_directory;    /* where jobs get their directories (in one of this
+                                      run's); may be shared; NULL: none, and relative
+                                      paths are denied */
     arcp_verify_fn verify;         /* NULL: everybody is refused */
     void *verify_user;
     void (*log)(void *user, arcp_log_level level, const char *text);
     void *log_user;
     size_t agent_threads; /* at most, for blocking agents; 0: 64 */
+    /* How agents that are programs are started; taken over when the runtime is made, freed
+     * with it. NULL: directly, on this machine. */
+    arcp_launcher *launcher;
 } arcp_runtime_options;
 #define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0      \
+        sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0,     \
+            NULL                                                                                   \
     }
 
 /* Makes a runtime and takes up what its store holds; reading it is finished when this
@@ -78,11 +84,14 @@ typedef struct arcp_process_agent {
     const char *cwd;            /* NULL: a fresh directory per job */
     const char *user;           /* NULL: ours */
     bool stderr_in_errors;
-    size_t max_jobs; /* at once; 0: no limit of its own */
+    size_t max_jobs;                 /* at once; 0: no limit of its own */
+    const arcp_launch_limit *limits; /* resource limits; may be NULL */
+    size_t limit_count;
 } arcp_process_agent;
 #define ARCP_PROCESS_AGENT_INIT                                                                    \
     {                                                                                              \
-        sizeof(arcp_process_agent), NULL, NULL, false, NULL, false, 0, NULL, NULL, NULL, false, 0  \
+        sizeof(arcp_process_agent), NULL, NULL, false, NULL, false, 0, NULL, NULL, NULL, false, 0, \
+            NULL, 0                                                                                \
     }
 
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register_process(arcp_runtime *runtime,
@@ -123,6 +132,12 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_reload_tls(arcp_runtime *runti
 /* Stops: no new connections or jobs, running jobs get shutdown.grace_sec, then end as
  * INTERNAL_ERROR; everything is written; then `stopped` is called on the loop. */
 ARCP_API void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user);
+
+/* Waits for children of this process that have ended and that nobody else waits for, so
+ * that they do not stay as zombies; agents are left to the runtime. For programs that adopt
+ * orphans (PR_SET_CHILD_SUBREAPER, or process 1) and start no children of their own: on
+ * SIGCHLD. */
+ARCP_API void arcp_runtime_reap_orphans(arcp_runtime *runtime);
 
 /* Figures for metrics and tests. */
 typedef struct arcp_runtime_stats {

@@ -75,7 +75,6 @@ static void release_memory(arcp_runtime *runtime)
     }
     arcp__agent_inbox_free(runtime->inbox);
     arcp_buf_fini(&runtime->text);
-    arcp__free(runtime->work_directory);
     arcp__free(runtime->name);
     arcp__free(runtime->version);
     arcp__free(runtime);
@@ -110,6 +109,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     }
     arcp__engine_free(runtime->engine);
     runtime->engine = NULL;
+    arcp__process_table_free(runtime->processes);
     if (runtime->open_handles == 0) {
         release_memory(runtime);
         return;
@@ -145,32 +145,47 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     return arcp__engine_new(&engine, &runtime->engine, err);
 }
 
+/* What an earlier run left is ended before this one begins. */
+static arcp_status make_process_table(arcp_runtime *runtime, const arcp_runtime_options *options,
+                                      arcp_error *err)
+{
+    arcp__process_table_options table = {.loop = runtime->loop, .launcher = options->launcher};
+    size_t killed = 0;
+    if (options->work_directory != NULL) {
+        arcp_status status =
+            arcp__work_directory_open(options->work_directory, &table.directory, &killed, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
+    if (killed != 0) {
+        arcp__runtime_log(runtime, ARCP_LOG_WARN, "killed %zu processes of an earlier run", killed);
+    }
+    arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
+    if (status != ARCP_OK) {
+        arcp__work_directory_close(table.directory);
+    } else if (table.directory != NULL) {
+        runtime->work_directory = arcp__work_directory_path(table.directory);
+    }
+    return status;
+}
+
 static arcp_status fill(arcp_runtime *runtime, const arcp_runtime_options *options, arcp_error *err)
 {
     runtime->name = copy_or(options->name, "arcpd");
     runtime->version = copy_or(options->version, ARCP_VERSION_STRING);
-    if (options->work_directory != NULL) {
-        runtime->work_directory = copy_or(options->work_directory, "");
-    }
     runtime->inbox = arcp__agent_inbox_new(runtime);
     runtime->threads = arcp__agent_threads_new(
         options->agent_threads == 0 ? AGENT_THREADS_DEFAULT : options->agent_threads);
     if (runtime->name == NULL || runtime->version == NULL || runtime->inbox == NULL ||
-        runtime->threads == NULL ||
-        (options->work_directory != NULL && runtime->work_directory == NULL)) {
+        runtime->threads == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (runtime->work_directory != NULL) {
-        unsigned killed = arcp__work_directory_sweep(runtime->work_directory);
-        if (killed != 0) {
-            arcp__runtime_log(runtime, ARCP_LOG_WARN, "killed %u processes of an earlier run",
-                              killed);
-        }
+    arcp_status status = make_process_table(runtime, options, err);
+    if (status == ARCP_OK && runtime->store == NULL) {
+        status = arcp_store_open_memory(&runtime->store, err);
     }
-    if (runtime->store == NULL) {
-        return arcp_store_open_memory(&runtime->store, err);
-    }
-    return ARCP_OK;
+    return status;
 }
 
 arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *options,
@@ -292,6 +307,11 @@ arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *cli
 {
     return arcp__engine_add_peer_profile(runtime->engine, arcp_span_cstr(client_glob),
                                          arcp_span_cstr(profile), err);
+}
+
+void arcp_runtime_reap_orphans(arcp_runtime *runtime)
+{
+    arcp__process_table_reap(runtime->processes);
 }
 
 void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out)

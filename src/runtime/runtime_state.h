@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "runtime/agent_host.h"
+#include "runtime/process_table.h"
 
 typedef struct arcp__runtime_link arcp__runtime_link;
 typedef struct arcp__agent_threads arcp__agent_threads;
@@ -49,7 +50,8 @@ struct arcp_runtime {
     void *verify_user;
     void (*log)(void *user, arcp_log_level level, const char *text);
     void *log_user;
-    char *work_directory; /* owned or NULL */
+    arcp__process_table *processes; /* owned */
+    const char *work_directory;     /* this run's, of `processes`; NULL: none */
     size_t settings_agent_line_bytes;
     char *name, *version; /* owned */
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -104,8 +105,7 @@ static bool read_note(int run, const char *name, arcp__stray *out)
     }
     ssize_t size = read(fd, text, sizeof(text));
     (void)close(fd);
-    return size > 0 &&
-           arcp__stray_parse(arcp_span_make(text, (size_t)size), out, NULL) == ARCP_OK;
+    return size > 0 && arcp__stray_parse(arcp_span_make(text, (size_t)size), out, NULL) == ARCP_OK;
 }
 
 /* ---- sweeping ---- */

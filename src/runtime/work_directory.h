@@ -16,7 +16,8 @@
 typedef struct arcp__work_directory arcp__work_directory;
 
 /* Makes a directory for this run below `base` (made too when only that is missing), after
- * ending what earlier runs left there: `killed` (may be NULL) says how many processes or groups that were. */
+ * ending what earlier runs left there: `killed` (may be NULL) says how many processes or groups
+ * that were. */
 ARCP_MUST_CHECK arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **out,
                                                       size_t *killed, arcp_error *err);
 /* Removes it and what is in it. NULL is accepted. */

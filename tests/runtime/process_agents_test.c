@@ -57,8 +57,10 @@ static void an_agent_gets_a_clean_environment_and_a_directory_of_its_own(void **
     runtime_rig_register_sh(&rig, "env", "pwd; env | sort; touch left-behind; ls -ld .", NULL);
     runtime_rig_submit(&rig, "env", "");
     (void)runtime_rig_wait(&rig, "\"job.accepted\"");
-    (void)snprintf(path, sizeof(path), "%s/%s", rig.directory, rig.job_id);
-    (void)runtime_rig_wait(&rig, path);
+    (void)snprintf(path, sizeof(path), "\"message\":\"%s/run-", rig.directory);
+    const char *cwd = strstr(runtime_rig_wait(&rig, path), rig.directory);
+    (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(cwd, "\""), cwd);
+    assert_non_null(strstr(path, rig.job_id));
     (void)runtime_rig_wait(&rig, "\"message\":\"ARCP_AGENT=env\"");
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"message\":\"ARCP_JOB_ID="), rig.job_id));
     (void)runtime_rig_wait(&rig, "\"message\":\"TRACEPARENT=00-");
@@ -193,6 +195,24 @@ static size_t open_descriptors(void)
     return count;
 }
 
+/* How many entries a directory has; `last` (may be NULL) gets the path of the last one. */
+static size_t list(const char *path, char last[300])
+{
+    size_t count = 0;
+    DIR *entries = opendir(path);
+    assert_non_null(entries);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        if (entry->d_name[0] != '.') {
+            count++;
+            if (last != NULL) {
+                (void)snprintf(last, 300, "%.40s/%.200s", path, entry->d_name);
+            }
+        }
+    }
+    (void)closedir(entries);
+    return count;
+}
+
 static void two_hundred_processes_leave_nothing_behind(void **state)
 {
     (void)state;
@@ -212,13 +232,9 @@ static void two_hundred_processes_leave_nothing_behind(void **state)
     siginfo_t info = {0};
     assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
     assert_int_equal(errno, ECHILD);
-    size_t left = 0;
-    DIR *entries = opendir(rig.directory);
-    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        left += entry->d_name[0] != '.';
-    }
-    (void)closedir(entries);
-    assert_int_equal(left, 0);
+    char run[300] = "";
+    assert_int_equal(list(rig.directory, run), 1);
+    assert_int_equal(list(run, NULL), 0);
 }
 
 static void a_full_pipe_holds_a_chatty_program_back_and_nothing_is_lost(void **state)

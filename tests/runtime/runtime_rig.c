@@ -100,7 +100,7 @@ void runtime_rig_stop(runtime_rig *rig)
     (void)uv_run(&rig->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&rig->loop), 0);
     arcp_buf_fini(&rig->frames);
-    arcp__work_directory_remove(rig->directory);
+    arcp__directory_remove(rig->directory);
 }
 
 void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload)

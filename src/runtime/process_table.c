@@ -1,0 +1,125 @@
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "runtime/agent_process_state.h"
+#include "runtime/process_table_state.h"
+
+#define KILL_AFTER_MS 5000u
+#define DRAIN_MS      1000u
+
+/* Whether the kernel gives us the orphans of our children. */
+static bool adopts_orphans(void)
+{
+    int is_subreaper = 0;
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper, 0, 0, 0);
+    return is_subreaper != 0 || getpid() == 1;
+}
+
+arcp_status arcp__process_table_new(const arcp__process_table_options *options,
+                                    arcp__process_table **out, arcp_error *err)
+{
+    arcp__process_table *table = arcp__alloc(sizeof(*table));
+    char *buffer = arcp__alloc(ARCP__READ_BYTES);
+    arcp_launcher *launcher = options->launcher;
+    arcp_status status = table == NULL || buffer == NULL
+                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                             : ARCP_OK;
+    if (status == ARCP_OK && launcher == NULL) {
+        status = arcp_launcher_new_direct(NULL, &launcher, err);
+    }
+    if (status != ARCP_OK) {
+        arcp__free(buffer);
+        arcp__free(table);
+        return status;
+    }
+    *table = (arcp__process_table){
+        .loop = options->loop,
+        .launcher = launcher,
+        .directory = options->directory,
+        .kill_after_ms = options->kill_after_ms == 0 ? KILL_AFTER_MS : options->kill_after_ms,
+        .drain_ms = options->drain_ms == 0 ? DRAIN_MS : options->drain_ms,
+        .refs = 2,
+        .read_buffer = buffer,
+        .adopts = adopts_orphans(),
+    };
+    (void)uv_timer_init(table->loop, &table->orphan_timer);
+    uv_unref((uv_handle_t *)&table->orphan_timer);
+    table->orphan_timer.data = table;
+    *out = table;
+    return ARCP_OK;
+}
+
+void arcp__process_table_ref(arcp__process_table *table)
+{
+    table->refs++;
+}
+
+void arcp__process_table_unref(arcp__process_table *table)
+{
+    if (--table->refs != 0) {
+        return;
+    }
+    arcp__process_orphans_look(table);
+    arcp__process_orphans_forget(table);
+    arcp_launcher_free(table->launcher);
+    arcp__work_directory_close(table->directory);
+    arcp__free(table->read_buffer);
+    arcp__free(table);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    arcp__process_table_unref(handle->data);
+}
+
+void arcp__process_table_free(arcp__process_table *table)
+{
+    if (table == NULL) {
+        return;
+    }
+    table->is_freed = true;
+    uv_close((uv_handle_t *)&table->orphan_timer, on_timer_closed);
+    arcp__process_table_unref(table);
+}
+
+size_t arcp__process_table_count(const arcp__process_table *table)
+{
+    return table->count;
+}
+
+static arcp__agent_process *find(const arcp__process_table *table, pid_t pid)
+{
+    arcp__agent_process *process = NULL;
+    DL_FOREACH (table->processes, process) {
+        if (process->process->pid == pid) {
+            return process;
+        }
+    }
+    return NULL;
+}
+
+void arcp__process_table_reap(arcp__process_table *table)
+{
+    for (;;) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return;
+        }
+        if (info.si_pid == 0) {
+            return;
+        }
+        arcp__agent_process *process = find(table, info.si_pid);
+        if (process == NULL) {
+            (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
+        } else if (!arcp__agent_process_check(process)) {
+            return; /* its launcher has its own way, and the kernel would name it again */
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/* Private to process_table*.c and agent_process*.c. */
+#ifndef ARCP_RUNTIME_PROCESS_TABLE_STATE_H
+#define ARCP_RUNTIME_PROCESS_TABLE_STATE_H
+
+#include "runtime/agent_process.h"
+#include "runtime/process_table.h"
+#include "runtime/work_directory.h"
+
+#define ARCP__READ_BYTES 65536u
+
+/* The job of a process that is gone: what it left outside its group is looked for. */
+typedef struct arcp__ended_job {
+    struct arcp__ended_job *next;
+    char id[ARCP__PROCESS_JOB_SIZE];
+} arcp__ended_job;
+
+struct arcp__process_table {
+    uv_loop_t *loop;
+    arcp_launcher *launcher;         /* owned */
+    arcp__work_directory *directory; /* owned or NULL */
+    uint32_t kill_after_ms, drain_ms;
+    arcp__agent_process *processes; /* not waited for yet */
+    size_t count;
+    size_t refs;       /* of the owner, of each process, of the timer */
+    char *read_buffer; /* owned; ARCP__READ_BYTES; filled and used within one callback */
+    bool adopts;       /* orphans become our children */
+    bool is_freed;
+    uv_timer_t orphan_timer;
+    arcp__ended_job *ended; /* since orphans were last looked for */
+};
+
+void arcp__process_table_ref(arcp__process_table *table);
+void arcp__process_table_unref(arcp__process_table *table);
+
+/* ---- process_orphans.c ---- */
+/* A process of this job is gone: a second later its orphans are looked for and killed. */
+void arcp__process_orphans_expect(arcp__process_table *table, const char *job);
+/* Looks for them now; returns how many were killed. */
+size_t arcp__process_orphans_look(const arcp__process_table *table);
+void arcp__process_orphans_forget(arcp__process_table *table);
+
+/* ---- agent_process.c ---- */
+/* When it has ended, does what is to be done then. False when it still runs. */
+bool arcp__agent_process_check(arcp__agent_process *process);
+
+#endif
