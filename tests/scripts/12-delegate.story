@@ -1,6 +1,6 @@
 # §10 and the user's report: the child's lease is derived, checked and enforced.
 hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","payload":{"agent":"echo","lease_request":{"fs.read":["/srv/**"],"agent.delegate":["work@*"],"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"2026-01-01T01:00:00Z"}}}
+a> {"arcp":"1.1","id":"1","type":"job.submit","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","payload":{"agent":"echo","lease_request":{"fs.read":["/srv/**"],"agent.delegate":["work@*"],"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"2190-01-01T01:00:00Z"}}}
 a< {"type":"job.accepted","job_id":"$p"}
 a< {"type":"job.event","event_seq":1}
 agent $p< {"type":"job.start"}
@@ -16,7 +16,7 @@ agent $p> {"type":"delegate","id":"d2","payload":{"agent":"work","lease_request"
 a< {"event_seq":5,"payload":{"body":{"error":{"code":"LEASE_SUBSET_VIOLATION","details":{"capability":"cost.budget"}}}}}
 agent $p< {"re":"d2"}
 # Later than the parent.
-agent $p> {"type":"delegate","id":"d3","payload":{"agent":"work","lease_constraints":{"expires_at":"2026-01-01T01:00:00.001Z"}}}
+agent $p> {"type":"delegate","id":"d3","payload":{"agent":"work","lease_constraints":{"expires_at":"2190-01-01T01:00:00.001Z"}}}
 a< {"event_seq":6,"payload":{"body":{"error":{"code":"LEASE_SUBSET_VIOLATION"}}}}
 agent $p< {"re":"d3"}
 # An agent that agent.delegate does not cover.
@@ -25,7 +25,7 @@ a< {"event_seq":7,"payload":{"body":{"error":{"code":"PERMISSION_DENIED"}}}}
 agent $p< {"re":"d4"}
 # A subset: accepted on the parent's session, with its trace and its expiry.
 agent $p> {"type":"delegate","id":"d5","payload":{"agent":"work","input":{"x":1},"lease_request":{"fs.read":["/srv/a/**"],"cost.budget":["USD:2"]},"delegate_id":"D5","wait":true}}
-a< {"type":"job.accepted","job_id":"$c","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","payload":{"parent_job_id":"$p","delegate_id":"D5","agent":"work@1.0.0","lease":{"fs.read":["/srv/a/**"],"cost.budget":["USD:2"]},"lease_constraints":{"expires_at":"2026-01-01T01:00:00Z"},"budget":{"USD":2}}}
+a< {"type":"job.accepted","job_id":"$c","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","payload":{"parent_job_id":"$p","delegate_id":"D5","agent":"work@1.0.0","lease":{"fs.read":["/srv/a/**"],"cost.budget":["USD:2"]},"lease_constraints":{"expires_at":"2190-01-01T01:00:00Z"},"budget":{"USD":2}}}
 a< {"event_seq":8,"job_id":"$p","payload":{"kind":"delegate","body":{"delegate_id":"D5","child_job_id":"$c","agent":"work@1.0.0","input":{"x":1},"lease":{"fs.read":["/srv/a/**"]},"lease_request":{"fs.read":["/srv/a/**"]}}}}
 a< {"event_seq":9,"job_id":"$c","payload":{"kind":"status"}}
 agent $c< {"type":"job.start","payload":{"parent_job_id":"$p","input":{"x":1},"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}}

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -61,6 +62,7 @@ static void start_arcpd(stage *s)
     s->pid = fork();
     assert_true(s->pid >= 0);
     if (s->pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nothing behind */
         (void)dup2(out[1], STDOUT_FILENO);
         (void)close(out[0]);
         (void)close(out[1]);
