@@ -27,7 +27,10 @@ typedef struct arcp_buf {
     bool failed; /* an append ran out of memory */
 } arcp_buf;
 
-#define ARCP_BUF_INIT {NULL, 0, 0, false}
+#define ARCP_BUF_INIT                                                                              \
+    {                                                                                              \
+        NULL, 0, 0, false                                                                          \
+    }
 
 /* Releases the memory; the buffer is empty and usable again. */
 ARCP_API void arcp_buf_fini(arcp_buf *buf);

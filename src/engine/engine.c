@@ -281,8 +281,8 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
 bool arcp__engine_is_finished(const arcp__engine *engine)
 {
     return engine->stopped && engine->running_jobs == 0 && engine->live_agents == 0 &&
-           engine->links == NULL &&
-           engine->batches == NULL && !arcp__batch_has_work(engine) && engine->ready.first == NULL;
+           engine->links == NULL && engine->batches == NULL && !arcp__batch_has_work(engine) &&
+           engine->ready.first == NULL;
 }
 
 void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)

@@ -241,7 +241,7 @@ struct arcp__job {
     bool said_end; /* the agent itself ended the job: it is winding down */
     bool paused;
     bool is_paused_by_owner; /* counted in its session's paused_jobs */
-    bool bad_line; /* a line that began with { and did not parse */
+    bool bad_line;           /* a line that began with { and did not parse */
     bool chunks_ended;
     bool is_plain_output; /* raw output has come */
     bool kept;            /* counted in the principal's list */
