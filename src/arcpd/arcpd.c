@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
@@ -24,7 +25,7 @@ typedef struct daemon_state {
     arcp__tokens tokens;
     arcp__logger logger;
     uv_loop_t loop;
-    uv_signal_t terminate, interrupt, hangup;
+    uv_signal_t terminate, interrupt, hangup, child;
     arcp_runtime *runtime;
     char state_directory[3072];
     char work_directory[3200];
@@ -259,6 +260,8 @@ static arcp_status find_directories(daemon_state *state, arcp_error *err)
     if (status == ARCP_OK) {
         (void)snprintf(state->work_directory, sizeof(state->work_directory), "%s/work", to);
         status = make_directory(state->work_directory, err);
+        /* Agents of other users pass through it to their own; it can be listed by nobody. */
+        (void)chmod(state->work_directory, 0711);
     }
     return status;
 }
@@ -318,6 +321,8 @@ static arcp_status register_agents(daemon_state *state, const arcp__config *conf
         agent.user = from->user;
         agent.stderr_in_errors = from->stderr_in_errors;
         agent.max_jobs = (size_t)from->max_jobs;
+        agent.limits = from->limits;
+        agent.limit_count = from->limit_count;
         status = arcp_runtime_register_process(state->runtime, &agent, err);
     }
     return status;
@@ -456,6 +461,14 @@ static void on_hangup(uv_signal_t *handle, int number)
     reload(handle->data);
 }
 
+/* We are a child subreaper: what agents left behind is ours to wait for. */
+static void on_child(uv_signal_t *handle, int number)
+{
+    const daemon_state *state = handle->data;
+    (void)number;
+    arcp_runtime_reap_orphans(state->runtime);
+}
+
 static void watch_signals(daemon_state *state)
 {
     const struct {
@@ -464,7 +477,8 @@ static void watch_signals(daemon_state *state)
         int number;
     } rows[] = {{&state->terminate, on_terminate, SIGTERM},
                 {&state->interrupt, on_terminate, SIGINT},
-                {&state->hangup, on_hangup, SIGHUP}};
+                {&state->hangup, on_hangup, SIGHUP},
+                {&state->child, on_child, SIGCHLD}};
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         (void)uv_signal_init(&state->loop, rows[at].handle);
         rows[at].handle->data = state;
@@ -588,12 +602,11 @@ static void close_handle(uv_handle_t *handle, void *argument)
 static void clean_up(daemon_state *state)
 {
     arcp_runtime_free(state->runtime);
-    for (uv_signal_t *handle = &state->terminate; handle != NULL;
-         handle = handle == &state->terminate
-                      ? &state->interrupt
-                      : (handle == &state->interrupt ? &state->hangup : NULL)) {
-        if (handle->data != NULL) {
-            close_handle((uv_handle_t *)handle, NULL);
+    uv_signal_t *const handles[] = {&state->terminate, &state->interrupt, &state->hangup,
+                                    &state->child};
+    for (size_t at = 0; at < sizeof(handles) / sizeof(handles[0]); at++) {
+        if (handles[at]->data != NULL) {
+            close_handle((uv_handle_t *)handles[at], NULL);
         }
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
@@ -614,6 +627,8 @@ int main(int argc, char **argv)
         return early;
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    /* What agents leave behind comes to us instead of init, and is ended and waited for. */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)umask(077);
     arcp__config_init(&state.config);
     if (!copy_arguments(&state, argc, argv) || uv_loop_init(&state.loop) != 0) {

@@ -47,6 +47,8 @@ static void agent_fini(arcp__config_agent *agent)
     arcp__free(agent->user);
     arcp__text_list_clear(&agent->command);
     arcp__text_list_clear(&agent->env);
+    arcp__text_list_clear(&agent->limit_texts);
+    arcp__free(agent->limits);
 }
 
 void arcp__config_fini(arcp__config *config)
@@ -229,6 +231,10 @@ static void print_agent(arcp_buf *out, const arcp__config_agent *agent)
         const char *pair = agent->env.items[at];
         arcp_buf_append_format(out, "%s%.*s: \"***\"", at == 0 ? "" : ", ", (int)strcspn(pair, "="),
                                pair);
+    }
+    arcp_buf_append_cstr(out, "}\n    rlimits: {");
+    for (size_t at = 0; at < agent->limit_texts.count; at++) {
+        arcp_buf_append_format(out, "%s%s", at == 0 ? "" : ", ", agent->limit_texts.items[at]);
     }
     arcp_buf_append_cstr(out, "}\n");
 }

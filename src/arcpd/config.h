@@ -4,6 +4,7 @@
 
 #include <arcp/lease.h>
 #include <arcp/settings.h>
+#include <arcp/sys/launcher.h>
 
 /* A growing list of owned strings, NULL-terminated once it is not empty. */
 typedef struct arcp__text_list {
@@ -26,6 +27,9 @@ typedef struct arcp__config_agent {
     char *cwd, *user; /* may be NULL */
     arcp__text_list command;
     arcp__text_list env; /* NAME=VALUE */
+    arcp_launch_limit *limits;
+    arcp__text_list limit_texts; /* the same as written: NAME: VALUE */
+    size_t limit_count;
 } arcp__config_agent;
 
 typedef struct arcp__config_policy {

@@ -6,6 +6,7 @@
 
 #include "arcpd/config.h"
 #include "base/alloc.h"
+#include "runtime/launcher_plan.h"
 
 typedef struct reader {
     arcp__config *config;
@@ -254,6 +255,45 @@ static arcp_status env_member(reader *r, void *into, arcp_span key, const char *
     return status;
 }
 
+static arcp_status add_limit(reader *r, arcp__config_agent *agent, const char *name,
+                             const char *text, arcp_error *why)
+{
+    arcp_buf written = ARCP_BUF_INIT;
+    arcp_launch_limit limit;
+    arcp_status status = arcp__launch_limit_parse(name, text, &limit, why);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp_launch_limit *limits =
+        arcp__realloc_array(agent->limits, agent->limit_count + 1, sizeof(*limits));
+    if (limits == NULL) {
+        return no_memory(r);
+    }
+    agent->limits = limits;
+    limits[agent->limit_count++] = limit;
+    arcp_buf_append_format(&written, "%s: \"%s\"%c", name, text, '\0');
+    status = written.failed ? no_memory(r)
+                            : arcp__text_list_add(&agent->limit_texts, written.data, r->err);
+    arcp_buf_fini(&written);
+    return status;
+}
+
+static arcp_status limit_member(reader *r, void *into, arcp_span key, const char *path,
+                                const yaml_node_t *value)
+{
+    arcp_error why = {0};
+    char *text = NULL;
+    char *name = arcp__copy_cstr(key.data, key.size);
+    arcp_status status = name == NULL ? no_memory(r) : read_text(r, value, path, &text);
+    if (status == ARCP_OK) {
+        status = add_limit(r, into, name, text == NULL ? "" : text, &why);
+        status = why.status == ARCP_E_USAGE ? refuse(r, value, path, why.message) : status;
+    }
+    arcp__free(name);
+    arcp__free(text);
+    return status;
+}
+
 static arcp_status agent_member(reader *r, void *into, arcp_span key, const char *path,
                                 const yaml_node_t *value)
 {
@@ -287,6 +327,9 @@ static arcp_status agent_member(reader *r, void *into, arcp_span key, const char
     }
     if (arcp_span_equal_cstr(key, "env")) {
         return each_member(r, value, path, env_member, agent);
+    }
+    if (arcp_span_equal_cstr(key, "rlimits")) {
+        return each_member(r, value, path, limit_member, agent);
     }
     if (arcp_span_equal_cstr(key, "mode")) {
         char *mode = NULL;
