@@ -179,11 +179,27 @@ static arcp__glob_part make_machine(builder *b, const arcp__glob_entry *entry)
     return part;
 }
 
+static uint64_t mark_literals(const builder *b, const arcp__glob_entry *entry)
+{
+    const arcp__glob_states *states = &b->states[entry->pattern];
+    uint64_t marks = 0;
+    uint32_t end = entry->last;
+    if (states->tail && end == states->last) {
+        end--; /* the '/' of a tail may be missing */
+    }
+    for (uint32_t state = entry->first; state < end; state++) {
+        if ((states->loops[state] & ARCP__GLOB_LOOP_SKIP) == 0) {
+            marks |= arcp__glob_mark(states->literals[state]);
+        }
+    }
+    return marks;
+}
+
 static arcp__glob_part make_rest(builder *b, size_t low, size_t high)
 {
     const size_t machines = partition(b->entries, low, high, ARCP__GLOB_REST_MACHINE);
     const arcp__glob_part part = take(b, sizeof(arcp__glob_rest));
-    const arcp__glob_part list = take(b, (high - machines) * sizeof(arcp__glob_part));
+    const arcp__glob_part list = take(b, (high - machines) * sizeof(arcp__glob_candidate));
     if (list == 0) {
         return 0;
     }
@@ -196,8 +212,9 @@ static arcp__glob_part make_rest(builder *b, size_t low, size_t high)
     rest->machines = list;
     for (size_t i = machines; i < high; i++) {
         const arcp__glob_part machine = make_machine(b, &b->entries[i]);
-        arcp__glob_part *const parts = part_at(b, list);
-        parts[i - machines] = machine;
+        arcp__glob_candidate *const candidates = part_at(b, list);
+        candidates[i - machines] = (arcp__glob_candidate){
+            .literals = mark_literals(b, &b->entries[i]), .machine = machine};
     }
     return part;
 }

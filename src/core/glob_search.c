@@ -43,9 +43,10 @@ typedef struct search {
     bool no_memory;
 } search;
 
-static size_t bucket_of(uint32_t state, arcp__shape shape)
+static size_t bucket_of(const search *s, const node *n)
 {
-    uint64_t hash = (shape ^ (uint64_t)state << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t family = arcp__shape_family(s->kind, n->shape);
+    const uint64_t hash = (family ^ (uint64_t)n->state << 32) * UINT64_C(0x9e3779b97f4a7c15);
     return (size_t)(hash >> 54) % BUCKETS;
 }
 
@@ -70,12 +71,13 @@ static bool make_room(search *s)
     return true;
 }
 
-/* Whether an earlier node fails whenever one at this place with this set does. */
+/* Whether an earlier node fails whenever this one does. */
 static bool is_dominated(search *s, size_t bucket, const node *candidate)
 {
     for (int32_t i = s->buckets[bucket]; i != NO_NODE; i = s->nodes[i].sibling) {
         const node *earlier = &s->nodes[i];
-        if (earlier->state == candidate->state && earlier->shape == candidate->shape &&
+        if (earlier->state == candidate->state &&
+            arcp__shape_covers(s->kind, earlier->shape, candidate->shape) &&
             arcp__glob_union_is_within(s->parents, &earlier->set, &candidate->set)) {
             return true;
         }
@@ -111,7 +113,7 @@ static void add_node(search *s, node candidate)
     if (is_over(s) || arcp__glob_union_meets(s->parents, &candidate.set, s->parents->eager)) {
         return;
     }
-    const size_t bucket = bucket_of(candidate.state, candidate.shape);
+    const size_t bucket = bucket_of(s, &candidate);
     if (is_dominated(s, bucket, &candidate)) {
         return;
     }

@@ -3,8 +3,9 @@
  *
  * A node is a state of the child, a state of the shape of targets, and the set of states
  * that the parents can be in. Breadth first, so that the first failure is a shortest
- * witness; a node whose parents can be in more states than those of an earlier one at the
- * same place cannot fail before that, and is left out. */
+ * witness. A node is left out when an earlier one of the same state of the child, whose
+ * shape allows as much, has its parents in no other states: that one fails whenever this
+ * does. */
 #ifndef ARCP_CORE_GLOB_SEARCH_H
 #define ARCP_CORE_GLOB_SEARCH_H
 

@@ -66,8 +66,21 @@ typedef struct arcp__glob_rest {
     arcp__glob_hit any;   /* anything */
     arcp__glob_hit whole; /* nothing, or anything that ends in '/' */
     uint32_t machine_count;
-    arcp__glob_part machines; /* their parts, one behind the other */
+    arcp__glob_part machines; /* so many arcp__glob_candidate */
 } arcp__glob_rest;
+
+/* A machine, and what must be there for it to accept. */
+typedef struct arcp__glob_candidate {
+    uint64_t literals; /* arcp__glob_mark of each of its literals */
+    arcp__glob_part machine;
+    uint32_t reserved;
+} arcp__glob_candidate;
+
+/* A bit for a byte; several bytes share one. */
+static inline uint64_t arcp__glob_mark(unsigned char byte)
+{
+    return UINT64_C(1) << (byte & 63);
+}
 
 /* Backward from the end of a segment: anything is left over within it, and then: */
 typedef struct arcp__glob_segment {

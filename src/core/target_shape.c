@@ -419,6 +419,11 @@ bool arcp__shape_covers(arcp__target_kind kind, arcp__shape a, arcp__shape b)
     return a == PLACE_INSIDE && value_of(b) == 0 && place_of(b) != PLACE_START;
 }
 
+uint64_t arcp__shape_family(arcp__target_kind kind, arcp__shape shape)
+{
+    return kind == ARCP__TARGET_URL ? place_of(shape) : value_of(shape);
+}
+
 bool arcp__shape_is_widest(arcp__target_kind kind, arcp__shape shape)
 {
     if (kind == ARCP__TARGET_URL) {

@@ -26,6 +26,9 @@ bool arcp__shape_is_target(arcp__target_kind kind, arcp__shape shape);
  * least one byte. */
 bool arcp__shape_covers(arcp__target_kind kind, arcp__shape a, arcp__shape b);
 
+/* Equal for states of which one covers the other. */
+uint64_t arcp__shape_family(arcp__target_kind kind, arcp__shape shape);
+
 /* True only when the state, reached by an ordinary byte, covers every state that any byte
  * but '/', '?' and the kind's separators could have led to instead. */
 bool arcp__shape_is_widest(arcp__target_kind kind, arcp__shape shape);

@@ -1,0 +1,409 @@
+/* Every pair of short patterns against every short canonical target: matching and the
+ * subset question give the one true answer, and every witness is real and a shortest one.
+ *
+ * The truth is computed from the model: for each pattern the set of targets that it
+ * matches. A "no" is proven by its witness, which may be longer than these targets; a
+ * "yes" must hold for all of them. */
+#include "support/check.h"
+
+#include "core/glob_model.h"
+#include "core/glob_set.h"
+#include "core/glob_subset.h"
+#include "core/strings.h"
+#include "core/target_model.h"
+
+typedef struct words {
+    arcp_span *spans; /* each with its own copy of the bytes */
+    size_t count;
+} words;
+
+static void add_word(words *list, const char *beginning, arcp_span ending)
+{
+    const size_t begin = strlen(beginning);
+    char *text = malloc(begin + ending.size + 1);
+    list->spans = realloc(list->spans, (list->count + 1) * sizeof *list->spans);
+    assert_non_null(text);
+    assert_non_null(list->spans);
+    memcpy(text, beginning, begin);
+    memcpy(text + begin, ending.data, ending.size);
+    list->spans[list->count++] = arcp_span_make(text, begin + ending.size);
+}
+
+static void free_words(words *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free((char *)list->spans[i].data);
+    }
+    free(list->spans);
+}
+
+static bool is_canonical(arcp__target_kind kind, arcp_span target)
+{
+    arcp_buf made = ARCP_BUF_INIT;
+    const bool is_same = model_canonicalise(kind, true, target, &made) == ARCP_DENY_NONE &&
+                         arcp_span_equal(target, arcp_buf_span(&made));
+    arcp_buf_fini(&made);
+    return is_same;
+}
+
+/* One world: a capability, all patterns and targets over some bytes, and which pattern
+ * matches which target. */
+typedef struct world {
+    arcp__capability capability;
+    arcp__target_kind kind;
+    words patterns;
+    words targets;    /* canonical ones, shortest first */
+    size_t row_words; /* of 64 targets */
+    uint64_t *truth;  /* a row of bits for each pattern */
+} world;
+
+static void add_targets(world *w, const char *beginning, const char *alphabet, size_t size)
+{
+    all_strings strings;
+    all_strings_begin(&strings, alphabet, size);
+    do {
+        add_word(&w->targets, beginning, all_strings_span(&strings));
+        if (!is_canonical(w->kind, w->targets.spans[w->targets.count - 1])) {
+            free((char *)w->targets.spans[--w->targets.count].data);
+        }
+    } while (all_strings_next(&strings));
+}
+
+static void add_patterns(world *w, const char *beginning, const char *alphabet, size_t size)
+{
+    all_strings strings;
+    all_strings_begin(&strings, alphabet, size);
+    do {
+        if (beginning[0] != '\0' || strings.size > 0) {
+            add_word(&w->patterns, beginning, all_strings_span(&strings));
+        }
+    } while (all_strings_next(&strings));
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const size_t size_a = ((const arcp_span *)a)->size;
+    const size_t size_b = ((const arcp_span *)b)->size;
+    return (size_a > size_b) - (size_a < size_b);
+}
+
+static void find_truth(world *w)
+{
+    qsort(w->targets.spans, w->targets.count, sizeof(arcp_span), by_size);
+    w->row_words = w->targets.count / 64 + 1;
+    w->truth = calloc(w->patterns.count * w->row_words, sizeof *w->truth);
+    assert_non_null(w->truth);
+    for (size_t p = 0; p < w->patterns.count; p++) {
+        for (size_t t = 0; t < w->targets.count; t++) {
+            if (model_matches(w->kind, w->patterns.spans[p], w->targets.spans[t])) {
+                w->truth[p * w->row_words + t / 64] |= UINT64_C(1) << (t % 64);
+            }
+        }
+    }
+}
+
+static const uint64_t *row_of(const world *w, size_t pattern)
+{
+    return w->truth + pattern * w->row_words;
+}
+
+static void end_world(world *w)
+{
+    free_words(&w->patterns);
+    free_words(&w->targets);
+    free(w->truth);
+}
+
+/* Each pattern alone, and all of them in one set. */
+static void check_matching(const world *w)
+{
+    arcp__glob_set *all = NULL;
+    arcp_error err = {0};
+    check_ok(
+        arcp__glob_set_compile(w->capability, w->patterns.spans, w->patterns.count, &all, &err),
+        &err);
+    uint64_t *any = calloc(w->row_words, sizeof *any);
+    assert_non_null(any);
+    for (size_t p = 0; p < w->patterns.count; p++) {
+        arcp__glob_set *set = NULL;
+        check_ok(arcp__glob_set_compile(w->capability, &w->patterns.spans[p], 1, &set, &err), &err);
+        for (size_t t = 0; t < w->targets.count; t++) {
+            const bool want = (row_of(w, p)[t / 64] >> (t % 64) & 1) != 0;
+            if (arcp__glob_set_match(set, w->targets.spans[t], NULL) != want) {
+                fail_msg("\"%.*s\" %s \"%.*s\"", (int)w->patterns.spans[p].size,
+                         w->patterns.spans[p].data, want ? "matches" : "does not match",
+                         (int)w->targets.spans[t].size, w->targets.spans[t].data);
+            }
+        }
+        for (size_t i = 0; i < w->row_words; i++) {
+            any[i] |= row_of(w, p)[i];
+        }
+        arcp__glob_set_free(set);
+    }
+    for (size_t t = 0; t < w->targets.count; t++) {
+        size_t index = SIZE_MAX;
+        const bool matches = arcp__glob_set_match(all, w->targets.spans[t], &index);
+        assert_int_equal(matches, any[t / 64] >> (t % 64) & 1);
+        assert_true(!matches || (row_of(w, index)[t / 64] >> (t % 64) & 1) != 0);
+    }
+    free(any);
+    arcp__glob_set_free(all);
+}
+
+/* The size of the shortest target that is in `child` and not in `parent`; SIZE_MAX: none. */
+static size_t first_outside(const world *w, const uint64_t *child, const uint64_t *parent)
+{
+    for (size_t i = 0; i < w->row_words; i++) {
+        const uint64_t outside = child[i] & ~parent[i];
+        if (outside != 0) {
+            return w->targets.spans[i * 64 + (size_t)__builtin_ctzll(outside)].size;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* `parent_row`: what the parents match together. */
+static void check_question(const world *w, size_t child, const arcp_span *parents, size_t count,
+                           const uint64_t *parent_row)
+{
+    const arcp_span pattern = w->patterns.spans[child];
+    arcp__glob_verdict verdict = {0};
+    assert_int_equal(arcp__glob_subset(w->capability, &pattern, 1, parents, count, &verdict),
+                     ARCP_OK);
+    const size_t outside = first_outside(w, row_of(w, child), parent_row);
+    const arcp_span witness = arcp_buf_span(&verdict.witness);
+    bool is_right = !verdict.too_complex;
+    if (verdict.is_subset) {
+        is_right = is_right && outside == SIZE_MAX;
+    } else {
+        is_right = is_right && witness.size > 0 && witness.size <= outside &&
+                   is_canonical(w->kind, witness) && model_matches(w->kind, pattern, witness) &&
+                   !model_matches_any(w->kind, parents, count, witness);
+    }
+    if (!is_right) {
+        fail_msg("child \"%.*s\", parent \"%.*s\" of %zu: %s, witness \"%.*s\", want %zu bytes",
+                 (int)pattern.size, pattern.data, (int)parents[0].size, parents[0].data, count,
+                 verdict.is_subset ? "yes" : "no", (int)witness.size, witness.data, outside);
+    }
+    arcp_buf_fini(&verdict.witness);
+}
+
+/* Every `stride`-th pair, and a quarter as many questions with several parents. */
+static void check_subsets(const world *w, size_t stride)
+{
+    uint64_t random = 3;
+    for (size_t child = 0; child < w->patterns.count; child++) {
+        for (size_t parent = random_below(&random, stride); parent < w->patterns.count;
+             parent += stride) {
+            check_question(w, child, &w->patterns.spans[parent], 1, row_of(w, parent));
+        }
+    }
+    uint64_t *row = calloc(w->row_words, sizeof *row);
+    assert_non_null(row);
+    for (size_t i = 0; i < w->patterns.count * w->patterns.count / stride / 4; i++) {
+        arcp_span parents[4];
+        const size_t count = 2 + random_below(&random, 3);
+        memset(row, 0, w->row_words * sizeof *row);
+        for (size_t k = 0; k < count; k++) {
+            const size_t parent = random_below(&random, w->patterns.count);
+            parents[k] = w->patterns.spans[parent];
+            for (size_t word = 0; word < w->row_words; word++) {
+                row[word] |= row_of(w, parent)[word];
+            }
+        }
+        check_question(w, random_below(&random, w->patterns.count), parents, count, row);
+    }
+    free(row);
+}
+
+static void check_dead(const world *w)
+{
+    size_t dead = 0;
+    for (size_t p = 0; p < w->patterns.count; p++) {
+        bool is_dead = false;
+        arcp_buf example = ARCP_BUF_INIT;
+        assert_int_equal(
+            arcp__glob_is_dead(w->capability, w->patterns.spans[p], &is_dead, &example), ARCP_OK);
+        uint64_t any = 0;
+        for (size_t i = 0; i < w->row_words; i++) {
+            any |= row_of(w, p)[i];
+        }
+        assert_false(is_dead && any != 0);
+        if (!is_dead) {
+            assert_true(is_canonical(w->kind, arcp_buf_span(&example)));
+            assert_true(model_matches(w->kind, w->patterns.spans[p], arcp_buf_span(&example)));
+        }
+        dead += is_dead;
+        arcp_buf_fini(&example);
+    }
+    assert_true(dead < w->patterns.count);
+}
+
+static world begin_world(arcp__capability capability)
+{
+    return (world){.capability = capability, .kind = arcp__capability_kind(capability)};
+}
+
+static void check_world(world *w, size_t stride)
+{
+    find_truth(w);
+    check_matching(w);
+    check_dead(w);
+    check_subsets(w, stride);
+    end_world(w);
+}
+
+static void paths_of_one_letter_and_slashes(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_FS_READ);
+    add_patterns(&w, "", "a/*", 5);
+    add_targets(&w, "", "ax/", 7);
+    check_world(&w, 1);
+}
+
+static void paths_with_more_wildcards(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_FS_WRITE);
+    add_patterns(&w, "/", "a/*", 6);
+    add_targets(&w, "", "ax/", 7);
+    check_world(&w, 31);
+}
+
+static void paths_with_dots(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_FS_READ);
+    add_patterns(&w, "", "./*", 5);
+    add_targets(&w, "", ".x/", 7);
+    check_world(&w, 3);
+}
+
+static void paths_of_two_letters(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_FS_READ);
+    add_patterns(&w, "/", "ab/*", 4);
+    add_targets(&w, "/", "abx/", 5);
+    check_world(&w, 2);
+}
+
+static void tools_with_both_separators(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_TOOL_CALL);
+    add_patterns(&w, "", "a./*", 4);
+    add_targets(&w, "", "ax./", 5);
+    check_world(&w, 1);
+}
+
+static void names_with_empty_segments(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_MODEL_USE);
+    add_patterns(&w, "", "a/*", 5);
+    add_targets(&w, "", "ax/", 7);
+    check_world(&w, 3);
+}
+
+static void names_with_characters_of_two_bytes(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_VENDOR);
+    /* Patterns of whole characters; targets also of another one with the same first byte. */
+    all_strings strings;
+    all_strings_begin(&strings, "e/*", 5);
+    while (all_strings_next(&strings)) {
+        char text[12];
+        size_t size = 0;
+        for (size_t i = 0; i < strings.size; i++) {
+            if (strings.text[i] == 'e') {
+                text[size++] = '\xc3';
+                text[size++] = '\xa9';
+            } else {
+                text[size++] = strings.text[i];
+            }
+        }
+        add_word(&w.patterns, "", arcp_span_make(text, size));
+    }
+    add_targets(&w, "", "\xc3\xa9\xa8/", 7);
+    check_world(&w, 3);
+}
+
+static void urls_with_queries(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&w, "s://h", "a/?*", 4);
+    add_targets(&w, "s://h", "ax/?", 5);
+    check_world(&w, 1);
+}
+
+static void urls_of_http_with_queries(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&w, "http://h", "a/?*", 4);
+    add_targets(&w, "http://h", "ax/?", 5);
+    check_world(&w, 5);
+}
+
+static void urls_with_wildcards_before_the_host(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&w, "", "s:/*", 5);
+    add_patterns(&w, "s:/", "/s*?", 4);
+    add_patterns(&w, "*:/", "/s*?", 3);
+    add_targets(&w, "", "s:/1x", 7);
+    add_targets(&w, "s://", "sx/?", 5);
+    check_world(&w, 31);
+}
+
+static void urls_with_ports(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&w, "x://h", ":01*/", 4);
+    add_targets(&w, "x://h", ":0123/", 5);
+    check_world(&w, 31);
+}
+
+static void urls_with_addresses(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&w, "x://[", ":1*]", 4);
+    add_targets(&w, "x://[", ":1f]/", 5);
+    check_world(&w, 31);
+}
+
+static void urls_with_escapes(void **state)
+{
+    (void)state;
+    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&w, "x://h/", "%2*/e", 4);
+    add_targets(&w, "x://h/", "%2e/5", 5);
+    check_world(&w, 23);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_of_one_letter_and_slashes),
+        cmocka_unit_test(paths_with_more_wildcards),
+        cmocka_unit_test(paths_with_dots),
+        cmocka_unit_test(paths_of_two_letters),
+        cmocka_unit_test(tools_with_both_separators),
+        cmocka_unit_test(names_with_empty_segments),
+        cmocka_unit_test(names_with_characters_of_two_bytes),
+        cmocka_unit_test(urls_with_queries),
+        cmocka_unit_test(urls_of_http_with_queries),
+        cmocka_unit_test(urls_with_wildcards_before_the_host),
+        cmocka_unit_test(urls_with_ports),
+        cmocka_unit_test(urls_with_addresses),
+        cmocka_unit_test(urls_with_escapes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
