@@ -142,7 +142,9 @@ static void say_accepted(submission *s, arcp_job *job)
     arcp_buf_append_byte(&text, ' ');
     arcp_buf_append(&text, arcp_job_agent(job));
     for (size_t at = 0; arcp_job_budget_at(job, at, &budget); at++) {
-        arcp_buf_append_format(&text, ", %s %s", budget.currency, budget.remaining);
+        /* Not what remains: events may have been quicker than this line. */
+        arcp_buf_append_format(&text, ", %s %s", budget.currency,
+                               budget.initial[0] != '\0' ? budget.initial : budget.remaining);
     }
     s->program->style.depth = 0;
     arcp__plain_line(&s->program->style, "accepted", ARCP__COLOR_GREEN, arcp_buf_span(&text),

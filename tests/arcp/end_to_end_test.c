@@ -1,0 +1,552 @@
+/* `arcp` against a real arcpd: what it prints, how it exits, what it leaves. */
+#include "arcp/world.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arcp/cutting_proxy.h"
+
+/* ---- results ---- */
+
+static void a_string_result_is_printed_as_it_is(void **state)
+{
+    process p;
+    world_run(*state, &p, 0, WORDS("submit", "hello"));
+    check_output(&p, "hello\n");
+    check_errors(&p, "accepted  job_... hello@1.0.0\nstatus    running\nlog       working\n");
+    process_fini(&p);
+}
+
+static void every_kind_of_event_has_a_line_and_other_results_are_json(void **state)
+{
+    process p;
+    world_run(*state, &p, 0,
+              WORDS("submit", "events", "--budget", "USD:5.00", "--grant", "tool.call=**"));
+    check_output(&p, "{\"n\":1.50}\n");
+    check_errors(&p, "accepted  job_... events, USD 5.00\n"
+                     "status    running\n"
+                     "warning   careful\n"
+                     "thought   hm\n"
+                     "progress  1/4 files a.c\n"
+                     "metric    cost.inference 0.5 USD\n"
+                     "budget    USD 4.5 of 5.00\n"
+                     "artifact  file:///r.md text/markdown 12 bytes\n"
+                     "x-vendor.test.thing {\"a\":1}\n");
+    process_fini(&p);
+}
+
+static void json_is_one_payload_per_line_and_the_end_last(void **state)
+{
+    process p;
+    world_run(*state, &p, 0, WORDS("submit", "hello", "--json", "--quiet"));
+    check_output(&p, "{\"kind\":\"status\",\"ts\":\"TIME\",\"body\":{\"phase\":\"running\"}}\n"
+                     "{\"kind\":\"log\",\"ts\":\"TIME\",\"body\":{\"level\":\"info\","
+                     "\"message\":\"working\"}}\n"
+                     "{\"final_status\":\"success\",\"result\":\"hello\",\"completed_at\":\"TIME\","
+                     "\"job_id\":\"job_...\"}\n");
+    check_errors(&p, "");
+    process_fini(&p);
+}
+
+static void inputs_come_from_the_line_a_file_or_standard_input(void **state)
+{
+    world *w = *state;
+    process p;
+    char path[96];
+    char option[100];
+    snprintf(path, sizeof(path), "%s/input.json", w->directory);
+    snprintf(option, sizeof(option), "@%s", path);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs("{ \"from\" : \"file\" }", file) >= 0);
+    fclose(file);
+    world_run(w, &p, 0, WORDS("submit", "echo", "--input", option, "--quiet"));
+    assert_non_null(strstr(p.out.data, "\"input\":{\"from\":\"file\"}"));
+    process_fini(&p);
+    world_start_with(w, &p, WORDS("submit", "echo", "--input", "-", "--quiet"), NULL, "[1, 2]");
+    assert_int_equal(process_finish(&p), 0);
+    assert_non_null(strstr(p.out.data, "\"input\":[1,2]"));
+    process_fini(&p);
+}
+
+static void the_lease_and_the_trace_reach_the_agent(void **state)
+{
+    process p;
+    world_start_with(
+        *state, &p,
+        WORDS("submit", "echo", "--grant", "fs.read=/srv/**", "--lease",
+              "{\"tool.call\":[\"a.*\"]}", "--expires-at", "2199-01-01T00:00:00Z", "--quiet"),
+        (const char *const[]){"TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                              NULL},
+        NULL);
+    assert_int_equal(process_finish(&p), 0);
+    assert_non_null(
+        strstr(p.out.data, "\"lease\":{\"tool.call\":[\"a.*\"],\"fs.read\":[\"/srv/**\"]}"));
+    assert_non_null(strstr(p.out.data, "\"expires_at\":\"2199-01-01T00:00:00Z\""));
+    assert_non_null(strstr(p.out.data, "\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\""));
+    process_fini(&p);
+}
+
+static void check_stream(const char *bytes, size_t size)
+{
+    assert_int_equal(size, 300000);
+    for (size_t at = 0; at < size; at++) {
+        if (bytes[at] != 'a' + (char)(at / 1000 % 26)) {
+            fail_msg("byte %zu is %c", at, bytes[at]);
+        }
+    }
+}
+
+static void streamed_results_go_straight_to_standard_output(void **state)
+{
+    process p;
+    world_run(*state, &p, 0, WORDS("submit", "stream", "--quiet"));
+    check_stream(p.out.data, p.out.size);
+    process_fini(&p);
+}
+
+static void results_go_to_a_file_and_replace_what_was_there(void **state)
+{
+    world *w = *state;
+    process p;
+    char path[96];
+    static char bytes[400000];
+    snprintf(path, sizeof(path), "%s/result", w->directory);
+    world_run(w, &p, 0, WORDS("submit", "stream", "--quiet", "--output", path));
+    assert_int_equal(p.out.size, 0);
+    process_fini(&p);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    check_stream(bytes, fread(bytes, 1, sizeof(bytes), file));
+    fclose(file);
+    world_run(w, &p, 0, WORDS("submit", "hello", "--quiet", "--output", path));
+    process_fini(&p);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fread(bytes, 1, sizeof(bytes), file), 5);
+    assert_memory_equal(bytes, "hello", 5);
+    fclose(file);
+    /* A job that fails leaves the file alone. */
+    world_run(w, &p, 1, WORDS("submit", "nobody", "--quiet", "--output", path));
+    process_fini(&p);
+    struct stat about;
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_size, 5);
+}
+
+/* ---- exit statuses ---- */
+
+static const struct ending {
+    const char *name;
+    const char *words[8];
+    int exit_status;
+    const char *says;
+} endings[] = {
+    {"an agent's error",
+     {"submit", "fail", "--input", "{\"code\":\"JOB_NOT_FOUND\"}"},
+     1,
+     "JOB_NOT_FOUND: as asked"},
+    {"an agent nobody has", {"submit", "nobody"}, 1, "AGENT_NOT_AVAILABLE"},
+    {"no agent", {"submit"}, 2, "AGENT is missing"},
+    {"an unknown option", {"submit", "hello", "--gant", "a=b"}, 2, "did you mean --grant?"},
+    {"an input that is no JSON", {"submit", "hello", "--input", "{oops"}, 2, "--input: "},
+    {"a lease that is none", {"submit", "hello", "--grant", "fs.raed=/x"}, 2, "fs.raed"},
+    {"a number that is none", {"submit", "hello", "--max-runtime", "soon"}, 2, "soon"},
+    {"an output that cannot be",
+     {"submit", "hello", "--output", "/nonexistent/x"},
+     2,
+     "/nonexistent/x"},
+    {"a status that is none", {"jobs", "--status", "asleep"}, 2, "asleep is none of"},
+    {"a profile that is none", {"ping", "--profile", "nowhere"}, 2, "there is no profile nowhere"},
+    {"nobody listens", {"ping", "--url", "ws://127.0.0.1:1/arcp"}, 3, "127.0.0.1:1"},
+    {"no WebSocket", {"ping", "--url", "gopher://x"}, 2, "gopher"},
+    {"a wrong token", {"ping", "--token", "wrong"}, 3, "UNAUTHENTICATED"},
+    {"a denial",
+     {"submit", "fail", "--input", "{\"code\":\"PERMISSION_DENIED\"}"},
+     4,
+     "PERMISSION_DENIED"},
+    {"an expired lease",
+     {"submit", "fail", "--input", "{\"code\":\"LEASE_EXPIRED\"}"},
+     4,
+     "LEASE_EXPIRED"},
+    {"a used budget",
+     {"submit", "fail", "--input", "{\"code\":\"BUDGET_EXHAUSTED\"}"},
+     4,
+     "BUDGET_EXHAUSTED"},
+    {"a wider child",
+     {"submit", "fail", "--input", "{\"code\":\"LEASE_SUBSET_VIOLATION\"}"},
+     4,
+     "LEASE_SUBSET_VIOLATION"},
+    {"a cancellation", {"submit", "fail", "--input", "{\"code\":\"CANCELLED\"}"}, 5, "CANCELLED"},
+    {"a timeout", {"submit", "wait", "--max-runtime", "1"}, 6, "TIMEOUT"},
+    {"a job nobody has", {"watch", "job_nowhere"}, 1, "JOB_NOT_FOUND"},
+    {"nothing to cancel", {"cancel", "job_nowhere"}, 1, "JOB_NOT_FOUND"},
+    {"help", {"--help"}, 0, ""},
+    {"the version", {"--version"}, 0, ""},
+    {"no command", {"--json"}, 2, "which command?"},
+    {"a lease that allows",
+     {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/a/b"},
+     0,
+     ""},
+    {"a lease that denies",
+     {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/b"},
+     4,
+     ""},
+};
+
+static void every_exit_status_is_produced(void **state)
+{
+    for (size_t row = 0; row < sizeof(endings) / sizeof(endings[0]); row++) {
+        process p;
+        const char *words[9] = {NULL};
+        memcpy(words, endings[row].words, sizeof(endings[row].words));
+        print_message("  %s\n", endings[row].name);
+        world_run(*state, &p, endings[row].exit_status, words);
+        arcp_buf_append_byte(&p.err, '\0');
+        if (strstr(p.err.data, endings[row].says) == NULL) {
+            fail_msg("said: %s", p.err.data);
+        }
+        process_fini(&p);
+    }
+}
+
+static void with_json_a_refusal_is_the_last_line(void **state)
+{
+    process p;
+    world_run(*state, &p, 1, WORDS("submit", "nobody", "--json", "--quiet"));
+    assert_int_equal(strncmp(p.out.data, "{\"code\":\"AGENT_NOT_AVAILABLE\",\"message\":\"", 41),
+                     0);
+    process_fini(&p);
+}
+
+/* ---- cancelling ---- */
+
+static unsigned count_session_files(const world *w)
+{
+    char path[128];
+    unsigned count = 0;
+    snprintf(path, sizeof(path), "%s/state/arcp/sessions", w->directory);
+    DIR *entries = opendir(path);
+    assert_non_null(entries);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        count += strstr(entry->d_name, ".json") != NULL;
+    }
+    closedir(entries);
+    return count;
+}
+
+static void ctrl_c_once_asks_for_the_cancellation(void **state)
+{
+    process p;
+    world_start(*state, &p, WORDS("submit", "wait"));
+    process_await(&p, true, "log       waiting\n");
+    process_signal(&p, SIGINT);
+    assert_int_equal(process_finish(&p), 5);
+    assert_non_null(strstr(p.err.data, "asking for the job to be cancelled"));
+    assert_non_null(strstr(p.err.data, "error: CANCELLED"));
+    process_fini(&p);
+    assert_int_equal(count_session_files(*state), 0);
+}
+
+static void ctrl_c_leaves_a_watch_and_the_job_goes_on(void **state)
+{
+    process submitter;
+    process watcher;
+    char job[64];
+    world_start(*state, &submitter, WORDS("submit", "wait"));
+    process_await(&submitter, true, "log       waiting\n");
+    assert_int_equal(sscanf(submitter.err.data, "accepted %63s", job), 1);
+    world_start(*state, &watcher, WORDS("watch", job, "--from-start"));
+    process_await(&watcher, true, "log       waiting\n");
+    process_signal(&watcher, SIGINT);
+    assert_int_equal(process_finish(&watcher), 130);
+    assert_non_null(strstr(watcher.err.data, "left; the job goes on"));
+    process_fini(&watcher);
+    process_signal(&submitter, SIGINT);
+    assert_int_equal(process_finish(&submitter), 5);
+    process_fini(&submitter);
+}
+
+static void a_cancel_of_another_process_borrows_the_session(void **state)
+{
+    process submitter;
+    process canceller;
+    char job[64];
+    world_start(*state, &submitter, WORDS("submit", "wait"));
+    process_await(&submitter, true, "log       waiting\n");
+    assert_int_equal(sscanf(submitter.err.data, "accepted %63s", job), 1);
+    world_run(*state, &canceller, 0, WORDS("cancel", job, "--reason", "enough"));
+    process_fini(&canceller);
+    assert_int_equal(process_finish(&submitter), 5);
+    assert_non_null(strstr(submitter.err.data, "resumed   the connection is back"));
+    process_fini(&submitter);
+    assert_int_equal(count_session_files(*state), 0);
+}
+
+static void a_detached_job_is_watched_listed_and_cancelled(void **state)
+{
+    process p;
+    char job[64];
+    world_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--quiet"));
+    check_output(&p, "job_...\n");
+    assert_int_equal(sscanf(p.out.data, "%63s", job), 1);
+    process_fini(&p);
+    assert_int_equal(count_session_files(*state), 1);
+
+    process watcher;
+    world_start(*state, &watcher, WORDS("watch", job, "--from-start"));
+    process_await(&watcher, true, "log       waiting\n");
+
+    world_run(*state, &p, 0, WORDS("jobs", "--status", "running", "--json"));
+    assert_non_null(strstr(p.out.data, job));
+    process_fini(&p);
+    world_run(*state, &p, 0, WORDS("cancel", job));
+    process_fini(&p);
+    assert_int_equal(process_finish(&watcher), 5);
+    process_fini(&watcher);
+    world_run(*state, &p, 5, WORDS("watch", job));
+    check_errors(&p, "error: CANCELLED: the job was cancelled\n");
+    process_fini(&p);
+}
+
+/* ---- watching what has ended ---- */
+
+static void a_finished_job_is_shown_from_its_start_or_its_end_only(void **state)
+{
+    process p;
+    char job[64];
+    world_run(*state, &p, 0, WORDS("submit", "hello"));
+    assert_int_equal(sscanf(p.err.data, "accepted %63s", job), 1);
+    process_fini(&p);
+    world_run(*state, &p, 0, WORDS("watch", job));
+    check_output(&p, "hello\n");
+    check_errors(&p, "");
+    process_fini(&p);
+    world_run(*state, &p, 0, WORDS("watch", job, "--from-start"));
+    check_output(&p, "hello\n");
+    check_errors(&p, "status    running\nlog       working\n");
+    process_fini(&p);
+}
+
+static void a_key_finds_the_first_job_again(void **state)
+{
+    process first;
+    process second;
+    world_run(*state, &first, 0, WORDS("submit", "hello", "--idempotency-key", "once"));
+    world_run(*state, &second, 0, WORDS("submit", "hello", "--idempotency-key", "once"));
+    assert_memory_equal(first.err.data, second.err.data, 40);
+    check_output(&second, "hello\n");
+    process_fini(&second);
+    world_run(*state, &second, 1,
+              WORDS("submit", "hello", "--idempotency-key", "once", "--input", "2"));
+    assert_non_null(strstr(second.err.data, "DUPLICATE_KEY"));
+    process_fini(&first);
+    process_fini(&second);
+}
+
+/* ---- the rest ---- */
+
+static void agents_and_jobs_are_listed(void **state)
+{
+    process p;
+    world_run(*state, &p, 0, WORDS("agents"));
+    check_output(&p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\n");
+    process_fini(&p);
+    world_run(*state, &p, 0, WORDS("agents", "--json"));
+    static const char first[] =
+        "{\"name\":\"hello\",\"versions\":[\"1.0.0\"],\"default\":\"1.0.0\"}\n";
+    assert_int_equal(strncmp(p.out.data, first, strlen(first)), 0);
+    process_fini(&p);
+    world_run(*state, &p, 0, WORDS("submit", "hello", "--quiet"));
+    process_fini(&p);
+    world_run(*state, &p, 0, WORDS("jobs", "--agent", "hello", "--since", "1h", "--all"));
+    assert_int_equal(strncmp(p.out.data, "JOB ", 4), 0);
+    assert_non_null(strstr(p.out.data, "hello@1.0.0\n"));
+    process_fini(&p);
+    world_run(*state, &p, 0, WORDS("jobs", "--agent", "nobody"));
+    check_output(&p, "");
+    process_fini(&p);
+}
+
+static void ping_names_the_runtime_and_the_time(void **state)
+{
+    process p;
+    char name[32];
+    char version[32];
+    double ms = -1;
+    world_run(*state, &p, 0, WORDS("ping"));
+    assert_int_equal(sscanf(p.out.data, "%31s %31[^:]: %lf ms", name, version, &ms), 3);
+    assert_string_equal(name, "arcpd");
+    assert_true(ms >= 0);
+    process_fini(&p);
+}
+
+static void a_token_is_not_seen_among_the_processes(void **state)
+{
+    world *w = *state;
+    process p;
+    char path[96];
+    char token[256] = "";
+    char line[1024] = "";
+    snprintf(path, sizeof(path), "%s/state/arcp/token", w->directory);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(token, sizeof(token), file));
+    fclose(file);
+    token[strcspn(token, "\n")] = '\0';
+    world_start(w, &p, WORDS("submit", "wait", "--token", token));
+    process_await(&p, true, "log       waiting\n");
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)p.pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    size_t size = fread(line, 1, sizeof(line), file);
+    fclose(file);
+    assert_non_null(memmem(line, size, "--token", 7));
+    assert_null(memmem(line, size, token, strlen(token)));
+    process_signal(&p, SIGINT);
+    assert_int_equal(process_finish(&p), 5);
+    process_fini(&p);
+}
+
+static void a_runtime_can_be_a_command(void **state)
+{
+    process p;
+    char url[1024];
+    snprintf(url, sizeof(url),
+             "stdio:%s/bin/arcpd --stdio --store memory: --agent 'hello=sh %s/tests/arcp/agents/"
+             "hello.sh'",
+             ARCP_BINARY_DIR, ARCP_SOURCE_DIR);
+    world_run(*state, &p, 0, WORDS("submit", "hello", "--quiet", "--url", url));
+    check_output(&p, "hello\n");
+    process_fini(&p);
+}
+
+static void a_reader_that_leaves_is_no_crash(void **state)
+{
+    process p;
+    world_start(*state, &p, WORDS("submit", "stream", "--quiet"));
+    close(p.output);
+    p.output = -1;
+    assert_int_equal(process_finish(&p), 1);
+    process_fini(&p);
+}
+
+/* ---- a bad network ---- */
+
+static void a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing(void **state)
+{
+    world *w = *state;
+    cutting_proxy proxy;
+    process p;
+    char url[64];
+    cutting_proxy_start(&proxy, w->port, 10000, 30000);
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", (unsigned)proxy.port);
+    world_run(w, &p, 0, WORDS("submit", "count", "--json", "--quiet", "--url", url));
+    unsigned cuts = atomic_load(&proxy.cuts);
+    cutting_proxy_stop(&proxy);
+    assert_true(cuts >= 3);
+    const char *at = p.out.data;
+    for (unsigned n = 0; n < 400; n++) {
+        char expected[64];
+        snprintf(expected, sizeof(expected), "\"body\":{\"name\":\"n\",\"value\":%u}}\n", n);
+        const char *found = strstr(at, "\"body\":{\"name\":\"n\"");
+        assert_non_null(found);
+        assert_int_equal(strncmp(found, expected, strlen(expected)), 0);
+        at = found + strlen(expected);
+    }
+    assert_null(strstr(at, "\"kind\""));
+    assert_non_null(strstr(at, "\"result\":400"));
+    process_fini(&p);
+}
+
+static void a_stream_over_a_bad_network_is_whole(void **state)
+{
+    world *w = *state;
+    cutting_proxy proxy;
+    process p;
+    char url[64];
+    cutting_proxy_start(&proxy, w->port, 20000, 60000);
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", (unsigned)proxy.port);
+    world_run(w, &p, 0, WORDS("submit", "stream", "--quiet", "--url", url));
+    assert_true(atomic_load(&proxy.cuts) >= 3);
+    cutting_proxy_stop(&proxy);
+    check_stream(p.out.data, p.out.size);
+    process_fini(&p);
+}
+
+/* ---- on a terminal ---- */
+
+static void a_terminal_shows_a_bar_and_colours(void **state)
+{
+    process p;
+    world_start_on_terminal(*state, &p, WORDS("submit", "events"),
+                            (const char *const[]){"TERM=xterm", "LC_ALL=C", NULL}, 60);
+    assert_int_equal(process_finish(&p), 0);
+    arcp_buf_append_byte(&p.out, '\0');
+    assert_non_null(strstr(p.out.data, "\033[33mwarning\033[0m   careful"));
+    /* The bar takes the place of the progress line, and is gone in the end. */
+    assert_null(strstr(p.out.data, "progress  1/4"));
+    assert_non_null(strstr(p.out.data, "{\"n\":1.50}\r\n"));
+    process_fini(&p);
+}
+
+static void a_terminal_without_colour_has_none(void **state)
+{
+    process p;
+    world_start_on_terminal(*state, &p, WORDS("submit", "events"),
+                            (const char *const[]){"TERM=xterm", "NO_COLOR=1", "LC_ALL=C", NULL},
+                            60);
+    assert_int_equal(process_finish(&p), 0);
+    arcp_buf_append_byte(&p.out, '\0');
+    assert_non_null(strstr(p.out.data, "warning   careful"));
+    assert_null(strstr(p.out.data, "\033[33m"));
+    process_fini(&p);
+}
+
+static void a_spinner_turns_while_nothing_is_known(void **state)
+{
+    process p;
+    world_start_on_terminal(*state, &p, WORDS("submit", "wait"),
+                            (const char *const[]){"TERM=xterm", "NO_COLOR=1", "LC_ALL=C", NULL},
+                            40);
+    process_await(&p, false, " wait 0s  running");
+    process_await(&p, false, " wait 1s  running");
+    /* Ctrl-C as a person presses it. */
+    assert_int_equal(write(p.output, "\003", 1), 1);
+    assert_int_equal(process_finish(&p), 5);
+    process_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_string_result_is_printed_as_it_is),
+        cmocka_unit_test(every_kind_of_event_has_a_line_and_other_results_are_json),
+        cmocka_unit_test(json_is_one_payload_per_line_and_the_end_last),
+        cmocka_unit_test(inputs_come_from_the_line_a_file_or_standard_input),
+        cmocka_unit_test(the_lease_and_the_trace_reach_the_agent),
+        cmocka_unit_test(streamed_results_go_straight_to_standard_output),
+        cmocka_unit_test(results_go_to_a_file_and_replace_what_was_there),
+        cmocka_unit_test(every_exit_status_is_produced),
+        cmocka_unit_test(with_json_a_refusal_is_the_last_line),
+        cmocka_unit_test(ctrl_c_once_asks_for_the_cancellation),
+        cmocka_unit_test(ctrl_c_leaves_a_watch_and_the_job_goes_on),
+        cmocka_unit_test(a_cancel_of_another_process_borrows_the_session),
+        cmocka_unit_test(a_detached_job_is_watched_listed_and_cancelled),
+        cmocka_unit_test(a_finished_job_is_shown_from_its_start_or_its_end_only),
+        cmocka_unit_test(a_key_finds_the_first_job_again),
+        cmocka_unit_test(agents_and_jobs_are_listed),
+        cmocka_unit_test(ping_names_the_runtime_and_the_time),
+        cmocka_unit_test(a_token_is_not_seen_among_the_processes),
+        cmocka_unit_test(a_runtime_can_be_a_command),
+        cmocka_unit_test(a_reader_that_leaves_is_no_crash),
+        cmocka_unit_test(a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing),
+        cmocka_unit_test(a_stream_over_a_bad_network_is_whole),
+        cmocka_unit_test(a_terminal_shows_a_bar_and_colours),
+        cmocka_unit_test(a_terminal_without_colour_has_none),
+        cmocka_unit_test(a_spinner_turns_while_nothing_is_known),
+    };
+    return cmocka_run_group_tests(tests, world_begin, world_end);
+}

@@ -1,0 +1,172 @@
+#include "arcp/world.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *const agents[] = {"hello", "events", "count", "stream", "wait", "fail", "echo"};
+#define AGENT_COUNT (sizeof(agents) / sizeof(agents[0]))
+
+/* What tests must not inherit from who runs them. */
+static const char *const foreign[] = {"ARCP_URL",        "ARCP_TOKEN",      "ARCP_PROFILE",
+                                      "STATE_DIRECTORY", "XDG_CONFIG_HOME", "NO_COLOR",
+                                      "TRACEPARENT",     "TRACESTATE"};
+
+static void start_daemon(world *w)
+{
+    char options[AGENT_COUNT][512];
+    const char *words[8 + 2 * AGENT_COUNT] = {ARCP_BINARY_DIR "/bin/arcpd", "--listen",
+                                              "ws://127.0.0.1:0/arcp", "--store", "memory:"};
+    size_t count = 5;
+    for (size_t agent = 0; agent < AGENT_COUNT; agent++) {
+        snprintf(options[agent], sizeof(options[agent]), "%s%s=sh %s/tests/arcp/agents/%s.sh",
+                 agents[agent], agent == 0 ? "@1.0.0" : "", ARCP_SOURCE_DIR, agents[agent]);
+        words[count++] = "--agent";
+        words[count++] = options[agent];
+    }
+    words[count] = NULL;
+    process_start(&w->daemon, words, NULL, NULL);
+    process_await(&w->daemon, false, "/arcp\n");
+}
+
+int world_begin(void **state)
+{
+    static world w;
+    char path[96];
+    for (size_t row = 0; row < sizeof(foreign) / sizeof(foreign[0]); row++) {
+        assert_int_equal(unsetenv(foreign[row]), 0);
+    }
+    snprintf(w.directory, sizeof(w.directory), "/tmp/arcp-world-XXXXXX");
+    assert_non_null(mkdtemp(w.directory));
+    snprintf(path, sizeof(path), "%s/state", w.directory);
+    assert_int_equal(setenv("XDG_STATE_HOME", path, 1), 0);
+    assert_int_equal(setenv("HOME", w.directory, 1), 0);
+    start_daemon(&w);
+    assert_int_equal(sscanf(w.daemon.out.data, "arcpd: ready %127s", w.url), 1);
+    w.port = (unsigned short)strtoul(w.url + strlen("ws://127.0.0.1:"), NULL, 10);
+    assert_int_equal(setenv("ARCP_URL", w.url, 1), 0);
+    *state = &w;
+    return 0;
+}
+
+int world_end(void **state)
+{
+    world *w = *state;
+    char command[128];
+    process_signal(&w->daemon, SIGTERM);
+    int exit_status = process_finish(&w->daemon);
+    if (exit_status != 0) {
+        print_error("arcpd ended with %d:\n%.*s\n", exit_status, (int)w->daemon.err.size,
+                    w->daemon.err.size ? w->daemon.err.data : "");
+    }
+    process_fini(&w->daemon);
+    snprintf(command, sizeof(command), "rm -rf %s", w->directory);
+    return exit_status != 0 ? -1 : system(command);
+}
+
+static void put_program_first(const char *const *words, const char *out[17])
+{
+    size_t count = 0;
+    out[0] = ARCP_BINARY_DIR "/bin/arcp";
+    for (; words[count] != NULL; count++) {
+        assert_true(count < 15);
+        out[count + 1] = words[count];
+    }
+    out[count + 1] = NULL;
+}
+
+void world_start_with(const world *w, process *p, const char *const *words,
+                      const char *const *environment, const char *input)
+{
+    const char *all[17];
+    put_program_first(words, all);
+    process_start(p, all, environment, input);
+}
+
+void world_start(const world *w, process *p, const char *const *words)
+{
+    world_start_with(w, p, words, NULL, NULL);
+}
+
+void world_start_on_terminal(const world *w, process *p, const char *const *words,
+                             const char *const *environment, unsigned columns)
+{
+    const char *all[17];
+    put_program_first(words, all);
+    process_start_on_terminal(p, all, environment, columns);
+}
+
+void world_run(const world *w, process *p, int exit_status, const char *const *words)
+{
+    world_start(w, p, words);
+    int got = process_finish(p);
+    if (got != exit_status) {
+        fail_msg("exit status %d, want %d:\n%.*s\n%.*s", got, exit_status, (int)p->out.size,
+                 p->out.size ? p->out.data : "", (int)p->err.size, p->err.size ? p->err.data : "");
+    }
+}
+
+/* ---- comparing ---- */
+
+static bool is_ulid(const char *text, size_t size)
+{
+    for (size_t at = 0; at < 26; at++) {
+        if (at >= size || !(isupper((unsigned char)text[at]) || isdigit((unsigned char)text[at]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* 2026-01-01T00:00:00.000Z */
+static bool is_time(const char *text, size_t size)
+{
+    static const char shape[] = "9999-99-99T99:99:99.999Z";
+    for (size_t at = 0; shape[at] != '\0'; at++) {
+        if (at >= size ||
+            (shape[at] == '9' ? !isdigit((unsigned char)text[at]) : text[at] != shape[at])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void mask(const arcp_buf *text, arcp_buf *out)
+{
+    size_t at = 0;
+    while (at < text->size) {
+        const char *here = text->data + at;
+        size_t left = text->size - at;
+        if (left > 30 && memcmp(here, "job_", 4) == 0 && is_ulid(here + 4, left - 4)) {
+            arcp_buf_append_cstr(out, "job_...");
+            at += 30;
+        } else if (is_time(here, left)) {
+            arcp_buf_append_cstr(out, "TIME");
+            at += 24;
+        } else {
+            arcp_buf_append_byte(out, *here);
+            at++;
+        }
+    }
+}
+
+static void check_masked(const arcp_buf *got, const char *text)
+{
+    arcp_buf masked = ARCP_BUF_INIT;
+    mask(got, &masked);
+    if (!arcp_span_equal_cstr(arcp_buf_span(&masked), text)) {
+        fail_msg("got:\n%.*swant:\n%s", (int)masked.size, masked.size ? masked.data : "", text);
+    }
+    arcp_buf_fini(&masked);
+}
+
+void check_output(const process *p, const char *text)
+{
+    check_masked(&p->out, text);
+}
+
+void check_errors(const process *p, const char *text)
+{
+    check_masked(&p->err, text);
+}

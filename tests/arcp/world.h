@@ -1,0 +1,38 @@
+/* An arcpd with the agents of tests/arcp/agents, and `arcp` to ask it. */
+#ifndef ARCP_TESTS_ARCP_WORLD_H
+#define ARCP_TESTS_ARCP_WORLD_H
+
+#include "support/check.h"
+
+#include "arcp/process.h"
+
+typedef struct world {
+    char directory[64]; /* of its own; state and home are in it */
+    process daemon;
+    char url[128];
+    unsigned short port;
+} world;
+
+/* For cmocka's group: *state is the world. */
+int world_begin(void **state);
+int world_end(void **state);
+
+/* Starts `arcp` with these words (after the program's name), up to 15. */
+void world_start(const world *w, process *p, const char *const *words);
+/* The same with more environment (NAME=VALUE), a standard input, or on a terminal. */
+void world_start_with(const world *w, process *p, const char *const *words,
+                      const char *const *environment, const char *input);
+void world_start_on_terminal(const world *w, process *p, const char *const *words,
+                             const char *const *environment, unsigned columns);
+
+/* Runs `arcp` to its end and checks its exit status; the caller frees *p. */
+void world_run(const world *w, process *p, int exit_status, const char *const *words);
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Fails unless standard output (or errors) is exactly the text, with ids, times and ports
+ * replaced: job_..., TIME. */
+void check_output(const process *p, const char *text);
+void check_errors(const process *p, const char *text);
+
+#endif
