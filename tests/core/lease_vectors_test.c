@@ -230,27 +230,45 @@ static void unload(vector_file *file)
     arcp_buf_fini(&file->text);
 }
 
+static const struct {
+    const char *name;
+    void (*check)(void **state);
+    size_t least; /* rows: a file that was cut short fails */
+} sources[] = {
+    {"lease-match-vectors.json", check_match, 164},   {"lease-match-more.json", check_match, 300},
+    {"lease-subset-vectors.json", check_subset, 124}, {"lease-subset-more.json", check_subset, 190},
+    {"lease-limits-more.json", check_subset, 80},
+};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
 int main(void)
 {
-    static vector_file match;
-    static vector_file subset;
-    load(&match, "lease-match-vectors.json");
-    load(&subset, "lease-subset-vectors.json");
-    const size_t count = match.count + subset.count;
-    struct CMUnitTest *tests = calloc(count + 1, sizeof *tests);
-    if (tests == NULL || match.count < 164 || subset.count < 124) {
-        fprintf(stderr, "the vectors are not complete\n");
+    static vector_file files[SOURCES];
+    size_t count = 0;
+    for (size_t i = 0; i < SOURCES; i++) {
+        load(&files[i], sources[i].name);
+        if (files[i].count < sources[i].least) {
+            fprintf(stderr, "%s is not complete\n", sources[i].name);
+            return 1;
+        }
+        count += files[i].count;
+    }
+    struct CMUnitTest *tests = calloc(count, sizeof *tests);
+    if (tests == NULL) {
         return 1;
     }
-    for (size_t i = 0; i < count; i++) {
-        vector_row *row = i < match.count ? &match.rows[i] : &subset.rows[i - match.count];
-        tests[i].name = row->name;
-        tests[i].test_func = i < match.count ? check_match : check_subset;
-        tests[i].initial_state = row;
+    size_t next = 0;
+    for (size_t i = 0; i < SOURCES; i++) {
+        for (size_t k = 0; k < files[i].count; k++, next++) {
+            tests[next].name = files[i].rows[k].name;
+            tests[next].test_func = sources[i].check;
+            tests[next].initial_state = &files[i].rows[k];
+        }
     }
     const int failed = _cmocka_run_group_tests("lease vectors", tests, count, NULL, NULL);
     free(tests);
-    unload(&match);
-    unload(&subset);
+    for (size_t i = 0; i < SOURCES; i++) {
+        unload(&files[i]);
+    }
     return failed;
 }
