@@ -303,6 +303,9 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
     job->forgotten = true;
     engine->live_agents--;
     arcp__engine_disarm(engine, &job->grace_timer);
+    /* Lines for it that still wait for their batch have no reader any more, and must not be
+     * handed out after its owner let go of the job. */
+    arcp__effect_drop_job(engine, job);
     arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job}, NULL,
                       false);
 }

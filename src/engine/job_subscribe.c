@@ -35,17 +35,39 @@ static bool lacks_event_features(const arcp__session *session)
     return (session->features & wanted) != wanted;
 }
 
-static void store_row(arcp__engine *engine, const arcp__observation *observation)
+static void store_row(arcp__engine *engine, arcp__observation *observation)
 {
     char key[2 * ARCP__ID_SIZE];
-    char row[192];
+    char row[224];
     int key_size =
         snprintf(key, sizeof(key), "%s/%s", observation->session->id, observation->job->id);
-    int row_size = snprintf(
-        row, sizeof(row), "{\"session_id\":\"%s\",\"job_id\":\"%s\",\"may_cancel\":%s}",
-        observation->session->id, observation->job->id, observation->may_cancel ? "true" : "false");
+    int row_size = snprintf(row, sizeof(row),
+                            "{\"session_id\":\"%s\",\"job_id\":\"%s\",\"may_cancel\":%s,"
+                            "\"position\":%llu}",
+                            observation->session->id, observation->job->id,
+                            observation->may_cancel ? "true" : "false",
+                            (unsigned long long)observation->kept_position);
+    observation->has_row = true;
+    observation->row_is_old = false;
     arcp__batch_put(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
                     arcp_span_make(row, (size_t)row_size));
+}
+
+void arcp__observation_moved(arcp__observation *observation, uint64_t position)
+{
+    if (position > observation->kept_position) {
+        observation->kept_position = position;
+        observation->row_is_old = true;
+    }
+}
+
+void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session)
+{
+    for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
+        if (at->row_is_old) {
+            store_row(engine, at);
+        }
+    }
 }
 
 arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *session,
@@ -101,7 +123,8 @@ void arcp__observation_remove(arcp__engine *engine, arcp__observation *observati
         if (job->paused && !engine->closing) {
             arcp__job_update_pressure(engine, job);
         }
-    } else if (!engine->closing) {
+    }
+    if (observation->has_row && !engine->closing) {
         char key[2 * ARCP__ID_SIZE];
         int size = snprintf(key, sizeof(key), "%s/%s", session->id, job->id);
         arcp__batch_delete(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)size));
@@ -386,6 +409,7 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
         return;
     }
     observation->next_position = start;
+    observation->kept_position = start;
     store_row(engine, observation);
     answer(engine, request, job, arcp__job_owner_seq(job, start), start < tip);
     arcp__observation_catch_up(engine, observation);
@@ -410,15 +434,24 @@ arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id")), &engine->scratch);
     arcp__session *session = arcp__session_find(engine, session_id);
     arcp__job *job = arcp__job_find(engine, job_id);
-    if (session == NULL || job == NULL || arcp__observation_find(session, job) != NULL) {
+    if (session == NULL || job == NULL) {
         return ARCP_OK; /* one of them is gone by now */
     }
-    arcp__observation *observation = arcp__observation_add(engine, session, job);
+    /* A submitting session's is there already. */
+    arcp__observation *observation = arcp__observation_find(session, job);
+    if (observation == NULL) {
+        observation = arcp__observation_add(engine, session, job);
+    }
     if (observation == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    observation->may_cancel =
-        arcp_json_is(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("may_cancel")),
-                     ARCP_JSON_TRUE);
+    if (arcp_json_is(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("may_cancel")),
+                     ARCP_JSON_TRUE)) {
+        observation->may_cancel = true;
+    }
+    observation->has_row = true;
+    (void)arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("position")),
+                        &observation->kept_position);
+    observation->next_position = observation->kept_position; /* the index may say more */
     return ARCP_OK;
 }

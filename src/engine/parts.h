@@ -307,6 +307,10 @@ void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_rea
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job);
 arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *session,
                                          arcp__job *job);
+/* The session's index has no run of the job below `position` any more; store_moved writes
+ * what that changed for the session's rows, in the batch that trims the index. */
+void arcp__observation_moved(arcp__observation *observation, uint64_t position);
+void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session);
 void arcp__observation_remove(arcp__engine *engine, arcp__observation *observation);
 /* Numbers what the session has not got yet, and goes live. */
 void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation);

@@ -125,8 +125,24 @@ static void drop_first_run(arcp__engine *engine, arcp__session *session)
     }
 }
 
+/* What the run said about its job has to be kept elsewhere. */
+static void forget_first_run(arcp__engine *engine, arcp__session *session)
+{
+    const arcp__run *run = &session->runs[session->run_first];
+    arcp_span key = arcp_span_cstr(run->stream->key);
+    if (arcp_span_starts_with(key, ARCP_SPAN_LITERAL("j:"))) {
+        arcp__job *job = arcp__job_find(engine, arcp_span_from(key, 2));
+        arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
+        if (at != NULL) {
+            arcp__observation_moved(at, run->first_position + run->count);
+        }
+    }
+    drop_first_run(engine, session);
+}
+
 static void trim_index(arcp__engine *engine, arcp__session *session)
 {
+    arcp__observations_store_moved(engine, session);
     char key[ARCP__ID_SIZE + 2];
     index_key(session, key);
     arcp__batch_trim(engine, arcp_span_cstr(key), session->index_first);
@@ -151,7 +167,7 @@ void arcp__session_evict(arcp__engine *engine, arcp__session *session)
     bool dropped = false;
     while (session->kept_bytes > engine->settings.limits_replay_bytes &&
            first_run_is_below(session, limit)) {
-        drop_first_run(engine, session);
+        forget_first_run(engine, session);
         dropped = true;
     }
     if (dropped) {
@@ -171,7 +187,7 @@ void arcp__session_ack(arcp__engine *engine, arcp__session *session, uint64_t se
     }
     bool dropped = false;
     while (first_run_is_below(session, seq) && first_run_is_below(session, session->indexed_seq)) {
-        drop_first_run(engine, session);
+        forget_first_run(engine, session);
         dropped = true;
     }
     if (dropped) {

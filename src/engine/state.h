@@ -192,6 +192,10 @@ struct arcp__observation {
     uint64_t next_position; /* while catching up */
     uint64_t read_id;       /* a READ under way for catching up */
     uint64_t first_seq;     /* the first event_seq this session gave the job; 0: none */
+    /* Where a restart goes on when the index has no run of the job any more. */
+    uint64_t kept_position;
+    bool has_row;    /* in the table SUBSCRIPTIONS */
+    bool row_is_old; /* kept_position was raised */
 };
 
 /* ---- jobs ---- */
