@@ -1,0 +1,58 @@
+/* What an agent writes: each line of the input is one line of its standard output. The lines
+ * may be anything; what the job's client is shown keeps every promise of
+ * tests/engine/watch.h, and the job ends once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/play.h"
+
+#define LINES_MAX 64
+
+static void start_job(play *self)
+{
+    static const char hello[] =
+        "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
+        "\"scheme\":"
+        "\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{\"encodings\":[\"json\"],\"features\":"
+        "["
+        "\"subscribe\",\"cost.budget\",\"progress\",\"result_chunk\",\"lease_expires_at\"]}}}";
+    static const char submit[] =
+        "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":\"echo\","
+        "\"lease_request\":{\"tool.call\":[\"web.*\"],\"fs.read\":[\"/srv/"
+        "**\"],\"agent.delegate\":["
+        "\"**\"],\"cost.budget\":[\"USD:5\"]}}}";
+    rig_client *client = rig_connect(&self->rig, "a1");
+    rig_send(&self->rig, client, hello);
+    rig_send(&self->rig, client, submit);
+    play_look(self);
+    if (self->watch.job_count != 1 || rig_agent_last(&self->rig) == NULL) {
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    play *self = malloc(sizeof(*self));
+    if (self == NULL) {
+        abort();
+    }
+    play_begin_bytes(self, data, size);
+    start_job(self);
+    rig_agent *agent = &self->rig.agents[0];
+    const char *at = (const char *)data;
+    const char *end = at + size;
+    for (unsigned count = 0; at < end && count < LINES_MAX && !agent->forgotten; count++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop == NULL ? end : stop;
+        self->watch.step++;
+        arcp__engine_agent_line(self->rig.engine, self->rig.now, agent->job,
+                                arcp_span_make(at, (size_t)(stop - at)));
+        rig_run(&self->rig);
+        play_look(self);
+        at = stop == end ? end : stop + 1;
+    }
+    play_settle(self);
+    play_end(self);
+    free(self);
+    return 0;
+}

@@ -1,0 +1,11 @@
+# The rig of tests/story fails by cmocka's fail_msg, which ends the program where no test runs.
+set(engine_rig ${PROJECT_SOURCE_DIR}/tests/story/engine_rig.c
+  ${PROJECT_SOURCE_DIR}/tests/engine/watch.c ${PROJECT_SOURCE_DIR}/tests/engine/play.c)
+if(NOT TARGET PkgConfig::CMOCKA)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
+arcp_fuzz(session_fuzz SOURCES session_fuzz.c ${engine_rig}
+  NEEDS arcp_engine arcp_store PkgConfig::CMOCKA)
+arcp_fuzz(agent_line_fuzz SOURCES agent_line_fuzz.c ${engine_rig}
+  NEEDS arcp_engine arcp_store PkgConfig::CMOCKA)

@@ -1,0 +1,268 @@
+#include "engine/watch.h"
+
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+void watch_init(watch *self)
+{
+    *self = (watch){.json = ARCP_JSON_INIT, .scratch = ARCP_BUF_INIT};
+}
+
+void watch_fini(watch *self)
+{
+    for (size_t at = 0; at < self->session_count; at++) {
+        watch_session *session = &self->sessions[at];
+        for (watch_end *end = session->ends, *next = NULL; end != NULL; end = next) {
+            next = end->next;
+            arcp__free(end);
+        }
+        arcp__free(session->hashes);
+    }
+    arcp_json_fini(&self->json);
+    arcp_buf_fini(&self->scratch);
+}
+
+void watch_fail(const watch *self, const char *what, const char *frame)
+{
+    fail_msg("%s, step %u: %s: %s", self->label, self->step, what, frame);
+}
+
+static arcp_json_ref member(watch *self, arcp_json_ref object, const char *name)
+{
+    return arcp_json_member(&self->json, object, arcp_span_cstr(name));
+}
+
+static void copy_string(watch *self, arcp_json_ref ref, char *out, size_t size)
+{
+    arcp_buf_clear(&self->scratch);
+    arcp_span text = arcp_json_string(&self->json, ref, &self->scratch);
+    text = arcp_span_first(text, size - 1);
+    if (text.size != 0) {
+        memcpy(out, text.data, text.size);
+    }
+    out[text.size] = '\0';
+}
+
+static uint64_t hash_of(uint64_t hash, arcp_span text)
+{
+    for (size_t at = 0; at < text.size; at++) {
+        hash = (hash ^ (unsigned char)text.data[at]) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+static void note_hash(watch *self, watch_session *session, uint64_t seq, uint64_t hash,
+                      const char *frame)
+{
+    if (seq <= session->highest) {
+        self->replays++;
+        if (session->hashes[seq - 1] != hash) {
+            watch_fail(self, "the number was used for another message before", frame);
+        }
+        return;
+    }
+    if (seq > session->hash_capacity) {
+        size_t capacity = seq * 2 + 16;
+        uint64_t *grown = arcp__realloc_array(session->hashes, capacity, sizeof(*session->hashes));
+        assert_non_null(grown);
+        session->hashes = grown;
+        session->hash_capacity = capacity;
+    }
+    /* A session that was resumed past numbers nobody saw cannot be: it starts where it was. */
+    session->hashes[seq - 1] = hash;
+    session->highest = seq;
+}
+
+static watch_end *end_of(const watch_session *session, const char *job_id)
+{
+    watch_end *end = session->ends;
+    while (end != NULL && strcmp(end->job_id, job_id) != 0) {
+        end = end->next;
+    }
+    return end;
+}
+
+static watch_end *add_end(watch_session *session, const char *job_id)
+{
+    watch_end *end = arcp__alloc(sizeof(*end));
+    assert_non_null(end);
+    (void)snprintf(end->job_id, sizeof(end->job_id), "%s", job_id);
+    end->next = session->ends;
+    session->ends = end;
+    return end;
+}
+
+void watch_unsubscribe(watch *self, size_t session, const char *job_id)
+{
+    watch_end *end = end_of(&self->sessions[session], job_id);
+    if (end == NULL) {
+        end = add_end(&self->sessions[session], job_id);
+    }
+    end->is_exempt = true;
+}
+
+bool watch_saw_end(const watch *self, size_t session, const char *job_id)
+{
+    return end_of(&self->sessions[session], job_id) != NULL;
+}
+
+static bool is_type(const char *type, const char *wanted)
+{
+    return strcmp(type, wanted) == 0;
+}
+
+static bool is_answer(watch *self, const char *type)
+{
+    arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
+    return is_type(type, "job.error") &&
+           !arcp_json_is_missing(&self->json, member(self, payload, "request_id"));
+}
+
+/* A job.error that answers a request names it; one that ends a job does not. */
+static void note_job(watch *self, watch_session *session, const char *type, uint64_t seq,
+                     const char *frame)
+{
+    char job_id[WATCH_ID_SIZE];
+    copy_string(self, member(self, ARCP_JSON_ROOT, "job_id"), job_id, sizeof(job_id));
+    bool ends =
+        is_type(type, "job.result") || (is_type(type, "job.error") && !is_answer(self, type));
+    if (!ends && !is_type(type, "job.event")) {
+        return;
+    }
+    if (job_id[0] == '\0') {
+        watch_fail(self, "no job_id", frame);
+    }
+    watch_end *end = end_of(session, job_id);
+    if (end != NULL && !end->is_exempt && (ends ? seq != end->seq : seq > end->seq)) {
+        watch_fail(self, "it comes after the job's end", frame);
+    }
+    if (ends && end == NULL) {
+        add_end(session, job_id)->seq = seq;
+        self->ends++;
+    }
+}
+
+static void note_event(watch *self, watch_session *session, const char *type, const char *frame)
+{
+    uint64_t seq = 0;
+    arcp_json_ref ref = member(self, ARCP_JSON_ROOT, "event_seq");
+    if (ref == ARCP_JSON_ABSENT) {
+        if (is_type(type, "job.event") || is_type(type, "job.result")) {
+            watch_fail(self, "no event_seq", frame);
+        }
+        return;
+    }
+    uint64_t hash = hash_of(UINT64_C(14695981039346656037), arcp_span_cstr(type));
+    hash = hash_of(hash, arcp_json_raw(&self->json, member(self, ARCP_JSON_ROOT, "job_id")));
+    hash = hash_of(hash, arcp_json_raw(&self->json, member(self, ARCP_JSON_ROOT, "payload")));
+    bool is_number = arcp_json_u64(&self->json, ref, &seq);
+    if (is_number && seq > 0 && seq <= session->seen && is_answer(self, type)) {
+        /* A request whose id came twice gets its answer again, under its number. */
+        note_hash(self, session, seq, hash, frame);
+        return;
+    }
+    if (!is_number || seq != session->seen + 1) {
+        char what[96];
+        (void)snprintf(what, sizeof(what), "event_seq must be %llu",
+                       (unsigned long long)session->seen + 1);
+        watch_fail(self, what, frame);
+    }
+    session->seen = seq;
+    self->events++;
+    note_hash(self, session, seq, hash, frame);
+    note_job(self, session, type, seq, frame);
+}
+
+static void note_welcome(watch *self, watch_client *client, const char *session_id,
+                         const char *frame)
+{
+    arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
+    size_t at = 0;
+    while (at < self->session_count && strcmp(self->sessions[at].id, session_id) != 0) {
+        at++;
+    }
+    if ((at < self->session_count) != client->resuming) {
+        watch_fail(self,
+                   client->resuming ? "a resume opened a new session"
+                                    : "a hello opened a session that was there",
+                   frame);
+    }
+    if (at == self->session_count) {
+        assert_true(self->session_count < WATCH_SESSIONS_MAX);
+        self->session_count++;
+        (void)snprintf(self->sessions[at].id, WATCH_ID_SIZE, "%s", session_id);
+    } else {
+        self->sessions[at].seen = client->resume_from;
+    }
+    copy_string(self, member(self, payload, "resume_token"), self->sessions[at].token,
+                sizeof(self->sessions[at].token));
+    client->session = at;
+    client->resuming = false;
+}
+
+static void note_accepted(watch *self, const watch_client *client, const char *frame)
+{
+    char id[WATCH_ID_SIZE];
+    copy_string(self, member(self, ARCP_JSON_ROOT, "job_id"), id, sizeof(id));
+    if (id[0] == '\0') {
+        watch_fail(self, "accepted without a job_id", frame);
+    }
+    for (size_t at = 0; at < self->job_count; at++) {
+        if (strcmp(self->jobs[at].id, id) == 0) {
+            return; /* the same answer again, or the same idempotency key */
+        }
+    }
+    assert_true(self->job_count < WATCH_JOBS_MAX);
+    watch_job *job = &self->jobs[self->job_count++];
+    memcpy(job->id, id, sizeof(id));
+    job->is_bobs = client->is_bobs;
+}
+
+static void check_error(watch *self, const char *frame)
+{
+    arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
+    char code[64];
+    copy_string(self, member(self, payload, "code"), code, sizeof(code));
+    if (!arcp_status_is_wire_code(arcp_span_cstr(code))) {
+        watch_fail(self, "not an error code of the draft", frame);
+    }
+}
+
+void watch_frame(watch *self, watch_client *client, const char *frame)
+{
+    static const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_error error = {0};
+    char type[64];
+    char session_id[WATCH_ID_SIZE];
+    self->frames++;
+    if (arcp_json_scan(&self->json, arcp_span_cstr(frame), &limits, &error) != ARCP_OK ||
+        !arcp_json_is(&self->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        watch_fail(self, error.message, frame);
+    }
+    copy_string(self, member(self, ARCP_JSON_ROOT, "type"), type, sizeof(type));
+    copy_string(self, member(self, ARCP_JSON_ROOT, "session_id"), session_id, sizeof(session_id));
+    if (type[0] == '\0' || session_id[0] == '\0') {
+        watch_fail(self, "no type or no session_id", frame);
+    }
+    if (is_type(type, "session.welcome")) {
+        note_welcome(self, client, session_id, frame);
+    }
+    if (is_type(type, "session.error") || is_type(type, "job.error")) {
+        check_error(self, frame);
+    }
+    if (client->session == WATCH_NONE) {
+        if (!is_type(type, "session.error")) {
+            watch_fail(self, "before the welcome", frame);
+        }
+        return;
+    }
+    watch_session *session = &self->sessions[client->session];
+    if (strcmp(session->id, session_id) != 0) {
+        watch_fail(self, "it is another session's", frame);
+    }
+    note_event(self, session, type, frame);
+    if (is_type(type, "job.accepted")) {
+        note_accepted(self, client, frame);
+    }
+}

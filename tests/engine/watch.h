@@ -1,0 +1,80 @@
+/* Looks at every frame that clients of an engine get, and fails the test at the first one
+ * that breaks what the protocol promises them:
+ *   - each frame is one JSON object with a type and a non-empty session_id;
+ *   - event_seq of a session goes up by one, without a gap, also over a resume, and a number
+ *     that is sent again carries the same message;
+ *   - a session sees the end of a job once, and nothing of the job after it;
+ *   - error codes are the draft's fifteen.
+ * PROTOCOL, Envelope, Sessions, Jobs. */
+#ifndef ARCP_TESTS_ENGINE_WATCH_H
+#define ARCP_TESTS_ENGINE_WATCH_H
+
+#include <arcp/buf.h>
+#include <arcp/json.h>
+
+#define WATCH_SESSIONS_MAX 256
+#define WATCH_JOBS_MAX     512
+#define WATCH_ID_SIZE      64
+
+/* What one session saw of one job. */
+typedef struct watch_end {
+    struct watch_end *next;
+    char job_id[WATCH_ID_SIZE];
+    uint64_t seq;   /* of the terminal message */
+    bool is_exempt; /* the client unsubscribed: it may ask for all of it again */
+} watch_end;
+
+typedef struct watch_session {
+    char id[WATCH_ID_SIZE];
+    char token[128];
+    uint64_t seen;    /* the last event_seq its client got on the link of now */
+    uint64_t highest; /* ever */
+    uint64_t *hashes; /* of what each event_seq carried; [0] is number 1 */
+    size_t hash_capacity;
+    watch_end *ends;
+} watch_session;
+
+typedef struct watch_job {
+    char id[WATCH_ID_SIZE];
+    bool is_bobs; /* the second principal's */
+} watch_job;
+
+typedef struct watch {
+    char label[64]; /* in front of what a failure says, e.g. the seed */
+    unsigned step;
+    watch_session sessions[WATCH_SESSIONS_MAX];
+    size_t session_count;
+    watch_job jobs[WATCH_JOBS_MAX];
+    size_t job_count;
+    arcp_json json;
+    arcp_buf scratch;
+    size_t frames, events, ends, replays; /* figures */
+} watch;
+
+#define WATCH_NONE SIZE_MAX
+
+/* What a client is about to see: `session` (WATCH_NONE before the welcome), and when it
+ * asked for a resume, the session and number it asked for. */
+typedef struct watch_client {
+    size_t session;
+    bool is_bobs; /* see watch_job */
+    bool resuming;
+    uint64_t resume_from;
+} watch_client;
+
+void watch_init(watch *self);
+void watch_fini(watch *self);
+
+/* One frame for `client`. A welcome sets client->session. */
+void watch_frame(watch *self, watch_client *client, const char *frame);
+
+/* The client of `session` asks to unsubscribe from the job. */
+void watch_unsubscribe(watch *self, size_t session, const char *job_id);
+
+/* How often `session` was shown the end of `job_id`: 0 or 1. */
+bool watch_saw_end(const watch *self, size_t session, const char *job_id);
+
+/* Fails with label and step in front. */
+void watch_fail(const watch *self, const char *what, const char *frame);
+
+#endif
