@@ -185,16 +185,16 @@ static arcp__client_item *event_item(arcp__client_session *session, const arcp__
 }
 
 /* What the client itself learns from an event. */
-static void note_event(arcp__client_session *session, arcp_job *job, const arcp__client_item *item,
-                       arcp_json_ref payload)
+static arcp_status note_event(arcp__client_session *session, arcp_job *job,
+                              const arcp__client_item *item, arcp_json_ref payload)
 {
     arcp_json_ref body = arcp_json_member(&session->json, payload, ARCP_SPAN_LITERAL("body"));
     if (job->status == ARCP_JOB_PENDING) {
         job->status = ARCP_JOB_RUNNING;
     }
-    if (item->event.kind == ARCP_EVENT_METRIC) {
-        arcp__client_job_note_metric(job, &session->json, body);
-    }
+    return item->event.kind == ARCP_EVENT_METRIC
+               ? arcp__client_job_note_metric(job, &session->json, body)
+               : ARCP_OK;
 }
 
 arcp_status arcp__client_on_job_event(arcp__client_session *session,
@@ -218,7 +218,11 @@ arcp_status arcp__client_on_job_event(arcp__client_session *session,
     if (item == NULL) {
         return ARCP_E_NO_MEMORY;
     }
-    note_event(session, job, item, frame->payload);
+    arcp_status status = note_event(session, job, item, frame->payload);
+    if (status != ARCP_OK) {
+        arcp__client_item_free(item);
+        return status;
+    }
     if (job->outcome_only && item->event.kind != ARCP_EVENT_RESULT_CHUNK) {
         arcp__client_item_free(item);
         return ARCP_OK;

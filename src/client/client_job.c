@@ -211,26 +211,29 @@ static void describe_budget(arcp_job *job, const arcp_json *json, arcp_json_ref 
     }
 }
 
-void arcp__client_job_note_metric(arcp_job *job, const arcp_json *json, arcp_json_ref body)
+arcp_status arcp__client_job_note_metric(arcp_job *job, const arcp_json *json, arcp_json_ref body)
 {
     arcp_json_ref name = arcp_json_member(json, body, ARCP_SPAN_LITERAL("name"));
     arcp_json_ref unit = arcp_json_member(json, body, ARCP_SPAN_LITERAL("unit"));
     arcp_json_ref value = arcp_json_member(json, body, ARCP_SPAN_LITERAL("value"));
     if (!arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("cost.budget.remaining")) ||
         !arcp_json_is(json, unit, ARCP_JSON_STRING)) {
-        return;
+        return ARCP_OK;
     }
     arcp_buf scratch = ARCP_BUF_INIT;
     arcp_job_budget *row = budget_row(job, arcp_json_string(json, unit, &scratch));
     if (row != NULL && !scratch.failed) {
         set_amount(row->remaining, amount_text(json, value, &scratch));
     }
+    arcp_status status = arcp_buf_status(&scratch);
     arcp_buf_fini(&scratch);
+    return status;
 }
 
 arcp_status arcp__client_job_describe(arcp_job *job, const arcp_json *json, arcp_json_ref payload,
                                       arcp_buf *scratch)
 {
+    bool is_first = job->descriptor.size == 0;
     arcp_buf descriptor = ARCP_BUF_INIT;
     arcp__client_credentials_redact(json, payload, &descriptor);
     arcp_status status = arcp_buf_status(&descriptor);
@@ -263,8 +266,12 @@ arcp_status arcp__client_job_describe(arcp_job *job, const arcp_json *json, arcp
     if (status != ARCP_OK) {
         return status;
     }
-    describe_budget(job, json, payload, scratch);
     arcp_json_ref current = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("current_status"));
+    /* A job.accepted that comes again tells the initial counters; a job.subscribed those of
+     * now. */
+    if (is_first || current != ARCP_JSON_ABSENT) {
+        describe_budget(job, json, payload, scratch);
+    }
     arcp_job_status told = arcp_job_status_from_wire(arcp_json_string(json, current, scratch));
     if (told != ARCP_JOB_STATUS_COUNT && !job->ended) {
         job->status = told;

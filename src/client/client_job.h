@@ -60,8 +60,9 @@ void arcp__client_job_drop_held(arcp_job *job);
 ARCP_MUST_CHECK arcp_status arcp__client_job_describe(arcp_job *job, const arcp_json *json,
                                                       arcp_json_ref payload, arcp_buf *scratch);
 
-/* Notes what a metric event says about a budget. */
-void arcp__client_job_note_metric(arcp_job *job, const arcp_json *json, arcp_json_ref body);
+/* Notes what a metric event says about a budget. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__client_job_note_metric(arcp_job *job, const arcp_json *json,
+                                                         arcp_json_ref body);
 
 /* Prepares the outcome from the payload of job.result or job.error. */
 ARCP_MUST_CHECK arcp_status arcp__client_job_end(arcp_job *job, const arcp_json *json,

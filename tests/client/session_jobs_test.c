@@ -413,6 +413,30 @@ static void remaining_reports_move_the_counter(void **state)
     story_end(&s);
 }
 
+static void an_answer_that_comes_again_does_not_refill_the_budget(void **state)
+{
+    static const char accepted[] =
+        "{'arcp':'1.1','id':'x','type':'job.accepted','session_id':'sess_1','payload':{"
+        "'request_id':'$(job.submit)','job_id':'job_1','lease':{'cost.budget':['USD:5']},"
+        "'budget':{'USD':5}}}";
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, accepted);
+    story_hear(&s, EVENT_OF("job_1", 1, "metric",
+                            "{'name':'cost.budget.remaining','value':2,'unit':'USD'}"));
+    story_hear(&s, accepted);
+    check_budget(&s, 0, "USD", "5", "2");
+    /* A subscription tells the counters of now. */
+    story_subscribe(&s, "b", "job_1", false);
+    story_hear(&s, "{'arcp':'1.1','id':'x','type':'job.subscribed','session_id':'sess_1',"
+                   "'payload':{'request_id':'$(job.subscribe)','job_id':'job_1',"
+                   "'current_status':'running','lease':{'cost.budget':['USD:5']},"
+                   "'budget':{'USD':1.5}}}");
+    check_budget(&s, 0, "USD", "5", "1.5");
+    story_end(&s);
+}
+
 static void the_number_of_budget_counters_is_bounded(void **state)
 {
     story s;
@@ -517,6 +541,7 @@ int main(void)
         cmocka_unit_test(a_rotated_credential_is_handed_over_and_wiped),
         cmocka_unit_test(budgets_are_exact_text),
         cmocka_unit_test(remaining_reports_move_the_counter),
+        cmocka_unit_test(an_answer_that_comes_again_does_not_refill_the_budget),
         cmocka_unit_test(the_number_of_budget_counters_is_bounded),
         cmocka_unit_test(a_streamed_result_is_put_together),
         cmocka_unit_test(a_drop_in_the_middle_of_a_stream_loses_and_doubles_nothing),

@@ -1,0 +1,249 @@
+/* Running out of memory at any single allocation: the client says so, or drops the connection
+ * and comes back; what it hands over is complete, in order and once all the same. */
+#include "support/check.h"
+
+#include "client/client_job.h"
+#include "client/client_session.h"
+#include "support/failing_alloc.h"
+
+#define EVENTS 9
+
+/* What the runtime has to say, numbered from 1. */
+static const char *const said[EVENTS] = {
+    "\"job.event\",\"payload\":{\"kind\":\"status\",\"ts\":\"t\",\"body\":{\"phase\":\"running\"}}",
+    "\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"message\":\"\\u00e4\"}}",
+    "\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":\"cost.budget.remaining\","
+    "\"value\":1.5,\"unit\":\"\\u0055SD\"}}",
+    "\"job.event\",\"payload\" : {\"kind\":\"progress\", \"body\":{\"current\":1}}",
+    "\"job.event\",\"payload\":{\"kind\":\"status\",\"body\":{\"phase\":\"credential_rotated\","
+    "\"value\":\"sk\"}}",
+    "\"job.event\",\"payload\":{\"kind\":\"x-vendor.a.b\",\"body\":[1]}",
+    "\"job.event\",\"payload\":{\"kind\":\"tool_result\",\"body\":{\"error\":{\"code\":\"X\"}}}",
+    "\"job.event\",\"payload\":{\"kind\":\"thought\",\"body\":{\"text\":\"\"}}",
+    "\"job.result\",\"payload\":{\"final_status\":\"success\",\"result\":{\"a\":1},"
+    "\"summary\":\"\\u0073\"}",
+};
+
+typedef struct run {
+    arcp__client_session *session;
+    arcp_time now;
+    uint64_t random;
+    char submit_id[40];
+    bool is_connected;
+    unsigned seen;    /* events of the job, in order */
+    bool was_refused; /* the submit failed for want of memory */
+    arcp_job *job;
+} run;
+
+static void seeded(void *user, void *out, size_t size)
+{
+    run *r = user;
+    for (size_t at = 0; at < size; at++) {
+        r->random = r->random * 6364136223846793005u + 1442695040888963407u;
+        ((uint8_t *)out)[at] = (uint8_t)(r->random >> 56);
+    }
+}
+
+static void on_reply(void *user, arcp_client *client, const arcp_reply *reply)
+{
+}
+
+static void hear(run *r, const char *frame)
+{
+    arcp__client_session_receive(r->session, r->now, arcp_span_cstr(frame));
+}
+
+static void say(run *r, uint64_t seq)
+{
+    char frame[512];
+    snprintf(frame, sizeof(frame),
+             "{\"arcp\":\"1.1\",\"id\":\"e\",\"session_id\":\"s\",\"job_id\":\"job_1\","
+             "\"event_seq\":%llu,\"type\":%s}",
+             (unsigned long long)seq, said[seq - 1]);
+    hear(r, frame);
+}
+
+static void answer_submit(run *r)
+{
+    char frame[512];
+    snprintf(frame, sizeof(frame),
+             "{\"arcp\":\"1.1\",\"id\":\"a\",\"type\":\"job.accepted\",\"payload\":{\"request_id\":"
+             "\"%s\",\"job_id\":\"job_1\",\"agent\":\"echo@1\",\"lease\":{\"cost.budget\":"
+             "[\"USD:2\",\"USD:3\"]},\"budget\":{\"USD\":\"USD:5\"},\"credentials\":[{\"id\":\"c\","
+             "\"scheme\":\"bearer\",\"value\":\"v\"}]}}",
+             r->submit_id);
+    hear(r, frame);
+}
+
+/* What the runtime does with a frame. */
+static void serve(run *r, arcp_span frame)
+{
+    char id[40] = "";
+    const char *at = memmem(frame.data, frame.size, "\"id\":\"", 6);
+    memcpy(id, at + 6, 30);
+    if (memmem(frame.data, frame.size, "\"session.hello\"", 15) != NULL) {
+        char welcome[512];
+        snprintf(welcome, sizeof(welcome),
+                 "{\"type\":\"session.welcome\",\"session_id\":\"s\",\"payload\":{\"request_id\":"
+                 "\"%s\",\"resume_token\":\"rt\",\"resume_window_sec\":600,\"capabilities\":{"
+                 "\"features\":[\"ack\",\"subscribe\"],\"agents\":[]}}}",
+                 id);
+        hear(r, welcome);
+        uint64_t last = arcp__client_session_last_seq(r->session);
+        if (r->submit_id[0] != '\0') {
+            answer_submit(r); /* lost or not: the runtime cannot know */
+            for (uint64_t seq = last + 1; seq <= EVENTS; seq++) {
+                say(r, seq);
+            }
+        }
+    } else if (memmem(frame.data, frame.size, "\"job.submit\"", 12) != NULL &&
+               r->submit_id[0] == '\0') {
+        memcpy(r->submit_id, id, sizeof(id));
+        answer_submit(r);
+        for (uint64_t seq = 1; seq <= EVENTS; seq++) {
+            say(r, seq);
+        }
+    }
+}
+
+static void take_item(run *r, arcp__client_item *item)
+{
+    if (item->is_reply) {
+        r->was_refused = item->reply.status != ARCP_OK;
+        r->job = item->reply.job;
+        item->reply.job = NULL;
+    } else if (item->event.type == ARCP_CLIENT_JOB_EVENT ||
+               item->event.type == ARCP_CLIENT_JOB_ENDED) {
+        assert_int_equal(item->event.event_seq, r->seen + 1);
+        r->seen++;
+        arcp__client_job_hand_over(item->event.job, item);
+    }
+    arcp__client_item_free(item);
+}
+
+/* One turn of what a driver does. */
+static void turn(run *r)
+{
+    arcp_span frame = {NULL, 0};
+    char copy[1024];
+    while (arcp__client_session_next_frame(r->session, &frame)) {
+        if (r->is_connected && frame.size < sizeof(copy)) {
+            memcpy(copy, frame.data, frame.size);
+            serve(r, arcp_span_make(copy, frame.size));
+        }
+    }
+    for (arcp__client_item *item = arcp__client_session_next_item(r->session); item != NULL;
+         item = arcp__client_session_next_item(r->session)) {
+        take_item(r, item);
+    }
+    arcp_error lost = {.status = ARCP_E_IO};
+    switch (arcp__client_session_take_action(r->session)) {
+    case ARCP__SESSION_DIAL:
+        r->is_connected = true;
+        arcp__client_session_connected(r->session, r->now);
+        break;
+    case ARCP__SESSION_CLOSE:
+    case ARCP__SESSION_ABORT:
+        r->is_connected = false;
+        arcp__client_session_disconnected(r->session, r->now, &lost);
+        break;
+    case ARCP__SESSION_NOTHING:
+        r->now.mono_ns += 50 * ARCP_NS_PER_MS;
+        arcp__client_session_tick(r->session, r->now);
+        break;
+    }
+}
+
+/* Returns what creating the session or the request said, else how it all ended. */
+static arcp_status play(run *r)
+{
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_error err = {0};
+    options.url = ARCP_SPAN_LITERAL("ws://x");
+    options.token = ARCP_SPAN_LITERAL("t");
+    options.connect_retry_ms = 60000;
+    submit.agent = ARCP_SPAN_LITERAL("echo");
+    submit.input = ARCP_SPAN_LITERAL("{ \"a\": 1 }");
+    submit.traceparent =
+        ARCP_SPAN_LITERAL("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    *r = (run){.now = {.wall_ns = ARCP_NS_PER_SEC, .mono_ns = ARCP_NS_PER_SEC}};
+    arcp_status status = arcp__client_session_new(&options, seeded, r, &r->session, &err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp__client_session_start(r->session, r->now);
+    status = arcp__client_session_submit(r->session, r->now, &submit, on_reply, NULL, NULL, &err);
+    for (int at = 0; at < 400 && status == ARCP_OK && r->seen < EVENTS && !r->was_refused; at++) {
+        turn(r);
+    }
+    return status;
+}
+
+static void clean_up(run *r)
+{
+    arcp__client_job_drop_handle(r->job);
+    arcp__client_session_free(r->session);
+    r->session = NULL;
+}
+
+static void one_failed_allocation_never_loses_or_doubles_anything(void **state)
+{
+    run r;
+    size_t before = failing_alloc_live();
+    size_t start = failing_alloc_count();
+    assert_int_equal(play(&r), ARCP_OK);
+    assert_int_equal(r.seen, EVENTS);
+    size_t whole = failing_alloc_count() - start;
+    clean_up(&r);
+    assert_int_equal(failing_alloc_live(), before);
+    assert_true(whole > 50);
+    unsigned survived = 0;
+    for (size_t nth = 1; nth <= whole; nth++) {
+        failing_alloc_arm(nth, FAILING_ALLOC_ONE);
+        arcp_status status = play(&r);
+        assert_true(failing_alloc_disarm());
+        if (status == ARCP_OK) {
+            /* Nothing was told to the caller: then everything must have come. */
+            if (r.seen != EVENTS) {
+                fail_msg("allocation %zu: %u events came; the session is %d: %s", nth, r.seen,
+                         (int)arcp__client_session_state_of(r.session),
+                         arcp__client_session_failure(r.session)->error.message);
+            }
+            assert_non_null(r.job);
+            assert_int_equal(r.job->outcome.status, ARCP_OK);
+            check_span(r.job->outcome.result, "{\"a\":1}");
+            assert_string_equal(r.job->budgets[0].remaining, "1.5");
+            survived++;
+        } else {
+            assert_int_equal(status, ARCP_E_NO_MEMORY);
+        }
+        clean_up(&r);
+        assert_int_equal(failing_alloc_live(), before);
+    }
+    /* Most allocations are the session's own business, not the caller's. */
+    assert_true(survived > whole / 2);
+}
+
+static void no_memory_at_all_leaves_nothing_behind(void **state)
+{
+    run r;
+    size_t before = failing_alloc_live();
+    for (size_t nth = 1; nth <= 120; nth++) {
+        failing_alloc_arm(nth, FAILING_ALLOC_ALL_AFTER);
+        arcp_status status = play(&r);
+        (void)status;
+        clean_up(&r);
+        (void)failing_alloc_disarm();
+        assert_int_equal(failing_alloc_live(), before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_failed_allocation_never_loses_or_doubles_anything),
+        cmocka_unit_test(no_memory_at_all_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
