@@ -38,7 +38,8 @@ static void remove_directory(removal *r, int at, const char *name, int depth)
         return;
     }
     /* Programs leave directories that not even their owner may write. */
-    (void)fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW);
+    int changed = fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW);
+    (void)changed; /* opening it tells */
     int inner = open_directory(at, name);
     if (inner >= 0) {
         empty(r, inner, depth + 1);
