@@ -124,7 +124,8 @@ ARCP_API size_t arcp_json_count(const arcp_json *json, arcp_json_ref container);
 
 /* The string without its quotes when it has no escapes (borrowed, no copy); else it is
  * unescaped into `scratch` (appended; the span points there until the next change of
- * scratch). Empty span for what is no string. Escaped NUL bytes are kept. */
+ * scratch). Empty span for what is no string, and when scratch runs out of memory
+ * (arcp_buf_status). Escaped NUL bytes are kept. */
 ARCP_API arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch);
 
 /* Compares a string value with text, unescaping on the fly. */
@@ -137,9 +138,14 @@ ARCP_API bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *
 /* Appends the value without insignificant white space: a plain copy when there is none. */
 ARCP_API void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out);
 
+#define ARCP_JSON_CANONICAL_DEPTH_MAX 1000
+
 /* Appends a canonical form: names sorted by their UTF-8 bytes, shortest escapes, numbers
- * as exact decimals in one spelling (1 = 1.0 = 1e0; -0 = 0; any exponent, without
- * writing out zeros beyond the digits). Equal values have equal forms. */
+ * as exact decimals in one spelling (1 = 1.0 = 1e0 = 10e-1; -0 = 0; any exponent, without
+ * writing out zeros beyond the digits). Two values have equal forms if and only if they
+ * are equal. On failure `out` has the bytes it had: ARCP_E_NO_MEMORY (`out` has failed
+ * then), or ARCP_E_LIMIT for a value with more than ARCP_JSON_CANONICAL_DEPTH_MAX levels,
+ * which only a text scanned with a raised limit can have. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_json_canonical(const arcp_json *json, arcp_json_ref ref,
                                                          arcp_buf *out, arcp_error *err);
 

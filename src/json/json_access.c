@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "json/json_unescape.h"
 
-#define FLAG_ESCAPED 1u
+/* ---- strings ---- */
 
 static uint32_t hex4(const char *digits)
 {
@@ -33,74 +33,99 @@ static char short_escape(char letter)
     }
 }
 
-size_t arcp__json_read(arcp__json_reader *reader, char out[4])
+arcp_span arcp__json_read(arcp__json_reader *reader)
 {
-    if (reader->at >= reader->end) {
-        return 0;
+    const char *start = reader->at;
+    size_t left = (size_t)(reader->end - start);
+    if (left == 0) {
+        return arcp_span_make(NULL, 0);
     }
-    if (*reader->at != '\\') {
-        out[0] = *reader->at++;
-        return 1;
+    if (*start != '\\') {
+        const char *escape = memchr(start, '\\', left);
+        reader->at = escape == NULL ? reader->end : escape;
+        return arcp_span_make(start, (size_t)(reader->at - start));
     }
-    char letter = reader->at[1];
-    if (letter != 'u') {
-        out[0] = short_escape(letter);
+    if (start[1] != 'u') {
+        reader->escape[0] = short_escape(start[1]);
         reader->at += 2;
-        return 1;
+        return arcp_span_make(reader->escape, 1);
     }
-    uint32_t code = hex4(reader->at + 2);
+    uint32_t code = hex4(start + 2);
     reader->at += 6;
     if (code >= 0xd800 && code <= 0xdbff) {
-        code = 0x10000 + ((code - 0xd800) << 10) + (hex4(reader->at + 2) - 0xdc00);
+        code = 0x10000 + ((code - 0xd800) << 10) + (hex4(start + 8) - 0xdc00);
         reader->at += 6;
     }
-    return arcp__utf8_encode(code, out);
+    return arcp_span_make(reader->escape, arcp__utf8_encode(code, reader->escape));
 }
 
-bool arcp__json_same_string(arcp_span a, arcp_span b)
+int arcp__json_compare_strings(arcp_span a, arcp_span b)
 {
     arcp__json_reader readers[2] = {arcp__json_reader_make(a), arcp__json_reader_make(b)};
-    char bytes[2][4];
-    size_t have[2] = {0, 0};
-    size_t used[2] = {0, 0};
-    for (;;) {
-        for (int side = 0; side < 2; side++) {
-            if (used[side] == have[side]) {
-                have[side] = arcp__json_read(&readers[side], bytes[side]);
-                used[side] = 0;
-            }
+    arcp_span left = arcp__json_read(&readers[0]);
+    arcp_span right = arcp__json_read(&readers[1]);
+    while (left.size != 0 && right.size != 0) {
+        size_t common = left.size < right.size ? left.size : right.size;
+        int order = memcmp(left.data, right.data, common);
+        if (order != 0) {
+            return order;
         }
-        if (have[0] == 0 || have[1] == 0) {
-            return have[0] == have[1];
-        }
-        if (bytes[0][used[0]++] != bytes[1][used[1]++]) {
+        left = left.size > common ? arcp_span_from(left, common) : arcp__json_read(&readers[0]);
+        right = right.size > common ? arcp_span_from(right, common) : arcp__json_read(&readers[1]);
+    }
+    return left.size != 0 ? 1 : (right.size != 0 ? -1 : 0);
+}
+
+/* `ref` is a string. */
+static bool equals_escaped(const arcp_json *json, arcp_json_ref ref, arcp_span text)
+{
+    arcp__json_reader reader = arcp__json_reader_make(arcp_json_raw(json, ref));
+    for (arcp_span run = arcp__json_read(&reader); run.size != 0; run = arcp__json_read(&reader)) {
+        if (!arcp_span_starts_with(text, run)) {
             return false;
         }
+        text = arcp_span_from(text, run.size);
     }
+    return text.size == 0;
+}
+
+static inline bool equals(const arcp_json *json, arcp_json_ref ref, arcp_span text)
+{
+    const arcp_json_node *node = &json->nodes[ref];
+    if ((node->flags & ARCP__JSON_ESCAPED) != 0) {
+        return equals_escaped(json, ref, text);
+    }
+    return node->size - 2 == text.size &&
+           (text.size == 0 || memcmp(json->text.data + node->start + 1, text.data, text.size) == 0);
 }
 
 bool arcp_json_string_equals(const arcp_json *json, arcp_json_ref ref, arcp_span text)
 {
+    return arcp_json_is(json, ref, ARCP_JSON_STRING) && equals(json, ref, text);
+}
+
+arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch)
+{
     if (!arcp_json_is(json, ref, ARCP_JSON_STRING)) {
-        return false;
+        return arcp_span_make(NULL, 0);
     }
     arcp_span raw = arcp_json_raw(json, ref);
-    if ((json->nodes[ref].flags & FLAG_ESCAPED) == 0) {
-        return raw.size == text.size + 2 &&
-               (text.size == 0 || memcmp(raw.data + 1, text.data, text.size) == 0);
+    if ((json->nodes[ref].flags & ARCP__JSON_ESCAPED) == 0) {
+        return arcp_span_make(raw.data + 1, raw.size - 2);
     }
+    /* Unescaping never makes a string longer. */
+    if (!arcp_buf_reserve(scratch, raw.size)) {
+        return arcp_span_make(NULL, 0);
+    }
+    size_t start = scratch->size;
     arcp__json_reader reader = arcp__json_reader_make(raw);
-    char bytes[4];
-    size_t at = 0;
-    for (size_t have = arcp__json_read(&reader, bytes); have != 0;
-         have = arcp__json_read(&reader, bytes)) {
-        if (have > text.size - at || memcmp(text.data + at, bytes, have) != 0) {
-            return false;
-        }
-        at += have;
+    for (arcp_span run = arcp__json_read(&reader); run.size != 0; run = arcp__json_read(&reader)) {
+        arcp_buf_append(scratch, run);
     }
-    return at == text.size;
+    return arcp_span_make(scratch->data + start, scratch->size - start);
 }
+
+/* ---- members and elements ---- */
 
 arcp_json_ref arcp_json_member(const arcp_json *json, arcp_json_ref object, arcp_span name)
 {
@@ -109,7 +134,7 @@ arcp_json_ref arcp_json_member(const arcp_json *json, arcp_json_ref object, arcp
     }
     uint32_t end = json->nodes[object].next;
     for (uint32_t at = object + 1; at < end; at = json->nodes[at + 1].next) {
-        if (arcp_json_string_equals(json, at, name)) {
+        if (equals(json, at, name)) {
             return at + 1;
         }
     }
@@ -147,26 +172,4 @@ size_t arcp_json_count(const arcp_json *json, arcp_json_ref container)
         count++;
     }
     return count;
-}
-
-arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch)
-{
-    if (!arcp_json_is(json, ref, ARCP_JSON_STRING)) {
-        return arcp_span_make(NULL, 0);
-    }
-    arcp_span raw = arcp_json_raw(json, ref);
-    if ((json->nodes[ref].flags & FLAG_ESCAPED) == 0) {
-        return arcp_span_make(raw.data + 1, raw.size - 2);
-    }
-    if (!arcp_buf_reserve(scratch, raw.size)) {
-        return arcp_span_make(NULL, 0);
-    }
-    size_t start = scratch->size;
-    arcp__json_reader reader = arcp__json_reader_make(raw);
-    char bytes[4];
-    for (size_t have = arcp__json_read(&reader, bytes); have != 0;
-         have = arcp__json_read(&reader, bytes)) {
-        arcp_buf_append(scratch, arcp_span_make(bytes, have));
-    }
-    return arcp_span_make(scratch->data + start, scratch->size - start);
 }

@@ -4,183 +4,157 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "json/json_number.h"
+#include "json/json_quote.h"
+#include "json/json_unescape.h"
 
-/* ---- numbers: d[.ddd]e<exponent> with no zero at either end ---- */
+/* Objects of at most so many members are sorted by insertion. */
+#define INSERTION_MAX 16u
 
-/* The written exponent, with its sign; false when it does not fit. */
-static bool read_exponent(arcp_span text, int64_t *out)
+typedef struct form {
+    const arcp_json *json;
+    arcp_buf *out;
+    uint32_t *names; /* of the objects that are being written, the innermost last; owned */
+    size_t count;
+    size_t capacity;
+    uint32_t depth;
+    bool too_deep;
+} form;
+
+static void append_value(form *f, arcp_json_ref ref);
+
+static int by_name(const void *a, const void *b, void *user)
 {
-    size_t at = text.size != 0 && (text.data[0] == '-' || text.data[0] == '+') ? 1 : 0;
-    int64_t value = 0;
-    for (; at < text.size; at++) {
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, text.data[at] - '0', &value) ||
-            value > INT64_C(1000000000000000)) {
+    const form *f = user;
+    return arcp__json_compare_strings(arcp_json_raw(f->json, *(const uint32_t *)a),
+                                      arcp_json_raw(f->json, *(const uint32_t *)b));
+}
+
+/* The names from f->names[base] on. */
+static void sort_names(form *f, size_t base)
+{
+    size_t count = f->count - base;
+    if (count < 2) {
+        return;
+    }
+    uint32_t *names = f->names + base;
+    if (count > INSERTION_MAX) {
+        qsort_r(names, count, sizeof(*names), by_name, f);
+        return;
+    }
+    for (size_t at = 1; at < count; at++) {
+        uint32_t name = names[at];
+        size_t to = at;
+        for (; to > 0 && by_name(&names[to - 1], &name, f) > 0; to--) {
+            names[to] = names[to - 1];
+        }
+        names[to] = name;
+    }
+}
+
+static bool push_name(form *f, uint32_t name)
+{
+    if (f->count == f->capacity) {
+        size_t capacity = f->capacity == 0 ? 64 : f->capacity * 2;
+        uint32_t *names = arcp__realloc_array(f->names, capacity, sizeof(*names));
+        if (names == NULL) {
+            f->out->failed = true;
             return false;
         }
+        f->names = names;
+        f->capacity = capacity;
     }
-    *out = text.size != 0 && text.data[0] == '-' ? -value : value;
+    f->names[f->count++] = name;
     return true;
 }
 
-/* An exponent of any size without sign clutter and leading zeros. */
-static void append_huge_exponent(arcp_span text, arcp_buf *out)
+static void append_string(form *f, arcp_json_ref ref)
 {
-    bool negative = text.data[0] == '-';
-    size_t at = negative || text.data[0] == '+' ? 1 : 0;
-    while (at + 1 < text.size && text.data[at] == '0') {
-        at++;
+    arcp_span raw = arcp_json_raw(f->json, ref);
+    if ((f->json->nodes[ref].flags & ARCP__JSON_ESCAPED) == 0) {
+        arcp_buf_append(f->out, raw); /* what needs no escape has none */
+        return;
     }
-    arcp_buf_append_cstr(out, negative ? "E-" : "E");
-    arcp_buf_append(out, arcp_span_from(text, at));
+    arcp_buf_append_byte(f->out, '"');
+    arcp__json_reader reader = arcp__json_reader_make(raw);
+    for (arcp_span run = arcp__json_read(&reader); run.size != 0; run = arcp__json_read(&reader)) {
+        arcp__json_append_escaped(run, f->out);
+    }
+    arcp_buf_append_byte(f->out, '"');
 }
 
-static void append_digits(arcp_span mantissa, size_t first, size_t last, arcp_buf *out)
+static void append_object(form *f, arcp_json_ref ref)
 {
-    for (size_t at = first; at <= last; at++) {
-        if (mantissa.data[at] != '.') {
-            arcp_buf_append_byte(out, mantissa.data[at]);
+    size_t base = f->count;
+    for (arcp_json_ref name = arcp_json_first(f->json, ref); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(f->json, ref, name)) {
+        if (!push_name(f, name)) {
+            return;
         }
     }
+    sort_names(f, base);
+    arcp_buf_append_byte(f->out, '{');
+    size_t end = f->count;
+    for (size_t at = base; at < end; at++) {
+        uint32_t name = f->names[at];
+        if (at > base) {
+            arcp_buf_append_byte(f->out, ',');
+        }
+        append_string(f, name);
+        arcp_buf_append_byte(f->out, ':');
+        append_value(f, name + 1);
+    }
+    arcp_buf_append_byte(f->out, '}');
+    f->count = base;
 }
 
-/* digits e exponent, the digits being an integer without a zero at either end. A huge
- * exponent is kept as written next to the place of the point, which is exact too: two
- * such numbers are equal only when they are spelled alike up to that. */
-static void append_number(arcp_span text, arcp_buf *out)
+static void append_array(form *f, arcp_json_ref ref)
 {
-    bool negative = text.data[0] == '-';
-    arcp_span body = arcp_span_from(text, negative ? 1 : 0);
-    size_t mantissa_size = 0;
-    while (mantissa_size < body.size && body.data[mantissa_size] != 'e' &&
-           body.data[mantissa_size] != 'E') {
-        mantissa_size++;
+    arcp_buf_append_byte(f->out, '[');
+    uint32_t end = f->json->nodes[ref].next;
+    for (uint32_t at = ref + 1; at < end; at = f->json->nodes[at].next) {
+        if (at > ref + 1) {
+            arcp_buf_append_byte(f->out, ',');
+        }
+        append_value(f, at);
     }
-    arcp_span mantissa = arcp_span_first(body, mantissa_size);
-    arcp_span exponent_text = arcp_span_from(body, mantissa_size + 1);
-    size_t first = 0;
-    while (first < mantissa.size && (mantissa.data[first] == '0' || mantissa.data[first] == '.')) {
-        first++;
+    arcp_buf_append_byte(f->out, ']');
+}
+
+static void append_container(form *f, arcp_json_ref ref)
+{
+    if (f->depth == ARCP_JSON_CANONICAL_DEPTH_MAX) {
+        f->too_deep = true;
     }
-    if (first == mantissa.size) {
-        arcp_buf_append_byte(out, '0');
+    if (f->too_deep || f->out->failed) {
         return;
     }
-    size_t last = mantissa.size - 1;
-    while (mantissa.data[last] == '0' || mantissa.data[last] == '.') {
-        last--;
-    }
-    const char *point = memchr(mantissa.data, '.', mantissa.size);
-    size_t point_at = point == NULL ? mantissa.size : (size_t)(point - mantissa.data);
-    int64_t shift = last < point_at ? (int64_t)(point_at - last) - 1 : -(int64_t)(last - point_at);
-    if (negative) {
-        arcp_buf_append_byte(out, '-');
-    }
-    append_digits(mantissa, first, last, out);
-    int64_t exponent = 0;
-    if (exponent_text.size != 0 && !read_exponent(exponent_text, &exponent)) {
-        arcp_buf_append_byte(out, 'e');
-        arcp_buf_append_i64(out, shift);
-        append_huge_exponent(exponent_text, out);
-        return;
-    }
-    exponent += shift;
-    if (exponent != 0) {
-        arcp_buf_append_byte(out, 'e');
-        arcp_buf_append_i64(out, exponent);
-    }
-}
-
-/* ---- objects ---- */
-
-typedef struct member {
-    arcp_span name;
-    arcp_json_ref value;
-} member;
-
-static int by_name(const void *a, const void *b)
-{
-    const member *first = a;
-    const member *second = b;
-    size_t common = first->name.size < second->name.size ? first->name.size : second->name.size;
-    int order = common == 0 ? 0 : memcmp(first->name.data, second->name.data, common);
-    if (order != 0) {
-        return order;
-    }
-    return first->name.size == second->name.size ? 0
-                                                 : (first->name.size < second->name.size ? -1 : 1);
-}
-
-static void append_value(const arcp_json *json, arcp_json_ref ref, arcp_buf *out);
-
-static void append_object(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
-{
-    size_t count = arcp_json_count(json, ref);
-    member *members = arcp__alloc_array(count, sizeof(*members));
-    arcp_buf scratch = ARCP_BUF_INIT;
-    if (members == NULL || !arcp_buf_reserve(&scratch, json->nodes[ref].size)) {
-        out->failed = true;
+    f->depth++;
+    if (f->json->nodes[ref].type == ARCP_JSON_OBJECT) {
+        append_object(f, ref);
     } else {
-        size_t at = 0;
-        for (arcp_json_ref name = arcp_json_first(json, ref); name != ARCP_JSON_ABSENT;
-             name = arcp_json_next(json, ref, name)) {
-            members[at++] = (member){arcp_json_string(json, name, &scratch), name + 1};
-        }
-        qsort(members, count, sizeof(*members), by_name);
-        arcp_buf_append_byte(out, '{');
-        for (at = 0; at < count; at++) {
-            if (at > 0) {
-                arcp_buf_append_byte(out, ',');
-            }
-            arcp_json_quote(members[at].name, out);
-            arcp_buf_append_byte(out, ':');
-            append_value(json, members[at].value, out);
-        }
-        arcp_buf_append_byte(out, '}');
+        append_array(f, ref);
     }
-    arcp_buf_fini(&scratch);
-    arcp__free(members);
+    f->depth--;
 }
 
-static void append_array(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
+static void append_value(form *f, arcp_json_ref ref)
 {
-    arcp_buf_append_byte(out, '[');
-    bool comma = false;
-    for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, ref, at)) {
-        if (comma) {
-            arcp_buf_append_byte(out, ',');
-        }
-        comma = true;
-        append_value(json, at, out);
-    }
-    arcp_buf_append_byte(out, ']');
-}
-
-/* Recursion is bounded by the depth the text was scanned with. */
-static void append_value(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
-{
-    switch (arcp_json_type_of(json, ref)) {
+    switch ((arcp_json_type)f->json->nodes[ref].type) {
     case ARCP_JSON_NULL:
     case ARCP_JSON_FALSE:
     case ARCP_JSON_TRUE:
-        arcp_buf_append(out, arcp_json_raw(json, ref));
+        arcp_buf_append(f->out, arcp_json_raw(f->json, ref));
         break;
     case ARCP_JSON_NUMBER:
-        append_number(arcp_json_raw(json, ref), out);
+        arcp__json_number_append(arcp_json_raw(f->json, ref), f->out);
         break;
-    case ARCP_JSON_STRING: {
-        arcp_buf scratch = ARCP_BUF_INIT;
-        arcp_json_quote(arcp_json_string(json, ref, &scratch), out);
-        out->failed = out->failed || scratch.failed;
-        arcp_buf_fini(&scratch);
+    case ARCP_JSON_STRING:
+        append_string(f, ref);
         break;
-    }
     case ARCP_JSON_ARRAY:
-        append_array(json, ref, out);
-        break;
     case ARCP_JSON_OBJECT:
-        append_object(json, ref, out);
+        append_container(f, ref);
         break;
     }
 }
@@ -188,48 +162,28 @@ static void append_value(const arcp_json *json, arcp_json_ref ref, arcp_buf *out
 arcp_status arcp_json_canonical(const arcp_json *json, arcp_json_ref ref, arcp_buf *out,
                                 arcp_error *err)
 {
+    size_t start = out->size;
+    form f = {.json = json, .out = out};
     if (ref == ARCP_JSON_ABSENT) {
         arcp_buf_append_cstr(out, "null");
     } else {
-        append_value(json, ref, out);
+        append_value(&f, ref);
     }
-    return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+    arcp__free(f.names);
+    if (f.too_deep) {
+        out->size = start;
+        return arcp_error_set(err, ARCP_E_LIMIT, "JSON: more than %d levels have no canonical form",
+                              ARCP_JSON_CANONICAL_DEPTH_MAX);
+    }
+    if (out->failed) {
+        out->size = start;
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    return ARCP_OK;
 }
 
 bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *out)
 {
-    if (!arcp_json_is(json, ref, ARCP_JSON_NUMBER)) {
-        return false;
-    }
-    arcp_span raw = arcp_json_raw(json, ref);
-    char plain[48];
-    uint64_t value = 0;
-    size_t at = 0;
-    arcp_buf text = ARCP_BUF_INIT;
-    if (raw.size > 19 || memchr(raw.data, '.', raw.size) != NULL ||
-        memchr(raw.data, 'e', raw.size) != NULL || memchr(raw.data, 'E', raw.size) != NULL ||
-        raw.data[0] == '-') {
-        append_number(raw, &text);
-        raw = arcp_buf_span(&text);
-    }
-    bool fits = raw.size != 0 && raw.size < sizeof(plain) && !text.failed;
-    for (; fits && at < raw.size && raw.data[at] != 'e'; at++) {
-        fits = raw.data[at] >= '0' && raw.data[at] <= '9' &&
-               !__builtin_mul_overflow(value, 10, &value) &&
-               !__builtin_add_overflow(value, (uint64_t)(raw.data[at] - '0'), &value);
-    }
-    if (fits && at < raw.size) {
-        int64_t exponent = 0;
-        fits = memchr(raw.data + at, 'E', raw.size - at) == NULL &&
-               read_exponent(arcp_span_from(raw, at + 1), &exponent) && exponent >= 0 &&
-               exponent < 20;
-        for (; fits && exponent > 0; exponent--) {
-            fits = !__builtin_mul_overflow(value, 10, &value);
-        }
-    }
-    arcp_buf_fini(&text);
-    if (fits) {
-        *out = value;
-    }
-    return fits;
+    return arcp_json_is(json, ref, ARCP_JSON_NUMBER) &&
+           arcp__json_number_u64(arcp_json_raw(json, ref), out);
 }

@@ -1,69 +1,120 @@
 /* The scanner: one pass over the text, no recursion, one node per value and name.
  *
- * A container's node is written when it opens and completed when it closes; the stack of
- * open containers is threaded through the nodes' `next` fields, so that nesting costs no
- * memory of its own. Duplicate names are looked for when an object closes: small objects
- * by comparing all pairs, larger ones by sorting hashes of the unescaped names. */
+ * Every function takes the place where it starts and returns the place behind what it
+ * read, or NULL when it refused (scan.status says why): so the place stays in a register
+ * all the way. A container's node is written when it opens and completed when it closes;
+ * the stack of open containers is threaded through the nodes' `next` members, so that
+ * nesting costs no memory of its own and no depth can exhaust the machine's stack. Names
+ * are compared when an object closes, with its nodes at hand (json_names.c). */
 #include <arcp/json.h>
 
-#include <stdlib.h>
-
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/utf8.h"
+#include "json/json_names.h"
+#include "json/json_plain.h"
 #include "json/json_unescape.h"
 
-#define NO_PARENT    UINT32_MAX
-#define PAIRWISE_MAX 12u
-#define FLAG_ESCAPED 1u
-#define ONES         UINT64_C(0x0101010101010101)
-#define HIGHS        UINT64_C(0x8080808080808080)
+#define NO_PARENT UINT32_MAX
 
 typedef struct scan {
     arcp_json *json;
     const unsigned char *text;
-    size_t size;
-    size_t at;
-    uint32_t parent; /* node of the innermost open container, or NO_PARENT */
+    const unsigned char *end;
+    uint32_t parent;      /* node of the innermost open container, or NO_PARENT */
+    unsigned char closer; /* the bracket that closes it */
     uint32_t depth;
+    arcp_status status;
     const arcp_json_limits *limits;
     arcp_error *err;
 } scan;
 
-static arcp_status refuse(scan *s, size_t offset, const char *message)
+/* ---- refusing ---- */
+
+static __attribute__((cold, noinline)) const unsigned char *refuse(scan *s, const unsigned char *at,
+                                                                   const char *what)
 {
-    return arcp_error_set_at(s->err, ARCP_E_INVALID_REQUEST, offset, "JSON: %s at byte %zu",
-                             message, offset);
+    size_t offset = (size_t)(at - s->text);
+    s->status = arcp_error_set_at(s->err, ARCP_E_INVALID_REQUEST, offset, "JSON: %s, at byte %zu",
+                                  what, offset);
+    return NULL;
 }
 
-static arcp_json_node *add_node(scan *s, arcp_json_type type, size_t start)
+/* Something else was expected than what stands at `at`. */
+static __attribute__((cold, noinline)) const unsigned char *
+refuse_found(scan *s, const unsigned char *at, const char *expected)
+{
+    size_t offset = (size_t)(at - s->text);
+    char found[32] = "the end of the text";
+    if (at<s->end && * at> 0x20 && *at < 0x7f) {
+        found[0] = '\'';
+        found[1] = (char)*at;
+        found[2] = '\'';
+        found[3] = '\0';
+    } else if (at < s->end) {
+        memcpy(found, "byte 0x", 7);
+        found[7] = "0123456789abcdef"[*at >> 4];
+        found[8] = "0123456789abcdef"[*at & 15];
+        found[9] = '\0';
+    }
+    s->status =
+        arcp_error_set_at(s->err, ARCP_E_INVALID_REQUEST, offset,
+                          "JSON: expected %s, found %s, at byte %zu", expected, found, offset);
+    return NULL;
+}
+
+/* ---- nodes ---- */
+
+static __attribute__((cold, noinline)) bool grow(scan *s)
 {
     arcp_json *json = s->json;
-    if (json->count == json->capacity) {
-        uint32_t capacity = json->capacity == 0 ? 64 : json->capacity * 2;
-        arcp_json_node *nodes = arcp__realloc_array(json->nodes, capacity, sizeof(*nodes));
-        if (nodes == NULL) {
-            (void)arcp_error_set(s->err, ARCP_E_NO_MEMORY, "out of memory");
-            return NULL;
-        }
-        json->nodes = nodes;
-        json->capacity = capacity;
+    uint32_t capacity = json->capacity == 0 ? 64 : json->capacity;
+    arcp_json_node *nodes = NULL;
+    if (json->capacity == 0 || !__builtin_mul_overflow(capacity, 2, &capacity)) {
+        nodes = arcp__realloc_array(json->nodes, capacity, sizeof(*nodes));
     }
-    arcp_json_node *node = &json->nodes[json->count++];
-    *node = (arcp_json_node){.start = (uint32_t)start, .next = json->count, .type = (uint8_t)type};
-    return node;
+    if (nodes == NULL) {
+        s->status = arcp_error_set(s->err, ARCP_E_NO_MEMORY, "out of memory");
+        return false;
+    }
+    json->nodes = nodes;
+    json->capacity = capacity;
+    return true;
 }
 
-static inline void skip_space(scan *s)
+/* Adds the node of what stands from `start` to `at`; returns `at`. */
+static inline const unsigned char *add_node(scan *s, arcp_json_type type, uint8_t flags,
+                                            const unsigned char *start, const unsigned char *at)
 {
-    while (s->at < s->size) {
-        unsigned char byte = s->text[s->at];
-        if (byte > ' ' || (byte != ' ' && byte != '\n' && byte != '\r' && byte != '\t')) {
-            return;
-        }
-        s->json->has_space = true;
-        s->at++;
+    arcp_json *json = s->json;
+    if (__builtin_expect(json->count == json->capacity, 0) && !grow(s)) {
+        return NULL;
     }
+    uint32_t count = json->count;
+    json->nodes[count] = (arcp_json_node){.start = (uint32_t)(start - s->text),
+                                          .size = (uint32_t)(at - start),
+                                          .next = count + 1,
+                                          .type = (uint8_t)type,
+                                          .flags = flags};
+    json->count = count + 1;
+    return at;
+}
+
+static __attribute__((noinline)) const unsigned char *skip_space_slow(scan *s,
+                                                                      const unsigned char *at)
+{
+    const unsigned char *start = at;
+    while (at < s->end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+        at++;
+    }
+    if (at != start) {
+        s->json->has_space = true;
+    }
+    return at;
+}
+
+static inline const unsigned char *skip_space(scan *s, const unsigned char *at)
+{
+    return at<s->end && * at> ' ' ? at : skip_space_slow(s, at);
 }
 
 /* ---- strings ---- */
@@ -77,11 +128,15 @@ static int hex_value(unsigned char byte)
     return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
-static int32_t hex4(const scan *s, size_t at)
+/* The value of \uXXXX at `at`, -1 when that is not there. */
+static int32_t unicode_escape(const scan *s, const unsigned char *at)
 {
+    if (s->end - at < 6 || at[0] != '\\' || at[1] != 'u') {
+        return -1;
+    }
     int32_t value = 0;
-    for (size_t digit = at; digit < at + 4; digit++) {
-        int nibble = digit < s->size ? hex_value(s->text[digit]) : -1;
+    for (int digit = 2; digit < 6; digit++) {
+        int nibble = hex_value(at[digit]);
         if (nibble < 0) {
             return -1;
         }
@@ -91,153 +146,128 @@ static int32_t hex4(const scan *s, size_t at)
 }
 
 /* At a backslash. */
-static arcp_status scan_escape(scan *s)
+static const unsigned char *scan_escape(scan *s, const unsigned char *at)
 {
-    size_t start = s->at;
-    unsigned char kind = s->at + 1 < s->size ? s->text[s->at + 1] : 0;
-    if (kind != 0 && kind != 'u' && strchr("\"\\/bfnrt", kind) != NULL) {
-        s->at += 2;
-        return ARCP_OK;
+    if (s->end - at < 2) {
+        return refuse_found(s, s->end, "the rest of an escape");
     }
-    if (kind != 'u') {
-        return refuse(s, start, "an escape that JSON does not have");
+    switch (at[1]) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        return at + 2;
+    case 'u':
+        break;
+    default:
+        return refuse_found(s, at + 1, "one of \"\\/bfnrtu after a backslash");
     }
-    int32_t unit = hex4(s, s->at + 2);
+    int32_t unit = unicode_escape(s, at);
     if (unit < 0) {
-        return refuse(s, start, "\\u without four hexadecimal digits");
+        return refuse(s, at, "\\u without four hexadecimal digits after it");
     }
-    s->at += 6;
     if (unit < 0xd800 || unit > 0xdfff) {
-        return ARCP_OK;
+        return at + 6;
     }
-    bool is_pair =
-        unit < 0xdc00 && s->at + 1 < s->size && s->text[s->at] == '\\' && s->text[s->at + 1] == 'u';
-    int32_t low = is_pair ? hex4(s, s->at + 2) : -1;
+    int32_t low = unit < 0xdc00 ? unicode_escape(s, at + 6) : -1;
     if (low < 0xdc00 || low > 0xdfff) {
-        return refuse(s, start, "a surrogate escape without its other half");
+        return refuse(s, at, "half a surrogate pair (\\ud800-\\udbff, then \\udc00-\\udfff)");
     }
-    s->at += 6;
-    return ARCP_OK;
+    return at + 12;
 }
 
-/* Advances over plain ASCII, eight bytes at a time. */
-static inline void skip_plain(scan *s)
+/* In a string, at a byte that is neither plain nor the closing quote: past it, and past
+ * all like it that follow. */
+static const unsigned char *scan_special(scan *s, const unsigned char *at, uint8_t *flags)
 {
-    while (s->size - s->at >= sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, s->text + s->at, sizeof(word));
-        uint64_t quote = word ^ (ONES * '"');
-        uint64_t slash = word ^ (ONES * '\\');
-        uint64_t stop =
-            ((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | (word - ONES * 0x20) | word;
-        stop &= HIGHS;
-        if (stop != 0) {
-            s->at += (size_t)__builtin_ctzll(stop) / 8;
-            return;
-        }
-        s->at += sizeof(word);
+    if (*at == '\\') {
+        *flags = ARCP__JSON_ESCAPED;
+        return scan_escape(s, at);
     }
+    if (*at < 0x20) {
+        return refuse(s, at, "a control character in a string (write it as an escape)");
+    }
+    do {
+        size_t character = arcp__utf8_character_size(at, (size_t)(s->end - at));
+        if (character == 0) {
+            return refuse(s, at, "a string that is not UTF-8");
+        }
+        at += character;
+    } while (at < s->end && *at >= 0x80);
+    return at;
 }
 
 /* At the opening quote. */
-static arcp_status scan_string(scan *s)
+static const unsigned char *scan_string(scan *s, const unsigned char *start)
 {
-    size_t start = s->at;
-    bool escaped = false;
-    s->at++;
-    for (;;) {
-        skip_plain(s);
-        if (s->at >= s->size) {
-            return refuse(s, start, "a string that does not end");
+    uint8_t flags = 0;
+    const unsigned char *at = arcp__json_skip_plain(start + 1, s->end);
+    while (at < s->end && *at != '"') {
+        at = scan_special(s, at, &flags);
+        if (at == NULL) {
+            return NULL;
         }
-        unsigned char byte = s->text[s->at];
-        if (byte == '"') {
-            s->at++;
-            break;
-        }
-        if (byte == '\\') {
-            escaped = true;
-            arcp_status status = scan_escape(s);
-            if (status != ARCP_OK) {
-                return status;
-            }
-        } else if (byte < 0x20) {
-            return refuse(s, s->at, "a control character inside a string (write it as an escape)");
-        } else if (byte < 0x80) {
-            s->at++;
-        } else {
-            size_t left = s->size - s->at;
-            size_t character = byte < 0xe0 ? 2 : (byte < 0xf0 ? 3 : 4);
-            arcp_span bytes = {(const char *)s->text + s->at, character < left ? character : left};
-            if (arcp__utf8_valid_prefix(bytes) != character) {
-                return refuse(s, s->at, "bytes that are not UTF-8");
-            }
-            s->at += character;
-        }
+        at = arcp__json_skip_plain(at, s->end);
     }
-    arcp_json_node *node = add_node(s, ARCP_JSON_STRING, start);
-    if (node == NULL) {
-        return ARCP_E_NO_MEMORY;
+    if (at == s->end) {
+        return refuse_found(s, at, "the closing quote of a string");
     }
-    node->size = (uint32_t)(s->at - start);
-    node->flags = escaped ? FLAG_ESCAPED : 0;
-    return ARCP_OK;
+    return add_node(s, ARCP_JSON_STRING, flags, start, at + 1);
 }
 
 /* ---- numbers and words ---- */
 
-static inline bool is_digit(const scan *s)
+static inline const unsigned char *skip_digits(const scan *s, const unsigned char *at)
 {
-    return s->at < s->size && s->text[s->at] >= '0' && s->text[s->at] <= '9';
+    while (at < s->end && (unsigned char)(*at - '0') <= 9) {
+        at++;
+    }
+    return at;
 }
 
-static bool skip_digits(scan *s)
+/* One digit or more. */
+static inline const unsigned char *scan_digits(scan *s, const unsigned char *at, const char *what)
 {
-    size_t first = s->at;
-    while (is_digit(s)) {
-        s->at++;
-    }
-    return s->at > first;
+    const unsigned char *behind = skip_digits(s, at);
+    return behind == at ? refuse_found(s, at, what) : behind;
 }
 
-static arcp_status scan_number(scan *s)
+/* At a minus sign or a digit. */
+static const unsigned char *scan_number(scan *s, const unsigned char *start)
 {
-    size_t start = s->at;
-    if (s->text[s->at] == '-') {
-        s->at++;
+    const unsigned char *at = *start == '-' ? start + 1 : start;
+    const unsigned char *whole = at;
+    at = scan_digits(s, at, "a digit after the minus sign");
+    if (at == NULL) {
+        return NULL;
     }
-    if (s->at < s->size && s->text[s->at] == '0') {
-        s->at++;
-        if (is_digit(s)) {
-            return refuse(s, start, "a number with a leading zero");
-        }
-    } else if (!skip_digits(s)) {
-        return refuse(s, start, "a minus sign without a number");
+    if (*whole == '0' && at - whole > 1) {
+        return refuse(s, whole, "a number with a leading zero");
     }
-    if (s->at < s->size && s->text[s->at] == '.') {
-        s->at++;
-        if (!skip_digits(s)) {
-            return refuse(s, s->at, "a decimal point without digits after it");
+    if (at < s->end && *at == '.') {
+        at = scan_digits(s, at + 1, "a digit after the decimal point");
+        if (at == NULL) {
+            return NULL;
         }
     }
-    if (s->at < s->size && (s->text[s->at] == 'e' || s->text[s->at] == 'E')) {
-        s->at++;
-        if (s->at < s->size && (s->text[s->at] == '+' || s->text[s->at] == '-')) {
-            s->at++;
+    if (at < s->end && (*at | 0x20) == 'e') {
+        at++;
+        if (at < s->end && (*at == '+' || *at == '-')) {
+            at++;
         }
-        if (!skip_digits(s)) {
-            return refuse(s, s->at, "an exponent without digits");
+        at = scan_digits(s, at, "a digit of the exponent");
+        if (at == NULL) {
+            return NULL;
         }
     }
-    arcp_json_node *node = add_node(s, ARCP_JSON_NUMBER, start);
-    if (node == NULL) {
-        return ARCP_E_NO_MEMORY;
-    }
-    node->size = (uint32_t)(s->at - start);
-    return ARCP_OK;
+    return add_node(s, ARCP_JSON_NUMBER, 0, start, at);
 }
 
-static arcp_status scan_word(scan *s)
+static const unsigned char *scan_word(scan *s, const unsigned char *at)
 {
     static const struct {
         const char *word;
@@ -245,264 +275,169 @@ static arcp_status scan_word(scan *s)
         arcp_json_type type;
     } words[] = {
         {"null", 4, ARCP_JSON_NULL}, {"true", 4, ARCP_JSON_TRUE}, {"false", 5, ARCP_JSON_FALSE}};
-    for (size_t at = 0; at < sizeof(words) / sizeof(words[0]); at++) {
-        if (s->size - s->at >= words[at].size &&
-            memcmp(s->text + s->at, words[at].word, words[at].size) == 0) {
-            arcp_json_node *node = add_node(s, words[at].type, s->at);
-            if (node == NULL) {
-                return ARCP_E_NO_MEMORY;
-            }
-            node->size = (uint32_t)words[at].size;
-            s->at += words[at].size;
-            return ARCP_OK;
+    for (size_t row = 0; row < sizeof(words) / sizeof(words[0]); row++) {
+        if ((size_t)(s->end - at) >= words[row].size &&
+            memcmp(at, words[row].word, words[row].size) == 0) {
+            return add_node(s, words[row].type, 0, at, at + words[row].size);
         }
     }
-    if (s->text[s->at] >= 0x80) {
-        return refuse(s, s->at, "bytes outside a string (is it UTF-8 JSON?)");
-    }
-    return refuse(s, s->at, "a character that begins no value");
-}
-
-/* ---- duplicate names ---- */
-
-static bool same_name(const arcp_json *json, uint32_t a, uint32_t b)
-{
-    const arcp_json_node *first = &json->nodes[a];
-    const arcp_json_node *second = &json->nodes[b];
-    if (((first->flags | second->flags) & FLAG_ESCAPED) == 0) {
-        return first->size == second->size &&
-               memcmp(json->text.data + first->start, json->text.data + second->start,
-                      first->size) == 0;
-    }
-    return arcp__json_same_string(arcp_json_raw(json, a), arcp_json_raw(json, b));
-}
-
-typedef struct hashed_name {
-    uint64_t hash;
-    uint32_t node;
-} hashed_name;
-
-static int by_hash(const void *a, const void *b)
-{
-    const hashed_name *first = a;
-    const hashed_name *second = b;
-    if (first->hash != second->hash) {
-        return first->hash < second->hash ? -1 : 1;
-    }
-    return first->node < second->node ? -1 : 1;
-}
-
-static arcp_status duplicate(scan *s, uint32_t name)
-{
-    arcp_span raw = arcp_span_first(arcp_json_raw(s->json, name), 48);
-    size_t offset = s->json->nodes[name].start;
-    return arcp_error_set_at(s->err, ARCP_E_INVALID_REQUEST, offset,
-                             "JSON: member %.*s occurs twice in one object, again at byte %zu",
-                             (int)raw.size, raw.data, offset);
-}
-
-static arcp_status find_duplicates_sorted(scan *s, uint32_t object, uint32_t members)
-{
-    hashed_name *names = arcp__alloc_array(members, sizeof(*names));
-    arcp_buf scratch = ARCP_BUF_INIT;
-    arcp_status status = names == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
-    uint32_t name = object + 1;
-    for (uint32_t at = 0; status == ARCP_OK && at < members; at++) {
-        arcp_buf_clear(&scratch);
-        arcp_span text = arcp_json_string(s->json, name, &scratch);
-        if (scratch.failed) {
-            status = ARCP_E_NO_MEMORY;
-        }
-        names[at] = (hashed_name){arcp__hash_bytes(text.data, text.size), name};
-        name = s->json->nodes[name + 1].next;
-    }
-    if (status == ARCP_OK) {
-        qsort(names, members, sizeof(*names), by_hash);
-    }
-    for (uint32_t at = 1; status == ARCP_OK && at < members; at++) {
-        for (uint32_t other = at; other > 0 && names[other - 1].hash == names[at].hash; other--) {
-            if (same_name(s->json, names[other - 1].node, names[at].node)) {
-                status = duplicate(s, names[at].node);
-                break;
-            }
-        }
-    }
-    if (status == ARCP_E_NO_MEMORY) {
-        (void)arcp_error_set(s->err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    arcp_buf_fini(&scratch);
-    arcp__free(names);
-    return status;
-}
-
-static arcp_status check_names(scan *s, uint32_t object)
-{
-    arcp_json *json = s->json;
-    uint32_t names[PAIRWISE_MAX];
-    uint32_t members = 0;
-    for (uint32_t name = object + 1; name < json->count; name = json->nodes[name + 1].next) {
-        if (members < PAIRWISE_MAX) {
-            names[members] = name;
-        }
-        if (++members > s->limits->members_max) {
-            return refuse(s, json->nodes[name].start, "an object has too many members");
-        }
-    }
-    if (members > PAIRWISE_MAX) {
-        return find_duplicates_sorted(s, object, members);
-    }
-    for (uint32_t at = 1; at < members; at++) {
-        for (uint32_t other = 0; other < at; other++) {
-            if (same_name(json, names[other], names[at])) {
-                return duplicate(s, names[at]);
-            }
-        }
-    }
-    return ARCP_OK;
+    return refuse_found(s, at, "a value (object, array, string, number, true, false or null)");
 }
 
 /* ---- containers ---- */
 
-static arcp_status open_container(scan *s, arcp_json_type type)
+static const unsigned char *close_container(scan *s, const unsigned char *at)
+{
+    arcp_json *json = s->json;
+    uint32_t container = s->parent;
+    arcp_json_node *node = &json->nodes[container];
+    at++;
+    node->size = (uint32_t)(at - s->text) - node->start;
+    s->parent = node->next;
+    s->depth--;
+    node->next = json->count;
+    if (s->parent != NO_PARENT) {
+        s->closer = json->nodes[s->parent].type == ARCP_JSON_OBJECT ? '}' : ']';
+    }
+    if (node->type == ARCP_JSON_OBJECT && json->count > container + 1) {
+        s->status = arcp__json_check_names(json, container, s->limits->members_max, s->err);
+        return s->status == ARCP_OK ? at : NULL;
+    }
+    return at;
+}
+
+/* A name and its colon. */
+static const unsigned char *scan_name(scan *s, const unsigned char *at)
+{
+    at = skip_space(s, at);
+    if (at == s->end || *at != '"') {
+        return refuse_found(s, at, "a member's name in quotes");
+    }
+    at = scan_string(s, at);
+    if (at == NULL) {
+        return NULL;
+    }
+    at = skip_space(s, at);
+    if (at == s->end || *at != ':') {
+        return refuse_found(s, at, "a colon after a member's name");
+    }
+    return at + 1;
+}
+
+/* At an opening bracket: up to where the first element's or member's value begins. An
+ * empty container is closed at once, *opened is false then. */
+static const unsigned char *open_container(scan *s, const unsigned char *at, bool *opened)
 {
     if (s->depth >= s->limits->depth_max) {
-        return refuse(s, s->at, "arrays and objects are nested too deeply");
+        size_t offset = (size_t)(at - s->text);
+        s->status = arcp_error_set_at(s->err, ARCP_E_INVALID_REQUEST, offset,
+                                      "JSON: more than %u levels of arrays and objects, at byte "
+                                      "%zu",
+                                      s->limits->depth_max, offset);
+        return NULL;
     }
-    arcp_json_node *node = add_node(s, type, s->at);
-    if (node == NULL) {
-        return ARCP_E_NO_MEMORY;
+    bool is_object = *at == '{';
+    at = add_node(s, is_object ? ARCP_JSON_OBJECT : ARCP_JSON_ARRAY, 0, at, at);
+    if (at == NULL) {
+        return NULL;
     }
-    node->next = s->parent;
-    s->parent = s->json->count - 1;
+    uint32_t container = s->json->count - 1;
+    s->json->nodes[container].next = s->parent;
+    s->parent = container;
+    s->closer = is_object ? '}' : ']';
     s->depth++;
-    s->at++;
-    return ARCP_OK;
-}
-
-static arcp_status close_container(scan *s)
-{
-    arcp_json_node *node = &s->json->nodes[s->parent];
-    uint32_t container = s->parent;
-    s->at++;
-    node->size = (uint32_t)(s->at - node->start);
-    s->parent = node->next;
-    node->next = s->json->count;
-    s->depth--;
-    return node->type == ARCP_JSON_OBJECT ? check_names(s, container) : ARCP_OK;
-}
-
-static arcp_status scan_name(scan *s)
-{
-    skip_space(s);
-    if (s->at >= s->size || s->text[s->at] != '"') {
-        return refuse(s, s->at, "a member name in quotes was expected");
+    at = skip_space(s, at + 1);
+    *opened = at == s->end || *at != s->closer;
+    if (!*opened) {
+        return close_container(s, at);
     }
-    arcp_status status = scan_string(s);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    skip_space(s);
-    if (s->at >= s->size || s->text[s->at] != ':') {
-        return refuse(s, s->at, "a colon was expected after a member name");
-    }
-    s->at++;
-    return ARCP_OK;
+    return is_object ? scan_name(s, at) : at;
 }
 
-static bool parent_is_object(const scan *s)
-{
-    return s->json->nodes[s->parent].type == ARCP_JSON_OBJECT;
-}
-
-/* After a value: commas and closing brackets, as many as there are. *done when the
- * outermost value is complete. */
-static arcp_status scan_after_value(scan *s, bool *done)
+/* One value that is no container, or an empty one, with all brackets that open before it. */
+static const unsigned char *scan_value(scan *s, const unsigned char *at)
 {
     for (;;) {
-        if (s->parent == NO_PARENT) {
-            *done = true;
-            return ARCP_OK;
+        at = skip_space(s, at);
+        if (at == s->end) {
+            return refuse_found(s, at, "a value");
         }
-        skip_space(s);
-        unsigned char byte = s->at < s->size ? s->text[s->at] : 0;
-        if (byte == ',') {
-            s->at++;
-            return parent_is_object(s) ? scan_name(s) : ARCP_OK;
+        if (*at == '"') {
+            return scan_string(s, at);
         }
-        if (byte != (parent_is_object(s) ? '}' : ']')) {
-            return refuse(s, s->at,
-                          s->at >= s->size ? "the text ends too early"
-                                           : "a comma or a closing bracket was expected");
+        if (*at == '-' || (unsigned char)(*at - '0') <= 9) {
+            return scan_number(s, at);
         }
-        arcp_status status = close_container(s);
-        if (status != ARCP_OK) {
-            return status;
+        if (*at != '{' && *at != '[') {
+            return scan_word(s, at);
+        }
+        bool opened = false;
+        at = open_container(s, at, &opened);
+        if (at == NULL || !opened) {
+            return at;
         }
     }
 }
 
-/* One value, or the opening of a container. *opened when there is no value yet to go on
- * after: the container has a first child to scan. */
-static arcp_status scan_value(scan *s, bool *opened)
+/* After a value: the brackets that close behind it, then a comma; or the end of the
+ * outermost value (no parent is left then). */
+static const unsigned char *scan_after_value(scan *s, const unsigned char *at)
 {
-    skip_space(s);
-    *opened = false;
-    if (s->at >= s->size) {
-        return refuse(s, s->at, "a value was expected, the text ends");
+    while (s->parent != NO_PARENT) {
+        at = skip_space(s, at);
+        if (at < s->end && *at == ',') {
+            return s->closer == '}' ? scan_name(s, at + 1) : at + 1;
+        }
+        if (at == s->end || *at != s->closer) {
+            return refuse_found(s, at,
+                                s->closer == '}' ? "a comma or '}' after a member"
+                                                 : "a comma or ']' after an element");
+        }
+        at = close_container(s, at);
+        if (at == NULL) {
+            return NULL;
+        }
     }
-    unsigned char byte = s->text[s->at];
-    if (byte == '"') {
-        return scan_string(s);
-    }
-    if (byte == '-' || (byte >= '0' && byte <= '9')) {
-        return scan_number(s);
-    }
-    if (byte != '{' && byte != '[') {
-        return scan_word(s);
-    }
-    arcp_status status = open_container(s, byte == '{' ? ARCP_JSON_OBJECT : ARCP_JSON_ARRAY);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    skip_space(s);
-    if (s->at < s->size && s->text[s->at] == (byte == '{' ? '}' : ']')) {
-        return close_container(s);
-    }
-    *opened = true;
-    return byte == '{' ? scan_name(s) : ARCP_OK;
+    return at;
 }
 
 static arcp_status scan_all(scan *s)
 {
-    for (bool done = false; !done;) {
-        bool opened = false;
-        arcp_status status = scan_value(s, &opened);
-        if (status == ARCP_OK && !opened) {
-            status = scan_after_value(s, &done);
+    const unsigned char *at = s->text;
+    do {
+        at = scan_value(s, at);
+        if (at == NULL) {
+            return s->status;
         }
-        if (status != ARCP_OK) {
-            return status;
+        at = scan_after_value(s, at);
+        if (at == NULL) {
+            return s->status;
         }
+    } while (s->parent != NO_PARENT);
+    at = skip_space(s, at);
+    if (at != s->end) {
+        (void)refuse_found(s, at, "the end of the text after the value");
     }
-    skip_space(s);
-    return s->at == s->size ? ARCP_OK : refuse(s, s->at, "there is text after the value");
+    return s->status;
 }
 
 arcp_status arcp_json_scan(arcp_json *json, arcp_span text, const arcp_json_limits *limits,
                            arcp_error *err)
 {
-    json->text = text;
+    json->text = text.size == 0 ? ARCP_SPAN_LITERAL("") : text;
     json->count = 0;
     json->has_space = false;
     scan s = {.json = json,
-              .text = (const unsigned char *)text.data,
-              .size = text.size,
+              .text = (const unsigned char *)json->text.data,
+              .end = (const unsigned char *)json->text.data + text.size,
               .parent = NO_PARENT,
               .limits = limits,
               .err = err};
     arcp_status status = ARCP_OK;
-    if (text.size > limits->bytes_max || text.size >= UINT32_MAX) {
-        status = refuse(&s, limits->bytes_max, "the text is longer than allowed");
+    size_t bytes_max = limits->bytes_max < UINT32_MAX ? limits->bytes_max : UINT32_MAX - 1;
+    if (text.size > bytes_max) {
+        status = arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, bytes_max,
+                                   "JSON: the text has more than %zu bytes", bytes_max);
     } else {
         status = scan_all(&s);
     }
@@ -515,6 +450,7 @@ arcp_status arcp_json_scan(arcp_json *json, arcp_span text, const arcp_json_limi
 
 void arcp_json_fini(arcp_json *json)
 {
+    arcp__json_names_fini(json);
     arcp__free(json->nodes);
     *json = (arcp_json)ARCP_JSON_INIT;
 }

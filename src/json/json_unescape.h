@@ -1,4 +1,4 @@
-/* Reading a validated JSON string character by character. */
+/* Reading the strings of a text that was scanned before. */
 #ifndef ARCP_JSON_JSON_UNESCAPE_H
 #define ARCP_JSON_JSON_UNESCAPE_H
 
@@ -7,23 +7,28 @@
 
 #include <arcp/span.h>
 
-/* A position inside a string's text, quotes included, that was validated before. */
+/* arcp_json_node.flags */
+#define ARCP__JSON_ESCAPED 1u
+
+/* A position inside a string. */
 typedef struct arcp__json_reader {
     const char *at;
     const char *end; /* the closing quote */
+    char escape[4];  /* the character of the last escape */
 } arcp__json_reader;
 
 static inline arcp__json_reader arcp__json_reader_make(arcp_span quoted)
 {
-    arcp__json_reader reader = {quoted.data + 1, quoted.data + quoted.size - 1};
+    arcp__json_reader reader = {quoted.data + 1, quoted.data + quoted.size - 1, {0}};
     return reader;
 }
 
-/* The next run of unescaped bytes: 1 to 4 of them in `out` for an escape, else one. 0 at
- * the end. */
-size_t arcp__json_read(arcp__json_reader *reader, char out[4]);
+/* The next bytes of the unescaped string: a run of the text up to the next escape, or the
+ * one character of an escape (valid until the next call). Empty at the end. */
+arcp_span arcp__json_read(arcp__json_reader *reader);
 
-/* Whether two strings (with quotes, validated) are equal after unescaping. */
-bool arcp__json_same_string(arcp_span a, arcp_span b);
+/* <0, 0, >0 as `a` sorts before, with, after `b`, by the bytes of the unescaped strings;
+ * both with their quotes. */
+int arcp__json_compare_strings(arcp_span a, arcp_span b);
 
 #endif

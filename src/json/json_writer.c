@@ -3,8 +3,27 @@
 #include <assert.h>
 
 #include "base/utf8.h"
+#include "json/json_plain.h"
+#include "json/json_quote.h"
 
 #define DEPTH_MAX 64u
+
+/* ---- without white space ---- */
+
+static bool is_space(unsigned char byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+/* Behind the string that begins at `at`, a quote. */
+static const unsigned char *skip_string(const unsigned char *at, const unsigned char *end)
+{
+    at = arcp__json_skip_plain(at + 1, end);
+    while (*at != '"') {
+        at = arcp__json_skip_plain(at + (*at == '\\' ? 2 : 1), end);
+    }
+    return at + 1;
+}
 
 void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
 {
@@ -13,78 +32,93 @@ void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
         arcp_buf_append(out, raw);
         return;
     }
-    size_t run = 0;
-    bool in_string = false;
-    for (size_t at = 0; at < raw.size; at++) {
-        char byte = raw.data[at];
-        if (in_string) {
-            if (byte == '\\') {
+    const unsigned char *at = (const unsigned char *)raw.data;
+    const unsigned char *end = at + raw.size;
+    const unsigned char *run = at;
+    while (at < end) {
+        if (*at == '"') {
+            at = skip_string(at, end);
+        } else if (!is_space(*at)) {
+            at++;
+        } else {
+            arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(at - run)));
+            do {
                 at++;
-            } else if (byte == '"') {
-                in_string = false;
-            }
-        } else if (byte == '"') {
-            in_string = true;
-        } else if (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t') {
-            arcp_buf_append(out, arcp_span_make(raw.data + run, at - run));
-            run = at + 1;
+            } while (at < end && is_space(*at));
+            run = at;
         }
     }
-    arcp_buf_append(out, arcp_span_from(raw, run));
+    arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(end - run)));
 }
 
+/* ---- strings ---- */
+
+/* How a byte below 0x20, a quote or a backslash is written. */
 static void append_escape(unsigned char byte, arcp_buf *out)
 {
     static const char letters[32] = {
         ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
-    char text[6] = {'\\', (char)byte, 0, 0, 0, 0};
+    static const char hex[] = "0123456789abcdef";
+    char text[6] = {'\\', (char)byte, '0', '0', hex[(byte >> 4) & 15], hex[byte & 15]};
     size_t size = 2;
     if (byte < 0x20) {
-        if (letters[byte] != 0) {
-            text[1] = letters[byte];
-        } else {
-            memcpy(text, "\\u00", 4);
-            text[4] = "0123456789abcdef"[byte >> 4];
-            text[5] = "0123456789abcdef"[byte & 15];
-            size = 6;
-        }
+        text[1] = letters[byte] != 0 ? letters[byte] : 'u';
+        size = letters[byte] != 0 ? 2 : 6;
     }
     arcp_buf_append(out, arcp_span_make(text, size));
 }
 
-/* Valid UTF-8, so only quotes, backslashes and control characters need work. */
-static void append_valid(arcp_span text, arcp_buf *out)
+void arcp__json_append_escaped(arcp_span text, arcp_buf *out)
 {
-    size_t run = 0;
-    for (size_t at = 0; at < text.size; at++) {
-        unsigned char byte = (unsigned char)text.data[at];
-        if (byte < 0x20 || byte == '"' || byte == '\\') {
-            arcp_buf_append(out, arcp_span_make(text.data + run, at - run));
-            append_escape(byte, out);
-            run = at + 1;
-        }
+    if (text.size == 0) {
+        return;
     }
-    arcp_buf_append(out, arcp_span_from(text, run));
+    const unsigned char *at = (const unsigned char *)text.data;
+    const unsigned char *end = at + text.size;
+    const unsigned char *run = at;
+    for (at = arcp__json_skip_plain(at, end); at < end; at = arcp__json_skip_plain(at, end)) {
+        size_t character = 0;
+        if (*at >= 0x80) {
+            character = arcp__utf8_character_size(at, (size_t)(end - at));
+            if (character != 0) {
+                at += character;
+                continue;
+            }
+        }
+        arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(at - run)));
+        if (*at >= 0x80) {
+            arcp_buf_append(out, ARCP_SPAN_LITERAL("\xef\xbf\xbd"));
+        } else {
+            append_escape(*at, out);
+        }
+        run = ++at;
+    }
+    arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(end - run)));
 }
 
 void arcp_json_quote(arcp_span text, arcp_buf *out)
 {
-    arcp_buf_append_byte(out, '"');
-    while (text.size != 0) {
-        size_t valid = arcp__utf8_valid_prefix(text);
-        append_valid(arcp_span_first(text, valid), out);
-        text = arcp_span_from(text, valid);
-        if (text.size != 0) {
-            arcp_buf_append_cstr(out, "\xef\xbf\xbd");
-            text = arcp_span_from(text, 1);
-        }
+    /* Usually nothing needs an escape: then this is the only time the buffer grows. */
+    if (text.size > SIZE_MAX - 2 || !arcp_buf_reserve(out, text.size + 2)) {
+        out->failed = true;
+        return;
     }
     arcp_buf_append_byte(out, '"');
+    arcp__json_append_escaped(text, out);
+    arcp_buf_append_byte(out, '"');
 }
+
+/* ---- the writer ---- */
 
 void arcp_json_writer_init(arcp_json_writer *writer, arcp_buf *out)
 {
     *writer = (arcp_json_writer){.out = out};
+}
+
+/* The bit of the innermost open array or object. */
+static uint64_t level_bit(const arcp_json_writer *writer)
+{
+    return UINT64_C(1) << (writer->depth - 1);
 }
 
 static void before_value(arcp_json_writer *writer)
@@ -93,25 +127,27 @@ static void before_value(arcp_json_writer *writer)
         writer->after_name = false;
         return;
     }
-    uint64_t bit = UINT64_C(1) << writer->depth;
-    if (writer->depth > 0 && (writer->has_items & bit) != 0) {
+    if (writer->depth == 0) {
+        return;
+    }
+    if ((writer->has_items & level_bit(writer)) != 0) {
         arcp_buf_append_byte(writer->out, ',');
     }
-    writer->has_items |= bit;
+    writer->has_items |= level_bit(writer);
 }
 
 static void begin(arcp_json_writer *writer, char bracket)
 {
     before_value(writer);
     arcp_buf_append_byte(writer->out, bracket);
-    writer->depth++;
     assert(writer->depth < DEPTH_MAX);
-    writer->has_items &= ~(UINT64_C(1) << writer->depth);
+    writer->depth++;
+    writer->has_items &= ~level_bit(writer);
 }
 
 static void end(arcp_json_writer *writer, char bracket)
 {
-    assert(writer->depth > 0);
+    assert(writer->depth > 0 && !writer->after_name);
     writer->depth--;
     arcp_buf_append_byte(writer->out, bracket);
 }
