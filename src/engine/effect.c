@@ -181,11 +181,42 @@ static bool next_record_frame(arcp__engine *engine, arcp__effect *out)
     return false;
 }
 
+/* A link whose input ran out of memory is closed without a queue entry: nothing here
+ * allocates. Frames that were queued for it before go with it. */
+static bool next_must_close(arcp__engine *engine, arcp__effect *out)
+{
+    if (!engine->must_close_links) {
+        return false;
+    }
+    for (arcp__link *link = engine->links; link != NULL; link = link->next) {
+        if (!link->must_close) {
+            continue;
+        }
+        link->must_close = false;
+        link->state = ARCP__LINK_CLOSING;
+        arcp__engine_disarm(engine, &link->hello_timer);
+        if (link->session != NULL) {
+            arcp__session_detach(engine, link->session);
+        }
+        *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
+                              .link = link,
+                              .link_user = link->user,
+                              .close_code = 1011,
+                              .text = ARCP_SPAN_LITERAL("the runtime is out of memory")};
+        return true;
+    }
+    engine->must_close_links = false;
+    return false;
+}
+
 bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
 {
     take_back(engine);
     arcp__engine_enter(engine, now);
     arcp__engine_settle(engine);
+    if (next_must_close(engine, out)) {
+        return true;
+    }
     for (;;) {
         arcp__pending_effect *pending = pop_front(&engine->ready);
         if (pending == NULL) {

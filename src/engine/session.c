@@ -239,6 +239,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
         arcp__link_close(engine, session->link, 1000, why, false);
     }
     session->ended = true;
+    arcp__session_pin(session); /* a request below may hold the last pin */
     arcp__session_fail_submits(engine, session);
     arcp__engine_disarm(engine, &session->heartbeat_timer);
     arcp__engine_disarm(engine, &session->window_timer);
@@ -264,9 +265,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     session->principal->sessions--;
     arcp__principal_maybe_free(engine, session->principal);
     session->principal = NULL;
-    if (session->pins == 0) {
-        release_memory(session);
-    }
+    arcp__session_unpin(engine, session);
 }
 
 /* For the engine's own end: no rows are touched. */

@@ -1,7 +1,8 @@
 /* Seeded random sessions against the engine: clients that come, go and take over, agents
  * that say right and wrong things, a clock that jumps, a store that fails, restarts.
  *   engine_simulation_test [SEEDS [FIRST]]
- * runs SEEDS seeds (500) from FIRST (1) on; ARCP_SIMULATION_SEED=n runs that seed alone. */
+ * runs SEEDS seeds (500) from FIRST (1) on; ARCP_SIMULATION_SEED=n runs that seed alone, and
+ * ARCP_SIMULATION_TRACE prints what was said. */
 #include "engine/play.h"
 
 #include "support/check.h"
