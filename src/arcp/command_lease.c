@@ -9,6 +9,7 @@
 #include <arcp/lease_subset.h>
 
 #include "base/timestamp.h"
+#include "base/alloc.h"
 
 #define EXIT_YES   0
 #define EXIT_ERROR 1
@@ -197,7 +198,7 @@ static int check(const command_line *line)
     if (load_authority(line, &authority, &err) != ARCP_OK) {
         return error_exit("LEASE", &err);
     }
-    arcp_target_scratch *scratch = malloc(sizeof *scratch);
+    arcp_target_scratch *scratch = arcp__alloc(sizeof(*scratch));
     if (scratch == NULL) {
         arcp_authority_unref(authority);
         (void)arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory");
@@ -207,7 +208,7 @@ static int check(const command_line *line)
     const bool allowed = arcp_authorize(authority, line->now, arcp_span_cstr(line->words[1]),
                                         arcp_span_cstr(line->words[2]), scratch, &decision);
     print_decision(authority, &decision, line->as_json);
-    free(scratch);
+    arcp__free(scratch);
     arcp_authority_unref(authority);
     return flushed(allowed ? EXIT_YES : EXIT_NO);
 }

@@ -14,6 +14,7 @@
 #include <arcp/secret.h>
 
 #include "arcpd/config.h"
+#include "arcpd/directories.h"
 #include "arcpd/logger.h"
 #include "arcpd/tokens.h"
 #include "base/alloc.h"
@@ -27,8 +28,7 @@ typedef struct daemon_state {
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
     arcp_runtime *runtime;
-    char state_directory[3072];
-    char work_directory[3200];
+    arcp__directories directories;
     const char *config_path;
     int argc;
     char **argv_copy;
@@ -213,59 +213,6 @@ static int first_pass(daemon_state *state, int argc, char **argv)
     return -1;
 }
 
-/* ---- directories ---- */
-
-static arcp_status make_directory(const char *path, arcp_error *err)
-{
-    char part[4096];
-    size_t size = strlen(path);
-    if (size == 0 || size >= sizeof(part)) {
-        return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
-    }
-    memcpy(part, path, size + 1);
-    for (char *at = part + 1; *at != '\0'; at++) {
-        if (*at == '/') {
-            *at = '\0';
-            (void)mkdir(part, 0700);
-            *at = '/';
-        }
-    }
-    if (mkdir(part, 0700) != 0 && errno != EEXIST) {
-        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", path,
-                              strerror(errno));
-    }
-    return ARCP_OK;
-}
-
-static arcp_status find_directories(daemon_state *state, arcp_error *err)
-{
-    const char *given = getenv("STATE_DIRECTORY");
-    const char *xdg = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    char *to = state->state_directory;
-    int size;
-    if (given != NULL && given[0] == '/') {
-        size =
-            snprintf(to, sizeof(state->state_directory), "%.*s", (int)strcspn(given, ":"), given);
-    } else if (xdg != NULL && xdg[0] == '/') {
-        size = snprintf(to, sizeof(state->state_directory), "%s/arcp", xdg);
-    } else {
-        size = snprintf(to, sizeof(state->state_directory), "%s/.local/state/arcp",
-                        home == NULL || home[0] != '/' ? "/root" : home);
-    }
-    if (size < 0 || size >= (int)sizeof(state->state_directory)) {
-        return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
-    }
-    arcp_status status = make_directory(to, err);
-    if (status == ARCP_OK) {
-        (void)snprintf(state->work_directory, sizeof(state->work_directory), "%s/work", to);
-        status = make_directory(state->work_directory, err);
-        /* Agents of other users pass through it to their own; it can be listed by nobody. */
-        (void)chmod(state->work_directory, 0711);
-    }
-    return status;
-}
-
 /* ---- safety of what is listened on ---- */
 
 static bool is_loopback_url(const char *url)
@@ -346,7 +293,7 @@ static arcp_status open_store(daemon_state *state, arcp_store **out, arcp_error 
     if (state->config.store != NULL) {
         return arcp_store_open(state->config.store, out, err);
     }
-    (void)snprintf(url, sizeof(url), "sqlite:%s/arcp.db", state->state_directory);
+    (void)snprintf(url, sizeof(url), "sqlite:%s/arcp.db", state->directories.state);
     return arcp_store_open(url, out, err);
 }
 
@@ -362,7 +309,7 @@ static arcp_status make_runtime(daemon_state *state, arcp_error *err)
         state->config.settings.limits_replay_bytes = 67108864;
     }
     options.settings = &state->config.settings;
-    options.work_directory = state->work_directory;
+    options.work_directory = state->directories.work;
     options.verify = arcp__tokens_verify;
     options.verify_user = &state->tokens;
     options.log = arcp__logger_log;
@@ -410,17 +357,12 @@ static void on_stopped(void *user)
     uv_stop(&state->loop);
 }
 
-static void stop(daemon_state *state)
-{
-    arcp_runtime_stop(state->runtime, on_stopped, state);
-}
-
 static void on_terminate(uv_signal_t *handle, int number)
 {
     daemon_state *state = handle->data;
     arcp__logger_log(&state->logger, ARCP_LOG_INFO,
                      number == SIGTERM ? "stopping on SIGTERM" : "stopping on SIGINT");
-    stop(state);
+    arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
 /* Tokens, agents, policies and certificates again; what is wrong leaves everything as it
@@ -432,7 +374,7 @@ static void reload(daemon_state *state)
     arcp__config_init(&fresh);
     arcp_status status = read_config(state, &fresh, &error);
     if (status == ARCP_OK) {
-        status = arcp__tokens_load(&state->tokens, &fresh, state->state_directory, &error);
+        status = arcp__tokens_load(&state->tokens, &fresh, state->directories.state, &error);
     }
     if (status == ARCP_OK) {
         arcp_runtime_clear_agents(state->runtime);
@@ -492,7 +434,8 @@ static void watch_signals(daemon_state *state)
 /* The end of standard input is a bye: running jobs get the grace. */
 static void on_stdio_closed(void *user)
 {
-    stop(user);
+    daemon_state *state = user;
+    arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
 static arcp_status serve_stdio(daemon_state *state, arcp_error *err)
@@ -524,15 +467,15 @@ static arcp_status start(daemon_state *state, arcp_error *err)
 {
     arcp_buf urls = ARCP_BUF_INIT;
     const char *audit = state->config.audit_path;
-    arcp_status status = find_directories(state, err);
+    arcp_status status = arcp__directories_find(&state->directories, err);
     if (status == ARCP_OK) {
-        status = arcp__tokens_load(&state->tokens, &state->config, state->state_directory, err);
+        status = arcp__tokens_load(&state->tokens, &state->config, state->directories.state, err);
     }
     if (status == ARCP_OK) {
         status = check_listeners(state, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__logger_open_audit(&state->logger, state->state_directory,
+        status = arcp__logger_open_audit(&state->logger, state->directories.state,
                                          audit == NULL ? "audit.jsonl" : audit, err);
     }
     if (status == ARCP_OK) {
@@ -591,9 +534,8 @@ static void free_arguments(daemon_state *state)
     arcp__free(state->argv_copy);
 }
 
-static void close_handle(uv_handle_t *handle, void *argument)
+static void close_handle(uv_handle_t *handle)
 {
-    (void)argument;
     if (!uv_is_closing(handle)) {
         uv_close(handle, NULL);
     }

@@ -81,7 +81,7 @@ static arcp_status read_file(arcp__tokens *tokens, const char *path, arcp_error 
     if (line != NULL) {
         arcp_wipe(line, capacity);
     }
-    free(line);
+    arcp__free(line); /* getline's memory is the allocator's, as ours is */
     (void)fclose(file);
     return status;
 }

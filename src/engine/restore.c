@@ -567,39 +567,3 @@ void arcp__restore_free(arcp__engine *engine)
     arcp__free(engine->restore);
     engine->restore = NULL;
 }
-
-/* ---- every READ's answer comes here ---- */
-
-static bool give_to_observation(arcp__engine *engine, uint64_t read_id, uint64_t first,
-                                const arcp_span *records, size_t count, bool failed)
-{
-    for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
-        for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
-            if (at->read_id == read_id) {
-                arcp__observation_read_done(engine, at, first, records, count, failed);
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_id,
-                            arcp_status status, uint64_t first, const arcp_span *records,
-                            size_t count)
-{
-    arcp__engine_enter(engine, now);
-    bool failed = status != ARCP_OK;
-    if (!arcp__restore_read_done(engine, read_id, status, first, records, count)) {
-        arcp__session *session = engine->sessions;
-        while (session != NULL && session->read_id != read_id) {
-            session = session->hh.next;
-        }
-        if (session != NULL) {
-            arcp__session_read_done(engine, session, first, records, count, failed);
-        } else {
-            (void)give_to_observation(engine, read_id, first, records, count, failed);
-        }
-    }
-    arcp__engine_settle(engine);
-}

@@ -4,9 +4,6 @@
  * immutable and the counters are atomic. What it says goes to the loop through the inbox,
  * in order. What the loop decides for it (cancelled, paused, ended, a reply) is written
  * under the inbox's lock. The call is shared by both sides and freed by the last. */
-#include "runtime/agent_call.h"
-
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -14,35 +11,9 @@
 #include "base/utf8.h"
 #include "core/body.h"
 #include "core/error_payload.h"
-#include "runtime/agent_threads.h"
-#include "runtime/runtime_state.h"
+#include "runtime/agent_call_state.h"
 
 #define REPORTS_MAX 80u
-
-struct arcp_agent_call {
-    atomic_uint refs;
-    arcp_runtime *runtime;
-    arcp__agent_entry *entry;
-    arcp__job *job;                  /* the loop's thread only; NULL once forgotten */
-    const arcp_authority *authority; /* referenced */
-    char job_id[64];
-    arcp_buf start_text; /* the job.start line */
-    arcp_json start;
-    arcp_json_ref payload;
-
-    atomic_bool cancelled;
-    atomic_bool ended;  /* by the agent, or the job is over */
-    atomic_bool paused; /* its observers are too slow */
-
-    /* The agent's side. */
-    arcp_json json;
-    arcp_buf scratch, body;
-    bool said_bye;
-
-    /* A reply that the agent's thread waits for; under the inbox's lock. */
-    bool has_reply;
-    arcp_buf reply;
-};
 
 arcp_agent_call *arcp__agent_call_ref(arcp_agent_call *call)
 {
@@ -436,7 +407,7 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
     return read_reply(call, reply, err);
 }
 
-static void say_bye(arcp_agent_call *call, arcp_span line)
+void arcp__agent_call_bye(arcp_agent_call *call, arcp_span line)
 {
     if (call->said_bye) {
         return;
@@ -464,7 +435,7 @@ void arcp_agent_succeed(arcp_agent_call *call, arcp_span result)
         }
         arcp_buf_append_cstr(&line, "}}");
     }
-    say_bye(call, arcp_buf_span(&line));
+    arcp__agent_call_bye(call, arcp_buf_span(&line));
     arcp_buf_fini(&line);
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
         arcp__agent_call_unref(call);
@@ -488,214 +459,9 @@ void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *mess
                                 details);
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
-    say_bye(call, arcp_buf_span(&line));
+    arcp__agent_call_bye(call, arcp_buf_span(&line));
     arcp_buf_fini(&line);
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
         arcp__agent_call_unref(call);
     }
 }
-
-/* ---- the loop's side ---- */
-
-void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *message,
-                              arcp_time now)
-{
-    arcp__job *job = message->call->job;
-    if (job == NULL) {
-        return; /* the job is over and forgotten */
-    }
-    arcp_span text = arcp_span_make(message->text, message->size);
-    switch (message->kind) {
-    case ARCP__AGENT_SAYS_EVENT: {
-        arcp__agent_event event = {
-            .kind = message->event,
-            .kind_text = arcp_span_cstr(message->kind_text),
-            .body = text,
-            .reports = message->reports,
-            .report_count = message->report_count,
-            .spent = true,
-        };
-        arcp__engine_agent_event(runtime->engine, now, job, &event);
-        break;
-    }
-    case ARCP__AGENT_SAYS_LINE:
-        arcp__engine_agent_line(runtime->engine, now, job, text);
-        break;
-    case ARCP__AGENT_WAS_DENIED: {
-        arcp__agent_denial denial = {
-            .tool_result = text,
-            .code = message->code,
-            .reason = message->reason,
-            .capability = arcp_span_cstr(message->capability),
-            .target = arcp_span_cstr(message->target),
-        };
-        arcp__engine_agent_denied(runtime->engine, now, job, &denial);
-        break;
-    }
-    case ARCP__AGENT_SAYS_BYE: {
-        arcp__agent_exit exit = {0};
-        arcp__engine_agent_exited(runtime->engine, now, job, &exit);
-        break;
-    }
-    }
-    runtime->is_dirty = true;
-}
-
-static void run_blocking(void *user)
-{
-    arcp_agent_call *call = user;
-    call->entry->callback.run(call, call->entry->callback.user);
-    say_bye(call, arcp_span_make(NULL, 0));
-    arcp__agent_call_unref(call);
-}
-
-static arcp_agent_call *call_new(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job,
-                                 arcp_span start)
-{
-    arcp_agent_call *call = arcp__alloc(sizeof(*call));
-    if (call == NULL) {
-        return NULL;
-    }
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    atomic_init(&call->refs, 1);
-    call->runtime = runtime;
-    call->entry = entry;
-    call->job = job;
-    call->authority = arcp_authority_ref(arcp__job_authority(job));
-    arcp_span id = arcp_span_first(arcp__job_id(job), sizeof(call->job_id) - 1);
-    memcpy(call->job_id, id.data, id.size);
-    arcp_buf_append(&call->start_text, start);
-    if (call->start_text.failed ||
-        arcp_json_scan(&call->start, arcp_buf_span(&call->start_text), &limits, NULL) != ARCP_OK) {
-        arcp__agent_call_unref(call);
-        return NULL;
-    }
-    call->payload = arcp_json_member(&call->start, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    return call;
-}
-
-static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
-{
-    arcp_agent_call *call = call_new(runtime, entry, job, line);
-    runtime->is_dirty = true;
-    if (call == NULL) {
-        arcp__engine_agent_started(runtime->engine, arcp__runtime_now(), job, ARCP_E_NO_MEMORY,
-                                   ARCP_SPAN_LITERAL("out of memory"));
-        return;
-    }
-    arcp__job_set_user(job, call);
-    arcp__engine_agent_started(runtime->engine, arcp__runtime_now(), job, ARCP_OK,
-                               arcp_span_make(NULL, 0));
-    arcp__agent_call_ref(call); /* the agent's */
-    if (entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
-        entry->callback.run(call, entry->callback.user);
-    } else if (!arcp__agent_threads_run(runtime->threads, run_blocking, call)) {
-        arcp_agent_fail(call, ARCP_E_INTERNAL_ERROR, "no thread can be had for the agent",
-                        arcp_span_make(NULL, 0));
-        arcp__agent_call_unref(call);
-    }
-}
-
-typedef struct reply_change {
-    arcp_agent_call *call;
-    arcp_span line;
-} reply_change;
-
-static void set_reply(void *user)
-{
-    reply_change *change = user;
-    arcp_buf_clear(&change->call->reply);
-    arcp_buf_append(&change->call->reply, change->line);
-    change->call->has_reply = true;
-}
-
-/* Only what waits for a reply asked for one. */
-static void take_line(arcp_runtime *runtime, arcp__job *job, arcp_span line)
-{
-    arcp_agent_call *call = arcp__job_user(job);
-    reply_change change = {call, line};
-    if (call != NULL) {
-        arcp__agent_inbox_change(runtime->inbox, set_reply, &change);
-    }
-}
-
-static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line, int64_t grace_ms)
-{
-    (void)line;
-    (void)grace_ms;
-    arcp_agent_call *call = arcp__job_user(job);
-    if (call == NULL) {
-        return;
-    }
-    atomic_store(&call->cancelled, true);
-    if (call->entry->callback.cancelled != NULL) {
-        call->entry->callback.cancelled(call, call->entry->callback.user);
-    }
-    (void)runtime;
-}
-
-static void set_ended(void *user)
-{
-    arcp_agent_call *call = user;
-    atomic_store(&call->ended, true);
-    atomic_store(&call->cancelled, true);
-}
-
-/* A thread cannot be killed: from here on everything the agent tries fails. */
-static void kill_agent(arcp_runtime *runtime, arcp__job *job)
-{
-    arcp_agent_call *call = arcp__job_user(job);
-    if (call != NULL) {
-        arcp__agent_inbox_change(runtime->inbox, set_ended, call);
-    }
-}
-
-static void set_resumed(void *user)
-{
-    arcp_agent_call *call = user;
-    atomic_store(&call->paused, false);
-}
-
-static void pause_agent(arcp_runtime *runtime, arcp__job *job, bool paused)
-{
-    arcp_agent_call *call = arcp__job_user(job);
-    if (call == NULL) {
-        return;
-    }
-    if (paused) {
-        atomic_store(&call->paused, true);
-        return;
-    }
-    arcp__agent_inbox_change(runtime->inbox, set_resumed, call);
-    if (call->entry->callback.drained != NULL) {
-        call->entry->callback.drained(call, call->entry->callback.user);
-    }
-}
-
-static void forget(arcp_runtime *runtime, arcp__job *job)
-{
-    arcp_agent_call *call = arcp__job_user(job);
-    if (call == NULL) {
-        return;
-    }
-    arcp__job_set_user(job, NULL);
-    call->job = NULL;
-    arcp__agent_inbox_change(runtime->inbox, set_ended, call);
-    arcp__agent_call_unref(call);
-}
-
-static void retire(arcp_runtime *runtime, struct arcp__agent_entry *entry)
-{
-    (void)runtime;
-    (void)entry;
-}
-
-const arcp__agent_host_ops arcp__agent_callback_host = {
-    .start = start,
-    .line = take_line,
-    .cancel = cancel,
-    .kill = kill_agent,
-    .pause = pause_agent,
-    .forget = forget,
-    .retire = retire,
-};

@@ -56,6 +56,7 @@ int main(int argc, char **argv)
             asprintf(&path, "%s/tests/scripts/%s", ARCP_SOURCE_DIR, name) >= 0) {
             if (arcpd != NULL && has_clock(path)) {
                 free(path);
+                free(entries[at]);
                 continue;
             }
             tests[count++] = (struct CMUnitTest){

@@ -1,0 +1,38 @@
+/* What a call remembers. Private to agent_call*.c. */
+#ifndef ARCP_RUNTIME_AGENT_CALL_STATE_H
+#define ARCP_RUNTIME_AGENT_CALL_STATE_H
+
+#include <stdatomic.h>
+
+#include "runtime/agent_call.h"
+#include "runtime/runtime_state.h"
+
+struct arcp_agent_call {
+    atomic_uint refs;
+    arcp_runtime *runtime;
+    arcp__agent_entry *entry;
+    arcp__job *job;                  /* the loop's thread only; NULL once forgotten */
+    const arcp_authority *authority; /* referenced */
+    char job_id[64];
+    arcp_buf start_text; /* the job.start line */
+    arcp_json start;
+    arcp_json_ref payload;
+
+    atomic_bool cancelled;
+    atomic_bool ended;  /* by the agent, or the job is over */
+    atomic_bool paused; /* its observers are too slow */
+
+    /* The agent's side. */
+    arcp_json json;
+    arcp_buf scratch, body;
+    bool said_bye;
+
+    /* A reply that the agent's thread waits for; under the inbox's lock. */
+    bool has_reply;
+    arcp_buf reply;
+};
+
+/* The agent's last word (a line, or empty), then that it has returned; once. */
+void arcp__agent_call_bye(arcp_agent_call *call, arcp_span line);
+
+#endif
