@@ -34,16 +34,13 @@ static bool is_double_star(arcp_span wildcard)
 }
 
 /* Whether the parent is literal bytes and `**`, and all of the child's strings begin with
- * these bytes. */
+ * these bytes. The '/' of a tail may be missing from a string, but then it is the last of
+ * the bytes on both sides, and the parent has a tail too. */
 static bool covers_prefix(arcp_span child, arcp_span parent)
 {
     const arcp_span base = arcp__glob_literal_prefix(parent);
-    arcp_span begin = arcp__glob_literal_prefix(child);
-    if (begin.size > 0 && begin.data[begin.size - 1] == '/' &&
-        is_double_star(arcp_span_from(child, begin.size))) {
-        begin.size--; /* the '/' belongs to a tail, which may be nothing */
-    }
-    return arcp_span_starts_with(begin, base) && is_double_star(arcp_span_from(parent, base.size));
+    return arcp_span_starts_with(arcp__glob_literal_prefix(child), base) &&
+           is_double_star(arcp_span_from(parent, base.size));
 }
 
 static bool is_plainly_within(arcp_span child, const question *q)

@@ -222,6 +222,25 @@ static void long_patterns_of_one_word_and_of_many(void **state)
     }
 }
 
+static void whole_segments_may_be_none_at_the_border_of_a_word_too(void **state)
+{
+    (void)state;
+    for (size_t letters = 50; letters <= 140; letters++) {
+        char text[160];
+        const int size = snprintf(text, sizeof text, "*%0*d/**/b*", (int)letters, 0);
+        const arcp_span pattern = arcp_span_make(text, (size_t)size);
+        arcp__glob_set *set = compile(ARCP__CAPABILITY_MODEL_USE, &pattern, 1);
+        char target[170];
+        (void)snprintf(target, sizeof target, "a%0*d/b", (int)letters, 0);
+        assert_int_equal(match(set, target), 0);
+        (void)snprintf(target, sizeof target, "a%0*d/a/a/bc", (int)letters, 0);
+        assert_int_equal(match(set, target), 0);
+        (void)snprintf(target, sizeof target, "a%0*d/ab", (int)letters, 0);
+        assert_int_equal(match(set, target), -1);
+        arcp__glob_set_free(set);
+    }
+}
+
 static void the_longest_pattern_can_be_compiled_and_matched(void **state)
 {
     (void)state;
@@ -374,6 +393,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_patterns_are_told_apart),
         cmocka_unit_test(a_byte_may_lead_on_in_more_ways_than_fit_in_a_word),
         cmocka_unit_test(long_patterns_of_one_word_and_of_many),
+        cmocka_unit_test(whole_segments_may_be_none_at_the_border_of_a_word_too),
         cmocka_unit_test(the_longest_pattern_can_be_compiled_and_matched),
         cmocka_unit_test(segments_without_end_do_not_deepen_the_recursion_without_end),
         cmocka_unit_test(patterns_that_are_slow_elsewhere_are_answered),

@@ -143,6 +143,13 @@ static void the_bytes_of_a_part_may_all_be_used(void **state)
     assert_false(verdict.is_subset);
     check_span(arcp_buf_span(&verdict.witness), "z://z");
     arcp_buf_fini(&verdict.witness);
+    /* No letter is fresh; of those that are used one has to be tried. */
+    spans[25] = SPAN("zz**");
+    verdict = ask(ARCP__CAPABILITY_NET_FETCH, &child, 1, spans, 26);
+    assert_false(verdict.is_subset);
+    assert_int_equal(verdict.witness.size, 5);
+    check_span(arcp_span_first(arcp_buf_span(&verdict.witness), 4), "z://");
+    arcp_buf_fini(&verdict.witness);
 }
 
 /* The search itself, with a bound of its own. */

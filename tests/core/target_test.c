@@ -289,8 +289,8 @@ static void a_relative_path_needs_a_directory_to_be_below(void **state)
 static void an_odd_byte_is_seen_wherever_it_stands(void **state)
 {
     (void)state;
-    for (size_t size = 12; size < 44; size++) {
-        for (size_t at = 11; at < size; at++) {
+    for (size_t size = 13; size < 44; size++) {
+        for (size_t at = 12; at < size; at++) {
             char bytes[64];
             arcp_span canonical;
             memset(bytes, 'x', sizeof bytes);
@@ -314,6 +314,16 @@ static void an_odd_byte_is_seen_wherever_it_stands(void **state)
             assert_int_equal(canonical.size, at);
             bytes[at] = '%';
             assert_int_equal(canonicalise(URL, target, &canonical), ARCP_DENY_BAD_PERCENT);
+
+            /* A dot between slashes, or at the end. */
+            memcpy(bytes, "https://h/xxxxx", 15);
+            bytes[at - 1] = '/';
+            bytes[at] = '.';
+            bytes[at + 1] = '/';
+            assert_int_equal(canonicalise(URL, target, &canonical), FINE);
+            assert_true(canonical.size < size);
+            memcpy(bytes, "xxxxxxxxx", 9);
+            assert_int_equal(canonicalise(TOOL, target, &canonical), ARCP_DENY_DOT_SEGMENT);
         }
     }
 }
