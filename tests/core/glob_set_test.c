@@ -227,7 +227,7 @@ static void whole_segments_may_be_none_at_the_border_of_a_word_too(void **state)
     (void)state;
     for (size_t letters = 50; letters <= 140; letters++) {
         char text[160];
-        const int size = snprintf(text, sizeof text, "*%0*d/**/b*", (int)letters, 0);
+        const int size = snprintf(text, sizeof text, "**%0*d/**/b*", (int)letters, 0);
         const arcp_span pattern = arcp_span_make(text, (size_t)size);
         arcp__glob_set *set = compile(ARCP__CAPABILITY_MODEL_USE, &pattern, 1);
         char target[170];
