@@ -1,7 +1,7 @@
 # PROTOCOL Envelope: what is no envelope ends the transport, the session stays resumable.
 hello(a, alice)
 a> not json
-a< {"type":"session.error","session_id":"$s_a","payload":{"code":"INVALID_REQUEST","message":"JSON: a character that begins no value at byte 0"}}
+a< {"type":"session.error","session_id":"$s_a","payload":{"code":"INVALID_REQUEST","message":"JSON: expected a value (object, array, string, number, true, false or null), found 'n', at byte 0"}}
 a< close 1008
 hello(a, alice)
 a> []
