@@ -124,7 +124,7 @@ static void rig_start(rig *r, const char *store_url)
     (void)pthread_barrier_init(&r->ready, NULL, 2);
     (void)pthread_create(&r->thread, NULL, run_runtime, r);
     (void)pthread_barrier_wait(&r->ready);
-    r->port = atoi(strrchr(r->url, ':') + 1);
+    r->port = (int)strtol(strrchr(r->url, ':') + 1, NULL, 10);
 }
 
 static void rig_stop(rig *r)
@@ -350,6 +350,20 @@ static void bare_socket(void *state, uint64_t iterations)
     (void)close(fds[1]);
 }
 
+static void remove_store(const char *directory)
+{
+    static const char *const names[] = {"arcp.db", "arcp.db-wal", "arcp.db-shm", "arcp.db.lock",
+                                        "arcp.db-lock"};
+    char path[256];
+    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", directory, names[at]);
+        (void)unlink(path);
+    }
+    if (rmdir(directory) != 0) {
+        (void)fprintf(stderr, "bench: %s is left\n", directory);
+    }
+}
+
 int main(int argc, char **argv)
 {
     char directory[] = "/tmp/arcp-bench-XXXXXX";
@@ -377,7 +391,6 @@ int main(int argc, char **argv)
                             sizeof(cases) / sizeof(cases[0]));
     rig_stop(&memory_rig);
     rig_stop(&sqlite_rig);
-    char command[160];
-    (void)snprintf(command, sizeof(command), "rm -rf %s", directory);
-    return system(command) == 0 ? status : 1;
+    remove_store(directory);
+    return status;
 }

@@ -45,7 +45,10 @@ typedef struct arcp_json_limits {
 } arcp_json_limits;
 
 /* 64 levels, 10 000 members, 4 MiB (DESIGN limits). */
-#define ARCP_JSON_LIMITS_DEFAULT {64, 10000, 4194304}
+#define ARCP_JSON_LIMITS_DEFAULT                                                                   \
+    {                                                                                              \
+        64, 10000, 4194304                                                                         \
+    }
 
 /* One entry of the index. Public so that access can be inlined; use the functions. */
 typedef struct arcp_json_node {
@@ -68,7 +71,10 @@ typedef struct arcp_json {
     void *workspace; /* owned; for finding duplicate names */
 } arcp_json;
 
-#define ARCP_JSON_INIT {{NULL, 0}, NULL, 0, 0, false, NULL}
+#define ARCP_JSON_INIT                                                                             \
+    {                                                                                              \
+        {NULL, 0}, NULL, 0, 0, false, NULL                                                         \
+    }
 
 ARCP_API void arcp_json_fini(arcp_json *json);
 

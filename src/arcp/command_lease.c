@@ -8,8 +8,8 @@
 #include <arcp/lease_explain.h>
 #include <arcp/lease_subset.h>
 
-#include "base/timestamp.h"
 #include "base/alloc.h"
+#include "base/timestamp.h"
 
 #define EXIT_YES   0
 #define EXIT_ERROR 1

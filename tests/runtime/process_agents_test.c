@@ -30,6 +30,11 @@ static int tear_down(void **state)
     return 0;
 }
 
+static int number_in(const char *text)
+{
+    return (int)strtol(text, NULL, 10);
+}
+
 static void cancel_job(void)
 {
     char payload[128];
@@ -143,8 +148,8 @@ static void cancelling_ends_the_whole_process_group(void **state)
     runtime_rig_register_sh(&rig, "tree",
                             "trap '' TERM; sleep 1000 & echo child $!; echo self $$; wait", NULL);
     runtime_rig_submit(&rig, "tree", "");
-    pid_t child = atoi(strstr(runtime_rig_wait(&rig, "\"message\":\"child "), "child ") + 6);
-    pid_t self = atoi(strstr(runtime_rig_wait(&rig, "\"message\":\"self "), "self ") + 5);
+    pid_t child = number_in(strstr(runtime_rig_wait(&rig, "\"message\":\"child "), "child ") + 6);
+    pid_t self = number_in(strstr(runtime_rig_wait(&rig, "\"message\":\"self "), "self ") + 5);
     assert_true(exists(child));
     cancel_job();
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "\"code\":\"CANCELLED\""));
@@ -179,7 +184,7 @@ static void a_warm_process_serves_one_job_and_is_replaced(void **state)
     pid_t seen[6];
     for (int job = 0; job < 6; job++) {
         runtime_rig_submit(&rig, "warm", "");
-        seen[job] = atoi(strstr(runtime_rig_wait(&rig, "\"message\":\"pid "), "pid ") + 4);
+        seen[job] = number_in(strstr(runtime_rig_wait(&rig, "\"message\":\"pid "), "pid ") + 4);
         (void)runtime_rig_wait(&rig, "\"job.result\"");
         for (int before = 0; before < job; before++) {
             assert_int_not_equal(seen[before], seen[job]);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -86,7 +87,7 @@ static void start_arcpd(stage *s)
     (void)close(out[0]);
     const char *port = strrchr(line, ':');
     assert_non_null(port);
-    s->port = atoi(port + 1);
+    s->port = (int)strtol(port + 1, NULL, 10);
 }
 
 /* ---- peers ---- */
@@ -423,10 +424,22 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
     };
 }
 
+static void remove_tree(char *directory)
+{
+    char *const roots[] = {directory, NULL};
+    FTS *tree = fts_open(roots, FTS_PHYSICAL, NULL);
+    assert_non_null(tree);
+    for (FTSENT *entry = fts_read(tree); entry != NULL; entry = fts_read(tree)) {
+        if (entry->fts_info != FTS_D) {
+            (void)remove(entry->fts_accpath);
+        }
+    }
+    (void)fts_close(tree);
+}
+
 void story_stage_arcpd_end(story_stage *out)
 {
     stage *s = out->user;
-    char command[128];
     int status = 0;
     for (int at = 0; at < PEERS_MAX; at++) {
         clear(&s->peers[at]);
@@ -436,6 +449,5 @@ void story_stage_arcpd_end(story_stage *out)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     (void)close(s->listener);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", s->directory);
-    assert_int_equal(system(command), 0);
+    remove_tree(s->directory);
 }

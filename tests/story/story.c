@@ -260,7 +260,7 @@ static void client_line(story *s, const char *name, char direction, const char *
         arcp__free(frame);
     } else if (strncmp(rest, "close ", 6) == 0) {
         int code = stage->close_code(stage->user, name);
-        if (code != atoi(rest + 6)) {
+        if (code != (int)strtol(rest + 6, NULL, 10)) {
             story_fail(s, "closed with %d", code);
         }
     } else if (strcmp(rest, "nothing") == 0) {
@@ -290,7 +290,7 @@ static void agent_line(story *s, char *rest)
     } else if (action == '<') {
         expect(s, text, job_id, stage->agent_peek, stage->agent_remove);
     } else if (strncmp(text, "exits ", 6) == 0) {
-        stage->agent_exits(stage->user, job_id, atoi(text + 6));
+        stage->agent_exits(stage->user, job_id, (int)strtol(text + 6, NULL, 10));
     } else if (strcmp(text, "killed") == 0) {
         if (!stage->agent_is_killed(stage->user, job_id)) {
             story_fail(s, "the agent was not killed");
