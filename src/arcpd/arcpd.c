@@ -548,7 +548,7 @@ static void clean_up(daemon_state *state)
                                     &state->child};
     for (size_t at = 0; at < sizeof(handles) / sizeof(handles[0]); at++) {
         if (handles[at]->data != NULL) {
-            close_handle((uv_handle_t *)handles[at], NULL);
+            close_handle((uv_handle_t *)handles[at]);
         }
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
