@@ -39,12 +39,12 @@ target_compile_options(arcp_flags INTERFACE
   -Wimplicit-fallthrough
   # Callbacks and vtable slots have parameters that not every implementation needs.
   -Wno-unused-parameter
-  # Extensions that gcc and clang share; include/arcp stays free of them (tests/install).
-  -Wno-gnu-zero-variadic-macro-arguments
   -fno-common -fstack-protector-strong)
 if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+  # Extensions that gcc and clang share; include/arcp stays free of them (tests/install).
   target_compile_options(arcp_flags INTERFACE
-    -Wno-gnu-statement-expression -Wno-gnu-case-range -Wno-language-extension-token)
+    -Wno-gnu-zero-variadic-macro-arguments -Wno-gnu-statement-expression -Wno-gnu-case-range
+    -Wno-language-extension-token)
 else()
   # Text is cut on purpose; the optimiser's guess of what might be cut is no finding.
   target_compile_options(arcp_flags INTERFACE -Wno-format-truncation)
