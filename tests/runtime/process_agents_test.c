@@ -131,9 +131,9 @@ static bool exists(pid_t pid)
     if (file == NULL) {
         return false;
     }
-    (void)fgets(line, sizeof(line), file);
+    const char *read = fgets(line, sizeof(line), file);
     (void)fclose(file);
-    const char *name_end = strrchr(line, ')');
+    const char *name_end = read == NULL ? NULL : strrchr(line, ')');
     return name_end != NULL && name_end[2] != 'Z';
 }
 
