@@ -110,12 +110,13 @@ void arcp__agent_environment_job(arcp__agent_environment *environment, arcp_span
             arcp_json_ref member =
                 arcp_json_member(&json, payload, arcp_span_cstr(rows[at].member));
             if (arcp_json_is(&json, member, ARCP_JSON_STRING)) {
-                arcp_buf_clear(&scratch);
+                scratch.size = 0; /* a failure is kept */
                 arcp__agent_environment_set(environment, rows[at].name,
                                             arcp_json_string(&json, member, &scratch));
             }
         }
     }
+    environment->failed = environment->failed || scratch.failed;
     arcp_buf_fini(&scratch);
     arcp_json_fini(&json);
 }

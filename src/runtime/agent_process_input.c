@@ -82,9 +82,8 @@ static arcp_status write_bytes(arcp__agent_process *process, arcp_span bytes, ar
         close_input(process);
         return ARCP_OK;
     }
-    size_t done = written < 0 ? 0 : (size_t)written;
-    if (done < size) {
-        return queue(process, parts, done, is_last);
+    if (written < 0 || (size_t)written < size) {
+        return queue(process, parts, written < 0 ? 0 : (size_t)written, is_last);
     }
     if (is_last) {
         close_input(process);

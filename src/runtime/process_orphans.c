@@ -15,8 +15,6 @@
 #include "runtime/proc_stat.h"
 #include "runtime/process_table_state.h"
 
-#define LOOK_AFTER_MS 1000u /* many jobs' orphans are looked for at once */
-
 static void on_timer(uv_timer_t *timer)
 {
     arcp__process_table *table = timer->data;
@@ -25,7 +23,7 @@ static void on_timer(uv_timer_t *timer)
         return;
     }
     /* Their own children become ours when they are gone. */
-    (void)uv_timer_start(timer, on_timer, LOOK_AFTER_MS, 0);
+    (void)uv_timer_start(timer, on_timer, table->orphan_ms, 0);
 }
 
 void arcp__process_orphans_expect(arcp__process_table *table, const char *job)
@@ -40,7 +38,7 @@ void arcp__process_orphans_expect(arcp__process_table *table, const char *job)
     (void)snprintf(ended->id, sizeof(ended->id), "%s", job);
     LL_PREPEND(table->ended, ended);
     if (!table->is_freed && !uv_is_active((uv_handle_t *)&table->orphan_timer)) {
-        (void)uv_timer_start(&table->orphan_timer, on_timer, LOOK_AFTER_MS, 0);
+        (void)uv_timer_start(&table->orphan_timer, on_timer, table->orphan_ms, 0);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #define KILL_AFTER_MS 5000u
 #define DRAIN_MS      1000u
+#define ORPHAN_MS     1000u /* many jobs' orphans are looked for at once */
 
 /* Whether the kernel gives us the orphans of our children. */
 static bool adopts_orphans(void)
@@ -42,6 +43,7 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
         .directory = options->directory,
         .kill_after_ms = options->kill_after_ms == 0 ? KILL_AFTER_MS : options->kill_after_ms,
         .drain_ms = options->drain_ms == 0 ? DRAIN_MS : options->drain_ms,
+        .orphan_ms = options->orphan_ms == 0 ? ORPHAN_MS : options->orphan_ms,
         .refs = 2,
         .read_buffer = buffer,
         .adopts = adopts_orphans(),
@@ -82,6 +84,10 @@ void arcp__process_table_free(arcp__process_table *table)
         return;
     }
     table->is_freed = true;
+    arcp__agent_process *process = NULL;
+    DL_FOREACH (table->processes, process) {
+        arcp__agent_process_free(process); /* it leaves the list later */
+    }
     uv_close((uv_handle_t *)&table->orphan_timer, on_timer_closed);
     arcp__process_table_unref(table);
 }

@@ -16,13 +16,15 @@ typedef struct arcp__process_table_options {
     arcp__work_directory *directory; /* taken over; NULL: none, and nothing is noted */
     uint32_t kill_after_ms;          /* from SIGTERM to SIGKILL; 0: 5 s */
     uint32_t drain_ms;               /* how long output is read after the end; 0: 1 s */
+    uint32_t orphan_ms;              /* from a job's end to looking for orphans; 0: 1 s */
 } arcp__process_table_options;
 
 /* On failure nothing was taken over. */
 ARCP_MUST_CHECK arcp_status arcp__process_table_new(const arcp__process_table_options *options,
                                                     arcp__process_table **out, arcp_error *err);
 
-/* Its memory, launcher and directory go with the last of its processes. NULL is accepted. */
+/* Ends what still runs, without a word to its owner. Memory, launcher and directory go with
+ * the last process, when the loop has seen its end. NULL is accepted. */
 void arcp__process_table_free(arcp__process_table *table);
 
 /* Processes that have not been waited for yet. */

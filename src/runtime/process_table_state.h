@@ -18,7 +18,7 @@ struct arcp__process_table {
     uv_loop_t *loop;
     arcp_launcher *launcher;         /* owned */
     arcp__work_directory *directory; /* owned or NULL */
-    uint32_t kill_after_ms, drain_ms;
+    uint32_t kill_after_ms, drain_ms, orphan_ms;
     arcp__agent_process *processes; /* not waited for yet */
     size_t count;
     size_t refs;       /* of the owner, of each process, of the timer */

@@ -1,0 +1,123 @@
+#include "runtime/process_support.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/check.h"
+
+#include "runtime/work_directory.h"
+
+#define PATIENCE_MS 60000
+
+size_t open_descriptors(void)
+{
+    size_t count = 0;
+    DIR *entries = opendir("/proc/self/fd");
+    assert_non_null(entries);
+    while (readdir(entries) != NULL) {
+        count++;
+    }
+    (void)closedir(entries);
+    return count;
+}
+
+bool has_children(void)
+{
+    siginfo_t info = {0};
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+int watch_process(pid_t pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0 && errno != ESRCH) {
+        fail_msg("pidfd_open(%d): %s", (int)pid, strerror(errno));
+    }
+    return fd;
+}
+
+void wait_for_watched(int fd)
+{
+    struct pollfd waited = {.fd = fd, .events = POLLIN};
+    if (fd >= 0) {
+        int ready = poll(&waited, 1, PATIENCE_MS);
+        (void)close(fd);
+        assert_int_equal(ready, 1);
+    }
+}
+
+void wait_for_end(pid_t pid)
+{
+    wait_for_watched(watch_process(pid));
+}
+
+void read_all(int fd, arcp_buf *out)
+{
+    char chunk[4096];
+    ssize_t got;
+    while ((got = read(fd, chunk, sizeof(chunk))) > 0) {
+        arcp_buf_append(out, arcp_span_make(chunk, (size_t)got));
+    }
+}
+
+arcp_status run_program(arcp_launcher *launcher, arcp_launch_spec *spec, arcp_buf *output,
+                        arcp_process_exit *end, arcp_error *err)
+{
+    int out[2];
+    arcp_process *process = NULL;
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    spec->stdin_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    spec->stdout_fd = out[1];
+    spec->stderr_fd = out[1];
+    arcp_status status = launcher->ops->start(launcher, spec, &process, err);
+    (void)close(spec->stdin_fd);
+    (void)close(out[1]);
+    if (status == ARCP_OK) {
+        read_all(out[0], output);
+        wait_for_watched(dup(process->exit_fd));
+        end->struct_size = sizeof(*end);
+        assert_true(process->ops->take_exit(process, end));
+        process->ops->release(process);
+    }
+    (void)close(out[0]);
+    arcp_buf_append_byte(output, '\0');
+    return status;
+}
+
+const char *line_after(const arcp_buf *text, const char *prefix)
+{
+    static char found[4096];
+    size_t size = strlen(prefix);
+    for (const char *at = text->data; at != NULL && *at != '\0';) {
+        size_t line = strcspn(at, "\n");
+        if (strncmp(at, prefix, size) == 0) {
+            (void)snprintf(found, sizeof(found), "%.*s", (int)(line - size), at + size);
+            return found;
+        }
+        at += line + (at[line] == '\n');
+    }
+    return NULL;
+}
+
+pid_t number_in(const char *text)
+{
+    assert_non_null(text);
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+void make_temporary(char path[64])
+{
+    (void)snprintf(path, 64, "/tmp/arcp-test-XXXXXX");
+    assert_non_null(mkdtemp(path));
+}
+
+void remove_temporary(const char *path)
+{
+    arcp__directory_remove(path);
+    assert_int_equal(access(path, F_OK), -1);
+}
