@@ -367,6 +367,9 @@ static void children_on_their_own_threads_add_up_exactly(void **state)
     }
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    /* Only now: which thread took which child is not known. */
+    for (size_t i = 0; i < THREADS; i++) {
         check_remaining(tree.children[i], 0, "0");
         arcp_budget_unref(tree.children[i]);
     }
