@@ -72,8 +72,11 @@ bool arcp__proc_stat_parse(arcp_span text, arcp__proc_stat *out)
         }
     }
     found.started = number;
+    if (found.pid <= 0) {
+        return false;
+    }
     *out = found;
-    return found.pid > 0;
+    return true;
 }
 
 bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out)
