@@ -193,6 +193,12 @@ static void trimming_deletes_rows_that_lie_below_as_a_whole(void **state)
         assert_int_equal(number(self, RUNS_OF_S), cases[at].rows);
     }
     assert_int_equal(rig_read(self->rig, "s", 5)->first, 5);
+    /* The last one meant what there was then; the next one means what there is now. */
+    check_commit(self->rig, ARCP_OK, op_append("s", 5, "5"));
+    check_commit(self->rig, ARCP_OK, op_append("s", 6, "6"));
+    check_commit(self->rig, ARCP_OK, op_trim("s", 6));
+    assert_int_equal(number(self, RUNS_OF_S), 1);
+    check_read(self->rig, "s", 0, 6, "6");
 }
 
 static void a_long_trim_is_done_piece_by_piece(void **state)
@@ -363,7 +369,7 @@ static void the_log_stays_small_however_much_is_written_and_read(void **state)
     }
     print_message("%d MB written, log at most %lld KiB\n", COUNT * 3 / 100,
                   (long long)largest / 1024);
-    assert_true(largest < 75497472);
+    assert_true(largest < 33554432);
 }
 
 static void the_log_shrinks_again_when_another_program_held_it(void **state)

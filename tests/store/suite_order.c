@@ -1,4 +1,6 @@
 /* When answers come, in which order, and what a failure takes along. */
+#include <sched.h>
+
 #include "store/store_suite.h"
 
 static void batches_complete_in_the_order_they_were_submitted(store_rig *rig)
@@ -125,6 +127,29 @@ static void the_owner_is_woken_when_there_is_something_to_deliver(store_rig *rig
         pthread_mutex_unlock(&rig->mutex);
         assert_true(wakes >= 1 && wakes <= 2);
     }
+}
+
+static void the_owner_is_woken_once_for_all_that_gathers(store_rig *rig)
+{
+    enum { COUNT = 20 };
+    static arcp_store_op ops[COUNT];
+    arcp_store_stats before;
+    arcp_store_stats after;
+    rig->store->ops->stats(rig->store, &before);
+    for (size_t at = 0; at < COUNT; at++) {
+        ops[at] = op_append("s", at, "r");
+        (void)rig_submit(rig, &ops[at], 1);
+        /* Without polling: a store with a thread of its own does the work all the same. */
+        do {
+            rig->store->ops->stats(rig->store, &after);
+            sched_yield();
+        } while (rig->store->ops->durable && after.batches - before.batches != at + 1);
+    }
+    pthread_mutex_lock(&rig->mutex);
+    unsigned wakes = rig->wakes;
+    pthread_mutex_unlock(&rig->mutex);
+    assert_int_equal(wakes, 1);
+    rig_drain(rig);
 }
 
 static void a_create_that_finds_its_row_does_not_fail_its_neighbours(store_rig *rig)
@@ -294,6 +319,7 @@ const suite_test suite_order[] = {
     {"a callback may submit and read", a_callback_may_submit_and_read},
     {"the owner is woken when there is something to deliver",
      the_owner_is_woken_when_there_is_something_to_deliver},
+    {"the owner is woken once for all that gathers", the_owner_is_woken_once_for_all_that_gathers},
     {"a create that finds its row does not fail its neighbours",
      a_create_that_finds_its_row_does_not_fail_its_neighbours},
     {"a failure takes along what was submitted before it was told",
