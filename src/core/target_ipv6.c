@@ -168,16 +168,24 @@ bool arcp__ipv6_may_end(uint32_t state)
     return false;
 }
 
+/* Whether an octet, or a group that may still be one, can go on wherever the other can: a
+ * smaller value leaves at least as much room, but nothing follows a zero. */
+static bool octet_covers(const address *wide, const address *narrow)
+{
+    if (narrow->value == NOT_AN_OCTET || narrow->value == wide->value) {
+        return true;
+    }
+    return wide->value != NOT_AN_OCTET && wide->value != 0 &&
+           (narrow->value == 0 || wide->value < narrow->value);
+}
+
 bool arcp__ipv6_covers(uint32_t a, uint32_t b)
 {
-    address wide = unpack(a);
+    const address wide = unpack(a);
     const address narrow = unpack(b);
-    /* A smaller octet leaves at least as much room; but nothing may follow a zero, and a
-     * group that is no octet can only go on as a group. */
-    if (wide.value == NOT_AN_OCTET || wide.value == 0 ||
-        (narrow.value != 0 && narrow.value < wide.value)) {
-        return a == b;
-    }
-    wide.value = narrow.value;
-    return pack(&wide) == b;
+    /* Behind "::" there may be fewer groups than would have had room. */
+    return wide.place == narrow.place && wide.is_shortened == narrow.is_shortened &&
+           wide.octets == narrow.octets && wide.digits <= narrow.digits &&
+           (wide.groups == narrow.groups || (wide.is_shortened && wide.groups < narrow.groups)) &&
+           octet_covers(&wide, &narrow);
 }
