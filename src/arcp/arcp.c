@@ -62,23 +62,23 @@ static int command_lease(arcp__program *program)
 static int run_command(arcp__program *program)
 {
     switch (program->arguments.command) {
-    case ARCP__COMMAND_submit:
+    case ARCP__COMMAND_SUBMIT:
         return arcp__command_submit(program);
-    case ARCP__COMMAND_watch:
+    case ARCP__COMMAND_WATCH:
         return arcp__command_watch(program);
-    case ARCP__COMMAND_jobs:
+    case ARCP__COMMAND_JOBS:
         return arcp__command_jobs(program);
-    case ARCP__COMMAND_cancel:
+    case ARCP__COMMAND_CANCEL:
         return arcp__command_cancel(program);
-    case ARCP__COMMAND_agents:
+    case ARCP__COMMAND_AGENTS:
         return arcp__command_agents(program);
-    case ARCP__COMMAND_ping:
+    case ARCP__COMMAND_PING:
         return arcp__command_ping(program);
-    case ARCP__COMMAND_lease:
+    case ARCP__COMMAND_LEASE:
         return command_lease(program);
-    case ARCP__COMMAND_completion:
+    case ARCP__COMMAND_COMPLETION:
         return command_completion(program);
-    case ARCP__COMMAND_any:
+    case ARCP__COMMAND_ANY:
     case ARCP__COMMAND_COUNT:
         break;
     }
@@ -132,7 +132,7 @@ static int run(arcp__program *program)
 
 int arcp__main(int argc, char **argv)
 {
-    arcp__program program = {.arguments = {.command = ARCP__COMMAND_any}};
+    arcp__program program = {.arguments = {.command = ARCP__COMMAND_ANY}};
     arcp_error err = {0};
     (void)setlocale(LC_CTYPE, "");
     (void)signal(SIGPIPE, SIG_IGN);

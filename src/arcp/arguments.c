@@ -175,7 +175,7 @@ static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_er
 
 static arcp_status parse_word(arcp__arguments *out, char *word, arcp_error *err)
 {
-    if (out->command == ARCP__COMMAND_any) {
+    if (out->command == ARCP__COMMAND_ANY) {
         return parse_command(out, word, err);
     }
     return push(&out->words, &out->word_count, word, err);
@@ -196,7 +196,7 @@ static arcp_status parse_short(arcp__arguments *out, const char *word, arcp_erro
 static arcp_status check_words(const arcp__arguments *out, arcp_error *err)
 {
     const arcp__command_row *row = &arcp__commands[out->command];
-    if (out->command == ARCP__COMMAND_any || arcp__has(out, ARCP__OPTION_HELP) ||
+    if (out->command == ARCP__COMMAND_ANY || arcp__has(out, ARCP__OPTION_HELP) ||
         arcp__has(out, ARCP__OPTION_VERSION)) {
         return ARCP_OK;
     }
@@ -211,12 +211,12 @@ static arcp_status check_words(const arcp__arguments *out, arcp_error *err)
 
 arcp_status arcp__arguments_parse(arcp__arguments *out, int argc, char **argv, arcp_error *err)
 {
-    *out = (arcp__arguments){.command = ARCP__COMMAND_any};
+    *out = (arcp__arguments){.command = ARCP__COMMAND_ANY};
     arcp_status status = ARCP_OK;
     bool options_end = false;
     for (int at = 1; at < argc && status == ARCP_OK;) {
         int used = 1;
-        if (out->command == ARCP__COMMAND_lease) {
+        if (out->command == ARCP__COMMAND_LEASE) {
             out->rest = argv + at;
             out->rest_count = argc - at;
             break;
@@ -245,5 +245,5 @@ void arcp__arguments_fini(arcp__arguments *arguments)
         arcp_wipe(arguments->token, strlen(arguments->token));
         arcp__free(arguments->token);
     }
-    *arguments = (arcp__arguments){.command = ARCP__COMMAND_any};
+    *arguments = (arcp__arguments){.command = ARCP__COMMAND_ANY};
 }

@@ -8,7 +8,7 @@
 
 /* Texts are borrowed from argv, but for the token, which is copied so that argv can be wiped. */
 typedef struct arcp__arguments {
-    arcp__command command; /* ARCP__COMMAND_any: none was given */
+    arcp__command command; /* ARCP__COMMAND_ANY: none was given */
     /* The values of each option in their order; switches have "". */
     const char **values[ARCP__OPTION_COUNT]; /* owned arrays */
     size_t counts[ARCP__OPTION_COUNT];

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Files of sessions that nobody came back to. */
-#define SWEEP_SECONDS (30 * 86400)
+#define SWEEP_SECONDS INT64_C(2592000) /* 30 days */
 
 typedef struct submission {
     arcp__program *program;

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 typedef enum arcp__command {
-    ARCP__COMMAND_any, /* none yet; of options: every command */
-#define ARCP_COMMAND(name, arguments, least, most, text) ARCP__COMMAND_##name,
+    ARCP__COMMAND_ANY, /* none yet; of options: every command */
+#define ARCP_COMMAND(id, name, arguments, least, most, text) ARCP__COMMAND_##id,
 #include "arcp/command.def"
 #undef ARCP_COMMAND
     ARCP__COMMAND_COUNT
@@ -42,7 +42,7 @@ extern const arcp__option_row arcp__options[ARCP__OPTION_COUNT];
 
 static inline bool arcp__option_belongs(arcp__option option, arcp__command command)
 {
-    return arcp__options[option].command == ARCP__COMMAND_any ||
+    return arcp__options[option].command == ARCP__COMMAND_ANY ||
            arcp__options[option].command == command;
 }
 

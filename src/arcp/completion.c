@@ -55,9 +55,9 @@ static void bash_options(arcp_buf *out)
 {
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         arcp_buf_append_format(out, "        %s) words=\"", arcp__commands[command].name);
-        if (command == ARCP__COMMAND_lease) {
+        if (command == ARCP__COMMAND_LEASE) {
             arcp_buf_append_cstr(out, "check explain subset diff lint --json --cwd --at");
-        } else if (command == ARCP__COMMAND_completion) {
+        } else if (command == ARCP__COMMAND_COMPLETION) {
             append_words(out, arcp__commands[command].arguments);
         } else {
             append_option_names(out, (arcp__command)command);
@@ -86,7 +86,7 @@ static void append_bash(arcp_buf *out)
     arcp_buf_append_cstr(out, "        *) words=\"");
     append_commands(out);
     arcp_buf_append_cstr(out, "\" ;;\n    esac\n    COMPREPLY=($(compgen -W \"$words ");
-    append_option_names(out, ARCP__COMMAND_any);
+    append_option_names(out, ARCP__COMMAND_ANY);
     arcp_buf_append_cstr(out, "\" -- \"$current\"))\n}\ncomplete -F _arcp arcp\n");
 }
 
@@ -139,7 +139,7 @@ static void append_zsh(arcp_buf *out)
                               "# zsh completion for arcp: put it into a folder of $fpath as _arcp\n"
                               "_arcp() {\n  local context state line\n  typeset -A opt_args\n"
                               "  _arguments -C");
-    zsh_options(out, ARCP__COMMAND_any, "    ");
+    zsh_options(out, ARCP__COMMAND_ANY, "    ");
     arcp_buf_append_cstr(out, " \\\n    '1:command:->command' '*::argument:->argument'\n"
                               "  case $state in\n  command)\n    local -a commands\n"
                               "    commands=(\n");
@@ -153,10 +153,10 @@ static void append_zsh(arcp_buf *out)
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         arcp_buf_append_format(out, "    %s) _arguments", arcp__commands[command].name);
         zsh_options(out, (arcp__command)command, "      ");
-        zsh_options(out, ARCP__COMMAND_any, "      ");
-        if (command == ARCP__COMMAND_completion) {
+        zsh_options(out, ARCP__COMMAND_ANY, "      ");
+        if (command == ARCP__COMMAND_COMPLETION) {
             arcp_buf_append_cstr(out, " '1:shell:(bash zsh fish)'");
-        } else if (command == ARCP__COMMAND_lease) {
+        } else if (command == ARCP__COMMAND_LEASE) {
             arcp_buf_append_cstr(out,
                                  " '1:question:(check explain subset diff lint)' '*:lease:_files'");
         }
@@ -194,7 +194,7 @@ static void append_fish(arcp_buf *out)
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         const arcp__option_row *row = &arcp__options[option];
         arcp_buf_append_cstr(out, "complete -c arcp");
-        if (row->command != ARCP__COMMAND_any) {
+        if (row->command != ARCP__COMMAND_ANY) {
             arcp_buf_append_format(out, " -n '__fish_seen_subcommand_from %s'",
                                    arcp__commands[row->command].name);
         }

@@ -83,7 +83,7 @@ static void append_overview(arcp_buf *out)
         arcp_buf_append_format(out, "  %-10s  %s\n", row->name, row->text);
     }
     arcp_buf_append_cstr(out, "\noptions of every command:\n");
-    append_option_texts(out, ARCP__COMMAND_any);
+    append_option_texts(out, ARCP__COMMAND_ANY);
     arcp_buf_append_cstr(
         out, "\nThe runtime and the token come from the options, else from ARCP_URL and "
              "ARCP_TOKEN, else from\n~/.config/arcp/config.yaml; without any, the daemon of this "
@@ -95,20 +95,20 @@ static void append_overview(arcp_buf *out)
 
 void arcp__usage_help(arcp__command command, arcp_buf *out)
 {
-    if (command == ARCP__COMMAND_any) {
+    if (command == ARCP__COMMAND_ANY) {
         append_overview(out);
         return;
     }
     const arcp__command_row *row = &arcp__commands[command];
     arcp_buf_append_cstr(out, "usage: ");
-    if (command == ARCP__COMMAND_lease) {
+    if (command == ARCP__COMMAND_LEASE) {
         arcp_buf_append_format(out, "arcp lease ...: %s\n%s", row->text, arcp__command_lease_usage);
         return;
     }
     arcp__usage_synopsis(command, out);
     arcp_buf_append_format(out, "\n%s\n\noptions:\n", row->text);
     append_option_texts(out, command);
-    append_option_texts(out, ARCP__COMMAND_any);
+    append_option_texts(out, ARCP__COMMAND_ANY);
 }
 
 /* ---- the manual ---- */
@@ -146,7 +146,7 @@ static void append_manual_options(arcp_buf *out, arcp__command command)
 void arcp__usage_manual(arcp_buf *out)
 {
     arcp_buf_append_cstr(out, "# OPTIONS\n\n");
-    append_manual_options(out, ARCP__COMMAND_any);
+    append_manual_options(out, ARCP__COMMAND_ANY);
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         bool has_options = false;
         for (int option = 0; option < ARCP__OPTION_COUNT; option++) {

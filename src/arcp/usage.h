@@ -6,7 +6,7 @@
 
 #include "arcp/command_table.h"
 
-/* The help of one command, or of all (ARCP__COMMAND_any). */
+/* The help of one command, or of all (ARCP__COMMAND_ANY). */
 void arcp__usage_help(arcp__command command, arcp_buf *out);
 
 /* One line per command: what can be given. */

@@ -1,6 +1,5 @@
 #include "client/client_failure.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -59,19 +58,26 @@ arcp_status arcp__client_failure_read(arcp_failure *failure, const arcp_json *js
     return ARCP_OK;
 }
 
+arcp_status arcp__client_failure_set_v(arcp_failure *failure, arcp_status status,
+                                       const char *format, va_list arguments)
+{
+    char text[ARCP_ERROR_MESSAGE_MAX];
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    arcp_failure_fini(failure);
+    return arcp_error_set(&failure->error, status, "%s", text);
+}
+
 arcp_status arcp__client_failure_set(arcp_failure *failure, arcp_status status, const char *format,
                                      ...)
 {
     if (failure == NULL) {
         return status;
     }
-    char text[ARCP_ERROR_MESSAGE_MAX];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
+    (void)arcp__client_failure_set_v(failure, status, format, arguments);
     va_end(arguments);
-    arcp_failure_fini(failure);
-    return arcp_error_set(&failure->error, status, "%s", text);
+    return status;
 }
 
 arcp_status arcp__client_failure_copy(arcp_failure *out, const arcp_failure *from)

@@ -1,5 +1,4 @@
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/alloc.h"
 #include "client/client_failure.h"
@@ -89,13 +88,11 @@ arcp_status arcp__client_tell(arcp__client_session *session, arcp_client_event_t
 
 void arcp__client_notice(arcp__client_session *session, arcp_status status, const char *format, ...)
 {
-    char text[ARCP_ERROR_MESSAGE_MAX];
+    arcp_failure failure = ARCP_FAILURE_INIT;
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
+    (void)arcp__client_failure_set_v(&failure, status, format, arguments);
     va_end(arguments);
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    (void)arcp_error_set(&failure.error, status, "%s", text);
     /* For want of memory it goes unsaid: nothing depends on it. */
     (void)arcp__client_tell(session, ARCP_CLIENT_NOTICE, &failure, 0);
 }

@@ -1,7 +1,6 @@
 #include "client/client_session.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/alloc.h"
 #include "client/client_failure.h"
@@ -251,12 +250,10 @@ void arcp__client_break(arcp__client_session *session, arcp_status status, const
     }
     session->action = ARCP__SESSION_ABORT;
     if (session->trouble.error.status == ARCP_OK) {
-        char text[ARCP_ERROR_MESSAGE_MAX];
         va_list arguments;
         va_start(arguments, format);
-        (void)vsnprintf(text, sizeof(text), format, arguments);
+        (void)arcp__client_failure_set_v(&session->trouble, status, format, arguments);
         va_end(arguments);
-        (void)arcp__client_failure_set(&session->trouble, status, "%s", text);
     }
 }
 

@@ -30,27 +30,27 @@ static const struct good {
     const char *value; /* NULL: the option was not given */
     size_t words;
 } good_lines[] = {
-    {"submit echo", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, NULL, 1},
-    {"submit echo --input {}", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, "{}", 1},
-    {"submit --input={} echo", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, "{}", 1},
-    {"submit --input= echo", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, "", 1},
-    {"submit echo --input -", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, "-", 1},
-    {"--url ws://x submit echo", ARCP__COMMAND_submit, ARCP__OPTION_URL, "ws://x", 1},
-    {"submit echo --url ws://x", ARCP__COMMAND_submit, ARCP__OPTION_URL, "ws://x", 1},
-    {"submit echo --json --json", ARCP__COMMAND_submit, ARCP__OPTION_JSON, "", 1},
-    {"submit --grant a=b echo --grant c=d", ARCP__COMMAND_submit, ARCP__OPTION_GRANT, "c=d", 1},
-    {"submit -- --echo", ARCP__COMMAND_submit, ARCP__OPTION_INPUT, NULL, 1},
-    {"watch job_1 --from-start", ARCP__COMMAND_watch, ARCP__OPTION_FROM_START, "", 1},
-    {"jobs --status running --status error", ARCP__COMMAND_jobs, ARCP__OPTION_STATUS, "error", 0},
-    {"jobs --since 10m --all", ARCP__COMMAND_jobs, ARCP__OPTION_SINCE, "10m", 0},
-    {"cancel job_1 --reason why", ARCP__COMMAND_cancel, ARCP__OPTION_REASON, "why", 1},
-    {"agents", ARCP__COMMAND_agents, ARCP__OPTION_JSON, NULL, 0},
-    {"ping --quiet", ARCP__COMMAND_ping, ARCP__OPTION_QUIET, "", 0},
-    {"--help", ARCP__COMMAND_any, ARCP__OPTION_HELP, "", 0},
-    {"-h", ARCP__COMMAND_any, ARCP__OPTION_HELP, "", 0},
-    {"-V", ARCP__COMMAND_any, ARCP__OPTION_VERSION, "", 0},
-    {"submit --help", ARCP__COMMAND_submit, ARCP__OPTION_HELP, "", 0},
-    {"", ARCP__COMMAND_any, ARCP__OPTION_HELP, NULL, 0},
+    {"submit echo", ARCP__COMMAND_SUBMIT, ARCP__OPTION_INPUT, NULL, 1},
+    {"submit echo --input {}", ARCP__COMMAND_SUBMIT, ARCP__OPTION_INPUT, "{}", 1},
+    {"submit --input={} echo", ARCP__COMMAND_SUBMIT, ARCP__OPTION_INPUT, "{}", 1},
+    {"submit --input= echo", ARCP__COMMAND_SUBMIT, ARCP__OPTION_INPUT, "", 1},
+    {"submit echo --input -", ARCP__COMMAND_SUBMIT, ARCP__OPTION_INPUT, "-", 1},
+    {"--url ws://x submit echo", ARCP__COMMAND_SUBMIT, ARCP__OPTION_URL, "ws://x", 1},
+    {"submit echo --url ws://x", ARCP__COMMAND_SUBMIT, ARCP__OPTION_URL, "ws://x", 1},
+    {"submit echo --json --json", ARCP__COMMAND_SUBMIT, ARCP__OPTION_JSON, "", 1},
+    {"submit --grant a=b echo --grant c=d", ARCP__COMMAND_SUBMIT, ARCP__OPTION_GRANT, "c=d", 1},
+    {"submit -- --echo", ARCP__COMMAND_SUBMIT, ARCP__OPTION_INPUT, NULL, 1},
+    {"watch job_1 --from-start", ARCP__COMMAND_WATCH, ARCP__OPTION_FROM_START, "", 1},
+    {"jobs --status running --status error", ARCP__COMMAND_JOBS, ARCP__OPTION_STATUS, "error", 0},
+    {"jobs --since 10m --all", ARCP__COMMAND_JOBS, ARCP__OPTION_SINCE, "10m", 0},
+    {"cancel job_1 --reason why", ARCP__COMMAND_CANCEL, ARCP__OPTION_REASON, "why", 1},
+    {"agents", ARCP__COMMAND_AGENTS, ARCP__OPTION_JSON, NULL, 0},
+    {"ping --quiet", ARCP__COMMAND_PING, ARCP__OPTION_QUIET, "", 0},
+    {"--help", ARCP__COMMAND_ANY, ARCP__OPTION_HELP, "", 0},
+    {"-h", ARCP__COMMAND_ANY, ARCP__OPTION_HELP, "", 0},
+    {"-V", ARCP__COMMAND_ANY, ARCP__OPTION_VERSION, "", 0},
+    {"submit --help", ARCP__COMMAND_SUBMIT, ARCP__OPTION_HELP, "", 0},
+    {"", ARCP__COMMAND_ANY, ARCP__OPTION_HELP, NULL, 0},
 };
 
 static void lines_are_understood(void **state)
@@ -152,7 +152,7 @@ static void lease_reads_the_rest_of_its_line_itself(void **state)
     line l;
     split(&l, "--json lease check --cwd /x {} fs.read y");
     check_ok(arcp__arguments_parse(&arguments, l.argc, l.argv, &err), &err);
-    assert_int_equal(arguments.command, ARCP__COMMAND_lease);
+    assert_int_equal(arguments.command, ARCP__COMMAND_LEASE);
     assert_int_equal(arguments.rest_count, 6);
     assert_string_equal(arguments.rest[0], "check");
     assert_true(arcp__has(&arguments, ARCP__OPTION_JSON));

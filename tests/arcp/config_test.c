@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "arcp/config.h"
+#include "arcp/temp_tree.h"
 
 typedef struct place {
     char home[64];
@@ -26,8 +27,7 @@ static int set_up(void **state)
     static const char *const names[] = {"ARCP_URL",        "ARCP_TOKEN",     "ARCP_PROFILE",
                                         "XDG_CONFIG_HOME", "XDG_STATE_HOME", "STATE_DIRECTORY"};
     char path[160];
-    snprintf(p.home, sizeof(p.home), "/tmp/arcp-config-test-XXXXXX");
-    assert_non_null(mkdtemp(p.home));
+    temp_tree_make(p.home, sizeof(p.home));
     assert_int_equal(setenv("HOME", p.home, 1), 0);
     for (size_t row = 0; row < sizeof(names) / sizeof(names[0]); row++) {
         assert_int_equal(unsetenv(names[row]), 0);
@@ -44,15 +44,13 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     place *p = *state;
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf %s", p->home);
-    return system(command);
+    return temp_tree_remove(p->home);
 }
 
 static arcp_status find(const char *url, char *token, const char *profile, arcp__target *target,
                         arcp_error *err)
 {
-    arcp__arguments arguments = {.command = ARCP__COMMAND_ping, .token = token};
+    arcp__arguments arguments = {.command = ARCP__COMMAND_PING, .token = token};
     const char *urls[] = {url};
     const char *profiles[] = {profile};
     if (url != NULL) {
@@ -91,10 +89,11 @@ static void the_daemons_token_is_found_in_its_state_directory(void **state)
 {
     place *p = *state;
     char path[160];
-    char command[400];
-    snprintf(command, sizeof(command), "mkdir -p %s/.local/state/arcp %s/xdg/arcp %s/sys", p->home,
-             p->home, p->home);
-    assert_int_equal(system(command), 0);
+    static const char *const folders[] = {".local/state/arcp", "xdg/arcp", "sys"};
+    for (size_t row = 0; row < 3; row++) {
+        snprintf(path, sizeof(path), "%s/%s", p->home, folders[row]);
+        temp_tree_add(path);
+    }
     snprintf(path, sizeof(path), "%s/.local/state/arcp/token", p->home);
     write_text(path, "from-home\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-home");

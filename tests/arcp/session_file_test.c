@@ -10,6 +10,7 @@
 #include <utime.h>
 
 #include "arcp/session_file.h"
+#include "arcp/temp_tree.h"
 
 #define URL ARCP_SPAN_LITERAL("ws://127.0.0.1:1/arcp")
 
@@ -17,15 +18,13 @@ static char directory[64];
 
 static int set_up(void **state)
 {
-    snprintf(directory, sizeof(directory), "/tmp/arcp-session-test-XXXXXX");
-    return mkdtemp(directory) == NULL ? -1 : 0;
+    temp_tree_make(directory, sizeof(directory));
+    return 0;
 }
 
 static int tear_down(void **state)
 {
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf %s", directory);
-    return system(command);
+    return temp_tree_remove(directory);
 }
 
 static arcp_span place(void)

@@ -16,7 +16,7 @@ static void check_contains(const arcp_buf *text, const char *part)
 static void the_synopsis_of_submit_is_the_contracts(void **state)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    arcp__usage_synopsis(ARCP__COMMAND_submit, &text);
+    arcp__usage_synopsis(ARCP__COMMAND_SUBMIT, &text);
     check_span(arcp_buf_span(&text),
                "arcp submit AGENT [--input JSON|@FILE|-] [--lease JSON|@FILE] "
                "[--grant CAP=PATTERN]...\n"
@@ -42,7 +42,7 @@ static void every_option_is_explained_where_it_belongs(void **state)
 static void the_overview_names_every_command(void **state)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    arcp__usage_help(ARCP__COMMAND_any, &text);
+    arcp__usage_help(ARCP__COMMAND_ANY, &text);
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         check_contains(&text, arcp__commands[command].text);
     }

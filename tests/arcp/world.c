@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "arcp/temp_tree.h"
+
 static const char *const agents[] = {"hello", "events", "count", "stream", "wait", "fail", "echo"};
 #define AGENT_COUNT (sizeof(agents) / sizeof(agents[0]))
 
@@ -16,8 +18,9 @@ static const char *const foreign[] = {"ARCP_URL",        "ARCP_TOKEN",      "ARC
 static void start_daemon(world *w)
 {
     char options[AGENT_COUNT][512];
-    const char *words[8 + 2 * AGENT_COUNT] = {ARCP_BINARY_DIR "/bin/arcpd", "--listen",
-                                              "ws://127.0.0.1:0/arcp", "--store", "memory:"};
+    static const char daemon[] = ARCP_BINARY_DIR "/bin/arcpd";
+    const char *words[8 + 2 * AGENT_COUNT] = {daemon, "--listen", "ws://127.0.0.1:0/arcp",
+                                              "--store", "memory:"};
     size_t count = 5;
     for (size_t agent = 0; agent < AGENT_COUNT; agent++) {
         snprintf(options[agent], sizeof(options[agent]), "%s%s=sh %s/tests/arcp/agents/%s.sh",
@@ -37,8 +40,7 @@ int world_begin(void **state)
     for (size_t row = 0; row < sizeof(foreign) / sizeof(foreign[0]); row++) {
         assert_int_equal(unsetenv(foreign[row]), 0);
     }
-    snprintf(w.directory, sizeof(w.directory), "/tmp/arcp-world-XXXXXX");
-    assert_non_null(mkdtemp(w.directory));
+    temp_tree_make(w.directory, sizeof(w.directory));
     snprintf(path, sizeof(path), "%s/state", w.directory);
     assert_int_equal(setenv("XDG_STATE_HOME", path, 1), 0);
     assert_int_equal(setenv("HOME", w.directory, 1), 0);
@@ -53,7 +55,6 @@ int world_begin(void **state)
 int world_end(void **state)
 {
     world *w = *state;
-    char command[128];
     process_signal(&w->daemon, SIGTERM);
     int exit_status = process_finish(&w->daemon);
     if (exit_status != 0) {
@@ -61,8 +62,7 @@ int world_end(void **state)
                     w->daemon.err.size ? w->daemon.err.data : "");
     }
     process_fini(&w->daemon);
-    snprintf(command, sizeof(command), "rm -rf %s", w->directory);
-    return exit_status != 0 ? -1 : system(command);
+    return temp_tree_remove(w->directory) != 0 || exit_status != 0 ? -1 : 0;
 }
 
 static void put_program_first(const char *const *words, const char *out[17])

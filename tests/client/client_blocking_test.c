@@ -566,11 +566,17 @@ static void closing_may_come_from_any_thread_and_twice(void **state)
     end(&f);
 }
 
+typedef struct worker {
+    fixture *f;
+    pthread_t thread;
+    unsigned good;
+} worker;
+
 static void *run_jobs(void *user)
 {
-    fixture *f = user;
+    worker *w = user;
+    fixture *f = w->f;
     arcp_failure failure = ARCP_FAILURE_INIT;
-    size_t good = 0;
     for (int at = 0; at < 20; at++) {
         arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
         arcp_job *job = NULL;
@@ -580,29 +586,29 @@ static void *run_jobs(void *user)
         if (arcp_client_submit(f->client, &options, ARCP_WAIT_DEFAULT, &job, &failure) == ARCP_OK &&
             arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &failure) == ARCP_OK &&
             arcp_span_equal_cstr(outcome->result, "50")) {
-            good++;
+            w->good++;
         }
         arcp_job_release(job);
     }
     arcp_failure_fini(&failure);
-    return (void *)good;
+    return NULL;
 }
 
 static void several_threads_share_a_client(void **state)
 {
     fixture f;
-    pthread_t threads[4];
+    worker workers[4];
     fake_runtime_init(&f.runtime);
     arcp_client_options options = fake_runtime_options(&f.runtime);
     f.runtime.cut_every = 500;
     begin_with(&f, &options);
     for (int at = 0; at < 4; at++) {
-        assert_int_equal(pthread_create(&threads[at], NULL, run_jobs, &f), 0);
+        workers[at] = (worker){.f = &f};
+        assert_int_equal(pthread_create(&workers[at].thread, NULL, run_jobs, &workers[at]), 0);
     }
     for (int at = 0; at < 4; at++) {
-        void *good = NULL;
-        assert_int_equal(pthread_join(threads[at], &good), 0);
-        assert_int_equal((size_t)good, 20);
+        assert_int_equal(pthread_join(workers[at].thread, NULL), 0);
+        assert_int_equal(workers[at].good, 20);
     }
     end(&f);
 }

@@ -228,28 +228,34 @@ static void a_closed_descriptor_is_told(void **state)
     arcp__client_result_stream_fini(&stream);
 }
 
+typedef struct reader {
+    int fd;
+    size_t total;
+} reader;
+
 static void *read_all(void *user)
 {
-    int fd = *(int *)user;
+    reader *r = user;
+    int fd = r->fd;
     char bytes[4096];
-    size_t total = 0;
     ssize_t got = read(fd, bytes, sizeof(bytes));
     while (got > 0) {
-        total += (size_t)got;
+        r->total += (size_t)got;
         got = read(fd, bytes, sizeof(bytes));
     }
-    return (void *)total;
+    return NULL;
 }
 
 static void a_descriptor_that_does_not_block_is_waited_for(void **state)
 {
     int ends[2];
-    pthread_t reader;
-    void *total = NULL;
+    pthread_t thread;
+    reader r = {0};
     enum { CHUNKS = 300, BYTES = 900 };
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
-    assert_int_equal(pthread_create(&reader, NULL, read_all, &ends[0]), 0);
+    r.fd = ends[0];
+    assert_int_equal(pthread_create(&thread, NULL, read_all, &r), 0);
     arcp__client_result_stream stream = {.sink = {.mode = ARCP_RESULT_FD, .fd = ends[1]}};
     char data[BYTES + 1];
     memset(data, 'x', BYTES);
@@ -262,8 +268,8 @@ static void a_descriptor_that_does_not_block_is_waited_for(void **state)
         take(&stream, body);
     }
     close(ends[1]);
-    assert_int_equal(pthread_join(reader, &total), 0);
-    assert_int_equal((size_t)total, CHUNKS * BYTES);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(r.total, CHUNKS * BYTES);
     assert_int_equal(stream.error.status, ARCP_OK);
     arcp__client_result_stream_fini(&stream);
     close(ends[0]);

@@ -85,12 +85,14 @@ static void log_event(story *s, arcp_client_event *event)
         arcp_buf_append_byte(&s->log, ' ');
         arcp_buf_append(&s->log, event->job->id);
     }
+    assert_true(event->job != NULL ||
+                (event->type != ARCP_CLIENT_JOB_EVENT && event->type != ARCP_CLIENT_JOB_ENDED));
     if (event->type == ARCP_CLIENT_JOB_EVENT) {
         arcp_buf_append_format(&s->log, " %llu ", (unsigned long long)event->event_seq);
         arcp_buf_append(&s->log, event->kind_text);
         arcp_buf_append_byte(&s->log, ' ');
         arcp_buf_append(&s->log, event->body);
-    } else if (event->type == ARCP_CLIENT_JOB_ENDED) {
+    } else if (event->type == ARCP_CLIENT_JOB_ENDED && event->job != NULL) {
         arcp_buf_append_format(&s->log, " %llu %s", (unsigned long long)event->event_seq,
                                arcp_job_status_name(event->job->outcome.final_status));
     }
@@ -247,7 +249,12 @@ static const char *append_reference(story *s, const char *text, arcp_buf *out)
     assert_non_null(end);
     char type[64] = "";
     unsigned nth = 0;
-    assert_true(sscanf(text + 2, "%63[^ )] %u", type, &nth) >= 1);
+    size_t size = strcspn(text + 2, " )");
+    assert_true(size < sizeof(type));
+    memcpy(type, text + 2, size);
+    if (text[2 + size] == ' ') {
+        nth = (unsigned)strtoul(text + 2 + size, NULL, 10);
+    }
     const char *frame = nth == 0 ? story_sent(s, type) : story_sent_nth(s, type, nth);
     if (frame == NULL) {
         fail_msg("no %s was sent", type);

@@ -1,0 +1,37 @@
+#include "arcp/temp_tree.h"
+
+#include "support/check.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void temp_tree_make(char *out, size_t room)
+{
+    (void)snprintf(out, room, "/tmp/arcp-test-XXXXXX");
+    assert_non_null(mkdtemp(out));
+}
+
+void temp_tree_add(const char *path)
+{
+    char text[512];
+    assert_true(strlen(path) < sizeof(text));
+    memcpy(text, path, strlen(path) + 1);
+    for (char *at = strchr(text + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        assert_true(mkdir(text, 0700) == 0 || errno == EEXIST);
+        *at = '/';
+    }
+    assert_true(mkdir(text, 0700) == 0 || errno == EEXIST);
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    return remove(path);
+}
+
+int temp_tree_remove(const char *path)
+{
+    return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
