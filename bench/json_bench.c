@@ -225,9 +225,70 @@ static void make_wide(arcp_buf *out, unsigned count)
 
 enum { EVENT, SPACED, ESCAPED, PLAIN, WIDE, WIDER, CHUNK, CHUNK_BASE64, TEXTS };
 
+#define COPY "memcpy of the event, 350 bytes"
+
+static bench_text texts[TEXTS];
+
+static const bench_case cases[] = {
+    {.name = COPY, .run = bench_copy, .state = &texts[EVENT]},
+    {.name = "plain UTF-8 check, 350 bytes",
+     .baseline = COPY,
+     .run = bench_plain_utf8,
+     .state = &texts[EVENT]},
+    {.name = "utf8_valid_prefix, 350 bytes",
+     .baseline = "plain UTF-8 check, 350 bytes",
+     .run = bench_utf8,
+     .state = &texts[EVENT]},
+    {.name = "scan, 350 bytes",
+     .baseline = "plain UTF-8 check, 350 bytes",
+     .run = bench_scan,
+     .state = &texts[EVENT]},
+    {.name = "scan with white space", .run = bench_scan, .state = &texts[SPACED]},
+    {.name = "scan 100 members",
+     .run = bench_scan,
+     .state = &texts[WIDE],
+     .units_per_iteration = 100,
+     .unit = "members/s"},
+    {.name = "scan 10000 members",
+     .baseline = "scan 100 members",
+     .run = bench_scan,
+     .state = &texts[WIDER],
+     .units_per_iteration = 10000,
+     .unit = "members/s"},
+    {.name = "six members by name", .run = bench_members, .state = &texts[EVENT]},
+    {.name = "compact, none to drop",
+     .baseline = COPY,
+     .run = bench_compact,
+     .state = &texts[EVENT]},
+    {.name = "compact, white space", .run = bench_compact, .state = &texts[SPACED]},
+    {.name = "canonical, 350 bytes",
+     .baseline = "scan, 350 bytes",
+     .run = bench_canonical,
+     .state = &texts[EVENT]},
+    {.name = "quote, 52 plain bytes", .run = bench_quote, .state = &texts[PLAIN]},
+    {.name = "quote, 350 bytes with quotes", .run = bench_quote, .state = &texts[EVENT]},
+    {.name = "unescape, 82 bytes", .run = bench_unescape, .state = &texts[ESCAPED]},
+    {.name = "memcpy of 48 KiB",
+     .run = bench_copy,
+     .state = &texts[CHUNK],
+     .units_per_iteration = 49152,
+     .unit = "B/s"},
+    {.name = "base64 encode, 48 KiB",
+     .baseline = "memcpy of 48 KiB",
+     .run = bench_base64_encode,
+     .state = &texts[CHUNK],
+     .units_per_iteration = 49152,
+     .unit = "B/s"},
+    {.name = "base64 decode, 48 KiB",
+     .baseline = "memcpy of 48 KiB",
+     .run = bench_base64_decode,
+     .state = &texts[CHUNK_BASE64],
+     .units_per_iteration = 49152,
+     .unit = "B/s"},
+};
+
 int main(int argc, char **argv)
 {
-    static bench_text texts[TEXTS];
     arcp_buf made[TEXTS] = {0};
     arcp_buf_append_cstr(&made[EVENT], event_text);
     arcp_buf_append_cstr(&made[SPACED], spaced_text);
@@ -242,64 +303,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < TEXTS; i++) {
         text_init(&texts[i], arcp_buf_span(&made[i]));
     }
-    static const char copy[] = "memcpy of the event, 350 bytes";
-    const bench_case cases[] = {
-        {.name = copy, .run = bench_copy, .state = &texts[EVENT]},
-        {.name = "plain UTF-8 check, 350 bytes",
-         .baseline = copy,
-         .run = bench_plain_utf8,
-         .state = &texts[EVENT]},
-        {.name = "utf8_valid_prefix, 350 bytes",
-         .baseline = "plain UTF-8 check, 350 bytes",
-         .run = bench_utf8,
-         .state = &texts[EVENT]},
-        {.name = "scan, 350 bytes",
-         .baseline = "plain UTF-8 check, 350 bytes",
-         .run = bench_scan,
-         .state = &texts[EVENT]},
-        {.name = "scan with white space", .run = bench_scan, .state = &texts[SPACED]},
-        {.name = "scan 100 members",
-         .run = bench_scan,
-         .state = &texts[WIDE],
-         .units_per_iteration = 100,
-         .unit = "members/s"},
-        {.name = "scan 10000 members",
-         .baseline = "scan 100 members",
-         .run = bench_scan,
-         .state = &texts[WIDER],
-         .units_per_iteration = 10000,
-         .unit = "members/s"},
-        {.name = "six members by name", .run = bench_members, .state = &texts[EVENT]},
-        {.name = "compact, none to drop",
-         .baseline = copy,
-         .run = bench_compact,
-         .state = &texts[EVENT]},
-        {.name = "compact, white space", .run = bench_compact, .state = &texts[SPACED]},
-        {.name = "canonical, 350 bytes",
-         .baseline = "scan, 350 bytes",
-         .run = bench_canonical,
-         .state = &texts[EVENT]},
-        {.name = "quote, 52 plain bytes", .run = bench_quote, .state = &texts[PLAIN]},
-        {.name = "quote, 350 bytes with quotes", .run = bench_quote, .state = &texts[EVENT]},
-        {.name = "unescape, 82 bytes", .run = bench_unescape, .state = &texts[ESCAPED]},
-        {.name = "memcpy of 48 KiB",
-         .run = bench_copy,
-         .state = &texts[CHUNK],
-         .units_per_iteration = 49152,
-         .unit = "B/s"},
-        {.name = "base64 encode, 48 KiB",
-         .baseline = "memcpy of 48 KiB",
-         .run = bench_base64_encode,
-         .state = &texts[CHUNK],
-         .units_per_iteration = 49152,
-         .unit = "B/s"},
-        {.name = "base64 decode, 48 KiB",
-         .baseline = "memcpy of 48 KiB",
-         .run = bench_base64_decode,
-         .state = &texts[CHUNK_BASE64],
-         .units_per_iteration = 49152,
-         .unit = "B/s"},
-    };
     int status = bench_main(argc, argv, "JSON", cases, sizeof cases / sizeof *cases);
     for (size_t i = 0; i < TEXTS; i++) {
         text_fini(&texts[i]);

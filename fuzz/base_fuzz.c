@@ -21,16 +21,26 @@ static void require(bool condition)
 
 /* ---- time ---- */
 
-/* The seconds by the C library's calendar; the form was checked. */
+static int digits(const char *text, size_t from, size_t count)
+{
+    int value = 0;
+    for (size_t at = from; at < from + count; at++) {
+        require(text[at] >= '0' && text[at] <= '9');
+        value = value * 10 + (text[at] - '0');
+    }
+    return value;
+}
+
+/* The seconds by the C library's calendar. */
 static int64_t library_seconds(const char *text)
 {
     struct tm parts = {
-        .tm_year = atoi(text) - 1900,
-        .tm_mon = atoi(text + 5) - 1,
-        .tm_mday = atoi(text + 8),
-        .tm_hour = atoi(text + 11),
-        .tm_min = atoi(text + 14),
-        .tm_sec = atoi(text + 17),
+        .tm_year = digits(text, 0, 4) - 1900,
+        .tm_mon = digits(text, 5, 2) - 1,
+        .tm_mday = digits(text, 8, 2),
+        .tm_hour = digits(text, 11, 2),
+        .tm_min = digits(text, 14, 2),
+        .tm_sec = digits(text, 17, 2),
     };
     int day = parts.tm_mday;
     int month = parts.tm_mon;
@@ -51,9 +61,7 @@ static void check_time(arcp_span text)
         return;
     }
     require(text.size >= 20 && text.data[text.size - 1] == 'Z');
-    char terminated[32] = {0};
-    memcpy(terminated, text.data, 19);
-    require(when.wall_ns >= 0 && when.wall_ns / ARCP_NS_PER_SEC == library_seconds(terminated));
+    require(when.wall_ns >= 0 && when.wall_ns / ARCP_NS_PER_SEC == library_seconds(text.data));
     require(when.rest.size == 0 || when.rest.data[when.rest.size - 1] != '0');
     char again[ARCP__TIMESTAMP_SIZE];
     arcp__timestamp_format(when.wall_ns, again);

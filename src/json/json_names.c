@@ -65,7 +65,7 @@ static uint64_t fingerprint(const arcp_json *json, const arcp_json_node *name)
             word = word << 8 | (unsigned char)inside[at];
         }
     }
-    return word ^ (uint64_t)size << 56;
+    return word ^ size * UINT64_C(0xff51afd7ed558ccd);
 }
 
 static arcp_status check_small(const arcp_json *json, const uint32_t *names, uint32_t count,

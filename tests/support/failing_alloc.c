@@ -2,7 +2,6 @@
 
 #include <stdatomic.h>
 
-#include "base/alloc.h"
 #include "support/check.h"
 
 /* A scenario that needs more allocations than this does not end. */
@@ -14,21 +13,27 @@ static atomic_size_t fail_at; /* counts as `allocations` does; 0: none fails */
 static atomic_bool fail_all_after;
 static atomic_bool fired;
 
-/* The linker's names for the wrapped functions and for the wrappers. */
-void *__real_arcp__alloc(size_t size);
-void *__real_arcp__alloc_array(size_t count, size_t size);
-void *__real_arcp__realloc(void *memory, size_t size);
-void *__real_arcp__realloc_array(void *memory, size_t count, size_t size);
-char *__real_arcp__copy_cstr(const char *data, size_t size);
-void __real_arcp__free(void *memory);
-void *__wrap_arcp__alloc(size_t size);
-void *__wrap_arcp__alloc_array(size_t count, size_t size);
-void *__wrap_arcp__realloc(void *memory, size_t size);
-void *__wrap_arcp__realloc_array(void *memory, size_t count, size_t size);
-char *__wrap_arcp__copy_cstr(const char *data, size_t size);
-void __wrap_arcp__free(void *memory);
-void __wrap_arcp__free_pointer(void *memory_pointer);
-void __wrap_arcp_free(void *memory);
+/* The linker's names for what is wrapped, and for what wraps it. */
+#define REAL(function)    __asm__("__real_" #function)
+#define WRAPPER(function) __asm__("__wrap_" #function)
+
+void *real_alloc(size_t size) REAL(arcp__alloc);
+void *real_alloc_array(size_t count, size_t size) REAL(arcp__alloc_array);
+void *real_realloc(void *memory, size_t size) REAL(arcp__realloc);
+void *real_realloc_array(void *memory, size_t count, size_t size) REAL(arcp__realloc_array);
+char *real_copy_cstr(const char *data, size_t size) REAL(arcp__copy_cstr);
+void real_free(void *memory) REAL(arcp__free);
+void real_free_pointer(void *memory_pointer) REAL(arcp__free_pointer);
+void real_public_free(void *memory) REAL(arcp_free);
+
+void *wrapped_alloc(size_t size) WRAPPER(arcp__alloc);
+void *wrapped_alloc_array(size_t count, size_t size) WRAPPER(arcp__alloc_array);
+void *wrapped_realloc(void *memory, size_t size) WRAPPER(arcp__realloc);
+void *wrapped_realloc_array(void *memory, size_t count, size_t size) WRAPPER(arcp__realloc_array);
+char *wrapped_copy_cstr(const char *data, size_t size) WRAPPER(arcp__copy_cstr);
+void wrapped_free(void *memory) WRAPPER(arcp__free);
+void wrapped_free_pointer(void *memory_pointer) WRAPPER(arcp__free_pointer);
+void wrapped_public_free(void *memory) WRAPPER(arcp_free);
 
 static bool must_fail(void)
 {
@@ -49,57 +54,62 @@ static void *count_block(void *block)
     return block;
 }
 
-void *__wrap_arcp__alloc(size_t size)
+void *wrapped_alloc(size_t size)
 {
-    return must_fail() ? NULL : count_block(__real_arcp__alloc(size));
+    return must_fail() ? NULL : count_block(real_alloc(size));
 }
 
-void *__wrap_arcp__alloc_array(size_t count, size_t size)
+void *wrapped_alloc_array(size_t count, size_t size)
 {
-    return must_fail() ? NULL : count_block(__real_arcp__alloc_array(count, size));
+    return must_fail() ? NULL : count_block(real_alloc_array(count, size));
 }
 
-void *__wrap_arcp__realloc(void *memory, size_t size)
-{
-    if (must_fail()) {
-        return NULL;
-    }
-    void *block = __real_arcp__realloc(memory, size);
-    return memory == NULL ? count_block(block) : block;
-}
-
-void *__wrap_arcp__realloc_array(void *memory, size_t count, size_t size)
+void *wrapped_realloc(void *memory, size_t size)
 {
     if (must_fail()) {
         return NULL;
     }
-    void *block = __real_arcp__realloc_array(memory, count, size);
+    void *block = real_realloc(memory, size);
     return memory == NULL ? count_block(block) : block;
 }
 
-char *__wrap_arcp__copy_cstr(const char *data, size_t size)
+void *wrapped_realloc_array(void *memory, size_t count, size_t size)
 {
-    return must_fail() ? NULL : count_block(__real_arcp__copy_cstr(data, size));
+    if (must_fail()) {
+        return NULL;
+    }
+    void *block = real_realloc_array(memory, count, size);
+    return memory == NULL ? count_block(block) : block;
 }
 
-void __wrap_arcp__free(void *memory)
+char *wrapped_copy_cstr(const char *data, size_t size)
+{
+    return must_fail() ? NULL : count_block(real_copy_cstr(data, size));
+}
+
+static void count_freed(const void *memory)
 {
     if (memory != NULL) {
         atomic_fetch_sub(&live, 1);
     }
-    __real_arcp__free(memory);
 }
 
-void __wrap_arcp__free_pointer(void *memory_pointer)
+void wrapped_free(void *memory)
 {
-    void **memory = memory_pointer;
-    __wrap_arcp__free(*memory);
-    *memory = NULL;
+    count_freed(memory);
+    real_free(memory);
 }
 
-void __wrap_arcp_free(void *memory)
+void wrapped_free_pointer(void *memory_pointer)
 {
-    __wrap_arcp__free(memory);
+    count_freed(*(void **)memory_pointer);
+    real_free_pointer(memory_pointer);
+}
+
+void wrapped_public_free(void *memory)
+{
+    count_freed(memory);
+    real_public_free(memory);
 }
 
 void failing_alloc_arm(size_t nth, failing_alloc_mode mode)
