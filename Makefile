@@ -11,7 +11,9 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 CMAKE_QUIET = --log-level=WARNING
 build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)
-test = ctest --preset $(1) --parallel $(JOBS) $(2)
+# What a failed test is given: --repeat until-pass:3 on a machine that is busy with other things.
+REPEAT ?=
+test = ctest --preset $(1) --parallel $(JOBS) $(REPEAT) $(2)
 
 .PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz bench coverage analyze \
 	lint format docs install uninstall clean
