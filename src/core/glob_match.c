@@ -6,7 +6,7 @@
  * segment wildcards. */
 #include "core/glob_machine.h"
 #include "core/glob_trie.h"
-#include "core/target_word.h"
+#include "core/glob_word.h"
 
 typedef struct matcher {
     const arcp__glob_set *set;
@@ -45,7 +45,7 @@ static arcp__glob_part find_branch(const arcp__glob_set *set, arcp__glob_part pa
         const unsigned index = branches->bytes[byte];
         return index == 0 ? 0 : nodes[index - 1];
     }
-    const uint64_t found = arcp__word_equal(arcp__word_load((const char *)branches->bytes), byte);
+    const uint64_t found = arcp__word_equal(arcp__word_load(branches->bytes), byte);
     if (found == 0) {
         return 0;
     }

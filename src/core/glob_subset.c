@@ -138,7 +138,9 @@ static arcp_status search(question *q, const arcp__glob_states *child, arcp__glo
                           arcp_buf *witness)
 {
     bool used[256];
-    memcpy(used, q->machine.used, sizeof used);
+    for (size_t byte = 0; byte < sizeof used; byte++) {
+        used[byte] = q->machine.literal[byte] != 0;
+    }
     for (uint32_t i = 0; i < child->last; i++) {
         used[child->literals[i]] = true;
     }

@@ -36,7 +36,8 @@ static void add_pattern(arcp__glob_union *u, const arcp__glob_states *states, si
             set_bit(state == 0 ? u->start : u->skip, base + state + 1);
         }
         if (state < states->last) {
-            set_bit(u->step[states->literals[state]], base + state + 1);
+            set_bit(u->steps + (u->literal[states->literals[state]] - 1U) * (size_t)u->words,
+                    base + state + 1);
         }
     }
 }
@@ -51,7 +52,7 @@ static size_t parse_all(arcp__glob_union *u, const arcp_span *patterns, size_t c
         room += ARCP__GLOB_ROOM(patterns[i].size);
         total += states[i].last + 1;
         for (uint32_t k = 0; k < states[i].last; k++) {
-            u->used[states[i].literals[k]] = true;
+            u->literal[states[i].literals[k]] = 1;
         }
     }
     return total;
@@ -59,12 +60,15 @@ static size_t parse_all(arcp__glob_union *u, const arcp_span *patterns, size_t c
 
 static arcp_status make_rows(arcp__glob_union *u, size_t bits)
 {
-    size_t bytes_used = 0;
+    /* Patterns are UTF-8, where thirteen bytes never occur: the rows can be numbered. */
+    unsigned char literals = 0;
     for (int byte = 0; byte < 256; byte++) {
-        bytes_used += u->used[byte];
+        if (u->literal[byte] != 0) {
+            u->literal[byte] = ++literals;
+        }
     }
     const size_t words = bits / 64 + 1;
-    const size_t rows = ROWS_FIXED + bytes_used;
+    const size_t rows = ROWS_FIXED + (size_t)literals;
     if (words > ROWS_BYTES_MAX / sizeof(uint64_t) / rows) {
         return ARCP_E_LIMIT;
     }
@@ -81,12 +85,7 @@ static arcp_status make_rows(arcp__glob_union *u, size_t bits)
     for (int class = 0; class < ARCP__GLOB_CLASS_COUNT; class ++, row += words) {
         u->keep[class] = row;
     }
-    for (int byte = 0; byte < 256; byte++) {
-        if (u->used[byte]) {
-            u->step[byte] = row;
-            row += words;
-        }
-    }
+    u->steps = row;
     return ARCP_OK;
 }
 
@@ -151,7 +150,8 @@ static uint64_t step_word(const arcp__glob_union *u, uint32_t at, uint64_t bits,
 void arcp__glob_union_step(arcp__glob_union *u, const arcp__glob_states_set *set,
                            unsigned char byte, arcp__glob_class class, arcp__glob_states_set *out)
 {
-    const uint64_t *const step = u->step[byte];
+    const unsigned row = u->literal[byte];
+    const uint64_t *const step = row == 0 ? NULL : u->steps + (row - 1U) * (size_t)u->words;
     const uint64_t *const keep = u->keep[class];
     const bool is_slash = byte == '/';
     uint32_t next_at = 0; /* where the bits that leave `below` go */

@@ -27,9 +27,9 @@ typedef struct arcp__glob_union {
     uint64_t *eager;                        /* and goes on matching, whatever comes */
     uint64_t *skip;                         /* reached over the state between, by a '/' */
     uint64_t *keep[ARCP__GLOB_CLASS_COUNT]; /* the loop takes bytes of the class */
-    uint64_t *step[256];                    /* reached by the byte; NULL: none */
-    bool used[256];                         /* is a literal of some pattern */
-    uint64_t work;                          /* words that were looked at, ever */
+    uint64_t *steps;            /* reached by a byte: a row for each that is a literal */
+    unsigned char literal[256]; /* which row, plus one; 0: the byte is none */
+    uint64_t work;              /* words that were looked at, ever */
 } arcp__glob_union;
 
 /* For patterns that may be none. ARCP_E_LIMIT when the machine would be too large,

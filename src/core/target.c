@@ -8,7 +8,7 @@ static bool is_plain(arcp__target_kind kind, arcp_span target)
 {
     switch (kind) {
     case ARCP__TARGET_PATH:
-        return target.data[0] == '/' && arcp__target_path_is_plain(target);
+        return arcp__target_path_is_plain(target);
     case ARCP__TARGET_URL:
         return arcp__target_url_is_plain(target);
     case ARCP__TARGET_TOOL:

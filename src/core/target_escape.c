@@ -119,11 +119,17 @@ static bool feed_reading(uint64_t *state, unsigned reading, unsigned char byte)
 
 bool arcp__escape_feed(uint64_t *state, unsigned char byte)
 {
-    if (*state == ARCP__ESCAPE_PLAIN && byte != '%' && byte != '/' && byte != '\\' &&
-        byte != '\0') {
-        return true;
+    const uint64_t escapes = (UINT64_C(1) << COMPONENT_SHIFT) - 1;
+    if ((*state & escapes) != 0 || byte == '%') {
+        return feed_reading(state, 0, byte);
     }
-    return feed_reading(state, 0, byte);
+    /* It reads the same however often it is decoded. */
+    for (unsigned reading = 0; reading < READINGS; reading++) {
+        if (!feed_component(state, reading, byte)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool arcp__escape_may_end(uint64_t state)

@@ -1,37 +1,18 @@
 /* Names of tools, agents, models and whatever vendors name: the bytes as they are. */
 #include "base/utf8.h"
 #include "core/target_kinds.h"
-#include "core/target_word.h"
+#include "core/target_scan.h"
 
-/* Bytes that need a closer look: not ASCII, or control bytes. */
-static uint64_t find_odd(uint64_t word)
+/* Bytes that are not printable ASCII, and a '.' behind a '/'. */
+static inline arcp__scan_bytes is_odd(arcp__scan_bytes bytes, arcp__scan_bytes before)
 {
-    return ~arcp__word_within(word, 0x20, 0x7e) & ARCP__WORD_HIGHS;
+    return (bytes < 0x20) | (bytes == 0x7f) | ((bytes == '.') & (before == '/'));
 }
 
 bool arcp__target_name_is_plain(arcp_span target)
 {
-    if (target.data[0] == '.') {
-        return false;
-    }
-    if (target.size < 8) {
-        const uint64_t word = arcp__word_load_short(target.data, target.size, 'x');
-        return (find_odd(word) |
-                (arcp__word_equal(word, '/') << 8 & arcp__word_equal(word, '.'))) == 0;
-    }
-    uint64_t odd = 0;
-    uint64_t after_slash = 0;
-    size_t at = 0;
-    for (; at + 8 <= target.size; at += 8) {
-        const uint64_t word = arcp__word_load(target.data + at);
-        const uint64_t slash = arcp__word_equal(word, '/');
-        odd |= find_odd(word) | ((slash << 8 | after_slash) & arcp__word_equal(word, '.'));
-        after_slash = slash >> 56;
-    }
-    /* The last eight bytes once more rather than fewer than eight. */
-    const uint64_t word = arcp__word_load(target.data + target.size - 8);
-    odd |= find_odd(word) | (arcp__word_equal(word, '/') << 8 & arcp__word_equal(word, '.'));
-    return odd == 0;
+    const char first = target.data[0];
+    return first >= 0x20 && first < 0x7f && first != '.' && arcp__scan_is_even(target, is_odd);
 }
 
 static bool has_control_byte(arcp_span target)

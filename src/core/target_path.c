@@ -1,29 +1,17 @@
 /* Paths: lexical, as bytes. Empty and `.` segments go, `..` takes the one before it. */
 #include "core/target_kinds.h"
-#include "core/target_word.h"
+#include "core/target_scan.h"
 
-/* Each '/' or '.' that comes right behind a '/', and each NUL. ('/' is '.' + 1.) */
-static uint64_t find_odd(uint64_t word, uint64_t after_slash, uint64_t *slash)
+/* A '/' or a '.' right behind a '/', and NUL. */
+static inline arcp__scan_bytes is_odd(arcp__scan_bytes bytes, arcp__scan_bytes before)
 {
-    *slash = arcp__word_equal(word, '/');
-    const uint64_t slash_or_dot = arcp__word_equal(word | ARCP__WORD_ONES, '/');
-    return arcp__word_zero(word) | ((*slash << 8 | after_slash) & slash_or_dot);
+    return (bytes == 0) | ((before == '/') & ((bytes == '/') | (bytes == '.')));
 }
 
 bool arcp__target_path_is_plain(arcp_span target)
 {
-    uint64_t odd = 0;
-    uint64_t slash = 0;
-    if (target.size < 8) {
-        odd = find_odd(arcp__word_load_short(target.data, target.size, 'x'), 0, &slash);
-    } else {
-        for (size_t at = 0; at + 8 <= target.size; at += 8) {
-            odd |= find_odd(arcp__word_load(target.data + at), slash >> 56, &slash);
-        }
-        /* The last eight bytes once more rather than fewer than eight. */
-        odd |= find_odd(arcp__word_load(target.data + target.size - 8), 0, &slash);
-    }
-    return odd == 0 && (target.size == 1 || target.data[target.size - 1] != '/');
+    return target.data[0] == '/' && (target.size == 1 || target.data[target.size - 1] != '/') &&
+           arcp__scan_is_even(target, is_odd);
 }
 
 /* The segments kept so far, in the scratch. */

@@ -6,7 +6,7 @@
 #include "core/target_escape.h"
 #include "core/target_ipv6.h"
 #include "core/target_kinds.h"
-#include "core/target_word.h"
+#include "core/target_scan.h"
 
 enum { PORT_DIGITS_MAX = 5, PORT_MAX = 65535 };
 
@@ -30,11 +30,19 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* Bytes of the host in canonical form, and of schemes in it. */
+/* Bytes of the host in canonical form. */
 static bool is_lower_host_byte(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || is_digit(byte) || byte == '.' || byte == '-' ||
-           byte == '_';
+    static const bool allowed[128] = {
+        ['-'] = true, ['.'] = true, ['_'] = true, ['0'] = true, ['1'] = true, ['2'] = true,
+        ['3'] = true, ['4'] = true, ['5'] = true, ['6'] = true, ['7'] = true, ['8'] = true,
+        ['9'] = true, ['a'] = true, ['b'] = true, ['c'] = true, ['d'] = true, ['e'] = true,
+        ['f'] = true, ['g'] = true, ['h'] = true, ['i'] = true, ['j'] = true, ['k'] = true,
+        ['l'] = true, ['m'] = true, ['n'] = true, ['o'] = true, ['p'] = true, ['q'] = true,
+        ['r'] = true, ['s'] = true, ['t'] = true, ['u'] = true, ['v'] = true, ['w'] = true,
+        ['x'] = true, ['y'] = true, ['z'] = true};
+    const unsigned char index = (unsigned char)byte;
+    return index < sizeof allowed && allowed[index];
 }
 
 /* Past the digits of a valid port, or `at` when there is none. */
@@ -52,49 +60,39 @@ static size_t skip_port(arcp_span target, size_t at)
     return value >= 1 && value <= PORT_MAX ? end : at;
 }
 
-/* Bytes that need a closer look behind the authority: none that URLs cannot contain, no
- * '\', '%', '#' (nor '$', which stands between them), no '.' behind a '/'. */
-static uint64_t find_odd(uint64_t word, uint64_t after_slash, uint64_t *slash)
+/* What needs a closer look behind the authority: bytes that URLs cannot contain, '\\', '%'
+ * and '#' (and '$', which stands between them), and a '.' behind a '/'. */
+static inline arcp__scan_bytes is_odd(arcp__scan_bytes bytes, arcp__scan_bytes before)
 {
-    *slash = arcp__word_equal(word, '/');
-    return (~arcp__word_within(word, 0x21, 0x7e) & ARCP__WORD_HIGHS) |
-           arcp__word_within(word, '#', '%') | arcp__word_equal(word, '\\') |
-           ((*slash << 8 | after_slash) & arcp__word_equal(word, '.'));
+    return (bytes < 0x21) | (bytes == 0x7f) | ((bytes >= '#') & (bytes <= '%')) | (bytes == '\\') |
+           ((bytes == '.') & (before == '/'));
 }
 
-static bool is_plain_rest(arcp_span rest)
-{
-    uint64_t slash = 0;
-    if (rest.size < 8) {
-        return find_odd(arcp__word_load_short(rest.data, rest.size, 'x'), 0, &slash) == 0;
-    }
-    uint64_t odd = 0;
-    for (size_t at = 0; at + 8 <= rest.size; at += 8) {
-        odd |= find_odd(arcp__word_load(rest.data + at), slash >> 56, &slash);
-    }
-    /* The last eight bytes once more rather than fewer than eight. */
-    odd |= find_odd(arcp__word_load(rest.data + rest.size - 8), 0, &slash);
-    return odd == 0;
-}
-
-bool arcp__target_url_is_plain(arcp_span target)
+/* Past a scheme in lower case and its "://"; 0 when there is none, or one without an
+ * authority that is looked at here. */
+static size_t skip_scheme(arcp_span target)
 {
     size_t at = 0;
     while (at < target.size && ((target.data[at] >= 'a' && target.data[at] <= 'z') ||
                                 (at > 0 && is_digit(target.data[at])))) {
         at++;
     }
-    const arcp__url_scheme scheme = arcp__url_scheme_of(arcp_span_first(target, at));
     if (at == 0 || target.size - at < 3 || memcmp(target.data + at, "://", 3) != 0 ||
-        scheme == ARCP__URL_FILE) {
-        return false;
+        arcp__url_scheme_of(arcp_span_first(target, at)) == ARCP__URL_FILE) {
+        return 0;
     }
-    const size_t host = at + 3;
-    at = host;
+    return at + 3;
+}
+
+bool arcp__target_url_is_plain(arcp_span target)
+{
+    const arcp_span https = ARCP_SPAN_LITERAL("https://");
+    const size_t host = arcp_span_starts_with(target, https) ? https.size : skip_scheme(target);
+    size_t at = host;
     while (at < target.size && is_lower_host_byte(target.data[at])) {
         at++;
     }
-    if (at == host) {
+    if (host == 0 || at == host) {
         return false;
     }
     if (at < target.size && target.data[at] == ':') {
@@ -104,7 +102,8 @@ bool arcp__target_url_is_plain(arcp_span target)
             return false;
         }
     }
-    return at < target.size && target.data[at] == '/' && is_plain_rest(arcp_span_from(target, at));
+    return at < target.size && target.data[at] == '/' &&
+           arcp__scan_is_even(arcp_span_from(target, at), is_odd);
 }
 
 /* A URL cut up; spans of the target. */
@@ -193,11 +192,12 @@ static bool read_authority(arcp_span authority, url *out)
                                                skip_port(out->port, 1) == out->port.size));
 }
 
-/* The part of `text` before the first of `stops`. */
-static arcp_span before_any(arcp_span text, const char *stops)
+/* The part of `text` before the first byte that is one of three. */
+static arcp_span before_any(arcp_span text, char a, char b, char c)
 {
     size_t size = 0;
-    while (size < text.size && strchr(stops, text.data[size]) == NULL) {
+    while (size < text.size && text.data[size] != a && text.data[size] != b &&
+           text.data[size] != c) {
         size++;
     }
     return arcp_span_first(text, size);
@@ -230,7 +230,7 @@ static arcp_deny_reason cut_up(arcp_span target, url *out)
         return ARCP_DENY_SCHEME_NOT_FETCHABLE;
     }
     rest = arcp_span_from(rest, 3);
-    const arcp_span authority = before_any(rest, "/?#");
+    const arcp_span authority = before_any(rest, '/', '?', '#');
     if (authority.size != 0 && memchr(authority.data, '@', authority.size) != NULL) {
         return ARCP_DENY_USERINFO;
     }
@@ -238,11 +238,11 @@ static arcp_deny_reason cut_up(arcp_span target, url *out)
         return ARCP_DENY_BAD_AUTHORITY;
     }
     /* A fragment is never sent. */
-    rest = before_any(arcp_span_from(rest, authority.size), "#");
+    rest = before_any(arcp_span_from(rest, authority.size), '#', '#', '#');
     if (has_bad_percent(rest)) {
         return ARCP_DENY_BAD_PERCENT;
     }
-    out->path = before_any(rest, "?");
+    out->path = before_any(rest, '?', '?', '?');
     out->query = arcp_span_from(rest, out->path.size);
     return ARCP_DENY_NONE;
 }
@@ -250,7 +250,7 @@ static arcp_deny_reason cut_up(arcp_span target, url *out)
 /* The segment of `path` that begins at *at, which is then behind its '/'. */
 static arcp_span take_segment(arcp_span path, size_t *at)
 {
-    const arcp_span segment = before_any(arcp_span_from(path, *at), "/");
+    const arcp_span segment = before_any(arcp_span_from(path, *at), '/', '/', '/');
     *at += segment.size + 1;
     return segment;
 }
@@ -262,6 +262,9 @@ static bool is_dot_segment(arcp_span segment)
 
 static bool hides_dots(arcp_span segment)
 {
+    if (segment.data[0] != '.' && memchr(segment.data, '%', segment.size) == NULL) {
+        return false;
+    }
     uint64_t state = ARCP__ESCAPE_START;
     for (size_t i = 0; i < segment.size; i++) {
         if (!arcp__escape_feed(&state, (unsigned char)segment.data[i])) {

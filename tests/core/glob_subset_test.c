@@ -164,7 +164,11 @@ static arcp__glob_answer search(arcp_span child, const arcp_span *parent, size_t
     arcp_buf witness = ARCP_BUF_INIT;
     arcp__glob_parse(child, room, &states);
     assert_int_equal(arcp__glob_union_init(&machine, parent, count), ARCP_OK);
-    arcp__glob_alphabet_fill(&alphabet, ARCP__TARGET_PATH, machine.used);
+    bool used[256];
+    for (size_t byte = 0; byte < sizeof used; byte++) {
+        used[byte] = machine.literal[byte] != 0;
+    }
+    arcp__glob_alphabet_fill(&alphabet, ARCP__TARGET_PATH, used);
     assert_int_equal(arcp__glob_search(ARCP__TARGET_PATH, &states, &machine, &alphabet, work_max,
                                        &answer, &witness),
                      ARCP_OK);
