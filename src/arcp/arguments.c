@@ -170,6 +170,9 @@ static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_er
             return ARCP_OK;
         }
     }
+    if (strcmp(word, "help") == 0) { /* arcp help COMMAND is arcp COMMAND --help */
+        return add_switch(out, ARCP__OPTION_HELP, err);
+    }
     return unknown_command(word, err);
 }
 

@@ -18,6 +18,7 @@ static const struct {
     {ARCP_E_AGENT_VERSION_NOT_AVAILABLE, "`arcp agents` lists what there is"},
     {ARCP_E_DUPLICATE_KEY, "use another --idempotency-key, or the same parameters"},
     {ARCP_E_JOB_NOT_FOUND, "`arcp jobs` lists what there is"},
+    {ARCP_E_CORRUPT, "`arcp watch --from-start JOB` reads the result from its beginning"},
     {ARCP_E_RESUME_WINDOW_EXPIRED, "`arcp watch --from-start JOB` may still show the job"},
 };
 

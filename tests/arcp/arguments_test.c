@@ -49,6 +49,8 @@ static const struct good {
     {"--help", ARCP__COMMAND_ANY, ARCP__OPTION_HELP, "", 0},
     {"-h", ARCP__COMMAND_ANY, ARCP__OPTION_HELP, "", 0},
     {"-V", ARCP__COMMAND_ANY, ARCP__OPTION_VERSION, "", 0},
+    {"help", ARCP__COMMAND_ANY, ARCP__OPTION_HELP, "", 0},
+    {"help submit", ARCP__COMMAND_SUBMIT, ARCP__OPTION_HELP, "", 0},
     {"submit --help", ARCP__COMMAND_SUBMIT, ARCP__OPTION_HELP, "", 0},
     {"", ARCP__COMMAND_ANY, ARCP__OPTION_HELP, NULL, 0},
 };

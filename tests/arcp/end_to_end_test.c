@@ -184,6 +184,7 @@ static const struct ending {
     {"a job nobody has", {"watch", "job_nowhere"}, 1, "JOB_NOT_FOUND"},
     {"nothing to cancel", {"cancel", "job_nowhere"}, 1, "JOB_NOT_FOUND"},
     {"help", {"--help"}, 0, ""},
+    {"help as a word", {"help", "submit"}, 0, ""},
     {"the version", {"--version"}, 0, ""},
     {"no command", {"--json"}, 2, "which command?"},
     {"a lease that allows",
@@ -352,7 +353,7 @@ static void agents_and_jobs_are_listed(void **state)
 {
     process p;
     world_run(*state, &p, 0, WORDS("agents"));
-    check_output(&p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\n");
+    check_output(&p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\nprogress\n");
     process_fini(&p);
     world_run(*state, &p, 0, WORDS("agents", "--json"));
     static const char first[] =
@@ -479,7 +480,7 @@ static void a_stream_over_a_bad_network_is_whole(void **state)
 
 /* ---- on a terminal ---- */
 
-static void a_terminal_shows_a_bar_and_colours(void **state)
+static void a_terminal_shows_colours_and_no_progress_lines(void **state)
 {
     process p;
     world_start_on_terminal(*state, &p, WORDS("submit", "events"),
@@ -487,9 +488,21 @@ static void a_terminal_shows_a_bar_and_colours(void **state)
     assert_int_equal(process_finish(&p), 0);
     arcp_buf_append_byte(&p.out, '\0');
     assert_non_null(strstr(p.out.data, "\033[33mwarning\033[0m   careful"));
-    /* The bar takes the place of the progress line, and is gone in the end. */
+    /* The bar takes the place of the progress line. */
     assert_null(strstr(p.out.data, "progress  1/4"));
     assert_non_null(strstr(p.out.data, "{\"n\":1.50}\r\n"));
+    process_fini(&p);
+}
+
+static void a_bar_is_drawn_while_the_job_goes_on(void **state)
+{
+    process p;
+    world_start_on_terminal(*state, &p, WORDS("submit", "progress"),
+                            (const char *const[]){"TERM=xterm", "NO_COLOR=1", "LC_ALL=C", NULL},
+                            60);
+    process_await(&p, false, "[######..................]  25% progress 1/4 files  a.c");
+    assert_int_equal(write(p.output, "\003", 1), 1);
+    assert_int_equal(process_finish(&p), 5);
     process_fini(&p);
 }
 
@@ -512,8 +525,11 @@ static void a_spinner_turns_while_nothing_is_known(void **state)
     world_start_on_terminal(*state, &p, WORDS("submit", "wait"),
                             (const char *const[]){"TERM=xterm", "NO_COLOR=1", "LC_ALL=C", NULL},
                             40);
-    process_await(&p, false, " wait 0s  running");
-    process_await(&p, false, " wait 1s  running");
+    static const char *const frames[] = {"| wait ", "/ wait ", "- wait ", "\\ wait "};
+    for (size_t frame = 0; frame < 4; frame++) {
+        process_await(&p, false, frames[frame]);
+    }
+    process_await(&p, false, "s  running");
     /* Ctrl-C as a person presses it. */
     assert_int_equal(write(p.output, "\003", 1), 1);
     assert_int_equal(process_finish(&p), 5);
@@ -545,7 +561,8 @@ int main(void)
         cmocka_unit_test(a_reader_that_leaves_is_no_crash),
         cmocka_unit_test(a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing),
         cmocka_unit_test(a_stream_over_a_bad_network_is_whole),
-        cmocka_unit_test(a_terminal_shows_a_bar_and_colours),
+        cmocka_unit_test(a_terminal_shows_colours_and_no_progress_lines),
+        cmocka_unit_test(a_bar_is_drawn_while_the_job_goes_on),
         cmocka_unit_test(a_terminal_without_colour_has_none),
         cmocka_unit_test(a_spinner_turns_while_nothing_is_known),
     };

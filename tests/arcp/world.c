@@ -7,7 +7,8 @@
 
 #include "arcp/temp_tree.h"
 
-static const char *const agents[] = {"hello", "events", "count", "stream", "wait", "fail", "echo"};
+static const char *const agents[] = {"hello", "events", "count", "stream",
+                                     "wait",  "fail",   "echo",  "progress"};
 #define AGENT_COUNT (sizeof(agents) / sizeof(agents[0]))
 
 /* What tests must not inherit from who runs them. */
