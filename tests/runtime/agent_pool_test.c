@@ -1,4 +1,5 @@
 /* Processes that wait for a job. */
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,7 +162,8 @@ static void of_dead_ones_none_is_handed_out(void **state)
     fill(leaves);
     run_until(&rig, arcp__agent_pool_waiting(pool) == 1);
     siginfo_t info = {0};
-    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0); /* it has ended */
+    /* It has ended; when the pool has waited for it already there is nobody to wait for. */
+    assert_true(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) == 0 || errno == ECHILD);
     assert_null(arcp__agent_pool_take(pool));
     run_until(&rig, arcp__agent_pool_waiting(pool) == 0);
 }
