@@ -76,6 +76,7 @@ static bool is_dominated(search *s, size_t bucket, const node *candidate)
 {
     for (int32_t i = s->buckets[bucket]; i != NO_NODE; i = s->nodes[i].sibling) {
         const node *earlier = &s->nodes[i];
+        s->parents->work++;
         if (earlier->state == candidate->state &&
             arcp__shape_covers(s->kind, earlier->shape, candidate->shape) &&
             arcp__glob_union_is_within(s->parents, &earlier->set, &candidate->set)) {
@@ -256,22 +257,23 @@ static void begin(search *s)
         size--; /* the pattern may end before the '/' */
     }
     arcp__shape shape = ARCP__SHAPE_START;
+    for (uint32_t i = 0; i < size && shape != ARCP__SHAPE_DEAD; i++) {
+        shape = step_shape(s, shape, child->literals[i]);
+    }
+    if (shape == ARCP__SHAPE_DEAD) {
+        return;
+    }
     arcp__glob_states_set *now = &s->scratch[0];
     arcp__glob_states_set *then = &s->scratch[1];
     arcp__glob_union_start(s->parents, now);
-    for (uint32_t i = 0; i < size && shape != ARCP__SHAPE_DEAD; i++) {
+    for (uint32_t i = 0; i < size; i++) {
         const unsigned char byte = child->literals[i];
-        shape = step_shape(s, shape, byte);
         arcp__glob_union_step(s->parents, now, byte, arcp__glob_class_of(s->kind, byte), then);
         arcp__glob_states_set *swapped = now;
         now = then;
         then = swapped;
     }
-    if (shape != ARCP__SHAPE_DEAD) {
-        arrive(
-            s,
-            (node){.parent = NO_NODE, .state = size, .depth = size, .shape = shape, .set = *now});
-    }
+    arrive(s, (node){.parent = NO_NODE, .state = size, .depth = size, .shape = shape, .set = *now});
 }
 
 /* Writes the target that leads to the failing node. */

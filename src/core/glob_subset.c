@@ -6,15 +6,19 @@
 #include "base/alloc.h"
 #include "core/glob_search.h"
 
-/* Words of states that one question may look at: under a second of work. */
-#define WORK_MAX (UINT64_C(1) << 26)
+/* How many words of states one question may look at: about ten nanoseconds each. So many in any
+ * case, and so many times all of the parents' for each pattern of the child. */
+#define WORK_MIN   (UINT64_C(1) << 23)
+#define WORK_TIMES 4
 
 /* One question: what is made for all patterns of the child. */
 typedef struct question {
     arcp__target_kind kind;
     const arcp_span *parents;
     size_t parent_count;
+    size_t child_count;
     bool is_ready;
+    uint64_t work_max;
     arcp__glob_union machine;
     arcp__glob_states_set sets[3]; /* scratch for the symbolic pass; one allocation */
     arcp__glob_word *words;
@@ -71,6 +75,7 @@ static arcp_status make_ready(question *q)
     for (size_t i = 0; i < 3; i++) {
         q->sets[i].words = q->words + i * words;
     }
+    q->work_max = WORK_MIN + WORK_TIMES * (uint64_t)q->child_count * words;
     q->is_ready = true;
     return ARCP_OK;
 }
@@ -118,7 +123,7 @@ static bool is_within_by_symbols(question *q, const arcp__glob_states *child)
             !arcp__glob_union_meets(machine, now, machine->accept)) {
             return false;
         }
-        if (now->count == 0) {
+        if (now->count == 0 || machine->work > q->work_max) {
             return false;
         }
         if (state == child->last) {
@@ -146,7 +151,7 @@ static arcp_status search(question *q, const arcp__glob_states *child, arcp__glo
     }
     arcp__glob_alphabet alphabet;
     arcp__glob_alphabet_fill(&alphabet, q->kind, used);
-    return arcp__glob_search(q->kind, child, &q->machine, &alphabet, WORK_MAX, answer, witness);
+    return arcp__glob_search(q->kind, child, &q->machine, &alphabet, q->work_max, answer, witness);
 }
 
 /* One pattern of the child. */

@@ -22,8 +22,10 @@ typedef struct arcp__glob_verdict {
 } arcp__glob_verdict;
 
 /* Decides for patterns of one glob capability; both arrays hold well-formed patterns and
- * either may be empty. ARCP_OK and *verdict, or ARCP_E_NO_MEMORY and a verdict of "no".
- * What an earlier call left in verdict->witness is overwritten. */
+ * either may be empty. The work is bounded for all of the child's patterns together, too:
+ * some tenths of a second at the limits of leases. ARCP_OK and *verdict, or
+ * ARCP_E_NO_MEMORY and a verdict of "no". What an earlier call left in verdict->witness is
+ * overwritten. */
 ARCP_MUST_CHECK arcp_status arcp__glob_subset(arcp__capability capability, const arcp_span *child,
                                               size_t child_count, const arcp_span *parent,
                                               size_t parent_count, arcp__glob_verdict *verdict);

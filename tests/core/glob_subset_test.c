@@ -190,7 +190,7 @@ static void past_its_bound_the_search_says_so(void **state)
 /* A child `**A`, and parents that cover it by the number of slashes before A: none, one,
  * two, ... and finally so many or more. The search has to see each place in A with each
  * number of slashes. */
-static arcp__glob_verdict ask_about_slashes(size_t letters)
+static arcp__glob_verdict ask_about_slashes(size_t letters, size_t times)
 {
     enum { SLASHES = 30 };
     char *texts[SLASHES + 1];
@@ -210,9 +210,14 @@ static arcp__glob_verdict ask_about_slashes(size_t letters)
     assert_non_null(text);
     memcpy(text, "**", 2);
     memset(text + 2, 'a', letters);
-    const arcp_span child = arcp_span_cstr(text);
+    arcp_span *child = calloc(times, sizeof *child);
+    assert_non_null(child);
+    for (size_t i = 0; i < times; i++) {
+        child[i] = arcp_span_cstr(text);
+    }
     const arcp__glob_verdict verdict =
-        ask(ARCP__CAPABILITY_MODEL_USE, &child, 1, parents, SLASHES + 1);
+        ask(ARCP__CAPABILITY_MODEL_USE, child, times, parents, SLASHES + 1);
+    free(child);
     for (size_t i = 0; i <= SLASHES; i++) {
         free(texts[i]);
     }
@@ -223,14 +228,51 @@ static arcp__glob_verdict ask_about_slashes(size_t letters)
 static void too_many_nodes_are_a_no_without_a_witness(void **state)
 {
     (void)state;
-    arcp__glob_verdict verdict = ask_about_slashes(600);
+    arcp__glob_verdict verdict = ask_about_slashes(600, 1);
     assert_true(verdict.is_subset);
-    verdict = ask_about_slashes(700);
+    verdict = ask_about_slashes(700, 1);
     assert_false(verdict.is_subset);
     assert_true(verdict.too_complex);
     assert_int_equal(verdict.child_index, 0);
     assert_int_equal(verdict.witness.size, 0);
     arcp_buf_fini(&verdict.witness);
+}
+
+static void many_hard_patterns_are_bounded_together(void **state)
+{
+    (void)state;
+    arcp__glob_verdict verdict = ask_about_slashes(600, 4);
+    assert_true(verdict.is_subset);
+    verdict = ask_about_slashes(600, 400);
+    assert_false(verdict.is_subset);
+    assert_true(verdict.too_complex);
+    assert_in_range(verdict.child_index, 5, 60);
+    arcp_buf_fini(&verdict.witness);
+}
+
+static void many_long_patterns_are_bounded_together(void **state)
+{
+    (void)state;
+    /* Each byte of a child leads to one more state of each parent. */
+    enum { COUNT = 1000, LETTERS = 250 };
+    static char letters[LETTERS + 3];
+    memset(letters, 'a', sizeof letters);
+    memcpy(letters, "**", 2);
+    arcp_span *child = calloc(COUNT, sizeof *child);
+    arcp_span *parent = calloc(COUNT, sizeof *parent);
+    assert_non_null(child);
+    assert_non_null(parent);
+    for (size_t i = 0; i < COUNT; i++) {
+        parent[i] = arcp_span_make(letters, LETTERS);
+        child[i] = arcp_span_make(letters + 1, LETTERS);
+    }
+    arcp__glob_verdict verdict = ask(ARCP__CAPABILITY_MODEL_USE, child, COUNT, parent, COUNT);
+    assert_false(verdict.is_subset);
+    assert_true(verdict.too_complex);
+    arcp_buf_fini(&verdict.witness);
+    assert_true(ask(ARCP__CAPABILITY_MODEL_USE, child, 10, parent, COUNT).is_subset);
+    free(child);
+    free(parent);
 }
 
 static void a_thousand_patterns_in_a_thousand(void **state)
@@ -352,6 +394,8 @@ int main(void)
         cmocka_unit_test(the_bytes_of_a_part_may_all_be_used),
         cmocka_unit_test(past_its_bound_the_search_says_so),
         cmocka_unit_test(too_many_nodes_are_a_no_without_a_witness),
+        cmocka_unit_test(many_hard_patterns_are_bounded_together),
+        cmocka_unit_test(many_long_patterns_are_bounded_together),
         cmocka_unit_test(a_thousand_patterns_in_a_thousand),
         cmocka_unit_test(the_longest_patterns_can_be_compared),
         cmocka_unit_test(dead_patterns_are_known_and_others_have_an_example),
