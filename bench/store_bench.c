@@ -392,10 +392,13 @@ static bench_store stores[] = {
     {                                                                                              \
         "write + fdatasync, " #n " a time", NULL, run_write, &files[at], n, UNIT, 0                \
     }
+/* A fixed number, and a multiple of what is in flight: short runs would not show how
+ * batches share commits. */
+#define RECORDS_PER_RUN 40960
 #define APPEND_CASE(n, text, at)                                                                   \
     {                                                                                              \
         "append " #n " a batch, " text, "write + fdatasync, " #n " a time", run_appends,           \
-            &stores[at], n, UNIT, 0                                                                \
+            &stores[at], n, UNIT, RECORDS_PER_RUN / (n)                                            \
     }
 
 static const bench_case cases[] = {

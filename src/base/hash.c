@@ -1,19 +1,20 @@
 #include "base/hash.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-static uint64_t key[2];
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static uint64_t process_key[2];
+static pthread_once_t process_key_once = PTHREAD_ONCE_INIT;
 
 static void draw_key(void)
 {
     size_t have = 0;
-    while (have < sizeof(key)) {
-        ssize_t got = getrandom((char *)key + have, sizeof(key) - have, 0);
+    while (have < sizeof(process_key)) {
+        ssize_t got = getrandom((char *)process_key + have, sizeof(process_key) - have, 0);
         if (got < 0 && errno != EINTR) {
             abort(); /* a system without random numbers runs nothing of ours */
         }
@@ -40,9 +41,8 @@ static inline void sip_round(uint64_t v[4])
     v[2] = rotate(v[2], 32);
 }
 
-uint64_t arcp__hash_bytes(const void *data, size_t size)
+uint64_t arcp__siphash(const uint64_t key[2], const void *data, size_t size)
 {
-    (void)pthread_once(&key_once, draw_key);
     uint64_t v[4] = {key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
                      key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
     const unsigned char *bytes = data;
@@ -50,6 +50,7 @@ uint64_t arcp__hash_bytes(const void *data, size_t size)
     uint64_t word = 0;
     for (; left >= sizeof(word); left -= sizeof(word), bytes += sizeof(word)) {
         memcpy(&word, bytes, sizeof(word));
+        word = le64toh(word);
         v[3] ^= word;
         sip_round(v);
         v[0] ^= word;
@@ -66,4 +67,10 @@ uint64_t arcp__hash_bytes(const void *data, size_t size)
         sip_round(v);
     }
     return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t arcp__hash_bytes(const void *data, size_t size)
+{
+    (void)pthread_once(&process_key_once, draw_key);
+    return arcp__siphash(process_key, data, size);
 }

@@ -14,6 +14,9 @@
 /* SipHash-1-3 of `size` bytes under the process's key. Any thread. */
 uint64_t arcp__hash_bytes(const void *data, size_t size);
 
+/* SipHash-1-3 under a key of the caller's. */
+uint64_t arcp__siphash(const uint64_t key[2], const void *data, size_t size);
+
 #define HASH_NONFATAL_OOM 1
 #define HASH_FUNCTION(keyptr, keylen, hashv)                                                       \
     do {                                                                                           \

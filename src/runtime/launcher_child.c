@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define SIGNAL_SET_BYTES (NSIG / 8) /* the kernel's: 8, or 16 where there are 128 signals */
+
 void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage stage)
 {
     arcp__launch_failure failure = {(int)stage, errno};
@@ -52,16 +54,17 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
     return syscall(SYS_close_range, (unsigned)files->count, ~0U, 0U) == 0;
 }
 
-/* The parent's handlers must not run here, and what it ignores is its own affair. */
+/* The parent's handlers must not run here, and what it ignores is its own affair. libc
+ * would leave out the two signals that it keeps for itself; a parent may have left those
+ * ignored too. All zero is the kernel's struct for the default. */
 static void reset_signals(void)
 {
-    struct sigaction normal = {.sa_handler = SIG_DFL};
-    sigset_t none;
+    const unsigned long normal[8] = {0};
+    const unsigned long none[2] = {0};
     for (int number = 1; number < NSIG; number++) {
-        (void)sigaction(number, &normal, NULL);
+        (void)syscall(SYS_rt_sigaction, number, normal, NULL, SIGNAL_SET_BYTES);
     }
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, NULL, SIGNAL_SET_BYTES);
 }
 
 /* The kernel kills us with our parent; when it was gone before that was arranged, the

@@ -186,6 +186,9 @@ static const struct ending {
     {"help", {"--help"}, 0, ""},
     {"help as a word", {"help", "submit"}, 0, ""},
     {"the version", {"--version"}, 0, ""},
+    {"completions", {"completion", "fish"}, 0, ""},
+    {"completions for nobody", {"completion", "tcsh"}, 2, "no completion for tcsh"},
+    {"a colour that is none", {"ping", "--color", "red"}, 2, "red is none of auto"},
     {"no command", {"--json"}, 2, "which command?"},
     {"a lease that allows",
      {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/a/b"},
@@ -238,6 +241,58 @@ static unsigned count_session_files(const world *w)
     return count;
 }
 
+/* Calls `each` for the path of every session's file; returns how many there were. */
+static unsigned each_session_file(const world *w, void (*each)(const char *path))
+{
+    char folder[128];
+    char path[512];
+    unsigned count = 0;
+    snprintf(folder, sizeof(folder), "%s/state/arcp/sessions", w->directory);
+    DIR *entries = opendir(folder);
+    assert_non_null(entries);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        size_t size = strlen(entry->d_name);
+        if (size > 5 && strcmp(entry->d_name + size - 5, ".json") == 0) {
+            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+            each(path);
+            count++;
+        }
+    }
+    closedir(entries);
+    return count;
+}
+
+static void remove_file(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+}
+
+static unsigned remove_session_files(const world *w)
+{
+    return each_session_file(w, remove_file);
+}
+
+/* Another resume token of the same length. */
+static void spoil_file(const char *path)
+{
+    char text[4096];
+    FILE *file = fopen(path, "r+e");
+    assert_non_null(file);
+    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    text[size] = '\0';
+    char *token = strstr(text, "\"resume_token\":\"");
+    assert_non_null(token);
+    memset(token + 16, 'x', strcspn(token + 16, "\""));
+    rewind(file);
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void spoil_session_files(const world *w)
+{
+    assert_int_equal(each_session_file(w, spoil_file), 1);
+}
+
 static void ctrl_c_once_asks_for_the_cancellation(void **state)
 {
     process p;
@@ -268,6 +323,39 @@ static void ctrl_c_leaves_a_watch_and_the_job_goes_on(void **state)
     process_signal(&submitter, SIGINT);
     assert_int_equal(process_finish(&submitter), 5);
     process_fini(&submitter);
+}
+
+static void ctrl_c_twice_leaves(void **state)
+{
+    process p;
+    world_start(*state, &p, WORDS("submit", "stubborn"));
+    process_await(&p, true, "log       never mind\n");
+    process_signal(&p, SIGINT);
+    process_await(&p, true, "asking for the job to be cancelled");
+    process_signal(&p, SIGINT);
+    assert_int_equal(process_finish(&p), 130);
+    assert_non_null(strstr(p.err.data, "left; the job goes on: arcp watch job_"));
+    process_fini(&p);
+    assert_int_equal(remove_session_files(*state), 1);
+}
+
+/* A saved session that the runtime no longer knows is of no use; then the runtime says who may
+ * cancel. */
+static void a_cancel_without_the_session_is_the_runtimes_to_refuse(void **state)
+{
+    process p;
+    char job[64];
+    world_run(*state, &p, 0, WORDS("submit", "wait", "--max-runtime", "2", "--detach", "--quiet"));
+    assert_int_equal(sscanf(p.out.data, "%63s", job), 1);
+    process_fini(&p);
+    spoil_session_files(*state);
+    world_run(*state, &p, 4, WORDS("cancel", job));
+    check_errors(
+        &p, "error: PERMISSION_DENIED: only the session that submitted the job may cancel it\n");
+    process_fini(&p);
+    assert_int_equal(count_session_files(*state), 0);
+    world_run(*state, &p, 6, WORDS("watch", job));
+    process_fini(&p);
 }
 
 static void a_cancel_of_another_process_borrows_the_session(void **state)
@@ -353,7 +441,8 @@ static void agents_and_jobs_are_listed(void **state)
 {
     process p;
     world_run(*state, &p, 0, WORDS("agents"));
-    check_output(&p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\nprogress\n");
+    check_output(
+        &p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\nprogress\nparent\nstubborn\n");
     process_fini(&p);
     world_run(*state, &p, 0, WORDS("agents", "--json"));
     static const char first[] =
@@ -433,6 +522,62 @@ static void a_reader_that_leaves_is_no_crash(void **state)
     p.output = -1;
     assert_int_equal(process_finish(&p), 1);
     process_fini(&p);
+}
+
+/* ---- delegation ---- */
+
+static void delegated_jobs_are_shown_below_their_parent(void **state)
+{
+    process p;
+    world_run(*state, &p, 0, WORDS("submit", "parent", "--grant", "agent.delegate=hello*"));
+    arcp_buf_append_byte(&p.err, '\0');
+    arcp_buf_append_byte(&p.out, '\0');
+    assert_non_null(strstr(p.err.data, "\n  child     hello@1.0.0 job_"));
+    assert_non_null(strstr(p.err.data, "\ndelegate  hello@1.0.0 job_"));
+    assert_non_null(strstr(p.err.data, "\n  log       working\n"));
+    assert_non_null(strstr(p.err.data, "\n  ended     success\n"));
+    assert_non_null(strstr(p.out.data, "\"result\":\"hello\""));
+    process_fini(&p);
+}
+
+static void delegated_jobs_are_no_part_of_the_json(void **state)
+{
+    process p;
+    world_run(*state, &p, 0,
+              WORDS("submit", "parent", "--grant", "agent.delegate=hello*", "--json", "--quiet"));
+    arcp_buf_append_byte(&p.out, '\0');
+    assert_non_null(strstr(p.out.data, "\"kind\":\"delegate\""));
+    assert_null(strstr(p.out.data, "working"));
+    process_fini(&p);
+}
+
+/* ---- a runtime that goes and comes back ---- */
+
+static void a_runtime_that_is_killed_and_comes_back_is_resumed(void **state)
+{
+    world *w = *state;
+    world other = {0};
+    process p;
+    char store[128];
+    memcpy(other.directory, w->directory, sizeof(other.directory));
+    snprintf(store, sizeof(store), "sqlite:%s/killed.db", w->directory);
+    world_start_daemon(&other, store, 0);
+    world_start(&other, &p, WORDS("submit", "wait"));
+    process_await(&p, true, "log       waiting\n");
+    process_signal(&other.daemon, SIGKILL);
+    assert_int_equal(process_finish(&other.daemon), 128 + SIGKILL);
+    process_fini(&other.daemon);
+    process_await(&p, true, "waiting   the connection was lost");
+    world_start_daemon(&other, store, other.port);
+    assert_int_equal(process_finish(&p), 1);
+    arcp_buf_append_byte(&p.err, '\0');
+    assert_non_null(strstr(p.err.data, "resumed   the connection is back"));
+    assert_non_null(strstr(p.err.data, "error: INTERNAL_ERROR"));
+    process_fini(&p);
+    process_signal(&other.daemon, SIGTERM);
+    assert_int_equal(process_finish(&other.daemon), 0);
+    process_fini(&other.daemon);
+    assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
 }
 
 /* ---- a bad network ---- */
@@ -550,6 +695,8 @@ int main(void)
         cmocka_unit_test(with_json_a_refusal_is_the_last_line),
         cmocka_unit_test(ctrl_c_once_asks_for_the_cancellation),
         cmocka_unit_test(ctrl_c_leaves_a_watch_and_the_job_goes_on),
+        cmocka_unit_test(ctrl_c_twice_leaves),
+        cmocka_unit_test(a_cancel_without_the_session_is_the_runtimes_to_refuse),
         cmocka_unit_test(a_cancel_of_another_process_borrows_the_session),
         cmocka_unit_test(a_detached_job_is_watched_listed_and_cancelled),
         cmocka_unit_test(a_finished_job_is_shown_from_its_start_or_its_end_only),
@@ -559,6 +706,9 @@ int main(void)
         cmocka_unit_test(a_token_is_not_seen_among_the_processes),
         cmocka_unit_test(a_runtime_can_be_a_command),
         cmocka_unit_test(a_reader_that_leaves_is_no_crash),
+        cmocka_unit_test(delegated_jobs_are_shown_below_their_parent),
+        cmocka_unit_test(delegated_jobs_are_no_part_of_the_json),
+        cmocka_unit_test(a_runtime_that_is_killed_and_comes_back_is_resumed),
         cmocka_unit_test(a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing),
         cmocka_unit_test(a_stream_over_a_bad_network_is_whole),
         cmocka_unit_test(a_terminal_shows_colours_and_no_progress_lines),

@@ -7,8 +7,8 @@
 
 #include "arcp/temp_tree.h"
 
-static const char *const agents[] = {"hello", "events", "count", "stream",
-                                     "wait",  "fail",   "echo",  "progress"};
+static const char *const agents[] = {"hello", "events", "count",    "stream", "wait",
+                                     "fail",  "echo",   "progress", "parent", "stubborn"};
 #define AGENT_COUNT (sizeof(agents) / sizeof(agents[0]))
 
 /* What tests must not inherit from who runs them. */
@@ -16,13 +16,29 @@ static const char *const foreign[] = {"ARCP_URL",        "ARCP_TOKEN",      "ARC
                                       "STATE_DIRECTORY", "XDG_CONFIG_HOME", "NO_COLOR",
                                       "TRACEPARENT",     "TRACESTATE"};
 
-static void start_daemon(world *w)
+/* Nobody here waits for half a minute until an agent gives in. */
+static const char config[] = "jobs: {cancel_grace_ms: 2000}\nshutdown: {grace_sec: 3}\n";
+
+static void write_config(const char *path)
 {
-    char options[AGENT_COUNT][512];
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(config, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+void world_start_daemon(world *w, const char *store, unsigned port)
+{
     static const char daemon[] = ARCP_BINARY_DIR "/bin/arcpd";
-    const char *words[8 + 2 * AGENT_COUNT] = {daemon, "--listen", "ws://127.0.0.1:0/arcp",
-                                              "--store", "memory:"};
-    size_t count = 5;
+    char path[96];
+    char listen[64];
+    char options[AGENT_COUNT][512];
+    const char *words[10 + 2 * AGENT_COUNT] = {daemon, "--config", path, "--listen",
+                                               listen, "--store",  store};
+    size_t count = 7;
+    snprintf(path, sizeof(path), "%s/arcpd.yaml", w->directory);
+    write_config(path);
+    snprintf(listen, sizeof(listen), "ws://127.0.0.1:%u/arcp", port);
     for (size_t agent = 0; agent < AGENT_COUNT; agent++) {
         snprintf(options[agent], sizeof(options[agent]), "%s%s=sh %s/tests/arcp/agents/%s.sh",
                  agents[agent], agent == 0 ? "@1.0.0" : "", ARCP_SOURCE_DIR, agents[agent]);
@@ -32,6 +48,9 @@ static void start_daemon(world *w)
     words[count] = NULL;
     process_start(&w->daemon, words, NULL, NULL);
     process_await(&w->daemon, false, "/arcp\n");
+    assert_int_equal(sscanf(w->daemon.out.data, "arcpd: ready %127s", w->url), 1);
+    w->port = (unsigned short)strtoul(w->url + strlen("ws://127.0.0.1:"), NULL, 10);
+    assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
 }
 
 int world_begin(void **state)
@@ -45,10 +64,7 @@ int world_begin(void **state)
     snprintf(path, sizeof(path), "%s/state", w.directory);
     assert_int_equal(setenv("XDG_STATE_HOME", path, 1), 0);
     assert_int_equal(setenv("HOME", w.directory, 1), 0);
-    start_daemon(&w);
-    assert_int_equal(sscanf(w.daemon.out.data, "arcpd: ready %127s", w.url), 1);
-    w.port = (unsigned short)strtoul(w.url + strlen("ws://127.0.0.1:"), NULL, 10);
-    assert_int_equal(setenv("ARCP_URL", w.url, 1), 0);
+    world_start_daemon(&w, "memory:", 0);
     *state = &w;
     return 0;
 }

@@ -9,9 +9,12 @@
 typedef struct world {
     char directory[64]; /* of its own; state and home are in it */
     process daemon;
-    char url[128];
+    char url[128]; /* also in ARCP_URL */
     unsigned short port;
 } world;
+
+/* Starts a daemon with a store and a port (0: any); url, port and ARCP_URL follow. */
+void world_start_daemon(world *w, const char *store, unsigned port);
 
 /* For cmocka's group: *state is the world. */
 int world_begin(void **state);

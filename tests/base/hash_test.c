@@ -4,6 +4,45 @@
 #include "base/hash.h"
 #include "support/failing_alloc.h"
 
+typedef struct vector {
+    uint64_t key[2];
+    size_t size;
+    uint64_t want;
+} vector;
+
+/* The bytes 0, 1, 2, ... as CPython 3.11 hashes them with PYTHONHASHSEED 0 and 1. */
+static const vector vectors[] = {
+    {{0, 0}, 1, 0x68a914128e01e473},
+    {{0, 0}, 7, 0x2f098ab0c751325a},
+    {{0, 0}, 8, 0xead411e67ebe2eea},
+    {{0, 0}, 9, 0x75927f9d95124362},
+    {{0, 0}, 15, 0xf30eb725bb91c9ea},
+    {{0, 0}, 16, 0x8972188433a5c5b7},
+    {{0, 0}, 23, 0x37332b1389daa4ff},
+    {{0, 0}, 63, 0x385d3e39e5f37359},
+    {{0xaed66ce184be2329, 0xebe9bbf1f1499052}, 1, 0xecd3e5afcecda4b9},
+    {{0xaed66ce184be2329, 0xebe9bbf1f1499052}, 7, 0xfd15e78052a69ddf},
+    {{0xaed66ce184be2329, 0xebe9bbf1f1499052}, 8, 0xc0b5739e7e28dd01},
+    {{0xaed66ce184be2329, 0xebe9bbf1f1499052}, 9, 0x208a1a5a0cbbf778},
+    {{0xaed66ce184be2329, 0xebe9bbf1f1499052}, 15, 0xfa87985f39e97a53},
+    {{0xaed66ce184be2329, 0xebe9bbf1f1499052}, 16, 0x12e9d283f9f37002},
+    {{0xaed66ce184be2329, 0xebe9bbf1f1499052}, 23, 0xf7cea028f939ae8c},
+    {{0xaed66ce184be2329, 0xebe9bbf1f1499052}, 63, 0x542052345bc68274},
+};
+
+static void the_function_is_siphash_1_3(void **state)
+{
+    (void)state;
+    unsigned char bytes[64];
+    for (size_t at = 0; at < sizeof bytes; at++) {
+        bytes[at] = (unsigned char)at;
+    }
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        print_message("  %zu bytes\n", vectors[i].size);
+        assert_true(arcp__siphash(vectors[i].key, bytes, vectors[i].size) == vectors[i].want);
+    }
+}
+
 static void equal_bytes_have_equal_hashes(void **state)
 {
     (void)state;
@@ -133,6 +172,7 @@ static void a_table_keeps_what_it_has_when_memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_function_is_siphash_1_3),
         cmocka_unit_test(equal_bytes_have_equal_hashes),
         cmocka_unit_test(every_bit_and_the_length_count),
         cmocka_unit_test(similar_keys_spread),

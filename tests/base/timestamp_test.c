@@ -95,7 +95,10 @@ static void everything_else_is_refused_with_its_place_and_an_example(void **stat
         assert_int_equal(arcp__timestamp_parse(arcp_span_cstr(row->text), &got, &err),
                          ARCP_E_INVALID_REQUEST);
         assert_int_equal(err.offset, row->offset);
-        assert_non_null(strstr(err.message, "2026-05-13T19:42:13Z"));
+        assert_non_null(strstr(err.message, "(write 2026-05-13T19:42:13Z)"));
+        char quoted[64];
+        (void)snprintf(quoted, sizeof quoted, "\"%s\"", row->text);
+        assert_int_equal(strncmp(err.message, quoted, strlen(quoted)), 0);
         assert_true(got.wall_ns == 42);
     }
     arcp__instant got;
@@ -124,6 +127,25 @@ static void no_byte_of_a_timestamp_may_be_another(void **state)
         arcp__instant got;
         assert_int_equal(arcp__timestamp_parse(arcp_span_make(text, at), &got, NULL),
                          ARCP_E_INVALID_REQUEST);
+    }
+}
+
+static void each_month_has_its_last_day_and_no_more(void **state)
+{
+    (void)state;
+    static const unsigned days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    for (unsigned month = 1; month <= 12; month++) {
+        for (unsigned year = 2023; year <= 2024; year++) {
+            unsigned last = days[month - 1] + (month == 2 && year == 2024);
+            char text[32];
+            arcp__instant got = {0};
+            (void)snprintf(text, sizeof text, "%04u-%02u-%02uT00:00:00Z", year, month, last);
+            arcp_error err = {0};
+            check_ok(arcp__timestamp_parse(arcp_span_cstr(text), &got, &err), &err);
+            (void)snprintf(text, sizeof text, "%04u-%02u-%02uT00:00:00Z", year, month, last + 1);
+            assert_int_equal(arcp__timestamp_parse(arcp_span_cstr(text), &got, NULL),
+                             ARCP_E_INVALID_REQUEST);
+        }
     }
 }
 
@@ -202,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instants_are_counted_from_the_epoch),
         cmocka_unit_test(everything_else_is_refused_with_its_place_and_an_example),
+        cmocka_unit_test(each_month_has_its_last_day_and_no_more),
         cmocka_unit_test(no_byte_of_a_timestamp_may_be_another),
         cmocka_unit_test(instants_compare_exactly),
         cmocka_unit_test(formatting_rounds_down_to_milliseconds),

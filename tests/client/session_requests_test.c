@@ -41,6 +41,46 @@ static void a_submit_carries_everything_on_one_line(void **state)
     story_end(&s);
 }
 
+static void a_built_lease_is_written_and_its_features_are_needed(void **state)
+{
+    static const struct {
+        const char *lease;
+        const char *constraints;
+        const char *log; /* without any feature */
+    } rows[] = {
+        {"{\"fs.read\":[\"/a\"]}", "", ""},
+        {"{\"cost.budget\":[\"USD:1\"]}", "", "reply b INVALID_REQUEST\n"},
+        {"{\"model.use\":[\"m\"]}", "", "reply b INVALID_REQUEST\n"},
+        {"{}", "{\"expires_at\":\"2199-01-01T00:00:00Z\"}", "reply b INVALID_REQUEST\n"},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        const arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+        arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+        arcp_client_options bare = DEFAULTS;
+        arcp_lease *lease = NULL;
+        arcp_error err = {0};
+        story s;
+        check_ok(arcp_lease_parse(arcp_span_cstr(rows[row].lease),
+                                  arcp_span_cstr(rows[row].constraints), &limits, &lease, &err),
+                 &err);
+        options.agent = ARCP_SPAN_LITERAL("echo");
+        options.built = lease;
+        story_live(&s, DEFAULTS);
+        check_ok(submit(&s, "a", &options, &err), &err);
+        story_check_member(story_sent(&s, "job.submit"), "payload/lease_request", rows[row].lease);
+        story_check_member(story_sent(&s, "job.submit"), "payload/lease_constraints",
+                           rows[row].constraints);
+        story_end(&s);
+
+        bare.features = 0;
+        story_live(&s, bare);
+        check_ok(submit(&s, "b", &options, &err), &err);
+        story_check_log(&s, rows[row].log);
+        story_end(&s);
+        arcp_lease_unref(lease);
+    }
+}
+
 static void a_submit_without_extras_leaves_them_out(void **state)
 {
     story s;
@@ -707,6 +747,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_submit_carries_everything_on_one_line),
+        cmocka_unit_test(a_built_lease_is_written_and_its_features_are_needed),
         cmocka_unit_test(a_submit_without_extras_leaves_them_out),
         cmocka_unit_test(a_submit_gets_a_key_of_its_own_so_that_it_can_be_repeated),
         cmocka_unit_test(a_traceparent_gives_its_trace_and_travels_whole),

@@ -91,13 +91,13 @@ static void a_pattern_has_at_least_one_byte(void **state)
     assert_null(arcp__glob_pattern_fault(ARCP_SPAN_LITERAL("a")));
 }
 
-static void a_pattern_has_no_NUL(void **state)
+static void a_pattern_has_no_nul(void **state)
 {
     (void)state;
     assert_string_equal(arcp__glob_pattern_fault(arcp_span_make("a\0b", 3)), "contains a NUL byte");
 }
 
-static void a_pattern_is_UTF8(void **state)
+static void a_pattern_is_utf8(void **state)
 {
     (void)state;
     assert_string_equal(arcp__glob_pattern_fault(ARCP_SPAN_LITERAL("a\xff")), "is not UTF-8");
@@ -119,8 +119,8 @@ int main(void)
 {
     const struct CMUnitTest others[] = {
         cmocka_unit_test(a_pattern_has_at_least_one_byte),
-        cmocka_unit_test(a_pattern_has_no_NUL),
-        cmocka_unit_test(a_pattern_is_UTF8),
+        cmocka_unit_test(a_pattern_has_no_nul),
+        cmocka_unit_test(a_pattern_is_utf8),
         cmocka_unit_test(the_longest_pattern_and_one_byte_more),
     };
     enum { ROWS = sizeof rows / sizeof rows[0] };

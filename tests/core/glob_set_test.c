@@ -184,10 +184,10 @@ static void a_byte_may_lead_on_in_more_ways_than_fit_in_a_word(void **state)
             spans[i] = arcp_span_make(texts[i], 2);
         }
         arcp__glob_set *set = compile(ARCP__CAPABILITY_MODEL_USE, spans, count);
-        for (char last = 'a'; last <= 'z'; last++) {
-            const char target[3] = {'q', last, '\0'};
-            const size_t index = (size_t)('z' - last);
-            assert_int_equal(match(set, target), index < count ? (long)index : -1);
+        for (int last = 'a'; last <= 'z'; last++) {
+            const char target[3] = {'q', (char)last, '\0'};
+            const int index = 'z' - last;
+            assert_int_equal(match(set, target), index < (int)count ? index : -1);
         }
         arcp__glob_set_free(set);
     }

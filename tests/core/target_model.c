@@ -176,8 +176,9 @@ static void lower(char *text)
 static bool is_port(const char *text)
 {
     const size_t size = strlen(text);
-    return size >= 1 && size <= 5 && strspn(text, "0123456789") == size && atol(text) >= 1 &&
-           atol(text) <= 65535;
+    const long value = strtol(text, NULL, 10);
+    return size >= 1 && size <= 5 && strspn(text, "0123456789") == size && value >= 1 &&
+           value <= 65535;
 }
 
 /* host[:port] */

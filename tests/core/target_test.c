@@ -202,7 +202,7 @@ static void check_row(void **state)
     }
 }
 
-static void a_NUL_is_refused_in_every_capability(void **state)
+static void a_nul_is_refused_in_every_capability(void **state)
 {
     (void)state;
     static const char *const texts[] = {"/a\0b", "https://h/\0", "a\0b"};
@@ -225,7 +225,7 @@ static arcp_span long_target(const char *beginning, size_t size)
     return arcp_span_make(bytes, size);
 }
 
-static void sixteen_KiB_are_not_too_long_and_one_byte_more_is(void **state)
+static void sixteen_kib_are_not_too_long_and_one_byte_more_is(void **state)
 {
     (void)state;
     static const struct {
@@ -245,7 +245,7 @@ static void sixteen_KiB_are_not_too_long_and_one_byte_more_is(void **state)
     }
 }
 
-static void too_long_comes_before_the_capability_and_behind_a_NUL(void **state)
+static void too_long_comes_before_the_capability_and_behind_a_nul(void **state)
 {
     (void)state;
     arcp_span target = long_target("x", ARCP_TARGET_BYTES_MAX + 1);
@@ -260,7 +260,7 @@ static void too_long_comes_before_the_capability_and_behind_a_NUL(void **state)
                      ARCP_DENY_NUL);
 }
 
-static void a_URL_that_only_fits_without_its_slash_is_too_long(void **state)
+static void a_url_that_only_fits_without_its_slash_is_too_long(void **state)
 {
     (void)state;
     arcp_span canonical;
@@ -331,10 +331,10 @@ static void an_odd_byte_is_seen_wherever_it_stands(void **state)
 int main(void)
 {
     const struct CMUnitTest others[] = {
-        cmocka_unit_test(a_NUL_is_refused_in_every_capability),
-        cmocka_unit_test(sixteen_KiB_are_not_too_long_and_one_byte_more_is),
-        cmocka_unit_test(too_long_comes_before_the_capability_and_behind_a_NUL),
-        cmocka_unit_test(a_URL_that_only_fits_without_its_slash_is_too_long),
+        cmocka_unit_test(a_nul_is_refused_in_every_capability),
+        cmocka_unit_test(sixteen_kib_are_not_too_long_and_one_byte_more_is),
+        cmocka_unit_test(too_long_comes_before_the_capability_and_behind_a_nul),
+        cmocka_unit_test(a_url_that_only_fits_without_its_slash_is_too_long),
         cmocka_unit_test(a_relative_path_needs_a_directory_to_be_below),
         cmocka_unit_test(an_odd_byte_is_seen_wherever_it_stands),
     };

@@ -218,6 +218,27 @@ static void a_name_twice_is_found_in_objects_of_any_size(void **state)
     arcp_json_fini(&json);
 }
 
+/* Names of 1 to 11 bytes: whatever a small object is searched by must not overlook any. */
+static void no_name_is_overlooked_in_a_small_object(void **state)
+{
+    (void)state;
+    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json json = ARCP_JSON_INIT;
+    for (unsigned i = 0; i < 3000; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "%0*u", (int)(i % 12), i * 7919u);
+        char text[64];
+        (void)snprintf(text, sizeof text, "{\"%s\":0,\"x\":1,\"%s\":2}", name, name);
+        arcp_error err = {0};
+        assert_int_equal(arcp_json_scan(&json, arcp_span_cstr(text), &limits, &err),
+                         ARCP_E_INVALID_REQUEST);
+        assert_int_equal(err.offset, strlen(name) + 12);
+        (void)snprintf(text, sizeof text, "{\"%s\":0,\"x\":1,\"%sx\":2}", name, name);
+        check_ok(arcp_json_scan(&json, arcp_span_cstr(text), &limits, &err), &err);
+    }
+    arcp_json_fini(&json);
+}
+
 static void a_text_may_have_as_many_bytes_as_allowed(void **state)
 {
     (void)state;
@@ -305,6 +326,7 @@ int main(void)
         cmocka_unit_test(small_limits_of_members_hold_too),
         cmocka_unit_test(elements_are_not_members),
         cmocka_unit_test(a_name_twice_is_found_in_objects_of_any_size),
+        cmocka_unit_test(no_name_is_overlooked_in_a_small_object),
         cmocka_unit_test(a_text_may_have_as_many_bytes_as_allowed),
         cmocka_unit_test(a_text_of_four_gigabytes_is_refused_unread),
         cmocka_unit_test(the_time_for_names_grows_with_their_number_only),

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/agent_process_state.h"
 #include "runtime/process_rig.h"
 
 static process_rig rig;
@@ -194,7 +195,7 @@ static void whether_it_has_ended_is_known_before_the_owner_is_told(void **state)
     process_rig_run_shell(&rig, &owner, "read line; exit 0");
     assert_false(arcp__agent_process_has_ended(owner.process));
     assert_int_equal(arcp__agent_process_write(owner.process, ARCP_SPAN_LITERAL("go")), ARCP_OK);
-    wait_for_end(arcp__agent_process_pid(owner.process));
+    wait_for_exit(owner.process->process);
     assert_true(arcp__agent_process_has_ended(owner.process));
     assert_int_equal(owner.exits, 0);
     run_until(&rig, owner.exits != 0);

@@ -1,5 +1,4 @@
-/* The direct launcher: what a program finds when it starts, and how its end is seen. */
-#include <errno.h>
+/* The direct launcher: what a program finds when it starts, and why it cannot. */
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
@@ -8,60 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/check.h"
-
-#include "runtime/process_support.h"
-
-typedef struct fixture {
-    arcp_launcher *launcher;
-    arcp_launch_spec spec;
-    arcp_buf output;
-    arcp_process_exit end;
-    arcp_error error;
-    size_t descriptors;
-    char directory[64];
-} fixture;
-
-static const char *const clean_environment[] = {"PATH=/usr/bin:/bin", "LANG=C", NULL};
-static const char *const describe[] = {PROBE, "describe", NULL};
-
-static int set_up(void **state)
-{
-    static fixture f;
-    arcp_direct_launcher_options options = ARCP_DIRECT_LAUNCHER_OPTIONS_INIT;
-    f = (fixture){.spec = ARCP_LAUNCH_SPEC_INIT};
-    options.helper = HELPER;
-    f.spec.argv = describe;
-    f.spec.env = clean_environment;
-    make_temporary(f.directory);
-    f.descriptors = open_descriptors();
-    *state = &f;
-    return arcp_launcher_new_direct(&options, &f.launcher, &f.error) == ARCP_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    arcp_launcher_free(f->launcher);
-    arcp_buf_fini(&f->output);
-    assert_int_equal(open_descriptors(), f->descriptors);
-    assert_false(has_children());
-    remove_temporary(f->directory);
-    return 0;
-}
-
-static void run(fixture *f)
-{
-    check_ok(run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error), &f->error);
-}
-
-static void check_line(const fixture *f, const char *prefix, const char *want)
-{
-    const char *found = line_after(&f->output, prefix);
-    if (found == NULL || strcmp(found, want) != 0) {
-        fail_msg("%s: got \"%s\", want \"%s\" in:\n%s", prefix, found, want, f->output.data);
-    }
-}
+#include "runtime/launcher_fixture.h"
 
 /* ---- what it finds ---- */
 
@@ -70,18 +16,18 @@ static void it_has_three_descriptors_and_no_other_of_ours(void **state)
     fixture *f = *state;
     int leaky = open("/dev/null", O_RDONLY); /* neither CLOEXEC nor low */
     int high = fcntl(leaky, F_DUPFD, 900);
-    run(f);
+    fixture_run(f);
     (void)close(leaky);
     (void)close(high);
-    check_line(f, "fds", " 0 1 2");
+    fixture_check_line(f, "fds", " 0 1 2");
 }
 
 static void it_leads_a_group_of_its_own_and_dies_with_us(void **state)
 {
     fixture *f = *state;
-    run(f);
-    check_line(f, "group ", "own");
-    check_line(f, "death ", "9");
+    fixture_run(f);
+    fixture_check_line(f, "group ", "own");
+    fixture_check_line(f, "death ", "9");
 }
 
 static void it_has_no_signal_blocked_or_ignored(void **state)
@@ -93,11 +39,11 @@ static void it_has_no_signal_blocked_or_ignored(void **state)
     (void)sigemptyset(&some);
     (void)sigaddset(&some, SIGUSR1);
     (void)sigprocmask(SIG_BLOCK, &some, &before);
-    run(f);
+    fixture_run(f);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     (void)signal(SIGHUP, handler);
-    check_line(f, "SigBlk:\t", "0000000000000000");
-    check_line(f, "SigIgn:\t", "0000000000000000");
+    fixture_check_line(f, "SigBlk:\t", "0000000000000000");
+    fixture_check_line(f, "SigIgn:\t", "0000000000000000");
 }
 
 static void our_own_signals_are_as_before(void **state)
@@ -108,7 +54,7 @@ static void our_own_signals_are_as_before(void **state)
     (void)sigemptyset(&some);
     (void)sigaddset(&some, SIGUSR2);
     (void)sigprocmask(SIG_BLOCK, &some, NULL);
-    run(f);
+    fixture_run(f);
     (void)sigprocmask(SIG_UNBLOCK, &some, &after);
     assert_true(sigismember(&after, SIGUSR2));
     assert_false(sigismember(&after, SIGUSR1));
@@ -118,7 +64,7 @@ static void its_environment_is_exactly_the_given_one(void **state)
 {
     fixture *f = *state;
     assert_int_equal(setenv("OURS", "secret", 1), 0);
-    run(f);
+    fixture_run(f);
     const char *first = strstr(f->output.data, "env ");
     assert_non_null(first);
     assert_string_equal(first, "env PATH=/usr/bin:/bin\nenv LANG=C\n");
@@ -128,32 +74,32 @@ static void it_works_in_the_given_directory(void **state)
 {
     fixture *f = *state;
     f->spec.cwd = f->directory;
-    run(f);
-    check_line(f, "cwd ", f->directory);
+    fixture_run(f);
+    fixture_check_line(f, "cwd ", f->directory);
 }
 
 static void it_has_the_given_limits(void **state)
 {
     fixture *f = *state;
-    const arcp_launch_limit limits[] = {{RLIMIT_NOFILE, 40, 50}, {RLIMIT_CORE, 0, 0}};
+    const arcp_launch_limit limits[] = {{RLIMIT_FSIZE, 4000, 5000}, {RLIMIT_SIGPENDING, 60, 60}};
     f->spec.limits = limits;
     f->spec.limit_count = 2;
-    run(f);
-    check_line(f, "nofile ", "40 50");
-    check_line(f, "core ", "0");
+    fixture_run(f);
+    fixture_check_line(f, "fsize ", "4000 5000");
+    fixture_check_line(f, "sigpending ", "60");
 }
 
 static void no_limit_is_a_limit_too(void **state)
 {
     fixture *f = *state;
-    const arcp_launch_limit limits[] = {{RLIMIT_CORE, ARCP_LAUNCH_NO_LIMIT, ARCP_LAUNCH_NO_LIMIT}};
+    const arcp_launch_limit limits[] = {{RLIMIT_FSIZE, ARCP_LAUNCH_NO_LIMIT, ARCP_LAUNCH_NO_LIMIT}};
     if (geteuid() != 0) {
         skip();
     }
     f->spec.limits = limits;
     f->spec.limit_count = 1;
-    run(f);
-    check_line(f, "core ", "18446744073709551615");
+    fixture_run(f);
+    fixture_check_line(f, "fsize ", "18446744073709551615 18446744073709551615");
 }
 
 static void it_starts_even_when_our_standard_descriptors_are_closed(void **state)
@@ -179,6 +125,8 @@ static void it_starts_even_when_our_standard_descriptors_are_closed(void **state
                 read_all(out[0], &text);
                 ssize_t written = write(high, text.data, text.size);
                 (void)written;
+                arcp_buf_fini(&text);
+                process->ops->release(process);
             }
         }
         _exit(0);
@@ -188,7 +136,7 @@ static void it_starts_even_when_our_standard_descriptors_are_closed(void **state
     (void)close(result[0]);
     arcp_buf_append_byte(&f->output, '\0');
     (void)waitpid(pid, NULL, 0);
-    check_line(f, "fds", " 0 1 2");
+    fixture_check_line(f, "fds", " 0 1 2");
 }
 
 static void it_is_killed_when_its_parent_is(void **state)
@@ -252,7 +200,7 @@ static void a_bare_name_is_looked_for_in_the_path_of_its_environment(void **stat
     write_script(f, "the-agent", "#!/bin/sh\necho found\n", 0700);
     f->spec.argv = named;
     f->spec.env = environment;
-    run(f);
+    fixture_run(f);
     assert_string_equal(f->output.data, "found\n");
 }
 
@@ -277,7 +225,7 @@ static void what_cannot_be_started_says_which_and_why(void **state)
     fixture *f = *state;
     char no_shebang[128];
     char no_right[128];
-    const arcp_launch_limit backwards = {RLIMIT_NOFILE, 10, 5};
+    const arcp_launch_limit backwards = {RLIMIT_FSIZE, 10, 5};
     write_script(f, "no-shebang", "echo hi\n", 0700);
     write_script(f, "no-right", "#!/bin/sh\n", 0600);
     (void)snprintf(no_shebang, sizeof(no_shebang), "%s/no-shebang", f->directory);
@@ -327,7 +275,7 @@ static void what_cannot_be_started_says_which_and_why(void **state)
 static void as_another_user_it_has_that_users_rights_and_no_others(void **state)
 {
     fixture *f = *state;
-    const arcp_launch_limit limits[] = {{RLIMIT_NOFILE, 40, 50}};
+    const arcp_launch_limit limits[] = {{RLIMIT_FSIZE, 4000, 5000}};
     char want[64];
     if (geteuid() != 0) {
         skip();
@@ -339,19 +287,19 @@ static void as_another_user_it_has_that_users_rights_and_no_others(void **state)
     f->spec.cwd = f->directory;
     f->spec.limits = limits;
     f->spec.limit_count = 1;
-    run(f);
+    fixture_run(f);
     (void)snprintf(want, sizeof(want), "%d %d %d", (int)nobody->pw_uid, (int)nobody->pw_uid,
                    (int)nobody->pw_uid);
-    check_line(f, "uids ", want);
+    fixture_check_line(f, "uids ", want);
     (void)snprintf(want, sizeof(want), "%d groups %d", (int)nobody->pw_gid, (int)nobody->pw_gid);
-    check_line(f, "gid ", want);
-    check_line(f, "back ", "closed");
-    check_line(f, "fds", " 0 1 2");
-    check_line(f, "group ", "own");
-    check_line(f, "death ", "9");
-    check_line(f, "cwd ", f->directory);
-    check_line(f, "nofile ", "40 50");
-    check_line(f, "SigBlk:\t", "0000000000000000");
+    fixture_check_line(f, "gid ", want);
+    fixture_check_line(f, "back ", "closed");
+    fixture_check_line(f, "fds", " 0 1 2");
+    fixture_check_line(f, "group ", "own");
+    fixture_check_line(f, "death ", "9");
+    fixture_check_line(f, "cwd ", f->directory);
+    fixture_check_line(f, "fsize ", "4000 5000");
+    fixture_check_line(f, "SigBlk:\t", "0000000000000000");
     assert_string_equal(strstr(f->output.data, "env "), "env PATH=/usr/bin:/bin\nenv LANG=C\n");
 }
 
@@ -407,7 +355,7 @@ static void without_the_helper_another_user_is_refused(void **state)
                      ARCP_E_USAGE);
     assert_non_null(strstr(f->error.message, "/no/such/helper, which is not there"));
     f->spec.user = NULL; /* nobody else needs it */
-    run(f);
+    fixture_run(f);
 }
 
 static void the_helper_refuses_what_it_cannot_read(void **state)
@@ -431,7 +379,7 @@ static void the_helper_refuses_what_it_cannot_read(void **state)
     };
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         f->spec.argv = rows[at];
-        run(f);
+        fixture_run(f);
         if (!f->end.is_known || f->end.by_signal || f->end.code != 127) {
             fail_msg("row %zu: status %d", at, f->end.code);
         }
@@ -440,156 +388,27 @@ static void the_helper_refuses_what_it_cannot_read(void **state)
     }
 }
 
-/* ---- its end ---- */
-
-static void run_shell(fixture *f, const char *script)
-{
-    const char *const argv[] = {"/bin/sh", "-c", script, NULL};
-    f->spec.argv = argv;
-    arcp_buf_clear(&f->output);
-    run(f);
-}
-
-static void how_it_ended_is_seen(void **state)
-{
-    fixture *f = *state;
-    static const struct {
-        const char *script;
-        bool by_signal;
-        int code;
-    } rows[] = {
-        {"exit 0", false, 0},
-        {"exit 1", false, 1},
-        {"exit 255", false, 255},
-        {"kill -TERM $$", true, SIGTERM},
-        {"kill -KILL $$", true, SIGKILL},
-    };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        run_shell(f, rows[at].script);
-        assert_true(f->end.is_known);
-        assert_int_equal(f->end.by_signal, rows[at].by_signal);
-        assert_int_equal(f->end.code, rows[at].code);
-    }
-}
-
-static void what_it_used_is_seen(void **state)
-{
-    fixture *f = *state;
-    run_shell(f, "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done");
-    assert_true(f->end.user_us + f->end.system_us > 0);
-    assert_true(f->end.memory_bytes > 100000);
-}
-
-static void what_is_left_in_its_group_ends_with_it(void **state)
-{
-    fixture *f = *state;
-    run_shell(f, "(trap '' TERM HUP; exec sleep 1000 >/dev/null 2>&1) & echo pid $!");
-    wait_for_end(number_in(line_after(&f->output, "pid ")));
-}
-
-static void a_signal_reaches_the_whole_group(void **state)
-{
-    fixture *f = *state;
-    static const char *const argv[] = {"/bin/sh", "-c", "sleep 1000 & echo $!; wait", NULL};
-    int out[2];
-    char text[16] = "";
-    arcp_process *process = NULL;
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    f->spec.argv = argv;
-    f->spec.stdin_fd = f->spec.stderr_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    f->spec.stdout_fd = out[1];
-    check_ok(f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error), &f->error);
-    (void)close(f->spec.stdin_fd);
-    (void)close(out[1]);
-    assert_true(read(out[0], text, sizeof(text) - 1) > 0);
-    f->end.struct_size = sizeof(f->end);
-    assert_false(process->ops->take_exit(process, &f->end));
-    int watched = watch_process(number_in(text));
-    process->ops->signal(process, SIGTERM);
-    wait_for_watched(watched);
-    wait_for_watched(dup(process->exit_fd));
-    assert_true(process->ops->take_exit(process, &f->end));
-    assert_int_equal(f->end.code, SIGTERM);
-    process->ops->signal(process, SIGTERM); /* nobody is there any more */
-    assert_true(process->ops->take_exit(process, &f->end));
-    process->ops->release(process);
-    (void)close(out[0]);
-}
-
-static void a_release_ends_what_still_runs(void **state)
-{
-    fixture *f = *state;
-    static const char *const argv[] = {PROBE, "stubborn", NULL};
-    arcp_process *process = NULL;
-    f->spec.argv = argv;
-    f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd =
-        open("/dev/null", O_RDWR | O_CLOEXEC);
-    check_ok(f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error), &f->error);
-    (void)close(f->spec.stdin_fd);
-    process->ops->release(process);
-    assert_false(has_children());
-}
-
-static void a_status_that_somebody_else_fetched_is_unknown_and_not_waited_for(void **state)
-{
-    fixture *f = *state;
-    static const char *const argv[] = {"/bin/true", NULL};
-    arcp_process *process = NULL;
-    f->spec.argv = argv;
-    f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd =
-        open("/dev/null", O_RDWR | O_CLOEXEC);
-    check_ok(f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error), &f->error);
-    (void)close(f->spec.stdin_fd);
-    assert_int_equal(waitpid(process->pid, NULL, 0), process->pid);
-    f->end.struct_size = sizeof(f->end);
-    assert_true(process->ops->take_exit(process, &f->end));
-    assert_false(f->end.is_known);
-    process->ops->release(process);
-}
-
-static void a_thousand_starts_leave_nothing_behind(void **state)
-{
-    fixture *f = *state;
-    static const char *const argv[] = {"/bin/true", NULL};
-    f->spec.argv = argv;
-    for (int at = 0; at < 1000; at++) {
-        run(f);
-        arcp_buf_clear(&f->output);
-    }
-    assert_int_equal(open_descriptors(), f->descriptors);
-    assert_false(has_children());
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(it_has_three_descriptors_and_no_other_of_ours),
-        TEST(it_leads_a_group_of_its_own_and_dies_with_us),
-        TEST(it_has_no_signal_blocked_or_ignored),
-        TEST(our_own_signals_are_as_before),
-        TEST(its_environment_is_exactly_the_given_one),
-        TEST(it_works_in_the_given_directory),
-        TEST(it_has_the_given_limits),
-        TEST(no_limit_is_a_limit_too),
-        TEST(it_starts_even_when_our_standard_descriptors_are_closed),
-        TEST(it_is_killed_when_its_parent_is),
-        TEST(a_bare_name_is_looked_for_in_the_path_of_its_environment),
-        TEST(a_relative_path_starts_where_we_are_not_where_it_will_be),
-        TEST(what_cannot_be_started_says_which_and_why),
-        TEST(as_another_user_it_has_that_users_rights_and_no_others),
-        TEST(another_user_may_not_work_where_it_may_not_go),
-        TEST(without_rights_no_other_user_is_to_be_had),
-        TEST(without_the_helper_another_user_is_refused),
-        TEST(the_helper_refuses_what_it_cannot_read),
-        TEST(how_it_ended_is_seen),
-        TEST(what_it_used_is_seen),
-        TEST(what_is_left_in_its_group_ends_with_it),
-        TEST(a_signal_reaches_the_whole_group),
-        TEST(a_release_ends_what_still_runs),
-        TEST(a_status_that_somebody_else_fetched_is_unknown_and_not_waited_for),
-        TEST(a_thousand_starts_leave_nothing_behind),
+        FIXTURE_TEST(it_has_three_descriptors_and_no_other_of_ours),
+        FIXTURE_TEST(it_leads_a_group_of_its_own_and_dies_with_us),
+        FIXTURE_TEST(it_has_no_signal_blocked_or_ignored),
+        FIXTURE_TEST(our_own_signals_are_as_before),
+        FIXTURE_TEST(its_environment_is_exactly_the_given_one),
+        FIXTURE_TEST(it_works_in_the_given_directory),
+        FIXTURE_TEST(it_has_the_given_limits),
+        FIXTURE_TEST(no_limit_is_a_limit_too),
+        FIXTURE_TEST(it_starts_even_when_our_standard_descriptors_are_closed),
+        FIXTURE_TEST(it_is_killed_when_its_parent_is),
+        FIXTURE_TEST(a_bare_name_is_looked_for_in_the_path_of_its_environment),
+        FIXTURE_TEST(a_relative_path_starts_where_we_are_not_where_it_will_be),
+        FIXTURE_TEST(what_cannot_be_started_says_which_and_why),
+        FIXTURE_TEST(as_another_user_it_has_that_users_rights_and_no_others),
+        FIXTURE_TEST(another_user_may_not_work_where_it_may_not_go),
+        FIXTURE_TEST(without_rights_no_other_user_is_to_be_had),
+        FIXTURE_TEST(without_the_helper_another_user_is_refused),
+        FIXTURE_TEST(the_helper_refuses_what_it_cannot_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,10 +18,13 @@ bool has_children(void);
 /* Waits until a process, anybody's, has ended; fails the test after a minute. */
 void wait_for_end(pid_t pid);
 
-/* A descriptor that is readable when it has ended. */
+/* Remembers a process, to wait for its end later; -1 when it is gone already. */
 int watch_process(pid_t pid);
 /* The same for one of these; closes it. */
 void wait_for_watched(int fd);
+
+/* The same for one that a launcher started. */
+void wait_for_exit(const arcp_process *process);
 
 /* Reads a descriptor to its end. */
 void read_all(int fd, arcp_buf *out);

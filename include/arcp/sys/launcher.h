@@ -73,7 +73,7 @@ typedef struct arcp_process_ops {
 struct arcp_process {
     const arcp_process_ops *ops;
     pid_t pid;   /* also the id of its process group; 0 when it has none on this machine */
-    int exit_fd; /* readable from its end on (a pidfd); can be polled */
+    int exit_fd; /* readable from its end on; to be polled only */
 };
 
 typedef struct arcp_launcher_ops {
@@ -105,7 +105,9 @@ typedef struct arcp_direct_launcher_options {
     }
 
 /* The launcher that starts programs on this machine and confines them by nothing but user
- * and resource limits. `options` may be NULL. Linux 5.9 or newer. */
+ * and resource limits. `options` may be NULL. Needs Linux 5.9; the program's SIGCHLD stays
+ * its own, but it must not wait for children that are not its own (waitpid(-1)): what
+ * became of such an agent is then unknown. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_direct(
     const arcp_direct_launcher_options *options, arcp_launcher **out, arcp_error *err);
 /* NULL is accepted. */

@@ -28,9 +28,7 @@ static void say_signals(void)
     FILE *status = fopen("/proc/self/status", "r");
     while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
         if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0) {
-            /* 32 and 33 are the C library's own: it lets no program set them. */
-            unsigned long long signals = strtoull(line + 7, NULL, 16) & ~(3ULL << 31);
-            (void)printf("%.6s:\t%016llx\n", line, signals);
+            (void)fputs(line, stdout);
         }
     }
     if (status != NULL) {
@@ -56,19 +54,19 @@ static int describe(void)
 {
     int death = 0;
     char cwd[4096];
-    struct rlimit files;
-    struct rlimit core;
+    struct rlimit pending;
+    struct rlimit fsize;
     (void)prctl(PR_GET_PDEATHSIG, &death, 0, 0, 0);
-    (void)getrlimit(RLIMIT_NOFILE, &files);
-    (void)getrlimit(RLIMIT_CORE, &core);
+    (void)getrlimit(RLIMIT_FSIZE, &fsize);
+    (void)getrlimit(RLIMIT_SIGPENDING, &pending);
     say_descriptors();
     say_signals();
     (void)printf("group %s\n", getpgrp() == getpid() ? "own" : "shared");
     (void)printf("death %d\n", death);
     (void)printf("cwd %s\n", getcwd(cwd, sizeof(cwd)));
-    (void)printf("nofile %llu %llu\n", (unsigned long long)files.rlim_cur,
-                 (unsigned long long)files.rlim_max);
-    (void)printf("core %llu\n", (unsigned long long)core.rlim_cur);
+    (void)printf("fsize %llu %llu\n", (unsigned long long)fsize.rlim_cur,
+                 (unsigned long long)fsize.rlim_max);
+    (void)printf("sigpending %llu\n", (unsigned long long)pending.rlim_cur);
     say_user();
     for (char **at = environ; *at != NULL; at++) {
         (void)printf("env %s\n", *at);

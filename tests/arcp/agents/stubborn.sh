@@ -1,0 +1,7 @@
+#!/bin/sh
+# Does not let itself be ended before it must.
+trap '' TERM
+echo 'never mind'
+while read -r line; do
+    :
+done
