@@ -128,7 +128,7 @@ static void on_timer(uv_timer_t *timer)
     waiting_process *waiting = arcp__alloc(sizeof(*waiting));
     arcp_status status = waiting == NULL ? arcp_error_set(&error, ARCP_E_NO_MEMORY, "out of memory")
                                          : start_one(pool, waiting, &error);
-    if (status != ARCP_OK) {
+    if (waiting == NULL || status != ARCP_OK) {
         arcp__free(waiting);
         say(pool, true, "no process can wait for jobs: %s", error.message);
         back_off(pool);

@@ -146,7 +146,7 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     } else if (from->warm != 0 && !from->is_plain) {
         status = keep_warm(agent, from->warm, err);
     }
-    if (status != ARCP_OK) {
+    if (entry == NULL || status != ARCP_OK) {
         arcp__free(entry);
         arcp__process_agent_free(agent);
         return status;

@@ -138,9 +138,10 @@ void arcp__proc_each_child(bool (*each)(void *user, const arcp__proc_stat *proce
         arcp__proc_each(on_any, &filter); /* a kernel without this list */
         return;
     }
-    int pid = 0;
+    char word[16];
     arcp__proc_stat found;
-    while (fscanf(file, "%d", &pid) == 1) {
+    while (fscanf(file, "%15s", word) == 1) {
+        pid_t pid = (pid_t)strtol(word, NULL, 10);
         if (arcp__proc_stat_read(pid, &found) && !on_any(&filter, &found)) {
             break;
         }

@@ -32,7 +32,7 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
     if (status == ARCP_OK && launcher == NULL) {
         status = arcp_launcher_new_direct(NULL, &launcher, err);
     }
-    if (status != ARCP_OK) {
+    if (table == NULL || status != ARCP_OK) {
         arcp__free(buffer);
         arcp__free(table);
         return status;

@@ -233,7 +233,7 @@ void watch_frame(watch *self, watch_client *client, const char *frame)
 {
     static const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
     arcp_error error = {0};
-    char type[64];
+    char type[64] = {0};
     char session_id[WATCH_ID_SIZE];
     self->frames++;
     if (arcp_json_scan(&self->json, arcp_span_cstr(frame), &limits, &error) != ARCP_OK ||

@@ -94,7 +94,7 @@ static void a_flood_by_somebody_else_is_not_read_for_ever(void **state)
     process_rig_run(&rig, &owner, argv);
     run_until(&rig, owner.exits != 0);
     /* What the pipe held when it ended, and at most 1 MiB more. */
-    assert_true(owner.output.size <= 3u * 1048576u);
+    assert_true(owner.output.size <= (size_t)3 * 1048576);
     arcp_buf_append_byte(&owner.output, '\0');
     const char *found = line_after(&owner.output, "escaped ");
     assert_non_null(found);
@@ -128,7 +128,7 @@ static void who_ignores_sigterm_is_killed_a_little_later(void **state)
     run_until(&rig, owner.exits != 0);
     assert_true(owner.end.by_signal);
     assert_int_equal(owner.end.code, SIGKILL);
-    assert_true(uv_hrtime() - before >= 95 * 1000000u);
+    assert_true(uv_hrtime() - before >= UINT64_C(95) * 1000000);
 }
 
 static void what_ignores_sigterm_behind_it_is_killed_with_it(void **state)

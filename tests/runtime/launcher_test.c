@@ -361,21 +361,22 @@ static void without_the_helper_another_user_is_refused(void **state)
 static void the_helper_refuses_what_it_cannot_read(void **state)
 {
     fixture *f = *state;
+    static const char helper[] = HELPER;
     static const char *const rows[][8] = {
-        {HELPER},
-        {HELPER, "--parent", "1"},
-        {HELPER, "--parent", "1", "--"},
-        {HELPER, "--parent", "1", "--", "/bin/true"},
-        {HELPER, "--", "/bin/true", "true"},
-        {HELPER, "--parent", "x", "--", "/bin/true", "true"},
-        {HELPER, "--parent", "-1", "--", "/bin/true", "true"},
-        {HELPER, "--parent", "1", "--user", "0:0", "--", "/bin/true", "true"},
-        {HELPER, "--user", "1:x:", "--", "/bin/true", "true"},
-        {HELPER, "--user", "4294967295:1:", "--", "/bin/true", "true"},
-        {HELPER, "--user", "1:1:1,,2", "--", "/bin/true", "true"},
-        {HELPER, "--limit", "7:1", "--", "/bin/true", "true"},
-        {HELPER, "--limit", "7:1:18446744073709551616", "--", "/bin/true", "true"},
-        {HELPER, "--what", "7", "--", "/bin/true", "true"},
+        {helper},
+        {helper, "--parent", "1"},
+        {helper, "--parent", "1", "--"},
+        {helper, "--parent", "1", "--", "/bin/true"},
+        {helper, "--", "/bin/true", "true"},
+        {helper, "--parent", "x", "--", "/bin/true", "true"},
+        {helper, "--parent", "-1", "--", "/bin/true", "true"},
+        {helper, "--parent", "1", "--user", "0:0", "--", "/bin/true", "true"},
+        {helper, "--user", "1:x:", "--", "/bin/true", "true"},
+        {helper, "--user", "4294967295:1:", "--", "/bin/true", "true"},
+        {helper, "--user", "1:1:1,,2", "--", "/bin/true", "true"},
+        {helper, "--limit", "7:1", "--", "/bin/true", "true"},
+        {helper, "--limit", "7:1:18446744073709551616", "--", "/bin/true", "true"},
+        {helper, "--what", "7", "--", "/bin/true", "true"},
     };
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         f->spec.argv = rows[at];

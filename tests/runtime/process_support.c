@@ -128,6 +128,26 @@ arcp_status run_program(arcp_launcher *launcher, arcp_launch_spec *spec, arcp_bu
     return status;
 }
 
+void run_shell(const char *command)
+{
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+    const char *const argv[] = {"/bin/sh", "-c", command, NULL};
+    arcp_launch_spec spec = ARCP_LAUNCH_SPEC_INIT;
+    arcp_launcher *launcher = NULL;
+    arcp_process_exit end = {0};
+    arcp_error error = {0};
+    arcp_buf output = ARCP_BUF_INIT;
+    spec.argv = argv;
+    spec.env = environment;
+    check_ok(arcp_launcher_new_direct(NULL, &launcher, &error), &error);
+    check_ok(run_program(launcher, &spec, &output, &end, &error), &error);
+    if (end.by_signal || end.code != 0) {
+        fail_msg("%s: %s", command, output.data);
+    }
+    arcp_buf_fini(&output);
+    arcp_launcher_free(launcher);
+}
+
 const char *line_after(const arcp_buf *text, const char *prefix)
 {
     static char found[4096];

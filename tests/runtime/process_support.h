@@ -34,6 +34,9 @@ void read_all(int fd, arcp_buf *out);
 arcp_status run_program(arcp_launcher *launcher, arcp_launch_spec *spec, arcp_buf *output,
                         arcp_process_exit *end, arcp_error *err);
 
+/* Has a shell carry out a command; fails the test when that fails. */
+void run_shell(const char *command);
+
 /* The rest of the line behind `prefix` at a line's beginning, in a NUL-terminated text;
  * NULL: there is none. Lives until the next call. */
 const char *line_after(const arcp_buf *text, const char *prefix);

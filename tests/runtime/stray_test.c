@@ -373,8 +373,7 @@ static void a_tree_is_removed_whatever_is_in_it(void **state)
         "mkdir t && touch t/f && chmod 0500 t",
         "mkdir -p t/a/b && touch t/a/b/f && chmod 0 t/a/b t/a",
         "mkdir -p t outside && touch outside/f && ln -s ../outside t/l && ln -s / t/root",
-        "mkdir t && cd t && i=0 && while [ $i -lt 300 ]; do mkdir d && cd d && touch f && "
-        "i=$((i+1)); done",
+        "mkdir t && cd t && for i in $(seq 300); do mkdir d && cd d && touch f; done",
         "mkdir t && i=0 && while [ $i -lt 500 ]; do : > t/$i; i=$((i+1)); done",
         "mkdir -p t/.deep-0/x t/.hidden && touch t/.deep-0/x/f",
     };
@@ -385,7 +384,7 @@ static void a_tree_is_removed_whatever_is_in_it(void **state)
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         char command[512];
         (void)snprintf(command, sizeof(command), "cd %s && %s", base, rows[at]);
-        assert_int_equal(system(command), 0);
+        run_shell(command);
         arcp__directory_remove(tree);
         if (access(tree, F_OK) == 0) {
             fail_msg("is still there: %s", rows[at]);
@@ -401,7 +400,7 @@ static void a_link_in_place_of_a_directory_is_not_followed(void **state)
     char path[128];
     (void)snprintf(command, sizeof(command), "cd %s && mkdir kept && touch kept/f && ln -s kept l",
                    base);
-    assert_int_equal(system(command), 0);
+    run_shell(command);
     (void)snprintf(path, sizeof(path), "%s/l", base);
     arcp__directory_remove(path);
     (void)snprintf(path, sizeof(path), "%s/kept/f", base);

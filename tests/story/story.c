@@ -69,7 +69,7 @@ static char *expand(story *s, const char *text)
         }
         size_t length = strlen(value);
         bool quoted = value[0] == '"';
-        arcp_buf_append(&out, arcp_span_make(value + quoted, length - 2 * quoted));
+        arcp_buf_append(&out, arcp_span_make(value + quoted, length - (quoted ? 2u : 0u)));
         text += 1 + size;
     }
     return arcp_buf_take_cstr(&out);
@@ -229,8 +229,9 @@ static void expect(story *s, const char *wanted, const char *who, peek_fn peek, 
 static int64_t read_duration(story *s, const char *text)
 {
     char unit[3] = {0};
-    double amount = 0;
-    if (sscanf(text, "+%lf%2s", &amount, unit) != 2) {
+    char *end = NULL;
+    double amount = *text == '+' ? strtod(text + 1, &end) : 0;
+    if (end == NULL || end == text + 1 || sscanf(end, "%2s", unit) != 1) {
         story_fail(s, "a duration is written +31s");
     }
     double ns = strcmp(unit, "ms") == 0 ? 1e6

@@ -15,6 +15,17 @@
 #include <arcp/error.h>
 #include <arcp/span.h>
 
+#ifdef __clang_analyzer__
+/* The analyzer does not know that a failed assertion does not return. */
+#undef assert_non_null
+#define assert_non_null(pointer)                                                                   \
+    do {                                                                                           \
+        if ((pointer) == NULL) {                                                                   \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+#endif
+
 /* Fails with the error's own message when `status` is not ARCP_OK. */
 #define check_ok(status, err)                                                                      \
     do {                                                                                           \

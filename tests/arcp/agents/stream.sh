@@ -2,7 +2,7 @@
 # 300 chunks of 1000 bytes: a, b, c...
 i=0
 while [ "$i" -lt 300 ]; do
-    letter=$(printf "\\$(printf %o $((97 + i % 26)))")
+    letter=$(echo abcdefghijklmnopqrstuvwxyz | cut -c $((1 + i % 26)))
     data=$(printf '%1000s' '' | tr ' ' "$letter")
     i=$((i + 1))
     more=true

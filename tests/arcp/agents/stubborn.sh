@@ -2,6 +2,6 @@
 # Does not let itself be ended before it must.
 trap '' TERM
 echo 'never mind'
-while read -r line; do
+while read -r _; do
     :
 done

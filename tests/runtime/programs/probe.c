@@ -9,8 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static void say_descriptors(void)
 {
     (void)printf("fds");
