@@ -121,8 +121,12 @@ ARCP_API void arcp_runtime_clear_policies(arcp_runtime *runtime);
 ARCP_API ARCP_MUST_CHECK arcp_status
 arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal_glob, const char *agent_glob,
                         const arcp_lease *ceiling, uint64_t max_lifetime_sec, arcp_error *err);
+/* Sessions whose client name and principal match the globs (NULL: any) are answered in the
+ * form of `profile`; the rule added last is looked at first. ARCP_E_USAGE for a profile
+ * that does not exist. PROTOCOL, Peer profiles. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime,
                                                                    const char *client_glob,
+                                                                   const char *principal_glob,
                                                                    const char *profile,
                                                                    arcp_error *err);
 /* Reads certificates again, where a listener has any. */

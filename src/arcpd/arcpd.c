@@ -322,8 +322,9 @@ static arcp_status make_runtime(daemon_state *state, arcp_error *err)
         status = apply_policies(state, &state->config, err);
     }
     for (size_t at = 0; status == ARCP_OK && at < state->config.profile_count; at++) {
-        status = arcp_runtime_add_peer_profile(state->runtime, state->config.profiles[at].client,
-                                               state->config.profiles[at].profile, err);
+        const arcp__config_profile *rule = &state->config.profiles[at];
+        status = arcp_runtime_add_peer_profile(state->runtime, rule->client, rule->principal,
+                                               rule->profile, err);
     }
     return status;
 }

@@ -79,6 +79,7 @@ void arcp__config_fini(arcp__config *config)
     arcp__free(config->policies);
     for (size_t at = 0; at < config->profile_count; at++) {
         arcp__free(config->profiles[at].client);
+        arcp__free(config->profiles[at].principal);
         arcp__free(config->profiles[at].profile);
     }
     arcp__free(config->profiles);
@@ -280,6 +281,8 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
     for (size_t at = 0; at < config->profile_count; at++) {
         arcp_buf_append_cstr(out, "  - {client: ");
         print_quoted(out, config->profiles[at].client);
+        arcp_buf_append_cstr(out, ", principal: ");
+        print_quoted(out, config->profiles[at].principal);
         arcp_buf_append_cstr(out, ", profile: ");
         print_quoted(out, config->profiles[at].profile);
         arcp_buf_append_cstr(out, "}\n");

@@ -39,7 +39,8 @@ typedef struct arcp__config_policy {
 } arcp__config_policy;
 
 typedef struct arcp__config_profile {
-    char *client, *profile;
+    char *client, *principal; /* globs; NULL: any */
+    char *profile;
 } arcp__config_profile;
 
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;

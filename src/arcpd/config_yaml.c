@@ -3,6 +3,7 @@
 #include "arcpd/config.h"
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
+#include "engine/peer_profile.h"
 #include "runtime/launcher_plan.h"
 #include <errno.h>
 #include <stdio.h>
@@ -306,6 +307,9 @@ static arcp_status profile_member(arcp__yaml_reader *r, void *into, arcp_span ke
     if (arcp_span_equal_cstr(key, "client")) {
         return arcp__yaml_text(r, value, path, &profile->client);
     }
+    if (arcp_span_equal_cstr(key, "principal")) {
+        return arcp__yaml_text(r, value, path, &profile->principal);
+    }
     if (arcp_span_equal_cstr(key, "profile")) {
         return arcp__yaml_text(r, value, path, &profile->profile);
     }
@@ -322,10 +326,15 @@ static arcp_status profile_item(arcp__yaml_reader *r, const char *path, const ya
     }
     config->profiles = profiles;
     arcp__config_profile *profile = &profiles[config->profile_count++];
-    *profile = (arcp__config_profile){NULL, NULL};
+    *profile = (arcp__config_profile){NULL, NULL, NULL};
     arcp_status status = arcp__yaml_members(r, node, path, profile_member, profile);
-    if (status == ARCP_OK && (profile->client == NULL || profile->profile == NULL)) {
-        status = arcp__yaml_refuse(r, node, path, "needs client and profile");
+    if (status == ARCP_OK &&
+        ((profile->client == NULL && profile->principal == NULL) || profile->profile == NULL)) {
+        status = arcp__yaml_refuse(r, node, path, "needs profile, and client or principal");
+    }
+    if (status == ARCP_OK && arcp__peer_profile_named(arcp_span_cstr(profile->profile)) == NULL) {
+        status = arcp__yaml_refuse(r, node, path,
+                                   "names no profile: draft, ts, go, python, csharp, java, ruby");
     }
     return status;
 }

@@ -462,33 +462,42 @@ arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row
 
 /* ---- peer profiles ---- */
 
-arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, arcp_span client_glob,
-                                          arcp_span profile, arcp_error *err)
+static char *copy_glob(arcp_span glob)
 {
-    const arcp__peer_profile *named = arcp__peer_profile_named(profile);
+    return glob.size == 0 ? arcp__copy_cstr("*", 1) : arcp__copy_cstr(glob.data, glob.size);
+}
+
+arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, const arcp__peer_profile_rule *rule,
+                                          arcp_error *err)
+{
+    const arcp__peer_profile *named = arcp__peer_profile_named(rule->profile);
     if (named == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "there is no peer profile \"%.*s\"",
-                              (int)arcp_span_first(profile, 40).size, profile.data);
+                              (int)arcp_span_first(rule->profile, 40).size, rule->profile.data);
     }
     arcp__profile_row *rows =
         arcp__realloc_array(engine->profiles, engine->profile_count + 1, sizeof(*rows));
-    char *glob = arcp__copy_cstr(client_glob.data, client_glob.size);
     if (rows != NULL) {
         engine->profiles = rows;
     }
-    if (rows == NULL || glob == NULL) {
-        arcp__free(glob);
+    arcp__profile_row row = {copy_glob(rule->client_glob), copy_glob(rule->principal_glob), named};
+    if (rows == NULL || row.client_glob == NULL || row.principal_glob == NULL) {
+        arcp__free(row.client_glob);
+        arcp__free(row.principal_glob);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    rows[engine->profile_count++] = (arcp__profile_row){glob, named};
+    rows[engine->profile_count++] = row;
     return ARCP_OK;
 }
 
-const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client)
+const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client,
+                                                  const arcp__principal *principal)
 {
     for (size_t at = engine->profile_count; at > 0; at--) {
-        if (arcp__name_glob_matches(engine->profiles[at - 1].client_glob, client)) {
-            return engine->profiles[at - 1].profile;
+        const arcp__profile_row *row = &engine->profiles[at - 1];
+        if (arcp__name_glob_matches(row->client_glob, client) &&
+            arcp__name_glob_matches(row->principal_glob, arcp_span_cstr(principal->name))) {
+            return row->profile;
         }
     }
     return arcp__peer_profile_for_client(client);
@@ -506,6 +515,7 @@ void arcp__directory_free(arcp__engine *engine)
     }
     for (size_t at = 0; at < engine->profile_count; at++) {
         arcp__free(engine->profiles[at].client_glob);
+        arcp__free(engine->profiles[at].principal_glob);
     }
     arcp__free(engine->profiles);
     for (arcp__principal *principal = engine->principals, *next = NULL; principal != NULL;

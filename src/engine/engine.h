@@ -80,10 +80,16 @@ ARCP_MUST_CHECK arcp_status arcp__engine_add_policy(arcp__engine *engine,
                                                     const arcp__policy *policy, arcp_error *err);
 void arcp__engine_clear_policies(arcp__engine *engine);
 
-/* Which peer profile a client gets (PROTOCOL, Peer profiles): `client_glob` over
- * hello.client.name; rows added later are looked at first; the shipped rows last. */
+/* Which peer profile a session gets (PROTOCOL, Peer profiles): both globs must match, an
+ * empty one matches everything. Rows added later are looked at first; the shipped rows
+ * last. ARCP_E_USAGE for a profile that does not exist. */
+typedef struct arcp__peer_profile_rule {
+    arcp_span client_glob;    /* over hello.client.name */
+    arcp_span principal_glob; /* over the principal's name */
+    arcp_span profile;
+} arcp__peer_profile_rule;
 ARCP_MUST_CHECK arcp_status arcp__engine_add_peer_profile(arcp__engine *engine,
-                                                          arcp_span client_glob, arcp_span profile,
+                                                          const arcp__peer_profile_rule *rule,
                                                           arcp_error *err);
 
 /* ---- links ---- */

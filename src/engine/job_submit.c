@@ -46,11 +46,30 @@ static void write_accepted(const arcp__job *job, arcp_json_writer *writer)
 }
 
 /* The payload in the form of the session's peer profile. */
-void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
-                               const arcp__session *session, arcp_buf *out)
+/* {"USD": 5} as {"USD": "USD:5"}. */
+static void write_budget_texts(arcp__engine *engine, const arcp_json *json, arcp_json_ref budget,
+                               arcp_json_writer *writer)
 {
-    arcp_span accepted = arcp_span_cstr(job->accepted);
-    const arcp__peer_profile *profile = session->profile;
+    arcp_json_name(writer, "budget");
+    arcp_json_begin_object(writer);
+    for (arcp_json_ref name = arcp_json_first(json, budget); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(json, budget, name)) {
+        arcp_span currency = arcp_json_string(json, name, &engine->scratch);
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf_append(&text, currency);
+        arcp_buf_append_byte(&text, ':');
+        arcp_buf_append(&text, arcp_json_raw(json, name + 1));
+        arcp_json_name_span(writer, currency);
+        arcp_json_write_string(writer, arcp_buf_span(&text));
+        writer->out->failed = writer->out->failed || text.failed;
+        arcp_buf_fini(&text);
+    }
+    arcp_json_end_object(writer);
+}
+
+void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
+                           const arcp__peer_profile *profile, arcp_buf *out)
+{
     if (!profile->omits_lease && !profile->budget_as_text) {
         arcp_buf_append(out, accepted);
         return;
@@ -58,7 +77,8 @@ void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     if (arcp_json_scan(&json, accepted, &limits, NULL) != ARCP_OK) {
-        arcp__engine_no_memory(engine);
+        arcp_json_fini(&json);
+        out->failed = true; /* it is JSON of ours: only memory can be missing */
         return;
     }
     arcp_json_writer writer;
@@ -71,7 +91,7 @@ void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
             continue;
         }
         if (profile->budget_as_text && arcp_span_equal_cstr(text, "budget")) {
-            arcp__job_write_budget(job, false, true, &writer);
+            write_budget_texts(engine, &json, name + 1, &writer);
             continue;
         }
         arcp_json_name_span(&writer, text);
@@ -79,6 +99,12 @@ void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
     }
     arcp_json_end_object(&writer);
     arcp_json_fini(&json);
+}
+
+void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
+                               const arcp__session *session, arcp_buf *out)
+{
+    arcp__accepted_format(engine, arcp_span_cstr(job->accepted), session->profile, out);
 }
 
 /* ---- making a job ---- */
@@ -250,9 +276,17 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
     } else if (job != NULL) {
         arcp__observation_find(request->session, job)->may_cancel = true;
     }
-    arcp__request_answer(engine, request, "job.accepted", job_id,
-                         job == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(job->trace_id),
-                         arcp_buf_span(&entry->accepted), true);
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp__accepted_format(engine, arcp_buf_span(&entry->accepted), request->session->profile,
+                          &payload);
+    if (payload.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__request_answer(engine, request, "job.accepted", job_id,
+                             job == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(job->trace_id),
+                             arcp_buf_span(&payload), true);
+    }
+    arcp_buf_fini(&payload);
 }
 
 /* True when the key was seen: the request is answered or refused. */
@@ -395,8 +429,12 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
     }
     arcp_buf payload = ARCP_BUF_INIT;
     arcp__job_format_accepted(engine, job, request->session, &payload);
-    arcp__request_answer(engine, request, "job.accepted", arcp_span_cstr(job->id),
-                         arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
+    if (payload.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__request_answer(engine, request, "job.accepted", arcp_span_cstr(job->id),
+                             arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
+    }
     arcp_buf_fini(&payload);
     arcp__effect_audit(engine, "submit", "principal", job->principal->name, "job_id", job->id,
                        "agent", job->agent_text, "trace_id", job->trace_id, NULL);

@@ -200,7 +200,8 @@ void arcp__idempotency_store(arcp__engine *engine, const arcp__idempotency *entr
 void arcp__idempotency_sweep(arcp__engine *engine);
 arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err);
 void arcp__directory_free(arcp__engine *engine);
-const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client);
+const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client,
+                                                  const arcp__principal *principal);
 
 /* ---- job.c ---- */
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id);
@@ -248,6 +249,10 @@ typedef struct arcp__job_plan {
 /* Makes the job with its authority, accepted payload, stream and row; NULL when out of
  * memory or when the budget cannot be made (err says why). */
 arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_error *err);
+/* The payload of job.accepted, as it was first made, in the form that a profile wants; a
+ * failure marks `out`. */
+void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
+                           const arcp__peer_profile *profile, arcp_buf *out);
 void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
                                const arcp__session *session, arcp_buf *out);
 

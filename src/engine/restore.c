@@ -125,7 +125,7 @@ static arcp_status restore_session(arcp__engine *engine, const arcp_json *row, a
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("anonymous")), ARCP_JSON_TRUE);
     session->features = (arcp_feature_set)number_of(row, "features") & ARCP_FEATURES_ALL;
     session->acked_seq = number_of(row, "acked_seq");
-    session->profile = arcp__directory_profile(engine, text_of(engine, row, "client"));
+    session->profile = arcp__directory_profile(engine, text_of(engine, row, "client"), principal);
     session->has_previous =
         read_hash(text_of(engine, row, "previous_token_hash"), session->previous_hash);
     if (!read_instant(engine, row, "created_at", &session->created_wall_ns) ||

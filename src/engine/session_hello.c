@@ -210,7 +210,7 @@ static bool copy_client(arcp__engine *engine, arcp__session *session, const arcp
     arcp_span version = client_member(json, payload, "version", "client_version", &engine->scratch);
     session->client_name = arcp__copy_cstr(name.data, name.size);
     session->client_version = arcp__copy_cstr(version.data, version.size);
-    session->profile = arcp__directory_profile(engine, name);
+    session->profile = arcp__directory_profile(engine, name, session->principal);
     if (session->client_name == NULL || session->client_version == NULL) {
         arcp__engine_no_memory(engine);
         return false;

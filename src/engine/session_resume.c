@@ -148,6 +148,9 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
         arcp__engine_no_memory(engine);
         return;
     }
+    /* The rules may have been changed, or not yet been there when it was restored. */
+    session->profile =
+        arcp__directory_profile(engine, arcp_span_cstr(session->client_name), session->principal);
     arcp__session_attach(engine, session, link);
     session->sent_seq = resume->last_event_seq;
     session->backlog_bytes = 0;

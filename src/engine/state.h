@@ -322,7 +322,7 @@ typedef struct arcp__policy_row {
 } arcp__policy_row;
 
 typedef struct arcp__profile_row {
-    char *client_glob; /* owned */
+    char *client_glob, *principal_glob; /* owned */
     const arcp__peer_profile *profile;
 } arcp__profile_row;
 

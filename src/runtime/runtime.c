@@ -302,11 +302,19 @@ arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal
     return arcp__engine_add_policy(runtime->engine, &policy, err);
 }
 
-arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *client_glob,
-                                          const char *profile, arcp_error *err)
+static arcp_span or_empty(const char *text)
 {
-    return arcp__engine_add_peer_profile(runtime->engine, arcp_span_cstr(client_glob),
-                                         arcp_span_cstr(profile), err);
+    return text == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(text);
+}
+
+arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *client_glob,
+                                          const char *principal_glob, const char *profile,
+                                          arcp_error *err)
+{
+    arcp__peer_profile_rule rule = {.client_glob = or_empty(client_glob),
+                                    .principal_glob = or_empty(principal_glob),
+                                    .profile = arcp_span_cstr(profile)};
+    return arcp__engine_add_peer_profile(runtime->engine, &rule, err);
 }
 
 void arcp_runtime_reap_orphans(arcp_runtime *runtime)

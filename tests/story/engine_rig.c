@@ -270,6 +270,28 @@ static void register_agents(engine_rig *rig)
     }
 }
 
+static void add_profile(engine_rig *rig, size_t at)
+{
+    arcp_error error = {0};
+    arcp__peer_profile_rule rule = {
+        .client_glob = arcp_span_cstr(rig->profiles[at].client),
+        .principal_glob = arcp_span_cstr(rig->profiles[at].principal),
+        .profile = arcp_span_cstr(rig->profiles[at].name),
+    };
+    check_ok(arcp__engine_add_peer_profile(rig->engine, &rule, &error), &error);
+}
+
+void rig_profile(engine_rig *rig, const char *client, const char *principal, const char *name)
+{
+    assert_true(rig->profile_count < 8);
+    size_t at = rig->profile_count++;
+    (void)snprintf(rig->profiles[at].client, sizeof(rig->profiles[at].client), "%s", client);
+    (void)snprintf(rig->profiles[at].principal, sizeof(rig->profiles[at].principal), "%s",
+                   principal);
+    (void)snprintf(rig->profiles[at].name, sizeof(rig->profiles[at].name), "%s", name);
+    add_profile(rig, at);
+}
+
 static void make_engine(engine_rig *rig)
 {
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS, ARCP_STORE_JOBS,
@@ -302,6 +324,9 @@ static void make_engine(engine_rig *rig)
     arcp__engine_restore_done(rig->engine, rig->now);
     rig_run(rig);
     assert_true(arcp__engine_is_restored(rig->engine));
+    for (size_t at = 0; at < rig->profile_count; at++) {
+        add_profile(rig, at); /* as arcpd does: when the sessions are there already */
+    }
 }
 
 void rig_start(engine_rig *rig, const arcp_settings *settings)

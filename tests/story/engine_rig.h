@@ -46,6 +46,10 @@ typedef struct engine_rig {
     bool hold_store; /* batches are submitted but not completed */
     bool fail_store; /* batches fail */
     unsigned scans;
+    struct {
+        char client[64], principal[64], name[16];
+    } profiles[8]; /* given to each new engine */
+    size_t profile_count;
     size_t audits;
     char last_audit[1024];
 } engine_rig;
@@ -56,6 +60,9 @@ void rig_start(engine_rig *rig, const arcp_settings *settings);
 void rig_stop(engine_rig *rig);
 /* The engine is thrown away as by kill -9 and a new one takes up the same store. */
 void rig_restart(engine_rig *rig);
+
+/* A rule of peer_profiles, also for the engine of every restart. */
+void rig_profile(engine_rig *rig, const char *client, const char *principal, const char *name);
 
 /* Carries out effects, batches and reads until nothing happens. */
 void rig_run(engine_rig *rig);

@@ -38,7 +38,9 @@ typedef struct peer {
 typedef struct stage {
     char directory[64];
     char arcpd[512], agent[512];
-    pid_t pid;
+    pid_t pid;      /* 0: not started yet, what the story sets comes first */
+    FILE *config;   /* being written until then */
+    char group[64]; /* of the last setting written */
     int port;
     int listener; /* of agents */
     peer peers[PEERS_MAX];
@@ -51,7 +53,13 @@ static void start_arcpd(stage *s)
     int out[2];
     char store[128];
     char socket_path[128];
+    char config[128];
     char agents[3][800];
+    if (s->config != NULL) {
+        assert_int_equal(fclose(s->config), 0);
+        s->config = NULL;
+    }
+    (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", s->directory);
     assert_int_equal(pipe(out), 0);
     (void)snprintf(store, sizeof(store), "sqlite:%s/store.db", s->directory);
     (void)snprintf(socket_path, sizeof(socket_path), "%s/agents", s->directory);
@@ -68,10 +76,10 @@ static void start_arcpd(stage *s)
         (void)close(out[0]);
         (void)close(out[1]);
         (void)setenv("STATE_DIRECTORY", s->directory, 1);
-        (void)execl(s->arcpd, "arcpd", "--listen", "ws://127.0.0.1:0/arcp", "--store", store,
-                    "--token", "t-alice=alice", "--token", "t-bob=bob", "--token", "t-carol=carol",
-                    "--agent", agents[0], "--agent", agents[1], "--agent", agents[2], "--log-level",
-                    "error", (char *)NULL);
+        (void)execl(s->arcpd, "arcpd", "--config", config, "--listen", "ws://127.0.0.1:0/arcp",
+                    "--store", store, "--token", "t-alice=alice", "--token", "t-bob=bob", "--token",
+                    "t-carol=carol", "--agent", agents[0], "--agent", agents[1], "--agent",
+                    agents[2], "--log-level", "error", (char *)NULL);
         _exit(127);
     }
     (void)close(out[1]);
@@ -88,6 +96,30 @@ static void start_arcpd(stage *s)
     const char *port = strrchr(line, ':');
     assert_non_null(port);
     s->port = (int)strtol(port + 1, NULL, 10);
+}
+
+/* Settings of one group stand together in a story: YAML has each key once. */
+static void set(void *user, const char *group, const char *key, const char *value)
+{
+    stage *s = user;
+    assert_non_null(s->config);
+    if (strcmp(s->group, group) != 0) {
+        (void)fprintf(s->config, "%s:\n", group);
+        (void)snprintf(s->group, sizeof(s->group), "%s", group);
+    }
+    (void)fprintf(s->config, "  %s: %s\n", key, value);
+}
+
+static void profile(void *user, const char *client, const char *principal, const char *name)
+{
+    stage *s = user;
+    assert_non_null(s->config);
+    if (strcmp(s->group, "peer_profiles") != 0) {
+        (void)fprintf(s->config, "peer_profiles:\n");
+        (void)snprintf(s->group, sizeof(s->group), "peer_profiles");
+    }
+    (void)fprintf(s->config, "  - {client: \"%s\", principal: \"%s\", profile: %s}\n", client,
+                  principal, name);
 }
 
 /* ---- peers ---- */
@@ -240,13 +272,22 @@ static bool is_connected(void *user, const char *client)
     return p->fd >= 0 && p->close_code == 0;
 }
 
+/* arcpd is started by the first who wants to connect: what the story sets came before. */
+static int port_of(stage *s)
+{
+    if (s->pid == 0) {
+        start_arcpd(s);
+    }
+    return s->port;
+}
+
 static void connect_client(void *user, const char *client)
 {
     stage *s = user;
     peer *p = find(s, client);
     char request[256];
     struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)s->port),
+                                  .sin_port = htons((uint16_t)port_of(s)),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     clear(p);
     p->is_client = true;
@@ -404,9 +445,15 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
     for (int at = 0; at < PEERS_MAX; at++) {
         s.peers[at].fd = -1;
     }
-    start_arcpd(&s);
+    char config[128];
+    (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", s.directory);
+    s.config = fopen(config, "we");
+    assert_non_null(s.config);
+    set(&s, "shutdown", "grace_sec", "0"); /* stories may leave jobs running */
     *out = (story_stage){
         .user = &s,
+        .set = set,
+        .profile = profile,
         .is_connected = is_connected,
         .connect = connect_client,
         .send = send_frame,
@@ -444,6 +491,7 @@ void story_stage_arcpd_end(story_stage *out)
     for (int at = 0; at < PEERS_MAX; at++) {
         clear(&s->peers[at]);
     }
+    assert_true(s->pid > 0);
     assert_int_equal(kill(s->pid, SIGTERM), 0);
     assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
     assert_true(WIFEXITED(status));

@@ -31,6 +31,21 @@ static rig_agent *agent_of(engine_rig *rig, const char *job_id)
     return agent;
 }
 
+static void set(void *user, const char *group, const char *key, const char *value)
+{
+    engine_rig *rig = user;
+    arcp_error error = {0};
+    check_ok(arcp_settings_set(&rig->settings, arcp_span_cstr(group), arcp_span_cstr(key),
+                               arcp_span_cstr(value), &error),
+             &error);
+    arcp__engine_set_settings(rig->engine, &rig->settings);
+}
+
+static void profile(void *user, const char *client, const char *principal, const char *name)
+{
+    rig_profile(user, client, principal, name);
+}
+
 static bool is_connected(void *user, const char *client)
 {
     return rig_find(user, client)->link != NULL;
@@ -110,6 +125,8 @@ void story_stage_memory_begin(story_stage *stage)
     *stage = (story_stage){
         .is_strict = true,
         .user = &rig,
+        .set = set,
+        .profile = profile,
         .is_connected = is_connected,
         .connect = connect_client,
         .send = send_frame,

@@ -304,7 +304,7 @@ static void agent_line(story *s, char *rest)
 }
 
 /* hello(a, alice): the usual beginning; a client that is there already is a new one. */
-static void hello(story *s, const char *name, const char *principal)
+static void hello(story *s, const char *name, const char *principal, const char *client)
 {
     char frame[1024];
     char want[256];
@@ -314,10 +314,10 @@ static void hello(story *s, const char *name, const char *principal)
     s->stage->connect(s->stage->user, name);
     (void)snprintf(frame, sizeof(frame),
                    "{\"arcp\":\"1.1\",\"id\":\"hello-%s\",\"type\":\"session.hello\",\"payload\":{"
-                   "\"client\":{\"name\":\"story\",\"version\":\"1\"},"
+                   "\"client\":{\"name\":\"%s\",\"version\":\"1\"},"
                    "\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-%s\"},"
                    "\"capabilities\":{\"encodings\":[\"json\"],\"features\":%s}}}",
-                   name, principal, features);
+                   name, client, principal, features);
     s->stage->send(s->stage->user, name, frame);
     (void)snprintf(want, sizeof(want),
                    "{\"type\":\"session.welcome\",\"session_id\":\"$s_%s\","
@@ -333,16 +333,37 @@ static void hello(story *s, const char *name, const char *principal)
     expect(s, want, name, s->stage->peek, s->stage->remove);
 }
 
+/* setting GROUP.KEY VALUE, profile CLIENT PRINCIPAL NAME: true when it was one of them. */
+static bool configure(story *s, const char *line)
+{
+    const story_stage *stage = s->stage;
+    char first[64];
+    char second[64];
+    char third[64];
+    if (sscanf(line, "setting %63[a-z_].%63[a-z_] %63s", first, second, third) == 3) {
+        stage->set(stage->user, first, second, third);
+    } else if (sscanf(line, "profile %63s %63s %63s", first, second, third) == 3) {
+        stage->profile(stage->user, first, second, third);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void run_line(story *s, char *line)
 {
     char first[32];
     char second[32];
+    char third[64] = "story";
     line[strcspn(line, "\n")] = '\0';
     if (line[0] == '\0' || line[0] == '#') {
         return;
     }
-    if (sscanf(line, "hello(%31[a-z0-9], %31[a-z0-9])", first, second) == 2) {
-        hello(s, first, second);
+    if (configure(s, line)) {
+        return;
+    }
+    if (sscanf(line, "hello(%31[a-z0-9], %31[a-z0-9], %63[^)])", first, second, third) >= 2) {
+        hello(s, first, second, third);
     } else if (strncmp(line, "agent ", 6) == 0) {
         agent_line(s, line + 6);
     } else if (strncmp(line, "clock ", 6) == 0) {

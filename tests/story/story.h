@@ -9,6 +9,8 @@
  *   agent J> LINE       that agent writes this line
  *   agent J exits N     it ends with status N;  agent J killed: it was killed
  *   clock +31s          time passes (ms, s, m, h)
+ *   setting G.KEY VALUE before everything else: a setting of the runtime
+ *   profile CLIENT PRINCIPAL NAME   likewise: a rule of peer_profiles, with two globs
  *   drop a              a's connection breaks
  *   restart             the runtime is killed and started again on the same store
  *
@@ -19,7 +21,8 @@
  * A string "$name" in what is expected takes the value that comes (any JSON), or must be
  * equal to it when the name has one already; "$_" takes anything. $name in what is sent is
  * replaced by the value. J is a $name. Members that are not named are not looked at;
- * arrays must have the same length. hello(a, principal) says hello with all features. */
+ * arrays must have the same length. hello(a, principal) says hello with all features, and
+ * hello(a, principal, NAME) as the client NAME; they bind $s_a and $t_a, session and token. */
 #ifndef ARCP_TESTS_ENGINE_STORY_H
 #define ARCP_TESTS_ENGINE_STORY_H
 
@@ -30,6 +33,8 @@
 typedef struct story_stage {
     bool is_strict; /* frames come in one possible order only */
     void *user;
+    void (*set)(void *user, const char *group, const char *key, const char *value);
+    void (*profile)(void *user, const char *client, const char *principal, const char *name);
     bool (*is_connected)(void *user, const char *client);
     void (*connect)(void *user, const char *client);
     void (*send)(void *user, const char *client, const char *frame);
