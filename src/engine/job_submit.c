@@ -266,15 +266,18 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
 {
     arcp_span job_id = arcp_span_cstr(entry->job_id);
     arcp__job *job = arcp__job_find(engine, job_id);
-    if (job != NULL && arcp__observation_find(request->session, job) == NULL) {
-        arcp__observation *observation = arcp__observation_add(engine, request->session, job);
+    arcp__observation *observation =
+        job == NULL ? NULL : arcp__observation_find(request->session, job);
+    if (job != NULL && observation == NULL) {
+        observation = arcp__observation_add(engine, request->session, job);
         if (observation == NULL) {
             return;
         }
-        observation->may_cancel = true;
         arcp__mail_catch_up(engine, observation);
-    } else if (job != NULL) {
-        arcp__observation_find(request->session, job)->may_cancel = true;
+    }
+    if (observation != NULL && !observation->may_cancel) {
+        observation->may_cancel = true;
+        arcp__observation_store(engine, observation);
     }
     arcp_buf payload = ARCP_BUF_INIT;
     arcp__accepted_format(engine, arcp_buf_span(&entry->accepted), request->session->profile,

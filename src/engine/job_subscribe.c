@@ -35,18 +35,18 @@ static bool lacks_event_features(const arcp__session *session)
     return (session->features & wanted) != wanted;
 }
 
-static void store_row(arcp__engine *engine, arcp__observation *observation)
+void arcp__observation_store(arcp__engine *engine, arcp__observation *observation)
 {
     char key[2 * ARCP__ID_SIZE];
-    char row[224];
+    char row[256];
     int key_size =
         snprintf(key, sizeof(key), "%s/%s", observation->session->id, observation->job->id);
-    int row_size = snprintf(row, sizeof(row),
-                            "{\"session_id\":\"%s\",\"job_id\":\"%s\",\"may_cancel\":%s,"
-                            "\"position\":%llu}",
-                            observation->session->id, observation->job->id,
-                            observation->may_cancel ? "true" : "false",
-                            (unsigned long long)observation->kept_position);
+    int row_size = snprintf(
+        row, sizeof(row),
+        "{\"session_id\":\"%s\",\"job_id\":\"%s\",\"may_cancel\":%s,"
+        "\"position\":%llu,\"first_seq\":%llu}",
+        observation->session->id, observation->job->id, observation->may_cancel ? "true" : "false",
+        (unsigned long long)observation->kept_position, (unsigned long long)observation->first_seq);
     observation->has_row = true;
     observation->row_is_old = false;
     arcp__batch_put(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
@@ -65,7 +65,7 @@ void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session
 {
     for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
         if (at->row_is_old) {
-            store_row(engine, at);
+            arcp__observation_store(engine, at);
         }
     }
 }
@@ -410,7 +410,7 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
     }
     observation->next_position = start;
     observation->kept_position = start;
-    store_row(engine, observation);
+    arcp__observation_store(engine, observation);
     answer(engine, request, job, arcp__job_owner_seq(job, start), start < tip);
     arcp__observation_catch_up(engine, observation);
 }
@@ -452,6 +452,8 @@ arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row
     observation->has_row = true;
     (void)arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("position")),
                         &observation->kept_position);
+    (void)arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("first_seq")),
+                        &observation->first_seq);
     observation->next_position = observation->kept_position; /* the index may say more */
     return ARCP_OK;
 }

@@ -315,6 +315,8 @@ arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *se
 /* The session's index has no run of the job below `position` any more; store_moved writes
  * what that changed for the session's rows, in the batch that trims the index. */
 void arcp__observation_moved(arcp__observation *observation, uint64_t position);
+/* Its row, so that a restart finds it. */
+void arcp__observation_store(arcp__engine *engine, arcp__observation *observation);
 void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session);
 void arcp__observation_remove(arcp__engine *engine, arcp__observation *observation);
 /* Numbers what the session has not got yet, and goes live. */

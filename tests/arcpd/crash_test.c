@@ -1,0 +1,275 @@
+/* kill -9 of a real arcpd, again and again, at moments that chance chooses, on one store.
+ *
+ * Eight clients load it, keep a digest of every frame with an event_seq that they were ever
+ * shown, and resume after each death. What they check with every frame is in crash_client.c.
+ * Every twentieth life nothing new is asked: every job they know must have come to its end
+ * in every session that observes it, keys must name the jobs they named, and listings the
+ * ends that were seen. At the end the database itself is read and compared.
+ *
+ *   ARCP_CRASH_SEED, ARCP_CRASH_LIVES: another run, or a longer one. The seed is printed. */
+#include "support/check.h"
+
+#include <poll.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "arcpd/crash_world.h"
+
+#define LIVES_DEFAULT 220
+#define SETTLE_EVERY  20u
+#define LIFE_MS_MAX   450u
+#define ACT_MS        4
+
+/* Takes what has come for anybody; waits at most so long for it. */
+static void take_all(crash_world *world, int wait_ms)
+{
+    struct pollfd polls[CRASH_CLIENTS];
+    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
+        const wire *w = &world->clients[at].wire;
+        polls[at] = (struct pollfd){.fd = w->ended ? -1 : w->fd, .events = POLLIN};
+    }
+    (void)poll(polls, CRASH_CLIENTS, wait_ms);
+    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
+        if (polls[at].revents != 0) {
+            (void)wire_fill(&world->clients[at].wire, 0);
+            crash_client_take(world, &world->clients[at]);
+        }
+    }
+}
+
+static void connect_all(crash_world *world, bool from_oldest)
+{
+    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
+        crash_client_connect(world, &world->clients[at], from_oldest);
+    }
+}
+
+/* After its death: what it has sent is in the sockets, up to the last whole frame. */
+static void take_the_rest(crash_world *world)
+{
+    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
+        crash_client *client = &world->clients[at];
+        while (wire_fill(&client->wire, WIRE_PATIENCE_MS)) {
+            crash_client_take(world, client);
+        }
+        wire_close(&client->wire);
+    }
+}
+
+static void live(crash_world *world)
+{
+    int64_t until_ns = daemon_now_ns() + (int64_t)(crash_random(world, LIFE_MS_MAX) * 1000000);
+    connect_all(world, false);
+    /* Keys whose answer was lost come first. */
+    size_t first = world->key_count < 200 ? 0 : world->key_count - 200;
+    for (int64_t act_ns = 0, now_ns = daemon_now_ns(); now_ns < until_ns;
+         now_ns = daemon_now_ns()) {
+        take_all(world, ACT_MS / 2);
+        if (now_ns < act_ns) {
+            continue;
+        }
+        act_ns = now_ns + ACT_MS * INT64_C(1000000);
+        while (first < world->key_count && world->keys[first].job != NULL) {
+            first++;
+        }
+        if (first < world->key_count && world->keys[first].life < world->life &&
+            world->clients[world->keys[first].client].is_open) {
+            crash_client_ask_again(world, &world->clients[world->keys[first].client], first);
+            first++;
+        } else {
+            crash_client_act(world, &world->clients[crash_random(world, CRASH_CLIENTS)]);
+        }
+    }
+}
+
+/* ---- a life in which everything comes to rest ---- */
+
+static bool is_at_rest(const crash_world *world)
+{
+    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
+        const crash_client *client = &world->clients[at];
+        if (!client->is_open || client->last_seq < client->seen_count ||
+            crash_client_owes(world, client)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void come_to_rest(crash_world *world)
+{
+    int64_t patience_ns = daemon_now_ns() + WIRE_PATIENCE_MS * INT64_C(1000000);
+    while (!is_at_rest(world)) {
+        take_all(world, 100);
+        if (daemon_now_ns() > patience_ns) {
+            daemon_fail("life %u: somebody still waits for the end of a job", world->life);
+        }
+    }
+}
+
+static const char *listed_as(crash_end end)
+{
+    return end == CRASH_RESULT ? "\"status\":\"success\"" : "\"status\":";
+}
+
+/* Compares one page; the cursor of the next goes into `cursor`, empty after the last. */
+static void check_page(crash_world *world, arcp_span frame, char cursor[256])
+{
+    static const char open[] = "{\"job_id\":\"";
+    arcp_span next = wire_text(frame, "next_cursor");
+    (void)snprintf(cursor, 256, "%.*s", (int)next.size, next.size == 0 ? "" : next.data);
+    const char *at = memmem(frame.data, frame.size, open, strlen(open));
+    while (at != NULL) {
+        arcp_span rest = arcp_span_from(frame, (size_t)(at - frame.data));
+        const char *after = memmem(rest.data + 1, rest.size - 1, open, strlen(open));
+        arcp_span entry = after == NULL ? rest : arcp_span_first(rest, (size_t)(after - at));
+        arcp_span id = wire_text(entry, "job_id");
+        crash_job *job = NULL;
+        HASH_FIND(hh, world->jobs, id.data, id.size, job);
+        if (job != NULL && job->end != CRASH_RUNS) {
+            const char *status = listed_as(job->end);
+            bool runs = memmem(entry.data, entry.size, "\"running\"", 9) != NULL;
+            if (runs || memmem(entry.data, entry.size, status, strlen(status)) == NULL) {
+                daemon_fail("life %u: an end that was seen is listed as %.*s", world->life,
+                            (int)entry.size, entry.data);
+            }
+            job->listed_life = world->life;
+            world->listed++;
+        }
+        at = after;
+    }
+}
+
+static void check_listing(crash_world *world, crash_client *client)
+{
+    char cursor[256] = "";
+    do {
+        wire_send(&client->wire,
+                  "{\"arcp\":\"1.1\",\"id\":\"list-%llu\",\"type\":\"session.list_jobs\","
+                  "\"payload\":{\"limit\":1000%s%s%s}}",
+                  (unsigned long long)crash_random(world, UINT64_MAX),
+                  cursor[0] == '\0' ? "" : ",\"cursor\":\"", cursor, cursor[0] == '\0' ? "" : "\"");
+        check_page(world, wire_await_type(&client->wire, "session.jobs"), cursor);
+    } while (cursor[0] != '\0');
+}
+
+static void settle(crash_world *world)
+{
+    connect_all(world, true);
+    come_to_rest(world);
+    for (int again = 0; again < 40 && world->key_count != 0; again++) {
+        size_t key = crash_random(world, world->key_count);
+        if (world->keys[key].job != NULL) {
+            crash_client_ask_again(world, &world->clients[world->keys[key].client], key);
+        }
+    }
+    come_to_rest(world);
+    check_listing(world, &world->clients[0]);
+    check_listing(world, &world->clients[6]);
+    for (const crash_job *job = world->jobs; job != NULL; job = job->hh.next) {
+        if (job->listed_life != world->life) {
+            daemon_fail("life %u: job %s is not listed", world->life, job->id);
+        }
+    }
+}
+
+/* ---- the audit file ---- */
+
+/* A line for every job that somebody saw, and for every subscription that was answered. */
+static void check_audit(const crash_world *world)
+{
+    char path[96];
+    char line[4096];
+    uint64_t submits = 0;
+    uint64_t subscriptions = 0;
+    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", world->daemon.directory);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        submits += strstr(line, "\"decision\":\"submit\"") != NULL;
+        subscriptions += strstr(line, "\"decision\":\"subscribe\"") != NULL &&
+                         strstr(line, "\"result\":\"allowed\"") != NULL;
+    }
+    assert_int_equal(fclose(file), 0);
+    assert_true(submits >= HASH_COUNT(world->jobs));
+    assert_true(subscriptions >= world->subscribed && world->subscribed != 0);
+}
+
+/* ---- all lives ---- */
+
+static uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text == NULL ? otherwise : strtoull(text, NULL, 0);
+}
+
+static void one_life(crash_world *world, int64_t *longest_start_ns)
+{
+    bool settles = world->life % SETTLE_EVERY == 0;
+    daemon_launch(&world->daemon);
+    if (!settles && crash_random(world, 8) == 0) {
+        /* Also while it starts. */
+        struct timespec pause = {0, (long)crash_random(world, (uint64_t)*longest_start_ns + 1)};
+        (void)nanosleep(&pause, NULL);
+        daemon_kill(&world->daemon);
+        return;
+    }
+    if (!daemon_await(&world->daemon)) {
+        daemon_fail("life %u: arcpd ended with %d: %s", world->life, world->daemon.exit_status,
+                    daemon_errors(&world->daemon));
+    }
+    if (world->daemon.ready_ns > *longest_start_ns) {
+        *longest_start_ns = world->daemon.ready_ns;
+    }
+    if (settles) {
+        settle(world);
+    } else {
+        live(world);
+    }
+    daemon_kill(&world->daemon);
+    take_the_rest(world);
+}
+
+static void nothing_that_was_shown_is_lost_when_it_is_killed_at_any_moment(void **state)
+{
+    static crash_world world;
+    (void)state;
+    uint64_t seed = 0;
+    int64_t longest_start_ns = 0;
+    assert_int_equal(getrandom(&seed, sizeof(seed), 0), sizeof(seed));
+    seed = from_environment("ARCP_CRASH_SEED", seed);
+    unsigned lives = (unsigned)from_environment("ARCP_CRASH_LIVES", LIVES_DEFAULT);
+    print_message("ARCP_CRASH_SEED=0x%llx ARCP_CRASH_LIVES=%u\n", (unsigned long long)seed, lives);
+    world.random = seed;
+    daemon_begin(&world.daemon, &(daemon_options){.config = "jobs: {cancel_grace_ms: 500}\n"});
+    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
+        crash_client_begin(&world, at);
+    }
+    for (world.life = 1; world.life <= lives; world.life++) {
+        one_life(&world, &longest_start_ns);
+    }
+    world.life = SETTLE_EVERY * (lives / SETTLE_EVERY + 1);
+    one_life(&world, &longest_start_ns);
+    crash_store_check(&world);
+    check_audit(&world);
+    unsigned lost = 0;
+    for (crash_job *job = world.jobs; job != NULL; job = job->hh.next) {
+        lost += job->end == CRASH_LOST;
+    }
+    print_message("%u deaths, %u jobs, %u of them lost with one, %llu resumes; %llu frames seen, "
+                  "%llu of them again; %llu listed ends and %llu stored records compared; longest "
+                  "start %.1f ms\n",
+                  world.daemon.start_count, HASH_COUNT(world.jobs), lost,
+                  (unsigned long long)world.resumes, (unsigned long long)world.frames,
+                  (unsigned long long)world.again, (unsigned long long)world.listed,
+                  (unsigned long long)world.checked, (double)longest_start_ns / 1e6);
+    daemon_end(&world.daemon);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_that_was_shown_is_lost_when_it_is_killed_at_any_moment),
+    };
+    return cmocka_run_group_tests_name("arcpd_crash", tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* What the crash test remembers: clients with all they ever saw, and the jobs they know. */
+#ifndef ARCP_TESTS_ARCPD_CRASH_WORLD_H
+#define ARCP_TESTS_ARCPD_CRASH_WORLD_H
+
+#include "arcpd/daemon.h"
+#include "arcpd/wire.h"
+#include "base/hash.h"
+
+#define CRASH_CLIENTS 8u
+
+typedef enum crash_end { CRASH_RUNS, CRASH_RESULT, CRASH_LOST, CRASH_ERROR } crash_end;
+
+/* One idempotency key, and what was submitted under it. */
+typedef struct crash_job crash_job;
+typedef struct crash_key {
+    unsigned client; /* who submitted it first */
+    unsigned life;   /* and when */
+    unsigned events, bytes, pause_us;
+    const char *end;
+    crash_job *job; /* NULL until an answer was seen */
+    char accepted_at[32];
+} crash_key;
+
+struct crash_job {
+    char id[40];
+    UT_hash_handle hh;
+    unsigned life; /* in which it was first asked for */
+    bool waits;    /* its agent does not end by itself, and nobody cancelled it */
+    crash_end end; /* as far as anybody saw */
+    uint64_t end_digest;
+    unsigned listed_life;
+    bool observes[CRASH_CLIENTS]; /* was told so: owes it the end */
+    uint64_t end_seq[CRASH_CLIENTS];
+    uint64_t messages[CRASH_CLIENTS]; /* of the agent, seen so far */
+};
+
+typedef struct crash_client {
+    unsigned number;
+    const char *token;
+    bool acks;
+    wire wire;
+    wire_session session; /* id is empty: none yet */
+    bool is_open;         /* the welcome has come on this connection */
+    bool has_asked;       /* hello is under way */
+    uint64_t last_seq;    /* on this connection */
+    uint64_t acked_seq;
+    uint64_t seen_count; /* highest event_seq that was ever seen */
+    uint64_t *digests;   /* owned; [seq - 1], 0: not seen */
+    size_t digest_capacity;
+} crash_client;
+
+typedef struct crash_world {
+    daemon_state daemon;
+    uint64_t random;
+    unsigned life;
+    crash_client clients[CRASH_CLIENTS];
+    crash_job *jobs;
+    crash_key *keys; /* owned */
+    size_t key_count, key_capacity;
+    uint64_t subscribed;                              /* answers that said so */
+    uint64_t frames, again, resumes, listed, checked; /* for the report */
+} crash_world;
+
+/* A number below `limit`. */
+uint64_t crash_random(crash_world *world, uint64_t limit);
+
+/* ---- crash_client.c ---- */
+void crash_client_begin(crash_world *world, unsigned number);
+void crash_client_end(crash_client *client);
+/* Connects and asks for its session (or a first one), from a point the client chooses. */
+void crash_client_connect(crash_world *world, crash_client *client, bool from_oldest);
+/* Takes the frames that are there; each must fit what was ever seen. */
+void crash_client_take(crash_world *world, crash_client *client);
+/* One request, chosen by chance. */
+void crash_client_act(crash_world *world, crash_client *client);
+/* Asks for a key again; the answer must name the same job. */
+void crash_client_ask_again(crash_world *world, crash_client *client, size_t key);
+/* Whether the client still waits for the end of a job that it was told it observes. */
+bool crash_client_owes(const crash_world *world, const crash_client *client);
+
+/* ---- crash_store.c ---- */
+/* Compares everything that was seen with what the database holds. arcpd must not run. */
+void crash_store_check(crash_world *world);
+
+#endif

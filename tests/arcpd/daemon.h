@@ -1,0 +1,64 @@
+/* A real arcpd with a state directory of its own, for tests and benchmarks: started, killed,
+ * started again on the same store, and asked the system about. What goes wrong ends the
+ * program with a message; the daemon dies with it. */
+#ifndef ARCP_TESTS_ARCPD_DAEMON_H
+#define ARCP_TESTS_ARCPD_DAEMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <arcp/error.h>
+
+typedef struct daemon_options {
+    const char *config;       /* YAML; NULL: what arcpd does by itself */
+    const char *store;        /* URL; NULL: sqlite: in the directory */
+    uint64_t file_bytes_max;  /* no file grows beyond; 0: as the system says */
+    const char *environment;  /* NAME=VALUE; NULL: none */
+    unsigned open_files;      /* 0: as the system says */
+    const char *work_program; /* the agent "load"; NULL: arcp-load-agent of this build */
+} daemon_options;
+
+typedef struct daemon_state {
+    char directory[64]; /* its state; made by daemon_begin */
+    char store[128];    /* the database of the default URL */
+    daemon_options options;
+    pid_t pid; /* 0: does not run */
+    int out;   /* its standard output until it is ready; -1 */
+    int64_t began_ns;
+    unsigned short port;
+    int exit_status;  /* of the last end; of a signal: 128 + number */
+    int64_t ready_ns; /* from its start to the line that says so */
+    unsigned start_count;
+} daemon_state;
+
+/* Says what is wrong and ends the program. */
+_Noreturn void daemon_fail(const char *format, ...) ARCP_PRINTF(1, 2);
+
+/* Makes the directory; starts nothing. The options are copied, what they point to is not. */
+void daemon_begin(daemon_state *d, const daemon_options *options);
+
+/* Starts it with the tokens t-alice, t-bob and t-carol, and an agent `load`; waits for
+ * nothing. */
+void daemon_launch(daemon_state *d);
+/* True when it is ready; false when it ended before (exit_status). */
+bool daemon_await(daemon_state *d);
+/* Both, and it must get ready. */
+void daemon_start(daemon_state *d);
+/* kill -9, and waits for the end. */
+void daemon_kill(daemon_state *d);
+/* SIGTERM, and waits; returns the exit status. */
+int daemon_stop(daemon_state *d);
+/* What it wrote to standard error since the last start; the caller frees. */
+char *daemon_errors(const daemon_state *d);
+/* Stops what runs and removes the directory. */
+void daemon_end(daemon_state *d);
+
+/* Resident memory, and CPU time used so far. */
+uint64_t daemon_resident_bytes(const daemon_state *d);
+uint64_t daemon_cpu_ns(const daemon_state *d);
+
+/* Nanoseconds on the monotonic clock. */
+int64_t daemon_now_ns(void);
+
+#endif
