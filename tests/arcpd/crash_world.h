@@ -74,7 +74,7 @@ void crash_client_take(crash_world *world, crash_client *client);
 /* One request, chosen by chance. */
 void crash_client_act(crash_world *world, crash_client *client);
 /* Asks for a key again; the answer must name the same job. */
-void crash_client_ask_again(crash_world *world, crash_client *client, size_t key);
+void crash_client_ask_again(crash_world *world, crash_client *client, size_t number);
 /* Whether the client still waits for the end of a job that it was told it observes. */
 bool crash_client_owes(const crash_world *world, const crash_client *client);
 

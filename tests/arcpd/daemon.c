@@ -76,7 +76,8 @@ static void run(const daemon_state *d, int out)
     char config[96];
     char errors[96];
     char agent[600];
-    const char *words[24] = {ARCP_BINARY_DIR "/bin/arcpd",
+    static const char program[] = ARCP_BINARY_DIR "/bin/arcpd";
+    const char *words[24] = {program,
                              "--listen",
                              "ws://127.0.0.1:0/arcp",
                              "--token",
@@ -272,14 +273,18 @@ void daemon_end(daemon_state *d)
 uint64_t daemon_resident_bytes(const daemon_state *d)
 {
     char path[64];
-    unsigned long long pages = 0;
+    char line[128] = "";
     (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)d->pid);
     FILE *file = fopen(path, "re");
-    if (file == NULL || fscanf(file, "%*u %llu", &pages) != 1) {
+    const char *second = NULL;
+    if (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        second = strchr(line, ' ');
+    }
+    if (second == NULL) {
         daemon_fail("%s: %s", path, strerror(errno));
     }
     (void)fclose(file);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return strtoull(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 uint64_t daemon_cpu_ns(const daemon_state *d)
