@@ -9,9 +9,10 @@
  *    called, and calls back, on the loop's thread. Such programs ignore SIGPIPE.
  *
  * A dropped connection is replaced and the session resumed without the program's doing:
- * every event is handed over exactly once and in order, or the client ends with an error
- * (RESUME_WINDOW_EXPIRED when the runtime no longer has what was missed). A gap in the
- * numbering is never passed on.
+ * every event is handed over exactly once and in its job's order, or the client ends with an
+ * error (RESUME_WINDOW_EXPIRED when the runtime no longer has what was missed). A gap in the
+ * numbering is never passed on. Across jobs the order is the runtime's, but for events that
+ * overtook the answer to their submit: they follow it.
  *
  * Spans given to a function are copied. What a returned pointer or span lives with is said
  * at each function. Timeouts are in milliseconds; ARCP_WAIT_DEFAULT takes the client's

@@ -65,6 +65,13 @@ static arcp__client_request *find_by_trace(arcp__client_session *session,
     return NULL;
 }
 
+arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session,
+                                                 const arcp__client_frame *frame)
+{
+    arcp__client_request *request = find_by_trace(session, frame);
+    return request != NULL && !request->can_repeat ? request : NULL;
+}
+
 static arcp__client_request *
 find_by_job(arcp__client_session *session, const arcp__client_frame *frame,
             bool (*wanted)(const arcp__client_request *request, int kind), int kind)

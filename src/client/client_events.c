@@ -86,7 +86,7 @@ arcp_status arcp__client_session_announce(arcp__client_session *session, arcp_jo
     return ARCP_OK;
 }
 
-static bool waits_for_jobs(const arcp__client_session *session)
+bool arcp__client_session_waits_for_jobs(const arcp__client_session *session)
 {
     return arcp__client_requests_pending(session, ARCP__CLIENT_ASK_SUBMIT) ||
            arcp__client_requests_pending(session, ARCP__CLIENT_ASK_SUBSCRIBE);
@@ -94,7 +94,7 @@ static bool waits_for_jobs(const arcp__client_session *session)
 
 arcp_status arcp__client_session_announce_held(arcp__client_session *session)
 {
-    if (waits_for_jobs(session)) {
+    if (arcp__client_session_waits_for_jobs(session)) {
         return ARCP_OK;
     }
     arcp_job *job = NULL;
@@ -115,7 +115,7 @@ arcp_status arcp__client_session_announce_held(arcp__client_session *session)
 static arcp_job *admit(arcp__client_session *session, arcp_span id)
 {
     arcp_job *job = arcp__client_session_job(session, id);
-    if (job != NULL && !job->announced && !waits_for_jobs(session) &&
+    if (job != NULL && !job->announced && !arcp__client_session_waits_for_jobs(session) &&
         arcp__client_session_announce(session, job, false) != ARCP_OK) {
         return NULL;
     }

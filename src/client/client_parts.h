@@ -236,6 +236,9 @@ arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session,
 arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
                                              const arcp__client_frame *frame,
                                              arcp__client_request_kind kind);
+/* The submit that was not sent again and whose trace this is; NULL when there is none. */
+arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session,
+                                                 const arcp__client_frame *frame);
 /* For an error: by name, else job id, else trace id, else the oldest request. */
 arcp__client_binding arcp__client_bind_error(arcp__client_session *session,
                                              const arcp__client_frame *frame);
@@ -275,6 +278,8 @@ ARCP_MUST_CHECK arcp_status arcp__client_session_announce(arcp__client_session *
                                                           arcp_job *job, bool by_reply);
 /* Announces the jobs whose events wait for a request that is no longer there. */
 ARCP_MUST_CHECK arcp_status arcp__client_session_announce_held(arcp__client_session *session);
+/* A submit or a subscription waits for its answer: a job that is not known may be its. */
+bool arcp__client_session_waits_for_jobs(const arcp__client_session *session);
 
 /* ---- client_page.c ---- */
 

@@ -57,6 +57,19 @@ static arcp_status hand_job(arcp__client_session *session, arcp_job *job,
     return status == ARCP_OK ? arcp__client_session_announce_held(session) : status;
 }
 
+/* After a resume a runtime may say again what was accepted, without naming the request, because
+ * its answer may be lost. A submit that was sent again gets an answer of its own, which has the
+ * job's handle: until then the job waits. Otherwise this is the answer. */
+static arcp_status on_repeated(arcp__client_session *session, const arcp__client_frame *frame,
+                               arcp_job *job)
+{
+    arcp__client_request *request = arcp__client_bind_repeated(session, frame);
+    if (request == NULL && !job->announced && arcp__client_session_waits_for_jobs(session)) {
+        return ARCP_OK;
+    }
+    return hand_job(session, job, job->announced ? NULL : request);
+}
+
 arcp_status arcp__client_on_accepted(arcp__client_session *session, const arcp__client_frame *frame)
 {
     arcp_job *job = NULL;
@@ -68,11 +81,14 @@ arcp_status arcp__client_on_accepted(arcp__client_session *session, const arcp__
     if (binding.request != NULL && binding.request->kind != ARCP__CLIENT_ASK_SUBMIT) {
         binding.request = NULL;
     }
-    if (binding.request == NULL && !is_child(session, frame)) {
-        binding = arcp__client_bind_reply(session, frame, ARCP__CLIENT_ASK_SUBMIT);
-    }
     if (job->status == ARCP_JOB_STATUS_COUNT) {
         job->status = ARCP_JOB_PENDING;
+    }
+    if (binding.request == NULL && !is_child(session, frame)) {
+        binding = arcp__client_bind_reply(session, frame, ARCP__CLIENT_ASK_SUBMIT);
+        if (binding.request == NULL && !binding.names_request && session->tells_requests) {
+            return on_repeated(session, frame, job);
+        }
     }
     return hand_job(session, job, binding.request);
 }

@@ -1,7 +1,15 @@
-# Starts the programs of this build.
-if(TARGET arcp AND TARGET arcpd)
-  arcp_test(arcp_end_to_end_test
-    SOURCES end_to_end_test.c world.c temp_tree.c process.c cutting_proxy.c
-    NEEDS arcp_base Threads::Threads util LABELS integration slow)
-  add_dependencies(arcp_end_to_end_test arcp arcpd)
+# Start the programs of this build.
+if(TARGET arcp AND TARGET arcpd AND TARGET arcp-bench-agent)
+  add_library(arcp_world STATIC world.c temp_tree.c process.c cutting_proxy.c)
+  target_include_directories(arcp_world PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(arcp_world PRIVATE
+    ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(arcp_world PUBLIC arcp_base PkgConfig::CMOCKA Threads::Threads util
+    PRIVATE arcp_flags)
+  add_dependencies(arcp_world arcp arcpd arcp-bench-agent)
+
+  arcp_test(arcp_end_to_end_test SOURCES end_to_end_test.c NEEDS arcp_world
+    LABELS integration slow)
+  arcp_test(arcp_large_result_test SOURCES large_result_test.c NEEDS arcp_world
+    LABELS integration slow native)
 endif()

@@ -442,7 +442,8 @@ static void agents_and_jobs_are_listed(void **state)
     process p;
     world_run(*state, &p, 0, WORDS("agents"));
     check_output(
-        &p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\nprogress\nparent\nstubborn\n");
+        &p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\nprogress\nparent\nstubborn\n"
+            "bench\n");
     process_fini(&p);
     world_run(*state, &p, 0, WORDS("agents", "--json"));
     static const char first[] =

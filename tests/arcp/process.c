@@ -8,6 +8,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -152,12 +153,14 @@ int process_finish(process *p)
     while (read_more(p, until_ms)) {
     }
     int status = 0;
+    struct rusage used = {0};
     while (!p->has_ended) {
-        pid_t ended = waitpid(p->pid, &status, 0);
+        pid_t ended = wait4(p->pid, &status, 0, &used);
         assert_true(ended == p->pid || errno == EINTR);
         p->has_ended = ended == p->pid;
     }
     p->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    p->max_rss_kib = used.ru_maxrss;
     return p->exit_status;
 }
 

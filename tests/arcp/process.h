@@ -17,7 +17,8 @@ typedef struct process {
     int errors; /* its standard error; -1 on a terminal */
     arcp_buf out, err;
     bool has_ended;
-    int exit_status; /* of a signal: 128 + number */
+    int exit_status;  /* of a signal: 128 + number */
+    long max_rss_kib; /* the most memory it had, once it has ended */
 } process;
 
 /* Words end with NULL; `environment` are NAME=VALUE, added to this process's own; `input` is

@@ -33,7 +33,7 @@ void world_start_daemon(world *w, const char *store, unsigned port)
     char path[96];
     char listen[64];
     char options[AGENT_COUNT][512];
-    const char *words[10 + 2 * AGENT_COUNT] = {daemon, "--config", path, "--listen",
+    const char *words[12 + 2 * AGENT_COUNT] = {daemon, "--config", path, "--listen",
                                                listen, "--store",  store};
     size_t count = 7;
     snprintf(path, sizeof(path), "%s/arcpd.yaml", w->directory);
@@ -45,6 +45,8 @@ void world_start_daemon(world *w, const char *store, unsigned port)
         words[count++] = "--agent";
         words[count++] = options[agent];
     }
+    words[count++] = "--agent";
+    words[count++] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
     words[count] = NULL;
     process_start(&w->daemon, words, NULL, NULL);
     process_await(&w->daemon, false, "/arcp\n");
@@ -53,10 +55,11 @@ void world_start_daemon(world *w, const char *store, unsigned port)
     assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
 }
 
-int world_begin(void **state)
+static void begin(void **state, bool is_durable)
 {
     static world w;
     char path[96];
+    char store[96];
     for (size_t row = 0; row < sizeof(foreign) / sizeof(foreign[0]); row++) {
         assert_int_equal(unsetenv(foreign[row]), 0);
     }
@@ -64,8 +67,20 @@ int world_begin(void **state)
     snprintf(path, sizeof(path), "%s/state", w.directory);
     assert_int_equal(setenv("XDG_STATE_HOME", path, 1), 0);
     assert_int_equal(setenv("HOME", w.directory, 1), 0);
-    world_start_daemon(&w, "memory:", 0);
+    snprintf(store, sizeof(store), "sqlite:%s/arcp.db", w.directory);
+    world_start_daemon(&w, is_durable ? store : "memory:", 0);
     *state = &w;
+}
+
+int world_begin(void **state)
+{
+    begin(state, false);
+    return 0;
+}
+
+int world_begin_durable(void **state)
+{
+    begin(state, true);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* An arcpd with the agents of tests/arcp/agents, and `arcp` to ask it. */
+/* An arcpd with the agents of tests/arcp/agents and the bench agent, and `arcp` to ask it. */
 #ifndef ARCP_TESTS_ARCP_WORLD_H
 #define ARCP_TESTS_ARCP_WORLD_H
 
@@ -16,8 +16,9 @@ typedef struct world {
 /* Starts a daemon with a store and a port (0: any); url, port and ARCP_URL follow. */
 void world_start_daemon(world *w, const char *store, unsigned port);
 
-/* For cmocka's group: *state is the world. */
+/* For cmocka's group: *state is the world. The daemon keeps things in memory, or in a file. */
 int world_begin(void **state);
+int world_begin_durable(void **state);
 int world_end(void **state);
 
 /* Starts `arcp` with these words (after the program's name), up to 15. */

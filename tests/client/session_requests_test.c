@@ -326,8 +326,9 @@ static const binding_row bindings[] = {
      "added job_c\nreply a ok job_a\n"},
     {"a runtime that names requests is never guessed at",
      false,
-     {ACCEPTED("x", "", "job_c"), ACCEPTED("y", "'request_id':'$(job.submit 1)',", "job_a")},
-     "added job_c\nreply a ok job_a\n"},
+     {ACCEPTED("x", "", "job_c"), ACCEPTED("y", "'request_id':'$(job.submit 1)',", "job_a"),
+      ACCEPTED("z", "'request_id':'$(job.submit 2)',", "job_b")},
+     "reply a ok job_a\nreply b ok job_b\nadded job_c\n"},
     {"a child is no answer, not even by its trace",
      true,
      {ACCEPTED("x", "'trace_id':'%(job.submit)','parent_job_id':'job_0','delegate_id':'d1',",
@@ -627,6 +628,57 @@ static void a_submit_without_any_key_is_not_sent_twice(void **state)
     story_end(&s);
 }
 
+/* The runtime repeats what it accepted (PROTOCOL, resume), naming no request. */
+static void come_back_to_a_runtime_that_repeats(story *s)
+{
+    story_drop(s);
+    story_wait_deadline(s);
+    story_connect(s);
+    story_hear(s, WELCOME);
+    arcp_buf_clear(&s->log);
+    story_hear(s, "{'arcp':'1.1','id':'r','type':'job.accepted','session_id':'sess_1',"
+                  "'job_id':'job_1','trace_id':'%(job.submit)','payload':{'job_id':'job_1',"
+                  "'lease':{}}}");
+}
+
+static void what_was_accepted_twice_waits_for_the_answer_that_names_the_submit(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    come_back_to_a_runtime_that_repeats(&s);
+    story_hear(&s, "{'arcp':'1.1','id':'e','type':'job.event','session_id':'sess_1','event_seq':1,"
+                   "'job_id':'job_1','payload':{'kind':'log','ts':'','body':{}}}");
+    story_check_log(&s, "");
+    story_hear(&s, ACCEPTED("y", "'request_id':'$(job.submit)',", "job_1"));
+    story_check_log(&s, "reply a ok job_1\nevent job_1 1 log {}\n");
+    story_end(&s);
+}
+
+static void what_was_accepted_twice_answers_a_submit_that_was_sent_once(void **state)
+{
+    story s;
+    arcp_client_options options = DEFAULTS;
+    options.no_auto_key = true;
+    story_live(&s, options);
+    story_submit(&s, "a", "echo");
+    come_back_to_a_runtime_that_repeats(&s);
+    assert_int_equal(story_sent_count(&s, "job.submit"), 1);
+    story_check_log(&s, "reply a ok job_1\n");
+    story_end(&s);
+}
+
+static void what_was_accepted_twice_and_is_refused_the_second_time_is_announced(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    come_back_to_a_runtime_that_repeats(&s);
+    story_hear(&s, SESSION_ERROR("y", "'request_id':'$(job.submit)',"));
+    story_check_log(&s, "reply a AGENT_NOT_AVAILABLE\nadded job_1\n");
+    story_end(&s);
+}
+
 static void an_answered_request_is_not_sent_again(void **state)
 {
     story s;
@@ -770,6 +822,9 @@ int main(void)
         cmocka_unit_test(requests_made_before_the_welcome_are_sent_after_it),
         cmocka_unit_test(what_was_not_answered_is_sent_again_under_the_same_id),
         cmocka_unit_test(a_submit_without_any_key_is_not_sent_twice),
+        cmocka_unit_test(what_was_accepted_twice_waits_for_the_answer_that_names_the_submit),
+        cmocka_unit_test(what_was_accepted_twice_answers_a_submit_that_was_sent_once),
+        cmocka_unit_test(what_was_accepted_twice_and_is_refused_the_second_time_is_announced),
         cmocka_unit_test(an_answered_request_is_not_sent_again),
         cmocka_unit_test(a_request_that_makes_the_runtime_hang_up_is_given_up),
         cmocka_unit_test(the_end_of_the_session_answers_everything),

@@ -1,0 +1,118 @@
+/* The largest result that the default limits allow, streamed into a file while the connection is
+ * cut and resumed: whole to the byte, and neither program holds it. The peaks of memory are
+ * printed. */
+#include "arcp/world.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "arcp/cutting_proxy.h"
+
+#define SMALL_BYTES  ((size_t)32 * 1024 * 1024)
+#define LARGE_BYTES  ((size_t)256 * 1024 * 1024)
+#define RECORD_BYTES 32
+/* Bounded queues (16 MiB unread in the client; 8 MiB unsent and 16 MiB unstored in the daemon, and
+ * pages of what is replayed), however much goes through; holding the result would take 256 MiB. */
+#define CLIENT_MAX_KIB (64l * 1024)
+#define DAEMON_MAX_KIB (128l * 1024)
+
+/* The most memory that a running program has had. */
+static long peak_kib(pid_t pid)
+{
+    char path[64];
+    char line[256];
+    long peak = 0;
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (sscanf(line, "VmHWM: %ld", &peak) == 1) {
+            break;
+        }
+    }
+    fclose(file);
+    assert_true(peak > 0);
+    return peak;
+}
+
+/* What the agent writes: records that are their own offset (bench_agent.c). */
+static void write_record(size_t offset, char *out)
+{
+    for (int digit = RECORD_BYTES - 2; digit >= 0; digit--) {
+        out[digit] = (char)('0' + offset % 10);
+        offset /= 10;
+    }
+    out[RECORD_BYTES - 1] = '.';
+}
+
+static void check_file(const char *path, size_t size)
+{
+    static char bytes[1 << 20];
+    char record[RECORD_BYTES];
+    size_t offset = 0;
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t got = fread(bytes, 1, sizeof(bytes), file);
+    while (got != 0) {
+        assert_int_equal(got % RECORD_BYTES, 0);
+        for (size_t at = 0; at < got; at += RECORD_BYTES, offset += RECORD_BYTES) {
+            write_record(offset, record);
+            if (memcmp(record, bytes + at, RECORD_BYTES) != 0) {
+                fail_msg("at byte %zu stands %.32s", offset, bytes + at);
+            }
+        }
+        got = fread(bytes, 1, sizeof(bytes), file);
+    }
+    fclose(file);
+    assert_int_equal(offset, size);
+}
+
+/* Runs one job into a file; returns the peak of `arcp`. */
+static long fetch(const world *w, const char *url, size_t size)
+{
+    process p;
+    char path[96];
+    char input[96];
+    snprintf(path, sizeof(path), "%s/result", w->directory);
+    snprintf(input, sizeof(input), "{\"result_bytes\":%zu}", size);
+    world_run(w, &p, 0, WORDS("submit", "bench", "--input", input, "--output", path, "--url", url));
+    long peak = p.max_rss_kib;
+    assert_int_equal(p.out.size, 0);
+    process_fini(&p);
+    check_file(path, size);
+    assert_int_equal(unlink(path), 0);
+    return peak;
+}
+
+static void a_quarter_of_a_gibibyte_passes_through_and_is_held_by_nobody(void **state)
+{
+    world *w = *state;
+    cutting_proxy proxy;
+    char url[64];
+    cutting_proxy_start(&proxy, w->port, 50000000, 90000000);
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", (unsigned)proxy.port);
+    long small = fetch(w, url, SMALL_BYTES);
+    long daemon_small = peak_kib(w->daemon.pid);
+    unsigned cuts_before = atomic_load(&proxy.cuts);
+    long large = fetch(w, url, LARGE_BYTES);
+    long daemon_large = peak_kib(w->daemon.pid);
+    unsigned cuts = atomic_load(&proxy.cuts) - cuts_before;
+    cutting_proxy_stop(&proxy);
+    print_message("peak memory: arcp %ld KiB for 32 MiB, %ld KiB for 256 MiB; arcpd %ld KiB, "
+                  "then %ld KiB; the connection was cut %u times\n",
+                  small, large, daemon_small, daemon_large, cuts);
+    assert_true(cuts >= 2);
+    /* Sanitizers keep what is freed. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_true(large < CLIENT_MAX_KIB);
+    assert_true(daemon_large < DAEMON_MAX_KIB);
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quarter_of_a_gibibyte_passes_through_and_is_held_by_nobody),
+    };
+    return cmocka_run_group_tests(tests, world_begin_durable, world_end);
+}

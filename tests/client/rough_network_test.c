@@ -1,0 +1,415 @@
+/* The client on the program's own loop against a real arcpd, with a proxy between them that
+ * delays, splits, resets, half-closes and stalls connections at random: a thousand jobs of a
+ * hundred events each, every event exactly once and in order, every outcome right, and no job
+ * run twice.
+ *
+ *   rough_network_test          a seed of its own each time, printed
+ *   ARCP_ROUGH_SEED=n           that seed */
+#include "support/check.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <arcp/client.h>
+
+#include "arcp/process.h"
+#include "arcp/temp_tree.h"
+#include "client/rough_proxy.h"
+
+enum {
+    CREWS = 4,
+    JOBS_PER_CREW = 250,
+    IN_FLIGHT = 20,
+    EVENTS = 100,
+    STREAM_BYTES = 10000,
+    DEADLINE_MS = 300000, /* what a slow machine may take; nothing waits for it */
+};
+
+/* How a job is to end, by its number. */
+typedef enum ending { ENDS_WELL, ENDS_WITH_STREAM, ENDS_REFUSED, ENDS_BROKEN, ENDINGS } ending;
+
+struct fixture;
+
+typedef struct task {
+    struct crew *crew;
+    unsigned number;
+    bool is_accepted, has_ended;
+    unsigned running; /* status events */
+    uint64_t last_seq;
+    uint64_t next; /* the number that its next event must have */
+    char input[128];
+} task;
+
+/* One client with its jobs. */
+typedef struct crew {
+    struct fixture *f;
+    arcp_client *client;
+    unsigned begun, ended;
+    unsigned resumes;
+    bool is_closed;
+    task tasks[JOBS_PER_CREW];
+} crew;
+
+typedef struct fixture {
+    char directory[64];
+    process daemon;
+    char url[64]; /* the proxy's */
+    char daemon_url[128];
+    uv_loop_t loop;
+    uv_timer_t deadline;
+    rough_proxy proxy;
+    arcp_event_view view;
+    crew crews[CREWS];
+} fixture;
+
+static ending ending_of(unsigned number)
+{
+    unsigned digit = number % 10;
+    return digit < ENDINGS ? (ending)digit : ENDS_WELL;
+}
+
+/* ---- what must come ---- */
+
+static void check_stream(arcp_span bytes)
+{
+    assert_int_equal(bytes.size, STREAM_BYTES);
+    for (size_t at = 0; at < bytes.size; at += 32) {
+        char record[40];
+        size_t size = bytes.size - at < 32 ? bytes.size - at : 32;
+        snprintf(record, sizeof(record), "%031zu.", at);
+        assert_memory_equal(bytes.data + at, record, size);
+    }
+}
+
+static void check_outcome(const task *t, const arcp_outcome *outcome)
+{
+    char expected[64];
+    switch (ending_of(t->number)) {
+    case ENDS_WELL:
+        snprintf(expected, sizeof(expected), "{\"job\":%u}", t->number);
+        assert_int_equal(outcome->status, ARCP_OK);
+        check_span(outcome->result, expected);
+        return;
+    case ENDS_WITH_STREAM:
+        assert_int_equal(outcome->status, ARCP_OK);
+        check_stream(outcome->bytes);
+        return;
+    case ENDS_REFUSED:
+        assert_int_equal(outcome->final_status, ARCP_JOB_ERROR);
+        assert_int_equal(outcome->status, ARCP_E_PERMISSION_DENIED);
+        assert_string_equal(outcome->failure->error.message, "as asked");
+        return;
+    case ENDS_BROKEN:
+        assert_int_equal(outcome->final_status, ARCP_JOB_ERROR);
+        assert_int_equal(outcome->status, ARCP_E_INTERNAL_ERROR);
+        assert_true(outcome->failure->error.retryable);
+        return;
+    case ENDINGS:
+        fail();
+    }
+}
+
+static arcp_span input_of(task *t)
+{
+    static const char *const extras[ENDINGS] = {
+        [ENDS_WELL] = "",
+        [ENDS_WITH_STREAM] = ",\"result_bytes\":10000,\"chunk_bytes\":777",
+        [ENDS_REFUSED] = ",\"error\":\"PERMISSION_DENIED\"",
+        [ENDS_BROKEN] = ",\"exit\":3",
+    };
+    snprintf(t->input, sizeof(t->input), "{\"events\":%u,\"result\":{\"job\":%u}%s}", EVENTS,
+             t->number, extras[ending_of(t->number)]);
+    return arcp_span_cstr(t->input);
+}
+
+/* ---- a client's work ---- */
+
+static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply);
+
+static void begin_job(crew *c)
+{
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_error err = {0};
+    task *t = &c->tasks[c->begun];
+    t->crew = c;
+    t->number = (unsigned)(c - c->f->crews) * JOBS_PER_CREW + c->begun++;
+    options.agent = ARCP_SPAN_LITERAL("bench");
+    options.input = input_of(t);
+    options.user = t;
+    check_ok(arcp_client_submit_start(c->client, &options, on_accepted, t, &err), &err);
+}
+
+static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply)
+{
+    task *t = user;
+    if (reply->status != ARCP_OK) {
+        fail_msg("job %u was refused: %s", t->number, reply->failure->error.message);
+    }
+    assert_false(t->is_accepted);
+    t->is_accepted = true;
+    /* What follows is bound by arcp_job_user. */
+    assert_ptr_equal(arcp_job_user(reply->job), t);
+    arcp_job_release(reply->job);
+}
+
+/* Within a job numbers only grow: nothing is handed over twice, or out of order. (What came
+ * before a job was known follows its answer, behind events of other jobs.) */
+static void check_seq(task *t, const arcp_client_event *event)
+{
+    assert_true(event->event_seq > t->last_seq);
+    t->last_seq = event->event_seq;
+}
+
+static void on_job_event(crew *c, const arcp_client_event *event)
+{
+    task *t = arcp_job_user(event->job);
+    arcp_error err = {0};
+    assert_non_null(t);
+    assert_ptr_equal(t->crew, c);
+    assert_true(t->is_accepted);
+    assert_false(t->has_ended);
+    check_seq(t, event);
+    check_ok(arcp_event_view_read(&c->f->view, event, &err), &err);
+    if (event->kind == ARCP_EVENT_STATUS) {
+        /* While a connection is down more than the runtime's lag may stay unacknowledged. */
+        if (!arcp_span_equal_cstr(c->f->view.phase, "back_pressure")) {
+            check_span(c->f->view.phase, "running");
+            t->running++;
+        }
+    } else if (event->kind == ARCP_EVENT_LOG) {
+        char *rest = NULL;
+        uint64_t number = strtoull(c->f->view.message.data, &rest, 10);
+        if (rest == c->f->view.message.data || number != t->next) {
+            fail_msg("job %u: event %" PRIu64 " came, not %" PRIu64, t->number, number, t->next);
+        }
+        t->next++;
+    } else {
+        assert_int_equal(event->kind, ARCP_EVENT_RESULT_CHUNK);
+    }
+}
+
+static void on_job_ended(crew *c, const arcp_client_event *event)
+{
+    task *t = arcp_job_user(event->job);
+    assert_non_null(t);
+    assert_false(t->has_ended);
+    check_seq(t, event);
+    t->has_ended = true;
+    assert_int_equal(t->next, EVENTS);
+    assert_int_equal(t->running, 1);
+    check_outcome(t, arcp_job_outcome(event->job));
+    c->ended++;
+    if (c->begun < JOBS_PER_CREW) {
+        begin_job(c);
+    } else if (c->ended == JOBS_PER_CREW) {
+        arcp_client_close(c->client);
+    }
+}
+
+static void on_closed(crew *c, const arcp_client_event *event)
+{
+    fixture *f = c->f;
+    if (event->failure != NULL) {
+        fail_msg("a client ended after %u jobs: %s", c->ended, event->failure->error.message);
+    }
+    c->is_closed = true;
+    arcp_client_free(c->client);
+    for (size_t at = 0; at < CREWS; at++) {
+        if (!f->crews[at].is_closed) {
+            return;
+        }
+    }
+    rough_proxy_stop(&f->proxy);
+    uv_close((uv_handle_t *)&f->deadline, NULL);
+}
+
+static void on_event(void *user, arcp_client *client, const arcp_client_event *event)
+{
+    crew *c = user;
+    switch (event->type) {
+    case ARCP_CLIENT_CONNECTED:
+    case ARCP_CLIENT_DISCONNECTED:
+        return;
+    case ARCP_CLIENT_RESUMED:
+        c->resumes++;
+        return;
+    case ARCP_CLIENT_JOB_EVENT:
+        on_job_event(c, event);
+        return;
+    case ARCP_CLIENT_JOB_ENDED:
+        on_job_ended(c, event);
+        return;
+    case ARCP_CLIENT_CLOSED:
+        on_closed(c, event);
+        return;
+    case ARCP_CLIENT_JOB_ADDED:
+    case ARCP_CLIENT_NOTICE:
+        fail_msg("nothing odd should happen: %s",
+                 event->failure == NULL ? "a job was added" : event->failure->error.message);
+    }
+}
+
+static void begin_crew(fixture *f, crew *c)
+{
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_error err = {0};
+    c->f = f;
+    options.url = arcp_span_cstr(f->url);
+    options.token = ARCP_SPAN_LITERAL("t1");
+    options.connect_timeout_ms = 5000; /* a stalled handshake is given up after that */
+    options.connect_retry_ms = DEADLINE_MS;
+    options.request_timeout_ms = DEADLINE_MS;
+    options.backoff_first_ms = 5;
+    options.backoff_max_ms = 100;
+    check_ok(arcp_client_open(&options, &f->loop, on_event, c, &c->client, &err), &err);
+    while (c->begun < IN_FLIGHT) {
+        begin_job(c);
+    }
+}
+
+/* ---- around it ---- */
+
+static void start_daemon(fixture *f)
+{
+    char store[128];
+    char path[96];
+    snprintf(store, sizeof(store), "sqlite:%s/arcp.db", f->directory);
+    snprintf(path, sizeof(path), "%s/arcpd.yaml", f->directory);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs("session: {heartbeat_interval_sec: 1}\nlog: {level: error}\n"
+                      "shutdown: {grace_sec: 3}\n",
+                      file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    const char *const words[] = {ARCP_BINARY_DIR "/bin/arcpd",
+                                 "--config",
+                                 path,
+                                 "--store",
+                                 store,
+                                 "--token",
+                                 "t1=alice",
+                                 "--listen",
+                                 "ws://127.0.0.1:0/arcp",
+                                 "--agent",
+                                 "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent",
+                                 NULL};
+    process_start(&f->daemon, words, NULL, NULL);
+    process_await(&f->daemon, false, "/arcp\n");
+    assert_int_equal(sscanf(f->daemon.out.data, "arcpd: ready %127s", f->daemon_url), 1);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    const fixture *f = timer->data;
+    for (size_t at = 0; at < CREWS; at++) {
+        const crew *c = &f->crews[at];
+        print_error("client %zu: %u jobs begun, %u ended, %u resumes\n", at, c->begun, c->ended,
+                    c->resumes);
+    }
+    fail_msg("too slow");
+}
+
+static int begin(void **state)
+{
+    static fixture f;
+    const char *given = getenv("ARCP_ROUGH_SEED");
+    uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : uv_hrtime() % 1000000;
+    print_message("ARCP_ROUGH_SEED=%" PRIu64 "\n", seed);
+    assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    temp_tree_make(f.directory, sizeof(f.directory));
+    assert_int_equal(setenv("XDG_STATE_HOME", f.directory, 1), 0);
+    start_daemon(&f);
+    assert_int_equal(uv_loop_init(&f.loop), 0);
+    f.view = (arcp_event_view)ARCP_EVENT_VIEW_INIT;
+    unsigned short port =
+        (unsigned short)strtoul(f.daemon_url + strlen("ws://127.0.0.1:"), NULL, 10);
+    rough_proxy_start(&f.proxy, &f.loop, port, seed, 20000, 600000);
+    snprintf(f.url, sizeof(f.url), "ws://127.0.0.1:%u/arcp", (unsigned)f.proxy.port);
+    *state = &f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    fixture *f = *state;
+    arcp_event_view_fini(&f->view);
+    process_signal(&f->daemon, SIGTERM);
+    int exit_status = process_finish(&f->daemon);
+    process_fini(&f->daemon);
+    return temp_tree_remove(f->directory) != 0 || exit_status != 0 ? -1 : 0;
+}
+
+static void print_trouble(const fixture *f, uint64_t began_ns)
+{
+    unsigned resumes = 0;
+    for (size_t at = 0; at < CREWS; at++) {
+        resumes += f->crews[at].resumes;
+    }
+    print_message("%.1f s; %u connections, %u resumed sessions, %" PRIu64 " bytes in %lu pieces "
+                  "(%lu late)",
+                  (double)(uv_hrtime() - began_ns) / 1e9, f->proxy.connections, resumes,
+                  f->proxy.bytes, f->proxy.pieces, f->proxy.late_pieces);
+    for (int trouble = 0; trouble < ROUGH_TROUBLES; trouble++) {
+        print_message("; %u %s", f->proxy.troubles[trouble],
+                      rough_trouble_name((rough_trouble)trouble));
+    }
+    print_message("\n");
+    assert_true(resumes > 20);
+}
+
+static void a_thousand_jobs_come_through_whole(void **state)
+{
+    fixture *f = *state;
+    uint64_t began_ns = uv_hrtime();
+    assert_int_equal(uv_timer_init(&f->loop, &f->deadline), 0);
+    f->deadline.data = f;
+    assert_int_equal(uv_timer_start(&f->deadline, on_deadline, DEADLINE_MS, 0), 0);
+    for (size_t at = 0; at < CREWS; at++) {
+        begin_crew(f, &f->crews[at]);
+    }
+    assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&f->loop), 0);
+    for (size_t at = 0; at < CREWS; at++) {
+        assert_int_equal(f->crews[at].ended, JOBS_PER_CREW);
+    }
+    print_trouble(f, began_ns);
+}
+
+/* A submit that was sent again because its answer was lost found its first job. */
+static void no_submit_made_two_jobs(void **state)
+{
+    const fixture *f = *state;
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_list_options list = ARCP_LIST_OPTIONS_INIT;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_client *client = NULL;
+    arcp_job_page *page = NULL;
+    size_t jobs = 0;
+    options.url = arcp_span_cstr(f->daemon_url);
+    options.token = ARCP_SPAN_LITERAL("t1");
+    check_ok(arcp_client_connect(&options, &client, &failure), &failure.error);
+    do {
+        arcp_job_page *next = NULL;
+        check_ok(arcp_client_list(client, &list, ARCP_WAIT_DEFAULT, &next, &failure),
+                 &failure.error);
+        arcp_job_page_free(page);
+        page = next;
+        jobs += arcp_job_page_count(page);
+        list.cursor = arcp_job_page_next_cursor(page);
+    } while (list.cursor.size != 0);
+    assert_int_equal(jobs, CREWS * JOBS_PER_CREW);
+    arcp_job_page_free(page);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    arcp_failure_fini(&failure);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thousand_jobs_come_through_whole),
+        cmocka_unit_test(no_submit_made_two_jobs),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
