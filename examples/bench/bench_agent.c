@@ -17,7 +17,7 @@
 
 #include <arcp/json.h>
 
-#define RECORD_BYTES    32
+#define RECORD_BYTES    ((size_t)32)
 #define CHUNK_BYTES_MAX 1000000
 #define EVENT_BYTES_MAX 1000000
 
@@ -87,7 +87,7 @@ static void say_events(const plan *p)
 /* The record that stands at `offset`, a multiple of its size. */
 static void write_record(uint64_t offset, char *out)
 {
-    for (int digit = RECORD_BYTES - 2; digit >= 0; digit--) {
+    for (size_t digit = RECORD_BYTES - 1; digit-- > 0;) {
         out[digit] = (char)('0' + offset % 10);
         offset /= 10;
     }

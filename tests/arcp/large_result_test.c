@@ -13,8 +13,8 @@
 #define RECORD_BYTES 32
 /* Bounded queues (16 MiB unread in the client; 8 MiB unsent and 16 MiB unstored in the daemon, and
  * pages of what is replayed), however much goes through; holding the result would take 256 MiB. */
-#define CLIENT_MAX_KIB (64l * 1024)
-#define DAEMON_MAX_KIB (128l * 1024)
+#define CLIENT_MAX_KIB (64L * 1024)
+#define DAEMON_MAX_KIB (128L * 1024)
 
 /* The most memory that a running program has had. */
 static long peak_kib(pid_t pid)
@@ -26,7 +26,8 @@ static long peak_kib(pid_t pid)
     FILE *file = fopen(path, "re");
     assert_non_null(file);
     while (fgets(line, sizeof(line), file) != NULL) {
-        if (sscanf(line, "VmHWM: %ld", &peak) == 1) {
+        if (strncmp(line, "VmHWM:", 6) == 0) {
+            peak = strtol(line + 6, NULL, 10);
             break;
         }
     }

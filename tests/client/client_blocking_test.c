@@ -411,7 +411,9 @@ static void who_does_not_read_stops_the_connection_not_the_memory(void **state)
     uv_mutex_lock(&f.client->mutex);
     size_t unread = f.client->unread_bytes;
     uv_mutex_unlock(&f.client->mutex);
-    assert_true(unread > 100000 && unread < 110000);
+    /* The events may overtake the submit: until its thread has run it counts as waiting, and while
+     * somebody waits four times as much is read. */
+    assert_true(unread > 100000 && unread < 410000);
     uint64_t events = 0;
     do {
         check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure), &f.failure.error);

@@ -282,18 +282,12 @@ static void start_daemon(fixture *f)
                       "shutdown: {grace_sec: 3}\n",
                       file) >= 0);
     assert_int_equal(fclose(file), 0);
-    const char *const words[] = {ARCP_BINARY_DIR "/bin/arcpd",
-                                 "--config",
-                                 path,
-                                 "--store",
-                                 store,
-                                 "--token",
-                                 "t1=alice",
-                                 "--listen",
-                                 "ws://127.0.0.1:0/arcp",
-                                 "--agent",
-                                 "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent",
-                                 NULL};
+    static const char daemon[] = ARCP_BINARY_DIR "/bin/arcpd";
+    static const char agent[] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
+    const char *const words[] = {daemon,     "--config", path,
+                                 "--store",  store,      "--token",
+                                 "t1=alice", "--listen", "ws://127.0.0.1:0/arcp",
+                                 "--agent",  agent,      NULL};
     process_start(&f->daemon, words, NULL, NULL);
     process_await(&f->daemon, false, "/arcp\n");
     assert_int_equal(sscanf(f->daemon.out.data, "arcpd: ready %127s", f->daemon_url), 1);
