@@ -16,3 +16,6 @@ arcp_test(glob_exhaustive_test
 arcp_test(glob_random_test
   SOURCES glob_random_test.c glob_model.c target_model.c strings.c NEEDS arcp_core
   LABELS slow native)
+arcp_test(subset_exact_test
+  SOURCES subset_exact_test.c subset_model.c glob_model.c target_model.c strings.c NEEDS arcp_core
+  LABELS slow native)

@@ -3,19 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum item_kind {
-    ITEM_BYTE,
-    ITEM_SEGMENT, /* *  any run of bytes that are no separator */
-    ITEM_ANY,     /* ** any run of bytes */
-    ITEM_FOLDERS, /* ** and a slash, at the start or after a slash: whole segments */
-    ITEM_BELOW    /* a slash and **, at the end: nothing, or a slash and anything */
-} item_kind;
-
-typedef struct item {
-    item_kind kind;
-    char byte;
-} item;
-
 static bool starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -49,25 +36,30 @@ static bool begins_segment(const char *text, size_t at)
     return at == 0 || (text[at - 1] == '/' && !(at >= 3 && starts_with(text + at - 3, "://")));
 }
 
-static size_t read_items(const char *text, item *items)
+size_t model_read_items(arcp_span pattern, model_item items[MODEL_PATTERN_MAX])
 {
+    char text[MODEL_PATTERN_MAX + 1];
+    if (pattern.size > MODEL_PATTERN_MAX) {
+        abort();
+    }
+    simplify(pattern, text);
     size_t count = 0;
     for (size_t i = 0; text[i] != '\0';) {
         const char *rest = text + i;
         if (strcmp(rest, "/**") == 0 && begins_segment(text, i + 1)) {
-            items[count++] = (item){ITEM_BELOW, 0};
+            items[count++] = (model_item){MODEL_BELOW, 0};
             i += 3;
         } else if (starts_with(rest, "**/") && begins_segment(text, i)) {
-            items[count++] = (item){ITEM_FOLDERS, 0};
+            items[count++] = (model_item){MODEL_FOLDERS, 0};
             i += 3;
         } else if (starts_with(rest, "**")) {
-            items[count++] = (item){ITEM_ANY, 0};
+            items[count++] = (model_item){MODEL_ANY, 0};
             i += 2;
         } else if (starts_with(rest, "*")) {
-            items[count++] = (item){ITEM_SEGMENT, 0};
+            items[count++] = (model_item){MODEL_SEGMENT, 0};
             i += 1;
         } else {
-            items[count++] = (item){ITEM_BYTE, *rest};
+            items[count++] = (model_item){MODEL_BYTE, *rest};
             i += 1;
         }
     }
@@ -76,7 +68,7 @@ static size_t read_items(const char *text, item *items)
 
 typedef struct question {
     arcp__target_kind kind;
-    const item *items;
+    const model_item *items;
     size_t count;
     arcp_span target;
     signed char *known; /* by item and place: -1 not yet */
@@ -87,11 +79,11 @@ static bool takes(const question *q, size_t i, size_t at)
 {
     const char byte = q->target.data[at];
     if (byte == '?' && q->kind == ARCP__TARGET_URL &&
-        (i + 1 != q->count || q->items[i].kind == ITEM_FOLDERS)) {
+        (i + 1 != q->count || q->items[i].kind == MODEL_FOLDERS)) {
         return false;
     }
     const bool separates = byte == '/' || (byte == '.' && q->kind == ARCP__TARGET_TOOL);
-    return !(separates && q->items[i].kind == ITEM_SEGMENT);
+    return !(separates && q->items[i].kind == MODEL_SEGMENT);
 }
 
 static bool holds(question *q, size_t i, size_t at);
@@ -101,19 +93,19 @@ static bool find_out(question *q, size_t i, size_t at)
     if (i == q->count) {
         return at == q->target.size;
     }
-    const item_kind kind = q->items[i].kind;
-    if (kind == ITEM_BYTE) {
+    const model_item_kind kind = q->items[i].kind;
+    if (kind == MODEL_BYTE) {
         return at < q->target.size && q->target.data[at] == q->items[i].byte &&
                holds(q, i + 1, at + 1);
     }
-    if (kind == ITEM_BELOW) {
+    if (kind == MODEL_BELOW) {
         return at == q->target.size || q->target.data[at] == '/';
     }
-    if (kind == ITEM_FOLDERS && holds(q, i + 1, at)) {
+    if (kind == MODEL_FOLDERS && holds(q, i + 1, at)) {
         return true;
     }
     for (size_t end = at;; end++) {
-        if (kind == ITEM_FOLDERS) {
+        if (kind == MODEL_FOLDERS) {
             if (end < q->target.size && q->target.data[end] == '/' && holds(q, i + 1, end + 1)) {
                 return true;
             }
@@ -138,15 +130,10 @@ static bool holds(question *q, size_t i, size_t at)
 
 bool model_matches(arcp__target_kind kind, arcp_span pattern, arcp_span target)
 {
-    char text[MODEL_PATTERN_MAX + 1];
-    item items[MODEL_PATTERN_MAX];
+    model_item items[MODEL_PATTERN_MAX];
     signed char known_if_few[2048];
-    if (pattern.size > MODEL_PATTERN_MAX) {
-        abort();
-    }
-    simplify(pattern, text);
     question q = {.kind = kind, .items = items, .target = target};
-    q.count = read_items(text, items);
+    q.count = model_read_items(pattern, items);
     const size_t pairs = (q.count + 1) * (target.size + 1);
     q.known = pairs > sizeof known_if_few ? malloc(pairs) : known_if_few;
     if (q.known == NULL) {

@@ -8,6 +8,23 @@
 /* Longer patterns are not for the model. */
 enum { MODEL_PATTERN_MAX = 512 };
 
+/* What a pattern is made of. */
+typedef enum model_item_kind {
+    MODEL_BYTE,
+    MODEL_SEGMENT, /* *  any run of bytes that are no separator */
+    MODEL_ANY,     /* ** any run of bytes */
+    MODEL_FOLDERS, /* ** and a slash, at the start or after a slash: whole segments */
+    MODEL_BELOW    /* a slash and **, at the end: nothing, or a slash and anything */
+} model_item_kind;
+
+typedef struct model_item {
+    model_item_kind kind;
+    char byte;
+} model_item;
+
+/* The items of a pattern, in order; how many. */
+size_t model_read_items(arcp_span pattern, model_item items[MODEL_PATTERN_MAX]);
+
 bool model_matches(arcp__target_kind kind, arcp_span pattern, arcp_span target);
 
 /* Whether one of the patterns does. */
