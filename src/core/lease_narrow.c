@@ -52,17 +52,6 @@ static void end_row(narrowing *job)
     arcp_json_end_object(&job->report);
 }
 
-/* Whether two patterns' literal beginnings leave room for a target in common. */
-static bool may_meet(arcp_span a, arcp_span b)
-{
-    const arcp_span begin_a = arcp__glob_literal_prefix(a);
-    const arcp_span begin_b = arcp__glob_literal_prefix(b);
-    /* `/x/` and stars contain `/x` too: the last slash does not have to be there. */
-    const size_t common = begin_a.size < begin_b.size ? begin_a.size : begin_b.size;
-    const size_t compared = common > 0 && begin_a.data[common - 1] == '/' ? common - 1 : common;
-    return memcmp(begin_a.data, begin_b.data, compared) == 0;
-}
-
 static bool has_pattern(const arcp__draft_capability *capability, arcp_span pattern)
 {
     for (size_t i = 0; i < capability->count; i++) {
@@ -101,7 +90,7 @@ static void find_near(narrowing *job, const arcp__lease_capability *allowed, arc
 {
     job->near_count = 0;
     for (size_t i = 0; i < allowed->count; i++) {
-        if (may_meet(pattern, allowed->patterns[i])) {
+        if (arcp__glob_may_meet(pattern, allowed->patterns[i])) {
             job->near[job->near_count++] = allowed->patterns[i];
         }
     }

@@ -297,6 +297,33 @@ static void a_thousand_patterns_in_a_thousand(void **state)
     arcp_buf_fini(&verdict.witness);
 }
 
+/* What most long leases look like: one line for each of many things in the same place. */
+static void a_thousand_patterns_of_one_directory_in_a_thousand(void **state)
+{
+    (void)state;
+    enum { COUNT = 1024 };
+    static char parent_texts[COUNT][80];
+    static char child_texts[COUNT][80];
+    static arcp_span parent[COUNT];
+    static arcp_span child[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        (void)snprintf(parent_texts[i], 80, "/srv/data/tenants/acme/projects/project-%d/*/*.csv",
+                       i);
+        (void)snprintf(child_texts[i], 80, "/srv/data/tenants/acme/projects/project-%d/in/*.csv",
+                       i);
+        parent[i] = arcp_span_cstr(parent_texts[i]);
+        child[i] = arcp_span_cstr(child_texts[i]);
+    }
+    arcp__glob_verdict verdict = ask(ARCP__CAPABILITY_FS_READ, child, COUNT, parent, COUNT);
+    assert_true(verdict.is_subset);
+    verdict = ask(ARCP__CAPABILITY_FS_READ, child, COUNT, parent, COUNT - 1);
+    assert_false(verdict.is_subset);
+    assert_int_equal(verdict.child_index, COUNT - 1);
+    check_span(arcp_buf_span(&verdict.witness),
+               "/srv/data/tenants/acme/projects/project-1023/in/.csv");
+    arcp_buf_fini(&verdict.witness);
+}
+
 static void the_longest_patterns_can_be_compared(void **state)
 {
     (void)state;
@@ -397,6 +424,7 @@ int main(void)
         cmocka_unit_test(many_hard_patterns_are_bounded_together),
         cmocka_unit_test(many_long_patterns_are_bounded_together),
         cmocka_unit_test(a_thousand_patterns_in_a_thousand),
+        cmocka_unit_test(a_thousand_patterns_of_one_directory_in_a_thousand),
         cmocka_unit_test(the_longest_patterns_can_be_compared),
         cmocka_unit_test(dead_patterns_are_known_and_others_have_an_example),
         cmocka_unit_test(without_memory_the_answer_is_no),

@@ -10,7 +10,7 @@
 #include "core/subset_model.h"
 #include "core/target_model.h"
 
-enum { PATTERNS_MAX = 5, TEXT_MAX = 120, ROUNDS = 1000 };
+enum { PATTERNS_MAX = 5, TEXT_MAX = 120, ROUNDS = 1000, REPEATED = 20 };
 
 static bool is_canonical(arcp__target_kind kind, arcp_span target)
 {
@@ -37,6 +37,25 @@ typedef struct tally {
 static void show(const char *what, arcp_span text)
 {
     print_error("%s \"%.*s\"\n", what, (int)text.size, text.data);
+}
+
+/* The same parents so many times over that those which cannot meet the child are left out:
+ * the answer is the same. */
+static void check_repeated(arcp__capability capability, arcp_span child, const arcp_span *parents,
+                           size_t count, const arcp__glob_verdict *want)
+{
+    arcp_span many[REPEATED];
+    for (size_t i = 0; i < REPEATED; i++) {
+        many[i] = parents[i % count];
+    }
+    arcp__glob_verdict verdict = {0};
+    assert_int_equal(arcp__glob_subset(capability, &child, 1, many, REPEATED, &verdict), ARCP_OK);
+    assert_int_equal(verdict.is_subset, want->is_subset);
+    assert_int_equal(verdict.too_complex, want->too_complex);
+    assert_int_equal(verdict.witness.size, want->witness.size);
+    assert_true(want->is_subset || is_witness(arcp__capability_kind(capability), child, parents,
+                                              count, arcp_buf_span(&verdict.witness)));
+    arcp_buf_fini(&verdict.witness);
 }
 
 /* One pattern in a list. `without` is left out of targets by the model only. */
@@ -68,6 +87,7 @@ static void check_question(arcp__capability capability, arcp_span child, const a
         show("the model's", arcp_buf_span(&shortest));
         fail_msg("the answer is %s", verdict.is_subset ? "yes" : "no");
     }
+    check_repeated(capability, child, parents, count, &verdict);
     t->unknown += answer == MODEL_UNKNOWN;
     t->yes += verdict.is_subset && answer != MODEL_UNKNOWN;
     t->no += !verdict.is_subset && answer != MODEL_UNKNOWN;
