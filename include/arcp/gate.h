@@ -32,13 +32,15 @@ typedef struct arcp_authority arcp_authority;
 
 typedef struct arcp_authority_options {
     size_t struct_size;
-    arcp_budget *budget;     /* a reference is kept; NULL: one is made from the lease */
+    arcp_budget *budget;     /* a reference is kept; NULL: one is made from the lease,
+                                below the parent's */
     arcp_time now;           /* at which a lease's expiry is anchored */
     int64_t expiry_grace_ns; /* 0 .. 1 s; added to the expiry */
     arcp_span cwd;           /* absolute path; empty: relative paths are denied */
     bool model_use_required; /* absent model.use denies every model (default true) */
     /* Of the job that delegated; borrowed for the call. The deadline is never later than
-     * the parent's, also when the wall clock was set back in between. NULL: none. */
+     * the parent's, also when the wall clock was set back in between, and model.use is
+     * required where the parent's is. NULL: none. */
     const arcp_authority *parent;
 } arcp_authority_options;
 #define ARCP_AUTHORITY_OPTIONS_INIT                                                                \

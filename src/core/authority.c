@@ -48,6 +48,19 @@ static arcp_status check_options(const arcp_authority_options *options, arcp_err
     return ARCP_OK;
 }
 
+/* A lease with a budget is never enforced without one, and no child's without its parent's. */
+static arcp_status take_budget(const arcp_lease *lease, const arcp_authority_options *options,
+                               arcp_budget **out, arcp_error *err)
+{
+    arcp_budget *above = options->parent == NULL ? NULL : options->parent->budget;
+    if (options->budget != NULL) {
+        *out = arcp_budget_ref(options->budget);
+        return ARCP_OK;
+    }
+    return lease->amount_count > 0 || above != NULL ? arcp_budget_new(lease, above, out, err)
+                                                    : ARCP_OK;
+}
+
 arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_options *options,
                                arcp_authority **out, arcp_error *err)
 {
@@ -64,19 +77,16 @@ arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_opt
     if (authority == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for an authority");
     }
-    if (options->budget != NULL) {
-        authority->budget = arcp_budget_ref(options->budget);
-    } else if (lease->amount_count > 0) {
-        /* A lease with a budget is never enforced without one. */
-        const arcp_status status = arcp_budget_new(lease, NULL, &authority->budget, err);
-        if (status != ARCP_OK) {
-            arcp__free(authority);
-            return status;
-        }
+    const arcp_status status = take_budget(lease, options, &authority->budget, err);
+    if (status != ARCP_OK) {
+        arcp__free(authority);
+        return status;
     }
     atomic_init(&authority->references, 1);
     authority->lease = arcp_lease_ref(lease);
-    authority->model_use_required = options->model_use_required;
+    authority->model_use_required =
+        options->model_use_required ||
+        (options->parent != NULL && options->parent->model_use_required);
     if (options->cwd.size > 0) {
         char *copy = (char *)(authority + 1);
         memcpy(copy, options->cwd.data, options->cwd.size);

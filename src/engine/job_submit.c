@@ -146,6 +146,7 @@ static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *pl
     options.expiry_grace_ns = (int64_t)engine->settings.lease_expiry_grace_ms * ARCP_NS_PER_MS;
     options.cwd = arcp_span_cstr(job->cwd);
     options.model_use_required = engine->settings.model_use_required == ARCP_CHOICE_TRUE;
+    options.parent = plan->parent == NULL ? NULL : plan->parent->authority;
     arcp_authority *authority = NULL;
     status = arcp_authority_new(plan->lease, &options, &authority, err);
     arcp_budget_unref(budget);

@@ -349,6 +349,58 @@ static void an_ancestors_budget_denies_too(void **state)
     arcp_authority_unref(child);
 }
 
+/* Whoever names the parent does not have to make the budget too. */
+static arcp_authority *child_of(const arcp_authority *parent, const char *lease_text,
+                                bool model_use_required)
+{
+    arcp_lease *lease = parse(lease_text, "");
+    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    options.parent = parent;
+    options.model_use_required = model_use_required;
+    arcp_authority *child = NULL;
+    arcp_error err = {0};
+    check_ok(arcp_authority_new(lease, &options, &child, &err), &err);
+    arcp_lease_unref(lease);
+    return child;
+}
+
+static void a_child_is_never_without_its_parents_counters(void **state)
+{
+    (void)state;
+    static const char *const leases[] = {"{\"tool.call\":[\"t\"]}",
+                                         "{\"tool.call\":[\"t\"],\"cost.budget\":[\"USD:1\"]}"};
+    for (size_t i = 0; i < sizeof leases / sizeof *leases; i++) {
+        arcp_authority *parent = authority_of("{\"cost.budget\":[\"USD:1\"]}", "");
+        arcp_authority *child = child_of(parent, leases[i], true);
+        assert_true(ask(child, "tool.call", "t").allowed);
+        spend(child, "USD", "1");
+        assert_int_equal(ask(child, "tool.call", "t").code, ARCP_E_BUDGET_EXHAUSTED);
+        assert_int_equal(ask(parent, "tool.call", "t").code, ARCP_E_BUDGET_EXHAUSTED);
+        arcp_authority_unref(child);
+        arcp_authority_unref(parent);
+    }
+}
+
+static void a_child_is_not_freer_to_use_models_than_its_parent(void **state)
+{
+    (void)state;
+    for (int parents = 0; parents < 2; parents++) {
+        for (int childs = 0; childs < 2; childs++) {
+            arcp_lease *lease = parse("{}", "");
+            arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+            options.model_use_required = parents == 1;
+            arcp_authority *parent = NULL;
+            arcp_error err = {0};
+            check_ok(arcp_authority_new(lease, &options, &parent, &err), &err);
+            arcp_authority *child = child_of(parent, "{}", childs == 1);
+            assert_int_equal(ask(child, "model.use", "m").allowed, parents == 0 && childs == 0);
+            arcp_authority_unref(child);
+            arcp_authority_unref(parent);
+            arcp_lease_unref(lease);
+        }
+    }
+}
+
 static void a_lease_with_a_budget_is_never_without_counters(void **state)
 {
     (void)state;
@@ -695,6 +747,8 @@ int main(void)
         cmocka_unit_test(a_used_up_budget_denies_every_capability),
         cmocka_unit_test(asking_about_the_budget_itself_passes_the_budget),
         cmocka_unit_test(an_ancestors_budget_denies_too),
+        cmocka_unit_test(a_child_is_never_without_its_parents_counters),
+        cmocka_unit_test(a_child_is_not_freer_to_use_models_than_its_parent),
         cmocka_unit_test(a_lease_with_a_budget_is_never_without_counters),
         cmocka_unit_test(expiry_is_told_before_budget_and_budget_before_permission),
         cmocka_unit_test(models_are_matched_as_they_are_spelled),

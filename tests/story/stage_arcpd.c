@@ -463,6 +463,7 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
         .drop = drop,
         .restart = restart,
         .clock = no_clock,
+        .set_wall = no_clock,
         .agent_says = agent_says,
         .agent_peek = agent_peek,
         .agent_remove = agent_remove,

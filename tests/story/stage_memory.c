@@ -92,6 +92,13 @@ static void forward(void *user, int64_t ns)
     rig_clock(user, ns);
 }
 
+static void set_wall(void *user, int64_t step_ns)
+{
+    engine_rig *rig = user;
+    rig->now.wall_ns += step_ns;
+    rig_run(rig);
+}
+
 static void agent_says(void *user, const char *job_id, const char *line)
 {
     rig_agent_says(user, agent_of(user, job_id), line);
@@ -136,6 +143,7 @@ void story_stage_memory_begin(story_stage *stage)
         .drop = drop,
         .restart = restart,
         .clock = forward,
+        .set_wall = set_wall,
         .agent_says = agent_says,
         .agent_peek = agent_peek,
         .agent_remove = agent_remove,

@@ -230,8 +230,8 @@ static int64_t read_duration(story *s, const char *text)
 {
     char unit[3] = {0};
     char *end = NULL;
-    double amount = *text == '+' ? strtod(text + 1, &end) : 0;
-    if (end == NULL || end == text + 1 || sscanf(end, "%2s", unit) != 1) {
+    double amount = *text == '+' || *text == '-' ? strtod(text, &end) : 0;
+    if (end == NULL || end == text || sscanf(end, "%2s", unit) != 1) {
         story_fail(s, "a duration is written +31s");
     }
     double ns = strcmp(unit, "ms") == 0 ? 1e6
@@ -368,6 +368,8 @@ static void run_line(story *s, char *line)
         agent_line(s, line + 6);
     } else if (strncmp(line, "clock ", 6) == 0) {
         s->stage->clock(s->stage->user, read_duration(s, line + 6));
+    } else if (strncmp(line, "wall ", 5) == 0) {
+        s->stage->set_wall(s->stage->user, read_duration(s, line + 5));
     } else if (strncmp(line, "drop ", 5) == 0) {
         s->stage->drop(s->stage->user, line + 5);
     } else if (strcmp(line, "restart") == 0) {

@@ -9,6 +9,7 @@
  *   agent J> LINE       that agent writes this line
  *   agent J exits N     it ends with status N;  agent J killed: it was killed
  *   clock +31s          time passes (ms, s, m, h)
+ *   wall -1h            somebody sets the wall clock back, or forward; no time passes
  *   setting G.KEY VALUE before everything else: a setting of the runtime
  *   profile CLIENT PRINCIPAL NAME   likewise: a rule of peer_profiles, with two globs
  *   drop a              a's connection breaks
@@ -16,7 +17,7 @@
  *
  * Against a real arcpd frames of different jobs may come in another order than in memory:
  * there an expectation takes the first frame that has come and fits, `nothing` is not
- * looked at, and scripts with `clock` are not run.
+ * looked at, and scripts with `clock` or `wall` are not run.
  *
  * A string "$name" in what is expected takes the value that comes (any JSON), or must be
  * equal to it when the name has one already; "$_" takes anything. $name in what is sent is
@@ -46,6 +47,7 @@ typedef struct story_stage {
     void (*drop)(void *user, const char *client);
     void (*restart)(void *user);
     void (*clock)(void *user, int64_t forward_ns);
+    void (*set_wall)(void *user, int64_t step_ns);
     void (*agent_says)(void *user, const char *job_id, const char *line);
     const char *(*agent_peek)(void *user, const char *job_id, unsigned index);
     void (*agent_remove)(void *user, const char *job_id, unsigned index);

@@ -29,7 +29,7 @@ static bool has_clock(const char *path)
     bool found = false;
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        found = found || strncmp(line, "clock ", 6) == 0;
+        found = found || strncmp(line, "clock ", 6) == 0 || strncmp(line, "wall ", 5) == 0;
     }
     if (file != NULL) {
         (void)fclose(file);
