@@ -51,8 +51,9 @@ valgrind: dev-deps ## the unit tests under valgrind
 fuzz: dev-deps ## every fuzzer for FUZZ_SECONDS (300) seconds
 	@$(call build,fuzz) && tools/without-aslr tools/run-fuzzers build-fuzz $(FUZZ_SECONDS)
 
-bench: all ## every benchmark: medians over several runs
+bench: all ## every benchmark: medians over several runs, then the programs under load
 	@tools/run-benches build
+	@tools/bench-daemon build
 
 coverage: dev-deps ## which lines the tests enter: build-coverage/coverage/index.html
 	@$(call build,coverage) && $(call test,coverage) && tools/coverage-report build-coverage

@@ -74,6 +74,8 @@ static int run_command(arcp__program *program)
         return arcp__command_agents(program);
     case ARCP__COMMAND_PING:
         return arcp__command_ping(program);
+    case ARCP__COMMAND_BENCH:
+        return arcp__command_bench(program);
     case ARCP__COMMAND_LEASE:
         return command_lease(program);
     case ARCP__COMMAND_COMPLETION:

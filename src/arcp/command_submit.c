@@ -20,30 +20,6 @@ typedef struct submission {
     arcp__session_file *file; /* NULL when there is no state directory */
 } submission;
 
-static arcp_status read_input(submission *s, arcp_error *err)
-{
-    const char *given = arcp__value(&s->program->arguments, ARCP__OPTION_INPUT);
-    if (given == NULL) {
-        return ARCP_OK;
-    }
-    arcp_status status = arcp__file_text("input", given, true, &s->input, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    arcp_json json = ARCP_JSON_INIT;
-    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
-    arcp_error why = {0};
-    status = arcp_json_scan(&json, arcp_buf_span(&s->input), &limits, &why);
-    if (status != ARCP_OK && why.offset != ARCP_NO_OFFSET) {
-        status =
-            arcp_error_set(err, ARCP_E_USAGE, "--input: %s (byte %zu)", why.message, why.offset);
-    } else if (status != ARCP_OK) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "--input: %s", why.message);
-    }
-    arcp_json_fini(&json);
-    return status;
-}
-
 /* Everything that can be wrong before anybody is asked. */
 static arcp_status prepare(submission *s, arcp_error *err)
 {
@@ -51,7 +27,8 @@ static arcp_status prepare(submission *s, arcp_error *err)
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     const char *max_runtime = arcp__value(arguments, ARCP__OPTION_MAX_RUNTIME);
-    arcp_status status = read_input(s, err);
+    const char *input = arcp__value(arguments, ARCP__OPTION_INPUT);
+    arcp_status status = arcp__json_text("input", input, true, &s->input, err);
     if (status == ARCP_OK) {
         status = arcp__lease_request(arguments, now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec,
                                      &s->lease, &s->constraints, err);

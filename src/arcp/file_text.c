@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <arcp/json.h>
+
 /* More cannot be sent in a frame anyway. */
 #define TEXT_BYTES_MAX ((size_t)256 << 20)
 
@@ -46,5 +48,29 @@ arcp_status arcp__file_text(const char *option, const char *argument, bool may_b
     }
     arcp_status status = read_all(fd, option, argument + 1, out, err);
     (void)close(fd);
+    return status;
+}
+
+arcp_status arcp__json_text(const char *option, const char *argument, bool may_be_stdin,
+                            arcp_buf *out, arcp_error *err)
+{
+    if (argument == NULL) {
+        return ARCP_OK;
+    }
+    arcp_status status = arcp__file_text(option, argument, may_be_stdin, out, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
+    arcp_error why = {0};
+    status = arcp_json_scan(&json, arcp_buf_span(out), &limits, &why);
+    if (status != ARCP_OK && why.offset != ARCP_NO_OFFSET) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--%s: %s (byte %zu)", option, why.message,
+                                why.offset);
+    } else if (status != ARCP_OK) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", option, why.message);
+    }
+    arcp_json_fini(&json);
     return status;
 }

@@ -9,4 +9,8 @@
 ARCP_MUST_CHECK arcp_status arcp__file_text(const char *option, const char *argument,
                                             bool may_be_stdin, arcp_buf *out, arcp_error *err);
 
+/* The same, checked to be JSON. Nothing happens without an argument (NULL). */
+ARCP_MUST_CHECK arcp_status arcp__json_text(const char *option, const char *argument,
+                                            bool may_be_stdin, arcp_buf *out, arcp_error *err);
+
 #endif

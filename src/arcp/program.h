@@ -62,5 +62,6 @@ int arcp__command_jobs(arcp__program *program);
 int arcp__command_cancel(arcp__program *program);
 int arcp__command_agents(arcp__program *program);
 int arcp__command_ping(arcp__program *program);
+int arcp__command_bench(arcp__program *program);
 
 #endif

@@ -189,6 +189,11 @@ static const struct ending {
     {"completions", {"completion", "fish"}, 0, ""},
     {"completions for nobody", {"completion", "tcsh"}, 2, "no completion for tcsh"},
     {"a colour that is none", {"ping", "--color", "red"}, 2, "red is none of auto"},
+    {"fewer jobs than sessions", {"bench", "--sessions", "8", "--in-flight", "4"}, 2, "--idle"},
+    {"no session", {"bench", "--sessions", "0"}, 2, "no number from 1 to"},
+    {"a load that is no number", {"bench", "--jobs", "1x"}, 2, "--jobs 1x is no number"},
+    {"jobs for a time", {"bench", "--jobs", "1", "--duration", "1s"}, 2, "together"},
+    {"a duration that is none", {"bench", "--duration", "soon"}, 2, "--duration: "},
     {"no command", {"--json"}, 2, "which command?"},
     {"a lease that allows",
      {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/a/b"},
@@ -581,6 +586,69 @@ static void a_runtime_that_is_killed_and_comes_back_is_resumed(void **state)
     assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
 }
 
+/* ---- load ---- */
+
+/* The number behind "name": in one line of JSON. */
+static double number_of(const process *p, const char *name)
+{
+    char key[64];
+    snprintf(key, sizeof(key), "\"%s\":", name);
+    const char *at = memmem(p->out.data, p->out.size, key, strlen(key));
+    if (at == NULL) {
+        fail_msg("there is no %s in %.*s", name, (int)p->out.size, p->out.data);
+    }
+    return strtod(at + strlen(key), NULL);
+}
+
+static void bench_counts_jobs_events_and_sessions(void **state)
+{
+    process p;
+    world_run(*state, &p, 0,
+              WORDS("bench", "--json", "--sessions", "3", "--in-flight", "7", "--idle", "40",
+                    "--jobs", "50", "--warmup", "0", "--input",
+                    "{\"events\":20,\"result_bytes\":1000}"));
+    arcp_buf_append_byte(&p.out, '\0');
+    assert_int_equal(number_of(&p, "jobs"), 50);
+    assert_int_equal(number_of(&p, "failed"), 0);
+    assert_int_equal(number_of(&p, "idle_lost"), 0);
+    assert_int_equal(number_of(&p, "idle_sessions"), 40);
+    assert_int_equal(number_of(&p, "samples"), number_of(&p, "jobs"));
+    /* Each job says status, 20 lines, a chunk and its end; a few more may be under way. */
+    double events = number_of(&p, "events");
+    assert_true(events >= 50 * 23 && events <= 57 * 23);
+    assert_true(number_of(&p, "result_bytes") >= 50000);
+    assert_true(number_of(&p, "jobs_per_sec") > 0);
+    process_fini(&p);
+}
+
+static void bench_that_fails_says_with_what(void **state)
+{
+    process p;
+    world_run(*state, &p, 1, WORDS("bench", "--agent", "nobody", "--jobs", "5"));
+    check_errors(&p, "error: AGENT_NOT_AVAILABLE: there is no agent \"nobody\"\n");
+    process_fini(&p);
+    world_run(*state, &p, 1,
+              WORDS("bench", "--jobs", "5", "--warmup", "0", "--input", "{\"exit\":3}"));
+    arcp_buf_append_byte(&p.err, '\0');
+    assert_non_null(strstr(p.err.data, "INTERNAL_ERROR"));
+    process_fini(&p);
+    world_run(*state, &p, 3, WORDS("bench", "--url", "ws://127.0.0.1:1/arcp"));
+    process_fini(&p);
+}
+
+static void ctrl_c_ends_a_bench_with_what_it_has(void **state)
+{
+    process p;
+    world_start_on_terminal(*state, &p, WORDS("bench", "--duration", "1h", "--warmup", "0"),
+                            (const char *const[]){"TERM=xterm", "LC_ALL=C", NULL}, 100);
+    process_await(&p, false, "measuring: ");
+    assert_int_equal(write(p.output, "\003", 1), 1);
+    assert_int_equal(process_finish(&p), 0);
+    arcp_buf_append_byte(&p.out, '\0');
+    assert_non_null(strstr(p.out.data, "(interrupted)"));
+    process_fini(&p);
+}
+
 /* ---- a bad network ---- */
 
 static void a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing(void **state)
@@ -710,6 +778,9 @@ int main(void)
         cmocka_unit_test(delegated_jobs_are_shown_below_their_parent),
         cmocka_unit_test(delegated_jobs_are_no_part_of_the_json),
         cmocka_unit_test(a_runtime_that_is_killed_and_comes_back_is_resumed),
+        cmocka_unit_test(bench_counts_jobs_events_and_sessions),
+        cmocka_unit_test(bench_that_fails_says_with_what),
+        cmocka_unit_test(ctrl_c_ends_a_bench_with_what_it_has),
         cmocka_unit_test(a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing),
         cmocka_unit_test(a_stream_over_a_bad_network_is_whole),
         cmocka_unit_test(a_terminal_shows_colours_and_no_progress_lines),

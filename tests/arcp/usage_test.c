@@ -123,24 +123,66 @@ static void bash_completes(void **state)
     arcp_buf_fini(&script);
 }
 
-static void the_manual_page_has_the_tables_options(void **state)
+static void read_manual(arcp_buf *page)
 {
-    arcp_buf generated = ARCP_BUF_INIT;
-    arcp_buf page = ARCP_BUF_INIT;
     char bytes[4096];
-    arcp__usage_manual(&generated);
     FILE *file = fopen(ARCP_SOURCE_DIR "/man/arcp.1.scd", "re");
     assert_non_null(file);
     for (size_t got = fread(bytes, 1, sizeof(bytes), file); got != 0;
          got = fread(bytes, 1, sizeof(bytes), file)) {
-        arcp_buf_append(&page, arcp_span_make(bytes, got));
+        arcp_buf_append(page, arcp_span_make(bytes, got));
     }
     fclose(file);
+}
+
+static void the_manual_page_has_the_tables_options(void **state)
+{
+    arcp_buf generated = ARCP_BUF_INIT;
+    arcp_buf page = ARCP_BUF_INIT;
+    arcp__usage_manual(&generated);
+    read_manual(&page);
     /* To renew it: arcp completion manual */
     if (memmem(page.data, page.size, generated.data, generated.size) == NULL) {
         fail_msg("man/arcp.1.scd does not contain:\n%.*s", (int)generated.size, generated.data);
     }
     arcp_buf_fini(&generated);
+    arcp_buf_fini(&page);
+}
+
+/* The lines of the synopsis that begin with "*arcp* NAME". */
+static arcp_span synopsis_of(const arcp_buf *page, const char *command)
+{
+    char begin[64];
+    snprintf(begin, sizeof(begin), "\n*arcp* %s", command);
+    const char *at = memmem(page->data, page->size, begin, strlen(begin));
+    if (at == NULL) {
+        fail_msg("the synopsis has no %s", command);
+    }
+    size_t left = page->size - (size_t)(at - page->data);
+    const char *end = memmem(at, left, "\n\n", 2);
+    assert_non_null(end);
+    return arcp_span_make(at, (size_t)(end - at));
+}
+
+static void the_manuals_synopsis_has_every_command_and_option(void **state)
+{
+    arcp_buf page = ARCP_BUF_INIT;
+    read_manual(&page);
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        const arcp__option_row *row = &arcp__options[option];
+        if (row->command == ARCP__COMMAND_ANY) {
+            continue;
+        }
+        char name[64];
+        arcp_span lines = synopsis_of(&page, arcp__commands[row->command].name);
+        snprintf(name, sizeof(name), "*--%s*", row->name);
+        if (memmem(lines.data, lines.size, name, strlen(name)) == NULL) {
+            fail_msg("%s is missing in:%.*s", name, (int)lines.size, lines.data);
+        }
+    }
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        (void)synopsis_of(&page, arcp__commands[command].name);
+    }
     arcp_buf_fini(&page);
 }
 
@@ -153,6 +195,7 @@ int main(void)
         cmocka_unit_test(every_completion_offers_every_option_and_command),
         cmocka_unit_test(bash_completes),
         cmocka_unit_test(the_manual_page_has_the_tables_options),
+        cmocka_unit_test(the_manuals_synopsis_has_every_command_and_option),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
