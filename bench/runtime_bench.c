@@ -32,13 +32,13 @@ typedef struct rig {
 
 /* ---- the runtime's side ---- */
 
-static arcp_status let_in(void *user, arcp_span token, arcp_buf *principal, bool *is_anonymous)
+static void let_in(void *user, arcp_token_question *question)
 {
+    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
     (void)user;
-    (void)token;
-    (void)is_anonymous;
-    arcp_buf_append_cstr(principal, "bench");
-    return ARCP_OK;
+    answer.status = ARCP_OK;
+    answer.principal = arcp_token_question_token(question);
+    arcp_token_question_answer(question, &answer);
 }
 
 static void chatty(arcp_agent_call *call, void *user)
@@ -89,6 +89,7 @@ static void *run_runtime(void *argument)
     arcp_settings settings;
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
     const char *url = NULL;
+    arcp_token_verifier *verifier = NULL;
     (void)uv_loop_init(&r->loop);
     (void)uv_async_init(&r->loop, &r->stop, on_stop);
     r->stop.data = r;
@@ -99,8 +100,9 @@ static void *run_runtime(void *argument)
     settings.limits_jobs_per_principal = 100000;
     must(arcp_store_open(r->store_url, &options.store, &error), &error);
     options.settings = &settings;
-    options.verify = let_in;
     must(arcp_runtime_new(&r->loop, &options, &r->runtime, &error), &error);
+    must(arcp_token_verifier_new_callback(let_in, NULL, NULL, &verifier, &error), &error);
+    must(arcp_runtime_set_token_verifiers(r->runtime, &verifier, 1, &error), &error);
     arcp_agent agents[2] = {ARCP_AGENT_INIT, ARCP_AGENT_INIT};
     agents[0].name = "chatty";
     agents[0].run = chatty;

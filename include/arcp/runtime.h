@@ -10,6 +10,7 @@
 #include <arcp/sys/launcher.h>
 #include <arcp/sys/store.h>
 #include <arcp/sys/transport.h>
+#include <arcp/token.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,12 +27,6 @@ typedef enum arcp_log_level {
     ARCP_LOG_AUDIT /* the text is a JSON object: one decision */
 } arcp_log_level;
 
-/* Verifies a bearer token. On ARCP_OK appends the principal's name; sets *is_anonymous for
- * a principal made for this session only. Anything else refuses with UNAUTHENTICATED.
- * Called on the loop's thread; must not block. The token must not be kept or logged. */
-typedef arcp_status (*arcp_verify_fn)(void *user, arcp_span token, arcp_buf *principal,
-                                      bool *is_anonymous);
-
 typedef struct arcp_runtime_options {
     size_t struct_size;
     const char *name;              /* in the welcome; NULL: "arcpd" */
@@ -41,19 +36,17 @@ typedef struct arcp_runtime_options {
     const char *work_directory;    /* where jobs get their directories (in one of this
                                       run's); may be shared; NULL: none, and relative
                                       paths are denied */
-    arcp_verify_fn verify;         /* NULL: everybody is refused */
-    void *verify_user;
     void (*log)(void *user, arcp_log_level level, const char *text);
     void *log_user;
     size_t agent_threads; /* at most, for blocking agents; 0: 64 */
     /* How agents that are programs are started; taken over when the runtime is made, freed
      * with it. NULL: directly, on this machine. */
     arcp_launcher *launcher;
+    size_t token_questions_max; /* tokens being verified at the same time; 0: 1024 */
 } arcp_runtime_options;
 #define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0,     \
-            NULL                                                                                   \
+        sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0         \
     }
 
 /* Makes a runtime and takes up what its store holds; reading it is finished when this
@@ -66,6 +59,12 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_new(struct uv_loop_s *loop,
 
 /* Frees a runtime that was stopped (see stop), or that nothing was attached to. */
 ARCP_API void arcp_runtime_free(arcp_runtime *runtime);
+
+/* Who may come in: a token is put to each verifier in turn until one accepts it. Replaces
+ * those that were there before; takes all of these over, also on failure. Without any,
+ * everybody is refused. Sessions that are open go on. ARCP_E_NO_MEMORY: the old ones stay. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_set_token_verifiers(
+    arcp_runtime *runtime, arcp_token_verifier *const *verifiers, size_t count, arcp_error *err);
 
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register(arcp_runtime *runtime,
                                                            const arcp_agent *agent,

@@ -11,19 +11,21 @@
 #include <uv.h>
 
 #include <arcp/runtime.h>
-#include <arcp/secret.h>
 
+#include "arcpd/arguments.h"
 #include "arcpd/config.h"
 #include "arcpd/directories.h"
 #include "arcpd/logger.h"
 #include "arcpd/tokens.h"
 #include "base/alloc.h"
 
+#define MEMORY_REPLAY_BYTES 67108864u
+
 enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 typedef struct daemon_state {
     arcp__config config;
-    arcp__tokens tokens;
+    bool store_is_memory;
     arcp__logger logger;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
@@ -66,8 +68,8 @@ static const char help[] =
     "this machine finds it there.\n"
     "\n"
     "Try:  arcpd --agent 'hello=echo hi' &  arcp submit hello\n"
-    "SIGTERM stops it (running jobs have shutdown.grace_sec), SIGHUP reads tokens, agents and\n"
-    "policies again. See arcpd(8), arcpd.yaml(5), arcp-agent(7).\n";
+    "SIGTERM stops it (running jobs have shutdown.grace_sec), SIGHUP reads tokens, keys,\n"
+    "certificates, agents and policies again. See arcpd(8), arcpd.yaml(5), arcp-agent(7).\n";
 
 enum {
     FLAG_CONFIG = 256,
@@ -170,6 +172,9 @@ static int check_config(const char *path)
     arcp__config_init(&config);
     arcp_status status = arcp__config_read(&config, path, &error);
     if (status == ARCP_OK) {
+        status = arcp__verifiers_check(&config, &error);
+    }
+    if (status == ARCP_OK) {
         arcp__config_print(&config, &text);
         (void)fwrite(text.data, 1, text.size, stdout);
     } else {
@@ -211,42 +216,6 @@ static int first_pass(daemon_state *state, int argc, char **argv)
         return EXIT_USAGE;
     }
     return -1;
-}
-
-/* ---- safety of what is listened on ---- */
-
-static bool is_loopback_url(const char *url)
-{
-    static const char *const prefixes[] = {
-        "ws://127.",       "wss://127.",       "ws://localhost:", "wss://localhost:",
-        "ws://localhost/", "wss://localhost/", "ws://[::1]",      "wss://[::1]"};
-    for (size_t at = 0; at < sizeof(prefixes) / sizeof(prefixes[0]); at++) {
-        if (strncmp(url, prefixes[at], strlen(prefixes[at])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static arcp_status check_listeners(const daemon_state *state, arcp_error *err)
-{
-    for (size_t at = 0; at < state->config.listen.count; at++) {
-        const char *url = state->config.listen.items[at];
-        if (is_loopback_url(url)) {
-            continue;
-        }
-        if (state->config.no_auth) {
-            return arcp_error_set(err, ARCP_E_USAGE,
-                                  "--no-auth is for loopback only, and %s is not", url);
-        }
-        if (!state->tokens.has_own) {
-            return arcp_error_set(err, ARCP_E_USAGE,
-                                  "refusing to listen on %s without tokens of your own: give "
-                                  "--token or --token-file, or listen on 127.0.0.1",
-                                  url);
-        }
-    }
-    return ARCP_OK;
 }
 
 /* ---- the runtime ---- */
@@ -297,24 +266,39 @@ static arcp_status open_store(daemon_state *state, arcp_store **out, arcp_error 
     return arcp_store_open(url, out, err);
 }
 
-static arcp_status make_runtime(daemon_state *state, arcp_error *err)
+/* Events that are kept in memory are kept in smaller numbers. */
+static void cap_replay(const daemon_state *state, arcp__config *config)
+{
+    if (state->store_is_memory && config->settings.limits_replay_bytes > MEMORY_REPLAY_BYTES) {
+        config->settings.limits_replay_bytes = MEMORY_REPLAY_BYTES;
+    }
+}
+
+static arcp_status take_verifiers(daemon_state *state, arcp__verifiers *verifiers, arcp_error *err)
+{
+    arcp_status status =
+        arcp_runtime_set_token_verifiers(state->runtime, verifiers->items, verifiers->count, err);
+    arcp__verifiers_taken(verifiers);
+    return status;
+}
+
+static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers, arcp_error *err)
 {
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
     arcp_status status = open_store(state, &options.store, err);
     if (status != ARCP_OK) {
         return status;
     }
-    if (strcmp(options.store->ops->name, "memory") == 0 &&
-        state->config.settings.limits_replay_bytes > 67108864) {
-        state->config.settings.limits_replay_bytes = 67108864;
-    }
+    state->store_is_memory = strcmp(options.store->ops->name, "memory") == 0;
+    cap_replay(state, &state->config);
     options.settings = &state->config.settings;
     options.work_directory = state->directories.work;
-    options.verify = arcp__tokens_verify;
-    options.verify_user = &state->tokens;
     options.log = arcp__logger_log;
     options.log_user = &state->logger;
     status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
+    if (status == ARCP_OK) {
+        status = take_verifiers(state, verifiers, err);
+    }
     if (status == ARCP_OK) {
         status = register_agents(state, &state->config, err);
     }
@@ -366,6 +350,39 @@ static void on_terminate(uv_signal_t *handle, int number)
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
+static arcp_status apply_jobs(daemon_state *state, const arcp__config *config, arcp_error *err)
+{
+    arcp_runtime_clear_agents(state->runtime);
+    arcp_status status = register_agents(state, config, err);
+    return status == ARCP_OK ? apply_policies(state, config, err) : status;
+}
+
+static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_error *err)
+{
+    arcp__verifiers verifiers = {NULL, 0};
+    arcp_error ignored = {0};
+    /* We go on listening where we did at the start. */
+    arcp_status status = arcp__listen_is_safe(fresh, &state->config.listen, err);
+    if (status == ARCP_OK) {
+        status = arcp__verifiers_make(fresh, state->directories.state, &verifiers, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = apply_jobs(state, fresh, err);
+    if (status == ARCP_OK) {
+        status = arcp_runtime_reload_tls(state->runtime, err);
+    }
+    if (status == ARCP_OK) {
+        status = take_verifiers(state, &verifiers, err);
+    }
+    arcp__verifiers_fini(&verifiers);
+    if (status != ARCP_OK) {
+        (void)apply_jobs(state, &state->config, &ignored); /* as it was: it worked before */
+    }
+    return status;
+}
+
 /* Tokens, agents, policies and certificates again; what is wrong leaves everything as it
  * was. */
 static void reload(daemon_state *state)
@@ -375,25 +392,20 @@ static void reload(daemon_state *state)
     arcp__config_init(&fresh);
     arcp_status status = read_config(state, &fresh, &error);
     if (status == ARCP_OK) {
-        status = arcp__tokens_load(&state->tokens, &fresh, state->directories.state, &error);
+        status = apply(state, &fresh, &error);
     }
-    if (status == ARCP_OK) {
-        arcp_runtime_clear_agents(state->runtime);
-        status = register_agents(state, &fresh, &error);
-    }
-    if (status == ARCP_OK) {
-        status = apply_policies(state, &fresh, &error);
-    }
-    if (status == ARCP_OK) {
-        status = arcp_runtime_reload_tls(state->runtime, &error);
-    }
-    if (status == ARCP_OK) {
-        arcp_runtime_set_settings(state->runtime, &fresh.settings);
-        state->logger.level = fresh.log_level;
-        arcp__logger_log(&state->logger, ARCP_LOG_INFO, "reloaded");
-    } else {
+    if (status != ARCP_OK) {
         arcp__logger_log(&state->logger, ARCP_LOG_ERROR, error.message);
+        arcp__config_fini(&fresh);
+        return;
     }
+    cap_replay(state, &fresh);
+    arcp_runtime_set_settings(state->runtime, &fresh.settings);
+    state->logger.level = fresh.log_level;
+    arcp__logger_log(&state->logger, ARCP_LOG_INFO, "reloaded");
+    arcp__text_list listen = fresh.listen;
+    fresh.listen = state->config.listen;
+    state->config.listen = listen;
     arcp__config_fini(&state->config);
     state->config = fresh;
 }
@@ -467,20 +479,21 @@ static arcp_status say_ready(const daemon_state *state, const arcp_buf *urls, ar
 static arcp_status start(daemon_state *state, arcp_error *err)
 {
     arcp_buf urls = ARCP_BUF_INIT;
+    arcp__verifiers verifiers = {NULL, 0};
     const char *audit = state->config.audit_path;
     arcp_status status = arcp__directories_find(&state->directories, err);
     if (status == ARCP_OK) {
-        status = arcp__tokens_load(&state->tokens, &state->config, state->directories.state, err);
+        status = arcp__listen_is_safe(&state->config, &state->config.listen, err);
     }
     if (status == ARCP_OK) {
-        status = check_listeners(state, err);
+        status = arcp__verifiers_make(&state->config, state->directories.state, &verifiers, err);
     }
     if (status == ARCP_OK) {
         status = arcp__logger_open_audit(&state->logger, state->directories.state,
                                          audit == NULL ? "audit.jsonl" : audit, err);
     }
     if (status == ARCP_OK) {
-        status = make_runtime(state, err);
+        status = make_runtime(state, &verifiers, err);
     }
     if (status == ARCP_OK) {
         status = listen_everywhere(state, &urls, err);
@@ -493,47 +506,11 @@ static arcp_status start(daemon_state *state, arcp_error *err)
         status = say_ready(state, &urls, err);
     }
     arcp_buf_fini(&urls);
+    arcp__verifiers_fini(&verifiers);
     return status;
 }
 
 /* ---- process ---- */
-
-/* Secrets leave `ps` as soon as they are read. */
-static void wipe_arguments(int argc, char **argv)
-{
-    for (int at = 1; at < argc; at++) {
-        if (strncmp(argv[at], "--token=", 8) == 0) {
-            arcp_wipe(argv[at] + 8, strlen(argv[at] + 8));
-        } else if (strcmp(argv[at], "--token") == 0 && at + 1 < argc) {
-            arcp_wipe(argv[at + 1], strlen(argv[at + 1]));
-            at++;
-        }
-    }
-}
-
-static bool copy_arguments(daemon_state *state, int argc, char **argv)
-{
-    state->argc = argc;
-    state->argv_copy = arcp__alloc_array((size_t)argc + 1, sizeof(*state->argv_copy));
-    for (int at = 0; state->argv_copy != NULL && at < argc; at++) {
-        state->argv_copy[at] = arcp__copy_cstr(argv[at], strlen(argv[at]));
-        if (state->argv_copy[at] == NULL) {
-            return false;
-        }
-    }
-    return state->argv_copy != NULL;
-}
-
-static void free_arguments(daemon_state *state)
-{
-    for (int at = 0; state->argv_copy != NULL && at < state->argc; at++) {
-        if (state->argv_copy[at] != NULL) {
-            arcp_wipe(state->argv_copy[at], strlen(state->argv_copy[at]));
-            arcp__free(state->argv_copy[at]);
-        }
-    }
-    arcp__free(state->argv_copy);
-}
 
 static void close_handle(uv_handle_t *handle)
 {
@@ -554,10 +531,9 @@ static void clean_up(daemon_state *state)
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&state->loop);
-    arcp__tokens_fini(&state->tokens);
     arcp__logger_fini(&state->logger);
     arcp__config_fini(&state->config);
-    free_arguments(state);
+    arcp__arguments_free(state->argc, state->argv_copy);
 }
 
 int main(int argc, char **argv)
@@ -574,12 +550,14 @@ int main(int argc, char **argv)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)umask(077);
     arcp__config_init(&state.config);
-    if (!copy_arguments(&state, argc, argv) || uv_loop_init(&state.loop) != 0) {
+    state.argc = argc;
+    state.argv_copy = arcp__arguments_copy(argc, argv);
+    if (state.argv_copy == NULL || uv_loop_init(&state.loop) != 0) {
         (void)fprintf(stderr, "arcpd: out of memory\n");
         return EXIT_FAILED;
     }
     arcp_status status = read_config(&state, &state.config, &error);
-    wipe_arguments(argc, argv);
+    arcp__arguments_wipe(argc, argv);
     if (status == ARCP_OK) {
         state.logger.level = state.config.log_level;
         state.logger.format = state.config.log_format;

@@ -4,6 +4,7 @@
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
+#include "runtime/jwt_key.h"
 #include "transport/command_words.h"
 
 static const char *const log_levels[] = {"debug", "info", "warn", "error"};
@@ -67,6 +68,15 @@ void arcp__config_fini(arcp__config *config)
         arcp__free(config->tokens[at].principal);
     }
     arcp__free(config->tokens);
+    for (size_t at = 0; at < config->jwt_count; at++) {
+        arcp__config_jwt *jwt = &config->jwt[at];
+        char *of_jwt[] = {jwt->key_file, jwt->key_id, jwt->issuer, jwt->audience,
+                          jwt->principal_claim};
+        for (size_t text = 0; text < sizeof(of_jwt) / sizeof(of_jwt[0]); text++) {
+            arcp__free(of_jwt[text]);
+        }
+    }
+    arcp__free(config->jwt);
     for (size_t at = 0; at < config->agent_count; at++) {
         agent_fini(&config->agents[at]);
     }
@@ -240,6 +250,25 @@ static void print_agent(arcp_buf *out, const arcp__config_agent *agent)
     arcp_buf_append_cstr(out, "}\n");
 }
 
+static void print_jwt(arcp_buf *out, const arcp__config_jwt *jwt)
+{
+    const struct {
+        const char *key;
+        const char *text;
+    } texts[] = {{"key_file", jwt->key_file},
+                 {"key_id", jwt->key_id},
+                 {"issuer", jwt->issuer},
+                 {"audience", jwt->audience},
+                 {"principal_claim", jwt->principal_claim}};
+    arcp_buf_append_format(out, "  - algorithm: %s\n", arcp__jwt_algorithm_name(jwt->algorithm));
+    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
+        arcp_buf_append_format(out, "    %s: ", texts[at].key);
+        print_quoted(out, texts[at].text);
+        arcp_buf_append_byte(out, '\n');
+    }
+    arcp_buf_append_format(out, "    leeway_sec: %llu\n", (unsigned long long)jwt->leeway_sec);
+}
+
 static void print_policy(arcp_buf *out, const arcp__config_policy *policy)
 {
     arcp_buf_append_cstr(out, "  - {principal: ");
@@ -266,6 +295,10 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
         arcp_buf_append_cstr(out, "  - {token: \"***\", principal: ");
         print_quoted(out, config->tokens[at].principal);
         arcp_buf_append_cstr(out, "}\n");
+    }
+    arcp_buf_append_format(out, "no_auth: %s\njwt:\n", config->no_auth ? "true" : "false");
+    for (size_t at = 0; at < config->jwt_count; at++) {
+        print_jwt(out, &config->jwt[at]);
     }
     arcp_buf_append_cstr(out, "agents:\n");
     for (size_t at = 0; at < config->agent_count; at++) {

@@ -5,6 +5,7 @@
 #include <arcp/lease.h>
 #include <arcp/settings.h>
 #include <arcp/sys/launcher.h>
+#include <arcp/token.h>
 
 /* A growing list of owned strings, NULL-terminated once it is not empty. */
 typedef struct arcp__text_list {
@@ -16,6 +17,14 @@ typedef struct arcp__config_token {
     char *token; /* wiped when freed */
     char *principal;
 } arcp__config_token;
+
+/* A key for JSON Web Tokens: see arcp_jwt_options. */
+typedef struct arcp__config_jwt {
+    arcp_jwt_algorithm algorithm;
+    char *key_file;
+    char *key_id, *issuer, *audience, *principal_claim; /* may be NULL */
+    uint64_t leeway_sec;
+} arcp__config_jwt;
 
 typedef struct arcp__config_agent {
     char *name, *version; /* version may be NULL */
@@ -55,6 +64,8 @@ typedef struct arcp__config {
     arcp__text_list origins, hosts;
     arcp__config_token *tokens;
     size_t token_count;
+    arcp__config_jwt *jwt;
+    size_t jwt_count;
     arcp__config_agent *agents;
     size_t agent_count;
     arcp__config_policy *policies;

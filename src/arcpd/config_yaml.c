@@ -1,54 +1,13 @@
 /* Reading the configuration file. Every key has a row in a table; a key without one, or a
  * value of the wrong shape, is an error with file, line and key. */
 #include "arcpd/config.h"
+#include "arcpd/config_tokens.h"
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
 #include "engine/peer_profile.h"
 #include "runtime/launcher_plan.h"
 #include <errno.h>
 #include <stdio.h>
-
-/* ---- tokens ---- */
-
-static arcp_status token_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
-                                const yaml_node_t *value)
-{
-    arcp__config_token *token = into;
-    if (arcp_span_equal_cstr(key, "token")) {
-        return arcp__yaml_text(r, value, path, &token->token);
-    }
-    if (arcp_span_equal_cstr(key, "principal")) {
-        return arcp__yaml_text(r, value, path, &token->principal);
-    }
-    return ARCP_E_NOT_FOUND;
-}
-
-static arcp_status token_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node)
-{
-    arcp__config_token token = {NULL, NULL};
-    arcp_status status = arcp__yaml_members(r, node, path, token_member, &token);
-    arcp_buf text = ARCP_BUF_INIT;
-    if (status == ARCP_OK &&
-        (token.token == NULL || token.principal == NULL || token.token[0] == '\0')) {
-        status = arcp__yaml_refuse(r, node, path, "needs token and principal");
-    }
-    if (status == ARCP_OK) {
-        arcp_buf_append_format(&text, "%s=%s", token.token, token.principal);
-        arcp_buf_append_byte(&text, '\0');
-        status = text.failed ? arcp__yaml_no_memory(r)
-                             : arcp__config_add_token(r->config, text.data, r->err);
-    }
-    if (text.data != NULL) {
-        explicit_bzero(text.data, text.size);
-    }
-    if (token.token != NULL) {
-        explicit_bzero(token.token, strlen(token.token));
-    }
-    arcp_buf_fini(&text);
-    arcp__free(token.token);
-    arcp__free(token.principal);
-    return status;
-}
 
 /* ---- agents ---- */
 
@@ -467,7 +426,8 @@ static arcp_status top_member(arcp__yaml_reader *r, void *into, arcp_span key, c
     static const struct {
         const char *key;
         arcp_status (*item)(arcp__yaml_reader *r, const char *path, const yaml_node_t *node);
-    } lists[] = {{"tokens", token_item},
+    } lists[] = {{"tokens", arcp__yaml_token_item},
+                 {"jwt", arcp__yaml_jwt_item},
                  {"agents", agent_item},
                  {"policy", policy_item},
                  {"peer_profiles", profile_item}};

@@ -4,86 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/rand.h>
-#include <openssl/sha.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "transport/url.h"
 
-typedef struct arcp__token_row token_row;
-
-void arcp__tokens_fini(arcp__tokens *tokens)
+static arcp_status no_memory(arcp_error *err)
 {
-    for (size_t at = 0; at < tokens->count; at++) {
-        arcp__free(tokens->rows[at].principal);
-    }
-    arcp__free(tokens->rows);
-    tokens->rows = NULL;
-    tokens->count = 0;
-}
-
-static arcp_status add_row(arcp__tokens *tokens, arcp_span token, arcp_span principal,
-                           arcp_error *err)
-{
-    token_row *rows = arcp__realloc_array(tokens->rows, tokens->count + 1, sizeof(*rows));
-    if (rows == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    tokens->rows = rows;
-    token_row *row = &rows[tokens->count];
-    (void)SHA256((const unsigned char *)token.data, token.size, row->hash);
-    row->principal = arcp__copy_cstr(principal.data, principal.size);
-    if (row->principal == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    tokens->count++;
-    return ARCP_OK;
-}
-
-/* ---- the token file ---- */
-
-static arcp_status read_line(arcp__tokens *tokens, const char *path, size_t number, arcp_span line,
-                             arcp_error *err)
-{
-    while (line.size != 0 && strchr(" \t\r\n", line.data[line.size - 1]) != NULL) {
-        line.size--;
-    }
-    if (line.size == 0 || line.data[0] == '#') {
-        return ARCP_OK;
-    }
-    const char *equals = memrchr(line.data, '=', line.size);
-    if (equals == NULL || equals == line.data || equals == line.data + line.size - 1) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s:%zu: a line must be TOKEN=PRINCIPAL", path,
-                              number);
-    }
-    size_t token_size = (size_t)(equals - line.data);
-    return add_row(tokens, arcp_span_first(line, token_size), arcp_span_from(line, token_size + 1),
-                   err);
-}
-
-static arcp_status read_file(arcp__tokens *tokens, const char *path, arcp_error *err)
-{
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read: %s", path,
-                              strerror(errno));
-    }
-    char *line = NULL;
-    size_t capacity = 0;
-    size_t number = 0;
-    arcp_status status = ARCP_OK;
-    for (ssize_t size = getline(&line, &capacity, file); size >= 0 && status == ARCP_OK;
-         size = getline(&line, &capacity, file)) {
-        status = read_line(tokens, path, ++number, arcp_span_make(line, (size_t)size), err);
-    }
-    if (line != NULL) {
-        arcp_wipe(line, capacity);
-    }
-    arcp__free(line); /* getline's memory is the allocator's, as ours is */
-    (void)fclose(file);
-    return status;
+    return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
 /* ---- the token of this machine ---- */
@@ -138,7 +69,8 @@ static arcp_status read_token(int file, const char *path, arcp_buf *token, arcp_
     return arcp_buf_status(token);
 }
 
-static arcp_status own_token(arcp__tokens *tokens, const char *state_directory, arcp_error *err)
+static arcp_status own_token(const char *state_directory, arcp_token_verifier **out,
+                             arcp_error *err)
 {
     char path[4096];
     arcp_buf token = ARCP_BUF_INIT;
@@ -156,8 +88,13 @@ static arcp_status own_token(arcp__tokens *tokens, const char *state_directory, 
         status = arcp_error_set(err, ARCP_E_IO, "the token file %s cannot be read: %s", path,
                                 strerror(errno));
     }
+    arcp_buf_append_byte(&token, '\0');
+    if (status == ARCP_OK && token.failed) {
+        status = no_memory(err);
+    }
     if (status == ARCP_OK) {
-        status = add_row(tokens, arcp_buf_span(&token), ARCP_SPAN_LITERAL("local"), err);
+        arcp_token_row row = {token.data, "local"};
+        status = arcp_token_verifier_new_table(&row, 1, out, err);
     }
     if (token.data != NULL) {
         arcp_wipe(token.data, token.size);
@@ -166,61 +103,145 @@ static arcp_status own_token(arcp__tokens *tokens, const char *state_directory, 
     return status;
 }
 
-arcp_status arcp__tokens_load(arcp__tokens *tokens, const arcp__config *config,
-                              const char *state_directory, arcp_error *err)
+/* ---- verifiers ---- */
+
+void arcp__verifiers_fini(arcp__verifiers *verifiers)
 {
-    arcp__tokens fresh = {.no_auth = config->no_auth, .next_anonymous = tokens->next_anonymous};
-    arcp_status status = ARCP_OK;
-    for (size_t at = 0; status == ARCP_OK && at < config->token_count; at++) {
-        status = add_row(&fresh, arcp_span_cstr(config->tokens[at].token),
-                         arcp_span_cstr(config->tokens[at].principal), err);
+    for (size_t at = 0; at < verifiers->count; at++) {
+        arcp_token_verifier_free(verifiers->items[at]);
     }
-    if (status == ARCP_OK && config->token_file != NULL) {
-        status = read_file(&fresh, config->token_file, err);
-    }
-    fresh.has_own = fresh.count != 0;
-    if (status == ARCP_OK && !fresh.has_own && config->token_file == NULL && !config->no_auth &&
-        !config->use_stdio) {
-        status = own_token(&fresh, state_directory, err);
-    }
+    arcp__verifiers_taken(verifiers);
+}
+
+void arcp__verifiers_taken(arcp__verifiers *verifiers)
+{
+    arcp__free(verifiers->items);
+    *verifiers = (arcp__verifiers){NULL, 0};
+}
+
+/* Takes over what was made, if it was. */
+static arcp_status add(arcp__verifiers *verifiers, arcp_status status,
+                       arcp_token_verifier *const *made, arcp_error *err)
+{
     if (status != ARCP_OK) {
-        arcp__tokens_fini(&fresh);
         return status;
     }
-    arcp__tokens_fini(tokens);
-    *tokens = fresh;
+    arcp_token_verifier **items =
+        arcp__realloc_array(verifiers->items, verifiers->count + 1, sizeof(arcp_token_verifier *));
+    if (items == NULL) {
+        arcp_token_verifier_free(*made);
+        return no_memory(err);
+    }
+    verifiers->items = items;
+    items[verifiers->count++] = *made;
     return ARCP_OK;
 }
 
-arcp_status arcp__tokens_verify(void *user, arcp_span token, arcp_buf *principal,
-                                bool *is_anonymous)
+static arcp_status make_table(const arcp__config *config, arcp_token_verifier **out,
+                              arcp_error *err)
 {
-    arcp__tokens *tokens = user;
-    unsigned char hash[32];
-    const token_row *found = NULL;
-    (void)SHA256((const unsigned char *)token.data, token.size, hash);
-    for (size_t at = 0; at < tokens->count; at++) {
-        if (arcp_bytes_equal_constant_time(
-                arcp_span_make((const char *)hash, sizeof(hash)),
-                arcp_span_make((const char *)tokens->rows[at].hash, sizeof(hash)))) {
-            found = &tokens->rows[at];
+    arcp_token_row *rows = arcp__alloc_array(config->token_count, sizeof(*rows));
+    if (rows == NULL) {
+        return no_memory(err);
+    }
+    for (size_t at = 0; at < config->token_count; at++) {
+        rows[at] = (arcp_token_row){config->tokens[at].token, config->tokens[at].principal};
+    }
+    arcp_status status = arcp_token_verifier_new_table(rows, config->token_count, out, err);
+    arcp__free(rows);
+    return status;
+}
+
+static arcp_status make_jwt(const arcp__config_jwt *jwt, arcp_token_verifier **out, arcp_error *err)
+{
+    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+    options.algorithm = jwt->algorithm;
+    options.key_file = jwt->key_file;
+    options.key_id = jwt->key_id;
+    options.issuer = jwt->issuer;
+    options.audience = jwt->audience;
+    options.principal_claim = jwt->principal_claim;
+    options.leeway_sec = jwt->leeway_sec;
+    return arcp_token_verifier_new_jwt(&options, out, err);
+}
+
+bool arcp__config_has_tokens(const arcp__config *config)
+{
+    return config->token_count != 0 || config->token_file != NULL || config->jwt_count != 0;
+}
+
+static arcp_status make_configured(const arcp__config *config, arcp__verifiers *out,
+                                   arcp_error *err)
+{
+    arcp_token_verifier *made = NULL;
+    arcp_status status = ARCP_OK;
+    if (config->token_count != 0) {
+        status = add(out, make_table(config, &made, err), &made, err);
+    }
+    if (status == ARCP_OK && config->token_file != NULL) {
+        status = add(out, arcp_token_verifier_new_file(config->token_file, &made, err), &made, err);
+    }
+    for (size_t at = 0; status == ARCP_OK && at < config->jwt_count; at++) {
+        status = add(out, make_jwt(&config->jwt[at], &made, err), &made, err);
+    }
+    return status;
+}
+
+arcp_status arcp__verifiers_check(const arcp__config *config, arcp_error *err)
+{
+    arcp__verifiers made = {NULL, 0};
+    arcp_status status = make_configured(config, &made, err);
+    arcp__verifiers_fini(&made);
+    return status;
+}
+
+arcp_status arcp__verifiers_make(const arcp__config *config, const char *state_directory,
+                                 arcp__verifiers *out, arcp_error *err)
+{
+    arcp__verifiers fresh = {NULL, 0};
+    arcp_token_verifier *made = NULL;
+    arcp_status status = make_configured(config, &fresh, err);
+    if (status == ARCP_OK && config->no_auth) {
+        status = add(&fresh, arcp_token_verifier_new_anonymous(&made, err), &made, err);
+    } else if (status == ARCP_OK && !arcp__config_has_tokens(config) && !config->use_stdio) {
+        status = add(&fresh, own_token(state_directory, &made, err), &made, err);
+    }
+    if (status != ARCP_OK) {
+        arcp__verifiers_fini(&fresh);
+        return status;
+    }
+    *out = fresh;
+    return ARCP_OK;
+}
+
+/* ---- safety of what is listened on ---- */
+
+static bool is_loopback_url(const char *text)
+{
+    arcp__url url;
+    arcp_error error = {0};
+    return arcp__url_parse(arcp_span_cstr(text), &url, &error) == ARCP_OK &&
+           arcp__authority_is_loopback(&url.authority);
+}
+
+arcp_status arcp__listen_is_safe(const arcp__config *config, const arcp__text_list *listen,
+                                 arcp_error *err)
+{
+    for (size_t at = 0; at < listen->count; at++) {
+        const char *url = listen->items[at];
+        if (is_loopback_url(url)) {
+            continue;
+        }
+        if (config->no_auth) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "no authentication is for loopback only, and %s is not", url);
+        }
+        if (!arcp__config_has_tokens(config)) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "refusing to listen on %s without tokens of your own: give "
+                                  "tokens, token_file or jwt, or listen on 127.0.0.1",
+                                  url);
         }
     }
-    if (found != NULL && token.size != 0) {
-        arcp_buf_append_cstr(principal, found->principal);
-        return ARCP_OK;
-    }
-    if (tokens->no_auth) {
-        /* A principal of its own: anonymous sessions see nothing of each other. */
-        unsigned char bytes[16];
-        if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
-            return ARCP_E_UNAUTHENTICATED;
-        }
-        arcp_buf_append_cstr(principal, "anonymous-");
-        arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
-                            principal);
-        *is_anonymous = true;
-        return ARCP_OK;
-    }
-    return ARCP_E_UNAUTHENTICATED;
+    return ARCP_OK;
 }

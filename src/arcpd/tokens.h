@@ -1,34 +1,35 @@
-/* Who may come in: tokens from the configuration, from a file that is read again on
- * SIGHUP, or one that arcpd made for itself. */
+/* Who may come in: the verifiers of tokens that the configuration asks for, and whether
+ * they are enough for where we listen. */
 #ifndef ARCP_ARCPD_TOKENS_H
 #define ARCP_ARCPD_TOKENS_H
 
-#include <arcp/buf.h>
+#include <arcp/token.h>
 
 #include "arcpd/config.h"
 
-/* Only hashes are kept; comparing looks at every row. */
-typedef struct arcp__tokens {
-    struct arcp__token_row {
-        unsigned char hash[32];
-        char *principal;
-    } * rows;
+typedef struct arcp__verifiers {
+    arcp_token_verifier **items; /* owned, and so are they until a runtime takes them */
     size_t count;
-    bool no_auth;
-    bool has_own; /* the operator gave tokens */
-    uint64_t next_anonymous;
-} arcp__tokens;
+} arcp__verifiers;
 
-void arcp__tokens_fini(arcp__tokens *tokens);
+void arcp__verifiers_fini(arcp__verifiers *verifiers);
+/* Somebody took them over: forgets them. */
+void arcp__verifiers_taken(arcp__verifiers *verifiers);
 
-/* Makes the table anew from the configuration, its token file, and, when there is none of
- * either and authentication is on, the token in `state_directory`/token (made with mode
- * 0600 when it is not there, for the principal `local`). On failure the old table stays. */
-ARCP_MUST_CHECK arcp_status arcp__tokens_load(arcp__tokens *tokens, const arcp__config *config,
-                                              const char *state_directory, arcp_error *err);
+/* Whether the operator gave tokens, or a way to verify them. */
+bool arcp__config_has_tokens(const arcp__config *config);
 
-/* An arcp_verify_fn over a table. */
-arcp_status arcp__tokens_verify(void *user, arcp_span token, arcp_buf *principal,
-                                bool *is_anonymous);
+/* Reads every file that the configuration names for tokens. On failure `out` is untouched.
+ * Without tokens of the operator's, and with authentication, the one in `state_directory`/
+ * token is taken (made with mode 0600 when it is not there) for the principal `local`. */
+ARCP_MUST_CHECK arcp_status arcp__verifiers_make(const arcp__config *config,
+                                                 const char *state_directory, arcp__verifiers *out,
+                                                 arcp_error *err);
+/* Whether the configured ones can be made; makes nothing on disk. */
+ARCP_MUST_CHECK arcp_status arcp__verifiers_check(const arcp__config *config, arcp_error *err);
+
+/* Beyond loopback only with tokens of the operator's own. ARCP_E_USAGE names the URL. */
+ARCP_MUST_CHECK arcp_status arcp__listen_is_safe(const arcp__config *config,
+                                                 const arcp__text_list *listen, arcp_error *err);
 
 #endif

@@ -110,7 +110,9 @@ void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link,
 /* The connection is gone; the link is freed. */
 void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link);
 
-/* The answer to an AUTHENTICATE effect: ARCP_OK with a principal, or a refusal. */
+/* The answer to an AUTHENTICATE effect: ARCP_OK with a principal; ARCP_E_INTERNAL_ERROR
+ * when nobody can tell right now; anything else refuses. Ignored when the link has gone or
+ * was closed meanwhile: limits.hello_timeout_sec goes on counting. */
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
                                 arcp_status status, arcp_span principal, bool is_anonymous);
 

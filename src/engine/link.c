@@ -108,7 +108,9 @@ void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *e
 void arcp__link_hello_timeout(arcp__engine *engine, arcp__link *link)
 {
     arcp_error error = {0};
-    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "no session.hello within %llu s",
+    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "%s within %llu s",
+                         link->state == ARCP__LINK_AUTHENTICATING ? "the token was not verified"
+                                                                  : "no session.hello",
                          (unsigned long long)engine->settings.limits_hello_timeout_sec);
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
 }

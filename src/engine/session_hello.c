@@ -325,7 +325,11 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
         return;
     }
     engine->current_link = link;
-    if (status != ARCP_OK || principal.size == 0) {
+    if (status == ARCP_E_INTERNAL_ERROR) {
+        arcp__effect_audit(engine, "authentication", "result", "undecided", NULL);
+        refuse(engine, link, ARCP_E_INTERNAL_ERROR,
+               "the token cannot be verified right now; try again later");
+    } else if (status != ARCP_OK || principal.size == 0) {
         arcp__effect_audit(engine, "authentication", "result", "refused", NULL);
         refuse(engine, link, ARCP_E_UNAUTHENTICATED, "the token is missing or not valid");
     } else if (engine->store_failing) {

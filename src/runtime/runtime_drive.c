@@ -52,21 +52,13 @@ static const arcp__agent_host_ops *host_of(const arcp__job *job)
     return entry->ops;
 }
 
-static void authenticate(arcp_runtime *runtime, const arcp__effect *effect)
+static void authenticate(arcp_runtime *runtime, const arcp__runtime_link *link,
+                         const arcp__effect *effect)
 {
-    arcp_buf principal = ARCP_BUF_INIT;
-    bool is_anonymous = false;
-    uint64_t id = effect->id;
-    arcp_status status = ARCP_E_UNAUTHENTICATED;
-    if (runtime->verify != NULL) {
-        status = runtime->verify(runtime->verify_user, effect->text, &principal, &is_anonymous);
-    }
-    if (principal.failed) {
-        status = ARCP_E_UNAUTHENTICATED;
-    }
-    arcp__engine_authenticated(runtime->engine, arcp__runtime_now(), id, status,
-                               arcp_buf_span(&principal), is_anonymous);
-    arcp_buf_fini(&principal);
+    arcp_connection_info info = {0};
+    link->connection->ops->info(link->connection, &info);
+    arcp__token_desk_ask(runtime->desk, effect->id, effect->text,
+                         info.peer == NULL ? "a peer" : info.peer);
 }
 
 static void send_frame(arcp__runtime_link *link, arcp_span frame)
@@ -104,7 +96,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         link->connection->ops->resume(link->connection);
         break;
     case ARCP__EFFECT_AUTHENTICATE:
-        authenticate(runtime, effect);
+        authenticate(runtime, link, effect);
         break;
     case ARCP__EFFECT_START_AGENT:
         host_of(effect->job)
@@ -206,7 +198,8 @@ void arcp__runtime_drive(arcp_runtime *runtime)
         while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
             perform(runtime, &effect);
         }
-        more = submit_batches(runtime);
+        more = arcp__token_desk_take(runtime->desk);
+        more = submit_batches(runtime) || more;
         arcp__runtime_links_flush(runtime);
         (void)runtime->store->ops->poll(runtime->store);
         more = more || runtime->is_dirty;

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "runtime/agent_host.h"
 #include "runtime/process_table.h"
+#include "runtime/token_desk.h"
 
 typedef struct arcp__runtime_link arcp__runtime_link;
 typedef struct arcp__agent_threads arcp__agent_threads;
@@ -46,8 +47,7 @@ struct arcp_runtime {
     uv_loop_t *loop;
     arcp__engine *engine;
     arcp_store *store;
-    arcp_verify_fn verify;
-    void *verify_user;
+    arcp__token_desk *desk; /* of token verifiers */
     void (*log)(void *user, arcp_log_level level, const char *text);
     void *log_user;
     arcp__process_table *processes; /* owned */

@@ -6,12 +6,13 @@
 
 #include "runtime/work_directory.h"
 
-static arcp_status let_in(void *user, arcp_span token, arcp_buf *principal, bool *is_anonymous)
+static void let_in(void *user, arcp_token_question *question)
 {
+    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
     (void)user;
-    (void)is_anonymous;
-    arcp_buf_append(principal, token);
-    return token.size == 0 ? ARCP_E_UNAUTHENTICATED : ARCP_OK;
+    answer.status = ARCP_OK;
+    answer.principal = arcp_token_question_token(question);
+    arcp_token_question_answer(question, &answer);
 }
 
 static void on_message(void *user, arcp_connection *connection, arcp_span frame)
@@ -62,14 +63,16 @@ void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings)
 {
     arcp_error error = {0};
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_token_verifier *verifier = NULL;
     *rig = (runtime_rig){.next_id = 1};
     (void)snprintf(rig->directory, sizeof(rig->directory), "/tmp/arcp-test-XXXXXX");
     assert_non_null(mkdtemp(rig->directory));
     assert_int_equal(uv_loop_init(&rig->loop), 0);
     options.settings = settings;
     options.work_directory = rig->directory;
-    options.verify = let_in;
     check_ok(arcp_runtime_new(&rig->loop, &options, &rig->runtime, &error), &error);
+    check_ok(arcp_token_verifier_new_callback(let_in, NULL, NULL, &verifier, &error), &error);
+    check_ok(arcp_runtime_set_token_verifiers(rig->runtime, &verifier, 1, &error), &error);
     connect_client(rig);
     runtime_rig_send(rig, "session.hello",
                      "{\"client\":{\"name\":\"rig\",\"version\":\"1\"},\"auth\":{\"scheme\":"

@@ -114,6 +114,11 @@ static void start_agent(engine_rig *rig, const arcp__effect *effect)
 
 static void authenticate(engine_rig *rig, const arcp__effect *effect)
 {
+    if (rig->hold_questions) {
+        assert_true(rig->question_count < 8);
+        rig->questions[rig->question_count++] = effect->id;
+        return;
+    }
     arcp_span token = effect->text;
     arcp_span prefix = ARCP_SPAN_LITERAL("t-");
     bool known = arcp_span_starts_with(token, prefix) && token.size > prefix.size;

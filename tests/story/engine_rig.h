@@ -50,6 +50,9 @@ typedef struct engine_rig {
         char client[64], principal[64], name[16];
     } profiles[8]; /* given to each new engine */
     size_t profile_count;
+    bool hold_questions; /* about tokens: the test answers */
+    uint64_t questions[8];
+    size_t question_count;
     size_t audits;
     char last_audit[1024];
 } engine_rig;

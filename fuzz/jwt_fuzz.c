@@ -1,0 +1,89 @@
+/* JSON Web Tokens. The first byte says what the rest is: a token as a peer would send it,
+ * or header and claims (a line each) that are signed here, so that the claims are reached.
+ *
+ * Whatever comes, nobody is let in without the right signature, an unexpired `exp`, our
+ * audience and a principal. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <arcp/time.h>
+
+#include "base/base64.h"
+#include "runtime/jwt.h"
+
+#define SECRET "0123456789abcdef0123456789abcdef"
+#define NOW    1700000000
+
+static void must(bool condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+static arcp__jwt_rules *rules(void)
+{
+    static arcp__jwt_rules made;
+    if (made.key == NULL) {
+        arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+        arcp_error error = {0};
+        options.key = ARCP_SPAN_LITERAL(SECRET);
+        options.audience = "arcp";
+        must(arcp__jwt_rules_init(&made, &options, &error) == ARCP_OK);
+    }
+    return &made;
+}
+
+static void sign(arcp_buf *token)
+{
+    unsigned char mac[32];
+    unsigned size = 0;
+    must(HMAC(EVP_sha256(), SECRET, 32, (const unsigned char *)token->data, token->size, mac,
+              &size) != NULL);
+    arcp_buf_append_byte(token, '.');
+    arcp__base64_encode(arcp_span_make((const char *)mac, size), ARCP__BASE64_URL, token);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    arcp_span rest = arcp_span_make((const char *)data + 1, size - 1);
+    arcp_buf token = ARCP_BUF_INIT;
+    arcp_buf principal = ARCP_BUF_INIT;
+    arcp_error error = {0};
+    bool is_signed = (data[0] & 1) != 0;
+    if (is_signed) {
+        const char *line = rest.size == 0 ? NULL : memchr(rest.data, '\n', rest.size);
+        size_t head = line == NULL ? rest.size : (size_t)(line - rest.data);
+        arcp__base64_encode(arcp_span_first(rest, head), ARCP__BASE64_URL, &token);
+        arcp_buf_append_byte(&token, '.');
+        arcp__base64_encode(line == NULL ? arcp_span_make(NULL, 0) : arcp_span_from(rest, head + 1),
+                            ARCP__BASE64_URL, &token);
+        sign(&token);
+    } else {
+        arcp_buf_append(&token, rest);
+    }
+    arcp_status status =
+        arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal, &error);
+    must(status == ARCP_OK || status == ARCP_E_UNAUTHENTICATED);
+    if (status == ARCP_OK) {
+        must(principal.size != 0);
+        arcp_buf_clear(&principal);
+        /* One bit of the signature less, and it is nobody's. */
+        token.data[token.size - 2] ^= 1;
+        must(arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal,
+                             &error) == ARCP_E_UNAUTHENTICATED);
+    } else {
+        must(principal.size == 0);
+        must(error.message[0] != '\0');
+    }
+    arcp_buf_fini(&principal);
+    arcp_buf_fini(&token);
+    return 0;
+}

@@ -1,0 +1,86 @@
+/* Who may come in: the verifiers of bearer tokens that come with the runtime.
+ *
+ * Each is made here and handed to a runtime (arcp_runtime_set_token_verifiers), which
+ * frees it; or freed by arcp_token_verifier_free. Write your own with sys/token.h, or as a
+ * callback. PROTOCOL, Sessions; draft §6.1. */
+#ifndef ARCP_TOKEN_H
+#define ARCP_TOKEN_H
+
+#include <arcp/sys/token.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NULL is accepted. Not for one that was handed to a runtime. */
+ARCP_API void arcp_token_verifier_free(arcp_token_verifier *verifier);
+
+typedef struct arcp_token_row {
+    const char *token; /* not empty */
+    const char *principal;
+} arcp_token_row;
+
+/* A fixed table. Only hashes of the tokens are kept; every comparison looks at all of them
+ * and takes the same time. ARCP_E_USAGE for an empty token or principal. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_table(const arcp_token_row *rows,
+                                                                   size_t count,
+                                                                   arcp_token_verifier **out,
+                                                                   arcp_error *err);
+
+/* Such a table from a file with lines TOKEN=PRINCIPAL (the last '=' separates; empty lines
+ * and lines that begin with '#' say nothing). It is read once: to take up a changed file,
+ * make a new verifier. ARCP_E_USAGE names file and line. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_file(const char *path,
+                                                                  arcp_token_verifier **out,
+                                                                  arcp_error *err);
+
+/* Lets everybody in, each session with a principal of its own ("anonymous-…"). */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out,
+                                                                       arcp_error *err);
+
+/* A function of yours: `ask` as in sys/token.h, with `user`; `release` (may be NULL) when
+ * nobody asks any more. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_callback(
+    void (*ask)(void *user, arcp_token_question *question), void (*release)(void *user), void *user,
+    arcp_token_verifier **out, arcp_error *err);
+
+typedef enum arcp_jwt_algorithm {
+    ARCP_JWT_HS256, /* HMAC with SHA-256 and a shared secret of at least 32 bytes */
+    ARCP_JWT_RS256, /* RSASSA-PKCS1-v1_5 with SHA-256 and an RSA key of at least 2048 bits */
+    ARCP_JWT_ES256  /* ECDSA with P-256 and SHA-256 */
+} arcp_jwt_algorithm;
+
+#define ARCP_JWT_BYTES_MAX      16384u /* of a token */
+#define ARCP_JWT_LEEWAY_SEC_MAX 3600u
+
+typedef struct arcp_jwt_options {
+    size_t struct_size;
+    /* The only one that this key is used for: a token never chooses. */
+    arcp_jwt_algorithm algorithm;
+    /* HS256: the secret, without one final line feed; nobody but owner and group may have
+     * access. RS256, ES256: the public key, or a certificate with it, in PEM. Read once. */
+    const char *key_file;
+    arcp_span key;               /* instead of a file: the same bytes */
+    const char *key_id;          /* tokens with another `kid`, or none, are not for this key */
+    const char *issuer;          /* `iss` must be this; NULL: not looked at */
+    const char *audience;        /* must be in `aud`; NULL: tokens with an `aud` are refused */
+    const char *principal_claim; /* the text claim that names the principal; NULL: "sub" */
+    uint64_t leeway_sec;         /* clocks differ: for `exp` and `nbf` */
+} arcp_jwt_options;
+#define ARCP_JWT_OPTIONS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(arcp_jwt_options), ARCP_JWT_HS256, NULL, {NULL, 0}, NULL, NULL, NULL, NULL, 60      \
+    }
+
+/* JSON Web Tokens (RFC 7519, RFC 7515, RFC 8725) signed by one key. `exp` must be there. A
+ * token is valid from nbf - leeway on, and before exp + leeway. `crit` is refused; `typ`,
+ * where there is one, must be JWT or at+jwt. A session that was let in goes on when its
+ * token expires. ARCP_E_USAGE when key or options are not usable. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *options,
+                                                                 arcp_token_verifier **out,
+                                                                 arcp_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,117 @@
+/* Reading `tokens` and `jwt` of the configuration file. */
+#include "arcpd/config_tokens.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "runtime/jwt_key.h"
+
+/* ---- tokens ---- */
+
+static arcp_status token_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
+                                const yaml_node_t *value)
+{
+    arcp__config_token *token = into;
+    if (arcp_span_equal_cstr(key, "token")) {
+        return arcp__yaml_text(r, value, path, &token->token);
+    }
+    if (arcp_span_equal_cstr(key, "principal")) {
+        return arcp__yaml_text(r, value, path, &token->principal);
+    }
+    return ARCP_E_NOT_FOUND;
+}
+
+arcp_status arcp__yaml_token_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node)
+{
+    arcp__config_token token = {NULL, NULL};
+    arcp_status status = arcp__yaml_members(r, node, path, token_member, &token);
+    arcp_buf text = ARCP_BUF_INIT;
+    if (status == ARCP_OK &&
+        (token.token == NULL || token.principal == NULL || token.token[0] == '\0')) {
+        status = arcp__yaml_refuse(r, node, path, "needs token and principal");
+    }
+    if (status == ARCP_OK) {
+        arcp_buf_append_format(&text, "%s=%s", token.token, token.principal);
+        arcp_buf_append_byte(&text, '\0');
+        status = text.failed ? arcp__yaml_no_memory(r)
+                             : arcp__config_add_token(r->config, text.data, r->err);
+    }
+    if (text.data != NULL) {
+        explicit_bzero(text.data, text.size);
+    }
+    if (token.token != NULL) {
+        explicit_bzero(token.token, strlen(token.token));
+    }
+    arcp_buf_fini(&text);
+    arcp__free(token.token);
+    arcp__free(token.principal);
+    return status;
+}
+
+/* ---- keys for JSON Web Tokens ---- */
+
+static arcp_status jwt_algorithm(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,
+                                 arcp_jwt_algorithm *out)
+{
+    arcp_span text =
+        node->type == YAML_SCALAR_NODE ? arcp__yaml_scalar(node) : arcp_span_make(NULL, 0);
+    return arcp__jwt_algorithm_parse(text, out)
+               ? ARCP_OK
+               : arcp__yaml_refuse(r, node, path, "must be HS256, RS256 or ES256");
+}
+
+typedef struct jwt_draft {
+    arcp__config_jwt *jwt;
+    bool has_algorithm;
+} jwt_draft;
+
+static arcp_status jwt_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
+                              const yaml_node_t *value)
+{
+    jwt_draft *draft = into;
+    arcp__config_jwt *jwt = draft->jwt;
+    const struct {
+        const char *key;
+        char **text;
+    } texts[] = {{"key_file", &jwt->key_file},
+                 {"key_id", &jwt->key_id},
+                 {"issuer", &jwt->issuer},
+                 {"audience", &jwt->audience},
+                 {"principal_claim", &jwt->principal_claim}};
+    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
+        if (arcp_span_equal_cstr(key, texts[at].key)) {
+            return arcp__yaml_text(r, value, path, texts[at].text);
+        }
+    }
+    if (arcp_span_equal_cstr(key, "algorithm")) {
+        draft->has_algorithm = true;
+        return jwt_algorithm(r, value, path, &jwt->algorithm);
+    }
+    if (!arcp_span_equal_cstr(key, "leeway_sec")) {
+        return ARCP_E_NOT_FOUND;
+    }
+    arcp_status status = arcp__yaml_count(r, value, path, &jwt->leeway_sec);
+    if (status == ARCP_OK && jwt->leeway_sec > ARCP_JWT_LEEWAY_SEC_MAX) {
+        status = arcp__yaml_refuse(r, value, path, "must be a whole number from 0 to 3600");
+    }
+    return status;
+}
+
+arcp_status arcp__yaml_jwt_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node)
+{
+    const arcp_jwt_options defaults = ARCP_JWT_OPTIONS_INIT;
+    arcp__config *config = r->config;
+    arcp__config_jwt *rows = arcp__realloc_array(config->jwt, config->jwt_count + 1, sizeof(*rows));
+    if (rows == NULL) {
+        return arcp__yaml_no_memory(r);
+    }
+    config->jwt = rows;
+    jwt_draft draft = {.jwt = &rows[config->jwt_count++]};
+    *draft.jwt = (arcp__config_jwt){.leeway_sec = defaults.leeway_sec};
+    arcp_status status = arcp__yaml_members(r, node, path, jwt_member, &draft);
+    if (status == ARCP_OK && (!draft.has_algorithm || draft.jwt->key_file == NULL)) {
+        status = arcp__yaml_refuse(r, node, path, "needs algorithm and key_file");
+    }
+    return status;
+}

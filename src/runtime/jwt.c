@@ -1,0 +1,306 @@
+/* The signature is verified before the claims are even decoded, and the header is looked at
+ * only for what must agree with the key: a token chooses nothing. RFC 7519 §7.2, RFC 8725. */
+#include "runtime/jwt.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include <arcp/decimal.h>
+#include <arcp/json.h>
+#include <arcp/time.h>
+
+#include "base/alloc.h"
+#include "base/base64.h"
+
+/* The end of the year 9999: what is later was not written in seconds. */
+#define SECONDS_MAX 253402300799u
+
+typedef struct jwt_parts {
+    arcp_span header, claims, signature; /* as they stand in the token */
+    arcp_span signed_text;               /* header.claims */
+} jwt_parts;
+
+static arcp_status refuse(arcp_error *err, const char *why)
+{
+    return arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "%s", why);
+}
+
+/* ---- rules ---- */
+
+static bool copy(char **to, const char *text)
+{
+    *to = text == NULL ? NULL : arcp__copy_cstr(text, strlen(text));
+    return text == NULL || *to != NULL;
+}
+
+void arcp__jwt_rules_fini(arcp__jwt_rules *rules)
+{
+    arcp__jwt_key_free(rules->key);
+    arcp__free(rules->key_id);
+    arcp__free(rules->issuer);
+    arcp__free(rules->audience);
+    arcp__free(rules->principal_claim);
+    *rules = (arcp__jwt_rules){0};
+}
+
+arcp_status arcp__jwt_rules_init(arcp__jwt_rules *rules, const arcp_jwt_options *options,
+                                 arcp_error *err)
+{
+    *rules = (arcp__jwt_rules){.leeway_sec = options->leeway_sec};
+    if (options->leeway_sec > ARCP_JWT_LEEWAY_SEC_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE, "leeway_sec is at most %u",
+                              ARCP_JWT_LEEWAY_SEC_MAX);
+    }
+    arcp_status status =
+        options->key_file != NULL
+            ? arcp__jwt_key_read(options->algorithm, options->key_file, &rules->key, err)
+            : arcp__jwt_key_new(options->algorithm, options->key, &rules->key, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (!copy(&rules->key_id, options->key_id) || !copy(&rules->issuer, options->issuer) ||
+        !copy(&rules->audience, options->audience) ||
+        !copy(&rules->principal_claim,
+              options->principal_claim == NULL ? "sub" : options->principal_claim)) {
+        arcp__jwt_rules_fini(rules);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    return ARCP_OK;
+}
+
+/* ---- form ---- */
+
+/* Three parts and two points, exactly. */
+static bool split(arcp_span token, jwt_parts *out)
+{
+    const char *first = memchr(token.data, '.', token.size);
+    const char *last = first == NULL ? NULL : memrchr(token.data, '.', token.size);
+    if (first == NULL || last == first ||
+        memchr(first + 1, '.', (size_t)(last - first - 1)) != NULL) {
+        return false;
+    }
+    out->header = arcp_span_make(token.data, (size_t)(first - token.data));
+    out->claims = arcp_span_make(first + 1, (size_t)(last - first - 1));
+    out->signed_text = arcp_span_make(token.data, (size_t)(last - token.data));
+    out->signature = arcp_span_from(token, out->signed_text.size + 1);
+    return out->header.size != 0 && out->claims.size != 0;
+}
+
+/* Decodes a part and indexes it: it must be a JSON object. `text` holds what `json` shows. */
+static arcp_status read_object(arcp_span part, arcp_buf *text, arcp_json *json, const char *wrong,
+                               arcp_error *err)
+{
+    static const arcp_json_limits limits = {16, 256, ARCP_JWT_BYTES_MAX};
+    arcp_error why = {0};
+    arcp_status status = arcp__base64_decode(part, ARCP__BASE64_URL, text, &why);
+    if (status == ARCP_OK) {
+        status = arcp_json_scan(json, arcp_buf_span(text), &limits, &why);
+    }
+    if (status == ARCP_E_NO_MEMORY) {
+        return arcp_error_set(err, status, "out of memory");
+    }
+    return status == ARCP_OK && arcp_json_is(json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)
+               ? ARCP_OK
+               : refuse(err, wrong);
+}
+
+static arcp_json_ref member(const arcp_json *json, const char *name)
+{
+    return arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
+}
+
+/* ---- header ---- */
+
+static bool is_token_type(const arcp_json *json, arcp_json_ref type)
+{
+    char text[32] = {0};
+    arcp_span raw = arcp_json_raw(json, type);
+    if (!arcp_json_is(json, type, ARCP_JSON_STRING) || raw.size < 2 ||
+        raw.size - 2 >= sizeof(text)) {
+        return false;
+    }
+    memcpy(text, raw.data + 1, raw.size - 2);
+    const char *name = strncasecmp(text, "application/", 12) == 0 ? text + 12 : text;
+    return strcasecmp(name, "JWT") == 0 || strcasecmp(name, "at+jwt") == 0;
+}
+
+static arcp_status check_header(const arcp__jwt_rules *rules, const arcp_json *json,
+                                arcp_error *err)
+{
+    const char *algorithm = arcp__jwt_algorithm_name(arcp__jwt_key_algorithm(rules->key));
+    arcp_json_ref type = member(json, "typ");
+    if (!arcp_json_string_equals(json, member(json, "alg"), arcp_span_cstr(algorithm))) {
+        return arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "its alg is not %s", algorithm);
+    }
+    if (member(json, "crit") != ARCP_JSON_ABSENT) {
+        return refuse(err, "its header has crit");
+    }
+    if (type != ARCP_JSON_ABSENT && !is_token_type(json, type)) {
+        return refuse(err, "its typ is not JWT or at+jwt");
+    }
+    if (rules->key_id != NULL &&
+        !arcp_json_string_equals(json, member(json, "kid"), arcp_span_cstr(rules->key_id))) {
+        return refuse(err, "its kid names another key");
+    }
+    return ARCP_OK;
+}
+
+static arcp_status check_signature(const arcp__jwt_rules *rules, const jwt_parts *parts,
+                                   arcp_error *err)
+{
+    arcp_buf signature = ARCP_BUF_INIT;
+    arcp_status status = arcp__base64_decode(parts->signature, ARCP__BASE64_URL, &signature, NULL);
+    if (status != ARCP_OK && status != ARCP_E_NO_MEMORY) {
+        status = refuse(err, "its signature is no base64url");
+    } else if (status == ARCP_OK &&
+               !arcp__jwt_key_verify(rules->key, parts->signed_text, arcp_buf_span(&signature))) {
+        status = refuse(err, "its signature is wrong");
+    }
+    arcp_buf_fini(&signature);
+    return status;
+}
+
+/* ---- claims ---- */
+
+/* A NumericDate (RFC 7519 §2) as whole seconds and whether there was more than that. */
+static bool read_date(const arcp_json *json, arcp_json_ref ref, uint64_t *seconds, bool *has_more)
+{
+    const arcp_decimal_units one = (arcp_decimal_units)1000000000 * 1000000000;
+    arcp_decimal value;
+    if (!arcp_json_is(json, ref, ARCP_JSON_NUMBER) ||
+        arcp_decimal_parse_spend(arcp_json_raw(json, ref), &value, NULL) != ARCP_OK ||
+        value.units / one > (arcp_decimal_units)SECONDS_MAX) {
+        return false;
+    }
+    *seconds = (uint64_t)(value.units / one);
+    *has_more = value.units % one != 0;
+    return true;
+}
+
+/* Valid from nbf - leeway on, and before exp + leeway; fractions of a second count against
+ * the token. */
+static arcp_status check_dates(const arcp__jwt_rules *rules, const arcp_json *json, int64_t now_ns,
+                               arcp_error *err)
+{
+    uint64_t now = now_ns < 0 ? 0 : (uint64_t)(now_ns / ARCP_NS_PER_SEC);
+    uint64_t seconds = 0;
+    bool has_more = false;
+    if (!read_date(json, member(json, "exp"), &seconds, &has_more)) {
+        return refuse(err, "its exp is missing or no time in seconds");
+    }
+    if (now >= seconds + rules->leeway_sec) {
+        return refuse(err, "it has expired");
+    }
+    arcp_json_ref not_before = member(json, "nbf");
+    if (not_before == ARCP_JSON_ABSENT) {
+        return ARCP_OK;
+    }
+    if (!read_date(json, not_before, &seconds, &has_more)) {
+        return refuse(err, "its nbf is no time in seconds");
+    }
+    if (now + rules->leeway_sec < seconds + (has_more ? 1 : 0)) {
+        return refuse(err, "it is not valid yet");
+    }
+    return ARCP_OK;
+}
+
+/* A text, or a list of texts, with ours among them (RFC 7519 §4.1.3). */
+static bool has_audience(const arcp_json *json, arcp_json_ref audience, arcp_span ours)
+{
+    if (arcp_json_is(json, audience, ARCP_JSON_STRING)) {
+        return arcp_json_string_equals(json, audience, ours);
+    }
+    if (!arcp_json_is(json, audience, ARCP_JSON_ARRAY)) {
+        return false;
+    }
+    for (arcp_json_ref at = arcp_json_first(json, audience); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, audience, at)) {
+        if (arcp_json_string_equals(json, at, ours)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static arcp_status check_parties(const arcp__jwt_rules *rules, const arcp_json *json,
+                                 arcp_error *err)
+{
+    arcp_json_ref audience = member(json, "aud");
+    if (rules->issuer != NULL &&
+        !arcp_json_string_equals(json, member(json, "iss"), arcp_span_cstr(rules->issuer))) {
+        return refuse(err, "its iss is another issuer");
+    }
+    if (rules->audience == NULL && audience != ARCP_JSON_ABSENT) {
+        return refuse(err, "it has an aud, and no audience is configured");
+    }
+    if (rules->audience != NULL && !has_audience(json, audience, arcp_span_cstr(rules->audience))) {
+        return refuse(err, "its aud is for somebody else");
+    }
+    return ARCP_OK;
+}
+
+static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *json, int64_t now_ns,
+                                arcp_buf *principal, arcp_error *err)
+{
+    arcp_status status = check_dates(rules, json, now_ns, err);
+    if (status == ARCP_OK) {
+        status = check_parties(rules, json, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_json_ref ref = member(json, rules->principal_claim);
+    arcp_span name = arcp_json_string(json, ref, &scratch);
+    if (!arcp_json_is(json, ref, ARCP_JSON_STRING) || (name.size == 0 && !scratch.failed)) {
+        status = arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "it has no text in %.64s",
+                                rules->principal_claim);
+    } else {
+        arcp_buf_append(principal, name);
+        status = scratch.failed || principal->failed
+                     ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                     : ARCP_OK;
+    }
+    arcp_buf_fini(&scratch);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static arcp_status check_parts(const arcp__jwt_rules *rules, const jwt_parts *parts,
+                               int64_t now_wall_ns, arcp_json *json, arcp_buf *text,
+                               arcp_buf *principal, arcp_error *err)
+{
+    arcp_status status =
+        read_object(parts->header, text, json, "its header is no JSON object in base64url", err);
+    if (status == ARCP_OK) {
+        status = check_header(rules, json, err);
+    }
+    if (status == ARCP_OK) {
+        status = check_signature(rules, parts, err);
+    }
+    if (status == ARCP_OK) {
+        arcp_buf_clear(text);
+        status = read_object(parts->claims, text, json,
+                             "its claims are no JSON object in base64url", err);
+    }
+    return status == ARCP_OK ? check_claims(rules, json, now_wall_ns, principal, err) : status;
+}
+
+arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token, int64_t now_wall_ns,
+                            arcp_buf *principal, arcp_error *err)
+{
+    jwt_parts parts;
+    if (token.size > ARCP_JWT_BYTES_MAX) {
+        return refuse(err, "it is too large for a JWT");
+    }
+    if (token.size == 0 || !split(token, &parts)) {
+        return refuse(err, "it is no JWT");
+    }
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_status status = check_parts(rules, &parts, now_wall_ns, &json, &text, principal, err);
+    arcp_json_fini(&json);
+    arcp_buf_fini(&text);
+    return status;
+}

@@ -1,0 +1,224 @@
+/* Tokens that are known beforehand: a table, a file with one, or everybody. */
+#include <arcp/token.h>
+
+#include <errno.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+#include <stdio.h>
+
+#include <arcp/buf.h>
+#include <arcp/secret.h>
+
+#include "base/alloc.h"
+#include "base/base64.h"
+
+typedef struct table_row {
+    unsigned char hash[SHA256_DIGEST_LENGTH];
+    char *principal;
+} table_row;
+
+typedef struct table_verifier {
+    arcp_token_verifier base;
+    table_row *rows;
+    size_t count;
+} table_verifier;
+
+/* ---- the table ---- */
+
+static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
+{
+    const table_verifier *table = (const table_verifier *)base;
+    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
+    arcp_span token = arcp_token_question_token(question);
+    unsigned char hash[SHA256_DIGEST_LENGTH];
+    const table_row *found = NULL;
+    (void)SHA256((const unsigned char *)token.data, token.size, hash);
+    for (size_t at = 0; at < table->count; at++) {
+        if (arcp_bytes_equal_constant_time(
+                arcp_span_make((const char *)hash, sizeof(hash)),
+                arcp_span_make((const char *)table->rows[at].hash, sizeof(hash)))) {
+            found = &table->rows[at];
+        }
+    }
+    if (token.size == 0) {
+        answer.why = "there is none";
+    } else if (found == NULL) {
+        answer.why = "it is not in the table";
+    } else {
+        answer.status = ARCP_OK;
+        answer.principal = arcp_span_cstr(found->principal);
+    }
+    arcp_token_question_answer(question, &answer);
+}
+
+static void free_table(arcp_token_verifier *base)
+{
+    table_verifier *table = (table_verifier *)base;
+    for (size_t at = 0; at < table->count; at++) {
+        arcp__free(table->rows[at].principal);
+    }
+    arcp__free(table->rows);
+    arcp__free(table);
+}
+
+static table_verifier *table_new(void)
+{
+    static const arcp_token_verifier_ops ops = {
+        .name = "tokens", .ask = ask_table, .free = free_table};
+    table_verifier *table = arcp__alloc(sizeof(*table));
+    if (table != NULL) {
+        table->base.ops = &ops;
+    }
+    return table;
+}
+
+static arcp_status add_row(table_verifier *table, arcp_span token, arcp_span principal,
+                           arcp_error *err)
+{
+    if (token.size == 0 || principal.size == 0 || principal.size > ARCP_PRINCIPAL_BYTES_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "a token and a principal of 1 to %u bytes are needed",
+                              ARCP_PRINCIPAL_BYTES_MAX);
+    }
+    table_row *rows = arcp__realloc_array(table->rows, table->count + 1, sizeof(*rows));
+    if (rows == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    table->rows = rows;
+    table_row *row = &rows[table->count];
+    (void)SHA256((const unsigned char *)token.data, token.size, row->hash);
+    row->principal = arcp__copy_cstr(principal.data, principal.size);
+    if (row->principal == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    table->count++;
+    return ARCP_OK;
+}
+
+static arcp_status hand_out(table_verifier *table, arcp_status status, arcp_token_verifier **out)
+{
+    if (status == ARCP_OK) {
+        *out = &table->base;
+    } else {
+        free_table(&table->base);
+    }
+    return status;
+}
+
+arcp_status arcp_token_verifier_new_table(const arcp_token_row *rows, size_t count,
+                                          arcp_token_verifier **out, arcp_error *err)
+{
+    table_verifier *table = table_new();
+    if (table == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_status status = ARCP_OK;
+    for (size_t at = 0; status == ARCP_OK && at < count; at++) {
+        status =
+            add_row(table, arcp_span_cstr(rows[at].token), arcp_span_cstr(rows[at].principal), err);
+    }
+    return hand_out(table, status, out);
+}
+
+/* ---- the file ---- */
+
+static arcp_status read_line(table_verifier *table, const char *path, size_t number, arcp_span line,
+                             arcp_error *err)
+{
+    while (line.size != 0 && strchr(" \t\r\n", line.data[line.size - 1]) != NULL) {
+        line.size--;
+    }
+    if (line.size == 0 || line.data[0] == '#') {
+        return ARCP_OK;
+    }
+    const char *equals = memrchr(line.data, '=', line.size);
+    size_t token_size = equals == NULL ? 0 : (size_t)(equals - line.data);
+    size_t principal_size = equals == NULL ? 0 : line.size - token_size - 1;
+    if (token_size == 0 || principal_size == 0 || principal_size > ARCP_PRINCIPAL_BYTES_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s:%zu: a line must be TOKEN=PRINCIPAL", path,
+                              number);
+    }
+    return add_row(table, arcp_span_first(line, token_size), arcp_span_from(line, token_size + 1),
+                   err);
+}
+
+static arcp_status read_lines(table_verifier *table, const char *path, FILE *file, arcp_error *err)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    size_t number = 0;
+    arcp_status status = ARCP_OK;
+    for (ssize_t size = getline(&line, &capacity, file); size >= 0 && status == ARCP_OK;
+         size = getline(&line, &capacity, file)) {
+        status = read_line(table, path, ++number, arcp_span_make(line, (size_t)size), err);
+    }
+    if (status == ARCP_OK && ferror(file) != 0) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read to its end", path);
+    }
+    if (line != NULL) {
+        arcp_wipe(line, capacity);
+    }
+    arcp__free(line); /* getline's memory is the allocator's, as ours is */
+    return status;
+}
+
+arcp_status arcp_token_verifier_new_file(const char *path, arcp_token_verifier **out,
+                                         arcp_error *err)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read: %s", path,
+                              strerror(errno));
+    }
+    table_verifier *table = table_new();
+    arcp_status status = table == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                       : read_lines(table, path, file, err);
+    (void)fclose(file);
+    return table == NULL ? status : hand_out(table, status, out);
+}
+
+/* ---- everybody ---- */
+
+/* A principal of its own: anonymous sessions see nothing of each other. */
+static void ask_anonymous(arcp_token_verifier *base, arcp_token_question *question)
+{
+    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
+    arcp_buf name = ARCP_BUF_INIT;
+    unsigned char bytes[16];
+    (void)base;
+    if (RAND_bytes(bytes, sizeof(bytes)) == 1) {
+        arcp_buf_append_cstr(&name, "anonymous-");
+        arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
+                            &name);
+    } else {
+        name.failed = true;
+    }
+    if (!name.failed) {
+        answer.status = ARCP_OK;
+        answer.principal = arcp_buf_span(&name);
+        answer.is_anonymous = true;
+    } else {
+        answer.status = ARCP_E_INTERNAL_ERROR;
+        answer.why = "no name could be made";
+    }
+    arcp_token_question_answer(question, &answer);
+    arcp_buf_fini(&name);
+}
+
+static void free_anonymous(arcp_token_verifier *base)
+{
+    arcp__free(base);
+}
+
+arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out, arcp_error *err)
+{
+    static const arcp_token_verifier_ops ops = {
+        .name = "anonymous", .ask = ask_anonymous, .free = free_anonymous};
+    arcp_token_verifier *verifier = arcp__alloc(sizeof(*verifier));
+    if (verifier == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    verifier->ops = &ops;
+    *out = verifier;
+    return ARCP_OK;
+}

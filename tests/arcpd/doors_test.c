@@ -1,0 +1,284 @@
+/* Who comes into a real arcpd, over what, and what SIGHUP changes. */
+#include "arcpd/door.h"
+
+#include "support/check.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "runtime/jwt_maker.h"
+#include "transport/tls_files.h"
+
+/* Long enough for the sixteen-bit form of a frame's length. */
+static const char ping[] =
+    "{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\",\"payload\":{\"nonce\":\"0123456789"
+    "0123456789012345678901234567890123456789012345678901234567890123456789\"}}";
+
+#define OTHER_SECRET "fedcba9876543210fedcba9876543210"
+
+static void write_text(const char *path, const char *text, mode_t mode)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fputs(text, file) < 0, 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+/* For alice, for an hour. */
+static char *token_by(const char *secret)
+{
+    char claims[128];
+    (void)snprintf(claims, sizeof(claims), "{\"sub\":\"alice\",\"aud\":\"arcp\",\"exp\":%lld}",
+                   (long long)time(NULL) + 3600);
+    char *text = jwt_text("{\"alg\":\"HS256\"}", claims);
+    return jwt_join(text, jwt_sign_hs256(text, secret, strlen(secret)));
+}
+
+static void configure_secure(const door *d, const tls_files *files)
+{
+    door_configure(d,
+                   "listen: [\"wss://127.0.0.1:0/arcp\"]\n"
+                   "store: \"memory:\"\n"
+                   "tls: {certificate: %s, key: %s}\n"
+                   "token_file: %s/tokens\n"
+                   "jwt:\n  - {algorithm: HS256, key_file: %s/jwt.key, audience: arcp}\n",
+                   files->certificate, files->key, d->directory, d->directory);
+}
+
+static void begin(visitor *w, const door *d, const tls_files *files)
+{
+    assert_true(visitor_connect(w, d, files->ca, 0));
+    assert_int_equal(visitor_upgrade(w, "localhost", ""), 101);
+}
+
+static void expect_hello(const door *d, const tls_files *files, const char *token,
+                         const char *answer)
+{
+    visitor w;
+    begin(&w, d, files);
+    const char *said = visitor_hello(&w, token);
+    if (strstr(said, answer) == NULL) {
+        fail_msg("want %s in %s", answer, said);
+    }
+    visitor_close(&w);
+}
+
+#define WELCOME "\"session.welcome\""
+#define REFUSED "\"code\":\"UNAUTHENTICATED\",\"message\":\"the token is missing or not valid\""
+
+static void certificates_tokens_and_keys_are_read_again_without_dropping_anybody(void **state)
+{
+    door d;
+    tls_files files;
+    visitor old;
+    char path[128];
+    char *first = token_by(JWT_SECRET);
+    char *second = token_by(OTHER_SECRET);
+    (void)state;
+    tls_files_make(&files);
+    door_init(&d);
+    (void)snprintf(path, sizeof(path), "%s/jwt.key", d.directory);
+    write_text(path, JWT_SECRET "\n", 0600);
+    (void)snprintf(path, sizeof(path), "%s/tokens", d.directory);
+    write_text(path, "from-a-file=bob\n", 0600);
+    configure_secure(&d, &files);
+    door_start(&d);
+
+    begin(&old, &d, &files);
+    assert_int_equal(visitor_serial(&old), 2);
+    assert_non_null(strstr(visitor_hello(&old, first), WELCOME));
+    expect_hello(&d, &files, "from-a-file", WELCOME);
+    expect_hello(&d, &files, second, REFUSED);
+
+    tls_files_renew(&files, 77);
+    write_text(path, "another=bob\n", 0600);
+    (void)snprintf(path, sizeof(path), "%s/jwt.key", d.directory);
+    write_text(path, OTHER_SECRET, 0600);
+    door_reload(&d, "reloaded");
+    visitor fresh;
+    begin(&fresh, &d, &files);
+    assert_int_equal(visitor_serial(&fresh), 77);
+    visitor_close(&fresh);
+    expect_hello(&d, &files, second, WELCOME);
+    expect_hello(&d, &files, "another", WELCOME);
+    expect_hello(&d, &files, first, REFUSED);
+    expect_hello(&d, &files, "from-a-file", REFUSED);
+    /* Who was in stays in. */
+    assert_non_null(strstr(visitor_ask(&old, ping), "\"session.pong\""));
+
+    /* Why it was refused stands in the log, and no token does. */
+    assert_int_equal(door_said(&d, "jwt: its signature is wrong"), 2);
+    assert_int_equal(door_said(&d, "jwt: it is no JWT"), 1);
+    assert_int_equal(door_said(&d, "from-a-file") + door_said(&d, first + 20), 0);
+    visitor_close(&old);
+    door_fini(&d);
+    tls_files_remove(&files);
+    free(first);
+    free(second);
+}
+
+static void a_reload_that_fails_leaves_everything_as_it_was(void **state)
+{
+    door d;
+    tls_files files;
+    char path[128];
+    char *token = token_by(JWT_SECRET);
+    (void)state;
+    tls_files_make(&files);
+    door_init(&d);
+    (void)snprintf(path, sizeof(path), "%s/tokens", d.directory);
+    write_text(path, "t1=bob\n", 0600);
+    (void)snprintf(path, sizeof(path), "%s/jwt.key", d.directory);
+    write_text(path, JWT_SECRET, 0600);
+    configure_secure(&d, &files);
+    door_start(&d);
+    write_text(path, "too short", 0600);
+    door_reload(&d, "HS256 needs a secret of at least 32 bytes, this one has 9");
+    expect_hello(&d, &files, token, WELCOME);
+    expect_hello(&d, &files, "t1", WELCOME);
+    expect_hello(&d, &files, "too short", REFUSED);
+    write_text(path, JWT_SECRET, 0600);
+    door_configure(&d, "listen: [\"wss://127.0.0.1:0/arcp\"]\nno_such_key: 1\n");
+    door_reload(&d, "no_such_key");
+    expect_hello(&d, &files, token, WELCOME);
+    door_fini(&d);
+    tls_files_remove(&files);
+    free(token);
+}
+
+static void tls_before_1_2_is_refused(void **state)
+{
+    door d;
+    tls_files files;
+    visitor w;
+    (void)state;
+    tls_files_make(&files);
+    door_init(&d);
+    door_configure(&d,
+                   "listen: [\"wss://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n"
+                   "tls: {certificate: %s, key: %s}\ntokens: [{token: t1, principal: bob}]\n",
+                   files.certificate, files.key);
+    door_start(&d);
+    assert_false(visitor_connect(&w, &d, files.ca, TLS1_1_VERSION));
+    visitor_close(&w);
+    assert_true(visitor_connect(&w, &d, files.ca, TLS1_2_VERSION));
+    assert_string_equal(SSL_get_version(w.ssl), "TLSv1.2");
+    visitor_close(&w);
+    assert_true(visitor_connect(&w, &d, files.ca, 0));
+    assert_string_equal(SSL_get_version(w.ssl), "TLSv1.3");
+    visitor_close(&w);
+    door_fini(&d);
+    tls_files_remove(&files);
+}
+
+/* ---- beyond loopback ---- */
+
+static void without_tokens_of_the_operators_it_stays_on_loopback(void **state)
+{
+    static const struct {
+        const char *config;
+        const char *why;
+    } rows[] = {
+        {"listen: [\"ws://0.0.0.0:0/arcp\"]\n", "without tokens of your own"},
+        {"listen: [\"ws://127.0.0.1:0/arcp\", \"ws://[::]:0/arcp\"]\n",
+         "without tokens of your own"},
+        {"listen: [\"ws://127.example:0/arcp\"]\n", "without tokens of your own"},
+        {"listen: [\"ws://localhost.example:0/arcp\"]\n", "without tokens of your own"},
+        {"listen: [\"ws://0.0.0.0:0/arcp\"]\nno_auth: true\n", "is for loopback only"},
+        {"listen: [\"ws://0.0.0.0:0/arcp\"]\nno_auth: true\n"
+         "tokens: [{token: t1, principal: bob}]\n",
+         "is for loopback only"},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        door d;
+        door_init(&d);
+        door_configure(&d, "%sstore: \"memory:\"\n", rows[at].config);
+        assert_int_equal(door_refused(&d, NULL), 2);
+        assert_int_equal(door_said(&d, rows[at].why), 1);
+        door_fini(&d);
+    }
+}
+
+static void a_reload_does_not_open_what_is_not_on_loopback(void **state)
+{
+    door d;
+    visitor w;
+    (void)state;
+    door_init(&d);
+    door_configure(&d, "listen: [\"ws://0.0.0.0:0/arcp\"]\nstore: \"memory:\"\n"
+                       "tokens: [{token: t1, principal: bob}]\n");
+    door_start(&d);
+    door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\nno_auth: true\n");
+    door_reload(&d, "is for loopback only");
+    door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
+    door_reload(&d, "without tokens of your own");
+    assert_true(visitor_connect(&w, &d, NULL, 0));
+    assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
+    assert_non_null(strstr(visitor_hello(&w, "t2"), REFUSED));
+    visitor_close(&w);
+    assert_true(visitor_connect(&w, &d, NULL, 0));
+    assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
+    assert_non_null(strstr(visitor_hello(&w, "t1"), WELCOME));
+    visitor_close(&w);
+    door_fini(&d);
+}
+
+/* A listener on all addresses cannot know its names: any Host will do without `hosts`, as
+ * a proxy or a name server may call us what they like. Pages of browsers are kept out by
+ * their Origin, which is never taken on trust. */
+static void hosts_and_origins_are_checked_beyond_loopback(void **state)
+{
+    static const struct {
+        const char *config;
+        const char *host;
+        const char *more;
+        int status;
+    } rows[] = {
+        {"", "arcp.example", "", 101},
+        {"", "evil.example", "Origin: http://evil.example\r\n", 403},
+        {"", "evil.example", "Origin: null\r\n", 403},
+        {"hosts: [arcp.example]\n", "arcp.example", "", 101},
+        {"hosts: [arcp.example]\n", "evil.example", "", 403},
+        {"hosts: [arcp.example]\n", "127.0.0.1", "", 403},
+        {"origins: [\"https://desk.example\"]\n", "arcp.example",
+         "Origin: https://desk.example\r\n", 101},
+        {"origins: [\"https://desk.example\"]\n", "arcp.example", "Origin: http://desk.example\r\n",
+         403},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        door d;
+        visitor w;
+        door_init(&d);
+        door_configure(&d,
+                       "listen: [\"ws://0.0.0.0:0/arcp\"]\nstore: \"memory:\"\n"
+                       "tokens: [{token: t1, principal: bob}]\n%s",
+                       rows[at].config);
+        door_start(&d);
+        assert_true(visitor_connect(&w, &d, NULL, 0));
+        int status = visitor_upgrade(&w, rows[at].host, rows[at].more);
+        if (status != rows[at].status) {
+            fail_msg("row %zu: %d", at, status);
+        }
+        visitor_close(&w);
+        door_fini(&d);
+    }
+}
+
+int main(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(certificates_tokens_and_keys_are_read_again_without_dropping_anybody),
+        cmocka_unit_test(a_reload_that_fails_leaves_everything_as_it_was),
+        cmocka_unit_test(tls_before_1_2_is_refused),
+        cmocka_unit_test(without_tokens_of_the_operators_it_stays_on_loopback),
+        cmocka_unit_test(a_reload_does_not_open_what_is_not_on_loopback),
+        cmocka_unit_test(hosts_and_origins_are_checked_beyond_loopback),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

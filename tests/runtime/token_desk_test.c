@@ -1,0 +1,489 @@
+/* Verifiers that answer later, on other threads, too late or not at all; several of them;
+ * and their replacement while questions are open. */
+#include "support/check.h"
+
+#include <pthread.h>
+#include <uv.h>
+
+#include <arcp/runtime.h>
+
+#define PEERS_MAX     8
+#define QUESTIONS_MAX 8
+
+typedef struct peer {
+    arcp_connection *connection;
+    arcp_buf frames;
+    bool closed;
+} peer;
+
+typedef struct rig {
+    uv_loop_t loop;
+    uv_timer_t patience;
+    arcp_runtime *runtime;
+    peer peers[PEERS_MAX];
+    bool stopped, timed_out;
+    char log[4096];
+} rig;
+
+/* A verifier that keeps what it is asked until the test answers. */
+typedef struct keeper {
+    arcp_token_question *questions[QUESTIONS_MAX];
+    size_t count;
+    bool released;
+} keeper;
+
+static void keep(void *user, arcp_token_question *question)
+{
+    keeper *k = user;
+    assert_true(k->count < QUESTIONS_MAX);
+    k->questions[k->count++] = question;
+}
+
+static void on_release(void *user)
+{
+    ((keeper *)user)->released = true;
+}
+
+static arcp_token_verifier *keeper_new(keeper *k)
+{
+    arcp_token_verifier *verifier = NULL;
+    arcp_error error = {0};
+    *k = (keeper){.count = 0};
+    check_ok(arcp_token_verifier_new_callback(keep, on_release, k, &verifier, &error), &error);
+    return verifier;
+}
+
+static void answer(arcp_token_question *question, arcp_status status, const char *principal)
+{
+    arcp_token_answer said = ARCP_TOKEN_ANSWER_INIT;
+    said.status = status;
+    said.principal = arcp_span_cstr(principal);
+    said.why = "because";
+    arcp_token_question_answer(question, &said);
+}
+
+static void accept_all(void *user, arcp_token_question *question)
+{
+    answer(question, ARCP_OK, user);
+}
+
+static void refuse_all(void *user, arcp_token_question *question)
+{
+    (void)user;
+    answer(question, ARCP_E_UNAUTHENTICATED, "");
+}
+
+static void cannot_tell(void *user, arcp_token_question *question)
+{
+    (void)user;
+    answer(question, ARCP_E_INTERNAL_ERROR, "");
+}
+
+static arcp_token_verifier *callback(void (*ask)(void *user, arcp_token_question *question),
+                                     const char *user)
+{
+    arcp_token_verifier *verifier = NULL;
+    arcp_error error = {0};
+    check_ok(arcp_token_verifier_new_callback(ask, NULL, (void *)user, &verifier, &error), &error);
+    return verifier;
+}
+
+/* ---- the rig ---- */
+
+static void on_message(void *user, arcp_connection *connection, arcp_span frame)
+{
+    peer *p = user;
+    (void)connection;
+    arcp_buf_append(&p->frames, frame);
+    arcp_buf_append_byte(&p->frames, '\n');
+}
+
+static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
+                      const char *reason)
+{
+    peer *p = user;
+    (void)code;
+    (void)reason;
+    connection->ops->release(connection);
+    p->connection = NULL;
+    p->closed = true;
+}
+
+static void on_log(void *user, arcp_log_level level, const char *text)
+{
+    rig *r = user;
+    size_t used = strlen(r->log);
+    (void)snprintf(r->log + used, sizeof(r->log) - used, "%d %s\n", (int)level, text);
+}
+
+static void on_patience(uv_timer_t *timer)
+{
+    ((rig *)timer->data)->timed_out = true;
+}
+
+static void start(rig *r, size_t questions_max)
+{
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_error error = {0};
+    *r = (rig){.stopped = false};
+    assert_int_equal(uv_loop_init(&r->loop), 0);
+    assert_int_equal(uv_timer_init(&r->loop, &r->patience), 0);
+    r->patience.data = r;
+    options.token_questions_max = questions_max;
+    options.log = on_log;
+    options.log_user = r;
+    check_ok(arcp_runtime_new(&r->loop, &options, &r->runtime, &error), &error);
+}
+
+static void verify_with(rig *r, arcp_token_verifier *first, arcp_token_verifier *second)
+{
+    arcp_token_verifier *const all[] = {first, second};
+    arcp_error error = {0};
+    check_ok(arcp_runtime_set_token_verifiers(r->runtime, all, second == NULL ? 1 : 2, &error),
+             &error);
+}
+
+static peer *connect_peer(rig *r, unsigned at)
+{
+    peer *p = &r->peers[at];
+    arcp_connection *served = NULL;
+    arcp_error error = {0};
+    check_ok(arcp_memory_pair(&r->loop, NULL, &p->connection, &served, &error), &error);
+    arcp_connection_callbacks callbacks = {.message = on_message, .closed = on_closed, .user = p};
+    p->connection->ops->set_callbacks(p->connection, &callbacks);
+    assert_int_equal(arcp_runtime_serve(r->runtime, served, NULL, NULL, NULL), ARCP_OK);
+    return p;
+}
+
+static peer *say_hello(rig *r, unsigned at, const char *token)
+{
+    peer *p = connect_peer(r, at);
+    char frame[300];
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
+                   "\"client\":{\"name\":\"t\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\","
+                   "\"token\":\"%s\"},\"capabilities\":{\"features\":[\"list_jobs\"]}}}",
+                   token);
+    assert_int_equal(p->connection->ops->send(p->connection, arcp_span_cstr(frame)), ARCP_OK);
+    p->connection->ops->flush(p->connection);
+    return p;
+}
+
+static bool has(const peer *p, const char *word)
+{
+    return p->frames.size != 0 &&
+           memmem(p->frames.data, p->frames.size, word, strlen(word)) != NULL;
+}
+
+/* Runs the loop until `done`; fails after 20 s. */
+#define until(r, done)                                                                             \
+    do {                                                                                           \
+        (void)uv_timer_start(&(r)->patience, on_patience, 20000, 0);                               \
+        while (!(done)) {                                                                          \
+            assert_false((r)->timed_out);                                                          \
+            (void)uv_run(&(r)->loop, UV_RUN_ONCE);                                                 \
+        }                                                                                          \
+        (void)uv_timer_stop(&(r)->patience);                                                       \
+    } while (0)
+
+static void on_stopped(void *user)
+{
+    ((rig *)user)->stopped = true;
+}
+
+static void stop(rig *r)
+{
+    arcp_runtime_stop(r->runtime, on_stopped, r);
+    until(r, r->stopped);
+    arcp_runtime_free(r->runtime);
+    for (unsigned at = 0; at < PEERS_MAX; at++) {
+        if (r->peers[at].connection != NULL) {
+            r->peers[at].connection->ops->release(r->peers[at].connection);
+        }
+        arcp_buf_fini(&r->peers[at].frames);
+    }
+    uv_close((uv_handle_t *)&r->patience, NULL);
+    (void)uv_run(&r->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&r->loop), 0);
+}
+
+/* The next question that is kept is this peer's. */
+static peer *hello_and_ask(rig *r, unsigned at, const char *token, const keeper *k)
+{
+    size_t before = k->count;
+    peer *p = say_hello(r, at, token);
+    until(r, k->count == before + 1);
+    return p;
+}
+
+/* ---- tests ---- */
+
+static void without_a_verifier_nobody_comes_in(void **state)
+{
+    rig r;
+    (void)state;
+    start(&r, 0);
+    const peer *p = say_hello(&r, 0, "t");
+    until(&r, p->closed);
+    assert_true(has(p, "\"code\":\"UNAUTHENTICATED\""));
+    stop(&r);
+}
+
+static void an_answer_may_come_later(void **state)
+{
+    rig r;
+    keeper k;
+    (void)state;
+    start(&r, 0);
+    verify_with(&r, keeper_new(&k), NULL);
+    const peer *p = hello_and_ask(&r, 0, "secret-token", &k);
+    const peer *other = hello_and_ask(&r, 1, "other-token", &k);
+    check_span(arcp_token_question_token(k.questions[0]), "secret-token");
+    assert_true(arcp_token_question_wall_ns(k.questions[0]) > 0);
+    assert_int_equal(p->frames.size, 0);
+    /* In whatever order. */
+    answer(k.questions[1], ARCP_E_UNAUTHENTICATED, "");
+    until(&r, other->closed);
+    assert_true(has(other, "\"code\":\"UNAUTHENTICATED\""));
+    assert_false(has(other, "because"));
+    assert_int_equal(p->frames.size, 0);
+    answer(k.questions[0], ARCP_OK, "alice");
+    until(&r, has(p, "session.welcome"));
+    assert_non_null(strstr(r.log, "token refused (callback: because)"));
+    assert_null(strstr(r.log, "other-token"));
+    stop(&r);
+    assert_true(k.released);
+}
+
+static void *answer_ok(void *question)
+{
+    answer(question, ARCP_OK, "alice");
+    return NULL;
+}
+
+static void an_answer_may_come_on_another_thread(void **state)
+{
+    rig r;
+    keeper k;
+    pthread_t threads[4];
+    (void)state;
+    start(&r, 0);
+    verify_with(&r, keeper_new(&k), NULL);
+    for (unsigned at = 0; at < 4; at++) {
+        (void)say_hello(&r, at, "t");
+    }
+    until(&r, k.count == 4);
+    for (unsigned at = 0; at < 4; at++) {
+        assert_int_equal(pthread_create(&threads[at], NULL, answer_ok, k.questions[at]), 0);
+    }
+    for (unsigned at = 0; at < 4; at++) {
+        until(&r, has(&r.peers[at], "session.welcome"));
+        assert_int_equal(pthread_join(threads[at], NULL), 0);
+    }
+    stop(&r);
+}
+
+static void frames_sent_behind_the_hello_wait_for_the_answer(void **state)
+{
+    static const char list[] = "{\"arcp\":\"1.1\",\"id\":\"l\",\"type\":\"session.list_jobs\","
+                               "\"payload\":{}}";
+    rig r;
+    keeper k;
+    (void)state;
+    start(&r, 0);
+    verify_with(&r, keeper_new(&k), NULL);
+    const peer *p = say_hello(&r, 0, "t");
+    assert_int_equal(p->connection->ops->send(p->connection, arcp_span_cstr(list)), ARCP_OK);
+    p->connection->ops->flush(p->connection);
+    until(&r, k.count == 1);
+    assert_int_equal(p->frames.size, 0);
+    answer(k.questions[0], ARCP_OK, "alice");
+    until(&r, has(p, "session.jobs"));
+    assert_true(has(p, "session.welcome"));
+    stop(&r);
+}
+
+static void a_peer_that_has_gone_does_no_harm(void **state)
+{
+    rig r;
+    keeper k;
+    (void)state;
+    start(&r, 0);
+    verify_with(&r, keeper_new(&k), NULL);
+    peer *p = say_hello(&r, 0, "t");
+    until(&r, k.count == 1);
+    p->connection->ops->abort(p->connection);
+    until(&r, p->closed);
+    answer(k.questions[0], ARCP_OK, "alice");
+    p = say_hello(&r, 1, "t");
+    until(&r, k.count == 2);
+    answer(k.questions[1], ARCP_OK, "alice");
+    until(&r, has(p, "session.welcome"));
+    arcp_runtime_stats stats = {0};
+    arcp_runtime_get_stats(r.runtime, &stats);
+    assert_int_equal(stats.sessions, 1);
+    stop(&r);
+}
+
+static void a_question_may_outlive_the_runtime(void **state)
+{
+    rig r;
+    keeper k;
+    (void)state;
+    start(&r, 0);
+    verify_with(&r, keeper_new(&k), NULL);
+    (void)say_hello(&r, 0, "t");
+    (void)say_hello(&r, 1, "t");
+    until(&r, k.count == 2);
+    stop(&r);
+    assert_true(k.released);
+    check_span(arcp_token_question_token(k.questions[0]), "t");
+    answer(k.questions[0], ARCP_OK, "alice");
+    answer(k.questions[1], ARCP_E_UNAUTHENTICATED, "");
+}
+
+static void one_verifier_after_the_other_is_asked(void **state)
+{
+    const struct {
+        void (*first)(void *user, arcp_token_question *question);
+        void (*second)(void *user, arcp_token_question *question);
+        const char *want;
+    } rows[] = {
+        {accept_all, refuse_all, "session.welcome"},
+        {refuse_all, accept_all, "session.welcome"},
+        {cannot_tell, accept_all, "session.welcome"},
+        {refuse_all, refuse_all, "\"code\":\"UNAUTHENTICATED\""},
+        {cannot_tell, refuse_all,
+         "\"code\":\"INTERNAL_ERROR\",\"message\":\"the token cannot be "
+         "verified right now; try again later\",\"retryable\":true"},
+        {refuse_all, cannot_tell, "\"code\":\"INTERNAL_ERROR\""},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        rig r;
+        start(&r, 0);
+        verify_with(&r, callback(rows[at].first, "alice"), callback(rows[at].second, "bob"));
+        const peer *p = say_hello(&r, 0, "t");
+        until(&r, p->frames.size != 0);
+        if (!has(p, rows[at].want)) {
+            fail_msg("row %zu: %.*s", at, (int)p->frames.size, p->frames.data);
+        }
+        stop(&r);
+    }
+}
+
+static void a_name_that_is_none_is_nobody(void **state)
+{
+    char longest[ARCP_PRINCIPAL_BYTES_MAX + 2] = {0};
+    memset(longest, 'x', ARCP_PRINCIPAL_BYTES_MAX + 1);
+    const char *const names[] = {"", "a\nb", "a\x7f", "\x01", "a\xff", "\xc3", longest};
+    (void)state;
+    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+        rig r;
+        start(&r, 0);
+        verify_with(&r, callback(accept_all, names[at]), NULL);
+        const peer *p = say_hello(&r, 0, "t");
+        until(&r, p->closed);
+        assert_true(has(p, "\"code\":\"UNAUTHENTICATED\""));
+        stop(&r);
+    }
+    rig r;
+    longest[ARCP_PRINCIPAL_BYTES_MAX] = '\0';
+    start(&r, 0);
+    verify_with(&r, callback(accept_all, longest), NULL);
+    const peer *p = say_hello(&r, 0, "t");
+    until(&r, has(p, "session.welcome"));
+    stop(&r);
+}
+
+static void so_many_questions_are_open_and_no_more(void **state)
+{
+    rig r;
+    keeper k;
+    (void)state;
+    start(&r, 2);
+    verify_with(&r, keeper_new(&k), NULL);
+    const peer *first = hello_and_ask(&r, 0, "t", &k);
+    (void)hello_and_ask(&r, 1, "t", &k);
+    const peer *third = say_hello(&r, 2, "t");
+    until(&r, third->closed);
+    assert_true(has(third, "\"code\":\"INTERNAL_ERROR\""));
+    assert_int_equal(k.count, 2);
+    answer(k.questions[0], ARCP_OK, "alice");
+    until(&r, has(first, "session.welcome"));
+    (void)say_hello(&r, 3, "t");
+    until(&r, k.count == 3);
+    answer(k.questions[1], ARCP_OK, "alice");
+    answer(k.questions[2], ARCP_OK, "alice");
+    until(&r, has(&r.peers[1], "session.welcome") && has(&r.peers[3], "session.welcome"));
+    stop(&r);
+}
+
+/* Or coming and going would fill a slow verifier's queue without end. */
+static void a_question_counts_although_its_peer_has_gone(void **state)
+{
+    rig r;
+    keeper k;
+    (void)state;
+    start(&r, 1);
+    verify_with(&r, keeper_new(&k), NULL);
+    peer *gone = hello_and_ask(&r, 0, "t", &k);
+    gone->connection->ops->abort(gone->connection);
+    until(&r, gone->closed);
+    const peer *refused = say_hello(&r, 1, "t");
+    until(&r, refused->closed);
+    assert_true(has(refused, "\"code\":\"INTERNAL_ERROR\""));
+    answer(k.questions[0], ARCP_OK, "alice");
+    /* Nothing shows when the answer has arrived but that there is room again. */
+    unsigned next = 1;
+    while (k.count == 1) {
+        assert_true(++next < PEERS_MAX);
+        (void)say_hello(&r, next, "t");
+        until(&r, k.count == 2 || r.peers[next].closed);
+    }
+    answer(k.questions[1], ARCP_OK, "alice");
+    until(&r, has(&r.peers[next], "session.welcome"));
+    stop(&r);
+}
+
+static void replaced_verifiers_stay_until_they_have_answered(void **state)
+{
+    rig r;
+    keeper old;
+    (void)state;
+    start(&r, 0);
+    verify_with(&r, keeper_new(&old), NULL);
+    const peer *accepted = hello_and_ask(&r, 0, "t", &old);
+    const peer *passed_on = hello_and_ask(&r, 1, "t", &old);
+    verify_with(&r, callback(accept_all, "bob"), NULL);
+    assert_false(old.released);
+    answer(old.questions[0], ARCP_OK, "alice");
+    until(&r, has(accepted, "session.welcome"));
+    assert_false(old.released);
+    /* What the old one refuses is put to those of now. */
+    answer(old.questions[1], ARCP_E_UNAUTHENTICATED, "");
+    until(&r, has(passed_on, "session.welcome"));
+    assert_true(old.released);
+    const peer *late = say_hello(&r, 2, "t");
+    until(&r, has(late, "session.welcome"));
+    assert_int_equal(old.count, 2);
+    stop(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_verifier_nobody_comes_in),
+        cmocka_unit_test(an_answer_may_come_later),
+        cmocka_unit_test(an_answer_may_come_on_another_thread),
+        cmocka_unit_test(frames_sent_behind_the_hello_wait_for_the_answer),
+        cmocka_unit_test(a_peer_that_has_gone_does_no_harm),
+        cmocka_unit_test(a_question_may_outlive_the_runtime),
+        cmocka_unit_test(one_verifier_after_the_other_is_asked),
+        cmocka_unit_test(a_name_that_is_none_is_nobody),
+        cmocka_unit_test(so_many_questions_are_open_and_no_more),
+        cmocka_unit_test(a_question_counts_although_its_peer_has_gone),
+        cmocka_unit_test(replaced_verifiers_stay_until_they_have_answered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* The verifiers that come with the runtime, asked without one. */
+#include "support/check.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <arcp/time.h>
+#include <arcp/token.h>
+
+#include "base/alloc.h"
+#include "runtime/jwt_maker.h"
+#include "runtime/token_desk.h"
+#include "support/failing_alloc.h"
+
+typedef struct heard {
+    unsigned count;
+    arcp_status status;
+    bool is_anonymous;
+    char principal[300];
+    char why[300];
+} heard;
+
+static void on_answer(void *user, const arcp_token_answer *answer)
+{
+    heard *into = user;
+    into->count++;
+    into->status = answer->status;
+    into->is_anonymous = answer->is_anonymous;
+    (void)snprintf(into->principal, sizeof(into->principal), "%.*s", (int)answer->principal.size,
+                   answer->principal.size == 0 ? "" : answer->principal.data);
+    (void)snprintf(into->why, sizeof(into->why), "%s", answer->why == NULL ? "" : answer->why);
+}
+
+static heard ask(arcp_token_verifier *verifier, arcp_span token)
+{
+    heard got = {0};
+    arcp_token_question *question =
+        arcp__token_question_new(token, 1700000000 * ARCP_NS_PER_SEC, on_answer, &got);
+    assert_non_null(question);
+    verifier->ops->ask(verifier, question);
+    assert_int_equal(got.count, 1);
+    return got;
+}
+
+static void expect(arcp_token_verifier *verifier, const char *token, const char *principal)
+{
+    heard got = ask(verifier, arcp_span_cstr(token));
+    assert_string_equal(got.principal, principal == NULL ? "" : principal);
+    assert_int_equal(got.status, principal == NULL ? ARCP_E_UNAUTHENTICATED : ARCP_OK);
+    assert_true(principal != NULL || got.why[0] != '\0');
+    assert_true(token[0] == '\0' || strstr(got.why, token) == NULL);
+}
+
+static void a_table_knows_its_tokens_and_nothing_else(void **state)
+{
+    const arcp_token_row rows[] = {{"t1", "alice"}, {"t2", "bob"}, {"t3", "alice"}};
+    arcp_token_verifier *table = NULL;
+    arcp_error error = {0};
+    (void)state;
+    check_ok(arcp_token_verifier_new_table(rows, 3, &table, &error), &error);
+    expect(table, "t1", "alice");
+    expect(table, "t2", "bob");
+    expect(table, "t3", "alice");
+    expect(table, "t1 ", NULL);
+    expect(table, "t11", NULL);
+    expect(table, "T1", NULL);
+    expect(table, "", NULL);
+    assert_int_equal(ask(table, arcp_span_make("t1\0", 3)).status, ARCP_E_UNAUTHENTICATED);
+    arcp_token_verifier_free(table);
+    check_ok(arcp_token_verifier_new_table(NULL, 0, &table, &error), &error);
+    expect(table, "t1", NULL);
+    expect(table, "", NULL);
+    arcp_token_verifier_free(table);
+}
+
+static void a_table_has_no_empty_token_and_no_odd_principal(void **state)
+{
+    char name[ARCP_PRINCIPAL_BYTES_MAX + 2] = {0};
+    arcp_token_verifier *table = NULL;
+    arcp_error error = {0};
+    (void)state;
+    memset(name, 'x', ARCP_PRINCIPAL_BYTES_MAX);
+    arcp_token_row row = {"t", name};
+    check_ok(arcp_token_verifier_new_table(&row, 1, &table, &error), &error);
+    arcp_token_verifier_free(table);
+    name[ARCP_PRINCIPAL_BYTES_MAX] = 'x';
+    assert_int_equal(arcp_token_verifier_new_table(&row, 1, &table, &error), ARCP_E_USAGE);
+    row = (arcp_token_row){"", "alice"};
+    assert_int_equal(arcp_token_verifier_new_table(&row, 1, &table, &error), ARCP_E_USAGE);
+    row = (arcp_token_row){"t", ""};
+    assert_int_equal(arcp_token_verifier_new_table(&row, 1, &table, &error), ARCP_E_USAGE);
+}
+
+static void write_file(char path[64], const char *text, mode_t mode)
+{
+    (void)strcpy(path, "/tmp/arcp-tokens-XXXXXX");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    assert_int_equal(fchmod(file, mode), 0);
+    assert_int_equal(close(file), 0);
+}
+
+static void a_file_has_a_token_a_line(void **state)
+{
+    char path[64];
+    arcp_token_verifier *table = NULL;
+    arcp_error error = {0};
+    (void)state;
+    write_file(path, "# who may come in\n\nt1=alice\r\nwith=equals==bob\n  \nlast=carol", 0600);
+    check_ok(arcp_token_verifier_new_file(path, &table, &error), &error);
+    expect(table, "t1", "alice");
+    expect(table, "with=equals=", "bob");
+    expect(table, "last", "carol");
+    expect(table, "# who may come in", NULL);
+    arcp_token_verifier_free(table);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void a_file_that_is_wrong_is_named_with_its_line(void **state)
+{
+    static const char *const texts[] = {"t1=alice\nsecret\n", "t1=alice\n=bob\n",
+                                        "t1=alice\nt2=\n"};
+    char path[64];
+    char want[96];
+    arcp_token_verifier *table = NULL;
+    arcp_error error = {0};
+    (void)state;
+    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
+        write_file(path, texts[at], 0600);
+        assert_int_equal(arcp_token_verifier_new_file(path, &table, &error), ARCP_E_USAGE);
+        (void)snprintf(want, sizeof(want), "%s:2: a line must be TOKEN=PRINCIPAL", path);
+        assert_string_equal(error.message, want);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(arcp_token_verifier_new_file(path, &table, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, "cannot be read"));
+    assert_int_equal(arcp_token_verifier_new_file("/tmp", &table, &error), ARCP_E_USAGE);
+    assert_null(table);
+}
+
+static void everybody_gets_a_principal_of_their_own(void **state)
+{
+    arcp_token_verifier *verifier = NULL;
+    arcp_error error = {0};
+    (void)state;
+    check_ok(arcp_token_verifier_new_anonymous(&verifier, &error), &error);
+    heard first = ask(verifier, arcp_span_make(NULL, 0));
+    heard second = ask(verifier, arcp_span_cstr("anything"));
+    assert_int_equal(first.status, ARCP_OK);
+    assert_true(first.is_anonymous && second.is_anonymous);
+    assert_memory_equal(first.principal, "anonymous-", 10);
+    assert_int_equal(strlen(first.principal), 10 + 22);
+    assert_string_not_equal(first.principal, second.principal);
+    arcp_token_verifier_free(verifier);
+}
+
+static void a_jwt_verifier_answers_with_the_principal_or_why(void **state)
+{
+    char path[64];
+    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+    arcp_token_verifier *verifier = NULL;
+    arcp_error error = {0};
+    (void)state;
+    write_file(path, JWT_SECRET "\r\n", 0640);
+    options.key_file = path;
+    check_ok(arcp_token_verifier_new_jwt(&options, &verifier, &error), &error);
+    char *token = jwt_hs256("{\"sub\":\"alice\",\"exp\":1700000001}");
+    expect(verifier, token, "alice");
+    token[strlen(token) - 1] ^= 1;
+    expect(verifier, token, NULL);
+    free(token);
+    arcp_token_verifier_free(verifier);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void a_key_file_that_will_not_do_is_named(void **state)
+{
+    char path[64];
+    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+    arcp_token_verifier *verifier = NULL;
+    arcp_error error = {0};
+    (void)state;
+    options.key_file = path;
+    write_file(path, JWT_SECRET, 0604);
+    assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, path));
+    assert_non_null(strstr(error.message, "everybody may read"));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, "cannot be read"));
+    options.key_file = "/tmp";
+    assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error), ARCP_E_USAGE);
+    /* One line feed goes; what is short then is short. */
+    write_file(path, "0123456789abcdef0123456789abcde\n", 0600);
+    options.key_file = path;
+    assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, "has 31"));
+    assert_null(strstr(error.message, "0123456789abcdef"));
+    assert_int_equal(unlink(path), 0);
+    assert_null(verifier);
+}
+
+static void key_files_have_a_size_limit(void **state)
+{
+    static const size_t sizes[] = {65536, 65537};
+    char path[64];
+    (void)state;
+    for (size_t at = 0; at < 2; at++) {
+        arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+        arcp_token_verifier *verifier = NULL;
+        arcp_error error = {0};
+        char *text = malloc(sizes[at] + 1);
+        assert_non_null(text);
+        memset(text, 'k', sizes[at]);
+        text[sizes[at]] = '\0';
+        write_file(path, text, 0600);
+        options.key_file = path;
+        assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error),
+                         at == 0 ? ARCP_OK : ARCP_E_USAGE);
+        arcp_token_verifier_free(verifier);
+        free(text);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+/* ---- memory ---- */
+
+static arcp_status make_and_ask(void *user, arcp_error *err)
+{
+    const char *token = user;
+    const arcp_token_row row = {"t1", "alice"};
+    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+    arcp_token_verifier *verifiers[2] = {NULL, NULL};
+    heard got = {0};
+    options.key = ARCP_SPAN_LITERAL(JWT_SECRET);
+    options.issuer = "i";
+    options.key_id = NULL;
+    arcp_status status = arcp_token_verifier_new_table(&row, 1, &verifiers[0], err);
+    if (status == ARCP_OK) {
+        status = arcp_token_verifier_new_jwt(&options, &verifiers[1], err);
+    }
+    arcp_token_question *question = NULL;
+    if (status == ARCP_OK) {
+        question = arcp__token_question_new(arcp_span_cstr(token), 1700000000 * ARCP_NS_PER_SEC,
+                                            on_answer, &got);
+        status = question == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
+    }
+    if (question != NULL) {
+        verifiers[1]->ops->ask(verifiers[1], question);
+        /* Without memory nobody can tell; nobody is let in by that. */
+        status = got.status == ARCP_E_INTERNAL_ERROR ? ARCP_E_NO_MEMORY : got.status;
+    }
+    arcp_token_verifier_free(verifiers[0]);
+    arcp_token_verifier_free(verifiers[1]);
+    return status;
+}
+
+static void without_memory_nobody_comes_in(void **state)
+{
+    char *token = jwt_hs256("{\"sub\":\"al\\u0069ce\",\"exp\":1700000001,\"iss\":\"i\"}");
+    (void)state;
+    assert_true(failing_alloc_sweep(make_and_ask, token) > 10);
+    free(token);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_knows_its_tokens_and_nothing_else),
+        cmocka_unit_test(a_table_has_no_empty_token_and_no_odd_principal),
+        cmocka_unit_test(a_file_has_a_token_a_line),
+        cmocka_unit_test(a_file_that_is_wrong_is_named_with_its_line),
+        cmocka_unit_test(everybody_gets_a_principal_of_their_own),
+        cmocka_unit_test(a_jwt_verifier_answers_with_the_principal_or_why),
+        cmocka_unit_test(a_key_file_that_will_not_do_is_named),
+        cmocka_unit_test(key_files_have_a_size_limit),
+        cmocka_unit_test(without_memory_nobody_comes_in),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

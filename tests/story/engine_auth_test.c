@@ -1,0 +1,180 @@
+/* A hello whose token is verified later, on a clock of the test's own: the hello timeout
+ * goes on counting, and whatever happens meanwhile does no harm. */
+#include "story/engine_rig.h"
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+static const char hello[] =
+    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"client\":{\"name\":"
+    "\"t\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},"
+    "\"capabilities\":{\"features\":[\"list_jobs\"]}}}";
+static const char list[] =
+    "{\"arcp\":\"1.1\",\"id\":\"l\",\"type\":\"session.list_jobs\",\"payload\":{}}";
+
+static void start(engine_rig *rig)
+{
+    rig_start(rig, NULL);
+    rig->hold_questions = true;
+}
+
+static void answer(engine_rig *rig, size_t at, arcp_status status, const char *principal)
+{
+    arcp__engine_authenticated(rig->engine, rig->now, rig->questions[at], status,
+                               arcp_span_cstr(principal), false);
+    rig_run(rig);
+}
+
+static void expect_frame(rig_client *client, const char *word)
+{
+    char *frame = rig_take(client);
+    assert_non_null(frame);
+    if (strstr(frame, word) == NULL) {
+        fail_msg("want %s in %s", word, frame);
+    }
+    arcp__free(frame);
+}
+
+static void expect_no_session(engine_rig *rig)
+{
+    arcp__engine_stats stats = {0};
+    arcp__engine_get_stats(rig->engine, &stats);
+    assert_int_equal(stats.sessions, 0);
+}
+
+static void the_answer_opens_the_session_and_what_was_sent_behind_is_served(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    start(&rig);
+    rig_client *a = rig_connect(&rig, "a");
+    rig_send(&rig, a, hello);
+    rig_send(&rig, a, list);
+    assert_int_equal(rig.question_count, 1);
+    assert_null(a->frames);
+    rig_clock(&rig, 9 * ARCP_NS_PER_SEC);
+    answer(&rig, 0, ARCP_OK, "alice");
+    expect_frame(a, "session.welcome");
+    expect_frame(a, "session.jobs");
+    /* Once: the same answer again is nobody's. */
+    answer(&rig, 0, ARCP_OK, "bob");
+    assert_null(a->frames);
+    rig_clock(&rig, 20 * ARCP_NS_PER_SEC);
+    assert_int_equal(a->close_code, 0);
+    rig_stop(&rig);
+}
+
+static void the_hello_timeout_counts_while_the_token_is_verified(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    start(&rig);
+    rig_client *a = rig_connect(&rig, "a");
+    rig_clock(&rig, 4 * ARCP_NS_PER_SEC);
+    rig_send(&rig, a, hello);
+    rig_clock(&rig, 5999 * ARCP_NS_PER_MS);
+    assert_int_equal(a->close_code, 0);
+    rig_clock(&rig, ARCP_NS_PER_MS);
+    expect_frame(
+        a, "\"code\":\"UNAUTHENTICATED\",\"message\":\"the token was not verified within 10 s\"");
+    assert_int_equal(a->close_code, 1008);
+    answer(&rig, 0, ARCP_OK, "alice");
+    assert_null(a->frames);
+    expect_no_session(&rig);
+    rig_stop(&rig);
+}
+
+static void a_link_that_closes_meanwhile_is_harmless(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    start(&rig);
+    rig_client *a = rig_connect(&rig, "a");
+    rig_send(&rig, a, hello);
+    rig_drop(&rig, a);
+    answer(&rig, 0, ARCP_OK, "alice");
+    expect_no_session(&rig);
+    /* Its successor's question is another one. */
+    a = rig_connect(&rig, "a");
+    rig_send(&rig, a, hello);
+    answer(&rig, 0, ARCP_OK, "alice");
+    assert_null(a->frames);
+    answer(&rig, 1, ARCP_E_UNAUTHENTICATED, "");
+    expect_frame(a, "\"code\":\"UNAUTHENTICATED\"");
+    expect_no_session(&rig);
+    rig_stop(&rig);
+}
+
+static void nothing_is_executed_for_a_peer_that_is_refused(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    start(&rig);
+    rig_client *a = rig_connect(&rig, "a");
+    rig_send(&rig, a, hello);
+    rig_send(&rig, a,
+             "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
+             "\"echo\"}}");
+    answer(&rig, 0, ARCP_E_UNAUTHENTICATED, "");
+    expect_frame(a, "session.error");
+    assert_null(a->frames);
+    assert_int_equal(a->close_code, 1008);
+    assert_int_equal(rig.agent_count, 0);
+    rig_stop(&rig);
+}
+
+static void a_verifier_that_cannot_tell_is_said_to_be_so(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    start(&rig);
+    rig_client *a = rig_connect(&rig, "a");
+    rig_send(&rig, a, hello);
+    answer(&rig, 0, ARCP_E_INTERNAL_ERROR, "alice");
+    expect_frame(a, "\"code\":\"INTERNAL_ERROR\"");
+    assert_int_equal(a->close_code, 1008);
+    expect_no_session(&rig);
+    a = rig_connect(&rig, "a");
+    rig_send(&rig, a, hello);
+    answer(&rig, 1, ARCP_OK, ""); /* nobody's token */
+    expect_frame(a, "\"code\":\"UNAUTHENTICATED\"");
+    expect_no_session(&rig);
+    rig_stop(&rig);
+}
+
+static void too_much_behind_an_unanswered_hello_closes(void **state)
+{
+    static engine_rig rig;
+    arcp_settings settings;
+    char frame[900];
+    (void)state;
+    arcp_settings_default(&settings);
+    settings.limits_frame_bytes = 1024;
+    rig_start(&rig, &settings);
+    rig.hold_questions = true;
+    memset(frame, ' ', sizeof(frame));
+    frame[sizeof(frame) - 1] = '\0';
+    rig_client *a = rig_connect(&rig, "a");
+    rig_send(&rig, a, hello);
+    unsigned sent = 0;
+    while (a->link != NULL && sent < 1000) {
+        rig_send(&rig, a, frame);
+        sent++;
+    }
+    assert_int_equal(a->close_code, 1008);
+    assert_true(sent > 60 && sent < 100); /* two frames' worth and 64 KiB */
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_answer_opens_the_session_and_what_was_sent_behind_is_served),
+        cmocka_unit_test(the_hello_timeout_counts_while_the_token_is_verified),
+        cmocka_unit_test(a_link_that_closes_meanwhile_is_harmless),
+        cmocka_unit_test(nothing_is_executed_for_a_peer_that_is_refused),
+        cmocka_unit_test(a_verifier_that_cannot_tell_is_said_to_be_so),
+        cmocka_unit_test(too_much_behind_an_unanswered_hello_closes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
