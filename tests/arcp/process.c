@@ -100,6 +100,8 @@ static void take(int *fd, arcp_buf *to)
     ssize_t got = read(*fd, bytes, sizeof(bytes));
     if (got > 0) {
         arcp_buf_append(to, arcp_span_make(bytes, (size_t)got));
+        assert_true(arcp_buf_reserve(to, 1));
+        to->data[to->size] = '\0'; /* so that tests may look into it as text */
     } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
         close(*fd); /* a terminal whose other side is gone says EIO */
         *fd = -1;

@@ -144,7 +144,7 @@ void runtime_rig_until(runtime_rig *rig, bool (*done)(void *user), void *user)
     (void)uv_run(&rig->loop, UV_RUN_NOWAIT);
     if (rig->timed_out) {
         fail_msg("nothing happened for 20 s; so far:\n%.*s", (int)rig->frames.size,
-                 rig->frames.data);
+                 rig->frames.size ? rig->frames.data : "");
     }
 }
 
@@ -175,7 +175,7 @@ const char *runtime_rig_wait(runtime_rig *rig, const char *word)
     while (start > rig->frames.data && start[-1] != '\n') {
         start--;
     }
-    const char *end = strchr(at, '\n');
+    const char *end = memchr(at, '\n', rig->frames.size - (size_t)(at - rig->frames.data));
     (void)snprintf(found, sizeof(found), "%.*s", (int)(end - start), start);
     arcp_buf_consume(&rig->frames, (size_t)(end + 1 - rig->frames.data));
     return found;

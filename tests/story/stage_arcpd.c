@@ -19,6 +19,8 @@
 
 #include <arcp/buf.h>
 
+#include "base/alloc.h"
+
 #define PEERS_MAX   64
 #define TEXTS_MAX   64
 #define PATIENCE_MS 10000
@@ -149,7 +151,7 @@ static void clear(peer *p)
         (void)close(p->fd);
     }
     for (unsigned at = 0; at < p->text_count; at++) {
-        free(p->texts[at]);
+        arcp__free(p->texts[at]);
     }
     arcp_buf_fini(&p->bytes);
     p->fd = -1;
@@ -161,7 +163,7 @@ static void clear(peer *p)
 static void keep(peer *p, const char *data, size_t size)
 {
     assert_true(p->text_count < TEXTS_MAX);
-    p->texts[p->text_count] = strndup(data, size);
+    p->texts[p->text_count] = arcp__copy_cstr(data, size);
     assert_non_null(p->texts[p->text_count++]);
 }
 
@@ -245,7 +247,7 @@ static const char *peek_text(peer *p, unsigned index)
 
 static void remove_text(peer *p, unsigned index)
 {
-    free(p->texts[index]);
+    arcp__free(p->texts[index]);
     p->text_count--;
     memmove(p->texts + index, p->texts + index + 1, (p->text_count - index) * sizeof(p->texts[0]));
 }

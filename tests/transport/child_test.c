@@ -35,6 +35,7 @@ static void child_close(child *c)
 static pid_t first_line_as_pid(child *c)
 {
     run_until(&c->test, c->owner.messages == 1);
+    arcp_buf_append_byte(&c->owner.log, '\0');
     pid_t pid = (pid_t)strtol(c->owner.log.data, NULL, 10);
     assert_true(pid > 1);
     return pid;
