@@ -90,6 +90,52 @@ QUESTION(model_hit, plain, "model.use", "claude-3-5-sonnet-20241022", true)
 QUESTION(absent, plain, "agent.delegate", "pdf-renderer@1.0.0", false)
 QUESTION(limited_tool_hit, limited, "tool.call", "web.search", true)
 
+/* One question of each capability in turn. */
+static void ask_all(void *user, bool expected, uint64_t iterations)
+{
+    static const struct {
+        const char *capability;
+        const char *hit;
+        const char *miss;
+    } questions[] = {
+        {"fs.read", "/home/alice/public/reports/2026/summary.txt", "/home/alice/.ssh/id_ed25519"},
+        {"fs.write", "/var/log/agent-7.log", "/var/log/auth.log"},
+        {"net.fetch", "https://eu.example.org/v1/orders?page=7",
+         "https://eu.example.org.evil.net/v1/orders?page=7"},
+        {"tool.call", "summarise.pdf.short", "shell.exec"},
+        {"model.use", "claude-3-5-sonnet-20241022", "llama-3-70b-instruct"},
+    };
+    enum { QUESTIONS = sizeof questions / sizeof *questions };
+    gate_state *state = user;
+    arcp_span capabilities[QUESTIONS];
+    arcp_span targets[QUESTIONS];
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        capabilities[i] = arcp_span_cstr(questions[i].capability);
+        targets[i] = arcp_span_cstr(expected ? questions[i].hit : questions[i].miss);
+    }
+    uint64_t allowed = 0;
+    size_t at = 0;
+    for (uint64_t i = 0; i < iterations; i++) {
+        arcp_decision decision;
+        allowed += arcp_authorize(state->plain, now, capabilities[at], targets[at], &state->scratch,
+                                  &decision);
+        at = at + 1 == QUESTIONS ? 0 : at + 1;
+    }
+    if (allowed != (expected ? iterations : 0)) {
+        abort();
+    }
+}
+
+static void all_hit(void *user, uint64_t iterations)
+{
+    ask_all(user, true, iterations);
+}
+
+static void all_miss(void *user, uint64_t iterations)
+{
+    ask_all(user, false, iterations);
+}
+
 static void read_lease(void *user, uint64_t iterations)
 {
     (void)user;
@@ -174,6 +220,9 @@ int main(int argc, char **argv)
     state.plain = authority_of(state.lease);
     state.limited = limited_authority();
     const bench_case cases[] = {
+        {"gate/5 capabilities x 4/hit", NULL, all_hit, &state, 0, NULL, 0},
+        {"gate/5 capabilities x 4/miss", "gate/5 capabilities x 4/hit", all_miss, &state, 0, NULL,
+         0},
         {"gate/tool/hit", NULL, tool_hit, &state, 0, NULL, 0},
         {"gate/tool/miss", "gate/tool/hit", tool_miss, &state, 0, NULL, 0},
         {"gate/tool/hit with budget and expiry", "gate/tool/hit", limited_tool_hit, &state, 0, NULL,

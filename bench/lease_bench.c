@@ -3,7 +3,8 @@
  * patterns and targets. The whole gate, with expiry and budgets, is in gate_bench.c.
  *
  * `check` is what the gate does about patterns: from the capability's name and the target
- * as given to the canonical target and the pattern that matches. */
+ * as given to the canonical target and the pattern that matches. Canonical targets alone
+ * are in target_bench.c. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,7 @@ static arcp__glob_set *compile(arcp__capability capability, const arcp_span *pat
 
 typedef struct small_lease {
     arcp__glob_set *sets[ARCP__CAPABILITY_COUNT];
+    peer *regexes[CAPABILITIES];
     bool want; /* whether the targets are hits */
 } small_lease;
 
@@ -115,6 +117,38 @@ static void run_check(void *state, uint64_t iterations)
             die("a wrong answer");
         }
         i = i + 1 == CAPABILITIES ? 0 : i + 1;
+    }
+}
+
+/* The peers get the target as it is: they have nothing that makes it canonical. */
+static void run_check_regex(void *state, uint64_t iterations)
+{
+    const small_lease *lease = state;
+    for (uint64_t n = 0; n < iterations; n++) {
+        const grant *asked = &grants[n % CAPABILITIES];
+        if (peer_matches(lease->regexes[n % CAPABILITIES],
+                         lease->want ? asked->hit : asked->miss) != lease->want) {
+            die("a wrong answer of the regular expression");
+        }
+    }
+}
+
+static bool matches_by_fnmatch(const arcp_span *patterns, size_t count, arcp_span target)
+{
+    bool matches = false;
+    for (size_t i = 0; i < count && !matches; i++) {
+        matches = fnmatch(patterns[i].data, target.data, 0) == 0;
+    }
+    return matches;
+}
+
+static void run_check_fnmatch(void *state, uint64_t iterations)
+{
+    const small_lease *lease = state;
+    for (uint64_t n = 0; n < iterations; n++) {
+        const grant *asked = &grants[n % CAPABILITIES];
+        bench_keep(
+            matches_by_fnmatch(asked->patterns, PATTERNS, lease->want ? asked->hit : asked->miss));
     }
 }
 
@@ -241,12 +275,7 @@ static void run_fnmatch(void *state, uint64_t iterations)
 {
     const matching *m = state;
     for (uint64_t n = 0; n < iterations; n++) {
-        const char *target = target_at(m, n).data;
-        bool matches = false;
-        for (size_t i = 0; i < m->list->count && !matches; i++) {
-            matches = fnmatch(m->list->texts[i], target, 0) == 0;
-        }
-        bench_keep(matches);
+        bench_keep(matches_by_fnmatch(m->list->patterns, m->list->count, target_at(m, n)));
     }
 }
 
@@ -365,8 +394,9 @@ typedef struct single {
     arcp_span pattern;
     arcp_span target;
     bool want;
-    arcp__glob_set *set;
     arcp_span parents[2]; /* for the subset */
+    arcp__glob_set *set;
+    peer *regex;
 } single;
 
 #define A60     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -374,24 +404,25 @@ typedef struct single {
 #define GROUPS  "/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/b*"
 #define SLASHES "/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a"
 
-static single ordinary = {ARCP__CAPABILITY_FS_READ,
-                          TEXT("/srv/*/projects/**"),
-                          TEXT("/srv/alice/projects/survey/2026/week-19/results/summary.json"),
-                          true,
-                          NULL,
-                          {TEXT("/srv/**"), TEXT("/srv/*/projects/**")}};
-static single many_stars = {ARCP__CAPABILITY_MODEL_USE,
-                            TEXT(STARS),
-                            TEXT(A60),
-                            false,
-                            NULL,
-                            {TEXT("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b*"), TEXT("*a*c")}};
-static single many_groups = {ARCP__CAPABILITY_FS_READ,
-                             TEXT(GROUPS),
-                             TEXT(SLASHES),
-                             false,
-                             NULL,
-                             {TEXT("/**/a/**/a/**/a/**/a/**/a/**/a/**/b*"), TEXT("/**/c")}};
+static single ordinary = {
+    .capability = ARCP__CAPABILITY_FS_READ,
+    .pattern = TEXT("/srv/*/projects/**"),
+    .target = TEXT("/srv/alice/projects/survey/2026/week-19/results/summary.json"),
+    .want = true,
+    .parents = {TEXT("/srv/**"), TEXT("/srv/*/projects/**")},
+};
+static single many_stars = {
+    .capability = ARCP__CAPABILITY_MODEL_USE,
+    .pattern = TEXT(STARS),
+    .target = TEXT(A60),
+    .parents = {TEXT("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b*"), TEXT("*a*c")},
+};
+static single many_groups = {
+    .capability = ARCP__CAPABILITY_FS_READ,
+    .pattern = TEXT(GROUPS),
+    .target = TEXT(SLASHES),
+    .parents = {TEXT("/**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/b*"), TEXT("/**/c")},
+};
 
 static void run_single(void *state, uint64_t iterations)
 {
@@ -403,44 +434,29 @@ static void run_single(void *state, uint64_t iterations)
     }
 }
 
+static void run_single_regex(void *state, uint64_t iterations)
+{
+    const single *s = state;
+    for (uint64_t n = 0; n < iterations; n++) {
+        if (peer_matches(s->regex, s->target) != s->want) {
+            die("a wrong answer of the regular expression");
+        }
+    }
+}
+
+static void run_single_fnmatch(void *state, uint64_t iterations)
+{
+    const single *s = state;
+    for (uint64_t n = 0; n < iterations; n++) {
+        bench_keep(matches_by_fnmatch(&s->pattern, 1, s->target));
+    }
+}
+
 static void run_single_subset(void *state, uint64_t iterations)
 {
     const single *s = state;
     for (uint64_t n = 0; n < iterations; n++) {
         ask(s->capability, &s->pattern, 1, s->parents, 2, true);
-    }
-}
-
-/* ---- canonical targets ---- */
-
-typedef struct target {
-    arcp__capability capability;
-    arcp_span text;
-} target;
-
-static target plain_path = {ARCP__CAPABILITY_FS_READ,
-                            TEXT("/srv/alice/projects/survey/2026/week-19/results/summary.json")};
-static target plain_url = {ARCP__CAPABILITY_NET_FETCH,
-                           TEXT("https://api.example.com/v1/users/42/orders?page=2&size=100")};
-static target plain_name = {ARCP__CAPABILITY_TOOL_CALL,
-                            TEXT("mcp/files/read_many.recursive.with-a-rather-long-name-for-it")};
-static target dotted_path = {ARCP__CAPABILITY_FS_READ,
-                             TEXT("/srv/alice/./projects//survey/x/../2026/results/summary.json")};
-static target dotted_url = {ARCP__CAPABILITY_NET_FETCH,
-                            TEXT("HTTPS://API.example.com/v1/./users/42/../43/orders?page=2")};
-static target escaped_url = {ARCP__CAPABILITY_NET_FETCH,
-                             TEXT("https://api.example.com/v1/groups/a%2Fb/files/c%20d?ref=main")};
-
-static void run_canonicalise(void *state, uint64_t iterations)
-{
-    const target *t = state;
-    for (uint64_t n = 0; n < iterations; n++) {
-        arcp_span canonical;
-        if (arcp__target_canonicalise(t->capability, SPAN("/job"), t->text, &scratch, &canonical) !=
-            ARCP_DENY_NONE) {
-            die("no canonical form");
-        }
-        bench_keep(canonical.data);
     }
 }
 
@@ -465,6 +481,36 @@ static const char *add(case_list *all, const char *name, const char *baseline,
     return kept;
 }
 
+/* The peers on the same question, named after ours. */
+static void add_peers(case_list *all, const char *ours, const char *what, bool has_regex,
+                      void (*regex)(void *state, uint64_t iterations),
+                      void (*by_fnmatch)(void *state, uint64_t iterations), void *state)
+{
+    char name[56];
+    if (has_regex) {
+        (void)snprintf(name, sizeof name, "  %s, %s", peer_name(), what);
+        (void)add(all, name, ours, regex, state);
+    }
+    (void)snprintf(name, sizeof name, "  fnmatch, %s", what);
+    (void)add(all, name, ours, by_fnmatch, state);
+}
+
+static void add_checks(case_list *all, small_lease *hits, small_lease *misses)
+{
+    for (size_t i = 0; i < CAPABILITIES; i++) {
+        const bool has_dots = capability_of(i) == ARCP__CAPABILITY_TOOL_CALL;
+        hits->sets[capability_of(i)] = compile(capability_of(i), grants[i].patterns, PATTERNS);
+        hits->regexes[i] = peer_new(grants[i].patterns, PATTERNS, has_dots ? "/." : "/");
+    }
+    *misses = *hits;
+    hits->want = true;
+    const bool has_regex = hits->regexes[0] != NULL;
+    const char *ours = add(all, "check, 5 capabilities x 4, hit", NULL, run_check, hits);
+    add_peers(all, ours, "5 x 4, hit", has_regex, run_check_regex, run_check_fnmatch, hits);
+    ours = add(all, "check, 5 capabilities x 4, miss", NULL, run_check, misses);
+    add_peers(all, ours, "5 x 4, miss", has_regex, run_check_regex, run_check_fnmatch, misses);
+}
+
 static void add_matching(case_list *all, long_list *lists, matching *states)
 {
     static const size_t counts[LISTS] = {4, 20, 100, 1000, 10000};
@@ -477,38 +523,31 @@ static void add_matching(case_list *all, long_list *lists, matching *states)
             *state = (matching){.list = &lists[i], .want = k == 0};
             (void)snprintf(name, sizeof name, "match, %zu patterns, %s", counts[i], what);
             const char *ours = add(all, name, NULL, run_ours, state);
-            if (lists[i].regex != NULL) {
-                (void)snprintf(name, sizeof name, "  %s, %zu, %s", peer_name(), counts[i], what);
-                (void)add(all, name, ours, run_regex, state);
-            }
-            (void)snprintf(name, sizeof name, "  fnmatch, %zu, %s", counts[i], what);
-            (void)add(all, name, ours, run_fnmatch, state);
+            (void)snprintf(name, sizeof name, "%zu, %s", counts[i], what);
+            add_peers(all, ours, name, lists[i].regex != NULL, run_regex, run_fnmatch, state);
         }
     }
 }
 
 static void add_singles(case_list *all)
 {
+    static const char *const names[] = {"one ordinary pattern", "*a*a*a...b*",
+                                        "sixteen groups of **"};
     single *const singles[] = {&ordinary, &many_stars, &many_groups};
+    const char *usual = NULL;
     for (size_t i = 0; i < 3; i++) {
-        singles[i]->set = compile(singles[i]->capability, &singles[i]->pattern, 1);
+        single *s = singles[i];
+        s->set = compile(s->capability, &s->pattern, 1);
+        s->regex = peer_new(&s->pattern, 1, "/");
+        char name[56];
+        (void)snprintf(name, sizeof name, "match, %s", names[i]);
+        const char *ours = add(all, name, usual, run_single, s);
+        usual = usual == NULL ? ours : usual;
+        add_peers(all, ours, names[i], s->regex != NULL, run_single_regex, run_single_fnmatch, s);
     }
-    const char *usual = add(all, "match, one ordinary pattern", NULL, run_single, &ordinary);
-    (void)add(all, "match, *a*a*a...b*", usual, run_single, &many_stars);
-    (void)add(all, "match, sixteen groups of **", usual, run_single, &many_groups);
     usual = add(all, "subset, one ordinary pattern", NULL, run_single_subset, &ordinary);
     (void)add(all, "subset, *a*a*a...b*", usual, run_single_subset, &many_stars);
     (void)add(all, "subset, sixteen groups of **", usual, run_single_subset, &many_groups);
-}
-
-static void add_targets(case_list *all)
-{
-    (void)add(all, "canonicalise, path", NULL, run_canonicalise, &plain_path);
-    (void)add(all, "canonicalise, URL", NULL, run_canonicalise, &plain_url);
-    (void)add(all, "canonicalise, name", NULL, run_canonicalise, &plain_name);
-    (void)add(all, "canonicalise, path with dots", NULL, run_canonicalise, &dotted_path);
-    (void)add(all, "canonicalise, URL with dots", NULL, run_canonicalise, &dotted_url);
-    (void)add(all, "canonicalise, URL with escapes", NULL, run_canonicalise, &escaped_url);
 }
 
 int main(int argc, char **argv)
@@ -516,16 +555,10 @@ int main(int argc, char **argv)
     static case_list all;
     static long_list lists[LISTS];
     static matching states[2 * LISTS];
-    static small_lease hits = {.want = true};
-    static small_lease misses = {.want = false};
-    for (size_t i = 0; i < CAPABILITIES; i++) {
-        hits.sets[capability_of(i)] = compile(capability_of(i), grants[i].patterns, PATTERNS);
-    }
-    memcpy(misses.sets, hits.sets, sizeof misses.sets);
+    static small_lease hits;
+    static small_lease misses;
     make_inclusions();
-    (void)add(&all, "check, 5 capabilities x 4, hit", NULL, run_check, &hits);
-    (void)add(&all, "check, 5 capabilities x 4, miss", NULL, run_check, &misses);
-    add_targets(&all);
+    add_checks(&all, &hits, &misses);
     add_matching(&all, lists, states);
     make_starred(&hosts);
     make_starred(&words);
@@ -540,6 +573,7 @@ int main(int argc, char **argv)
     const int status = bench_main(argc, argv, "lease patterns", all.cases, all.count);
     for (size_t i = 0; i < CAPABILITIES; i++) {
         arcp__glob_set_free(hits.sets[capability_of(i)]);
+        peer_free(hits.regexes[i]);
     }
     for (size_t i = 0; i < LISTS; i++) {
         arcp__glob_set_free(lists[i].set);
@@ -549,8 +583,10 @@ int main(int argc, char **argv)
     }
     free_starred(&hosts);
     free_starred(&words);
-    arcp__glob_set_free(ordinary.set);
-    arcp__glob_set_free(many_stars.set);
-    arcp__glob_set_free(many_groups.set);
+    single *const singles[] = {&ordinary, &many_stars, &many_groups};
+    for (size_t i = 0; i < 3; i++) {
+        arcp__glob_set_free(singles[i]->set);
+        peer_free(singles[i]->regex);
+    }
     return status;
 }

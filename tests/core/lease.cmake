@@ -7,6 +7,7 @@ arcp_test(lease_narrow_test SOURCES lease_narrow_test.c NEEDS arcp_core)
 arcp_test(lease_explain_test SOURCES lease_explain_test.c NEEDS arcp_core)
 arcp_test(lease_vectors_test SOURCES lease_vectors_test.c NEEDS arcp_core)
 arcp_test(lease_model_test SOURCES lease_model_test.c NEEDS arcp_core)
+arcp_test(lease_chain_test SOURCES lease_chain_test.c strings.c NEEDS arcp_core)
 
 arcp_test(lease_alloc_test
   SOURCES lease_alloc_test.c ${PROJECT_SOURCE_DIR}/tests/transport/failing_alloc.c
