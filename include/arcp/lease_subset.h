@@ -85,7 +85,8 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_derive(const arcp_authority *par
  *    "model.use": [], because a runtime may let an absent one stand for every model.
  *
  * Appends to `dropped` (may be NULL) a JSON array of {capability, pattern, narrowed_to:
- * [...]}: one per pattern that did not stay as it was, [] when nothing changed. */
+ * [...]}: one per pattern that did not stay as it was, and one without `pattern` for each
+ * limit that the request did not name; [] when nothing changed. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_narrow(const arcp_lease *request,
                                                        const arcp_lease *ceiling,
                                                        bool absent_is_open, arcp_lease **out,

@@ -223,9 +223,14 @@ static int explain(const command_line *line)
     arcp_buf text = ARCP_BUF_INIT;
     const bool allowed = arcp_lease_explain(authority, line->now, arcp_span_cstr(line->words[1]),
                                             arcp_span_cstr(line->words[2]), line->as_json, &text);
+    const arcp_status status = arcp_buf_status(&text);
     print(&text);
     arcp_buf_fini(&text);
     arcp_authority_unref(authority);
+    if (status != ARCP_OK) {
+        err.status = status;
+        return error_exit("explain", &err);
+    }
     return flushed(allowed ? EXIT_YES : EXIT_NO);
 }
 
@@ -339,9 +344,14 @@ static int lint(const command_line *line)
     }
     arcp_buf text = ARCP_BUF_INIT;
     (void)arcp_lease_lint(lease, line->now, line->as_json, &text);
+    const arcp_status status = arcp_buf_status(&text);
     print(&text);
     arcp_buf_fini(&text);
     arcp_lease_unref(lease);
+    if (status != ARCP_OK) {
+        err.status = status;
+        return error_exit("lint", &err);
+    }
     return flushed(EXIT_YES);
 }
 

@@ -69,22 +69,33 @@ static bool find_authority(arcp_span pattern, arcp_span *authority)
     return true;
 }
 
+/* The authority without a port. In brackets there are colons. */
+static arcp_span host_of(arcp_span authority)
+{
+    const bool is_bracketed = authority.size > 0 && authority.data[0] == '[';
+    const char *colon =
+        authority.size == 0 || is_bracketed ? NULL : memchr(authority.data, ':', authority.size);
+    return colon == NULL ? authority : arcp_span_first(authority, (size_t)(colon - authority.data));
+}
+
 static const char *broad_url(arcp_span pattern)
 {
     arcp_span authority;
     if (!find_authority(pattern, &authority)) {
         return contains(pattern, "*") ? "grants URLs of every scheme it can stand for" : NULL;
     }
-    if (arcp_span_equal_cstr(authority, "**") || arcp_span_equal_cstr(authority, "*")) {
+    const arcp_span host = host_of(authority);
+    if (arcp_span_equal_cstr(host, "**") || arcp_span_equal_cstr(host, "*")) {
         return "grants every host";
     }
-    if (contains(arcp__glob_literal_prefix(authority), ":")) {
-        return NULL; /* The host stands before the colon: what varies is the port. */
+    if (arcp__glob_is_literal(host)) {
+        return NULL; /* What varies is the port, if anything. */
     }
-    if (ends_with_star(authority)) {
-        return "also grants hosts whose names go on, such as HOST.evil.org: end the host with /";
+    if (ends_with_star(host)) {
+        return "also grants hosts whose names go on, such as HOST.evil.org: end the host with / or "
+               ":PORT";
     }
-    if (contains(authority, "**")) {
+    if (contains(host, "**")) {
         return "** crosses slashes: it also grants other hosts that have the rest in their path";
     }
     return NULL;

@@ -261,10 +261,11 @@ static arcp_status narrow_absent(narrowing *job)
     }
     if (request->reserved[ARCP__CAPABILITY_MODEL_USE] == NULL &&
         ceiling->reserved[ARCP__CAPABILITY_MODEL_USE] != NULL) {
+        const arcp_span name = ARCP_SPAN_LITERAL("model.use");
         size_t at = 0;
-        job->changed = true;
-        return arcp__lease_draft_capability(&job->draft, ARCP_SPAN_LITERAL("model.use"), &at,
-                                            job->err);
+        begin_row(job, name, ARCP_SPAN_LITERAL(""));
+        end_row(job);
+        return arcp__lease_draft_capability(&job->draft, name, &at, job->err);
     }
     return ARCP_OK;
 }
