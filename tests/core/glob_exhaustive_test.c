@@ -3,7 +3,11 @@
  *
  * The truth is computed from the model: for each pattern the set of targets that it
  * matches. A "no" is proven by its witness, which may be longer than these targets; a
- * "yes" must hold for all of them. */
+ * "yes" must hold for all of them.
+ *
+ * Patterns have four to six bytes of the alphabet and targets five to seven, behind what
+ * they all begin with; each test says which. Where there are too many pairs for every run
+ * only each so many are asked about; with the argument `all` every pair is. */
 #include "support/check.h"
 
 #include "core/glob_model.h"
@@ -188,6 +192,9 @@ static void check_question(const world *w, size_t child, const arcp_span *parent
     arcp_buf_fini(&verdict.witness);
 }
 
+/* Whether strides count as one. */
+static bool wants_all;
+
 /* Every `stride`-th pair, and a quarter as many questions with several parents. */
 static void check_subsets(const world *w, size_t stride)
 {
@@ -249,7 +256,7 @@ static void check_world(world *w, size_t stride)
     find_truth(w);
     check_matching(w);
     check_dead(w);
-    check_subsets(w, stride);
+    check_subsets(w, wants_all ? 1 : stride);
     end_world(w);
 }
 
@@ -268,7 +275,7 @@ static void paths_with_more_wildcards(void **state)
     world w = begin_world(ARCP__CAPABILITY_FS_WRITE);
     add_patterns(&w, "/", "a/*", 6);
     add_targets(&w, "", "ax/", 7);
-    check_world(&w, 31);
+    check_world(&w, 5);
 }
 
 static void paths_with_dots(void **state)
@@ -277,7 +284,7 @@ static void paths_with_dots(void **state)
     world w = begin_world(ARCP__CAPABILITY_FS_READ);
     add_patterns(&w, "", "./*", 5);
     add_targets(&w, "", ".x/", 7);
-    check_world(&w, 3);
+    check_world(&w, 1);
 }
 
 static void paths_of_two_letters(void **state)
@@ -286,7 +293,7 @@ static void paths_of_two_letters(void **state)
     world w = begin_world(ARCP__CAPABILITY_FS_READ);
     add_patterns(&w, "/", "ab/*", 4);
     add_targets(&w, "/", "abx/", 5);
-    check_world(&w, 2);
+    check_world(&w, 1);
 }
 
 static void tools_with_both_separators(void **state)
@@ -304,7 +311,7 @@ static void names_with_empty_segments(void **state)
     world w = begin_world(ARCP__CAPABILITY_MODEL_USE);
     add_patterns(&w, "", "a/*", 5);
     add_targets(&w, "", "ax/", 7);
-    check_world(&w, 3);
+    check_world(&w, 1);
 }
 
 static void names_with_characters_of_two_bytes(void **state)
@@ -328,7 +335,7 @@ static void names_with_characters_of_two_bytes(void **state)
         add_word(&w.patterns, "", arcp_span_make(text, size));
     }
     add_targets(&w, "", "\xc3\xa9\xa8/", 7);
-    check_world(&w, 3);
+    check_world(&w, 1);
 }
 
 static void urls_with_queries(void **state)
@@ -346,7 +353,7 @@ static void urls_of_http_with_queries(void **state)
     world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
     add_patterns(&w, "http://h", "a/?*", 4);
     add_targets(&w, "http://h", "ax/?", 5);
-    check_world(&w, 5);
+    check_world(&w, 1);
 }
 
 static void urls_with_wildcards_before_the_host(void **state)
@@ -358,7 +365,7 @@ static void urls_with_wildcards_before_the_host(void **state)
     add_patterns(&w, "*:/", "/s*?", 3);
     add_targets(&w, "", "s:/1x", 7);
     add_targets(&w, "s://", "sx/?", 5);
-    check_world(&w, 31);
+    check_world(&w, 13);
 }
 
 static void urls_with_ports(void **state)
@@ -367,7 +374,7 @@ static void urls_with_ports(void **state)
     world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
     add_patterns(&w, "x://h", ":01*/", 4);
     add_targets(&w, "x://h", ":0123/", 5);
-    check_world(&w, 31);
+    check_world(&w, 7);
 }
 
 static void urls_with_addresses(void **state)
@@ -376,7 +383,7 @@ static void urls_with_addresses(void **state)
     world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
     add_patterns(&w, "x://[", ":1*]", 4);
     add_targets(&w, "x://[", ":1f]/", 5);
-    check_world(&w, 31);
+    check_world(&w, 7);
 }
 
 static void urls_with_escapes(void **state)
@@ -385,11 +392,12 @@ static void urls_with_escapes(void **state)
     world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
     add_patterns(&w, "x://h/", "%2*/e", 4);
     add_targets(&w, "x://h/", "%2e/5", 5);
-    check_world(&w, 23);
+    check_world(&w, 5);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    wants_all = argc > 1 && strcmp(argv[1], "all") == 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_of_one_letter_and_slashes),
         cmocka_unit_test(paths_with_more_wildcards),
