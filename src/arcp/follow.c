@@ -217,6 +217,7 @@ static void check_interrupts(arcp__follow *f)
         return;
     }
     f->interrupts_seen = count;
+    arcp__screen_erase_echo(&f->program->screen);
     if (f->may_cancel && !f->cancel_sent && count == 1) {
         arcp_failure failure = ARCP_FAILURE_INIT;
         f->cancel_sent = true;
@@ -235,6 +236,7 @@ static void check_interrupts(arcp__follow *f)
             return;
         }
     }
+    arcp__screen_erase_echo(&f->program->screen); /* the second came while the first was told */
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&text, "left; the job goes on: arcp watch ");
     arcp__append_safe(&text, arcp_job_id(f->job), 256);

@@ -136,6 +136,16 @@ void arcp__screen_status(arcp__screen *screen, arcp_span text)
     write_out(screen);
 }
 
+void arcp__screen_erase_echo(arcp__screen *screen)
+{
+    if (!screen->is_terminal || screen->status_off) {
+        return;
+    }
+    erase_status(screen);
+    arcp_buf_append_cstr(&screen->out, ERASE_LINE);
+    write_out(screen);
+}
+
 void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
 {
     bool is_cut = text.size > bytes_max;

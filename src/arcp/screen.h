@@ -32,6 +32,9 @@ void arcp__screen_format(arcp__screen *screen, const char *format, ...) ARCP_PRI
  * happens in a pipe. An empty text clears it. */
 void arcp__screen_status(arcp__screen *screen, arcp_span text);
 
+/* Erases what the terminal itself has written where the cursor is: the ^C of who pressed it. */
+void arcp__screen_erase_echo(arcp__screen *screen);
+
 /* Appends text that came from elsewhere, made harmless: control characters are shown as
  * escapes, so that no event can move the cursor or name the window. At most `bytes_max` of it,
  * then "...". */

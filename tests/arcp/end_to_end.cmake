@@ -10,6 +10,10 @@ if(TARGET arcp AND TARGET arcpd AND TARGET arcp-bench-agent)
 
   arcp_test(arcp_end_to_end_test SOURCES end_to_end_test.c NEEDS arcp_world
     LABELS integration slow)
+  arcp_test(arcp_exit_status_test SOURCES exit_status_test.c NEEDS arcp_world
+    LABELS integration slow)
+  arcp_test(arcp_terminal_test SOURCES terminal_test.c tty_screen.c NEEDS arcp_world
+    LABELS integration slow)
   arcp_test(arcp_large_result_test SOURCES large_result_test.c NEEDS arcp_world
     LABELS integration slow native)
 endif()

@@ -136,91 +136,6 @@ static void results_go_to_a_file_and_replace_what_was_there(void **state)
     assert_int_equal(about.st_size, 5);
 }
 
-/* ---- exit statuses ---- */
-
-static const struct ending {
-    const char *name;
-    const char *words[8];
-    int exit_status;
-    const char *says;
-} endings[] = {
-    {"an agent's error",
-     {"submit", "fail", "--input", "{\"code\":\"JOB_NOT_FOUND\"}"},
-     1,
-     "JOB_NOT_FOUND: as asked"},
-    {"an agent nobody has", {"submit", "nobody"}, 1, "AGENT_NOT_AVAILABLE"},
-    {"no agent", {"submit"}, 2, "AGENT is missing"},
-    {"an unknown option", {"submit", "hello", "--gant", "a=b"}, 2, "did you mean --grant?"},
-    {"an input that is no JSON", {"submit", "hello", "--input", "{oops"}, 2, "--input: "},
-    {"a lease that is none", {"submit", "hello", "--grant", "fs.raed=/x"}, 2, "fs.raed"},
-    {"a number that is none", {"submit", "hello", "--max-runtime", "soon"}, 2, "soon"},
-    {"an output that cannot be",
-     {"submit", "hello", "--output", "/nonexistent/x"},
-     2,
-     "/nonexistent/x"},
-    {"a status that is none", {"jobs", "--status", "asleep"}, 2, "asleep is none of"},
-    {"a profile that is none", {"ping", "--profile", "nowhere"}, 2, "there is no profile nowhere"},
-    {"nobody listens", {"ping", "--url", "ws://127.0.0.1:1/arcp"}, 3, "127.0.0.1:1"},
-    {"no WebSocket", {"ping", "--url", "gopher://x"}, 2, "gopher"},
-    {"a wrong token", {"ping", "--token", "wrong"}, 3, "UNAUTHENTICATED"},
-    {"a denial",
-     {"submit", "fail", "--input", "{\"code\":\"PERMISSION_DENIED\"}"},
-     4,
-     "PERMISSION_DENIED"},
-    {"an expired lease",
-     {"submit", "fail", "--input", "{\"code\":\"LEASE_EXPIRED\"}"},
-     4,
-     "LEASE_EXPIRED"},
-    {"a used budget",
-     {"submit", "fail", "--input", "{\"code\":\"BUDGET_EXHAUSTED\"}"},
-     4,
-     "BUDGET_EXHAUSTED"},
-    {"a wider child",
-     {"submit", "fail", "--input", "{\"code\":\"LEASE_SUBSET_VIOLATION\"}"},
-     4,
-     "LEASE_SUBSET_VIOLATION"},
-    {"a cancellation", {"submit", "fail", "--input", "{\"code\":\"CANCELLED\"}"}, 5, "CANCELLED"},
-    {"a timeout", {"submit", "wait", "--max-runtime", "1"}, 6, "TIMEOUT"},
-    {"a job nobody has", {"watch", "job_nowhere"}, 1, "JOB_NOT_FOUND"},
-    {"nothing to cancel", {"cancel", "job_nowhere"}, 1, "JOB_NOT_FOUND"},
-    {"help", {"--help"}, 0, ""},
-    {"help as a word", {"help", "submit"}, 0, ""},
-    {"the version", {"--version"}, 0, ""},
-    {"completions", {"completion", "fish"}, 0, ""},
-    {"completions for nobody", {"completion", "tcsh"}, 2, "no completion for tcsh"},
-    {"a colour that is none", {"ping", "--color", "red"}, 2, "red is none of auto"},
-    {"fewer jobs than sessions", {"bench", "--sessions", "8", "--in-flight", "4"}, 2, "--idle"},
-    {"no session", {"bench", "--sessions", "0"}, 2, "no number from 1 to"},
-    {"a load that is no number", {"bench", "--jobs", "1x"}, 2, "--jobs 1x is no number"},
-    {"jobs for a time", {"bench", "--jobs", "1", "--duration", "1s"}, 2, "together"},
-    {"a duration that is none", {"bench", "--duration", "soon"}, 2, "--duration: "},
-    {"no command", {"--json"}, 2, "which command?"},
-    {"a lease that allows",
-     {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/a/b"},
-     0,
-     ""},
-    {"a lease that denies",
-     {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/b"},
-     4,
-     ""},
-};
-
-static void every_exit_status_is_produced(void **state)
-{
-    for (size_t row = 0; row < sizeof(endings) / sizeof(endings[0]); row++) {
-        process p;
-        const char *words[9] = {NULL};
-        memcpy(words, endings[row].words, sizeof(endings[row].words));
-        print_message("  %s\n", endings[row].name);
-        world_run(*state, &p, endings[row].exit_status, words);
-        arcp_buf_append_byte(&p.err, '\0');
-        if (strstr(p.err.data, endings[row].says) == NULL) {
-            fail_msg("said: %s", p.err.data);
-        }
-        process_fini(&p);
-    }
-}
-
 static void with_json_a_refusal_is_the_last_line(void **state)
 {
     process p;
@@ -448,7 +363,7 @@ static void agents_and_jobs_are_listed(void **state)
     world_run(*state, &p, 0, WORDS("agents"));
     check_output(
         &p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\nprogress\nparent\nstubborn\n"
-            "bench\n");
+            "family\nbench\n");
     process_fini(&p);
     world_run(*state, &p, 0, WORDS("agents", "--json"));
     static const char first[] =
@@ -692,64 +607,6 @@ static void a_stream_over_a_bad_network_is_whole(void **state)
     process_fini(&p);
 }
 
-/* ---- on a terminal ---- */
-
-static void a_terminal_shows_colours_and_no_progress_lines(void **state)
-{
-    process p;
-    world_start_on_terminal(*state, &p, WORDS("submit", "events"),
-                            (const char *const[]){"TERM=xterm", "LC_ALL=C", NULL}, 60);
-    assert_int_equal(process_finish(&p), 0);
-    arcp_buf_append_byte(&p.out, '\0');
-    assert_non_null(strstr(p.out.data, "\033[33mwarning\033[0m   careful"));
-    /* The bar takes the place of the progress line. */
-    assert_null(strstr(p.out.data, "progress  1/4"));
-    assert_non_null(strstr(p.out.data, "{\"n\":1.50}\r\n"));
-    process_fini(&p);
-}
-
-static void a_bar_is_drawn_while_the_job_goes_on(void **state)
-{
-    process p;
-    world_start_on_terminal(*state, &p, WORDS("submit", "progress"),
-                            (const char *const[]){"TERM=xterm", "NO_COLOR=1", "LC_ALL=C", NULL},
-                            60);
-    process_await(&p, false, "[######..................]  25% progress 1/4 files  a.c");
-    assert_int_equal(write(p.output, "\003", 1), 1);
-    assert_int_equal(process_finish(&p), 5);
-    process_fini(&p);
-}
-
-static void a_terminal_without_colour_has_none(void **state)
-{
-    process p;
-    world_start_on_terminal(*state, &p, WORDS("submit", "events"),
-                            (const char *const[]){"TERM=xterm", "NO_COLOR=1", "LC_ALL=C", NULL},
-                            60);
-    assert_int_equal(process_finish(&p), 0);
-    arcp_buf_append_byte(&p.out, '\0');
-    assert_non_null(strstr(p.out.data, "warning   careful"));
-    assert_null(strstr(p.out.data, "\033[33m"));
-    process_fini(&p);
-}
-
-static void a_spinner_turns_while_nothing_is_known(void **state)
-{
-    process p;
-    world_start_on_terminal(*state, &p, WORDS("submit", "wait"),
-                            (const char *const[]){"TERM=xterm", "NO_COLOR=1", "LC_ALL=C", NULL},
-                            40);
-    static const char *const frames[] = {"| wait ", "/ wait ", "- wait ", "\\ wait "};
-    for (size_t frame = 0; frame < 4; frame++) {
-        process_await(&p, false, frames[frame]);
-    }
-    process_await(&p, false, "s  running");
-    /* Ctrl-C as a person presses it. */
-    assert_int_equal(write(p.output, "\003", 1), 1);
-    assert_int_equal(process_finish(&p), 5);
-    process_fini(&p);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -760,7 +617,6 @@ int main(void)
         cmocka_unit_test(the_lease_and_the_trace_reach_the_agent),
         cmocka_unit_test(streamed_results_go_straight_to_standard_output),
         cmocka_unit_test(results_go_to_a_file_and_replace_what_was_there),
-        cmocka_unit_test(every_exit_status_is_produced),
         cmocka_unit_test(with_json_a_refusal_is_the_last_line),
         cmocka_unit_test(ctrl_c_once_asks_for_the_cancellation),
         cmocka_unit_test(ctrl_c_leaves_a_watch_and_the_job_goes_on),
@@ -783,10 +639,6 @@ int main(void)
         cmocka_unit_test(ctrl_c_ends_a_bench_with_what_it_has),
         cmocka_unit_test(a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing),
         cmocka_unit_test(a_stream_over_a_bad_network_is_whole),
-        cmocka_unit_test(a_terminal_shows_colours_and_no_progress_lines),
-        cmocka_unit_test(a_bar_is_drawn_while_the_job_goes_on),
-        cmocka_unit_test(a_terminal_without_colour_has_none),
-        cmocka_unit_test(a_spinner_turns_while_nothing_is_known),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

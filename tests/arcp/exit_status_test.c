@@ -1,0 +1,93 @@
+/* Every exit status of the contract, and what `arcp` says with it. */
+#include "arcp/world.h"
+
+static const struct ending {
+    const char *name;
+    const char *words[8];
+    int exit_status;
+    const char *says;
+} endings[] = {
+    {"an agent's error",
+     {"submit", "fail", "--input", "{\"code\":\"JOB_NOT_FOUND\"}"},
+     1,
+     "JOB_NOT_FOUND: as asked"},
+    {"an agent nobody has", {"submit", "nobody"}, 1, "AGENT_NOT_AVAILABLE"},
+    {"no agent", {"submit"}, 2, "AGENT is missing"},
+    {"an unknown option", {"submit", "hello", "--gant", "a=b"}, 2, "did you mean --grant?"},
+    {"an input that is no JSON", {"submit", "hello", "--input", "{oops"}, 2, "--input: "},
+    {"a lease that is none", {"submit", "hello", "--grant", "fs.raed=/x"}, 2, "fs.raed"},
+    {"a number that is none", {"submit", "hello", "--max-runtime", "soon"}, 2, "soon"},
+    {"an output that cannot be",
+     {"submit", "hello", "--output", "/nonexistent/x"},
+     2,
+     "/nonexistent/x"},
+    {"a status that is none", {"jobs", "--status", "asleep"}, 2, "asleep is none of"},
+    {"a profile that is none", {"ping", "--profile", "nowhere"}, 2, "there is no profile nowhere"},
+    {"nobody listens", {"ping", "--url", "ws://127.0.0.1:1/arcp"}, 3, "127.0.0.1:1"},
+    {"no WebSocket", {"ping", "--url", "gopher://x"}, 2, "gopher"},
+    {"a wrong token", {"ping", "--token", "wrong"}, 3, "UNAUTHENTICATED"},
+    {"a denial",
+     {"submit", "fail", "--input", "{\"code\":\"PERMISSION_DENIED\"}"},
+     4,
+     "PERMISSION_DENIED"},
+    {"an expired lease",
+     {"submit", "fail", "--input", "{\"code\":\"LEASE_EXPIRED\"}"},
+     4,
+     "LEASE_EXPIRED"},
+    {"a used budget",
+     {"submit", "fail", "--input", "{\"code\":\"BUDGET_EXHAUSTED\"}"},
+     4,
+     "BUDGET_EXHAUSTED"},
+    {"a wider child",
+     {"submit", "fail", "--input", "{\"code\":\"LEASE_SUBSET_VIOLATION\"}"},
+     4,
+     "LEASE_SUBSET_VIOLATION"},
+    {"a cancellation", {"submit", "fail", "--input", "{\"code\":\"CANCELLED\"}"}, 5, "CANCELLED"},
+    {"a timeout", {"submit", "wait", "--max-runtime", "1"}, 6, "TIMEOUT"},
+    {"a job nobody has", {"watch", "job_nowhere"}, 1, "JOB_NOT_FOUND"},
+    {"nothing to cancel", {"cancel", "job_nowhere"}, 1, "JOB_NOT_FOUND"},
+    {"help", {"--help"}, 0, ""},
+    {"help as a word", {"help", "submit"}, 0, ""},
+    {"the version", {"--version"}, 0, ""},
+    {"completions", {"completion", "fish"}, 0, ""},
+    {"completions for nobody", {"completion", "tcsh"}, 2, "no completion for tcsh"},
+    {"a colour that is none", {"ping", "--color", "red"}, 2, "red is none of auto"},
+    {"fewer jobs than sessions", {"bench", "--sessions", "8", "--in-flight", "4"}, 2, "--idle"},
+    {"no session", {"bench", "--sessions", "0"}, 2, "no number from 1 to"},
+    {"a load that is no number", {"bench", "--jobs", "1x"}, 2, "--jobs 1x is no number"},
+    {"jobs for a time", {"bench", "--jobs", "1", "--duration", "1s"}, 2, "together"},
+    {"a duration that is none", {"bench", "--duration", "soon"}, 2, "--duration: "},
+    {"no command", {"--json"}, 2, "which command?"},
+    {"a lease that allows",
+     {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/a/b"},
+     0,
+     ""},
+    {"a lease that denies",
+     {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/b"},
+     4,
+     ""},
+};
+
+static void every_exit_status_is_produced(void **state)
+{
+    for (size_t row = 0; row < sizeof(endings) / sizeof(endings[0]); row++) {
+        process p;
+        const char *words[9] = {NULL};
+        memcpy(words, endings[row].words, sizeof(endings[row].words));
+        print_message("  %s\n", endings[row].name);
+        world_run(*state, &p, endings[row].exit_status, words);
+        arcp_buf_append_byte(&p.err, '\0');
+        if (strstr(p.err.data, endings[row].says) == NULL) {
+            fail_msg("said: %s", p.err.data);
+        }
+        process_fini(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_exit_status_is_produced),
+    };
+    return cmocka_run_group_tests(tests, world_begin, world_end);
+}
