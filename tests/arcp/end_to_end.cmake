@@ -12,6 +12,7 @@ if(TARGET arcp AND TARGET arcpd AND TARGET arcp-bench-agent)
     LABELS integration slow)
   arcp_test(arcp_exit_status_test SOURCES exit_status_test.c NEEDS arcp_world
     LABELS integration slow)
+  arcp_test(arcp_golden_test SOURCES golden_test.c NEEDS arcp_world LABELS integration slow)
   arcp_test(arcp_terminal_test SOURCES terminal_test.c tty_screen.c NEEDS arcp_world
     LABELS integration slow)
   arcp_test(arcp_large_result_test SOURCES large_result_test.c NEEDS arcp_world

@@ -164,21 +164,46 @@ static bool is_time(const char *text, size_t size)
     return true;
 }
 
+static bool is_hex(const char *text, size_t size, size_t digits)
+{
+    for (size_t at = 0; at < digits; at++) {
+        if (at >= size || !isxdigit((unsigned char)text[at])) {
+            return false;
+        }
+    }
+    return size > digits && !isxdigit((unsigned char)text[digits]);
+}
+
+/* How many bytes here are an id or a time, and what stands for them. */
+static size_t changing(const char *text, size_t size, const char **mask)
+{
+    static const char *const prefixes[] = {"job_", "msg_", "res_"};
+    static const char *const masks[] = {"job_...", "msg_...", "res_..."};
+    for (size_t row = 0; row < 3; row++) {
+        if (size >= 30 && memcmp(text, prefixes[row], 4) == 0 && is_ulid(text + 4, size - 4)) {
+            *mask = masks[row];
+            return 30;
+        }
+    }
+    if (is_time(text, size)) {
+        *mask = "TIME";
+        return 24;
+    }
+    *mask = "TRACE";
+    return is_hex(text, size, 32) ? 32 : 0;
+}
+
 void world_mask(const arcp_buf *text, arcp_buf *out)
 {
     size_t at = 0;
     while (at < text->size) {
-        const char *here = text->data + at;
-        size_t left = text->size - at;
-        if (left > 30 && memcmp(here, "job_", 4) == 0 && is_ulid(here + 4, left - 4)) {
-            arcp_buf_append_cstr(out, "job_...");
-            at += 30;
-        } else if (is_time(here, left)) {
-            arcp_buf_append_cstr(out, "TIME");
-            at += 24;
+        const char *mask = NULL;
+        size_t size = changing(text->data + at, text->size - at, &mask);
+        if (size != 0) {
+            arcp_buf_append_cstr(out, mask);
+            at += size;
         } else {
-            arcp_buf_append_byte(out, *here);
-            at++;
+            arcp_buf_append_byte(out, text->data[at++]);
         }
     }
 }

@@ -34,7 +34,7 @@ void world_run(const world *w, process *p, int exit_status, const char *const *w
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* Appends the text with ids and times replaced: job_..., TIME. */
+/* Appends the text with ids and times replaced: job_..., TIME, TRACE. */
 void world_mask(const arcp_buf *text, arcp_buf *out);
 /* Fails unless standard output (or errors) is exactly the text, masked. */
 void check_output(const process *p, const char *text);
