@@ -256,14 +256,18 @@ static arcp_status apply_policies(daemon_state *state, const arcp__config *confi
     return status;
 }
 
+/* A store that is named well and cannot be used is not a wrong command line. */
 static arcp_status open_store(daemon_state *state, arcp_store **out, arcp_error *err)
 {
-    char url[3200];
-    if (state->config.store != NULL) {
-        return arcp_store_open(state->config.store, out, err);
+    char made[3200];
+    const char *url = state->config.store;
+    if (url == NULL) {
+        (void)snprintf(made, sizeof(made), "sqlite:%s/arcp.db", state->directories.state);
+        url = made;
     }
-    (void)snprintf(url, sizeof(url), "sqlite:%s/arcp.db", state->directories.state);
-    return arcp_store_open(url, out, err);
+    arcp_status status = arcp_store_open(url, out, err);
+    bool names_file = strncmp(url, "sqlite:", 7) == 0 && url[7] != '\0';
+    return status == ARCP_E_USAGE && names_file ? ARCP_E_IO : status;
 }
 
 /* Events that are kept in memory are kept in smaller numbers. */
@@ -546,6 +550,7 @@ int main(int argc, char **argv)
         return early;
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails */
     /* What agents leave behind comes to us instead of init, and is ended and waited for. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)umask(077);

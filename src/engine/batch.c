@@ -201,6 +201,9 @@ const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
         again->taken = true;
         return &again->store;
     }
+    if (arcp__engine_restore_status(engine, NULL) != ARCP_OK) {
+        return NULL; /* half of a restart is not to be kept */
+    }
     arcp__batch *batch = engine->open_batch;
     if (batch == NULL || !arcp__batch_has_work(engine) || !seal(engine, batch)) {
         return NULL;

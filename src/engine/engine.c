@@ -26,6 +26,9 @@ void arcp__engine_no_memory(arcp__engine *engine)
 static void give_up_on_input(arcp__engine *engine)
 {
     engine->out_of_memory = false;
+    if (engine->restore != NULL) {
+        arcp__restore_no_memory(engine);
+    }
     if (engine->current_link != NULL && !engine->current_link->gone) {
         engine->current_link->must_close = true;
         engine->must_close_links = true;

@@ -141,6 +141,11 @@ void arcp__engine_restore_done(arcp__engine *engine, arcp_time now);
 /* False between restore_done and the answers to the READ effects it caused: no link may be
  * connected before this is true. */
 bool arcp__engine_is_restored(const arcp__engine *engine);
+/* Why it never will be: a READ failed, something stored is damaged (ARCP_E_CORRUPT, named
+ * in the message), or memory ran out. The engine can only be freed then, and no batch of it
+ * may be written. ARCP_OK while all is well. */
+ARCP_MUST_CHECK arcp_status arcp__engine_restore_status(const arcp__engine *engine,
+                                                        arcp_error *err);
 
 /* ---- agents at work ---- */
 

@@ -432,6 +432,9 @@ arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row
         &engine->scratch);
     arcp_span job_id = arcp_json_string(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id")), &engine->scratch);
+    if (session_id.size == 0 || job_id.size == 0) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "a subscription of nobody");
+    }
     arcp__session *session = arcp__session_find(engine, session_id);
     arcp__job *job = arcp__job_find(engine, job_id);
     if (session == NULL || job == NULL) {

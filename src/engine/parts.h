@@ -369,6 +369,8 @@ void arcp__mail_free_all(arcp__engine *engine);
 /* Takes the answer to a READ of the restore; false when it is none of its. */
 bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
                              uint64_t first, const arcp_span *records, size_t count);
+/* Memory ran out while it was under way: it has failed. */
+void arcp__restore_no_memory(arcp__engine *engine);
 void arcp__restore_free(arcp__engine *engine);
 
 /* Writes a member whose value is a time stamp. */

@@ -7,12 +7,10 @@
  *   5. ends       jobs that were running end as INTERNAL_ERROR, once, numbered and stored
  *                 like any other end
  *
- * Steps 3 and 4 are READ effects; arcp__engine_is_restored says when all is done. */
-#include "engine/parts.h"
-
-#include <stdio.h>
-
-#include "base/timestamp.h"
+ * Steps 3 and 4 are READ effects; arcp__engine_is_restored says when all is done. What
+ * cannot be taken up whole is not taken up: a session whose numbers are not all known would
+ * give the same number twice. arcp__engine_restore_status says so, and nothing goes on. */
+#include "engine/restore.h"
 
 #define PAGE_RECORDS 4096u
 #define PAGE_BYTES   1048576u
@@ -30,216 +28,31 @@ typedef struct restore_read {
 
 typedef struct kept_row {
     struct kept_row *next;
+    size_t key_size;
     size_t size;
-    char text[];
+    char text[]; /* the key, then the row */
 } kept_row;
 
 typedef struct arcp__restore {
     restore_read *reads;
     kept_row *observers;
-    bool is_tailing; /* step 4 has begun */
+    bool is_tailing;    /* step 4 has begun */
+    arcp_error failure; /* what is stored cannot be taken up */
 } arcp__restore;
 
-/* ---- rows ---- */
-
-static arcp_span text_of(arcp__engine *engine, const arcp_json *row, const char *name)
+/* The first failure is the one that is told. */
+static void restore_damaged(arcp__engine *engine, const char *what, arcp_span key)
 {
-    return arcp_json_string(row, arcp_json_member(row, ARCP_JSON_ROOT, arcp_span_cstr(name)),
-                            &engine->scratch);
+    if (engine->restore->failure.status == ARCP_OK) {
+        (void)arcp__restore_damaged(what, key, &engine->restore->failure);
+    }
 }
 
-static uint64_t number_of(const arcp_json *row, const char *name)
+void arcp__restore_no_memory(arcp__engine *engine)
 {
-    uint64_t value = 0;
-    (void)arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, arcp_span_cstr(name)), &value);
-    return value;
-}
-
-static bool read_instant(arcp__engine *engine, const arcp_json *row, const char *name,
-                         int64_t *wall_ns)
-{
-    arcp__instant instant;
-    if (arcp__timestamp_parse(text_of(engine, row, name), &instant, NULL) != ARCP_OK) {
-        return false;
+    if (engine->restore->failure.status == ARCP_OK) {
+        (void)arcp__restore_out_of_memory(&engine->restore->failure);
     }
-    *wall_ns = instant.wall_ns;
-    return true;
-}
-
-static int nibble(char digit)
-{
-    if (digit >= '0' && digit <= '9') {
-        return digit - '0';
-    }
-    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
-static bool read_hash(arcp_span hex, uint8_t out[32])
-{
-    if (hex.size != 64) {
-        return false;
-    }
-    for (size_t at = 0; at < 32; at++) {
-        int high = nibble(hex.data[2 * at]);
-        int low = nibble(hex.data[2 * at + 1]);
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        out[at] = (uint8_t)(high * 16 + low);
-    }
-    return true;
-}
-
-static arcp_status damaged(const char *what, arcp_span key, arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_CORRUPT, "the stored %s \"%.*s\" is damaged", what,
-                          (int)arcp_span_first(key, 64).size, key.data);
-}
-
-static arcp_status no_memory(arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-}
-
-static bool copy_cstr(char **to, arcp_span text)
-{
-    *to = arcp__copy_cstr(text.data, text.size);
-    return *to != NULL;
-}
-
-static arcp_status restore_session(arcp__engine *engine, const arcp_json *row, arcp_span key,
-                                   arcp_error *err)
-{
-    arcp_span principal_name = text_of(engine, row, "principal");
-    arcp_span id = text_of(engine, row, "session_id");
-    if (principal_name.size == 0 || id.size == 0 || id.size >= ARCP__ID_SIZE) {
-        return damaged("session", key, err);
-    }
-    arcp__principal *principal = arcp__principal_get(engine, principal_name);
-    arcp__session *session =
-        principal == NULL ? NULL : arcp__session_add_restored(engine, principal, id);
-    if (session == NULL) {
-        return no_memory(err);
-    }
-    session->is_anonymous = arcp_json_is(
-        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("anonymous")), ARCP_JSON_TRUE);
-    session->features = (arcp_feature_set)number_of(row, "features") & ARCP_FEATURES_ALL;
-    session->acked_seq = number_of(row, "acked_seq");
-    session->profile = arcp__directory_profile(engine, text_of(engine, row, "client"), principal);
-    session->has_previous =
-        read_hash(text_of(engine, row, "previous_token_hash"), session->previous_hash);
-    if (!read_instant(engine, row, "created_at", &session->created_wall_ns) ||
-        !read_hash(text_of(engine, row, "token_hash"), session->token_hash)) {
-        return damaged("session", key, err);
-    }
-    if (!copy_cstr(&session->client_name, text_of(engine, row, "client")) ||
-        !copy_cstr(&session->client_version, text_of(engine, row, "client_version"))) {
-        return no_memory(err);
-    }
-    return ARCP_OK;
-}
-
-static bool copy_id(char to[ARCP__ID_SIZE], arcp_span text)
-{
-    if (text.size >= ARCP__ID_SIZE) {
-        return false;
-    }
-    memcpy(to, text.data == NULL ? "" : text.data, text.size);
-    return true;
-}
-
-static arcp_status restore_lease(arcp__engine *engine, const arcp_json *row, arcp__job *job,
-                                 arcp_error *err)
-{
-    arcp_lease_limits limits = {SIZE_MAX, SIZE_MAX, 4096, 32};
-    arcp_lease *lease = NULL;
-    arcp_budget *budget = NULL;
-    arcp_authority *authority = NULL;
-    arcp_status status = arcp_lease_from_json(
-        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease")),
-        arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease_constraints")), &limits,
-        &lease, err);
-    job->lease = lease;
-    if (status == ARCP_OK) {
-        status = arcp_budget_new(lease, NULL, &budget, err);
-    }
-    if (status == ARCP_OK) {
-        arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
-        options.budget = budget;
-        options.now = engine->now;
-        status = arcp_authority_new(lease, &options, &authority, err);
-        job->authority = authority;
-    }
-    arcp_budget_unref(budget);
-    return status;
-}
-
-static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row, arcp__job *job,
-                                     arcp_span key, arcp_error *err)
-{
-    arcp_span trace = text_of(engine, row, "trace_id");
-    arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
-    if (trace.size != 32 || !arcp_json_is(row, accepted, ARCP_JSON_OBJECT) ||
-        !copy_id(job->session_id, text_of(engine, row, "session_id")) ||
-        !copy_id(job->parent_id, text_of(engine, row, "parent_job_id")) ||
-        !copy_id(job->result_id, text_of(engine, row, "result_id")) ||
-        !read_instant(engine, row, "created_at", &job->created_wall_ns)) {
-        return damaged("job", key, err);
-    }
-    memcpy(job->trace_id, trace.data, 32);
-    arcp_span empty = {NULL, 0};
-    if (!copy_cstr(&job->agent_text, text_of(engine, row, "agent")) ||
-        !copy_cstr(&job->accepted, arcp_json_raw(row, accepted)) ||
-        !copy_cstr(&job->delegate_id, empty) || !copy_cstr(&job->traceparent, empty) ||
-        !copy_cstr(&job->tracestate, empty) || !copy_cstr(&job->cwd, empty)) {
-        return no_memory(err);
-    }
-    return ARCP_OK;
-}
-
-static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *job)
-{
-    if (!read_instant(engine, row, "ended_at", &job->ended_wall_ns)) {
-        job->ended_wall_ns = engine->now.wall_ns;
-    }
-    job->ended = true;
-    job->principal->running_jobs--;
-    engine->running_jobs--;
-    job->stream->next = number_of(row, "records");
-    job->stream->bytes = number_of(row, "bytes");
-    int64_t age_ns = engine->now.wall_ns - job->ended_wall_ns;
-    int64_t keep_ns = (int64_t)engine->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
-    int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : 0;
-    arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
-                     engine->now.mono_ns + left_ns);
-}
-
-static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_span key,
-                               arcp_error *err)
-{
-    arcp_span principal_name = text_of(engine, row, "principal");
-    arcp_job_status status_word = arcp_job_status_from_wire(text_of(engine, row, "status"));
-    if (principal_name.size == 0 || status_word == ARCP_JOB_STATUS_COUNT) {
-        return damaged("job", key, err);
-    }
-    arcp__principal *principal = arcp__principal_get(engine, principal_name);
-    arcp__job *job = principal == NULL ? NULL : arcp__job_add_restored(engine, principal, key);
-    if (job == NULL) {
-        return no_memory(err);
-    }
-    job->status = status_word;
-    job->features = (arcp_feature_set)number_of(row, "features");
-    arcp_status status = restore_job_texts(engine, row, job, key, err);
-    if (status == ARCP_OK) {
-        status = restore_lease(engine, row, job, err);
-    }
-    if (status == ARCP_OK) {
-        arcp__job_note_head(job);
-        if (arcp_job_status_is_terminal(status_word)) {
-            restore_end(engine, row, job);
-        }
-    }
-    return status;
 }
 
 static arcp__restore *restore_of(arcp__engine *engine)
@@ -250,16 +63,18 @@ static arcp__restore *restore_of(arcp__engine *engine)
     return engine->restore;
 }
 
-static arcp_status keep_row(arcp__engine *engine, arcp_span value, arcp_error *err)
+static arcp_status keep_row(arcp__engine *engine, arcp_span key, arcp_span value, arcp_error *err)
 {
     arcp__restore *restore = restore_of(engine);
-    kept_row *row = arcp__alloc(sizeof(*row) + value.size);
+    kept_row *row = arcp__alloc(sizeof(*row) + key.size + value.size);
     if (restore == NULL || row == NULL) {
         arcp__free(row);
-        return no_memory(err);
+        return arcp__restore_out_of_memory(err);
     }
+    row->key_size = key.size;
     row->size = value.size;
-    memcpy(row->text, value.data, value.size);
+    memcpy(row->text, key.data, key.size);
+    memcpy(row->text + key.size, value.data, value.size);
     row->next = restore->observers;
     restore->observers = row;
     return ARCP_OK;
@@ -269,26 +84,18 @@ arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table tabl
                                      arcp_span value, arcp_error *err)
 {
     if (table == ARCP_STORE_SUBSCRIPTIONS) {
-        return keep_row(engine, value, err);
+        return keep_row(engine, key, value, err);
     }
     arcp_json_limits limits = {512, 1000000, UINT32_MAX - 1};
     arcp_error why = {0};
     if (arcp_json_scan(&engine->json, value, &limits, &why) != ARCP_OK) {
-        return why.status == ARCP_E_NO_MEMORY ? no_memory(err) : damaged("row", key, err);
+        return why.status == ARCP_E_NO_MEMORY ? arcp__restore_out_of_memory(err)
+                                              : arcp__restore_damaged("row", key, err);
     }
     if (!arcp__engine_prepare_scratch(engine, value)) {
-        return no_memory(err);
+        return arcp__restore_out_of_memory(err);
     }
-    if (table == ARCP_STORE_SESSIONS) {
-        return restore_session(engine, &engine->json, key, err);
-    }
-    if (table == ARCP_STORE_JOBS) {
-        return restore_job(engine, &engine->json, key, err);
-    }
-    if (table == ARCP_STORE_IDEMPOTENCY) {
-        return arcp__idempotency_restore(engine, &engine->json, err);
-    }
-    return ARCP_OK;
+    return arcp__restore_take_row(engine, table, key, err);
 }
 
 /* ---- reads ---- */
@@ -328,18 +135,30 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
 {
     arcp_json *json = &engine->json;
     arcp_json_limits limits = {8, 64, 4096};
-    if (arcp_json_scan(json, record, &limits, NULL) != ARCP_OK ||
+    arcp_error why = {0};
+    if (arcp_json_scan(json, record, &limits, &why) != ARCP_OK ||
         !arcp__engine_prepare_scratch(engine, record)) {
-        arcp__effect_log(engine, ARCP__LOG_ERROR, "session %s: its index is damaged", session->id);
+        if (why.status == ARCP_E_INVALID_REQUEST) {
+            restore_damaged(engine, "index of session", arcp_span_cstr(session->id));
+        } else {
+            arcp__engine_no_memory(engine);
+        }
         return;
     }
-    arcp_span key = text_of(engine, json, "stream");
-    arcp__run run = {.first_seq = number_of(json, "seq"),
-                     .first_position = number_of(json, "position"),
-                     .bytes = number_of(json, "bytes"),
-                     .count = (uint32_t)number_of(json, "count")};
+    arcp_span key = arcp__restore_text(engine, json, "stream");
+    arcp__run run = {.first_seq = arcp__restore_number(json, "seq"),
+                     .first_position = arcp__restore_number(json, "position"),
+                     .bytes = arcp__restore_number(json, "bytes"),
+                     .count = (uint32_t)arcp__restore_number(json, "count")};
+    bool follows = session->run_first == session->run_end ? run.first_seq != 0
+                                                          : run.first_seq == session->next_seq;
+    if (!follows || run.count == 0 || key.size == 0 || key.size >= sizeof(run.stream->key)) {
+        restore_damaged(engine, "index of session", arcp_span_cstr(session->id));
+        return;
+    }
     run.stream = arcp__stream_open_key(engine, key);
     if (run.stream == NULL) {
+        arcp__engine_no_memory(engine);
         return;
     }
     if (!arcp__session_push_run(session, &run)) {
@@ -432,11 +251,19 @@ static void add_observers(arcp__engine *engine)
         }
     }
     for (kept_row *row = engine->restore->observers; row != NULL; row = row->next) {
-        arcp_span text = arcp_span_make(row->text, row->size);
-        if (arcp_json_scan(&engine->json, text, &limits, NULL) == ARCP_OK &&
-            arcp__engine_prepare_scratch(engine, text) &&
-            arcp__observation_restore(engine, &engine->json, NULL) != ARCP_OK) {
+        arcp_span text = arcp_span_make(row->text + row->key_size, row->size);
+        arcp_error why = {0};
+        arcp_status status = arcp_json_scan(&engine->json, text, &limits, &why);
+        if (status == ARCP_OK && !arcp__engine_prepare_scratch(engine, text)) {
+            status = ARCP_E_NO_MEMORY;
+        }
+        if (status == ARCP_OK) {
+            status = arcp__observation_restore(engine, &engine->json, &why);
+        }
+        if (status == ARCP_E_NO_MEMORY) {
             arcp__engine_no_memory(engine);
+        } else if (status != ARCP_OK) {
+            restore_damaged(engine, "subscription", arcp_span_make(row->text, row->key_size));
         }
     }
 }
@@ -464,7 +291,6 @@ static void read_tails(arcp__engine *engine)
 
 static void finish(arcp__engine *engine)
 {
-    arcp__restore_free(engine);
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
         for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
             arcp__mail_catch_up(engine, at);
@@ -480,6 +306,10 @@ static void finish(arcp__engine *engine)
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
         arcp__session_start_window(engine, session);
     }
+    arcp__engine_settle(engine);
+    if (engine->restore->failure.status == ARCP_OK) {
+        arcp__restore_free(engine);
+    }
 }
 
 /* The next step when the reads of the current one are answered. */
@@ -488,10 +318,10 @@ static void advance(arcp__engine *engine)
     if (engine->restore == NULL || engine->restore->reads != NULL) {
         return;
     }
-    if (!engine->restore->is_tailing) {
+    if (!engine->restore->is_tailing && engine->restore->failure.status == ARCP_OK) {
         read_tails(engine);
     }
-    if (engine->restore->reads == NULL) {
+    if (engine->restore->reads == NULL && engine->restore->failure.status == ARCP_OK) {
         finish(engine);
     }
 }
@@ -500,7 +330,7 @@ void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
 {
     arcp__engine_enter(engine, now);
     if (restore_of(engine) == NULL) {
-        arcp__engine_no_memory(engine);
+        engine->restore_failed = true;
         return;
     }
     add_observers(engine);
@@ -515,7 +345,21 @@ void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
 
 bool arcp__engine_is_restored(const arcp__engine *engine)
 {
-    return engine->restore == NULL;
+    return engine->restore == NULL && !engine->restore_failed;
+}
+
+arcp_status arcp__engine_restore_status(const arcp__engine *engine, arcp_error *err)
+{
+    if (engine->restore_failed) {
+        return arcp__restore_out_of_memory(err);
+    }
+    if (engine->restore == NULL || engine->restore->failure.status == ARCP_OK) {
+        return ARCP_OK;
+    }
+    if (err != NULL) {
+        *err = engine->restore->failure;
+    }
+    return engine->restore->failure.status;
 }
 
 bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
@@ -533,8 +377,10 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
         return false;
     }
     *at = read->next;
-    if (status != ARCP_OK) {
-        arcp__effect_log(engine, ARCP__LOG_ERROR, "the store cannot be read while restarting");
+    if (status != ARCP_OK && engine->restore->failure.status == ARCP_OK) {
+        (void)arcp_error_set(&engine->restore->failure, status, "the store cannot be read");
+    }
+    if (engine->restore->failure.status != ARCP_OK) {
         count = 0;
     }
     if (read->kind == READ_INDEX) {

@@ -425,6 +425,7 @@ struct arcp__engine {
     bool agents_paused;            /* because of the store's queue */
     bool out_of_memory;            /* an input could not be carried out; see engine.c */
     struct arcp__restore *restore; /* while a restart is being taken up */
+    bool restore_failed;           /* there was not even memory to begin it */
     bool stopping, stopped;
     bool closing; /* the engine is being freed */
     bool must_close_links;

@@ -19,6 +19,9 @@ static void on_read(void *user, uint64_t read_id, arcp_status status, uint64_t f
     arcp_runtime *runtime = user;
     if (status != ARCP_OK) {
         arcp__runtime_log(runtime, ARCP_LOG_ERROR, "store: %s", err == NULL ? "" : err->message);
+        if (err != NULL && !arcp__engine_is_restored(runtime->engine)) {
+            runtime->restore_error = *err;
+        }
     }
     arcp__engine_read_done(runtime->engine, arcp__runtime_now(), read_id, status, first, records,
                            count);
@@ -84,16 +87,18 @@ arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
         }
         status = runtime->restore_status;
     }
-    if (status != ARCP_OK) {
-        if (err != NULL && runtime->restore_error.status != ARCP_OK) {
-            *err = runtime->restore_error;
-        }
-        return status;
+    if (status == ARCP_OK) {
+        arcp__engine_restore_done(runtime->engine, arcp__runtime_now());
+        arcp__runtime_drive(runtime);
+        status = arcp__engine_restore_status(runtime->engine, err);
     }
-    arcp__engine_restore_done(runtime->engine, arcp__runtime_now());
-    arcp__runtime_drive(runtime);
-    while (!arcp__engine_is_restored(runtime->engine)) {
+    while (status == ARCP_OK && !arcp__engine_is_restored(runtime->engine)) {
         (void)uv_run(runtime->loop, UV_RUN_ONCE);
+        status = arcp__engine_restore_status(runtime->engine, err);
     }
-    return ARCP_OK;
+    /* The store knows best what is wrong with it. */
+    if (status != ARCP_OK && err != NULL && runtime->restore_error.status != ARCP_OK) {
+        *err = runtime->restore_error;
+    }
+    return status;
 }

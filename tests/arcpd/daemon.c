@@ -53,8 +53,13 @@ void daemon_begin(daemon_state *d, const daemon_options *options)
 
 static void limit(__rlimit_resource_t resource, rlim_t value)
 {
-    struct rlimit both = {value, value};
-    if (value != 0 && setrlimit(resource, &both) != 0) {
+    struct rlimit both;
+    if (value == 0) {
+        return;
+    }
+    int failed = getrlimit(resource, &both);
+    both.rlim_cur = value;
+    if (failed != 0 || setrlimit(resource, &both) != 0) {
         (void)fprintf(stderr, "setrlimit: %s\n", strerror(errno));
         _exit(126);
     }
@@ -109,6 +114,9 @@ static void run(const daemon_state *d, int out)
     (void)unsetenv("XDG_STATE_HOME");
     (void)setenv("STATE_DIRECTORY", d->directory, 1);
     set_environment(d->options.environment);
+    if (d->options.preload != NULL) {
+        (void)setenv("LD_PRELOAD", d->options.preload, 1);
+    }
     limit(RLIMIT_FSIZE, d->options.file_bytes_max);
     limit(RLIMIT_NOFILE, d->options.open_files);
     /* The pointers are not written through. */

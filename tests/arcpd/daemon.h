@@ -13,9 +13,10 @@
 typedef struct daemon_options {
     const char *config;       /* YAML; NULL: what arcpd does by itself */
     const char *store;        /* URL; NULL: sqlite: in the directory */
-    uint64_t file_bytes_max;  /* no file grows beyond; 0: as the system says */
+    uint64_t file_bytes_max;  /* no file grows beyond, until that is lifted; 0: as it is */
+    const char *preload;      /* a library; NULL: none */
     const char *environment;  /* NAME=VALUE; NULL: none */
-    unsigned open_files;      /* 0: as the system says */
+    unsigned open_files;      /* 0: as it is */
     const char *work_program; /* the agent "load"; NULL: arcp-load-agent of this build */
 } daemon_options;
 

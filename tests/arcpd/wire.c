@@ -210,9 +210,8 @@ int wire_await_close(wire *w)
 
 /* ---- sessions ---- */
 
-static void take_welcome(wire *w, wire_session *out)
+void wire_take_welcome(arcp_span frame, wire_session *out)
 {
-    arcp_span frame = wire_await(w);
     if (!wire_is(frame, "session.welcome")) {
         daemon_fail("no welcome: %.*s", (int)frame.size, frame.data);
     }
@@ -230,19 +229,30 @@ static void take_welcome(wire *w, wire_session *out)
     "\"name\":\"wire\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"},"      \
     "\"capabilities\":{\"encodings\":[\"json\"],\"features\":" WIRE_FEATURES "}"
 
-void wire_hello(wire *w, const char *token, wire_session *out)
+void wire_send_hello(wire *w, const char *token)
 {
     wire_send(w, HELLO "}}", token);
-    take_welcome(w, out);
 }
 
-void wire_resume(wire *w, const char *token, wire_session *session, uint64_t last_event_seq)
+void wire_send_resume(wire *w, const char *token, const wire_session *session,
+                      uint64_t last_event_seq)
 {
     wire_send(w,
               HELLO ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                     "\"last_event_seq\":%llu}}}",
               token, session->id, session->token, (unsigned long long)last_event_seq);
-    take_welcome(w, session);
+}
+
+void wire_hello(wire *w, const char *token, wire_session *out)
+{
+    wire_send_hello(w, token);
+    wire_take_welcome(wire_await(w), out);
+}
+
+void wire_resume(wire *w, const char *token, wire_session *session, uint64_t last_event_seq)
+{
+    wire_send_resume(w, token, session, last_event_seq);
+    wire_take_welcome(wire_await(w), session);
 }
 
 /* ---- frames ---- */

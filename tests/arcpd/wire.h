@@ -42,6 +42,11 @@ typedef struct wire_session {
     char id[40];
     char token[64];
 } wire_session;
+void wire_send_hello(wire *w, const char *token);
+void wire_send_resume(wire *w, const char *token, const wire_session *session,
+                      uint64_t last_event_seq);
+void wire_take_welcome(arcp_span frame, wire_session *out);
+/* Both halves. */
 void wire_hello(wire *w, const char *token, wire_session *out);
 void wire_resume(wire *w, const char *token, wire_session *session, uint64_t last_event_seq);
 

@@ -1,0 +1,19 @@
+/* Between the two files of the restart: what rows say, and the steps. */
+#ifndef ARCP_ENGINE_RESTORE_H
+#define ARCP_ENGINE_RESTORE_H
+
+#include "engine/parts.h"
+
+/* Takes the row that engine->json holds. ARCP_E_CORRUPT, ARCP_E_NO_MEMORY. */
+arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table, arcp_span key,
+                                   arcp_error *err);
+
+/* Members of a row; empty and 0 when they are not there. */
+arcp_span arcp__restore_text(arcp__engine *engine, const arcp_json *row, const char *name);
+uint64_t arcp__restore_number(const arcp_json *row, const char *name);
+
+/* Fill *err. */
+arcp_status arcp__restore_damaged(const char *what, arcp_span key, arcp_error *err);
+arcp_status arcp__restore_out_of_memory(arcp_error *err);
+
+#endif

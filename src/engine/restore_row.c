@@ -1,0 +1,221 @@
+/* One row of a table after a restart: a session, a job, or an idempotency key. */
+#include "engine/restore.h"
+
+#include "base/timestamp.h"
+
+arcp_span arcp__restore_text(arcp__engine *engine, const arcp_json *row, const char *name)
+{
+    return arcp_json_string(row, arcp_json_member(row, ARCP_JSON_ROOT, arcp_span_cstr(name)),
+                            &engine->scratch);
+}
+
+uint64_t arcp__restore_number(const arcp_json *row, const char *name)
+{
+    uint64_t value = 0;
+    (void)arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, arcp_span_cstr(name)), &value);
+    return value;
+}
+
+static bool read_instant(arcp__engine *engine, const arcp_json *row, const char *name,
+                         int64_t *wall_ns)
+{
+    arcp__instant instant;
+    if (arcp__timestamp_parse(arcp__restore_text(engine, row, name), &instant, NULL) != ARCP_OK) {
+        return false;
+    }
+    *wall_ns = instant.wall_ns;
+    return true;
+}
+
+static int nibble(char digit)
+{
+    if (digit >= '0' && digit <= '9') {
+        return digit - '0';
+    }
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static bool read_hash(arcp_span hex, uint8_t out[32])
+{
+    if (hex.size != 64) {
+        return false;
+    }
+    for (size_t at = 0; at < 32; at++) {
+        int high = nibble(hex.data[2 * at]);
+        int low = nibble(hex.data[2 * at + 1]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        out[at] = (uint8_t)(high * 16 + low);
+    }
+    return true;
+}
+
+arcp_status arcp__restore_damaged(const char *what, arcp_span key, arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_CORRUPT, "the stored %s \"%.*s\" is damaged", what,
+                          (int)arcp_span_first(key, 64).size, key.data);
+}
+
+arcp_status arcp__restore_out_of_memory(arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+}
+
+static bool copy_cstr(char **to, arcp_span text)
+{
+    *to = arcp__copy_cstr(text.data, text.size);
+    return *to != NULL;
+}
+
+static arcp_status restore_session(arcp__engine *engine, const arcp_json *row, arcp_span key,
+                                   arcp_error *err)
+{
+    arcp_span principal_name = arcp__restore_text(engine, row, "principal");
+    arcp_span id = arcp__restore_text(engine, row, "session_id");
+    if (principal_name.size == 0 || id.size == 0 || id.size >= ARCP__ID_SIZE) {
+        return arcp__restore_damaged("session", key, err);
+    }
+    arcp__principal *principal = arcp__principal_get(engine, principal_name);
+    arcp__session *session =
+        principal == NULL ? NULL : arcp__session_add_restored(engine, principal, id);
+    if (session == NULL) {
+        return arcp__restore_out_of_memory(err);
+    }
+    session->is_anonymous = arcp_json_is(
+        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("anonymous")), ARCP_JSON_TRUE);
+    session->features = (arcp_feature_set)arcp__restore_number(row, "features") & ARCP_FEATURES_ALL;
+    session->acked_seq = arcp__restore_number(row, "acked_seq");
+    session->profile =
+        arcp__directory_profile(engine, arcp__restore_text(engine, row, "client"), principal);
+    session->has_previous =
+        read_hash(arcp__restore_text(engine, row, "previous_token_hash"), session->previous_hash);
+    if (!read_instant(engine, row, "created_at", &session->created_wall_ns) ||
+        !read_hash(arcp__restore_text(engine, row, "token_hash"), session->token_hash)) {
+        return arcp__restore_damaged("session", key, err);
+    }
+    if (!copy_cstr(&session->client_name, arcp__restore_text(engine, row, "client")) ||
+        !copy_cstr(&session->client_version, arcp__restore_text(engine, row, "client_version"))) {
+        return arcp__restore_out_of_memory(err);
+    }
+    return ARCP_OK;
+}
+
+static bool copy_id(char to[ARCP__ID_SIZE], arcp_span text)
+{
+    if (text.size >= ARCP__ID_SIZE) {
+        return false;
+    }
+    memcpy(to, text.data == NULL ? "" : text.data, text.size);
+    return true;
+}
+
+static arcp_status restore_lease(arcp__engine *engine, const arcp_json *row, arcp__job *job,
+                                 arcp_error *err)
+{
+    arcp_lease_limits limits = {SIZE_MAX, SIZE_MAX, 4096, 32};
+    arcp_lease *lease = NULL;
+    arcp_budget *budget = NULL;
+    arcp_authority *authority = NULL;
+    arcp_status status = arcp_lease_from_json(
+        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease")),
+        arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease_constraints")), &limits,
+        &lease, err);
+    job->lease = lease;
+    if (status == ARCP_OK) {
+        status = arcp_budget_new(lease, NULL, &budget, err);
+    }
+    if (status == ARCP_OK) {
+        arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+        options.budget = budget;
+        options.now = engine->now;
+        status = arcp_authority_new(lease, &options, &authority, err);
+        job->authority = authority;
+    }
+    arcp_budget_unref(budget);
+    return status;
+}
+
+static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row, arcp__job *job,
+                                     arcp_span key, arcp_error *err)
+{
+    arcp_span trace = arcp__restore_text(engine, row, "trace_id");
+    arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
+    if (trace.size != 32 || !arcp_json_is(row, accepted, ARCP_JSON_OBJECT) ||
+        !copy_id(job->session_id, arcp__restore_text(engine, row, "session_id")) ||
+        !copy_id(job->parent_id, arcp__restore_text(engine, row, "parent_job_id")) ||
+        !copy_id(job->result_id, arcp__restore_text(engine, row, "result_id")) ||
+        !read_instant(engine, row, "created_at", &job->created_wall_ns)) {
+        return arcp__restore_damaged("job", key, err);
+    }
+    memcpy(job->trace_id, trace.data, 32);
+    arcp_span empty = {NULL, 0};
+    if (!copy_cstr(&job->agent_text, arcp__restore_text(engine, row, "agent")) ||
+        !copy_cstr(&job->accepted, arcp_json_raw(row, accepted)) ||
+        !copy_cstr(&job->delegate_id, empty) || !copy_cstr(&job->traceparent, empty) ||
+        !copy_cstr(&job->tracestate, empty) || !copy_cstr(&job->cwd, empty)) {
+        return arcp__restore_out_of_memory(err);
+    }
+    return ARCP_OK;
+}
+
+static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *job)
+{
+    if (!read_instant(engine, row, "ended_at", &job->ended_wall_ns)) {
+        job->ended_wall_ns = engine->now.wall_ns;
+    }
+    job->ended = true;
+    job->principal->running_jobs--;
+    engine->running_jobs--;
+    job->stream->next = arcp__restore_number(row, "records");
+    job->stream->bytes = arcp__restore_number(row, "bytes");
+    int64_t age_ns = engine->now.wall_ns - job->ended_wall_ns;
+    int64_t keep_ns = (int64_t)engine->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
+    int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : 0;
+    arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
+                     engine->now.mono_ns + left_ns);
+}
+
+static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_span key,
+                               arcp_error *err)
+{
+    arcp_span principal_name = arcp__restore_text(engine, row, "principal");
+    arcp_job_status status_word =
+        arcp_job_status_from_wire(arcp__restore_text(engine, row, "status"));
+    if (principal_name.size == 0 || status_word == ARCP_JOB_STATUS_COUNT) {
+        return arcp__restore_damaged("job", key, err);
+    }
+    arcp__principal *principal = arcp__principal_get(engine, principal_name);
+    arcp__job *job = principal == NULL ? NULL : arcp__job_add_restored(engine, principal, key);
+    if (job == NULL) {
+        return arcp__restore_out_of_memory(err);
+    }
+    job->status = status_word;
+    job->features = (arcp_feature_set)arcp__restore_number(row, "features");
+    arcp_status status = restore_job_texts(engine, row, job, key, err);
+    if (status == ARCP_OK) {
+        status = restore_lease(engine, row, job, err);
+    }
+    if (status == ARCP_OK) {
+        arcp__job_note_head(job);
+        if (arcp_job_status_is_terminal(status_word)) {
+            restore_end(engine, row, job);
+        }
+    }
+    return status;
+}
+
+arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table, arcp_span key,
+                                   arcp_error *err)
+{
+    if (table == ARCP_STORE_SESSIONS) {
+        return restore_session(engine, &engine->json, key, err);
+    }
+    if (table == ARCP_STORE_JOBS) {
+        return restore_job(engine, &engine->json, key, err);
+    }
+    if (table == ARCP_STORE_IDEMPOTENCY) {
+        return arcp__idempotency_restore(engine, &engine->json, err);
+    }
+    return ARCP_OK;
+}

@@ -1,0 +1,87 @@
+/* Loaded into arcpd with LD_PRELOAD: while a file named by ARCP_TEST_DISK exists, the calls
+ * that its letter stands for (r: reads, w: writes, s: syncs) fail with EIO on files of the
+ * database; all of them, or after the number of such calls that follows the letter. SQLite calls
+ * the functions of the C library by these names. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REPLACES __attribute__((visibility("default")))
+
+typedef ssize_t read_function(int fd, void *bytes, size_t size, off64_t at);
+typedef ssize_t write_function(int fd, const void *bytes, size_t size, off64_t at);
+typedef int sync_function(int fd);
+
+REPLACES ssize_t pread64(int fd, void *bytes, size_t size, off64_t at);
+REPLACES ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at);
+REPLACES int fdatasync(int fd);
+REPLACES int fsync(int fd);
+
+static bool is_database(int fd)
+{
+    char link[32];
+    char path[512];
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, path, sizeof(path) - 1);
+    path[size < 0 ? 0 : size] = '\0';
+    return strstr(path, "/arcp.db") != NULL;
+}
+
+static bool fails(int fd, char what)
+{
+    static atomic_ulong calls;
+    char orders[16] = "";
+    const char *path = getenv("ARCP_TEST_DISK");
+    FILE *file = path == NULL || !is_database(fd) ? NULL : fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    bool found = fgets(orders, sizeof(orders), file) != NULL && orders[0] == what &&
+                 atomic_fetch_add(&calls, 1) >= strtoul(orders + 1, NULL, 10);
+    (void)fclose(file);
+    if (found) {
+        errno = EIO;
+    }
+    return found;
+}
+
+/* What the C library has under this name. POSIX, not C, lets the pointer be one to code. */
+static void find(const char *name, void *function, size_t size)
+{
+    const void *found = dlsym(RTLD_NEXT, name);
+    memcpy(function, &found, size);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
+{
+    read_function *next = NULL;
+    find("pread64", &next, sizeof(next));
+    return fails(fd, 'r') ? -1 : next(fd, bytes, size, at);
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
+{
+    write_function *next = NULL;
+    find("pwrite64", &next, sizeof(next));
+    return fails(fd, 'w') ? -1 : next(fd, bytes, size, at);
+}
+
+int fdatasync(int fd)
+{
+    sync_function *next = NULL;
+    find("fdatasync", &next, sizeof(next));
+    return fails(fd, 's') ? -1 : next(fd);
+}
+
+int fsync(int fd)
+{
+    sync_function *next = NULL;
+    find("fsync", &next, sizeof(next));
+    return fails(fd, 's') ? -1 : next(fd);
+}

@@ -1,0 +1,32 @@
+-- What the first release left when it was killed: a finished job, one that ran, their session.
+-- Later versions have to take it up (store_refusal_test.c).
+PRAGMA application_id = 1095910224;
+PRAGMA user_version = 1;
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE);
+INSERT INTO streams VALUES(1,'x:sess_01M7YT3BZV8HE0YYCHPX4VX62N');
+INSERT INTO streams VALUES(2,'j:job_01M7YT3C043GQFR13K58D2ABN9');
+INSERT INTO streams VALUES(3,'j:job_01M7YT3C120YP33EYB2AXYBGNS');
+CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL, data TEXT NOT NULL);
+INSERT INTO runs VALUES(274877906944,1,88,'{"seq":1,"count":1,"stream":"j:job_01M7YT3C043GQFR13K58D2ABN9","position":0,"bytes":233}');
+INSERT INTO runs VALUES(274877906945,1,88,'{"seq":2,"count":3,"stream":"j:job_01M7YT3C043GQFR13K58D2ABN9","position":1,"bytes":783}');
+INSERT INTO runs VALUES(274877906946,1,88,'{"seq":5,"count":1,"stream":"j:job_01M7YT3C120YP33EYB2AXYBGNS","position":0,"bytes":233}');
+INSERT INTO runs VALUES(274877906947,1,88,'{"seq":6,"count":1,"stream":"j:job_01M7YT3C120YP33EYB2AXYBGNS","position":1,"bytes":252}');
+INSERT INTO runs VALUES(549755813888,1,233,'{"id":"msg_01M7YT3C0ZBDJFX5V9H5B062T4","type":"job.event","trace_id":"239fa66afc6565fa6770f8cb657019d3","job_id":"job_01M7YT3C043GQFR13K58D2ABN9","payload":{"kind":"status","ts":"2026-11-21T10:23:14.463Z","body":{"phase":"running"}}}');
+INSERT INTO runs VALUES(549755813889,3,785,replace('{"id":"msg_01M7YT3C115TRN3F4MS5NMX2FK","type":"job.event","trace_id":"239fa66afc6565fa6770f8cb657019d3","job_id":"job_01M7YT3C043GQFR13K58D2ABN9","payload":{"kind":"log","ts":"2026-11-21T10:23:14.465Z","body":{"level":"info","message":"0 xxxxxxxxxx"}}}\n{"id":"msg_01M7YT3C115TRN3F4MS5NMX2FM","type":"job.event","trace_id":"239fa66afc6565fa6770f8cb657019d3","job_id":"job_01M7YT3C043GQFR13K58D2ABN9","payload":{"kind":"log","ts":"2026-11-21T10:23:14.465Z","body":{"level":"info","message":"1 xxxxxxxxxx"}}}\n{"id":"msg_01M7YT3C115TRN3F4MS5NMX2FN","type":"job.result","trace_id":"239fa66afc6565fa6770f8cb657019d3","job_id":"job_01M7YT3C043GQFR13K58D2ABN9","payload":{"final_status":"success","result":2,"completed_at":"2026-11-21T10:23:14.465Z","job_id":"job_01M7YT3C043GQFR13K58D2ABN9"}}','\n',char(10)));
+INSERT INTO runs VALUES(824633720832,1,233,'{"id":"msg_01M7YT3C142C12MYS97BCTTCP2","type":"job.event","trace_id":"c5887a8e71f0da6abf3961cf5558ba64","job_id":"job_01M7YT3C120YP33EYB2AXYBGNS","payload":{"kind":"status","ts":"2026-11-21T10:23:14.468Z","body":{"phase":"running"}}}');
+INSERT INTO runs VALUES(824633720833,1,252,'{"id":"msg_01M7YT3C19BJ9661XJWZWP363Y","type":"job.event","trace_id":"c5887a8e71f0da6abf3961cf5558ba64","job_id":"job_01M7YT3C120YP33EYB2AXYBGNS","payload":{"kind":"log","ts":"2026-11-21T10:23:14.473Z","body":{"level":"info","message":"0 xxxxxxxxxx"}}}');
+CREATE TABLE IF NOT EXISTS "meta"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS "sessions"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
+INSERT INTO sessions VALUES('sess_01M7YT3BZV8HE0YYCHPX4VX62N','{"session_id":"sess_01M7YT3BZV8HE0YYCHPX4VX62N","principal":"alice","anonymous":false,"client":"first","client_version":"1","features":814,"created_at":"2026-11-21T10:23:14.427Z","token_hash":"50607a5395732db14c4cb646dfd2128b49e969bd04909e4138848f772018b556","acked_seq":0}');
+CREATE TABLE IF NOT EXISTS "jobs"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
+INSERT INTO jobs VALUES('job_01M7YT3C043GQFR13K58D2ABN9','{"job_id":"job_01M7YT3C043GQFR13K58D2ABN9","session_id":"sess_01M7YT3BZV8HE0YYCHPX4VX62N","principal":"alice","agent":"load","status":"success","parent_job_id":"","trace_id":"239fa66afc6565fa6770f8cb657019d3","result_id":"","created_at":"2026-11-21T10:23:14.436Z","ended_at":"2026-11-21T10:23:14.465Z","records":4,"bytes":1016,"features":814,"lease":{"fs.read":["/srv/**"],"cost.budget":["USD:5"]},"lease_constraints":{},"accepted":{"job_id":"job_01M7YT3C043GQFR13K58D2ABN9","agent":"load","lease":{"fs.read":["/srv/**"],"cost.budget":["USD:5"]},"budget":{"USD":5},"accepted_at":"2026-11-21T10:23:14.436Z","trace_id":"239fa66afc6565fa6770f8cb657019d3"}}');
+INSERT INTO jobs VALUES('job_01M7YT3C120YP33EYB2AXYBGNS','{"job_id":"job_01M7YT3C120YP33EYB2AXYBGNS","session_id":"sess_01M7YT3BZV8HE0YYCHPX4VX62N","principal":"alice","agent":"load","status":"pending","parent_job_id":"","trace_id":"c5887a8e71f0da6abf3961cf5558ba64","result_id":"","created_at":"2026-11-21T10:23:14.466Z","features":814,"lease":{},"lease_constraints":{},"accepted":{"job_id":"job_01M7YT3C120YP33EYB2AXYBGNS","agent":"load","lease":{},"accepted_at":"2026-11-21T10:23:14.466Z","trace_id":"c5887a8e71f0da6abf3961cf5558ba64"}}');
+CREATE TABLE IF NOT EXISTS "idempotency"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
+INSERT INTO idempotency VALUES('2de9d5f9fd93543f42b2718710fc5fb614a01a103c02581318caabed62debb55','{"key":"alice\nfirst","fingerprint":"c6e22d631284e16767cb46b686ff1ed5a6115b867c612d2fba1275e45362ab21","job_id":"job_01M7YT3C043GQFR13K58D2ABN9","expires_at":"2026-11-22T10:23:14.436Z","accepted":{"job_id":"job_01M7YT3C043GQFR13K58D2ABN9","agent":"load","lease":{"fs.read":["/srv/**"],"cost.budget":["USD:5"]},"budget":{"USD":5},"accepted_at":"2026-11-21T10:23:14.436Z","trace_id":"239fa66afc6565fa6770f8cb657019d3"}}');
+CREATE TABLE IF NOT EXISTS "credentials"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS "processes"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS "subscriptions"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);
+CREATE VIEW stream_runs(stream, first, count, bytes, data) AS SELECT streams.key, runs.id & 274877906943, runs.count, runs.bytes, runs.data FROM streams JOIN runs ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943;
+COMMIT;
