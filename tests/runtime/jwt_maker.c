@@ -46,8 +46,9 @@ static char *take_bio(BIO *bio)
 {
     char *data = NULL;
     long size = BIO_get_mem_data(bio, &data);
-    char *text = strndup(data, (size_t)size);
+    char *text = calloc((size_t)size + 1, 1);
     assert_non_null(text);
+    memcpy(text, data, (size_t)size);
     BIO_free(bio);
     return text;
 }
