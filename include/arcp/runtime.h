@@ -7,6 +7,7 @@
 #include <arcp/agent.h>
 #include <arcp/lease.h>
 #include <arcp/settings.h>
+#include <arcp/submit_policy.h>
 #include <arcp/sys/launcher.h>
 #include <arcp/sys/store.h>
 #include <arcp/sys/transport.h>
@@ -120,6 +121,10 @@ ARCP_API void arcp_runtime_clear_policies(arcp_runtime *runtime);
 ARCP_API ARCP_MUST_CHECK arcp_status
 arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal_glob, const char *agent_glob,
                         const arcp_lease *ceiling, uint64_t max_lifetime_sec, arcp_error *err);
+/* The program's own say about every job, after the policies above (submit_policy.h); NULL:
+ * none. Asked from now on; what runs is not touched. */
+ARCP_API void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn ask,
+                                             void *user);
 /* Sessions whose client name and principal match the globs (NULL: any) are answered in the
  * form of `profile`; the rule added last is looked at first. ARCP_E_USAGE for a profile
  * that does not exist. PROTOCOL, Peer profiles. */

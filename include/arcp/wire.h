@@ -53,6 +53,9 @@ typedef enum arcp_event_kind {
     ARCP_EVENT_COUNT
 } arcp_event_kind;
 
+/* A vendor's kind is a name of letters, digits and . _ - of at most this size. */
+#define ARCP_EVENT_KIND_BYTES_MAX 128
+
 ARCP_API arcp_event_kind arcp_event_kind_from_wire(arcp_span text);
 ARCP_API const char *arcp_event_kind_name(arcp_event_kind kind); /* static */
 /* The feature that a session needs to get events of this kind, or ARCP_FEATURE_NONE. */

@@ -22,4 +22,16 @@ static inline bool arcp__authority_is_expired(const arcp_authority *authority, a
     return now.mono_ns >= authority->deadline_mono_ns || now.wall_ns >= authority->deadline_wall_ns;
 }
 
+/* When that will be, on the monotonic clock, if nobody sets the wall clock until then. */
+static inline int64_t arcp__authority_due_mono_ns(const arcp_authority *authority, arcp_time now)
+{
+    int64_t due_ns = authority->deadline_wall_ns;
+    if (due_ns == ARCP_TIME_NEVER || __builtin_sub_overflow(due_ns, now.wall_ns, &due_ns) ||
+        __builtin_add_overflow(due_ns, now.mono_ns, &due_ns) ||
+        due_ns > authority->deadline_mono_ns) {
+        return authority->deadline_mono_ns;
+    }
+    return due_ns;
+}
+
 #endif

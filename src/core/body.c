@@ -160,16 +160,17 @@ static const event_row event_rows[] = {
 };
 #define EVENT_ROW_COUNT (sizeof(event_rows) / sizeof(event_rows[0]))
 
-/* The member a row speaks of, under its own or its older name. */
+/* The member a row speaks of, under its own or its older name. When both are there the
+ * draft's counts, and the other is not relayed: a reader of the older spelling would see a
+ * call that nobody asked the gate about. */
 static arcp_json_ref event_member(const arcp_json *json, arcp_json_ref body, const event_row *row,
                                   bool *older_used)
 {
     arcp_json_ref ref = arcp_json_member(json, body, arcp_span_cstr(row->name));
-    if (ref == ARCP_JSON_ABSENT && row->older[0] != '\0') {
-        ref = arcp_json_member(json, body, arcp_span_cstr(row->older));
-        if (ref != ARCP_JSON_ABSENT) {
-            *older_used = true;
-        }
+    if (row->older[0] != '\0') {
+        arcp_json_ref older = arcp_json_member(json, body, arcp_span_cstr(row->older));
+        *older_used = *older_used || older != ARCP_JSON_ABSENT;
+        ref = ref == ARCP_JSON_ABSENT ? older : ref;
     }
     return ref;
 }
@@ -278,15 +279,15 @@ static void rewrite_error(const arcp_json *json, arcp_json_ref error, arcp_buf *
     arcp_json_end_object(writer);
 }
 
-static const char *draft_name(arcp_event_kind kind, const arcp_json *json, arcp_json_ref body,
-                              arcp_json_ref name)
+/* The row whose older spelling a member has, or NULL. */
+static const event_row *row_of_older(arcp_event_kind kind, const arcp_json *json,
+                                     arcp_json_ref name)
 {
     for (size_t row = 0; row < EVENT_ROW_COUNT; row++) {
         const event_row *rule = &event_rows[row];
         if (rule->kind == kind && rule->older[0] != '\0' &&
-            arcp_json_string_equals(json, name, arcp_span_cstr(rule->older)) &&
-            arcp_json_member(json, body, arcp_span_cstr(rule->name)) == ARCP_JSON_ABSENT) {
-            return rule->name;
+            arcp_json_string_equals(json, name, arcp_span_cstr(rule->older))) {
+            return rule;
         }
     }
     return NULL;
@@ -320,7 +321,12 @@ static void rewrite_body(const arcp_json *json, arcp_json_ref body, arcp_event_k
     arcp_json_begin_object(&writer);
     for (arcp_json_ref name = arcp_json_first(json, body); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, body, name)) {
-        write_event_member(json, name, draft_name(kind, json, body, name), kind, scratch, &writer);
+        const event_row *older = row_of_older(kind, json, name);
+        if (older != NULL &&
+            arcp_json_member(json, body, arcp_span_cstr(older->name)) != ARCP_JSON_ABSENT) {
+            continue;
+        }
+        write_event_member(json, name, older == NULL ? NULL : older->name, kind, scratch, &writer);
     }
     if (kind == ARCP_EVENT_TOOL_CALL &&
         arcp_json_member(json, body, ARCP_SPAN_LITERAL("args")) == ARCP_JSON_ABSENT &&
@@ -349,13 +355,14 @@ static arcp_status check_rows(const arcp_json *json, arcp_json_ref body, arcp_ev
     return ARCP_OK;
 }
 
-static void note_tool_call(const arcp_json *json, arcp_json_ref body, arcp_buf *scratch,
-                           arcp__event_facts *facts)
+/* Which tool, and which call it is about. */
+static void note_call(const arcp_json *json, arcp_json_ref body, arcp_buf *scratch,
+                      arcp__event_facts *facts)
 {
     bool older = false;
     for (size_t row = 0; row < EVENT_ROW_COUNT; row++) {
         const event_row *rule = &event_rows[row];
-        if (rule->kind != ARCP_EVENT_TOOL_CALL) {
+        if (rule->kind != facts->kind) {
             continue;
         }
         arcp_json_ref ref = event_member(json, body, rule, &older);
@@ -393,8 +400,8 @@ arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_j
     if (status != ARCP_OK) {
         return status;
     }
-    if (facts->kind == ARCP_EVENT_TOOL_CALL) {
-        note_tool_call(json, body, scratch, facts);
+    if (facts->kind == ARCP_EVENT_TOOL_CALL || facts->kind == ARCP_EVENT_TOOL_RESULT) {
+        note_call(json, body, scratch, facts);
     }
     if (rewrite) {
         rewrite_body(json, body, facts->kind, scratch, out);

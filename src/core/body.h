@@ -19,11 +19,12 @@ typedef struct arcp__event_facts {
     arcp_decimal amount; /* of the spend */
     arcp_span unit;      /* borrowed from text or scratch */
     arcp_span tool;      /* tool_call: which tool */
-    arcp_span call_id;   /* tool_call */
+    arcp_span call_id;   /* tool_call, tool_result */
 } arcp__event_facts;
 
 /* Checks an event from an agent and appends its body to `out` in the draft's names and
- * without white space: older spellings (name/arguments/tool_call_id, dims) are renamed,
+ * without white space: older spellings (name/arguments/tool_call_id, dims) are renamed, or
+ * left out beside the draft's,
  * a tool_result error gets its `retryable`. Refused with ARCP_E_INVALID_REQUEST: a kind
  * that is neither the draft's nor x-vendor.*, a body of the wrong shape, a negative or
  * non-numeric cost, and what only the runtime says (cost.budget.* metrics; phases

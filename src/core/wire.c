@@ -21,6 +21,20 @@ static bool is_vendor(arcp_span text)
     return arcp_span_starts_with(text, prefix) && text.size > prefix.size;
 }
 
+/* The kind of an event goes into its record as it is: a name, never JSON. */
+static bool is_vendor_kind(arcp_span text)
+{
+    for (size_t at = 0; at < text.size; at++) {
+        char byte = text.data[at];
+        bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+        bool is_digit = byte >= '0' && byte <= '9';
+        if (!is_letter && !is_digit && byte != '.' && byte != '_' && byte != '-') {
+            return false;
+        }
+    }
+    return is_vendor(text) && text.size <= ARCP_EVENT_KIND_BYTES_MAX;
+}
+
 arcp_message_type arcp_message_type_from_wire(arcp_span text)
 {
     for (size_t row = 0; row < ROW_COUNT(message_rows); row++) {
@@ -80,7 +94,7 @@ arcp_event_kind arcp_event_kind_from_wire(arcp_span text)
             return (arcp_event_kind)row;
         }
     }
-    return is_vendor(text) ? ARCP_EVENT_VENDOR : ARCP_EVENT_UNKNOWN;
+    return is_vendor_kind(text) ? ARCP_EVENT_VENDOR : ARCP_EVENT_UNKNOWN;
 }
 
 const char *arcp_event_kind_name(arcp_event_kind kind)

@@ -205,7 +205,11 @@ const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
         return NULL; /* half of a restart is not to be kept */
     }
     arcp__batch *batch = engine->open_batch;
-    if (batch == NULL || !arcp__batch_has_work(engine) || !seal(engine, batch)) {
+    if (batch == NULL || !arcp__batch_has_work(engine)) {
+        return NULL;
+    }
+    arcp__budgets_store(engine);
+    if (!seal(engine, batch)) {
         return NULL;
     }
     engine->open_batch = NULL;

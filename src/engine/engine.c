@@ -10,6 +10,9 @@
 
 #include "base/timestamp.h"
 
+/* How far the wall clock may go its own way before expiries are looked at. */
+#define WALL_STEP_NS (100 * ARCP_NS_PER_MS)
+
 void arcp__engine_enter(arcp__engine *engine, arcp_time now)
 {
     engine->now.wall_ns = now.wall_ns;
@@ -135,6 +138,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->options = *options;
     engine->settings = options->settings;
     engine->now = options->now;
+    engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
     engine->ids.random = options->random;
     engine->ids.user = options->random_user;
     arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
@@ -166,6 +170,7 @@ void arcp__engine_free(arcp__engine *engine)
         session->in_outbox = false;
         arcp__session_unpin(engine, session);
     }
+    arcp__budgets_store(engine);
     for (arcp__session *session = engine->sessions, *next = NULL; session != NULL; session = next) {
         next = session->hh.next;
         arcp__session_free(engine, session);
@@ -179,6 +184,7 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__effect_queues_free(engine);
     arcp__stream_reap(engine);
     arcp__restore_free(engine);
+    arcp__budget_free_rows(engine);
     arcp__directory_free(engine);
     arcp__timer_heap_fini(&engine->timers);
     arcp_json_fini(&engine->json);
@@ -252,9 +258,26 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
     }
 }
 
+/* Timers run on the monotonic clock; when the wall clock is set, expiries are looked at.
+ * Slewing is not worth a look at every job. */
+static void watch_wall_clock(arcp__engine *engine)
+{
+    int64_t ahead_ns = 0;
+    int64_t moved_ns = 0;
+    if (__builtin_sub_overflow(engine->now.wall_ns, engine->now.mono_ns, &ahead_ns) ||
+        __builtin_sub_overflow(ahead_ns, engine->wall_ahead_ns, &moved_ns) ||
+        (moved_ns < WALL_STEP_NS && moved_ns > -WALL_STEP_NS)) {
+        return;
+    }
+    engine->wall_ahead_ns = ahead_ns;
+    arcp__jobs_follow_wall_clock(engine);
+    arcp__engine_settle(engine);
+}
+
 void arcp__engine_tick(arcp__engine *engine, arcp_time now)
 {
     arcp__engine_enter(engine, now);
+    watch_wall_clock(engine);
     for (arcp__timer *timer = arcp__timer_heap_pop_due(&engine->timers, engine->now.mono_ns);
          timer != NULL; timer = arcp__timer_heap_pop_due(&engine->timers, engine->now.mono_ns)) {
         dispatch(engine, timer);

@@ -96,6 +96,7 @@ static void release_memory(arcp__job *job)
     arcp__free(job->owner_runs);
     arcp_buf_fini(&job->inline_result);
     arcp_buf_fini(&job->plain_output);
+    arcp__denied_calls_fini(&job->denied);
     arcp_authority_unref(job->authority);
     arcp_lease_unref(job->lease);
     arcp__free(job);
@@ -197,6 +198,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
         arcp_json_write_u64(&writer, job->stream->next);
         arcp_json_name(&writer, "bytes");
         arcp_json_write_u64(&writer, job->stream->bytes);
+        arcp__budget_write_spent(job, &writer);
     }
     arcp_json_name(&writer, "features");
     arcp_json_write_u64(&writer, job->features);
@@ -268,10 +270,9 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
         arcp__engine_arm(engine, &job->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
                          arcp__engine_after_sec(engine, job->max_runtime_sec));
     }
-    if (engine->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE) {
-        arcp__engine_arm(engine, &job->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
-                         arcp_authority_deadline_mono_ns(job->authority));
-    }
+    /* Also where expiry ends nothing: it is logged. */
+    arcp__engine_arm(engine, &job->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
+                     arcp_authority_deadline_mono_ns(job->authority));
 }
 
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
@@ -286,7 +287,7 @@ void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *
         arcp__job_forget_agent(engine, job);
     } else if (job->agent_state == ARCP__AGENT_STARTING) {
         job->agent_state = ARCP__AGENT_RUNNING;
-        if (!job->ended) {
+        if (arcp__job_status_may_become(job->status, ARCP_JOB_RUNNING)) {
             job->status = ARCP_JOB_RUNNING;
             arcp__job_emit_status(engine, job, "running", arcp_span_make(NULL, 0));
         }

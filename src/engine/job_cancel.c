@@ -71,10 +71,36 @@ void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job)
 
 void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job)
 {
-    if (!job->ended) {
+    if (job->ended) {
+        return;
+    }
+    bool ends = engine->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE;
+    if (!job->expiry_told) {
+        job->expiry_told = true;
+        arcp__engine_disarm(engine, &job->expiry_timer);
         arcp__effect_audit(engine, "expired", "principal", job->principal->name, "job_id", job->id,
-                           "trace_id", job->trace_id, NULL);
+                           "result", ends ? "terminated" : "denied from now on", "trace_id",
+                           job->trace_id, NULL);
+    }
+    if (ends) {
         arcp__job_fail_with(engine, job, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
+    }
+}
+
+/* The wall clock was set: what is due by it now, and when the rest is. */
+void arcp__jobs_follow_wall_clock(arcp__engine *engine)
+{
+    for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        if (job->ended || job->expiry_told || job->authority == NULL) {
+            continue;
+        }
+        if (arcp_authority_is_expired(job->authority, engine->now)) {
+            arcp__job_expiry_due(engine, job);
+        } else {
+            arcp__engine_arm(engine, &job->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
+                             arcp__authority_due_mono_ns(job->authority, engine->now));
+        }
     }
 }
 

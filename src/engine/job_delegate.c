@@ -175,6 +175,11 @@ static arcp_status check_limits(const arcp__engine *engine, const arcp__job *par
     if (parent->live_children >= engine->settings.limits_children_per_job) {
         return over_limit("limits.children_per_job", details, err);
     }
+    if (parent->principal->running_jobs >= engine->settings.limits_jobs_per_principal) {
+        arcp_buf_append_cstr(details, "{\"limit\":\"limits.jobs_per_principal\"}");
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                              "too many running jobs (limits.jobs_per_principal)");
+    }
     if (parent->owner == NULL) {
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
                               "the session that the job ran on is gone");
@@ -193,8 +198,9 @@ static arcp_status make_child(arcp__engine *engine, arcp__job *parent, const arc
                            .features = parent->features,
                            .input = wanted->input,
                            .delegate_id = wanted->delegate_id};
+    arcp_buf notes = ARCP_BUF_INIT;
     arcp_lease *request = NULL;
-    arcp_lease *lease = NULL;
+    arcp_lease *derived = NULL;
     arcp_status status = arcp__agent_resolve(engine, wanted->agent, &agent, &plan.agent, err);
     if (status == ARCP_OK) {
         status = ask_gate(engine, parent, agent, plan.agent, details, err);
@@ -206,26 +212,29 @@ static arcp_status make_child(arcp__engine *engine, arcp__job *parent, const arc
         status = read_request(engine, json, body, &request, err);
     }
     if (status == ARCP_OK) {
-        status = arcp_lease_derive(parent->authority, request, &lease, details, err);
+        status = arcp_lease_derive(parent->authority, request, &derived, details, err);
         arcp_lease_unref(request);
     }
     if (status != ARCP_OK) {
         return status;
     }
+    const arcp_lease *lease = derived;
     plan.session = parent->owner->session;
-    plan.lease = lease;
     plan.trace_id = arcp_span_make(parent->trace_id, 32);
     plan.traceparent = arcp_span_cstr(parent->traceparent);
     plan.tracestate = arcp_span_cstr(parent->tracestate);
     plan.max_runtime_sec = runtime_left(engine, parent);
-    arcp__job *child = arcp__job_create(engine, &plan, err);
+    status = arcp__policy_apply(engine, &plan, &lease, &notes, details, err);
+    plan.lease = lease;
+    arcp__job *child = status == ARCP_OK ? arcp__job_create(engine, &plan, err) : NULL;
     arcp_lease_unref(lease);
-    if (child == NULL) {
-        return err->status;
+    if (child != NULL) {
+        arcp__policy_audit(engine, child, &notes);
+        link_child(parent, child);
+        *out = child;
     }
-    link_child(parent, child);
-    *out = child;
-    return ARCP_OK;
+    arcp_buf_fini(&notes);
+    return child == NULL ? err->status : ARCP_OK;
 }
 
 static void read_delegation(arcp__engine *engine, const arcp_json *json, arcp_json_ref body,

@@ -121,6 +121,9 @@ void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level,
 void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_id,
                            const arcp_error *error, arcp_span details)
 {
+    if (!arcp__denied_calls_add(&job->denied, call_id)) {
+        arcp__engine_no_memory(engine);
+    }
     arcp_buf body = ARCP_BUF_INIT;
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &body);
@@ -159,19 +162,35 @@ static void emit_report(arcp__engine *engine, arcp__job *job, const arcp_budget_
     emit_body(engine, job, ARCP_EVENT_METRIC, ARCP_FEATURE_COST_BUDGET, &body);
 }
 
-void arcp__job_emit_reports(arcp__engine *engine, arcp__job *job, const arcp_budget_report *reports,
-                            size_t count)
+/* Whether a counter of the job or above it is below zero. */
+static bool is_overdrawn(const arcp__job *job)
 {
-    bool below_zero = false;
+    const arcp_budget *budget = arcp_authority_budget(job->authority);
+    for (; budget != NULL; budget = arcp_budget_parent(budget)) {
+        for (size_t at = 0; at < arcp_budget_count(budget); at++) {
+            if (arcp_decimal_compare(arcp_budget_remaining(budget, at),
+                                     (arcp_decimal)ARCP_DECIMAL_ZERO) < 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void arcp__job_spent(arcp__engine *engine, arcp__job *job, const arcp_budget_report *reports,
+                     size_t count)
+{
     for (size_t at = 0; at < count; at++) {
         arcp__job *counted = job_of_budget(job, reports[at].budget);
         if (counted != NULL && !counted->ended) {
             emit_report(engine, counted, &reports[at]);
         }
-        below_zero = below_zero || arcp_decimal_compare(reports[at].remaining,
-                                                        (arcp_decimal)ARCP_DECIMAL_ZERO) < 0;
     }
-    if (below_zero && engine->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL) {
+    for (arcp__job *at = job; at != NULL; at = at->parent) {
+        arcp__budget_changed(engine, at);
+    }
+    /* Reports are debounced, so they cannot be asked. */
+    if (engine->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL && is_overdrawn(job)) {
         arcp__job_fail_with(engine, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
     }
 }
@@ -195,11 +214,10 @@ void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision 
 }
 
 /* What follows once the agent has its answer: an expired lease ends the job, and so does a
- * used-up budget where the operator wants that. */
+ * used-up budget, where the operator wants that. */
 void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status code)
 {
-    if (code == ARCP_E_LEASE_EXPIRED &&
-        engine->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE) {
+    if (code == ARCP_E_LEASE_EXPIRED) {
         arcp__job_expiry_due(engine, job);
     } else if (code == ARCP_E_BUDGET_EXHAUSTED &&
                engine->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL) {
@@ -252,17 +270,27 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
     if (status != ARCP_OK) {
         return status;
     }
-    if (facts.kind == ARCP_EVENT_TOOL_CALL &&
-        !arcp__job_authorize(engine, job, ARCP_SPAN_LITERAL("tool.call"), facts.tool, details,
-                             err)) {
-        arcp__job_emit_denial(engine, job, facts.call_id, err, arcp_buf_span(details));
-        return err->status;
+    if (facts.kind == ARCP_EVENT_TOOL_RESULT) {
+        status = arcp__denied_calls_check(&job->denied, facts.call_id, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
+    if (facts.kind == ARCP_EVENT_TOOL_CALL) {
+        if (!arcp__job_authorize(engine, job, ARCP_SPAN_LITERAL("tool.call"), facts.tool, details,
+                                 err)) {
+            arcp__job_emit_denial(engine, job, facts.call_id, err, arcp_buf_span(details));
+            return err->status;
+        }
+        arcp__denied_calls_remove(&job->denied, facts.call_id);
     }
     if (facts.is_spend) {
         spend(engine, job, &facts, reports, &report_count);
     }
     arcp__job_emit_event(engine, job, facts.kind, kind_text, arcp_buf_span(&engine->body));
-    arcp__job_emit_reports(engine, job, reports, report_count);
+    if (facts.is_spend) {
+        arcp__job_spent(engine, job, reports, report_count);
+    }
     return ARCP_OK;
 }
 
@@ -273,7 +301,9 @@ void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *jo
     engine->current_job = job;
     if (!job->ended) {
         arcp__job_emit_event(engine, job, event->kind, event->kind_text, event->body);
-        arcp__job_emit_reports(engine, job, event->reports, event->report_count);
+        if (event->spent) {
+            arcp__job_spent(engine, job, event->reports, event->report_count);
+        }
         arcp__job_update_pressure(engine, job);
     }
     arcp__engine_settle(engine);

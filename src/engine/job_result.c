@@ -1,9 +1,8 @@
 /* How a job ends (§7.3, §8.4): with job.result or job.error, exactly once.
  *
- *   pending -> running -> success | error | cancelled | timed_out
- *
  * Everything that can end a job (the agent's own word, its exit, a cancel, a deadline, an
- * expiry, the parent, the runtime's stop) comes through finish(), and the first one wins. */
+ * expiry, the parent, the runtime's stop) comes through finish(), which asks the table of
+ * transitions (job_transition.def): the first one wins. */
 #include "engine/parts.h"
 
 #include <stdio.h>
@@ -35,6 +34,9 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
         status = ARCP_JOB_ERROR;
         type = "job.error";
     }
+    if (!arcp__job_status_may_become(job->status, status)) {
+        return;
+    }
     arcp__job_emit_terminal(engine, job, type, arcp_buf_span(payload));
     job->ended = true;
     job->status = status;
@@ -49,6 +51,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
         job->owner->session->live_jobs--;
     }
     arcp__job_store(engine, job);
+    arcp__budget_delete_row(engine, job);
     for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
         arcp__session_job_ended(engine, at->session);
     }
@@ -88,8 +91,11 @@ static arcp_job_status final_status(arcp_status code)
     return code == ARCP_E_TIMEOUT ? ARCP_JOB_TIMED_OUT : ARCP_JOB_ERROR;
 }
 
-static arcp__cancel_reason stop_reason(arcp_status code)
+static arcp__cancel_reason stop_reason(const arcp__job *job, arcp_status code)
 {
+    if (job->parent != NULL && job->parent->ended) {
+        return ARCP__CANCEL_PARENT;
+    }
     if (code == ARCP_E_TIMEOUT) {
         return ARCP__CANCEL_TIMEOUT;
     }
@@ -124,7 +130,7 @@ void arcp__job_fail(arcp__engine *engine, arcp__job *job, arcp_status code, arcp
     finish(engine, job, status, "job.error", &payload);
     arcp_buf_fini(&payload);
     if (!job->said_end) {
-        arcp__job_stop_agent(engine, job, stop_reason(code), 0);
+        arcp__job_stop_agent(engine, job, stop_reason(job, code), 0);
     }
 }
 

@@ -244,19 +244,20 @@ static bool fingerprint(arcp__engine *engine, arcp_json_ref payload, uint8_t out
     return done;
 }
 
+static void refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
+                   const arcp_buf *details)
+{
+    arcp__request_refuse(engine, request, error, arcp_span_make(NULL, 0), arcp_buf_span(details));
+}
+
 static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp_error *error,
                         const char *member, const char *value)
 {
     arcp_buf details = ARCP_BUF_INIT;
     if (member != NULL) {
-        arcp_json_writer writer;
-        arcp_json_writer_init(&writer, &details);
-        arcp_json_begin_object(&writer);
-        arcp_json_name(&writer, member);
-        arcp_json_write_cstr(&writer, value);
-        arcp_json_end_object(&writer);
+        arcp_buf_append_format(&details, "{\"%s\":\"%s\"}", member, value);
     }
-    arcp__request_refuse(engine, request, error, arcp_span_make(NULL, 0), arcp_buf_span(&details));
+    refuse(engine, request, error, &details);
     arcp_buf_fini(&details);
 }
 
@@ -341,18 +342,19 @@ static arcp_status check_features(const arcp__session *session, arcp_span agent,
 }
 
 static arcp_status check_caps(const arcp__engine *engine, const arcp__session *session,
-                              const char **limit, arcp_error *err)
+                              arcp_buf *details, arcp_error *err)
 {
-    *limit = NULL;
+    const char *limit = NULL;
     if (session->live_jobs >= engine->settings.limits_jobs_per_session) {
-        *limit = "limits.jobs_per_session";
+        limit = "limits.jobs_per_session";
     } else if (session->principal->running_jobs >= engine->settings.limits_jobs_per_principal) {
-        *limit = "limits.jobs_per_principal";
+        limit = "limits.jobs_per_principal";
     }
-    if (*limit == NULL) {
+    if (limit == NULL) {
         return ARCP_OK;
     }
-    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "too many running jobs (%s)", *limit);
+    arcp_buf_append_format(details, "{\"limit\":\"%s\"}", limit);
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "too many running jobs (%s)", limit);
 }
 
 static arcp_status read_lease(arcp__engine *engine, arcp_json_ref payload, arcp_lease **out,
@@ -445,6 +447,29 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
     arcp__job_start(engine, job);
 }
 
+/* What can be said before anything is made. */
+static arcp_status check_submit(arcp__engine *engine, const arcp__session *session,
+                                arcp_json_ref payload, const arcp_lease *lease,
+                                const arcp__agent_version **version, arcp_buf *details,
+                                arcp_error *err)
+{
+    const arcp_json *json = &engine->json;
+    const arcp__agent *agent = NULL;
+    arcp_span name = arcp_json_string(
+        json, arcp_json_member(json, payload, ARCP_SPAN_LITERAL("agent")), &engine->scratch);
+    arcp_status status = arcp__agent_resolve(engine, name, &agent, version, err);
+    if (status == ARCP_OK) {
+        status = check_features(session, name, lease, err);
+    }
+    if (status == ARCP_OK) {
+        status = check_caps(engine, session, details, err);
+    }
+    if (status == ARCP_OK && engine->stopping) {
+        status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
+    }
+    return status;
+}
+
 static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
                          const arcp__envelope *envelope, const arcp_lease **lease, arcp_span key,
                          const uint8_t print[32])
@@ -452,48 +477,40 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
     const arcp_json *json = &engine->json;
     arcp__session *session = request->session;
     arcp_error error = {0};
-    const char *limit = NULL;
-    const arcp__agent *agent = NULL;
+    arcp_buf input = ARCP_BUF_INIT;
+    arcp_buf notes = ARCP_BUF_INIT;
+    arcp_buf details = ARCP_BUF_INIT;
+    trace_context trace;
+    arcp__job *job = NULL;
     arcp__job_plan plan = {
         .principal = session->principal, .session = session, .features = session->features};
-    arcp_span name = arcp_json_string(
-        json, arcp_json_member(json, payload, ARCP_SPAN_LITERAL("agent")), &engine->scratch);
-    arcp_status status = arcp__agent_resolve(engine, name, &agent, &plan.agent, &error);
+    arcp_status status =
+        check_submit(engine, session, payload, *lease, &plan.agent, &details, &error);
     if (status == ARCP_OK) {
-        status = check_features(session, name, *lease, &error);
-    }
-    if (status == ARCP_OK) {
-        status = check_caps(engine, session, &limit, &error);
-    }
-    if (status == ARCP_OK && engine->stopping) {
-        status = arcp_error_set(&error, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
-    }
-    if (status == ARCP_OK) {
-        status = arcp__policy_narrow(engine, arcp_span_cstr(session->principal->name),
-                                     arcp_span_cstr(agent->name), lease, &error);
-    }
-    arcp_buf input = ARCP_BUF_INIT;
-    arcp__job *job = NULL;
-    if (status == ARCP_OK) {
-        trace_context trace;
         read_trace(engine, envelope, &trace);
         arcp_json_ref ref = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("input"));
         arcp_json_compact(json, ref, &input);
         plan.input = input.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&input);
-        plan.trace_id = arcp_span_make(trace.trace_id, sizeof(trace.trace_id));
+        plan.trace_id = arcp_span_make(trace.trace_id, ARCP__TRACE_ID_SIZE);
         plan.traceparent = trace.traceparent;
         plan.tracestate = trace.tracestate;
-        plan.lease = *lease;
         (void)arcp_json_u64(json,
                             arcp_json_member(json, payload, ARCP_SPAN_LITERAL("max_runtime_sec")),
                             &plan.max_runtime_sec);
+        status = arcp__policy_apply(engine, &plan, lease, &notes, &details, &error);
+    }
+    if (status == ARCP_OK) {
+        plan.lease = *lease;
         job = arcp__job_create(engine, &plan, &error);
     }
     if (job == NULL) {
-        refuse_with(engine, request, &error, limit == NULL ? NULL : "limit", limit);
+        refuse(engine, request, &error, &details);
     } else {
+        arcp__policy_audit(engine, job, &notes);
         accept(engine, request, job, key, print);
     }
+    arcp_buf_fini(&details);
+    arcp_buf_fini(&notes);
     arcp_buf_fini(&input);
 }
 

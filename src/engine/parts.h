@@ -6,9 +6,11 @@
 #ifndef ARCP_ENGINE_PARTS_H
 #define ARCP_ENGINE_PARTS_H
 
+#include "core/authority.h"
 #include "core/body.h"
 #include "core/envelope.h"
 #include "core/error_payload.h"
+#include "engine/job_lifecycle.h"
 #include "engine/state.h"
 
 /* ---- engine.c ---- */
@@ -234,7 +236,6 @@ void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_re
 /* The parts that a submit and a delegation share. */
 typedef struct arcp__job_plan {
     const arcp__agent_version *agent;
-    arcp_span agent_name;
     arcp__principal *principal;
     arcp__session *session;  /* it runs on */
     const arcp_lease *lease; /* effective; the plan keeps no reference */
@@ -266,8 +267,10 @@ void arcp__job_emit_event(arcp__engine *engine, arcp__job *job, arcp_event_kind 
                           arcp_span kind_text, arcp_span body);
 void arcp__job_emit_status(arcp__engine *engine, arcp__job *job, const char *phase,
                            arcp_span message);
-void arcp__job_emit_reports(arcp__engine *engine, arcp__job *job, const arcp_budget_report *reports,
-                            size_t count);
+/* What follows a spend, after its metric: reports, rows, the end of the job where the
+ * operator wants that. */
+void arcp__job_spent(arcp__engine *engine, arcp__job *job, const arcp_budget_report *reports,
+                     size_t count);
 void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level, arcp_span text);
 void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_id,
                            const arcp_error *error, arcp_span details);
@@ -304,6 +307,7 @@ void arcp__job_cancel(arcp__engine *engine, arcp__job *job, arcp__cancel_reason 
 void arcp__job_grace_due(arcp__engine *engine, arcp__job *job);
 void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job);
 void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job);
+void arcp__jobs_follow_wall_clock(arcp__engine *engine);
 /* Tells the agent to stop and, after the grace, kills it. */
 void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
                           uint64_t grace_ms);
@@ -353,9 +357,32 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job);
 void arcp__engine_update_pressure(arcp__engine *engine);
 
 /* ---- policy.c ---- */
-/* Narrows a submitted lease by the policies; *lease is replaced (a new reference). */
-arcp_status arcp__policy_narrow(arcp__engine *engine, arcp_span principal, arcp_span agent,
-                                const arcp_lease **lease, arcp_error *err);
+/* What the operator's rows and the program's own policy say about a job that is planned:
+ * *lease is replaced (a new reference) by what it may have. `notes` gets what the log is to
+ * be told when there is a job, `details` those of a refusal. */
+arcp_status arcp__policy_apply(arcp__engine *engine, const arcp__job_plan *plan,
+                               const arcp_lease **lease, arcp_buf *notes, arcp_buf *details,
+                               arcp_error *err);
+void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_buf *notes);
+
+/* ---- job_budget.c ---- */
+/* Something was spent by the job or below it: its row is written with the open batch. */
+void arcp__budget_changed(arcp__engine *engine, arcp__job *job);
+/* Before a batch is sealed: the rows of what was spent since the last one. */
+void arcp__budgets_store(arcp__engine *engine);
+void arcp__budget_delete_row(arcp__engine *engine, const arcp__job *job);
+/* Writes the member "spent": {"USD":"1.5"}; nothing for a job without counters. */
+void arcp__budget_write_spent(const arcp__job *job, arcp_json_writer *writer);
+/* Whether a key of the table of jobs is that of a spent row, and of which job. */
+bool arcp__budget_row_key(arcp_span key, arcp_span *job_id);
+
+/* ---- restore_authority.c ---- */
+/* Keeps the member "spent" of a row for later. */
+arcp_status arcp__budget_keep_row(arcp__engine *engine, const arcp_json *row, arcp_span job_id,
+                                  bool is_own_row, arcp_error *err);
+/* When every row was read: gives the jobs their authorities and counters. */
+void arcp__authorities_restore(arcp__engine *engine);
+void arcp__budget_free_rows(arcp__engine *engine);
 
 /* ---- mail.c ---- */
 void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,

@@ -1,9 +1,9 @@
-/* Policy: ceilings that an operator sets for principals and agents. A lease is narrowed by
- * every row that matches, never widened (guide A; PROTOCOL, Authority). */
+/* Policy: ceilings that an operator sets for principals and agents, and what the program
+ * that embeds the runtime says. A lease is narrowed by every row that matches, never widened
+ * (guide A; PROTOCOL, Authority); of submits and delegations alike. */
 #include "engine/parts.h"
 
 #include <arcp/lease_subset.h>
-#include <stdio.h>
 
 #include "base/timestamp.h"
 
@@ -64,23 +64,25 @@ static arcp_status lifetime_ceiling(const arcp__engine *engine, uint64_t seconds
     return arcp_lease_build(builder, out, err);
 }
 
-static arcp_status narrow(arcp__engine *engine, arcp_span principal, arcp_span agent,
-                          const arcp_lease *ceiling, const arcp_lease **lease, arcp_error *err)
+/* Keeps what a row took away, to be told when the job has an id: rule NUL dropped NUL. */
+static void note_narrowing(size_t row, const arcp_buf *dropped, arcp_buf *notes)
+{
+    if (dropped->size > 2) {
+        arcp_buf_append_format(notes, "policy[%zu]", row);
+        arcp_buf_append_byte(notes, '\0');
+        arcp_buf_append(notes, arcp_buf_span(dropped));
+        arcp_buf_append_byte(notes, '\0');
+    }
+}
+
+static arcp_status narrow(size_t row, const arcp_lease *ceiling, const arcp_lease **lease,
+                          arcp_buf *notes, arcp_error *err)
 {
     arcp_lease *narrowed = NULL;
     arcp_buf dropped = ARCP_BUF_INIT;
     arcp_status status = arcp_lease_narrow(*lease, ceiling, true, &narrowed, &dropped, err);
     if (status == ARCP_OK) {
-        if (dropped.size > 2) {
-            arcp_buf_append_byte(&dropped, '\0');
-            char who[160];
-            (void)snprintf(who, sizeof(who), "%.*s", (int)arcp_span_first(principal, 150).size,
-                           principal.data);
-            char what[160];
-            (void)snprintf(what, sizeof(what), "%.*s", (int)agent.size, agent.data);
-            arcp__effect_audit(engine, "narrowed", "principal", who, "agent", what, "dropped",
-                               dropped.failed ? "" : dropped.data, NULL);
-        }
+        note_narrowing(row, &dropped, notes);
         arcp_lease_unref(*lease);
         *lease = narrowed;
     }
@@ -88,30 +90,140 @@ static arcp_status narrow(arcp__engine *engine, arcp_span principal, arcp_span a
     return status;
 }
 
-arcp_status arcp__policy_narrow(arcp__engine *engine, arcp_span principal, arcp_span agent,
-                                const arcp_lease **lease, arcp_error *err)
+static arcp_status narrow_by_row(arcp__engine *engine, size_t at, const arcp_lease **lease,
+                                 arcp_buf *notes, arcp_error *err)
 {
+    const arcp__policy_row *row = &engine->policies[at];
+    arcp_status status = ARCP_OK;
+    if (row->ceiling != NULL) {
+        status = narrow(at, row->ceiling, lease, notes, err);
+    }
+    if (status == ARCP_OK && row->max_lifetime_sec != 0) {
+        arcp_lease *until = NULL;
+        status = lifetime_ceiling(engine, row->max_lifetime_sec, &until, err);
+        if (status == ARCP_OK) {
+            status = narrow(at, until, lease, notes, err);
+            arcp_lease_unref(until);
+        }
+    }
+    return status;
+}
+
+/* ---- the program's own policy ---- */
+
+/* What it answered is used if it is within what it was asked about; what it left out and
+ * limits (budgets, expiry, models) stays. */
+static arcp_status take_answer(arcp__engine *engine, const arcp_lease *answered,
+                               const arcp_lease **lease, arcp_error *err)
+{
+    arcp_lease *narrowed = NULL;
+    arcp_error why = {0};
+    arcp_status status = arcp_lease_assert_subset(answered, *lease, NULL, &why);
+    if (status == ARCP_OK) {
+        status = arcp_lease_narrow(answered, *lease, false, &narrowed, NULL, &why);
+    }
+    if (status != ARCP_OK) {
+        arcp__effect_log(engine, ARCP__LOG_ERROR,
+                         "the submit policy answered with a lease that is not within the one it "
+                         "was asked about: %s",
+                         why.message);
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime's submit policy failed");
+    }
+    arcp_lease_unref(*lease);
+    *lease = narrowed;
+    return ARCP_OK;
+}
+
+static arcp_status ask_program(arcp__engine *engine, const arcp__job_plan *plan,
+                               const arcp_lease **lease, arcp_buf *details, arcp_error *err)
+{
+    if (engine->submit_policy == NULL) {
+        return ARCP_OK;
+    }
+    const arcp_submit_request request = {
+        .struct_size = sizeof(request),
+        .principal = arcp_span_cstr(plan->principal->name),
+        .agent = arcp_span_cstr(plan->agent->text),
+        .input = plan->input,
+        .trace_id = plan->trace_id,
+        .parent_job_id = arcp_span_cstr(plan->parent == NULL ? "" : plan->parent->id),
+        .lease = *lease,
+        .max_runtime_sec = plan->max_runtime_sec,
+    };
+    const arcp_lease *answered = NULL;
+    arcp_error said = {0};
+    arcp_status status =
+        engine->submit_policy(engine->submit_policy_user, &request, &answered, details, &said);
+    if (status == ARCP_OK && answered != NULL) {
+        status = take_answer(engine, answered, lease, err);
+    } else if (status != ARCP_OK) {
+        bool has_code = arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
+        *err = said;
+        if (said.status != status || !has_code || said.message[0] == '\0') {
+            (void)arcp_error_set(err, has_code ? status : ARCP_E_INTERNAL_ERROR, "%s",
+                                 said.message[0] == '\0' ? "refused by the runtime's submit policy"
+                                                         : said.message);
+        }
+        status = err->status;
+    }
+    arcp_lease_unref(answered);
+    return status;
+}
+
+arcp_status arcp__policy_apply(arcp__engine *engine, const arcp__job_plan *plan,
+                               const arcp_lease **lease, arcp_buf *notes, arcp_buf *details,
+                               arcp_error *err)
+{
+    arcp_span agent = arcp_span_cstr(plan->agent->text);
+    const char *at_sign = memchr(agent.data, '@', agent.size);
+    if (at_sign != NULL) {
+        agent.size = (size_t)(at_sign - agent.data);
+    }
     for (size_t at = 0; at < engine->policy_count; at++) {
         const arcp__policy_row *row = &engine->policies[at];
-        if (!arcp__name_glob_matches(row->principal_glob, principal) ||
+        if (!arcp__name_glob_matches(row->principal_glob, arcp_span_cstr(plan->principal->name)) ||
             !arcp__name_glob_matches(row->agent_glob, agent)) {
             continue;
         }
-        arcp_status status = ARCP_OK;
-        if (row->ceiling != NULL) {
-            status = narrow(engine, principal, agent, row->ceiling, lease, err);
-        }
-        if (status == ARCP_OK && row->max_lifetime_sec != 0) {
-            arcp_lease *until = NULL;
-            status = lifetime_ceiling(engine, row->max_lifetime_sec, &until, err);
-            if (status == ARCP_OK) {
-                status = narrow(engine, principal, agent, until, lease, err);
-                arcp_lease_unref(until);
-            }
-        }
+        arcp_status status = narrow_by_row(engine, at, lease, notes, err);
         if (status != ARCP_OK) {
             return status;
         }
     }
-    return ARCP_OK;
+    return ask_program(engine, plan, lease, details, err);
+}
+
+void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_buf *notes)
+{
+    const char *end = notes->data + notes->size;
+    for (const char *at = notes->data; at != end;) {
+        const char *rule = at;
+        const char *dropped = rule + strlen(rule) + 1;
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp_json_writer writer;
+        at = dropped + strlen(dropped) + 1;
+        arcp_json_writer_init(&writer, &text);
+        arcp_json_begin_object(&writer);
+        arcp__write_timestamp(&writer, "ts", engine->now.wall_ns);
+        const char *const members[][2] = {
+            {"decision", "narrowed"},    {"principal", job->principal->name},
+            {"agent", job->agent_text},  {"job_id", job->id},
+            {"trace_id", job->trace_id}, {"rule", rule}};
+        for (size_t member = 0; member < sizeof(members) / sizeof(members[0]); member++) {
+            arcp_json_name(&writer, members[member][0]);
+            arcp_json_write_cstr(&writer, members[member][1]);
+        }
+        arcp_json_name(&writer, "dropped");
+        arcp_json_write_raw(&writer, arcp_span_cstr(dropped));
+        arcp_json_end_object(&writer);
+        arcp__effect_push(engine,
+                          &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = ARCP__LOG_AUDIT},
+                          &text, false);
+    }
+}
+
+void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn ask, void *user)
+{
+    engine->submit_policy = ask;
+    engine->submit_policy_user = user;
 }

@@ -1,7 +1,8 @@
 /* Taking up what the store holds after a restart.
  *
- *   1. rows       sessions, jobs and keys as their tables say; observers are kept aside
- *   2. observers  who gets which job's records
+ *   1. rows       sessions, jobs and keys as their tables say; observers, and what jobs have
+ *                 spent, are kept aside
+ *   2. observers  who gets which job's records; authorities, parents before children
  *   3. indexes    each session's numbers (its stream "x:") are read
  *   4. tails      where the streams of running jobs and of sessions' own records end
  *   5. ends       jobs that were running end as INTERNAL_ERROR, once, numbered and stored
@@ -333,6 +334,7 @@ void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
         engine->restore_failed = true;
         return;
     }
+    arcp__authorities_restore(engine);
     add_observers(engine);
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
         session->loading = true;

@@ -110,29 +110,15 @@ static bool copy_id(char to[ARCP__ID_SIZE], arcp_span text)
     return true;
 }
 
-static arcp_status restore_lease(arcp__engine *engine, const arcp_json *row, arcp__job *job,
-                                 arcp_error *err)
+static arcp_status restore_lease(const arcp_json *row, arcp__job *job, arcp_error *err)
 {
     arcp_lease_limits limits = {SIZE_MAX, SIZE_MAX, 4096, 32};
     arcp_lease *lease = NULL;
-    arcp_budget *budget = NULL;
-    arcp_authority *authority = NULL;
     arcp_status status = arcp_lease_from_json(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease")),
         arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease_constraints")), &limits,
         &lease, err);
     job->lease = lease;
-    if (status == ARCP_OK) {
-        status = arcp_budget_new(lease, NULL, &budget, err);
-    }
-    if (status == ARCP_OK) {
-        arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
-        options.budget = budget;
-        options.now = engine->now;
-        status = arcp_authority_new(lease, &options, &authority, err);
-        job->authority = authority;
-    }
-    arcp_budget_unref(budget);
     return status;
 }
 
@@ -194,7 +180,10 @@ static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_
     job->features = (arcp_feature_set)arcp__restore_number(row, "features");
     arcp_status status = restore_job_texts(engine, row, job, key, err);
     if (status == ARCP_OK) {
-        status = restore_lease(engine, row, job, err);
+        status = restore_lease(row, job, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__budget_keep_row(engine, row, key, false, err);
     }
     if (status == ARCP_OK) {
         arcp__job_note_head(job);
@@ -212,7 +201,10 @@ arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table,
         return restore_session(engine, &engine->json, key, err);
     }
     if (table == ARCP_STORE_JOBS) {
-        return restore_job(engine, &engine->json, key, err);
+        arcp_span job_id;
+        return arcp__budget_row_key(key, &job_id)
+                   ? arcp__budget_keep_row(engine, &engine->json, job_id, true, err)
+                   : restore_job(engine, &engine->json, key, err);
     }
     if (table == ARCP_STORE_IDEMPOTENCY) {
         return arcp__idempotency_restore(engine, &engine->json, err);

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/timer_heap.h"
+#include "core/denied_calls.h"
 #include "engine/engine.h"
 #include "engine/peer_profile.h"
 
@@ -33,6 +34,7 @@ typedef struct arcp__pending_effect arcp__pending_effect;
 typedef struct arcp__agent arcp__agent;
 typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__seen_request arcp__seen_request;
+typedef struct arcp__spent_row arcp__spent_row;
 
 /* ---- streams: records in memory until observers have them ---- */
 
@@ -245,6 +247,7 @@ struct arcp__job {
     bool said_end; /* the agent itself ended the job: it is winding down */
     bool paused;
     bool is_paused_by_owner; /* counted in its session's paused_jobs */
+    bool expiry_told;        /* the lease's expiry was logged */
     bool bad_line;           /* a line that began with { and did not parse */
     bool chunks_ended;
     bool is_plain_output; /* raw output has come */
@@ -270,6 +273,11 @@ struct arcp__job {
     size_t owner_run_count, owner_run_capacity;
     arcp__observation *observations;
     arcp__observation *owner; /* of the session it runs on; NULL when that is gone */
+
+    arcp__denied_calls denied;
+    bool has_spent_row; /* in the table JOBS, until the job ends */
+    bool in_spenders;   /* listed in the engine */
+    arcp__job *next_spender;
 
     uint64_t chunk_next;
     uint64_t result_size;
@@ -377,6 +385,7 @@ struct arcp__engine {
     arcp__engine_options options;
     arcp_settings settings;
     arcp_time now;
+    int64_t wall_ahead_ns; /* wall minus monotonic clock, when expiries were last looked at */
     arcp__ulid_source ids;
     arcp__timer_heap timers;
     arcp__timer sweep_timer, store_retry_timer, shutdown_timer;
@@ -399,8 +408,12 @@ struct arcp__engine {
     arcp__idempotency *keys_oldest, *keys_newest;
     arcp__policy_row *policies;
     size_t policy_count;
+    arcp_submit_policy_fn submit_policy; /* or NULL */
+    void *submit_policy_user;
     arcp__profile_row *profiles;
     size_t profile_count;
+
+    arcp__job *spenders; /* whose counters changed since the last batch; pinned */
 
     arcp__mail *mail_first, *mail_last, *mail_free;
     arcp__session *outbox; /* sessions that may have something to send */
@@ -424,6 +437,7 @@ struct arcp__engine {
     uint64_t event_count, denial_count;
     bool agents_paused;            /* because of the store's queue */
     bool out_of_memory;            /* an input could not be carried out; see engine.c */
+    arcp__spent_row *spent_rows;   /* owned list, while a restart is being taken up */
     struct arcp__restore *restore; /* while a restart is being taken up */
     bool restore_failed;           /* there was not even memory to begin it */
     bool stopping, stopped;

@@ -33,6 +33,7 @@ void arcp__agent_call_unref(arcp_agent_call *call)
     arcp_buf_fini(&call->scratch);
     arcp_buf_fini(&call->body);
     arcp_buf_fini(&call->reply);
+    arcp__denied_calls_fini(&call->denied);
     arcp__free(call);
 }
 
@@ -190,6 +191,8 @@ static arcp_status refuse_tool(arcp_agent_call *call, arcp_span call_id,
     arcp_json_end_object(&writer);
     report_denial(call, decision,
                   body.failed || details.failed ? arcp_span_make(NULL, 0) : arcp_buf_span(&body));
+    bool noted = arcp__denied_calls_add(&call->denied, call_id);
+    (void)noted; /* the denial stands; without memory only this guard is missing */
     arcp_buf_fini(&details);
     arcp_buf_fini(&body);
     return err->status;
@@ -207,6 +210,7 @@ static arcp_status put_event(arcp_agent_call *call, const char *kind,
     (void)snprintf(message->kind_text, sizeof(message->kind_text), "%s", kind);
     arcp_budget *budget = arcp_authority_budget(call->authority);
     if (facts->is_spend && budget != NULL) {
+        message->spent = true;
         arcp_budget_report reports[REPORTS_MAX];
         size_t count = arcp_budget_spend(budget, facts->unit, facts->amount, reports, REPORTS_MAX);
         count = count > REPORTS_MAX ? REPORTS_MAX : count;
@@ -259,6 +263,13 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
         arcp_decision decision;
         if (!gate(call, ARCP_SPAN_LITERAL("tool.call"), facts.tool, &scratch, &decision, err)) {
             return refuse_tool(call, facts.call_id, &decision, err);
+        }
+        arcp__denied_calls_remove(&call->denied, facts.call_id);
+    }
+    if (facts.kind == ARCP_EVENT_TOOL_RESULT) {
+        status = arcp__denied_calls_check(&call->denied, facts.call_id, err);
+        if (status != ARCP_OK) {
+            return status;
         }
     }
     return put_event(call, kind, &facts, err);
@@ -378,9 +389,46 @@ static arcp_status read_reply(arcp_agent_call *call, arcp_buf *reply, arcp_error
     return reply->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
+/* The line of a delegation, when `request` is one JSON object: a line that does not parse
+ * would never be answered. */
+static arcp_status format_delegate(arcp_agent_call *call, arcp_span request, arcp_buf *line,
+                                   arcp_error *err)
+{
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_status status = arcp_json_scan(&call->json, request, &limits, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (!arcp_json_is(&call->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "a delegation must be an object");
+    }
+    arcp_buf_append_cstr(line, "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":");
+    arcp_json_compact(&call->json, ARCP_JSON_ROOT, line);
+    arcp_buf_append_byte(line, '}');
+    return line->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
+/* The runtime has given a refused delegation its result on the job. */
+static void note_refused_delegation(arcp_agent_call *call, arcp_span request)
+{
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_buf id = ARCP_BUF_INIT;
+    bool noted =
+        arcp_json_scan(&call->json, request, &limits, NULL) == ARCP_OK &&
+        arcp__denied_calls_add(&call->denied,
+                               arcp_json_string(&call->json,
+                                                arcp_json_member(&call->json, ARCP_JSON_ROOT,
+                                                                 ARCP_SPAN_LITERAL("delegate_id")),
+                                                &id));
+    (void)noted; /* without memory only this guard is missing */
+    arcp_buf_fini(&id);
+}
+
 arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_buf *reply,
                                 arcp_error *err)
 {
+    arcp_error own = {0};
+    err = err == NULL ? &own : err;
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
         return arcp_error_set(err, ARCP_E_USAGE, "only a blocking agent may wait for a reply");
     }
@@ -389,13 +437,12 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
         return status;
     }
     arcp_buf line = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&line, "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":");
-    arcp_buf_append(&line, request);
-    arcp_buf_append_byte(&line, '}');
     call->has_reply = false;
     arcp_buf_clear(&call->reply);
-    status = line.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                         : put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), err);
+    status = format_delegate(call, request, &line, err);
+    if (status == ARCP_OK) {
+        status = put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), err);
+    }
     arcp_buf_fini(&line);
     if (status != ARCP_OK) {
         return status;
@@ -404,7 +451,11 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
         return arcp_error_set(err, ARCP_E_CLOSED, "the runtime is stopping");
     }
     arcp_buf_clear(&call->scratch);
-    return read_reply(call, reply, err);
+    status = read_reply(call, reply, err);
+    if (status != ARCP_OK && status != ARCP_E_CLOSED) {
+        note_refused_delegation(call, request);
+    }
+    return status;
 }
 
 void arcp__agent_call_bye(arcp_agent_call *call, arcp_span line)

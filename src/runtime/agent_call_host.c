@@ -19,7 +19,7 @@ void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *
             .body = text,
             .reports = message->reports,
             .report_count = message->report_count,
-            .spent = true,
+            .spent = message->spent,
         };
         arcp__engine_agent_event(runtime->engine, now, job, &event);
         break;

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "core/denied_calls.h"
 #include "runtime/agent_call.h"
 #include "runtime/runtime_state.h"
 
@@ -25,6 +26,7 @@ struct arcp_agent_call {
     /* The agent's side. */
     arcp_json json;
     arcp_buf scratch, body;
+    arcp__denied_calls denied;
     bool said_bye;
 
     /* A reply that the agent's thread waits for; under the inbox's lock. */

@@ -22,11 +22,12 @@ typedef struct arcp__agent_message {
     arcp_agent_call *call; /* referenced */
     arcp__agent_message_kind kind;
     arcp_event_kind event;
+    bool spent;       /* the event took something from a budget */
     arcp_status code; /* of a denial, with its reason, capability and target */
     arcp_deny_reason reason;
     char capability[80];
     char target[160];
-    char kind_text[64];
+    char kind_text[ARCP_EVENT_KIND_BYTES_MAX + 1];
     size_t report_count;
     arcp_budget_report *reports; /* owned */
     size_t size;

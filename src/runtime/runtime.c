@@ -312,6 +312,11 @@ arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal
     return arcp__engine_add_policy(runtime->engine, &policy, err);
 }
 
+void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn ask, void *user)
+{
+    arcp__engine_set_submit_policy(runtime->engine, ask, user);
+}
+
 static arcp_span or_empty(const char *text)
 {
     return text == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(text);

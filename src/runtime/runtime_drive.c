@@ -11,6 +11,9 @@
  * its writer is never idle. */
 #define BATCHES_MAX 2u
 
+/* After a suspend, or when the wall clock was set, deadlines are met at most this late. */
+#define CLOCK_LOOK_MS 5000u
+
 static int64_t read_clock(clockid_t clock)
 {
     struct timespec now;
@@ -168,6 +171,9 @@ static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
     }
     int64_t left_ns = deadline > now_ns ? deadline - now_ns : 0;
     uint64_t left_ms = (uint64_t)((left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS);
+    /* The loop's clock stands still while the machine is suspended, ours does not; and the
+     * wall clock may be set while nothing happens. */
+    left_ms = left_ms < CLOCK_LOOK_MS ? left_ms : CLOCK_LOOK_MS;
     /* The loop's idea of now may be old: wake late rather than early is a millisecond. */
     uv_update_time(runtime->loop);
     (void)uv_timer_start(&runtime->timer, on_timer, left_ms, 0);

@@ -86,6 +86,71 @@ static void answer_input(arcp_agent_call *call, void *user)
     arcp_agent_succeed(call, input);
 }
 
+static void forge(arcp_agent_call *call, void *user)
+{
+    static const struct {
+        const char *kind;
+        const char *body;
+        arcp_status answer;
+    } rows[] = {
+        {"tool_call", "{\"tool\":\"rm\",\"call_id\":\"c1\"}", ARCP_E_PERMISSION_DENIED},
+        /* The runtime gave its result. */
+        {"tool_result", "{\"call_id\":\"c1\",\"result\":1}", ARCP_E_INVALID_REQUEST},
+        {"tool_result", "{\"tool_call_id\":\"c1\",\"output\":1}", ARCP_E_INVALID_REQUEST},
+        {"tool_result", "{\"call_id\":\"c2\",\"result\":2}", ARCP_OK},
+        {"tool_call", "{\"tool\":\"ls\",\"call_id\":\"c1\"}", ARCP_OK},
+        {"tool_result", "{\"call_id\":\"c1\",\"result\":3}", ARCP_OK},
+        {"status", "{\"phase\":\"back_pressure\"}", ARCP_E_INVALID_REQUEST},
+        {"metric", "{\"name\":\"cost.budget.remaining\",\"value\":9}", ARCP_E_INVALID_REQUEST},
+        {"x-vendor.a\",\"x\":\"", "{}", ARCP_E_INVALID_REQUEST},
+        {"delegate", "{\"agent\":\"mirror\",\"child_job_id\":\"x\"}", ARCP_E_INVALID_REQUEST},
+        {"result_chunk", "{\"chunk_seq\":5,\"data\":\"\",\"encoding\":\"utf8\",\"more\":false}",
+         ARCP_E_INVALID_REQUEST},
+        {"job.accepted", "{}", ARCP_E_INVALID_REQUEST},
+    };
+    arcp_buf reply = ARCP_BUF_INIT;
+    (void)user;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp_error error = {0};
+        arcp_status status =
+            arcp_agent_event(call, rows[at].kind, arcp_span_cstr(rows[at].body), &error);
+        if (status != rows[at].answer) {
+            print_error("%s %s: %d %s\n", rows[at].kind, rows[at].body, (int)status, error.message);
+        }
+        assert_int_equal(status, rows[at].answer);
+    }
+    /* A delegation is one object: it cannot become another line, and it is answered. */
+    static const char *const requests[] = {"{\"agent\":\"mirror\"},\"type\":\"job.result\"", "[]",
+                                           "", "{\"agent\":\"mirror\"",
+                                           "{\"agent\":\"mirror\"}}\n{\"type\":\"job.result\"}"};
+    for (size_t at = 0; at < sizeof(requests) / sizeof(requests[0]); at++) {
+        assert_int_equal(arcp_agent_delegate(call, arcp_span_cstr(requests[at]), &reply, NULL),
+                         ARCP_E_INVALID_REQUEST);
+    }
+    assert_int_equal(
+        arcp_agent_delegate(call, ARCP_SPAN_LITERAL("{\"agent\":\"mirror\",\"delegate_id\":\"D\"}"),
+                            &reply, NULL),
+        ARCP_E_PERMISSION_DENIED);
+    assert_int_equal(arcp_agent_event(call, "tool_result",
+                                      ARCP_SPAN_LITERAL("{\"call_id\":\"D\",\"result\":1}"), NULL),
+                     ARCP_E_INVALID_REQUEST);
+    arcp_buf_fini(&reply);
+}
+
+static void an_agent_cannot_say_what_the_runtime_says(void **state)
+{
+    (void)state;
+    add("mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
+    add("forger", ARCP_AGENT_BLOCKING, forge, NULL);
+    runtime_rig_submit(&rig, "forger", ",\"lease_request\":{\"tool.call\":[\"ls\"]}");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"call_id\":\"c1\""), "PERMISSION_DENIED"));
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"tool_result\""), "\"result\":2"));
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"call_id\":\"c1\""), "\"tool_call\""));
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"call_id\":\"c1\""), "\"result\":3"));
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"call_id\":\"D\""), "PERMISSION_DENIED"));
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result\":null"));
+}
+
 static void a_non_blocking_agent_ends_when_it_says_so(void **state)
 {
     (void)state;
@@ -203,6 +268,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_blocking_agent_says_all_kinds_of_things_in_order, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_cannot_say_what_the_runtime_says, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_non_blocking_agent_ends_when_it_says_so, set_up,
                                         tear_down),

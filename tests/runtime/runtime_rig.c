@@ -77,7 +77,8 @@ void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings)
     runtime_rig_send(rig, "session.hello",
                      "{\"client\":{\"name\":\"rig\",\"version\":\"1\"},\"auth\":{\"scheme\":"
                      "\"bearer\",\"token\":\"alice\"},\"capabilities\":{\"features\":[\"progress\","
-                     "\"result_chunk\",\"cost.budget\",\"list_jobs\",\"model.use\"]}}");
+                     "\"result_chunk\",\"cost.budget\",\"list_jobs\",\"model.use\","
+                     "\"lease_expires_at\"]}}");
     (void)runtime_rig_wait(rig, "session.welcome");
 }
 

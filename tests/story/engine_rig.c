@@ -200,6 +200,9 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     case ARCP__EFFECT_LOG:
         if (effect->level == ARCP__LOG_AUDIT) {
             rig->audits++;
+            if (rig->keep_audit) {
+                push(&rig->audit_records, effect->text);
+            }
             arcp_span shown = arcp_span_first(effect->text, sizeof(rig->last_audit) - 1);
             memcpy(rig->last_audit, shown.data, shown.size);
             rig->last_audit[shown.size] = '\0';
@@ -297,6 +300,57 @@ void rig_profile(engine_rig *rig, const char *client, const char *principal, con
     add_profile(rig, at);
 }
 
+/* The members of a row, as arcpd reads them from its configuration. */
+static void add_policy(engine_rig *rig, const char *row)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_error error = {0};
+    arcp_buf lease = ARCP_BUF_INIT;
+    arcp_lease *ceiling = NULL;
+    check_ok(arcp_json_scan(&json, arcp_span_cstr(row), &limits, &error), &error);
+    const arcp_json_ref names[] = {
+        arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("principal")),
+        arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("agent")),
+        arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("max_lease")),
+        arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("max_budget")),
+        arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("max_lifetime_sec"))};
+    arcp__policy policy = {.principal_glob = ARCP_SPAN_LITERAL("*"),
+                           .agent_glob = ARCP_SPAN_LITERAL("*")};
+    arcp_span *const globs[] = {&policy.principal_glob, &policy.agent_glob};
+    for (int at = 0; at < 2; at++) {
+        if (names[at] != ARCP_JSON_ABSENT) {
+            arcp_span text = arcp_json_raw(&json, names[at]);
+            *globs[at] = arcp_span_make(text.data + 1, text.size - 2);
+        }
+    }
+    /* One lease of both: max_lease without its brace, and the budget. */
+    arcp_span patterns =
+        names[2] == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("{}") : arcp_json_raw(&json, names[2]);
+    arcp_buf_append(&lease, arcp_span_first(patterns, patterns.size - 1));
+    if (names[3] != ARCP_JSON_ABSENT) {
+        arcp_buf_append_cstr(&lease, patterns.size > 2 ? ",\"cost.budget\":" : "\"cost.budget\":");
+        arcp_buf_append(&lease, arcp_json_raw(&json, names[3]));
+    }
+    arcp_buf_append_byte(&lease, '}');
+    check_ok(
+        arcp_lease_parse(arcp_buf_span(&lease), arcp_span_make(NULL, 0), NULL, &ceiling, &error),
+        &error);
+    (void)arcp_json_u64(&json, names[4], &policy.max_lifetime_sec);
+    policy.ceiling = ceiling;
+    check_ok(arcp__engine_add_policy(rig->engine, &policy, &error), &error);
+    arcp_lease_unref(ceiling);
+    arcp_buf_fini(&lease);
+    arcp_json_fini(&json);
+}
+
+void rig_policy(engine_rig *rig, const char *row)
+{
+    assert_true(rig->policy_count < 8);
+    rig->policies[rig->policy_count] = arcp__copy_cstr(row, strlen(row));
+    add_policy(rig, rig->policies[rig->policy_count++]);
+}
+
 static void make_engine(engine_rig *rig)
 {
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS, ARCP_STORE_JOBS,
@@ -332,6 +386,9 @@ static void make_engine(engine_rig *rig)
     for (size_t at = 0; at < rig->profile_count; at++) {
         add_profile(rig, at); /* as arcpd does: when the sessions are there already */
     }
+    for (size_t at = 0; at < rig->policy_count; at++) {
+        add_policy(rig, rig->policies[at]);
+    }
 }
 
 void rig_start(engine_rig *rig, const arcp_settings *settings)
@@ -365,6 +422,14 @@ void rig_stop(engine_rig *rig)
     forget_everybody(rig);
     rig->store->ops->close(rig->store);
     arcp__engine_free(rig->engine);
+    while (rig->policy_count != 0) {
+        arcp__free(rig->policies[--rig->policy_count]);
+    }
+    while (rig->audit_records != NULL) {
+        rig_text *first = rig->audit_records;
+        rig->audit_records = first->next;
+        arcp__free(first);
+    }
 }
 
 /* Batches that were taken and not polled are as good as never written: the memory store

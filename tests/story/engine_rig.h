@@ -53,6 +53,10 @@ typedef struct engine_rig {
     bool hold_questions; /* about tokens: the test answers */
     uint64_t questions[8];
     size_t question_count;
+    char *policies[8]; /* rows as JSON; likewise */
+    size_t policy_count;
+    bool keep_audit;
+    rig_text *audit_records; /* with keep_audit, all of them, oldest first */
     size_t audits;
     char last_audit[1024];
 } engine_rig;
@@ -66,6 +70,10 @@ void rig_restart(engine_rig *rig);
 
 /* A rule of peer_profiles, also for the engine of every restart. */
 void rig_profile(engine_rig *rig, const char *client, const char *principal, const char *name);
+
+/* A row of `policy:` as JSON: principal, agent, max_lease, max_budget, max_lifetime_sec; also
+ * for the engine of every restart. */
+void rig_policy(engine_rig *rig, const char *row);
 
 /* Carries out effects, batches and reads until nothing happens. */
 void rig_run(engine_rig *rig);

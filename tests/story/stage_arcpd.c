@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "story/story.h"
@@ -18,6 +19,7 @@
 #include "support/check.h"
 
 #include <arcp/buf.h>
+#include <arcp/time.h>
 
 #include "base/alloc.h"
 
@@ -45,6 +47,7 @@ typedef struct stage {
     char group[64]; /* of the last setting written */
     int port;
     int listener; /* of agents */
+    char *audit;  /* the line of its log at hand */
     peer peers[PEERS_MAX];
 } stage;
 
@@ -122,6 +125,17 @@ static void profile(void *user, const char *client, const char *principal, const
     }
     (void)fprintf(s->config, "  - {client: \"%s\", principal: \"%s\", profile: %s}\n", client,
                   principal, name);
+}
+
+static void policy(void *user, const char *row)
+{
+    stage *s = user;
+    assert_non_null(s->config);
+    if (strcmp(s->group, "policy") != 0) {
+        (void)fprintf(s->config, "policy:\n");
+        (void)snprintf(s->group, sizeof(s->group), "policy");
+    }
+    (void)fprintf(s->config, "  - %s\n", row); /* JSON is YAML */
 }
 
 /* ---- peers ---- */
@@ -370,6 +384,52 @@ static void no_clock(void *user, int64_t ns)
     fail_msg("a real clock cannot be set");
 }
 
+/* What is expected after it is waited for. */
+static void later(void *user, int64_t ns)
+{
+    (void)user;
+    assert_true(ns < PATIENCE_MS * ARCP_NS_PER_MS);
+}
+
+static int64_t now(void *user)
+{
+    struct timespec instant;
+    (void)user;
+    (void)clock_gettime(CLOCK_REALTIME, &instant);
+    return (int64_t)instant.tv_sec * ARCP_NS_PER_SEC + instant.tv_nsec;
+}
+
+/* The index-th line of the audit log, when it is whole. */
+static bool read_audit(stage *s, unsigned index)
+{
+    char path[128];
+    size_t capacity = 0;
+    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", s->directory);
+    FILE *file = fopen(path, "re");
+    ssize_t size = -1;
+    free(s->audit);
+    s->audit = NULL;
+    for (unsigned at = 0; file != NULL && at <= index; at++) {
+        size = getline(&s->audit, &capacity, file);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return size > 0 && s->audit[size - 1] == '\n';
+}
+
+static const char *audit_peek(void *user, unsigned index)
+{
+    stage *s = user;
+    for (int left = PATIENCE_MS; !read_audit(s, index); left -= 20) {
+        if (left <= 0) {
+            return NULL;
+        }
+        (void)poll(NULL, 0, 20);
+    }
+    return s->audit;
+}
+
 /* ---- agents ---- */
 
 /* Accepts agents until the one of this job is there. */
@@ -464,8 +524,12 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
         .close_code = close_code,
         .drop = drop,
         .restart = restart,
+        .policy = policy,
         .clock = no_clock,
         .set_wall = no_clock,
+        .later = later,
+        .now = now,
+        .audit_peek = audit_peek,
         .agent_says = agent_says,
         .agent_peek = agent_peek,
         .agent_remove = agent_remove,
@@ -500,5 +564,6 @@ void story_stage_arcpd_end(story_stage *out)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     (void)close(s->listener);
+    free(s->audit);
     remove_tree(s->directory);
 }

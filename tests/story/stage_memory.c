@@ -46,6 +46,23 @@ static void profile(void *user, const char *client, const char *principal, const
     rig_profile(user, client, principal, name);
 }
 
+static void policy(void *user, const char *row)
+{
+    rig_policy(user, row);
+}
+
+static int64_t now(void *user)
+{
+    const engine_rig *rig = user;
+    return rig->now.wall_ns;
+}
+
+static const char *audit_peek(void *user, unsigned index)
+{
+    const engine_rig *rig = user;
+    return text_at(rig->audit_records, index);
+}
+
 static bool is_connected(void *user, const char *client)
 {
     return rig_find(user, client)->link != NULL;
@@ -129,6 +146,7 @@ void story_stage_memory_begin(story_stage *stage)
 {
     static engine_rig rig;
     rig_start(&rig, NULL);
+    rig.keep_audit = true;
     *stage = (story_stage){
         .is_strict = true,
         .user = &rig,
@@ -142,8 +160,12 @@ void story_stage_memory_begin(story_stage *stage)
         .close_code = close_code,
         .drop = drop,
         .restart = restart,
+        .policy = policy,
         .clock = forward,
         .set_wall = set_wall,
+        .later = forward,
+        .now = now,
+        .audit_peek = audit_peek,
         .agent_says = agent_says,
         .agent_peek = agent_peek,
         .agent_remove = agent_remove,

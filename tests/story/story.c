@@ -7,6 +7,7 @@
 #include <arcp/json.h>
 
 #include "base/alloc.h"
+#include "base/timestamp.h"
 
 #define NAMES_MAX 64
 
@@ -50,6 +51,35 @@ static char **value_of(story *s, const char *name, size_t size)
     return &s->names[s->name_count++].value;
 }
 
+static int64_t read_duration(story *s, const char *text)
+{
+    char unit[3] = {0};
+    char *end = NULL;
+    double amount = *text == '+' || *text == '-' ? strtod(text, &end) : 0;
+    if (end == NULL || end == text + 1 || sscanf(end, "%2[a-z]", unit) != 1) {
+        story_fail(s, "a duration is written +31s");
+    }
+    double ns = strcmp(unit, "ms") == 0 ? 1e6
+                : unit[0] == 's'        ? 1e9
+                : unit[0] == 'm'        ? 60e9
+                                        : 3600e9;
+    return (int64_t)(amount * ns);
+}
+
+/* $in_2s; the same instant every time: it is kept as a value of that name. */
+static void bind_instant(story *s, const char *name, size_t size, char **value)
+{
+    char duration[32];
+    char text[2 + ARCP__TIMESTAMP_SIZE + 1] = "\"";
+    if (*value != NULL || size < 5 || size > 20 || memcmp(name, "in_", 3) != 0) {
+        return;
+    }
+    (void)snprintf(duration, sizeof(duration), "+%.*s", (int)size - 3, name + 3);
+    arcp__timestamp_format(s->stage->now(s->stage->user) + read_duration(s, duration), text + 1);
+    text[1 + ARCP__TIMESTAMP_SIZE] = '"';
+    *value = arcp__copy_cstr(text, sizeof(text) - 1);
+}
+
 /* Replaces $name by its value, without the quotes of a string. */
 static char *expand(story *s, const char *text)
 {
@@ -63,7 +93,9 @@ static char *expand(story *s, const char *text)
         while (isalnum((unsigned char)text[1 + size]) || text[1 + size] == '_') {
             size++;
         }
-        const char *value = *value_of(s, text + 1, size);
+        char **slot = value_of(s, text + 1, size);
+        bind_instant(s, text + 1, size, slot);
+        const char *value = *slot;
         if (value == NULL) {
             story_fail(s, "$%.*s has no value", (int)size, text + 1);
         }
@@ -226,21 +258,6 @@ static void expect(story *s, const char *wanted, const char *who, peek_fn peek, 
 
 /* ---- lines ---- */
 
-static int64_t read_duration(story *s, const char *text)
-{
-    char unit[3] = {0};
-    char *end = NULL;
-    double amount = *text == '+' || *text == '-' ? strtod(text, &end) : 0;
-    if (end == NULL || end == text || sscanf(end, "%2s", unit) != 1) {
-        story_fail(s, "a duration is written +31s");
-    }
-    double ns = strcmp(unit, "ms") == 0 ? 1e6
-                : unit[0] == 's'        ? 1e9
-                : unit[0] == 'm'        ? 60e9
-                                        : 3600e9;
-    return (int64_t)(amount * ns);
-}
-
 static void expect_nothing(story *s, const char *who, peek_fn peek)
 {
     const char *got = s->stage->is_strict ? peek(s->stage->user, who, 0) : NULL;
@@ -303,6 +320,25 @@ static void agent_line(story *s, char *rest)
     arcp__free(job_id);
 }
 
+/* Records come in many orders; one may be looked at twice. */
+static void expect_audit(story *s, const char *wanted)
+{
+    arcp_json want = ARCP_JSON_INIT;
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_error error = {0};
+    if (arcp_json_scan(&want, arcp_span_cstr(wanted), &limits, &error) != ARCP_OK) {
+        story_fail(s, "the script's own JSON: %s", error.message);
+    }
+    const char *got = s->stage->audit_peek(s->stage->user, 0);
+    for (unsigned index = 1; got != NULL && !fits(s, &want, got); index++) {
+        got = s->stage->audit_peek(s->stage->user, index);
+    }
+    if (got == NULL) {
+        story_fail(s, "no audit record fits %s\n  %s", wanted, s->why);
+    }
+    arcp_json_fini(&want);
+}
+
 /* hello(a, alice): the usual beginning; a client that is there already is a new one. */
 static void hello(story *s, const char *name, const char *principal, const char *client)
 {
@@ -333,14 +369,17 @@ static void hello(story *s, const char *name, const char *principal, const char 
     expect(s, want, name, s->stage->peek, s->stage->remove);
 }
 
-/* setting GROUP.KEY VALUE, profile CLIENT PRINCIPAL NAME: true when it was one of them. */
+/* setting GROUP.KEY VALUE, profile CLIENT PRINCIPAL NAME, policy ROW: true when it was one
+ * of them. */
 static bool configure(story *s, const char *line)
 {
     const story_stage *stage = s->stage;
     char first[64];
     char second[64];
     char third[64];
-    if (sscanf(line, "setting %63[a-z_].%63[a-z_] %63s", first, second, third) == 3) {
+    if (strncmp(line, "policy ", 7) == 0) {
+        stage->policy(stage->user, line + 7);
+    } else if (sscanf(line, "setting %63[a-z_].%63[a-z_] %63s", first, second, third) == 3) {
         stage->set(stage->user, first, second, third);
     } else if (sscanf(line, "profile %63s %63s %63s", first, second, third) == 3) {
         stage->profile(stage->user, first, second, third);
@@ -356,10 +395,7 @@ static void run_line(story *s, char *line)
     char second[32];
     char third[64] = "story";
     line[strcspn(line, "\n")] = '\0';
-    if (line[0] == '\0' || line[0] == '#') {
-        return;
-    }
-    if (configure(s, line)) {
+    if (line[0] == '\0' || line[0] == '#' || configure(s, line)) {
         return;
     }
     if (sscanf(line, "hello(%31[a-z0-9], %31[a-z0-9], %63[^)])", first, second, third) >= 2) {
@@ -368,8 +404,12 @@ static void run_line(story *s, char *line)
         agent_line(s, line + 6);
     } else if (strncmp(line, "clock ", 6) == 0) {
         s->stage->clock(s->stage->user, read_duration(s, line + 6));
+    } else if (strncmp(line, "later ", 6) == 0) {
+        s->stage->later(s->stage->user, read_duration(s, line + 6));
     } else if (strncmp(line, "wall ", 5) == 0) {
         s->stage->set_wall(s->stage->user, read_duration(s, line + 5));
+    } else if (strncmp(line, "audit< ", 7) == 0) {
+        expect_audit(s, line + 7);
     } else if (strncmp(line, "drop ", 5) == 0) {
         s->stage->drop(s->stage->user, line + 5);
     } else if (strcmp(line, "restart") == 0) {

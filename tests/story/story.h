@@ -10,6 +10,9 @@
  *   agent J exits N     it ends with status N;  agent J killed: it was killed
  *   clock +31s          time passes (ms, s, m, h)
  *   wall -1h            somebody sets the wall clock back, or forward; no time passes
+ *   later +1s           time passes; on a real arcpd what follows is waited for
+ *   audit< {...}        the audit log has a record with at least these members
+ *   policy {...}        before everything else: a row of `policy:`
  *   setting G.KEY VALUE before everything else: a setting of the runtime
  *   profile CLIENT PRINCIPAL NAME   likewise: a rule of peer_profiles, with two globs
  *   drop a              a's connection breaks
@@ -21,9 +24,10 @@
  *
  * A string "$name" in what is expected takes the value that comes (any JSON), or must be
  * equal to it when the name has one already; "$_" takes anything. $name in what is sent is
- * replaced by the value. J is a $name. Members that are not named are not looked at;
- * arrays must have the same length. hello(a, principal) says hello with all features, and
- * hello(a, principal, NAME) as the client NAME; they bind $s_a and $t_a, session and token. */
+ * replaced by the value, $in_2s by the instant two seconds from now. J is a $name. Members that are
+ * not named are not looked at; arrays must have the same length. hello(a, principal) says hello
+ * with all features, and hello(a, principal, NAME) as the client NAME; they bind $s_a and $t_a,
+ * session and token. */
 #ifndef ARCP_TESTS_ENGINE_STORY_H
 #define ARCP_TESTS_ENGINE_STORY_H
 
@@ -46,8 +50,13 @@ typedef struct story_stage {
     int (*close_code)(void *user, const char *client); /* 0: open */
     void (*drop)(void *user, const char *client);
     void (*restart)(void *user);
+    void (*policy)(void *user, const char *row);
     void (*clock)(void *user, int64_t forward_ns);
     void (*set_wall)(void *user, int64_t step_ns);
+    void (*later)(void *user, int64_t forward_ns);
+    int64_t (*now)(void *user); /* by the wall clock */
+    /* The index-th record of the audit log; waits as peek does. */
+    const char *(*audit_peek)(void *user, unsigned index);
     void (*agent_says)(void *user, const char *job_id, const char *line);
     const char *(*agent_peek)(void *user, const char *job_id, unsigned index);
     void (*agent_remove)(void *user, const char *job_id, unsigned index);

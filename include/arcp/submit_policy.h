@@ -1,0 +1,47 @@
+/* A program's own say about every job that is about to be made: by a client's submit, or by
+ * a delegation. For leases that come from elsewhere (a token, an upstream runtime, a
+ * database): validate them, assert that what is asked is within them, and answer. */
+#ifndef ARCP_SUBMIT_POLICY_H
+#define ARCP_SUBMIT_POLICY_H
+
+#include <arcp/lease.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The job that would be made; borrowed for the call. */
+typedef struct arcp_submit_request {
+    size_t struct_size;
+    arcp_span principal;
+    arcp_span agent;         /* name@version of what would run, or its name */
+    arcp_span input;         /* compact JSON */
+    arcp_span trace_id;      /* 32 hex digits */
+    arcp_span parent_job_id; /* of a delegation; empty for a client's submit */
+    /* What the job would get: what was asked for, narrowed by the operator's policy, and for
+     * a delegation within the parent's. */
+    const arcp_lease *lease;
+    uint64_t max_runtime_sec; /* 0: none */
+} arcp_submit_request;
+
+/* Answers one request:
+ *
+ *  - ARCP_OK: the job gets the lease it would get.
+ *  - ARCP_OK with *narrowed set (the caller takes the reference): it gets that one. It must
+ *    be within request->lease, or the job is refused with INTERNAL_ERROR and an error is
+ *    logged; budgets, expiry and model.use that it leaves out stay as they were.
+ *  - anything else refuses, with `err` and `details` (empty, or a JSON object) as the peer
+ *    gets them; a status without a code of the draft travels as INTERNAL_ERROR. Nothing is
+ *    left of the submit; its idempotency key is free again. A refused delegation is a
+ *    tool_result on the parent.
+ *
+ * Called on the loop's thread; must not block, and must not call the runtime. A repeated
+ * submit with the same idempotency key is answered without asking. */
+typedef arcp_status (*arcp_submit_policy_fn)(void *user, const arcp_submit_request *request,
+                                             const arcp_lease **narrowed, arcp_buf *details,
+                                             arcp_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

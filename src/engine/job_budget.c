@@ -1,0 +1,100 @@
+/* What jobs have spent, as the store has it: a small row per running job that spends, beside
+ * its own, written at most once a batch; when the job ends it goes into the job's row. So a
+ * restart finds every counter as the last durable metric left it. */
+#include "engine/parts.h"
+
+static const char row_suffix[] = "/spent";
+
+bool arcp__budget_row_key(arcp_span key, arcp_span *job_id)
+{
+    const size_t size = sizeof(row_suffix) - 1;
+    if (key.size <= size ||
+        !arcp_span_equal_cstr(arcp_span_from(key, key.size - size), row_suffix)) {
+        return false;
+    }
+    *job_id = arcp_span_first(key, key.size - size);
+    return true;
+}
+
+static arcp_span row_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof(row_suffix)])
+{
+    const size_t size = strlen(job->id);
+    memcpy(out, job->id, size);
+    memcpy(out + size, row_suffix, sizeof(row_suffix));
+    return arcp_span_cstr(out);
+}
+
+static size_t counters(const arcp__job *job)
+{
+    const arcp_budget *budget =
+        job->authority == NULL ? NULL : arcp_authority_budget(job->authority);
+    return budget == NULL ? 0 : arcp_budget_count(budget);
+}
+
+void arcp__budget_write_spent(const arcp__job *job, arcp_json_writer *writer)
+{
+    const size_t count = counters(job);
+    if (count == 0) {
+        return;
+    }
+    const arcp_budget *budget = arcp_authority_budget(job->authority);
+    arcp_json_name(writer, "spent");
+    arcp_json_begin_object(writer);
+    for (size_t at = 0; at < count; at++) {
+        char amount[ARCP_DECIMAL_TEXT_MAX];
+        (void)arcp_decimal_format(arcp_budget_spent(budget, at), amount);
+        arcp_json_name_span(writer, arcp_budget_currency(budget, at));
+        arcp_json_write_cstr(writer, amount);
+    }
+    arcp_json_end_object(writer);
+}
+
+void arcp__budget_changed(arcp__engine *engine, arcp__job *job)
+{
+    if (job->in_spenders || job->ended || counters(job) == 0) {
+        return;
+    }
+    job->in_spenders = true;
+    job->next_spender = engine->spenders;
+    engine->spenders = job;
+    arcp__job_pin(job);
+}
+
+static void store_row(arcp__engine *engine, arcp__job *job)
+{
+    char key[ARCP__ID_SIZE + sizeof(row_suffix)];
+    arcp_buf row = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &row);
+    arcp_json_begin_object(&writer);
+    arcp__budget_write_spent(job, &writer);
+    arcp_json_end_object(&writer);
+    if (row.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        job->has_spent_row = true;
+        arcp__batch_put(engine, ARCP_STORE_JOBS, row_key(job, key), arcp_buf_span(&row));
+    }
+    arcp_buf_fini(&row);
+}
+
+void arcp__budgets_store(arcp__engine *engine)
+{
+    while (engine->spenders != NULL) {
+        arcp__job *job = engine->spenders;
+        engine->spenders = job->next_spender;
+        job->in_spenders = false;
+        if (!job->ended && !engine->closing) {
+            store_row(engine, job);
+        }
+        arcp__job_unpin(engine, job);
+    }
+}
+
+void arcp__budget_delete_row(arcp__engine *engine, const arcp__job *job)
+{
+    if (job->has_spent_row) {
+        char key[ARCP__ID_SIZE + sizeof(row_suffix)];
+        arcp__batch_delete(engine, ARCP_STORE_JOBS, row_key(job, key));
+    }
+}

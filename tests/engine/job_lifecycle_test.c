@@ -1,0 +1,54 @@
+/* The table of a job's statuses. */
+#include "support/check.h"
+
+#include "engine/job_lifecycle.h"
+
+/* Written out a second time, as a square: what is not "yes" is illegal. */
+static const char *const square[ARCP_JOB_STATUS_COUNT] = {
+    /*                     PENDING RUNNING SUCCESS ERROR CANCELLED TIMED_OUT */
+    [ARCP_JOB_PENDING] = ".R.ECT", [ARCP_JOB_RUNNING] = "..SECT",   [ARCP_JOB_SUCCESS] = "......",
+    [ARCP_JOB_ERROR] = "......",   [ARCP_JOB_CANCELLED] = "......", [ARCP_JOB_TIMED_OUT] = "......",
+};
+
+static void only_the_transitions_of_the_table_are_legal(void **state)
+{
+    (void)state;
+    for (int from = 0; from < ARCP_JOB_STATUS_COUNT; from++) {
+        for (int to = 0; to < ARCP_JOB_STATUS_COUNT; to++) {
+            bool legal = arcp__job_status_may_become((arcp_job_status)from, (arcp_job_status)to);
+            if (legal != (square[from][to] != '.')) {
+                fail_msg("%s to %s is %s", arcp_job_status_name((arcp_job_status)from),
+                         arcp_job_status_name((arcp_job_status)to), legal ? "legal" : "illegal");
+            }
+        }
+    }
+}
+
+static void every_job_can_end_and_none_goes_on_after_its_end(void **state)
+{
+    (void)state;
+    for (int from = 0; from < ARCP_JOB_STATUS_COUNT; from++) {
+        unsigned ends = 0;
+        unsigned ways = 0;
+        for (int to = 0; to < ARCP_JOB_STATUS_COUNT; to++) {
+            if (arcp__job_status_may_become((arcp_job_status)from, (arcp_job_status)to)) {
+                ways++;
+                ends += arcp_job_status_is_terminal((arcp_job_status)to) ? 1 : 0;
+            }
+        }
+        if (arcp_job_status_is_terminal((arcp_job_status)from)) {
+            assert_int_equal(ways, 0);
+        } else {
+            assert_true(ends >= 3);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_transitions_of_the_table_are_legal),
+        cmocka_unit_test(every_job_can_end_and_none_goes_on_after_its_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+# §9.5, lease.on_expiry: deny: operations fail from expiry on, and the agent decides.
+setting lease.on_expiry deny
+hello(a, alice)
+a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"],"agent.delegate":["**"],"model.use":["*"],"cost.budget":["USD:0"]},"lease_constraints":{"expires_at":"$in_400ms"}}}
+a< {"type":"job.accepted","job_id":"$j"}
+a< {"type":"job.event"}
+agent $j< {"type":"job.start"}
+later +400ms
+# It is logged although nobody asked for anything, and the job goes on.
+audit< {"decision":"expired","principal":"alice","job_id":"$j","result":"denied from now on"}
+# Expiry is told before a budget that is used up as well.
+agent $j> {"type":"job.event","id":"1","payload":{"kind":"tool_call","body":{"tool":"t","call_id":"c"}}}
+a< {"payload":{"kind":"tool_result","body":{"call_id":"c","error":{"code":"LEASE_EXPIRED","message":"$_","retryable":false,"details":{"capability":"tool.call","target":"t","reason":"EXPIRED","expires_at":"$in_400ms"}}}}}
+agent $j< {"re":"1","payload":{"error":{"code":"LEASE_EXPIRED"}}}
+agent $j> {"type":"authorize","id":"2","payload":{"capability":"model.use","target":"m"}}
+agent $j< {"re":"2","payload":{"error":{"code":"LEASE_EXPIRED","retryable":false}}}
+agent $j> {"type":"delegate","id":"3","payload":{"agent":"work","delegate_id":"D"}}
+a< {"payload":{"kind":"tool_result","body":{"call_id":"D","error":{"code":"LEASE_EXPIRED"}}}}
+agent $j< {"re":"3","payload":{"error":{"code":"LEASE_EXPIRED"}}}
+agent $j> I go on
+a< {"payload":{"kind":"log"}}
+agent $j> {"type":"job.result","payload":{"result":"partial"}}
+a< {"type":"job.result","job_id":"$j","payload":{"result":"partial"}}
