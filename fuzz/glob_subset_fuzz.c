@@ -11,7 +11,7 @@
 #include "core/subset_model.h"
 #include "core/target_model.h"
 
-enum { INPUT_MAX = 160, LINES_MAX = 6, STRINGS = 24, EXACT_MAX = 48 };
+enum { INPUT_MAX = 160, LINES_MAX = 6, STRINGS = 24, EXACT_MAX = 48, REPEATED = 20 };
 
 static void require(bool condition)
 {
@@ -85,6 +85,22 @@ static void check_exactly(arcp__target_kind kind, arcp_span child, const arcp_sp
     arcp_buf_fini(&witness);
 }
 
+/* In a long list those that cannot meet the child are left out first: the answer is the same. */
+static void check_repeated(arcp__capability capability, arcp_span child, const arcp_span *parents,
+                           size_t count, const arcp__glob_verdict *want)
+{
+    arcp_span many[REPEATED];
+    for (size_t i = 0; i < REPEATED && count > 0; i++) {
+        many[i] = parents[i % count];
+    }
+    arcp__glob_verdict verdict = {0};
+    require(arcp__glob_subset(capability, &child, 1, many, count == 0 ? 0 : REPEATED, &verdict) ==
+            ARCP_OK);
+    require(want->too_complex || verdict.too_complex ||
+            (verdict.is_subset == want->is_subset && verdict.witness.size == want->witness.size));
+    arcp_buf_fini(&verdict.witness);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const arcp__capability capabilities[] = {
@@ -104,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     arcp__glob_verdict verdict = {0};
     require(arcp__glob_subset(capability, lines, 1, lines + 1, count - 1, &verdict) == ARCP_OK);
+    check_repeated(capability, lines[0], lines + 1, count - 1, &verdict);
     if (verdict.is_subset) {
         check_yes(kind, lines[0], lines + 1, count - 1);
         if (size <= EXACT_MAX) {
