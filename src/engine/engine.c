@@ -48,6 +48,8 @@ void arcp__engine_settle(arcp__engine *engine)
     do {
         while (arcp__mail_deliver(engine)) {
         }
+        /* Not only when a batch is done: a store that stalls finishes none. */
+        arcp__engine_update_pressure(engine);
         if (engine->out_of_memory) {
             give_up_on_input(engine);
         }

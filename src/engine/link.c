@@ -233,6 +233,9 @@ void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link,
         update_reading(engine, link);
         if (link->session->sent_seq < link->session->durable_seq) {
             arcp__session_wake(engine, link->session);
+        } else {
+            /* The link had everything already: only its own writing held agents back. */
+            arcp__session_drained(engine, link->session);
         }
     }
     arcp__engine_settle(engine);

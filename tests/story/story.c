@@ -402,6 +402,8 @@ static void run_line(story *s, char *line)
         hello(s, first, second, third);
     } else if (strncmp(line, "agent ", 6) == 0) {
         agent_line(s, line + 6);
+    } else if (strncmp(line, "connect ", 8) == 0) {
+        s->stage->connect(s->stage->user, line + 8);
     } else if (strncmp(line, "clock ", 6) == 0) {
         s->stage->clock(s->stage->user, read_duration(s, line + 6));
     } else if (strncmp(line, "later ", 6) == 0) {

@@ -2,6 +2,7 @@
  *
  *   # text              a comment
  *   a> {...}            client a sends this frame; it connects when it is not connected
+ *   connect a           client a connects and says nothing
  *   a< {...}            the next frame for a has at least these members
  *   a< close CODE       a's connection was closed with this code
  *   a< nothing          there is no frame for a

@@ -1,0 +1,19 @@
+# Limits: whoever says nothing for limits.hello_timeout_sec is closed, on both sides of it.
+setting limits.hello_timeout_sec 5
+connect a
+clock +4999ms
+a< nothing
+clock +1ms
+a< {"type":"session.error","session_id":"$_","payload":{"code":"UNAUTHENTICATED","message":"no session.hello within 5 s","retryable":false}}
+a< close 1008
+# Who has said hello has time.
+hello(b, alice)
+clock +10s
+b> {"arcp":"1.1","id":"1","type":"session.ping","payload":{}}
+b< {"type":"session.pong"}
+# Half a frame is no hello, and the attempt with a wrong token ends at once.
+connect c
+clock +4s
+c> {"arcp":"1.1","id":"1","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"no"}}}
+c< {"type":"session.error","payload":{"code":"UNAUTHENTICATED"}}
+c< close 1008

@@ -1,0 +1,60 @@
+# §6.4, PROTOCOL Heartbeat: a ping when for an interval nothing was sent, or nothing was
+# received; any frame counts as life; pings are answered always.
+setting session.heartbeat_interval_sec 10
+hello(a, alice)
+a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
+a< {"type":"job.accepted","job_id":"$j"}
+a< {"event_seq":1}
+# Much is sent, nothing comes back: a ping all the same, to see whether anybody is there.
+clock +9s
+agent $j> 2
+a< {"event_seq":2}
+clock +1s
+a< {"type":"session.ping","payload":{"nonce":"$n1","sent_at":"$_"}}
+a> {"arcp":"1.1","id":"2","type":"session.pong","payload":{"ping_nonce":"$n1"}}
+# Much comes, nothing is sent: a ping too, or the client would think us dead. Frames that
+# get no answer: acknowledgements, and vendors' own.
+clock +5s
+a> {"arcp":"1.1","id":"3","type":"session.ack","payload":{"last_processed_seq":1}}
+clock +4s
+a< nothing
+a> {"arcp":"1.1","id":"4","type":"x-vendor.acme.hum","payload":{}}
+clock +1s
+a< {"type":"session.ping","payload":{"nonce":"$n2"}}
+# Any frame is life, no pong needed: for a minute only acknowledgements come.
+clock +8s
+a> {"arcp":"1.1","id":"5","type":"session.ack","payload":{"last_processed_seq":1}}
+clock +2s
+a< {"type":"session.ping"}
+clock +6s
+a> {"arcp":"1.1","id":"6","type":"session.ack","payload":{"last_processed_seq":2}}
+clock +4s
+a< {"type":"session.ping"}
+clock +5s
+a> {"arcp":"1.1","id":"7","type":"session.list_jobs","payload":{}}
+a< {"type":"session.jobs"}
+clock +9s
+a< nothing
+# A client's ping is answered at once, with its nonce whatever it is, and is life as well.
+a> {"arcp":"1.1","id":"8","type":"session.ping","payload":{"nonce":{"x":[1]}}}
+a< {"type":"session.pong","id":"8","session_id":"$s_a","event_seq":"$absent","payload":{"ping_nonce":{"x":[1]},"received_at":"$_","request_id":"8"}}
+clock +9s
+a< nothing
+# Half-open: two intervals without any frame. The job goes on, the session can be resumed.
+clock +1s
+a< {"type":"session.ping"}
+clock +9999ms
+agent $j> before
+a< {"event_seq":3}
+clock +1ms
+a< {"type":"session.error","session_id":"$s_a","payload":{"code":"HEARTBEAT_LOST","retryable":true}}
+a< close 1001
+agent $j> after
+a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":3}}}
+a< {"type":"session.welcome","payload":{"heartbeat_interval_sec":10}}
+a< {"event_seq":4,"payload":{"body":{"message":"after"}}}
+# The intervals begin anew with the transport.
+clock +9s
+a< nothing
+clock +1s
+a< {"type":"session.ping"}

@@ -1,0 +1,31 @@
+# §7.6: same principal by default; what may not be seen is PERMISSION_DENIED; each decision
+# is written to the audit log.
+hello(a, alice)
+hello(b, bob)
+a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
+a< {"type":"job.accepted","job_id":"$j"}
+a< {"event_seq":1}
+audit< {"decision":"submit","principal":"alice","job_id":"$j"}
+b> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$j","history":true}}
+b< {"type":"job.error","id":"1","job_id":"$absent","payload":{"code":"PERMISSION_DENIED","message":"the job belongs to another principal","retryable":false,"details":{"job_id":"$j"}}}
+audit< {"decision":"subscribe","principal":"bob","job_id":"$j","owner":"alice","result":"refused","rule":"authorization.subscribe: same_principal"}
+agent $j> nobody else hears this
+a< {"event_seq":2}
+b< nothing
+b> {"arcp":"1.1","id":"2","type":"session.list_jobs","payload":{}}
+b< {"type":"session.jobs","payload":{"jobs":[]}}
+b> {"arcp":"1.1","id":"3","type":"job.cancel","payload":{"job_id":"$j"}}
+b< {"type":"job.error","payload":{"code":"JOB_NOT_FOUND"}}
+b> {"arcp":"1.1","id":"4","type":"job.unsubscribe","payload":{"job_id":"$j"}}
+b< {"type":"job.error","payload":{"code":"JOB_NOT_FOUND"}}
+# Another session of the same principal may.
+hello(c, alice)
+c> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$j","history":true}}
+c< {"type":"job.subscribed","id":"1","job_id":"$j","event_seq":"$absent","payload":{"request_id":"1","reply_to":"1"}}
+c< {"event_seq":1}
+c< {"event_seq":2}
+audit< {"decision":"subscribe","principal":"alice","job_id":"$j","owner":"alice","result":"allowed"}
+# A session that lost its right keeps nothing: a resume gives no more than it had.
+agent $j> three
+c< {"event_seq":3}
+a< {"event_seq":3}

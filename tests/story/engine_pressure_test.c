@@ -1,0 +1,243 @@
+/* A full pipe is the only thing that holds an agent back, and only the store's queue and
+ * the connected owner fill it: never a subscriber, never an owner who is away, never a
+ * client that acknowledges nothing. PROTOCOL, Ack; §6.5. */
+#include "story/engine_rig.h"
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+#define LIMIT      65536u /* of unsent bytes, and of the store's queue */
+#define PLENTY     67108864u
+#define LINE_BYTES 1000u
+
+static engine_rig rig;
+
+static void start(uint64_t unsent_bytes, uint64_t store_queue_bytes)
+{
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.limits_unsent_bytes = unsent_bytes;
+    settings.limits_store_queue_bytes = store_queue_bytes;
+    settings.session_ack_lag_events = 1000000;
+    rig_start(&rig, &settings);
+}
+
+static void forget_frames(rig_client *client)
+{
+    for (char *frame = rig_take(client); frame != NULL; frame = rig_take(client)) {
+        arcp__free(frame);
+    }
+}
+
+static rig_client *hello(const char *name)
+{
+    char frame[400];
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
+                   "\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{"
+                   "\"features\":[\"ack\",\"subscribe\",\"progress\",\"result_chunk\","
+                   "\"cost.budget\"]}}}");
+    rig_client *client = rig_connect(&rig, name);
+    rig_send(&rig, client, frame);
+    return client;
+}
+
+static rig_agent *submit(rig_client *client)
+{
+    rig_send(&rig, client,
+             "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
+             "\"echo\"}}");
+    rig_agent *agent = rig_agent_last(&rig);
+    assert_non_null(agent);
+    return agent;
+}
+
+static void subscribe(rig_client *client, const rig_agent *agent)
+{
+    char frame[300];
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"b\",\"type\":\"job.subscribe\",\"payload\":{"
+                   "\"job_id\":\"%s\",\"history\":true}}",
+                   agent->job_id);
+    rig_send(&rig, client, frame);
+}
+
+/* An event of about a kilobyte. */
+static void say(rig_agent *agent)
+{
+    char line[LINE_BYTES + 1];
+    memset(line, 'x', LINE_BYTES);
+    line[LINE_BYTES] = '\0';
+    rig_agent_says(&rig, agent, line);
+}
+
+static unsigned say_until_paused(rig_agent *agent)
+{
+    unsigned said = 0;
+    while (!agent->paused && said < 1000) {
+        say(agent);
+        said++;
+    }
+    return said;
+}
+
+static void say_many(rig_agent *agent, unsigned count)
+{
+    for (unsigned at = 0; at < count; at++) {
+        say(agent);
+    }
+}
+
+/* The transport has so much left of what it was given. */
+static void drain_to(rig_client *client, size_t unsent)
+{
+    client->unsent = unsent;
+    arcp__engine_drained(rig.engine, rig.now, client->link, unsent);
+    rig_run(&rig);
+}
+
+static void an_owner_who_reads_slowly_holds_its_own_agent_back(void **state)
+{
+    (void)state;
+    start(LIMIT, PLENTY);
+    rig_client *slow = hello("slow");
+    rig_agent *held = submit(slow);
+    rig_client *fast = hello("fast");
+    rig_agent *free_agent = submit(fast);
+    slow->slow = true;
+    drain_to(slow, 0);
+    unsigned said = say_until_paused(held);
+    assert_true(held->paused);
+    assert_true(said > 45 && said < 66); /* LIMIT / (LINE_BYTES and its envelope) */
+    /* Nobody else is: neither another session nor its agent. */
+    say_many(free_agent, 300);
+    assert_false(free_agent->paused);
+    /* At half of it and not before, it goes on. */
+    drain_to(slow, LIMIT / 2 + 1);
+    assert_true(held->paused);
+    drain_to(slow, LIMIT / 2);
+    assert_false(held->paused);
+    rig_stop(&rig);
+}
+
+static void an_owner_who_reads_is_never_too_slow(void **state)
+{
+    (void)state;
+    start(LIMIT, PLENTY);
+    rig_client *client = hello("a");
+    rig_agent *agent = submit(client);
+    for (unsigned round = 0; round < 50; round++) {
+        say_many(agent, 20); /* a megabyte in all, none of it acknowledged */
+        assert_false(agent->paused);
+        forget_frames(client);
+    }
+    rig_stop(&rig);
+}
+
+static void a_subscriber_holds_nobody_back_however_slow_it_is(void **state)
+{
+    arcp__engine_stats stats = {0};
+    (void)state;
+    start(LIMIT, PLENTY);
+    rig_client *owner = hello("owner");
+    rig_agent *agent = submit(owner);
+    rig_client *slow = hello("slow");
+    subscribe(slow, agent);
+    forget_frames(slow);
+    slow->slow = true;
+    for (unsigned round = 0; round < 200; round++) {
+        say_many(agent, 10);
+        assert_false(agent->paused);
+        forget_frames(owner);
+    }
+    /* It was handed a bounded part; the rest waits in the store. */
+    assert_true(slow->unsent < 300000);
+    arcp__engine_get_stats(rig.engine, &stats);
+    assert_true(stats.tail_bytes < 4000000);
+    /* When it reads again it gets everything, in order. */
+    slow->slow = false;
+    drain_to(slow, 0);
+    unsigned seq = 1; /* `running`, which it read before */
+    for (char *frame = rig_take(slow); frame != NULL; frame = rig_take(slow)) {
+        char want[32];
+        (void)snprintf(want, sizeof(want), "\"event_seq\":%u,", ++seq);
+        assert_non_null(strstr(frame, want));
+        arcp__free(frame);
+    }
+    assert_int_equal(seq, 2001);
+    rig_stop(&rig);
+}
+
+static void an_owner_who_is_away_holds_nobody_back(void **state)
+{
+    (void)state;
+    start(LIMIT, PLENTY);
+    rig_client *client = hello("a");
+    rig_agent *agent = submit(client);
+    rig_drop(&rig, client);
+    say_many(agent, 500);
+    assert_false(agent->paused);
+    /* One who goes away while it holds an agent back lets go of it. */
+    client = hello("b");
+    agent = submit(client);
+    client->slow = true;
+    (void)say_until_paused(agent);
+    assert_true(agent->paused);
+    rig_drop(&rig, client);
+    assert_false(agent->paused);
+    rig_stop(&rig);
+}
+
+static void the_queue_of_the_store_holds_everybody_back(void **state)
+{
+    (void)state;
+    start(PLENTY, LIMIT);
+    rig_client *a = hello("a");
+    rig_agent *first = submit(a);
+    rig_client *b = hello("b");
+    rig_agent *second = submit(b);
+    forget_frames(a);
+    rig.hold_store = true;
+    unsigned said = say_until_paused(first);
+    assert_true(first->paused && second->paused);
+    assert_true(said > 45 && said < 66);
+    /* Nothing of what is not durable is shown. */
+    assert_null(a->frames);
+    rig.hold_store = false;
+    rig_run(&rig);
+    assert_false(first->paused);
+    assert_false(second->paused);
+    assert_non_null(a->frames);
+    rig_stop(&rig);
+}
+
+static void a_job_that_has_ended_lets_go(void **state)
+{
+    (void)state;
+    start(LIMIT, PLENTY);
+    rig_client *client = hello("a");
+    rig_agent *agent = submit(client);
+    client->slow = true;
+    (void)say_until_paused(agent);
+    assert_true(agent->paused);
+    rig_send(&rig, client,
+             "{\"arcp\":\"1.1\",\"id\":\"b\",\"type\":\"session.bye\",\"payload\":{}}");
+    assert_false(agent->paused);
+    rig_agent_says(&rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    rig_agent_exits(&rig, agent, false, 0);
+    assert_true(agent->forgotten);
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_owner_who_reads_slowly_holds_its_own_agent_back),
+        cmocka_unit_test(an_owner_who_reads_is_never_too_slow),
+        cmocka_unit_test(a_subscriber_holds_nobody_back_however_slow_it_is),
+        cmocka_unit_test(an_owner_who_is_away_holds_nobody_back),
+        cmocka_unit_test(the_queue_of_the_store_holds_everybody_back),
+        cmocka_unit_test(a_job_that_has_ended_lets_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
