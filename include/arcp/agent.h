@@ -50,6 +50,12 @@ ARCP_API const arcp_json *arcp_agent_start(const arcp_agent_call *call);
 ARCP_API arcp_json_ref arcp_agent_input(const arcp_agent_call *call);
 ARCP_API const arcp_authority *arcp_agent_authority(const arcp_agent_call *call);
 
+/* Appends the job's credentials for upstreams (§9.8) as a JSON array, [] when it has none:
+ * those of `start`, or what replaced them since. They are secrets: wipe `out` (arcp_wipe)
+ * when they were used, and ask again rather than keep them. Any thread. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_credentials(const arcp_agent_call *call,
+                                                            arcp_buf *out, arcp_error *err);
+
 /* Whether the job was asked to stop. What a cancelled agent says is still recorded until
  * the grace is over. */
 ARCP_API bool arcp_agent_is_cancelled(const arcp_agent_call *call);

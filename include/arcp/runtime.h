@@ -9,6 +9,7 @@
 #include <arcp/settings.h>
 #include <arcp/submit_policy.h>
 #include <arcp/sys/launcher.h>
+#include <arcp/sys/provisioner.h>
 #include <arcp/sys/store.h>
 #include <arcp/sys/transport.h>
 #include <arcp/token.h>
@@ -44,10 +45,17 @@ typedef struct arcp_runtime_options {
      * with it. NULL: directly, on this machine. */
     arcp_launcher *launcher;
     size_t token_questions_max; /* tokens being verified at the same time; 0: 1024 */
+    /* Where jobs' upstream credentials come from (§9.8); taken over, also on failure. NULL:
+     * none. Offered only with a durable store. */
+    arcp_provisioner *provisioner;
+    /* The key (mode 0600, made when missing) under which values are sealed in the store;
+     * needed with a provisioner. */
+    const char *credential_key_file;
 } arcp_runtime_options;
 #define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0         \
+        sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL,  \
+            NULL                                                                                   \
     }
 
 /* Makes a runtime and takes up what its store holds; reading it is finished when this
@@ -156,6 +164,8 @@ typedef struct arcp_runtime_stats {
     uint64_t events;
     uint64_t denials;
     uint64_t batches;
+    uint64_t credentials_outstanding; /* issued, or perhaps issued, and not known to be dead */
+    uint64_t credentials_stuck;       /* of these: revoking failed several times */
 } arcp_runtime_stats;
 ARCP_API void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out);
 

@@ -14,7 +14,9 @@
 
 #include "arcpd/arguments.h"
 #include "arcpd/config.h"
+#include "arcpd/credentials.h"
 #include "arcpd/directories.h"
+#include "arcpd/help.h"
 #include "arcpd/logger.h"
 #include "arcpd/tokens.h"
 #include "base/alloc.h"
@@ -31,6 +33,7 @@ typedef struct daemon_state {
     uv_signal_t terminate, interrupt, hangup, child;
     arcp_runtime *runtime;
     arcp__directories directories;
+    arcp__credentials credentials;
     const char *config_path;
     int argc;
     char **argv_copy;
@@ -42,34 +45,6 @@ static void fail(const arcp_error *error)
 {
     (void)fprintf(stderr, "arcpd: %s\n", error->message);
 }
-
-static const char help[] =
-    "arcpd - host agents as jobs that cannot exceed their lease\n"
-    "\n"
-    "usage: arcpd [options]\n"
-    "\n"
-    "  --config FILE                 read FILE (YAML); flags win over it\n"
-    "  --check-config FILE           check FILE, print what it comes to, and exit\n"
-    "  --listen URL                  accept sessions here; may be repeated\n"
-    "                                (default ws://127.0.0.1:7777/arcp; port 0 picks one)\n"
-    "  --store URL                   sqlite:PATH or memory:\n"
-    "                                (default sqlite: in the state directory)\n"
-    "  --token TOKEN=PRINCIPAL       who may come in; may be repeated\n"
-    "  --token-file FILE             lines TOKEN=PRINCIPAL, read again on SIGHUP\n"
-    "  --no-auth                     everybody may come in, on loopback only\n"
-    "  --agent NAME[@VERSION]=COMMAND  a program that runs jobs; may be repeated\n"
-    "  --stdio                       one session over standard input and output\n"
-    "  --log-level LEVEL             debug, info, warn or error\n"
-    "  --version, --help\n"
-    "\n"
-    "When it accepts sessions it prints one line: arcpd: ready URL...\n"
-    "Without tokens of your own it makes one, keeps it in the state directory\n"
-    "($STATE_DIRECTORY, else $XDG_STATE_HOME/arcp, else ~/.local/state/arcp) and `arcp` on\n"
-    "this machine finds it there.\n"
-    "\n"
-    "Try:  arcpd --agent 'hello=echo hi' &  arcp submit hello\n"
-    "SIGTERM stops it (running jobs have shutdown.grace_sec), SIGHUP reads tokens, keys,\n"
-    "certificates, agents and policies again. See arcpd(8), arcpd.yaml(5), arcp-agent(7).\n";
 
 enum {
     FLAG_CONFIG = 256,
@@ -192,7 +167,7 @@ static int first_pass(daemon_state *state, int argc, char **argv)
     for (int flag = getopt_long(argc, argv, "", flags, NULL); flag != -1;
          flag = getopt_long(argc, argv, "", flags, NULL)) {
         if (flag == FLAG_HELP) {
-            (void)fputs(help, stdout);
+            (void)fputs(arcp__arcpd_help, stdout);
             return EXIT_STOPPED;
         }
         if (flag == FLAG_VERSION) {
@@ -295,6 +270,13 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
     }
     state->store_is_memory = strcmp(options.store->ops->name, "memory") == 0;
     cap_replay(state, &state->config);
+    status = arcp__credentials_open(&state->credentials, &state->config.credentials, &state->loop,
+                                    state->directories.state, &options.provisioner, err);
+    if (status != ARCP_OK) {
+        arcp_store_close(options.store);
+        return status;
+    }
+    options.credential_key_file = state->credentials.key_file;
     options.settings = &state->config.settings;
     options.work_directory = state->directories.work;
     options.log = arcp__logger_log;
@@ -535,6 +517,7 @@ static void clean_up(daemon_state *state)
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&state->loop);
+    arcp__credentials_close(&state->credentials);
     arcp__logger_fini(&state->logger);
     arcp__config_fini(&state->config);
     arcp__arguments_free(state->argc, state->argv_copy);

@@ -93,6 +93,7 @@ void arcp__config_fini(arcp__config *config)
         arcp__free(config->profiles[at].profile);
     }
     arcp__free(config->profiles);
+    arcp__config_credentials_fini(&config->credentials);
     *config = (arcp__config){.log_level = ARCP_LOG_INFO};
 }
 
@@ -203,6 +204,7 @@ static void print_list(arcp_buf *out, const char *key, const arcp__text_list *li
 
 typedef struct print_state {
     arcp_buf *out;
+    const arcp__config *config;
     const char *group;
 } print_state;
 
@@ -214,6 +216,9 @@ static void print_setting(void *user, const char *group, const char *key, const 
     if (state->group == NULL || strcmp(state->group, group) != 0) {
         arcp_buf_append_format(state->out, "%s:\n", group);
         state->group = group;
+        if (strcmp(group, "credentials") == 0) {
+            arcp__config_credentials_print(&state->config->credentials, state->out);
+        }
     }
     arcp_buf_append_format(state->out, "  %s: %s\n", key, value);
 }
@@ -304,7 +309,7 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
     for (size_t at = 0; at < config->agent_count; at++) {
         print_agent(out, &config->agents[at]);
     }
-    print_state state = {out, NULL};
+    print_state state = {out, config, NULL};
     arcp_settings_each(&config->settings, print_setting, &state);
     arcp_buf_append_cstr(out, "policy:\n");
     for (size_t at = 0; at < config->policy_count; at++) {

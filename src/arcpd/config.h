@@ -7,11 +7,7 @@
 #include <arcp/sys/launcher.h>
 #include <arcp/token.h>
 
-/* A growing list of owned strings, NULL-terminated once it is not empty. */
-typedef struct arcp__text_list {
-    char **items;
-    size_t count;
-} arcp__text_list;
+#include "arcpd/config_credentials.h"
 
 typedef struct arcp__config_token {
     char *token; /* wiped when freed */
@@ -72,6 +68,7 @@ typedef struct arcp__config {
     size_t policy_count;
     arcp__config_profile *profiles;
     size_t profile_count;
+    arcp__config_credentials credentials;
     int log_level; /* arcp_log_level */
     arcp__log_format log_format;
     bool no_auth;
@@ -95,9 +92,6 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out);
 
 /* ---- for the command line ---- */
 
-ARCP_MUST_CHECK arcp_status arcp__text_list_add(arcp__text_list *list, const char *text,
-                                                arcp_error *err);
-void arcp__text_list_clear(arcp__text_list *list);
 /* TOKEN=PRINCIPAL; the last '=' separates. */
 ARCP_MUST_CHECK arcp_status arcp__config_add_token(arcp__config *config, const char *text,
                                                    arcp_error *err);

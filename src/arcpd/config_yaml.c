@@ -351,14 +351,6 @@ static arcp_status only(arcp__yaml_reader *r, const yaml_node_t *value, const ch
     return off ? ARCP_OK : arcp__yaml_refuse(r, value, path, what);
 }
 
-static arcp_status credentials_member(arcp__yaml_reader *r, void *into, arcp_span key,
-                                      const char *path, const yaml_node_t *value)
-{
-    (void)into;
-    return arcp_span_equal_cstr(key, "provisioner") ? only(r, value, path, "none")
-                                                    : ARCP_E_NOT_FOUND;
-}
-
 static arcp_status http_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                                const yaml_node_t *value)
 {
@@ -402,6 +394,23 @@ static arcp_status setting_member(arcp__yaml_reader *r, void *into, arcp_span ke
                : arcp__yaml_refuse(r, value, path, why.message);
 }
 
+/* The group has settings and keys of its own. */
+static arcp_status credentials_member(arcp__yaml_reader *r, void *into, arcp_span key,
+                                      const char *path, const yaml_node_t *value)
+{
+    arcp__config *config = into;
+    arcp_status status = arcp__config_credentials_member(r, &config->credentials, key, path, value);
+    group settings = {config, ARCP_SPAN_LITERAL("credentials")};
+    return status == ARCP_E_NOT_FOUND ? setting_member(r, &settings, key, path, value) : status;
+}
+
+static arcp_status read_credentials(arcp__yaml_reader *r, const yaml_node_t *node, const char *path)
+{
+    arcp_status status = arcp__yaml_members(r, node, path, credentials_member, r->config);
+    return status == ARCP_OK ? arcp__config_credentials_check(r, &r->config->credentials, node)
+                             : status;
+}
+
 static bool is_settings_group(arcp_span key)
 {
     static const char *const groups[] = {
@@ -434,11 +443,8 @@ static arcp_status top_member(arcp__yaml_reader *r, void *into, arcp_span key, c
     static const struct {
         const char *key;
         arcp__yaml_member_fn member;
-    } mappings[] = {{"tls", tls_member},
-                    {"log", log_member},
-                    {"audit", audit_member},
-                    {"credentials", credentials_member},
-                    {"http", http_member}};
+    } mappings[] = {
+        {"tls", tls_member}, {"log", log_member}, {"audit", audit_member}, {"http", http_member}};
     for (size_t at = 0; at < sizeof(lists) / sizeof(lists[0]); at++) {
         if (arcp_span_equal_cstr(key, lists[at].key)) {
             return arcp__yaml_items(r, value, path, lists[at].item);
@@ -448,6 +454,9 @@ static arcp_status top_member(arcp__yaml_reader *r, void *into, arcp_span key, c
         if (arcp_span_equal_cstr(key, mappings[at].key)) {
             return arcp__yaml_members(r, value, path, mappings[at].member, config);
         }
+    }
+    if (arcp_span_equal_cstr(key, "credentials")) {
+        return read_credentials(r, value, path);
     }
     if (is_settings_group(key)) {
         group settings = {config, key};

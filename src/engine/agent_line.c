@@ -64,7 +64,6 @@ static void write_traceparent(const arcp__job *job, arcp_json_writer *writer)
 
 void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_buf *out)
 {
-    (void)engine;
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, out);
@@ -89,6 +88,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
         arcp_json_write_raw(&writer, arcp_buf_span(&text));
     }
     arcp__job_write_budget(job, true, false, &writer);
+    arcp__credentials_write(engine, job, &writer);
     arcp_json_name(&writer, "trace_id");
     arcp_json_write_cstr(&writer, job->trace_id);
     write_traceparent(job, &writer);
@@ -264,10 +264,20 @@ static void take_error(arcp__engine *engine, arcp__job *job, const line *in)
                          job->id, (int)arcp_span_first(payload.code, 64).size, payload.code.data);
     }
     arcp_buf details = ARCP_BUF_INIT;
+    arcp_status status = payload.status;
     arcp_json_compact(&engine->json, payload.details, &details);
-    arcp__job_fail(engine, job, payload.status,
-                   known ? payload.code : ARCP_SPAN_LITERAL("INTERNAL_ERROR"), payload.message,
-                   known ? payload.retryable : true, arcp_buf_span(&details));
+    if (!known || status == ARCP_E_INTERNAL_ERROR) {
+        arcp_status translated =
+            arcp__credential_translate(engine, job, &engine->json, in->payload);
+        if (translated != ARCP_OK) {
+            status = translated;
+            payload.code = arcp_span_cstr(arcp_status_wire_code(translated));
+            payload.retryable = arcp_status_is_retryable_by_default(translated);
+            known = true;
+        }
+    }
+    arcp__job_fail(engine, job, status, known ? payload.code : ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
+                   payload.message, known ? payload.retryable : true, arcp_buf_span(&details));
     arcp_buf_fini(&details);
 }
 

@@ -64,10 +64,15 @@ bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
             principal->job_capacity = capacity;
         }
     }
-    /* Ids grow with time; only what is restored after a restart comes in any order. */
+    /* Ids grow with time; only what is restored after a restart, or had to wait for a
+     * credential, comes later than its id says. */
     size_t at = principal->job_count++;
-    while (at > principal->job_first && principal->jobs[at - 1] != NULL &&
-           strcmp(principal->jobs[at - 1]->id, job->id) > 0) {
+    bool is_newest = strcmp(principal->newest_job, job->id) < 0;
+    if (is_newest) {
+        memcpy(principal->newest_job, job->id, sizeof(job->id));
+    }
+    while (!is_newest && at > principal->job_first &&
+           (principal->jobs[at - 1] == NULL || strcmp(principal->jobs[at - 1]->id, job->id) > 0)) {
         principal->jobs[at] = principal->jobs[at - 1];
         at--;
     }

@@ -31,7 +31,8 @@ static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
     if (pending->effect.link != NULL) {
         arcp__link_unref(engine, pending->effect.link);
     }
-    if (pending->effect.kind == ARCP__EFFECT_AUTHENTICATE && pending->text.data != NULL) {
+    bool is_secret = pending->effect.is_secret || pending->effect.kind == ARCP__EFFECT_AUTHENTICATE;
+    if (is_secret && pending->text.data != NULL) {
         explicit_bzero(pending->text.data, pending->text.size);
     }
     arcp_buf_fini(&pending->text);
@@ -39,7 +40,7 @@ static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
     engine->effect_free = pending;
 }
 
-void arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text,
+bool arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text,
                        bool durable)
 {
     arcp__pending_effect *pending = engine->effect_free;
@@ -57,7 +58,7 @@ void arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_bu
             arcp_buf_fini(text);
         }
         arcp__engine_no_memory(engine);
-        return;
+        return false;
     }
     *pending = (arcp__pending_effect){.effect = *effect};
     if (text != NULL) {
@@ -74,6 +75,7 @@ void arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_bu
     } else {
         push_back(&engine->ready, pending);
     }
+    return true;
 }
 
 void arcp__effect_release(arcp__engine *engine)

@@ -48,6 +48,7 @@ void arcp__engine_settle(arcp__engine *engine)
     do {
         while (arcp__mail_deliver(engine)) {
         }
+        arcp__admissions_run(engine);
         /* Not only when a batch is done: a store that stalls finishes none. */
         arcp__engine_update_pressure(engine);
         if (engine->out_of_memory) {
@@ -166,6 +167,8 @@ void arcp__engine_free(arcp__engine *engine)
     }
     arcp__effect_queues_free(engine);
     arcp__batch_free_all(engine);
+    arcp__admission_free_all(engine);
+    arcp__credential_free_all(engine);
     while (engine->outbox != NULL) {
         arcp__session *session = engine->outbox;
         engine->outbox = session->outbox_next;
@@ -247,8 +250,15 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
     case ARCP__TIMER_JOB_KEEP:
         arcp__job_keep_due(engine, timer->owner);
         break;
+    case ARCP__TIMER_CREDENTIAL:
+        arcp__credential_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_CREDENTIAL_USAGE:
+        arcp__credential_usage_due(engine, timer->owner);
+        break;
     case ARCP__TIMER_SWEEP:
         arcp__idempotency_sweep(engine);
+        arcp__credential_sweep(engine);
         arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
                          arcp__engine_after_sec(engine, 60));
         break;
@@ -300,6 +310,7 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
         return;
     }
     engine->stopping = true;
+    arcp__admission_drop_all(engine, "the runtime is stopping");
     arcp__engine_arm(engine, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
                      arcp__engine_after_sec(engine, engine->settings.shutdown_grace_sec));
     finish_stopping(engine);
@@ -310,12 +321,14 @@ bool arcp__engine_is_finished(const arcp__engine *engine)
 {
     return engine->stopped && engine->running_jobs == 0 && engine->live_agents == 0 &&
            engine->links == NULL && engine->batches == NULL && !arcp__batch_has_work(engine) &&
-           engine->ready.first == NULL;
+           engine->credential_calls == NULL && engine->ready.first == NULL;
 }
 
 void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)
 {
     *out = (arcp__engine_stats){
+        .credentials_outstanding = HASH_COUNT(engine->credentials),
+        .credentials_stuck = engine->stuck_credentials,
         .sessions = engine->session_count,
         .sessions_connected = engine->connected_count,
         .jobs_running = engine->running_jobs,

@@ -21,6 +21,7 @@
 #include <arcp/gate.h>
 #include <arcp/settings.h>
 #include <arcp/submit_policy.h>
+#include <arcp/sys/provisioner.h>
 #include <arcp/sys/store.h>
 #include <arcp/time.h>
 #include <arcp/wire.h>
@@ -30,6 +31,20 @@
 typedef struct arcp__engine arcp__engine;
 typedef struct arcp__link arcp__link; /* one transport connection, as the engine sees it */
 typedef struct arcp__job arcp__job;   /* opaque to owners; named in effects and inputs */
+typedef struct arcp__credential arcp__credential; /* one upstream value of a job (§9.8) */
+
+/* What jobs' credentials need from outside. Functions answer at once. */
+typedef struct arcp__credential_options {
+    const char *provisioner;             /* its name, kept with what it issued; borrowed */
+    const arcp_provisioner_terms *terms; /* borrowed; NULL: there is no provisioner */
+    bool can_measure;                    /* it has usage */
+    /* Appends `value` sealed for the store, as text without quotes or controls, bound to
+     * `alias`; and the other way round. False: it cannot be done. */
+    bool (*seal)(void *user, arcp_span alias, arcp_span value, arcp_buf *out);
+    bool (*unseal)(void *user, arcp_span alias, arcp_span sealed, arcp_buf *out);
+    arcp_status (*translate)(void *user, const arcp_upstream_error *error); /* may be NULL */
+    void *user;
+} arcp__credential_options;
 
 typedef struct arcp__engine_options {
     const char *runtime_name;    /* in the welcome; borrowed for the engine's life */
@@ -39,6 +54,7 @@ typedef struct arcp__engine_options {
     void *random_user;
     bool store_is_durable;
     arcp_span work_directory; /* absolute: jobs get <it>/<job id> as cwd; empty: none */
+    arcp__credential_options credentials;
     arcp_time now;
 } arcp__engine_options;
 
@@ -135,9 +151,10 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
                             arcp_status status, uint64_t first, const arcp_span *records,
                             size_t count);
 
-/* Restart: feed every row of the tables SESSIONS, JOBS, IDEMPOTENCY, SUBSCRIPTIONS in any
- * order, then restore_done once, before the first link. Jobs that were running end as
- * INTERNAL_ERROR. ARCP_E_CORRUPT for a row that cannot be read (the message names it). */
+/* Restart: feed every row of the tables SESSIONS, JOBS, IDEMPOTENCY, SUBSCRIPTIONS, CREDENTIALS in
+ * any order, then restore_done once, before the first link. Jobs that were running end as
+ * INTERNAL_ERROR, and what was issued for them is revoked. ARCP_E_CORRUPT for a row that cannot be
+ * read (the message names it). */
 ARCP_MUST_CHECK arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table,
                                                      arcp_span key, arcp_span value,
                                                      arcp_error *err);
@@ -213,6 +230,32 @@ void *arcp__job_host(const arcp__job *job);          /* of its agent's registrat
 void arcp__job_set_user(arcp__job *job, void *user); /* the host's own pointer */
 void *arcp__job_user(const arcp__job *job);
 
+/* ---- credentials ---- */
+
+typedef enum arcp__provision_verb {
+    ARCP__PROVISION_ISSUE,
+    ARCP__PROVISION_ROTATE,
+    ARCP__PROVISION_REVOKE,
+    ARCP__PROVISION_USAGE
+} arcp__provision_verb;
+
+/* In a PROVISION effect: which call, on what. */
+typedef struct arcp__effect_provision {
+    arcp__provision_verb verb;
+    arcp__credential *credential;
+    uint64_t call_id;
+} arcp__effect_provision;
+
+/* What a PROVISION effect asks for. `out` borrows from the engine until its next call;
+ * arcp__engine_provision_asked ends that (and wipes what was secret in it). */
+void arcp__engine_provision_request(arcp__engine *engine, const arcp__effect_provision *asked,
+                                    arcp_provision_request *out);
+void arcp__engine_provision_asked(arcp__engine *engine);
+/* Its answer, as the provisioner gave it. A call that could not be made is REFUSED (issue,
+ * rotate) or UNKNOWN (revoke, usage). Answers to calls that are not under way are ignored. */
+void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
+                              const arcp_provision_result *result);
+
 /* ---- time ---- */
 
 void arcp__engine_tick(arcp__engine *engine, arcp_time now);
@@ -241,6 +284,7 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_RESUME_AGENT,
     ARCP__EFFECT_FORGET_AGENT, /* job: over; the pointer is invalid after this effect */
     ARCP__EFFECT_READ,         /* id, `text` = stream, from, count_max, bytes_max */
+    ARCP__EFFECT_PROVISION,    /* provision: ask the provisioner */
     ARCP__EFFECT_LOG           /* level, `text` = one line; for the operator */
 } arcp__effect_kind;
 
@@ -266,6 +310,8 @@ typedef struct arcp__effect {
     arcp__log_level level;
     int reason; /* CANCEL_AGENT: arcp__cancel_reason */
     int64_t grace_ms;
+    arcp__effect_provision provision;
+    bool is_secret; /* `text` shows a credential: it is wiped when it was handed out */
 } arcp__effect;
 
 typedef enum arcp__cancel_reason {
@@ -281,6 +327,8 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
 
 /* Figures for metrics and tests. */
 typedef struct arcp__engine_stats {
+    uint64_t credentials_outstanding; /* issued, or perhaps issued, and not known to be revoked */
+    uint64_t credentials_stuck;       /* of these: revoking failed several times */
     uint64_t sessions;
     uint64_t sessions_connected;
     uint64_t jobs_running;

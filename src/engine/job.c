@@ -41,16 +41,22 @@ static bool add_job(arcp__engine *engine, arcp__job *job)
     return true;
 }
 
-arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal)
+arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
+                         const arcp__admission *admission)
 {
     arcp__job *job = arcp__alloc(sizeof(*job));
     if (job == NULL) {
         arcp__engine_no_memory(engine);
         return NULL;
     }
-    arcp__engine_make_id(engine, "job_", job->id);
     job->principal = principal;
-    job->created_wall_ns = engine->now.wall_ns - engine->now.wall_ns % ARCP_NS_PER_MS;
+    if (admission != NULL) {
+        memcpy(job->id, admission->job_id, sizeof(job->id));
+        job->created_wall_ns = admission->created_wall_ns;
+    } else {
+        arcp__engine_make_id(engine, "job_", job->id);
+        job->created_wall_ns = engine->now.wall_ns - engine->now.wall_ns % ARCP_NS_PER_MS;
+    }
     job->pins = 1; /* the table's */
     if (!add_job(engine, job)) {
         arcp__free(job);
@@ -113,6 +119,9 @@ void arcp__job_unpin(arcp__engine *engine, arcp__job *job)
 /* Takes the job out of every table; memory goes with the last pin. */
 static void drop(arcp__engine *engine, arcp__job *job)
 {
+    if (!engine->closing) {
+        arcp__credential_job_ended(engine, job);
+    }
     arcp__timer *timers[] = {&job->runtime_timer, &job->expiry_timer, &job->grace_timer,
                              &job->keep_timer};
     for (size_t at = 0; at < sizeof(timers) / sizeof(timers[0]); at++) {
@@ -264,8 +273,11 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
     arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
     engine->live_agents++;
     job->agent_state = ARCP__AGENT_STARTING;
-    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line,
-                      true);
+    arcp__effect_push(engine,
+                      &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT,
+                                      .job = job,
+                                      .is_secret = job->credential != NULL},
+                      &line, true);
     if (job->max_runtime_sec != 0) {
         arcp__engine_arm(engine, &job->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
                          arcp__engine_after_sec(engine, job->max_runtime_sec));

@@ -3,12 +3,11 @@
  * The check that the user's report found missing elsewhere happens here, on the only path
  * to a child: agent.delegate must cover the agent, and the child's lease is derived from
  * what the parent holds at this moment, or the delegation is refused with a witness. The
- * child then runs under that lease like any other job. */
+ * child then runs under that lease like any other job. One that gets a credential of its own
+ * is made when that was issued (admission.c). */
 #include "engine/parts.h"
 
 #include <arcp/lease_subset.h>
-
-#include <assert.h>
 
 typedef struct delegation {
     arcp_span agent;
@@ -163,7 +162,7 @@ static void announce(arcp__engine *engine, arcp__session *session, const arcp__j
                           arcp_buf_span(&payload), &frame);
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
-    arcp__session_send(engine, session, &frame, true);
+    arcp__session_send_revealed(engine, session, arcp_span_cstr(child->id), &frame);
 }
 
 static arcp_status check_limits(const arcp__engine *engine, const arcp__job *parent,
@@ -172,7 +171,8 @@ static arcp_status check_limits(const arcp__engine *engine, const arcp__job *par
     if (parent->depth >= engine->settings.limits_delegation_depth) {
         return over_limit("limits.delegation_depth", details, err);
     }
-    if (parent->live_children >= engine->settings.limits_children_per_job) {
+    if (parent->live_children + arcp__admission_count_children(engine, parent) >=
+        engine->settings.limits_children_per_job) {
         return over_limit("limits.children_per_job", details, err);
     }
     if (parent->principal->running_jobs >= engine->settings.limits_jobs_per_principal) {
@@ -187,23 +187,19 @@ static arcp_status check_limits(const arcp__engine *engine, const arcp__job *par
     return ARCP_OK;
 }
 
-/* From a request to a child that exists and starts when it is durable. */
-static arcp_status make_child(arcp__engine *engine, arcp__job *parent, const arcp_json *json,
-                              arcp_json_ref body, const delegation *wanted, arcp__job **out,
-                              arcp_buf *details, arcp_error *err)
+/* From a request to a plan; the caller unrefs *lease. */
+static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const arcp_json *json,
+                              arcp_json_ref body, const delegation *wanted, arcp__job_plan *plan,
+                              const arcp_lease **lease, arcp_buf *notes, arcp_buf *details,
+                              arcp_error *err)
 {
     const arcp__agent *agent = NULL;
-    arcp__job_plan plan = {.principal = parent->principal,
-                           .parent = parent,
-                           .features = parent->features,
-                           .input = wanted->input,
-                           .delegate_id = wanted->delegate_id};
-    arcp_buf notes = ARCP_BUF_INIT;
     arcp_lease *request = NULL;
     arcp_lease *derived = NULL;
-    arcp_status status = arcp__agent_resolve(engine, wanted->agent, &agent, &plan.agent, err);
+    arcp_status status = arcp__agent_resolve(engine, wanted->agent, &agent, &plan->agent, err);
     if (status == ARCP_OK) {
-        status = ask_gate(engine, parent, agent, plan.agent, details, err);
+        plan->agent_name = arcp_span_cstr(agent->name);
+        status = ask_gate(engine, parent, agent, plan->agent, details, err);
     }
     if (status == ARCP_OK) {
         status = check_limits(engine, parent, details, err);
@@ -218,23 +214,34 @@ static arcp_status make_child(arcp__engine *engine, arcp__job *parent, const arc
     if (status != ARCP_OK) {
         return status;
     }
-    const arcp_lease *lease = derived;
-    plan.session = parent->owner->session;
-    plan.trace_id = arcp_span_make(parent->trace_id, 32);
-    plan.traceparent = arcp_span_cstr(parent->traceparent);
-    plan.tracestate = arcp_span_cstr(parent->tracestate);
-    plan.max_runtime_sec = runtime_left(engine, parent);
-    status = arcp__policy_apply(engine, &plan, &lease, &notes, details, err);
-    plan.lease = lease;
-    arcp__job *child = status == ARCP_OK ? arcp__job_create(engine, &plan, err) : NULL;
-    arcp_lease_unref(lease);
+    plan->session = parent->owner->session;
+    plan->parent = parent;
+    plan->max_runtime_sec = runtime_left(engine, parent);
+    *lease = derived;
+    status = arcp__policy_apply(engine, plan, lease, notes, details, err);
+    plan->lease = *lease;
+    return status;
+}
+
+static arcp__job_plan plan_of(const arcp__job *parent)
+{
+    return (arcp__job_plan){.principal = parent->principal,
+                            .features = parent->features,
+                            .trace_id = arcp_span_make(parent->trace_id, 32),
+                            .traceparent = arcp_span_cstr(parent->traceparent),
+                            .tracestate = arcp_span_cstr(parent->tracestate)};
+}
+
+static arcp__job *create_child(arcp__engine *engine, arcp__job *parent, arcp__job_plan *plan,
+                               arcp_error *err)
+{
+    plan->parent = parent;
+    plan->max_runtime_sec = runtime_left(engine, parent);
+    arcp__job *child = arcp__job_create(engine, plan, err);
     if (child != NULL) {
-        arcp__policy_audit(engine, child, &notes);
         link_child(parent, child);
-        *out = child;
     }
-    arcp_buf_fini(&notes);
-    return child == NULL ? err->status : ARCP_OK;
+    return child;
 }
 
 static void read_delegation(arcp__engine *engine, const arcp_json *json, arcp_json_ref body,
@@ -257,6 +264,177 @@ static void read_delegation(arcp__engine *engine, const arcp_json *json, arcp_js
         arcp_json_is(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("wait")), ARCP_JSON_TRUE);
 }
 
+static void audit(arcp__engine *engine, const arcp__job *parent, const char *child_id,
+                  arcp_status status)
+{
+    arcp__effect_audit(engine, "delegate", "principal", parent->principal->name, "parent_job_id",
+                       parent->id, "job_id", child_id, "result",
+                       status == ARCP_OK ? "allowed" : arcp_status_wire_code(status), "trace_id",
+                       parent->trace_id, NULL);
+}
+
+/* The child exists: everybody is told, and it starts when it is durable. */
+static void begin(arcp__engine *engine, arcp__job *parent, arcp__job *child,
+                  const delegation *wanted, const arcp_json *json, arcp_json_ref body,
+                  arcp_span reply_to, arcp_buf *reply)
+{
+    audit(engine, parent, child->id, ARCP_OK);
+    announce(engine, parent->owner->session, child);
+    emit_delegate(engine, parent, child, wanted, json, body);
+    if (wanted->wait && reply_to.size != 0) {
+        child->wait_reply = arcp__copy_cstr(reply_to.data, reply_to.size);
+        if (child->wait_reply == NULL) {
+            arcp__engine_no_memory(engine);
+        }
+    } else {
+        arcp_buf_append_format(reply, "{\"job_id\":\"%s\"}", child->id);
+    }
+    arcp__job_start(engine, child);
+}
+
+/* ---- children that have to wait: for a credential, or for the session's submits ---- */
+
+static arcp__admission *admit_later(arcp__engine *engine, arcp__job *parent,
+                                    const arcp__job_plan *plan, const delegation *wanted,
+                                    const arcp_json *json, arcp_json_ref body, arcp_span reply_to)
+{
+    arcp__admission *admission = arcp__admission_new(engine, plan, NULL, parent);
+    arcp_buf text = ARCP_BUF_INIT;
+    if (admission == NULL) {
+        return NULL;
+    }
+    arcp_json_compact(json, body, &text);
+    admission->wait = wanted->wait;
+    admission->reply_to = arcp__copy_cstr(reply_to.data, reply_to.size);
+    admission->body = arcp_buf_take_cstr(&text);
+    arcp_buf_fini(&text);
+    if (admission->reply_to == NULL || admission->body == NULL) {
+        arcp__engine_no_memory(engine);
+        arcp__admission_free(engine, admission);
+        return NULL;
+    }
+    return admission;
+}
+
+/* True when the child is made later, or memory ran out. */
+static bool has_to_wait(arcp__engine *engine, arcp__job *parent, const arcp__job_plan *plan,
+                        arcp_buf *notes, const delegation *wanted, const arcp_json *json,
+                        arcp_json_ref body, arcp_span reply_to)
+{
+    arcp_budget *budget = NULL;
+    const arcp__session *session = plan->session;
+    if (arcp_budget_new(plan->lease, arcp_authority_budget(parent->authority), &budget, NULL) !=
+        ARCP_OK) {
+        return false; /* what is wrong with it is said when the job is made */
+    }
+    arcp__credential_wish wish = {.job_id = "",
+                                  .principal = parent->principal->name,
+                                  .trace_id = parent->trace_id,
+                                  .agent_name = plan->agent_name,
+                                  .traceparent = plan->traceparent,
+                                  .lease = plan->lease,
+                                  .budget = budget};
+    bool needs_one = arcp__credential_is_wanted(engine, session, &wish);
+    bool waits = needs_one || (session->submits_first != NULL && !session->profile->hides_children);
+    arcp__admission *admission =
+        waits ? admit_later(engine, parent, plan, wanted, json, body, reply_to) : NULL;
+    if (admission != NULL) {
+        admission->notes = *notes;
+        *notes = (arcp_buf)ARCP_BUF_INIT;
+    }
+    if (admission != NULL && needs_one) {
+        wish.job_id = admission->job_id;
+        admission->credential = arcp__credential_ask(engine, &wish, admission);
+        if (admission->credential == NULL) {
+            arcp__admission_free(engine, admission);
+        }
+    } else if (admission != NULL) {
+        arcp__admission_provisioned(engine, admission, NULL);
+    }
+    arcp_budget_unref(budget);
+    return waits;
+}
+
+static void refuse_child(arcp__engine *engine, arcp__job *parent, const arcp__admission *admission,
+                         const arcp_error *error)
+{
+    arcp_span none = {NULL, 0};
+    audit(engine, parent, "", error->status);
+    arcp__job_emit_denial(engine, parent, arcp_span_cstr(admission->delegate_id), error, none);
+    if (admission->reply_to[0] != '\0') {
+        arcp__agent_reply_error(engine, parent, arcp_span_cstr(admission->reply_to), error, none);
+    }
+}
+
+/* What may have changed while it waited. */
+static arcp_status check_admission(arcp__engine *engine, const arcp__admission *admission,
+                                   arcp__job_plan *plan, arcp_error *err)
+{
+    const arcp__agent *agent = NULL;
+    const arcp__job *parent = admission->parent;
+    if (admission->error.status != ARCP_OK) {
+        *err = admission->error;
+        return err->status;
+    }
+    if (engine->stopping || parent->owner == NULL) {
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                              engine->stopping ? "the runtime is stopping"
+                                               : "the session that the job ran on is gone");
+    }
+    if (arcp_authority_is_expired(parent->authority, engine->now)) {
+        return arcp_error_set(err, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
+    }
+    return arcp__agent_resolve(engine, arcp_span_cstr(admission->agent), &agent, &plan->agent, err);
+}
+
+void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
+{
+    arcp__job *parent = admission->parent;
+    arcp_error error = {0};
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    arcp_buf reply = ARCP_BUF_INIT;
+    arcp__job *child = NULL;
+    if (parent->ended) {
+        arcp__admission_free(engine, admission);
+        return;
+    }
+    arcp__job_plan plan = plan_of(parent);
+    delegation wanted = {.delegate_id = arcp_span_cstr(admission->delegate_id),
+                         .input = arcp_buf_span(&admission->input),
+                         .wait = admission->wait};
+    plan.session = admission->session;
+    plan.lease = admission->lease;
+    plan.input = wanted.input;
+    plan.delegate_id = wanted.delegate_id;
+    plan.admission = admission;
+    if (check_admission(engine, admission, &plan, &error) == ARCP_OK &&
+        arcp_json_scan(&json, arcp_span_cstr(admission->body), &limits, &error) == ARCP_OK) {
+        child = create_child(engine, parent, &plan, &error);
+    }
+    if (child == NULL) {
+        refuse_child(engine, parent, admission, &error);
+    } else {
+        if (admission->credential != NULL) {
+            arcp__credential_give(engine, admission->credential, child);
+            admission->credential = NULL;
+        }
+        arcp__policy_audit(engine, child, &admission->notes);
+        begin(engine, parent, child, &wanted, &json, ARCP_JSON_ROOT,
+              arcp_span_cstr(admission->reply_to), &reply);
+        if (reply.size != 0) {
+            arcp__agent_reply(engine, parent, arcp_span_cstr(admission->reply_to),
+                              arcp_buf_span(&reply));
+        }
+    }
+    arcp_buf_fini(&reply);
+    arcp_json_fini(&json);
+    arcp__admission_free(engine, admission);
+    if (error.status != ARCP_OK) {
+        arcp__job_after_denial(engine, parent, error.status);
+    }
+}
+
 arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const arcp_json *json,
                                arcp_json_ref body, arcp_span reply_to, arcp_buf *reply,
                                arcp_buf *details, arcp_error *err)
@@ -266,7 +444,8 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     char fresh_id[ARCP__ID_SIZE];
     delegation wanted;
     arcp__event_facts facts;
-    arcp__job *child = NULL;
+    const arcp_lease *lease = NULL;
+    arcp_buf notes = ARCP_BUF_INIT;
     arcp_status status = arcp__event_check(json, ARCP_SPAN_LITERAL("delegate"), body,
                                            &engine->scratch, &checked, &facts, err);
     arcp_buf_fini(&checked);
@@ -274,30 +453,28 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
         return status;
     }
     read_delegation(engine, json, body, fresh_id, &input, &wanted);
-    status = make_child(engine, parent, json, body, &wanted, &child, details, err);
-    arcp__effect_audit(engine, "delegate", "principal", parent->principal->name, "parent_job_id",
-                       parent->id, "job_id", child == NULL ? "" : child->id, "result",
-                       status == ARCP_OK ? "allowed" : arcp_status_wire_code(status), "trace_id",
-                       parent->trace_id, NULL);
-    if (status != ARCP_OK) {
-        arcp__job_emit_denial(engine, parent, wanted.delegate_id, err, arcp_buf_span(details));
-        arcp_buf_fini(&input);
-        return status;
-    }
-    assert(child != NULL);
-    announce(engine, parent->owner->session, child);
-    emit_delegate(engine, parent, child, &wanted, json, body);
-    if (wanted.wait && reply_to.size != 0) {
-        child->wait_reply = arcp__copy_cstr(reply_to.data, reply_to.size);
-        if (child->wait_reply == NULL) {
-            arcp__engine_no_memory(engine);
+    arcp__job_plan plan = plan_of(parent);
+    plan.input = wanted.input;
+    plan.delegate_id = wanted.delegate_id;
+    status = plan_child(engine, parent, json, body, &wanted, &plan, &lease, &notes, details, err);
+    if (status == ARCP_OK &&
+        !has_to_wait(engine, parent, &plan, &notes, &wanted, json, body, reply_to)) {
+        arcp__job *child = create_child(engine, parent, &plan, err);
+        if (child != NULL) {
+            arcp__policy_audit(engine, child, &notes);
+            begin(engine, parent, child, &wanted, json, body, reply_to, reply);
+        } else {
+            status = err->status;
         }
-    } else {
-        arcp_buf_append_format(reply, "{\"job_id\":\"%s\"}", child->id);
     }
-    arcp__job_start(engine, child);
+    arcp_lease_unref(lease);
+    if (status != ARCP_OK) {
+        audit(engine, parent, "", status);
+        arcp__job_emit_denial(engine, parent, wanted.delegate_id, err, arcp_buf_span(details));
+    }
+    arcp_buf_fini(&notes);
     arcp_buf_fini(&input);
-    return ARCP_OK;
+    return status;
 }
 
 /* ---- ends ---- */

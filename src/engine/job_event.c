@@ -252,6 +252,7 @@ static void spend(arcp__engine *engine, arcp__job *job, const arcp__event_facts 
     *count = budget == NULL
                  ? 0
                  : arcp_budget_spend(budget, facts->unit, facts->amount, reports, REPORTS_MAX);
+    arcp__credential_note_spend(engine, job, facts->unit, facts->amount);
     if (*count > REPORTS_MAX) {
         *count = REPORTS_MAX;
     }

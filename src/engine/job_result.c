@@ -50,6 +50,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     if (job->owner != NULL) {
         job->owner->session->live_jobs--;
     }
+    arcp__credential_job_ended(engine, job);
     arcp__job_store(engine, job);
     arcp__budget_delete_row(engine, job);
     for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
@@ -59,6 +60,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
         arcp__job_child_ended(engine, job->parent, job, arcp_buf_span(payload));
     }
     arcp__job_end_children(engine, job);
+    arcp__admission_drop_children(engine, job);
     arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
                      arcp__engine_after_sec(engine, engine->settings.jobs_keep_terminal_sec));
     if (job->agent_state == ARCP__AGENT_NONE) {

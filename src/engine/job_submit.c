@@ -2,221 +2,11 @@
  *
  * The idempotency key is looked up before every check that depends on time or registry, so
  * that a retry gets its job back although a default version changed or an expiry passed. A
- * refused submit leaves nothing behind, not its key either. */
+ * refused submit leaves nothing behind, not its key either. A job that gets a credential is
+ * made when that was issued (admission.c). */
 #include "engine/parts.h"
 
-#include <arcp/lease_subset.h>
-
 #include "core/trace.h"
-
-/* ---- the job.accepted payload ---- */
-
-static void write_accepted(const arcp__job *job, arcp_json_writer *writer)
-{
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_begin_object(writer);
-    arcp_json_name(writer, "job_id");
-    arcp_json_write_cstr(writer, job->id);
-    arcp_json_name(writer, "agent");
-    arcp_json_write_cstr(writer, job->agent_text);
-    arcp_json_name(writer, "lease");
-    arcp_lease_format(job->lease, &text);
-    arcp_json_write_raw(writer, arcp_buf_span(&text));
-    if (arcp_lease_has_expiry(job->lease)) {
-        arcp_buf_clear(&text);
-        arcp_json_name(writer, "lease_constraints");
-        arcp_lease_format_constraints(job->lease, &text);
-        arcp_json_write_raw(writer, arcp_buf_span(&text));
-    }
-    writer->out->failed = writer->out->failed || text.failed;
-    arcp_buf_fini(&text);
-    if ((job->features & ARCP_FEATURE_BIT(ARCP_FEATURE_COST_BUDGET)) != 0) {
-        arcp__job_write_budget(job, false, false, writer);
-    }
-    arcp__write_timestamp(writer, "accepted_at", job->created_wall_ns);
-    arcp_json_name(writer, "trace_id");
-    arcp_json_write_cstr(writer, job->trace_id);
-    if (job->parent_id[0] != '\0') {
-        arcp_json_name(writer, "parent_job_id");
-        arcp_json_write_cstr(writer, job->parent_id);
-        arcp_json_name(writer, "delegate_id");
-        arcp_json_write_cstr(writer, job->delegate_id);
-    }
-    arcp_json_end_object(writer);
-}
-
-/* The payload in the form of the session's peer profile. */
-/* {"USD": 5} as {"USD": "USD:5"}. */
-static void write_budget_texts(arcp__engine *engine, const arcp_json *json, arcp_json_ref budget,
-                               arcp_json_writer *writer)
-{
-    arcp_json_name(writer, "budget");
-    arcp_json_begin_object(writer);
-    for (arcp_json_ref name = arcp_json_first(json, budget); name != ARCP_JSON_ABSENT;
-         name = arcp_json_next(json, budget, name)) {
-        arcp_span currency = arcp_json_string(json, name, &engine->scratch);
-        arcp_buf text = ARCP_BUF_INIT;
-        arcp_buf_append(&text, currency);
-        arcp_buf_append_byte(&text, ':');
-        arcp_buf_append(&text, arcp_json_raw(json, name + 1));
-        arcp_json_name_span(writer, currency);
-        arcp_json_write_string(writer, arcp_buf_span(&text));
-        writer->out->failed = writer->out->failed || text.failed;
-        arcp_buf_fini(&text);
-    }
-    arcp_json_end_object(writer);
-}
-
-void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
-                           const arcp__peer_profile *profile, arcp_buf *out)
-{
-    if (!profile->omits_lease && !profile->budget_as_text) {
-        arcp_buf_append(out, accepted);
-        return;
-    }
-    arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    if (arcp_json_scan(&json, accepted, &limits, NULL) != ARCP_OK) {
-        arcp_json_fini(&json);
-        out->failed = true; /* it is JSON of ours: only memory can be missing */
-        return;
-    }
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
-         name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
-        arcp_span text = arcp_json_string(&json, name, &engine->scratch);
-        if (profile->omits_lease && arcp_span_equal_cstr(text, "lease")) {
-            continue;
-        }
-        if (profile->budget_as_text && arcp_span_equal_cstr(text, "budget")) {
-            write_budget_texts(engine, &json, name + 1, &writer);
-            continue;
-        }
-        arcp_json_name_span(&writer, text);
-        arcp_json_write_raw(&writer, arcp_json_raw(&json, name + 1));
-    }
-    arcp_json_end_object(&writer);
-    arcp_json_fini(&json);
-}
-
-void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
-                               const arcp__session *session, arcp_buf *out)
-{
-    arcp__accepted_format(engine, arcp_span_cstr(job->accepted), session->profile, out);
-}
-
-/* ---- making a job ---- */
-
-static bool copy_text(char **to, arcp_span text)
-{
-    *to = arcp__copy_cstr(text.data, text.size);
-    return *to != NULL;
-}
-
-static bool make_cwd(const arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job)
-{
-    if (plan->agent->cwd[0] != '\0' || engine->options.work_directory.size == 0) {
-        return copy_text(&job->cwd, arcp_span_cstr(plan->agent->cwd));
-    }
-    arcp_buf path = ARCP_BUF_INIT;
-    arcp_buf_append(&path, engine->options.work_directory);
-    arcp_buf_append_byte(&path, '/');
-    arcp_buf_append_cstr(&path, job->id);
-    job->cwd = arcp_buf_take_cstr(&path);
-    arcp_buf_fini(&path);
-    job->owns_cwd = true;
-    return job->cwd != NULL;
-}
-
-static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job,
-                                  arcp_error *err)
-{
-    arcp_budget *above =
-        plan->parent == NULL ? NULL : arcp_authority_budget(plan->parent->authority);
-    arcp_budget *budget = NULL;
-    arcp_status status = arcp_budget_new(plan->lease, above, &budget, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
-    options.budget = budget;
-    options.now = engine->now;
-    options.expiry_grace_ns = (int64_t)engine->settings.lease_expiry_grace_ms * ARCP_NS_PER_MS;
-    options.cwd = arcp_span_cstr(job->cwd);
-    options.model_use_required = engine->settings.model_use_required == ARCP_CHOICE_TRUE;
-    options.parent = plan->parent == NULL ? NULL : plan->parent->authority;
-    arcp_authority *authority = NULL;
-    status = arcp_authority_new(plan->lease, &options, &authority, err);
-    arcp_budget_unref(budget);
-    job->authority = authority;
-    return status;
-}
-
-static bool copy_plan(const arcp__job_plan *plan, arcp__job *job)
-{
-    job->host = plan->agent->host;
-    job->features = plan->features;
-    job->max_runtime_sec = plan->max_runtime_sec;
-    job->lease = arcp_lease_ref(plan->lease);
-    memcpy(job->session_id, plan->session->id, sizeof(job->session_id));
-    memcpy(job->trace_id, plan->trace_id.data, ARCP__TRACE_ID_SIZE);
-    if (plan->parent != NULL) {
-        memcpy(job->parent_id, plan->parent->id, sizeof(job->parent_id));
-        job->depth = plan->parent->depth + 1;
-    }
-    return copy_text(&job->agent_text, arcp_span_cstr(plan->agent->text)) &&
-           copy_text(&job->input, plan->input) && copy_text(&job->delegate_id, plan->delegate_id) &&
-           copy_text(&job->traceparent, plan->traceparent) &&
-           copy_text(&job->tracestate, plan->tracestate);
-}
-
-static bool format_accepted(arcp__job *job)
-{
-    arcp_buf accepted = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &accepted);
-    write_accepted(job, &writer);
-    job->accepted = arcp_buf_take_cstr(&accepted);
-    arcp_buf_fini(&accepted);
-    return job->accepted != NULL;
-}
-
-arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_error *err)
-{
-    arcp__job *job = arcp__job_new(engine, plan->principal);
-    if (job == NULL) {
-        (void)arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
-        return NULL;
-    }
-    arcp_status status = ARCP_OK;
-    if (!copy_plan(plan, job) || !make_cwd(engine, plan, job)) {
-        status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
-    }
-    if (status == ARCP_OK) {
-        status = make_authority(engine, plan, job, err);
-    }
-    if (status == ARCP_OK && !format_accepted(job)) {
-        status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
-    }
-    arcp__observation *observation =
-        status == ARCP_OK ? arcp__observation_add(engine, plan->session, job) : NULL;
-    if (observation == NULL) {
-        if (status == ARCP_OK) {
-            (void)arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
-        }
-        arcp__job_free(engine, job);
-        return NULL;
-    }
-    observation->may_cancel = true;
-    observation->is_live = true;
-    job->owner = observation;
-    plan->session->live_jobs++;
-    arcp__job_note_head(job);
-    arcp__job_store(engine, job);
-    return job;
-}
 
 /* ---- checks ---- */
 
@@ -287,6 +77,7 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
     if (payload.failed) {
         arcp__engine_no_memory(engine);
     } else {
+        memcpy(request->revealed_job, entry->job_id, sizeof(entry->job_id));
         arcp__request_answer(engine, request, "job.accepted", job_id,
                              job == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(job->trace_id),
                              arcp_buf_span(&payload), true);
@@ -345,7 +136,8 @@ static arcp_status check_caps(const arcp__engine *engine, const arcp__session *s
                               arcp_buf *details, arcp_error *err)
 {
     const char *limit = NULL;
-    if (session->live_jobs >= engine->settings.limits_jobs_per_session) {
+    size_t jobs = session->live_jobs + session->admissions - session->held_submits;
+    if (jobs >= engine->settings.limits_jobs_per_session) {
         limit = "limits.jobs_per_session";
     } else if (session->principal->running_jobs >= engine->settings.limits_jobs_per_principal) {
         limit = "limits.jobs_per_principal";
@@ -438,6 +230,7 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
     if (payload.failed) {
         arcp__engine_no_memory(engine);
     } else {
+        memcpy(request->revealed_job, job->id, sizeof(job->id));
         arcp__request_answer(engine, request, "job.accepted", arcp_span_cstr(job->id),
                              arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
     }
@@ -447,18 +240,60 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
     arcp__job_start(engine, job);
 }
 
+/* ---- making the job ---- */
+
+/* A job that needs a credential has to wait for it: nothing of it is to be seen until then. */
+static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
+                                const arcp__job_plan *plan, arcp_buf *notes, arcp_span key,
+                                const uint8_t print[32])
+{
+    arcp_budget *budget = NULL;
+    char trace_id[33] = "";
+    memcpy(trace_id, plan->trace_id.data, 32);
+    arcp__credential_wish wish = {.job_id = "",
+                                  .principal = plan->principal->name,
+                                  .trace_id = trace_id,
+                                  .agent_name = plan->agent_name,
+                                  .traceparent = plan->traceparent,
+                                  .lease = plan->lease};
+    if (engine->options.credentials.terms == NULL ||
+        arcp_budget_new(plan->lease, NULL, &budget, NULL) != ARCP_OK) {
+        return false; /* what is wrong with a budget is said when the job is made */
+    }
+    wish.budget = budget;
+    bool waits = arcp__credential_is_wanted(engine, plan->session, &wish);
+    if (waits) {
+        arcp__admission *admission = arcp__admission_new(engine, plan, request, NULL);
+        if (admission != NULL) {
+            memcpy(admission->print, print, sizeof(admission->print));
+            admission->notes = *notes;
+            *notes = (arcp_buf)ARCP_BUF_INIT;
+            admission->key = arcp__copy_cstr(key.data, key.size);
+            wish.job_id = admission->job_id;
+            admission->credential =
+                admission->key == NULL ? NULL : arcp__credential_ask(engine, &wish, admission);
+            if (admission->credential == NULL) {
+                arcp__engine_no_memory(engine);
+                arcp__admission_free(engine, admission);
+            }
+        }
+    }
+    arcp_budget_unref(budget);
+    return waits;
+}
+
 /* What can be said before anything is made. */
 static arcp_status check_submit(arcp__engine *engine, const arcp__session *session,
                                 arcp_json_ref payload, const arcp_lease *lease,
-                                const arcp__agent_version **version, arcp_buf *details,
-                                arcp_error *err)
+                                arcp__job_plan *plan, arcp_buf *details, arcp_error *err)
 {
     const arcp_json *json = &engine->json;
     const arcp__agent *agent = NULL;
     arcp_span name = arcp_json_string(
         json, arcp_json_member(json, payload, ARCP_SPAN_LITERAL("agent")), &engine->scratch);
-    arcp_status status = arcp__agent_resolve(engine, name, &agent, version, err);
+    arcp_status status = arcp__agent_resolve(engine, name, &agent, &plan->agent, err);
     if (status == ARCP_OK) {
+        plan->agent_name = arcp_span_cstr(agent->name);
         status = check_features(session, name, lease, err);
     }
     if (status == ARCP_OK) {
@@ -484,8 +319,7 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
     arcp__job *job = NULL;
     arcp__job_plan plan = {
         .principal = session->principal, .session = session, .features = session->features};
-    arcp_status status =
-        check_submit(engine, session, payload, *lease, &plan.agent, &details, &error);
+    arcp_status status = check_submit(engine, session, payload, *lease, &plan, &details, &error);
     if (status == ARCP_OK) {
         read_trace(engine, envelope, &trace);
         arcp_json_ref ref = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("input"));
@@ -499,19 +333,84 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
                             &plan.max_runtime_sec);
         status = arcp__policy_apply(engine, &plan, lease, &notes, &details, &error);
     }
+    bool waits = false;
     if (status == ARCP_OK) {
         plan.lease = *lease;
-        job = arcp__job_create(engine, &plan, &error);
+        waits = wait_for_credential(engine, request, &plan, &notes, key, print);
+        job = waits ? NULL : arcp__job_create(engine, &plan, &error);
     }
-    if (job == NULL) {
+    if (job == NULL && !waits) {
         refuse(engine, request, &error, &details);
-    } else {
+    } else if (job != NULL) {
         arcp__policy_audit(engine, job, &notes);
         accept(engine, request, job, key, print);
     }
     arcp_buf_fini(&details);
     arcp_buf_fini(&notes);
     arcp_buf_fini(&input);
+}
+
+/* What may have changed while it waited. */
+static arcp_status check_admission(arcp__engine *engine, const arcp__admission *admission,
+                                   const arcp__agent **agent, const arcp__agent_version **version,
+                                   arcp_error *err)
+{
+    if (admission->error.status != ARCP_OK) {
+        *err = admission->error;
+        return err->status;
+    }
+    if (engine->stopping) {
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
+    }
+    if (arcp_lease_has_expiry(admission->lease) &&
+        arcp_lease_expires_wall_ns(admission->lease) <= engine->now.wall_ns) {
+        return arcp_error_set(err, ARCP_E_LEASE_EXPIRED,
+                              "the lease expired while its credential was being provisioned");
+    }
+    return arcp__agent_resolve(engine, arcp_span_cstr(admission->agent), agent, version, err);
+}
+
+void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
+{
+    const arcp__agent *agent = NULL;
+    arcp_error error = {0};
+    arcp__job *job = NULL;
+    arcp__job_plan plan = {.principal = admission->principal,
+                           .session = admission->session,
+                           .features = admission->features,
+                           .lease = admission->lease,
+                           .agent_name = arcp_span_cstr(admission->agent_name),
+                           .input = arcp_buf_span(&admission->input),
+                           .trace_id = arcp_span_make(admission->trace_id, 32),
+                           .traceparent = arcp_span_cstr(admission->traceparent),
+                           .tracestate = arcp_span_cstr(admission->tracestate),
+                           .max_runtime_sec = admission->max_runtime_sec,
+                           .admission = admission};
+    if (check_admission(engine, admission, &agent, &plan.agent, &error) == ARCP_OK) {
+        job = arcp__job_create(engine, &plan, &error);
+    }
+    if (job == NULL) {
+        refuse_with(engine, admission->request, &error, NULL, NULL);
+    } else {
+        arcp__policy_audit(engine, job, &admission->notes);
+        arcp__credential_give(engine, admission->credential, job);
+        admission->credential = NULL;
+        accept(engine, admission->request, job, arcp_span_cstr(admission->key), admission->print);
+    }
+    arcp__admission_free(engine, admission);
+}
+
+/* It waits for its turn; what waits is bounded like what runs. */
+static void hold(arcp__engine *engine, arcp__request *request, arcp_span key)
+{
+    if (request->session->held_submits < engine->settings.limits_jobs_per_session) {
+        arcp__admission_hold(engine, request, key);
+        return;
+    }
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                         "too many submits wait for an answer (limits.jobs_per_session)");
+    refuse_with(engine, request, &error, "limit", "limits.jobs_per_session");
 }
 
 void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
@@ -527,6 +426,11 @@ void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_re
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
                              "payload.idempotency_key has %zu bytes, may have 256", key.size);
         refuse_with(engine, request, &error, NULL, NULL);
+        return;
+    }
+    if (request->session->submits_first != request ||
+        arcp__admission_has_key(engine, request->session->principal, key)) {
+        hold(engine, request, key);
         return;
     }
     if (key.size != 0) {

@@ -377,6 +377,7 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
     if (failed) {
         arcp__engine_no_memory(engine);
     } else {
+        memcpy(request->revealed_job, job->id, sizeof(job->id));
         arcp__request_answer(engine, request, "job.subscribed", arcp_span_cstr(job->id),
                              arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
     }

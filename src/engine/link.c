@@ -47,14 +47,26 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     return link;
 }
 
-void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable)
+static void send_frame(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable,
+                       bool is_secret)
 {
     if (link->gone || link->state == ARCP__LINK_CLOSING) {
         arcp_buf_fini(frame);
         return;
     }
-    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_SEND, .link = link}, frame,
-                      durable);
+    arcp__effect_push(
+        engine, &(arcp__effect){.kind = ARCP__EFFECT_SEND, .link = link, .is_secret = is_secret},
+        frame, durable);
+}
+
+void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable)
+{
+    send_frame(engine, link, frame, durable, false);
+}
+
+void arcp__link_send_secret(arcp__engine *engine, arcp__link *link, arcp_buf *frame)
+{
+    send_frame(engine, link, frame, true, true);
 }
 
 void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, const char *reason,

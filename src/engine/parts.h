@@ -31,8 +31,8 @@ int64_t arcp__engine_after_ms(const arcp__engine *engine, uint64_t milliseconds)
 
 /* ---- effect.c ---- */
 /* Queues an effect; `text` (may be NULL) is moved from. With `durable` it waits for the
- * batch that is being filled. */
-void arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text,
+ * batch that is being filled. False when out of memory. */
+bool arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text,
                        bool durable);
 void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
@@ -84,6 +84,8 @@ arcp__link *arcp__link_ref(arcp__link *link);
 void arcp__link_unref(arcp__engine *engine, arcp__link *link);
 /* Sends a frame made outside a session's numbering. */
 void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable);
+/* A durable one that shows a credential: it is wiped when it was handed out. */
+void arcp__link_send_secret(arcp__engine *engine, arcp__link *link, arcp_buf *frame);
 /* session.error and close (§12: it is fatal). */
 void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *error,
                      arcp_span details, int close_code);
@@ -113,6 +115,9 @@ bool arcp__session_has_feature(const arcp__session *session, arcp_feature featur
 /* A frame for the session's link, if it has one. */
 void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *frame,
                         bool durable);
+/* The same, durable, with the job's credentials added when the session may see them. */
+void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, arcp_span job_id,
+                                 arcp_buf *frame);
 void arcp__session_free(arcp__engine *engine, arcp__session *session);
 /* Registers a session read from the store under its id (shorter than ARCP__ID_SIZE). */
 arcp__session *arcp__session_add_restored(arcp__engine *engine, arcp__principal *principal,
@@ -150,8 +155,17 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
  * `job_id`: the envelope's; empty for none. `details`: a JSON object or empty. */
 void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
                           arcp_span job_id, arcp_span details);
-void arcp__session_forget_seen(arcp__session *session);
 void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session);
+
+/* ---- session_seen.c ---- */
+void arcp__session_forget_seen(arcp__session *session);
+/* False when out of memory. */
+bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash);
+void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, arcp_span frame);
+/* What showed credentials is not kept: asked again, it is executed again. */
+void arcp__seen_forget_answer(arcp__session *session, uint64_t hash);
+/* True when the request was seen before: it is dropped, or its answer is sent again. */
+bool arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash);
 
 /* ---- session_outbox.c ---- */
 /* Gives `count` records of a stream from `position` on their numbers. */
@@ -207,7 +221,9 @@ const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, ar
 
 /* ---- job.c ---- */
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id);
-arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal);
+/* `admission` (may be NULL) has the id and the time that it was promised. */
+arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
+                         const arcp__admission *admission);
 void arcp__job_pin(arcp__job *job);
 void arcp__job_unpin(arcp__engine *engine, arcp__job *job);
 /* Writes its row into the open batch. */
@@ -230,12 +246,10 @@ uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position);
 void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq, uint64_t position,
                               uint64_t count);
 
-/* ---- job_submit.c ---- */
-void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
-                      const arcp__envelope *envelope);
-/* The parts that a submit and a delegation share. */
+/* ---- job_create.c: the parts that a submit and a delegation share ---- */
 typedef struct arcp__job_plan {
     const arcp__agent_version *agent;
+    arcp_span agent_name; /* without the version */
     arcp__principal *principal;
     arcp__session *session;  /* it runs on */
     const arcp_lease *lease; /* effective; the plan keeps no reference */
@@ -246,6 +260,7 @@ typedef struct arcp__job_plan {
     arcp_span delegate_id;
     uint64_t max_runtime_sec;
     arcp_feature_set features;
+    const arcp__admission *admission; /* it had to wait: its id and time; NULL: it had not */
 } arcp__job_plan;
 /* Makes the job with its authority, accepted payload, stream and row; NULL when out of
  * memory or when the budget cannot be made (err says why). */
@@ -256,6 +271,12 @@ void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
                            const arcp__peer_profile *profile, arcp_buf *out);
 void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
                                const arcp__session *session, arcp_buf *out);
+
+/* ---- job_submit.c ---- */
+void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
+                      const arcp__envelope *envelope);
+/* The turn of a submit that had to wait; the admission is freed. */
+void arcp__job_admit(arcp__engine *engine, arcp__admission *admission);
 
 /* ---- job_event.c ---- */
 /* Appends a terminal record (job.result, job.error) to the job's stream and mails it to its
@@ -342,6 +363,8 @@ arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row
 arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const arcp_json *json,
                                arcp_json_ref body, arcp_span reply_to, arcp_buf *reply,
                                arcp_buf *details, arcp_error *err);
+/* The turn of a delegation that had to wait; the admission is freed. */
+void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission);
 void arcp__job_child_ended(arcp__engine *engine, arcp__job *parent, arcp__job *child,
                            arcp_span terminal);
 void arcp__job_end_children(arcp__engine *engine, arcp__job *job);
@@ -355,6 +378,105 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
 /* Pauses or resumes reading the job's agent as the queues ask for. */
 void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job);
 void arcp__engine_update_pressure(arcp__engine *engine);
+
+/* ---- credential_ask.c: who gets one, and how it is asked for ---- */
+typedef struct arcp__credential_wish {
+    const char *job_id;
+    const char *principal;
+    const char *trace_id;
+    arcp_span agent_name; /* without a version */
+    arcp_span traceparent;
+    const arcp_lease *lease;
+    arcp_budget *budget; /* of the job, in its tree; NULL: it has none */
+} arcp__credential_wish;
+/* Whether such a job of this session is to get a value (§9.8; PROTOCOL, Credentials). */
+bool arcp__credential_is_wanted(const arcp__engine *engine, const arcp__session *session,
+                                const arcp__credential_wish *wish);
+/* Writes the intent down and asks when it is durable. NULL when out of memory. */
+arcp__credential *arcp__credential_ask(arcp__engine *engine, const arcp__credential_wish *wish,
+                                       arcp__admission *admission);
+/* What the upstream's cap is to be, as text: the least that remains in the job's tree; ""
+ * without a budget in the cap's currency. False: there is nothing left to spend. */
+bool arcp__credential_budget(const arcp__engine *engine, const arcp_budget *budget,
+                             char out[ARCP_DECIMAL_TEXT_MAX]);
+/* An intent with its limits, not yet written down. NULL when out of memory. */
+arcp__credential *arcp__credential_intend(arcp__engine *engine, const arcp__credential_wish *wish,
+                                          const char *id, uint32_t generation);
+
+/* ---- credential.c: the life of one upstream value ---- */
+/* Nobody needs it any more: it is revoked, at once or when its issue was answered. */
+void arcp__credential_abandon(arcp__engine *engine, arcp__credential *credential);
+/* The job begins with it; the job ended. */
+void arcp__credential_give(arcp__engine *engine, arcp__credential *credential, arcp__job *job);
+void arcp__credential_job_ended(arcp__engine *engine, arcp__job *job);
+void arcp__credential_due(arcp__engine *engine, arcp__credential *credential);
+/* Revocations that nobody would come back to (memory was short) are begun again. */
+void arcp__credential_sweep(arcp__engine *engine);
+void arcp__credential_free_all(arcp__engine *engine);
+
+/* ---- credential_usage.c: what the upstream says was spent ---- */
+void arcp__credential_usage_due(arcp__engine *engine, arcp__credential *credential);
+void arcp__credential_measured(arcp__engine *engine, arcp__credential *credential,
+                               const arcp_provision_result *result);
+/* What the agent reported by itself is not charged a second time. */
+void arcp__credential_note_spend(arcp__engine *engine, arcp__job *job, arcp_span currency,
+                                 arcp_decimal amount);
+/* An agent's error that is the upstream's: the code it has here, ARCP_OK when it stays. */
+arcp_status arcp__credential_translate(const arcp__engine *engine, const arcp__job *job,
+                                       const arcp_json *json, arcp_json_ref error);
+
+/* ---- credential_row.c ---- */
+void arcp__credential_store(arcp__engine *engine, const arcp__credential *credential);
+arcp_status arcp__credential_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
+                                     arcp_error *err);
+/* After a restart: everything that an earlier run left is revoked. */
+void arcp__credential_restored(arcp__engine *engine);
+
+/* ---- credential_call.c ---- */
+/* Makes an empty one and lists it under its alias; NULL when out of memory. */
+arcp__credential *arcp__credential_new(arcp__engine *engine, const char *id, uint32_t generation);
+void arcp__credential_free(arcp__engine *engine, arcp__credential *credential);
+bool arcp__credential_call(arcp__engine *engine, arcp__credential *credential,
+                           arcp__provision_verb verb);
+void arcp__credential_audit(arcp__engine *engine, const arcp__credential *credential,
+                            const char *action, const char *why);
+
+/* ---- credential_show.c: who sees a value ---- */
+bool arcp__credentials_are_offered(const arcp__engine *engine, const arcp__link *link,
+                                   bool is_anonymous);
+bool arcp__credentials_are_shown(const arcp__engine *engine, const arcp__session *session,
+                                 const arcp__job *job);
+/* The member `credentials`, when the job has any. */
+void arcp__credentials_write(arcp__engine *engine, const arcp__job *job, arcp_json_writer *writer);
+/* Adds them to an answer whose payload is its last member. False: nothing was added. */
+bool arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
+                              arcp_buf *frame);
+void arcp__credential_emit_rotated(arcp__engine *engine, arcp__job *job);
+/* The record of a rotation with the value in it; false: it is shown as it is. */
+bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__session *session,
+                                     arcp_span record, arcp_buf *out);
+
+/* ---- admission.c ---- */
+/* A submit that has its turn only when those before it, or the one that has its key, are
+ * answered: the frame at hand is read again then. */
+void arcp__admission_hold(arcp__engine *engine, arcp__request *request, arcp_span key);
+/* NULL when out of memory. `plan` is copied; it has no agent pointers afterwards. */
+arcp__admission *arcp__admission_new(arcp__engine *engine, const arcp__job_plan *plan,
+                                     arcp__request *request, arcp__job *parent);
+void arcp__admission_free(arcp__engine *engine, arcp__admission *admission);
+/* The credential was issued, or could not be (then `error` says why). */
+void arcp__admission_provisioned(arcp__engine *engine, arcp__admission *admission,
+                                 const arcp_error *error);
+/* Everybody whose turn it is; part of settling. */
+void arcp__admissions_run(arcp__engine *engine);
+/* Whether a job is being made under this key. */
+bool arcp__admission_has_key(const arcp__engine *engine, const arcp__principal *principal,
+                             arcp_span key);
+size_t arcp__admission_count_children(const arcp__engine *engine, const arcp__job *parent);
+/* A parent ended, or the runtime stops. */
+void arcp__admission_drop_children(arcp__engine *engine, const arcp__job *parent);
+void arcp__admission_drop_all(arcp__engine *engine, const char *why);
+void arcp__admission_free_all(arcp__engine *engine);
 
 /* ---- policy.c ---- */
 /* What the operator's rows and the program's own policy say about a job that is planned:

@@ -6,7 +6,7 @@
  *   3. indexes    each session's numbers (its stream "x:") are read
  *   4. tails      where the streams of running jobs and of sessions' own records end
  *   5. ends       jobs that were running end as INTERNAL_ERROR, once, numbered and stored
- *                 like any other end
+ *                 like any other end; every credential that is in the books is revoked
  *
  * Steps 3 and 4 are READ effects; arcp__engine_is_restored says when all is done. What
  * cannot be taken up whole is not taken up: a session whose numbers are not all known would
@@ -304,6 +304,7 @@ static void finish(arcp__engine *engine)
                                 "the runtime was restarted while the job ran");
         }
     }
+    arcp__credential_restored(engine);
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
         arcp__session_start_window(engine, session);
     }

@@ -206,6 +206,9 @@ arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table,
                    ? arcp__budget_keep_row(engine, &engine->json, job_id, true, err)
                    : restore_job(engine, &engine->json, key, err);
     }
+    if (table == ARCP_STORE_CREDENTIALS) {
+        return arcp__credential_restore(engine, &engine->json, key, err);
+    }
     if (table == ARCP_STORE_IDEMPOTENCY) {
         return arcp__idempotency_restore(engine, &engine->json, err);
     }

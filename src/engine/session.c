@@ -89,6 +89,9 @@ bool arcp__session_has_feature(const arcp__session *session, arcp_feature featur
 
 bool arcp__session_has_live_jobs(const arcp__session *session)
 {
+    if (session->admissions != 0) {
+        return true;
+    }
     for (const arcp__observation *at = session->observations; at != NULL;
          at = at->next_of_session) {
         if (at->may_cancel && !at->job->ended) {
@@ -151,6 +154,16 @@ void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *
         return;
     }
     arcp__link_send(engine, session->link, frame, durable);
+}
+
+void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, arcp_span job_id,
+                                 arcp_buf *frame)
+{
+    if (arcp__credentials_reveal(engine, session, job_id, frame)) {
+        arcp__link_send_secret(engine, session->link, frame);
+    } else {
+        arcp__session_send(engine, session, frame, true);
+    }
 }
 
 void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__link *link)

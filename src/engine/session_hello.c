@@ -5,11 +5,6 @@
 
 #include "base/base64.h"
 
-/* What this runtime can do. Credentials are advertised when there is a provisioner, a
- * durable store and a confidential link; there is no provisioner yet. */
-#define SUPPORTED_FEATURES                                                                         \
-    (ARCP_FEATURES_ALL & ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS))
-
 static void refuse(arcp__engine *engine, arcp__link *link, arcp_status status, const char *message)
 {
     arcp_error error = {0};
@@ -51,7 +46,7 @@ static arcp_feature_set read_features(const arcp_json *json, arcp_json_ref paylo
             features |= ARCP_FEATURE_BIT(feature);
         }
     }
-    return features & SUPPORTED_FEATURES;
+    return features & ARCP_FEATURES_ALL;
 }
 
 /* Encodings are optional; when they are named, json must be among them. */
@@ -249,6 +244,9 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     }
     session->is_anonymous = is_anonymous;
     session->features = read_features(&engine->json, envelope->payload, &engine->scratch);
+    if (!arcp__credentials_are_offered(engine, link, is_anonymous)) {
+        session->features &= ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS);
+    }
     arcp_buf token = ARCP_BUF_INIT;
     arcp__session_make_token(engine, session, &token);
     if (!copy_client(engine, session, &engine->json, envelope->payload) || token.failed) {

@@ -5,6 +5,8 @@
  * repeat a job when others come and go. */
 #include "engine/parts.h"
 
+#include <arcp/secret.h>
+
 #include "base/timestamp.h"
 
 #define LIMIT_DEFAULT 100u
@@ -134,8 +136,11 @@ static uint64_t last_event_seq(const arcp__job *job)
     return last->first_seq + last->count - 1;
 }
 
-static void write_job(const arcp__job *job, const arcp__session *session, arcp_json_writer *writer)
+/* Whether the job's credentials are shown. */
+static bool write_job(arcp__engine *engine, const arcp__job *job, const arcp__session *session,
+                      arcp_json_writer *writer)
 {
+    bool is_secret = arcp__credentials_are_shown(engine, session, job);
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_begin_object(writer);
     arcp_json_name(writer, "job_id");
@@ -168,7 +173,11 @@ static void write_job(const arcp__job *job, const arcp__session *session, arcp_j
     arcp_json_write_cstr(writer, job->trace_id);
     arcp_json_name(writer, "last_event_seq");
     arcp_json_write_u64(writer, last_event_seq(job));
+    if (is_secret) {
+        arcp__credentials_write(engine, job, writer);
+    }
     arcp_json_end_object(writer);
+    return is_secret;
 }
 
 /* The first place in the principal's list behind the cursor. */
@@ -223,7 +232,7 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_
             more = true;
             break;
         }
-        write_job(job, session, &writer);
+        request->is_secret = write_job(engine, job, session, &writer) || request->is_secret;
         last = job;
         shown++;
     }
@@ -240,6 +249,9 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_
     } else {
         arcp__request_answer(engine, request, "session.jobs", arcp_span_make(NULL, 0),
                              arcp_span_make(NULL, 0), arcp_buf_span(&out), false);
+    }
+    if (request->is_secret && out.data != NULL) {
+        arcp_wipe(out.data, out.capacity);
     }
     arcp_buf_fini(&out);
 }

@@ -12,6 +12,8 @@
  * written once per batch. */
 #include "engine/parts.h"
 
+#include <arcp/secret.h>
+
 #include <assert.h>
 #include <stdio.h>
 
@@ -403,7 +405,12 @@ void arcp__session_format_frame(arcp__engine *engine, const arcp__session *sessi
     arcp_buf_append(out, ARCP_SPAN_LITERAL("\",\"event_seq\":"));
     arcp_buf_append_u64(out, seq);
     arcp_buf_append_byte(out, ',');
-    if (session->profile->mirrors_output) {
+    if (arcp__credential_reveal_rotated(engine, session, record, &engine->revealed)) {
+        arcp_buf_append(out, arcp_span_from(arcp_buf_span(&engine->revealed), 1));
+        out->failed = out->failed || engine->revealed.failed;
+        arcp_wipe(engine->revealed.data, engine->revealed.capacity);
+        arcp_buf_clear(&engine->revealed);
+    } else if (session->profile->mirrors_output) {
         append_mirrored(engine, record, out);
     } else {
         arcp_buf_append(out, arcp_span_from(record, 1));

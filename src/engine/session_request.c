@@ -6,74 +6,7 @@
  * and executes nothing. */
 #include "engine/parts.h"
 
-#define SEEN_MAX        4096u
-#define SEEN_ANSWER_MAX 65536u
-
-/* ---- requests that were seen before ---- */
-
-void arcp__session_forget_seen(arcp__session *session)
-{
-    HASH_CLEAR(hh, session->seen);
-    for (arcp__seen_request *at = session->seen_oldest, *next = NULL; at != NULL; at = next) {
-        next = at->newer;
-        arcp_buf_fini(&at->answer);
-        arcp__free(at);
-    }
-    session->seen_oldest = session->seen_newest = NULL;
-    session->seen_count = 0;
-}
-
-static arcp__seen_request *find_seen(const arcp__session *session, uint64_t hash)
-{
-    arcp__seen_request *seen = NULL;
-    HASH_FIND(hh, session->seen, &hash, sizeof(hash), seen);
-    return seen;
-}
-
-static bool add_seen(arcp__engine *engine, arcp__session *session, uint64_t hash)
-{
-    arcp__seen_request *seen = NULL;
-    if (session->seen_count >= SEEN_MAX) {
-        seen = session->seen_oldest;
-        session->seen_oldest = seen->newer;
-        HASH_DEL(session->seen, seen);
-        arcp_buf_fini(&seen->answer);
-        session->seen_count--;
-    } else {
-        seen = arcp__alloc(sizeof(*seen));
-        if (seen == NULL) {
-            arcp__engine_no_memory(engine);
-            return false;
-        }
-    }
-    *seen = (arcp__seen_request){.hash = hash};
-    HASH_ADD(hh, session->seen, hash, sizeof(seen->hash), seen);
-    if (!ARCP__HASH_ADDED(seen)) {
-        arcp__free(seen);
-        arcp__engine_no_memory(engine);
-        return false;
-    }
-    if (session->seen_oldest == NULL) {
-        session->seen_oldest = seen;
-    } else {
-        session->seen_newest->newer = seen;
-    }
-    session->seen_newest = seen;
-    session->seen_count++;
-    return true;
-}
-
-static void keep_answer(arcp__session *session, uint64_t hash, arcp_span frame)
-{
-    arcp__seen_request *seen = find_seen(session, hash);
-    if (seen == NULL) {
-        return;
-    }
-    seen->answered = true;
-    if (frame.size <= SEEN_ANSWER_MAX) {
-        arcp_buf_append(&seen->answer, frame);
-    }
-}
+#include <arcp/secret.h>
 
 /* ---- the request object ---- */
 
@@ -87,6 +20,9 @@ void arcp__request_unref(arcp__engine *engine, arcp__request *request)
 {
     if (--request->refs != 0) {
         return;
+    }
+    if (request->is_secret && request->frame.data != NULL) {
+        arcp_wipe(request->frame.data, request->frame.capacity);
     }
     arcp_buf_fini(&request->frame);
     arcp_buf_fini(&request->refusal);
@@ -144,7 +80,7 @@ static void release_refusal(arcp__engine *engine, arcp__request *request)
     uint64_t seq = arcp__session_number(engine, session, session->own, position, 1, bytes);
     arcp_buf frame = ARCP_BUF_INIT;
     arcp__session_format_frame(engine, session, seq, record, &frame);
-    keep_answer(session, request->hash, arcp_buf_span(&frame));
+    arcp__seen_keep_answer(session, request->hash, arcp_buf_span(&frame));
     arcp_buf_fini(&frame);
 }
 
@@ -158,9 +94,17 @@ static void release_answer(arcp__engine *engine, arcp__request *request)
         release_refusal(engine, request);
         return;
     }
-    keep_answer(request->session, request->hash, arcp_buf_span(&request->frame));
     /* Whether it must be durable first: everything that changed is in the open batch. */
-    arcp__session_send(engine, request->session, &request->frame, true);
+    if (request->is_secret) {
+        arcp__seen_forget_answer(request->session, request->hash);
+        if (request->session->link != NULL) {
+            arcp__link_send_secret(engine, request->session->link, &request->frame);
+        }
+        return;
+    }
+    arcp__seen_keep_answer(request->session, request->hash, arcp_buf_span(&request->frame));
+    arcp__session_send_revealed(engine, request->session, arcp_span_cstr(request->revealed_job),
+                                &request->frame);
 }
 
 /* Submits that are answered leave in their order. */
@@ -175,6 +119,7 @@ static void release_submits(arcp__engine *engine, arcp__session *session)
         release_answer(engine, request);
         arcp__request_unref(engine, request);
     }
+    engine->admissions_due = engine->admissions != NULL;
 }
 
 static void finish(arcp__engine *engine, arcp__request *request)
@@ -195,6 +140,7 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
         arcp__request_unref(engine, request);
     }
     session->submits_last = NULL;
+    engine->admissions_due = engine->admissions != NULL;
 }
 
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
@@ -493,21 +439,6 @@ static void execute(arcp__engine *engine, arcp__request *request, const arcp__en
     }
 }
 
-/* True when the request was seen before: it is dropped, or its answer is sent again. */
-static bool answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash)
-{
-    arcp__seen_request *seen = find_seen(session, hash);
-    if (seen == NULL) {
-        return false;
-    }
-    if (seen->answered && seen->answer.size != 0) {
-        arcp_buf frame = ARCP_BUF_INIT;
-        arcp_buf_append(&frame, arcp_buf_span(&seen->answer));
-        arcp__session_send(engine, session, &frame, true);
-    }
-    return true;
-}
-
 /* Frames that need no answer of their own. */
 static bool is_chatter(arcp__engine *engine, arcp__session *session, const arcp__envelope *envelope)
 {
@@ -556,10 +487,10 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session,
     session->last_activity_ns = engine->now.mono_ns;
     uint64_t hash = arcp__hash_bytes(envelope->id.data, envelope->id.size);
     bool remembered = is_remembered(envelope->type);
-    if (remembered && answer_again(engine, session, hash)) {
+    if (remembered && arcp__seen_answer_again(engine, session, hash)) {
         return;
     }
-    if (remembered && !add_seen(engine, session, hash)) {
+    if (remembered && !arcp__seen_add(engine, session, hash)) {
         return;
     }
     arcp__request *request = request_new(engine, session, envelope, hash);

@@ -104,7 +104,7 @@ static void repeat_accepted(arcp__engine *engine, arcp__session *session, uint64
                               arcp_buf_span(&payload), &frame);
         frame.failed = frame.failed || payload.failed;
         arcp_buf_fini(&payload);
-        arcp__session_send(engine, session, &frame, true);
+        arcp__session_send_revealed(engine, session, arcp_span_cstr(at->job->id), &frame);
     }
 }
 

@@ -35,6 +35,7 @@ typedef struct arcp__agent arcp__agent;
 typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__seen_request arcp__seen_request;
 typedef struct arcp__spent_row arcp__spent_row;
+typedef struct arcp__admission arcp__admission;
 
 /* ---- streams: records in memory until observers have them ---- */
 
@@ -153,6 +154,8 @@ struct arcp__session {
     arcp__seen_request *seen_oldest, *seen_newest;
     size_t seen_count;
     arcp__request *submits_first, *submits_last; /* submits whose answers must keep order */
+    size_t admissions;                           /* submits and delegations that are not jobs yet */
+    size_t held_submits;                         /* of these: not looked at yet */
 
     arcp__session *outbox_next;
 };
@@ -161,6 +164,7 @@ struct arcp__seen_request {
     uint64_t hash;
     arcp_buf answer; /* the frame; empty while in flight or when it was too large to keep */
     bool answered;
+    bool is_repeatable; /* its answer was not kept: ask again */
     arcp__seen_request *newer;
     UT_hash_handle hh;
 };
@@ -175,9 +179,11 @@ struct arcp__request {
     uint64_t hash;
     bool answered;
     bool sent;
-    arcp_buf frame;       /* the answer, while it waits for its turn */
-    bool frame_is_record; /* the answer is a sequenced refusal */
-    arcp_buf refusal;     /* its record */
+    arcp_buf frame;                   /* the answer, while it waits for its turn */
+    bool frame_is_record;             /* the answer is a sequenced refusal */
+    arcp_buf refusal;                 /* its record */
+    char revealed_job[ARCP__ID_SIZE]; /* the answer shows this job's credentials when it leaves */
+    bool is_secret;                   /* the answer shows credentials itself: it is not kept */
     arcp__request *next_submit;
     char *id; /* owned */
 };
@@ -278,12 +284,93 @@ struct arcp__job {
     bool has_spent_row; /* in the table JOBS, until the job ends */
     bool in_spenders;   /* listed in the engine */
     arcp__job *next_spender;
+    arcp__credential *credential;  /* the live one */
+    arcp__credential *replacement; /* asked for, to take its place */
 
     uint64_t chunk_next;
     uint64_t result_size;
     arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
     arcp_buf plain_output;
     arcp__idempotency *idempotency;
+};
+
+/* ---- credentials ---- */
+
+typedef enum arcp__credential_state {
+    ARCP__CREDENTIAL_INTENT,  /* the upstream was or may be asked under this alias */
+    ARCP__CREDENTIAL_LIVE,    /* issued; its job has it, or will */
+    ARCP__CREDENTIAL_REVOKING /* to be taken back, until the upstream says that it is dead */
+} arcp__credential_state;
+
+/* One value that an upstream was asked for: a row of the table CREDENTIALS until it is dead.
+ * A rotation makes another one with the same id. */
+struct arcp__credential {
+    char alias[ARCP__ID_SIZE + 12]; /* the key of its row: id, for rotations id.N */
+    char id[ARCP__ID_SIZE];
+    uint32_t generation; /* 1 for the first */
+    arcp__credential_state state;
+    UT_hash_handle hh;
+    char job_id[ARCP__ID_SIZE];
+    char trace_id[33];
+    char *provisioner, *principal, *agent, *traceparent; /* owned */
+
+    /* What is asked for. */
+    char budget[ARCP_DECIMAL_TEXT_MAX]; /* "" for none */
+    char expires_at[32];                /* "" for none */
+    int64_t expires_wall_ns;
+    arcp_span *models; /* owned array of spans into the terms; NULL: no list */
+    size_t model_count;
+
+    /* What came. */
+    char *upstream_id, *sealed, *scheme, *endpoint, *profile; /* owned; NULL until then */
+    char *constraints;                                        /* owned JSON object, or NULL */
+    uint8_t fingerprint[32];                                  /* of the value */
+    bool has_fingerprint;
+
+    arcp__admission *admission; /* that waits for it */
+    arcp__job *job;             /* whose credential or replacement it is */
+    uint64_t call_id;           /* under way at the provisioner; 0: none */
+    arcp__provision_verb verb;  /* of that call */
+    UT_hash_handle hh_call;
+    arcp__timer timer;                 /* LIVE: rotation; REVOKING: the next attempt */
+    arcp__timer usage_timer;           /* LIVE */
+    char spent[ARCP_DECIMAL_TEXT_MAX]; /* what the upstream said last; "" for nothing yet */
+    arcp_decimal reported;             /* by the agent itself, since the value was issued */
+
+    int64_t intent_wall_ns;
+    int64_t next_attempt_wall_ns; /* 0: none is planned */
+    uint32_t attempts;
+    bool is_stuck;
+    char last_error[160];
+};
+
+/* A submit or a delegation on its way to a job: it waits for a credential, or for the
+ * submits before it to be answered. Counted as a running job unless it is held. */
+struct arcp__admission {
+    arcp__admission *previous, *next; /* all, oldest first */
+    arcp__session *session;           /* pinned */
+    arcp__principal *principal;       /* has a running job more, and so stays; NULL: held */
+    arcp__request *request;           /* of a submit; referenced */
+    arcp__job *parent;                /* of a delegation; pinned */
+    arcp__credential *credential;     /* asked for or issued; NULL: none */
+    bool is_ready;                    /* nothing more to wait for but its turn */
+    arcp_error error;                 /* why it is refused, unless ARCP_OK */
+    char job_id[ARCP__ID_SIZE];
+    int64_t created_wall_ns;
+    bool is_held;            /* a submit that is read again, from `frame`, at its turn */
+    const arcp_lease *lease; /* referenced */
+    arcp_buf frame;
+    arcp_buf input;
+    arcp_buf notes; /* what the policies said, for the log */
+    char trace_id[33];
+    char *agent, *agent_name, *traceparent, *tracestate, *key; /* owned */
+    uint8_t print[32];                                         /* of the key's parameters */
+    arcp_feature_set features;
+    uint64_t max_runtime_sec;
+    /* Of a delegation. */
+    char *delegate_id, *reply_to; /* owned; reply_to "" for no reply */
+    char *body;                   /* owned: the line's body, for the delegate event */
+    bool wait;
 };
 
 /* ---- the directory ---- */
@@ -294,6 +381,7 @@ struct arcp__principal {
     size_t sessions;
     size_t running_jobs;
     arcp__job **jobs; /* owned array in order of id; NULL where one was dropped */
+    char newest_job[ARCP__ID_SIZE];
     size_t job_first, job_count, job_capacity;
 };
 
@@ -376,6 +464,8 @@ typedef enum arcp__timer_kind {
     ARCP__TIMER_JOB_EXPIRY,
     ARCP__TIMER_JOB_GRACE,
     ARCP__TIMER_JOB_KEEP,
+    ARCP__TIMER_CREDENTIAL,
+    ARCP__TIMER_CREDENTIAL_USAGE,
     ARCP__TIMER_SWEEP,
     ARCP__TIMER_STORE_RETRY,
     ARCP__TIMER_SHUTDOWN
@@ -413,7 +503,15 @@ struct arcp__engine {
     arcp__profile_row *profiles;
     size_t profile_count;
 
-    arcp__job *spenders; /* whose counters changed since the last batch; pinned */
+    arcp__job *spenders;                /* whose counters changed since the last batch; pinned */
+    arcp__credential *credentials;      /* by alias */
+    arcp__credential *credential_calls; /* by call id */
+    arcp__admission *admissions;        /* oldest first */
+    bool admissions_due;                /* one of them may have its turn */
+    uint64_t next_call_id;
+    uint64_t stuck_credentials;
+    arcp_buf asking;   /* the value in a request to the provisioner */
+    arcp_buf revealed; /* a record with a value in it */
 
     arcp__mail *mail_first, *mail_last, *mail_free;
     arcp__session *outbox; /* sessions that may have something to send */

@@ -4,6 +4,7 @@
  * immutable and the counters are atomic. What it says goes to the loop through the inbox,
  * in order. What the loop decides for it (cancelled, paused, ended, a reply) is written
  * under the inbox's lock. The call is shared by both sides and freed by the last. */
+#include <arcp/secret.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -29,6 +30,10 @@ void arcp__agent_call_unref(arcp_agent_call *call)
     arcp_authority_unref(call->authority);
     arcp_json_fini(&call->start);
     arcp_json_fini(&call->json);
+    if (call->start_text.data != NULL) {
+        arcp_wipe(call->start_text.data, call->start_text.capacity); /* credentials */
+    }
+    arcp_secret_free(call->credentials);
     arcp_buf_fini(&call->start_text);
     arcp_buf_fini(&call->scratch);
     arcp_buf_fini(&call->body);

@@ -115,10 +115,14 @@ static void set_reply(void *user)
     change->call->has_reply = true;
 }
 
-/* Only what waits for a reply asked for one. */
+/* Only what waits for a reply asked for one; and credentials are replaced unasked. */
 static void take_line(arcp_runtime *runtime, arcp__job *job, arcp_span line)
 {
     arcp_agent_call *call = arcp__job_user(job);
+    if (call != NULL && arcp__agent_call_is_credentials(line)) {
+        arcp__agent_call_take_credentials(call, line);
+        return;
+    }
     reply_change change = {call, line};
     if (call != NULL) {
         arcp__agent_inbox_change(runtime->inbox, set_reply, &change);

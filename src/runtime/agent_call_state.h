@@ -2,6 +2,7 @@
 #ifndef ARCP_RUNTIME_AGENT_CALL_STATE_H
 #define ARCP_RUNTIME_AGENT_CALL_STATE_H
 
+#include <arcp/secret.h>
 #include <stdatomic.h>
 
 #include "core/denied_calls.h"
@@ -31,6 +32,7 @@ struct arcp_agent_call {
 
     /* A reply that the agent's thread waits for; under the inbox's lock. */
     bool has_reply;
+    arcp_secret *credentials; /* what replaced those of the start; NULL: nothing did */
     arcp_buf reply;
 };
 

@@ -111,6 +111,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     }
     arcp__engine_free(runtime->engine);
     runtime->engine = NULL;
+    arcp__runtime_provisioner_close(runtime);
     arcp__process_table_free(runtime->processes);
     if (runtime->open_handles == 0) {
         release_memory(runtime);
@@ -144,6 +145,11 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         arcp_settings_default(&engine.settings);
     }
     runtime->settings_agent_line_bytes = (size_t)engine.settings.limits_agent_line_bytes;
+    arcp_status status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
+                                                        &engine.credentials, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     return arcp__engine_new(&engine, &runtime->engine, err);
 }
 
@@ -201,10 +207,14 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
         if (options->store != NULL) {
             options->store->ops->close(options->store);
         }
+        if (options->provisioner != NULL) {
+            options->provisioner->ops->free(options->provisioner);
+        }
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     runtime->loop = loop;
     runtime->store = options->store;
+    runtime->provisioner = options->provisioner;
     runtime->log = options->log;
     runtime->log_user = options->log_user;
     arcp_status status = fill(runtime, options, err);
@@ -349,5 +359,7 @@ void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out
         .events = engine.events,
         .denials = engine.denials,
         .batches = runtime->batches,
+        .credentials_outstanding = engine.credentials_outstanding,
+        .credentials_stuck = engine.credentials_stuck,
     };
 }

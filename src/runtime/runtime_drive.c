@@ -128,6 +128,9 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
                                    0, NULL, 0);
         }
         break;
+    case ARCP__EFFECT_PROVISION:
+        arcp__runtime_provision(runtime, &effect->provision);
+        break;
     case ARCP__EFFECT_LOG:
         log_span(runtime, (arcp_log_level)effect->level, effect->text);
         break;

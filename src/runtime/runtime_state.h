@@ -50,6 +50,8 @@ struct arcp_runtime {
     arcp__token_desk *desk; /* of token verifiers */
     void (*log)(void *user, arcp_log_level level, const char *text);
     void *log_user;
+    arcp_provisioner *provisioner;  /* owned; NULL: none */
+    struct arcp__seal *seal;        /* owned; there with a provisioner */
     arcp__process_table *processes; /* owned */
     const char *work_directory;     /* this run's, of `processes`; NULL: none */
     size_t settings_agent_line_bytes;
@@ -94,6 +96,13 @@ void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *
 arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *entry,
                                     const char *name, const char *version, bool is_default,
                                     const char *cwd, arcp_error *err);
+
+/* ---- runtime_credentials.c ---- */
+/* Makes the runtime's provisioner ready, and what the engine is told of it. */
+arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,
+                                           arcp__credential_options *out, arcp_error *err);
+void arcp__runtime_provision(arcp_runtime *runtime, const arcp__effect_provision *asked);
+void arcp__runtime_provisioner_close(arcp_runtime *runtime);
 
 /* ---- agent_process_host.c ---- */
 /* Kills what still runs. */

@@ -65,7 +65,8 @@ void arcp__runtime_store_callbacks(arcp_runtime *runtime)
 static arcp_status scan_tables(arcp_runtime *runtime, arcp_error *err)
 {
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS, ARCP_STORE_JOBS,
-                                              ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS};
+                                              ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS,
+                                              ARCP_STORE_CREDENTIALS};
     for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]); at++) {
         arcp_status status = runtime->store->ops->scan(runtime->store, (uint64_t)tables[at],
                                                        tables[at], arcp_span_make(NULL, 0), err);

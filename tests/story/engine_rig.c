@@ -129,7 +129,7 @@ static void authenticate(engine_rig *rig, const arcp__effect *effect)
     }
     arcp__engine_authenticated(rig->engine, rig->now, effect->id,
                                known ? ARCP_OK : ARCP_E_UNAUTHENTICATED, arcp_span_cstr(name),
-                               false);
+                               rig->is_anonymous);
 }
 
 static void close_client(engine_rig *rig, rig_client *client, int code)
@@ -197,7 +197,15 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
                                        effect->count_max, effect->bytes_max, &error),
                  &error);
         break;
+    case ARCP__EFFECT_PROVISION:
+        if (rig->provision != NULL) {
+            rig->provision(rig, &effect->provision);
+        }
+        break;
     case ARCP__EFFECT_LOG:
+        if (rig->logged != NULL) {
+            rig->logged(rig, effect->level, effect->text);
+        }
         if (effect->level == ARCP__LOG_AUDIT) {
             rig->audits++;
             if (rig->keep_audit) {
@@ -211,9 +219,21 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     }
 }
 
+/* False: this is where the process dies. */
+static bool step(engine_rig *rig)
+{
+    if (rig->fuse != 0 && --rig->fuse == 0) {
+        rig->is_dead = true;
+    }
+    return !rig->is_dead;
+}
+
 static bool submit_batches(engine_rig *rig)
 {
     bool any = false;
+    if (!step(rig)) {
+        return false;
+    }
     for (const arcp_store_batch *batch = arcp__engine_take_batch(rig->engine); batch != NULL;
          batch = arcp__engine_take_batch(rig->engine)) {
         arcp_error error = {0};
@@ -221,6 +241,9 @@ static bool submit_batches(engine_rig *rig)
         if (rig->fail_store) {
             arcp__engine_committed(rig->engine, rig->now, batch->id, ARCP_E_IO);
             break;
+        }
+        for (size_t at = 0; rig->stored != NULL && at < batch->count; at++) {
+            rig->stored(rig, &batch->ops[at]);
         }
         check_ok(rig->store->ops->submit(rig->store, batch, &error), &error);
     }
@@ -233,15 +256,21 @@ void rig_run(engine_rig *rig)
         arcp__effect effect;
         more = false;
         arcp__engine_tick(rig->engine, rig->now);
-        while (arcp__engine_next_effect(rig->engine, rig->now, &effect)) {
-            perform(rig, &effect);
+        while (!rig->is_dead && arcp__engine_next_effect(rig->engine, rig->now, &effect)) {
+            if (step(rig)) {
+                perform(rig, &effect);
+            }
             more = true;
         }
-        if (!rig->hold_store) {
+        if (!rig->hold_store && !rig->is_dead) {
             more = submit_batches(rig) || more;
-            while (rig->store->ops->poll(rig->store)) {
+            while (step(rig) && rig->store->ops->poll(rig->store)) {
             }
         }
+        if (!more && rig->answer != NULL && step(rig)) {
+            more = rig->answer(rig);
+        }
+        more = more && !rig->is_dead;
     }
 }
 
@@ -354,7 +383,8 @@ void rig_policy(engine_rig *rig, const char *row)
 static void make_engine(engine_rig *rig)
 {
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS, ARCP_STORE_JOBS,
-                                              ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS};
+                                              ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS,
+                                              ARCP_STORE_CREDENTIALS};
     arcp_error error = {0};
     arcp__engine_options options = {
         .runtime_name = "rig",
@@ -362,8 +392,9 @@ static void make_engine(engine_rig *rig)
         .settings = rig->settings,
         .random = fake_random,
         .random_user = rig,
-        .store_is_durable = true,
+        .store_is_durable = !rig->is_volatile,
         .work_directory = ARCP_SPAN_LITERAL("/work"),
+        .credentials = rig->credentials,
         .now = rig->now,
     };
     check_ok(arcp__engine_new(&options, &rig->engine, &error), &error);
@@ -382,7 +413,7 @@ static void make_engine(engine_rig *rig)
     }
     arcp__engine_restore_done(rig->engine, rig->now);
     rig_run(rig);
-    assert_true(arcp__engine_is_restored(rig->engine));
+    assert_true(rig->is_dead || arcp__engine_is_restored(rig->engine));
     for (size_t at = 0; at < rig->profile_count; at++) {
         add_profile(rig, at); /* as arcpd does: when the sessions are there already */
     }
@@ -391,18 +422,28 @@ static void make_engine(engine_rig *rig)
     }
 }
 
-void rig_start(engine_rig *rig, const arcp_settings *settings)
+void rig_begin(engine_rig *rig, const arcp_settings *settings)
 {
-    arcp_error error = {0};
-    *rig = (engine_rig){.random_state = 42};
+    *rig = (engine_rig){.random_state = 42, .link = {.is_local = true}};
     rig->now = (arcp_time){INT64_C(1767225600) * ARCP_NS_PER_SEC, 1000 * ARCP_NS_PER_SEC};
     if (settings != NULL) {
         rig->settings = *settings;
     } else {
         arcp_settings_default(&rig->settings);
     }
+}
+
+void rig_open(engine_rig *rig)
+{
+    arcp_error error = {0};
     check_ok(arcp_store_open_memory(&rig->store, &error), &error);
     make_engine(rig);
+}
+
+void rig_start(engine_rig *rig, const arcp_settings *settings)
+{
+    rig_begin(rig, settings);
+    rig_open(rig);
 }
 
 static void forget_everybody(engine_rig *rig)
@@ -440,6 +481,7 @@ void rig_restart(engine_rig *rig)
     while (!rig->hold_store && rig->store->ops->poll(rig->store)) {
     }
     arcp__engine_free(rig->engine);
+    rig->is_dead = false;
     rig->hold_store = false;
     rig->now.wall_ns += ARCP_NS_PER_SEC;
     rig->now.mono_ns += ARCP_NS_PER_SEC;
@@ -469,7 +511,8 @@ rig_client *rig_connect(engine_rig *rig, const char *name)
     clear(&client->frames);
     client->close_code = 0;
     client->unsent = 0;
-    arcp__link_options options = {.user = client, .is_local = true};
+    arcp__link_options options = rig->link;
+    options.user = client;
     client->link = arcp__engine_connect(rig->engine, rig->now, &options);
     assert_non_null(client->link);
     return client;
@@ -477,6 +520,9 @@ rig_client *rig_connect(engine_rig *rig, const char *name)
 
 void rig_send(engine_rig *rig, rig_client *client, const char *frame)
 {
+    if (rig->is_dead) {
+        return;
+    }
     assert_non_null(client->link);
     arcp__engine_receive(rig->engine, rig->now, client->link, arcp_span_cstr(frame));
     rig_run(rig);
@@ -522,7 +568,7 @@ rig_agent *rig_agent_last(engine_rig *rig)
 
 void rig_agent_says(engine_rig *rig, rig_agent *agent, const char *line)
 {
-    if (!agent->forgotten) {
+    if (!agent->forgotten && !rig->is_dead) {
         arcp__engine_agent_line(rig->engine, rig->now, agent->job, arcp_span_cstr(line));
     }
     rig_run(rig);

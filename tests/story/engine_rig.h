@@ -33,7 +33,8 @@ typedef struct rig_agent {
     bool cancelled, killed, paused, forgotten;
 } rig_agent;
 
-typedef struct engine_rig {
+typedef struct engine_rig engine_rig;
+struct engine_rig {
     arcp__engine *engine;
     arcp_store *store;
     arcp_time now;
@@ -59,11 +60,31 @@ typedef struct engine_rig {
     rig_text *audit_records; /* with keep_audit, all of them, oldest first */
     size_t audits;
     char last_audit[1024];
-} engine_rig;
+    void (*logged)(engine_rig *rig, arcp__log_level level, arcp_span text); /* may be NULL */
+
+    void (*stored)(engine_rig *rig, const arcp_store_op *op); /* likewise */
+
+    /* A provisioner, where a test brings one. */
+    arcp__credential_options credentials;
+    void *upstream;
+    void (*provision)(engine_rig *rig, const arcp__effect_provision *asked);
+    bool (*answer)(engine_rig *rig); /* delivers one answer; false: there is none */
+    arcp__link_options link;         /* of the next clients; user is filled in */
+    bool is_anonymous;               /* so are sessions that are authenticated */
+    bool is_volatile;                /* the store says that it is not durable */
+
+    /* Every effect, batch, commit and answer is a step; at the fuse's end the process is dead
+     * before that step, until rig_restart. 0: it lives. */
+    unsigned fuse;
+    bool is_dead;
+};
 
 /* Starts with a memory store, agents "echo", "work@1.0.0", "work@2.0.0" (1.0.0 is the
  * default), token t-NAME for principal NAME, at 2026-01-01T00:00:00Z. */
 void rig_start(engine_rig *rig, const arcp_settings *settings);
+/* The same in two steps, for tests that bring more. */
+void rig_begin(engine_rig *rig, const arcp_settings *settings);
+void rig_open(engine_rig *rig);
 void rig_stop(engine_rig *rig);
 /* The engine is thrown away as by kill -9 and a new one takes up the same store. */
 void rig_restart(engine_rig *rig);

@@ -3,7 +3,7 @@
 #
 #   tests/tree/layers.sh ROOT
 #
-# base <- json <- core <- engine <- {transport, store} <- {client, runtime} <- {arcp, arcpd}
+# base <- json <- core <- engine <- {transport, store, provisioner} <- {client, runtime} <- {arcp, arcpd}
 set -eu
 cd "$1"
 
@@ -22,9 +22,10 @@ BEGIN {
     allowed["engine"] = "base json core engine"
     allowed["transport"] = "base json core engine transport"
     allowed["store"] = "base json core engine store"
+    allowed["provisioner"] = "base json core engine provisioner"
     allowed["runtime"] = "base json core engine transport store runtime"
     allowed["client"] = "base json core engine transport client"
-    allowed["arcpd"] = "base json core engine transport store runtime arcpd"
+    allowed["arcpd"] = "base json core engine transport store provisioner runtime arcpd"
     allowed["arcp"] = "base json core engine transport client arcp"
     # Public headers of other layers than core; what stands in sys/ is contracts, without code.
     public["visibility.h"] = public["span.h"] = public["buf.h"] = "base"

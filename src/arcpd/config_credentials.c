@@ -1,0 +1,485 @@
+#include "arcpd/config_credentials.h"
+
+#include <arcp/secret.h>
+
+#include "arcpd/yaml_reader.h"
+#include "base/alloc.h"
+
+static const char *const kinds[] = {"none", "static", "http"};
+
+static const struct {
+    const char *name;
+    unsigned bit;
+} enforceable[] = {{"budget", ARCP_ENFORCES_BUDGET},
+                   {"models", ARCP_ENFORCES_MODELS},
+                   {"expiry", ARCP_ENFORCES_EXPIRY}};
+
+static const char *const request_names[] = {"issue", "revoke", "rotate", "usage"};
+static const char *const pointer_names[] = {"value",   "id",           "endpoint", "scheme",
+                                            "profile", "lifetime_sec", "spent"};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- life ---- */
+
+static void wipe_list(arcp__text_list *list)
+{
+    for (size_t at = 0; at < list->count; at++) {
+        arcp_wipe(list->items[at], strlen(list->items[at]));
+    }
+    arcp__text_list_clear(list);
+}
+
+static void request_fini(arcp__config_request *request)
+{
+    arcp__free(request->method);
+    arcp__free(request->url);
+    if (request->body != NULL) {
+        arcp_wipe(request->body, strlen(request->body));
+    }
+    arcp__free(request->body);
+    wipe_list(&request->headers);
+    for (size_t at = 0; at < ARCP__HTTP_POINTER_COUNT; at++) {
+        arcp__free(request->pointers[at]);
+    }
+}
+
+void arcp__config_credentials_fini(arcp__config_credentials *credentials)
+{
+    char *const texts[] = {credentials->key_file,   credentials->endpoint, credentials->scheme,
+                           credentials->profile,    credentials->currency, credentials->ca_file,
+                           credentials->values_file};
+    for (size_t at = 0; at < COUNT(texts); at++) {
+        arcp__free(texts[at]);
+    }
+    arcp__text_list_clear(&credentials->agents);
+    arcp__text_list_clear(&credentials->models);
+    arcp__text_list_clear(&credentials->gone);
+    wipe_list(&credentials->values);
+    for (size_t at = 0; at < credentials->error_count; at++) {
+        arcp__free((char *)credentials->errors[at].contains);
+    }
+    arcp__free(credentials->errors);
+    for (size_t at = 0; at < ARCP__HTTP_REQUEST_COUNT; at++) {
+        request_fini(&credentials->requests[at]);
+    }
+    *credentials = (arcp__config_credentials){.kind = ARCP__PROVISIONER_NONE};
+}
+
+/* ---- small values ---- */
+
+static arcp_status read_kind(arcp__yaml_reader *r, const yaml_node_t *value, const char *path,
+                             arcp__config_credentials *into)
+{
+    for (size_t at = 0; value->type == YAML_SCALAR_NODE && at < COUNT(kinds); at++) {
+        if (arcp_span_equal_cstr(arcp__yaml_scalar(value), kinds[at])) {
+            into->kind = (arcp__provisioner_kind)at;
+            return ARCP_OK;
+        }
+    }
+    return arcp__yaml_refuse(r, value, path, "must be none, static or http");
+}
+
+static arcp_status read_enforces(arcp__yaml_reader *r, const yaml_node_t *value, const char *path,
+                                 arcp__config_credentials *into)
+{
+    arcp__text_list words = {NULL, 0};
+    arcp_status status = arcp__yaml_texts(r, value, path, &words);
+    into->enforces = 0;
+    for (size_t at = 0; status == ARCP_OK && at < words.count; at++) {
+        unsigned bit = 0;
+        for (size_t row = 0; row < COUNT(enforceable); row++) {
+            bit |= strcmp(words.items[at], enforceable[row].name) == 0 ? enforceable[row].bit : 0;
+        }
+        if (bit == 0) {
+            status =
+                arcp__yaml_refuse(r, value, path, "must be a list of budget, models and expiry");
+        }
+        into->enforces |= bit;
+    }
+    arcp__text_list_clear(&words);
+    return status;
+}
+
+static arcp_status error_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
+                                const yaml_node_t *value)
+{
+    arcp__upstream_rule *rule = into;
+    if (arcp_span_equal_cstr(key, "contains")) {
+        char *text = (char *)rule->contains;
+        arcp_status status = arcp__yaml_text(r, value, path, &text);
+        rule->contains = text;
+        return status;
+    }
+    if (arcp_span_equal_cstr(key, "status")) {
+        uint64_t number = 0;
+        arcp_status status = arcp__yaml_count(r, value, path, &number);
+        rule->http_status = (int)(number % 1000);
+        return status == ARCP_OK && number > 599
+                   ? arcp__yaml_refuse(r, value, path, "must be an HTTP status")
+                   : status;
+    }
+    if (arcp_span_equal_cstr(key, "code")) {
+        arcp_span word =
+            value->type == YAML_SCALAR_NODE ? arcp__yaml_scalar(value) : arcp_span_make(NULL, 0);
+        rule->code = arcp_status_from_wire(word);
+        return arcp_status_is_wire_code(word)
+                   ? ARCP_OK
+                   : arcp__yaml_refuse(r, value, path,
+                                       "must be an error code such as BUDGET_EXHAUSTED");
+    }
+    return ARCP_E_NOT_FOUND;
+}
+
+static arcp_status error_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node)
+{
+    arcp__config_credentials *into = &r->config->credentials;
+    arcp__upstream_rule *rules =
+        arcp__realloc_array(into->errors, into->error_count + 1, sizeof(*rules));
+    if (rules == NULL) {
+        return arcp__yaml_no_memory(r);
+    }
+    into->errors = rules;
+    arcp__upstream_rule *rule = &rules[into->error_count++];
+    *rule = (arcp__upstream_rule){.code = ARCP_OK};
+    arcp_status status = arcp__yaml_members(r, node, path, error_member, rule);
+    if (status == ARCP_OK && rule->code == ARCP_OK) {
+        status = arcp__yaml_refuse(r, node, path, "needs a code");
+    }
+    if (status == ARCP_OK && rule->http_status == 0 && rule->contains == NULL) {
+        status = arcp__yaml_refuse(r, node, path, "needs a status, or contains");
+    }
+    return status;
+}
+
+/* ---- http ---- */
+
+static bool is_json_literal(const yaml_node_t *node)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {4, 4, 4096};
+    arcp_span text = arcp__yaml_scalar(node);
+    bool plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && text.size != 0 &&
+                 text.data[0] != '"' && text.data[0] != '{' && text.data[0] != '[';
+    bool literal = plain && arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK;
+    arcp_json_fini(&json);
+    return literal;
+}
+
+/* YAML as JSON: plain numbers, true, false and null are what they look like. */
+static void write_json(arcp__yaml_reader *r, const yaml_node_t *node, arcp_json_writer *writer)
+{
+    if (node->type == YAML_SCALAR_NODE) {
+        if (arcp__yaml_is_null(node)) {
+            arcp_json_write_null(writer);
+        } else if (is_json_literal(node)) {
+            arcp_json_write_raw(writer, arcp__yaml_scalar(node));
+        } else {
+            arcp_json_write_string(writer, arcp__yaml_scalar(node));
+        }
+    } else if (node->type == YAML_SEQUENCE_NODE) {
+        arcp_json_begin_array(writer);
+        for (yaml_node_item_t *at = node->data.sequence.items.start;
+             at < node->data.sequence.items.top; at++) {
+            write_json(r, arcp__yaml_node(r, *at), writer);
+        }
+        arcp_json_end_array(writer);
+    } else {
+        arcp_json_begin_object(writer);
+        for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+             pair < node->data.mapping.pairs.top; pair++) {
+            arcp_json_name_span(writer, arcp__yaml_scalar(arcp__yaml_node(r, pair->key)));
+            write_json(r, arcp__yaml_node(r, pair->value), writer);
+        }
+        arcp_json_end_object(writer);
+    }
+}
+
+static arcp_status read_body(arcp__yaml_reader *r, const yaml_node_t *value, const char *path,
+                             char **out)
+{
+    if (value->type != YAML_MAPPING_NODE && value->type != YAML_SEQUENCE_NODE) {
+        return arcp__yaml_refuse(r, value, path, "must be a mapping or a list: it is sent as JSON");
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &text);
+    write_json(r, value, &writer);
+    *out = arcp_buf_take_cstr(&text);
+    arcp_buf_fini(&text);
+    return *out == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
+}
+
+static arcp_status header_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
+                                 const yaml_node_t *value)
+{
+    arcp__config_request *request = into;
+    char *text = NULL;
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_status status = arcp__yaml_text(r, value, path, &text);
+    if (status == ARCP_OK) {
+        arcp_buf_append(&line, key);
+        arcp_buf_append_cstr(&line, ": ");
+        arcp_buf_append_cstr(&line, text == NULL ? "" : text);
+        arcp_buf_append_byte(&line, '\0');
+        status = line.failed ? arcp__yaml_no_memory(r)
+                             : arcp__text_list_add(&request->headers, line.data, r->err);
+    }
+    if (line.data != NULL) {
+        arcp_wipe(line.data, line.capacity);
+    }
+    arcp_buf_fini(&line);
+    if (text != NULL) {
+        arcp_wipe(text, strlen(text));
+    }
+    arcp__free(text);
+    return status;
+}
+
+static arcp_status response_member(arcp__yaml_reader *r, void *into, arcp_span key,
+                                   const char *path, const yaml_node_t *value)
+{
+    arcp__config_request *request = into;
+    for (size_t at = 0; at < COUNT(pointer_names); at++) {
+        if (arcp_span_equal_cstr(key, pointer_names[at])) {
+            arcp_status status = arcp__yaml_text(r, value, path, &request->pointers[at]);
+            const char *text = request->pointers[at];
+            return status == ARCP_OK && text != NULL && text[0] != '/'
+                       ? arcp__yaml_refuse(r, value, path, "must be a JSON pointer such as /key")
+                       : status;
+        }
+    }
+    return ARCP_E_NOT_FOUND;
+}
+
+static arcp_status request_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
+                                  const yaml_node_t *value)
+{
+    arcp__config_request *request = into;
+    if (arcp_span_equal_cstr(key, "method")) {
+        return arcp__yaml_text(r, value, path, &request->method);
+    }
+    if (arcp_span_equal_cstr(key, "url")) {
+        arcp_status status = arcp__yaml_text(r, value, path, &request->url);
+        bool good = request->url != NULL && (strncmp(request->url, "https://", 8) == 0 ||
+                                             strncmp(request->url, "http://", 7) == 0);
+        return status == ARCP_OK && !good
+                   ? arcp__yaml_refuse(r, value, path, "must begin with https:// or http://")
+                   : status;
+    }
+    if (arcp_span_equal_cstr(key, "headers")) {
+        return arcp__yaml_members(r, value, path, header_member, request);
+    }
+    if (arcp_span_equal_cstr(key, "body")) {
+        return read_body(r, value, path, &request->body);
+    }
+    return arcp_span_equal_cstr(key, "response")
+               ? arcp__yaml_members(r, value, path, response_member, request)
+               : ARCP_E_NOT_FOUND;
+}
+
+static arcp_status http_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
+                               const yaml_node_t *value)
+{
+    arcp__config_credentials *credentials = into;
+    for (size_t at = 0; at < COUNT(request_names); at++) {
+        if (arcp_span_equal_cstr(key, request_names[at])) {
+            return arcp__yaml_members(r, value, path, request_member, &credentials->requests[at]);
+        }
+    }
+    if (arcp_span_equal_cstr(key, "timeout_ms")) {
+        return arcp__yaml_count(r, value, path, &credentials->timeout_ms);
+    }
+    if (arcp_span_equal_cstr(key, "connections")) {
+        return arcp__yaml_count(r, value, path, &credentials->connections);
+    }
+    if (arcp_span_equal_cstr(key, "gone")) {
+        return arcp__yaml_texts(r, value, path, &credentials->gone);
+    }
+    return arcp_span_equal_cstr(key, "ca_file")
+               ? arcp__yaml_text(r, value, path, &credentials->ca_file)
+               : ARCP_E_NOT_FOUND;
+}
+
+/* ---- the group ---- */
+
+arcp_status arcp__config_credentials_member(arcp__yaml_reader *r, void *into, arcp_span key,
+                                            const char *path, const yaml_node_t *value)
+{
+    arcp__config_credentials *credentials = into;
+    const struct {
+        const char *key;
+        char **text;
+    } texts[] = {{"key_file", &credentials->key_file}, {"endpoint", &credentials->endpoint},
+                 {"scheme", &credentials->scheme},     {"profile", &credentials->profile},
+                 {"currency", &credentials->currency}, {"values_file", &credentials->values_file}};
+    const struct {
+        const char *key;
+        arcp__text_list *list;
+    } lists[] = {{"agents", &credentials->agents},
+                 {"models", &credentials->models},
+                 {"values", &credentials->values}};
+    for (size_t at = 0; at < COUNT(texts); at++) {
+        if (arcp_span_equal_cstr(key, texts[at].key)) {
+            return arcp__yaml_text(r, value, path, texts[at].text);
+        }
+    }
+    for (size_t at = 0; at < COUNT(lists); at++) {
+        if (arcp_span_equal_cstr(key, lists[at].key)) {
+            return arcp__yaml_texts(r, value, path, lists[at].list);
+        }
+    }
+    if (arcp_span_equal_cstr(key, "provisioner")) {
+        return read_kind(r, value, path, credentials);
+    }
+    if (arcp_span_equal_cstr(key, "enforces")) {
+        return read_enforces(r, value, path, credentials);
+    }
+    if (arcp_span_equal_cstr(key, "errors")) {
+        return arcp__yaml_items(r, value, path, error_item);
+    }
+    return arcp_span_equal_cstr(key, "http")
+               ? arcp__yaml_members(r, value, path, http_member, credentials)
+               : ARCP_E_NOT_FOUND;
+}
+
+arcp_status arcp__config_credentials_check(arcp__yaml_reader *r,
+                                           const arcp__config_credentials *credentials,
+                                           const yaml_node_t *node)
+{
+    const arcp__config_request *issue = &credentials->requests[ARCP__HTTP_ISSUE];
+    const arcp__config_request *usage = &credentials->requests[ARCP__HTTP_USAGE];
+    const char *what = NULL;
+    if (credentials->kind == ARCP__PROVISIONER_STATIC) {
+        if (credentials->values.count == 0 && credentials->values_file == NULL) {
+            what = "provisioner: static needs values or values_file";
+        } else if (credentials->endpoint == NULL) {
+            what = "provisioner: static needs an endpoint";
+        }
+    } else if (credentials->kind == ARCP__PROVISIONER_HTTP) {
+        if (issue->url == NULL || credentials->requests[ARCP__HTTP_REVOKE].url == NULL) {
+            what = "provisioner: http needs http.issue.url and http.revoke.url";
+        } else if (issue->pointers[ARCP__HTTP_VALUE] == NULL) {
+            what = "provisioner: http needs http.issue.response.value";
+        } else if (credentials->endpoint == NULL && issue->pointers[ARCP__HTTP_ENDPOINT] == NULL) {
+            what = "provisioner: http needs an endpoint, or http.issue.response.endpoint";
+        } else if (usage->url != NULL && usage->pointers[ARCP__HTTP_SPENT] == NULL) {
+            what = "http.usage needs response.spent";
+        }
+    }
+    if (what == NULL && (credentials->enforces & ARCP_ENFORCES_BUDGET) != 0 &&
+        credentials->currency == NULL) {
+        what = "enforces: budget needs a currency";
+    } else if (what == NULL && (credentials->enforces & ARCP_ENFORCES_MODELS) != 0 &&
+               credentials->models.count == 0) {
+        what = "enforces: models needs models";
+    }
+    return what == NULL ? ARCP_OK : arcp__yaml_refuse(r, node, "credentials", what);
+}
+
+/* ---- printing ---- */
+
+static void print_text(arcp_buf *out, const char *key, const char *text)
+{
+    arcp_buf_append_format(out, "%s: ", key);
+    if (text == NULL) {
+        arcp_buf_append_cstr(out, "null");
+    } else {
+        arcp_json_quote(arcp_span_cstr(text), out);
+    }
+    arcp_buf_append_byte(out, '\n');
+}
+
+static void print_list(arcp_buf *out, const char *key, const arcp__text_list *list, bool masked)
+{
+    arcp_buf_append_format(out, "%s: [", key);
+    for (size_t at = 0; at < list->count; at++) {
+        arcp_buf_append_cstr(out, at == 0 ? "" : ", ");
+        arcp_json_quote(arcp_span_cstr(masked ? "***" : list->items[at]), out);
+    }
+    arcp_buf_append_cstr(out, "]\n");
+}
+
+static void print_request(arcp_buf *out, const char *name, const arcp__config_request *request)
+{
+    if (request->url == NULL) {
+        return;
+    }
+    arcp_buf_append_format(out, "    %s:\n", name);
+    print_text(out, "      method", request->method);
+    print_text(out, "      url", request->url);
+    /* Values of headers and what is written into a body may be secrets. */
+    arcp_buf_append_cstr(out, "      headers: {");
+    for (size_t at = 0; at < request->headers.count; at++) {
+        const char *line = request->headers.items[at];
+        arcp_buf_append_format(out, "%s%.*s: \"***\"", at == 0 ? "" : ", ", (int)strcspn(line, ":"),
+                               line);
+    }
+    arcp_buf_append_cstr(out, "}\n");
+    arcp_buf_append_format(out, "      body: %s\n", request->body == NULL ? "null" : "\"***\"");
+    arcp_buf_append_cstr(out, "      response: {");
+    const char *separator = "";
+    for (size_t at = 0; at < COUNT(pointer_names); at++) {
+        if (request->pointers[at] != NULL) {
+            arcp_buf_append_format(out, "%s%s: ", separator, pointer_names[at]);
+            arcp_json_quote(arcp_span_cstr(request->pointers[at]), out);
+            separator = ", ";
+        }
+    }
+    arcp_buf_append_cstr(out, "}\n");
+}
+
+static void print_errors(const arcp__config_credentials *credentials, arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "  errors:\n");
+    for (size_t at = 0; at < credentials->error_count; at++) {
+        const arcp__upstream_rule *rule = &credentials->errors[at];
+        arcp_buf_append_format(out, "    - {code: %s", arcp_status_wire_code(rule->code));
+        if (rule->http_status != 0) {
+            arcp_buf_append_format(out, ", status: %d", rule->http_status);
+        }
+        if (rule->contains != NULL) {
+            arcp_buf_append_cstr(out, ", contains: ");
+            arcp_json_quote(arcp_span_cstr(rule->contains), out);
+        }
+        arcp_buf_append_cstr(out, "}\n");
+    }
+}
+
+void arcp__config_credentials_print(const arcp__config_credentials *credentials, arcp_buf *out)
+{
+    arcp_buf_append_format(out, "  provisioner: %s\n", kinds[credentials->kind]);
+    if (credentials->kind == ARCP__PROVISIONER_NONE) {
+        return;
+    }
+    print_text(out, "  key_file", credentials->key_file);
+    print_text(out, "  endpoint", credentials->endpoint);
+    print_text(out, "  scheme", credentials->scheme);
+    print_text(out, "  profile", credentials->profile);
+    print_text(out, "  currency", credentials->currency);
+    print_list(out, "  agents", &credentials->agents, false);
+    print_list(out, "  models", &credentials->models, false);
+    arcp_buf_append_cstr(out, "  enforces: [");
+    const char *separator = "";
+    for (size_t at = 0; at < COUNT(enforceable); at++) {
+        if ((credentials->enforces & enforceable[at].bit) != 0) {
+            arcp_buf_append_format(out, "%s%s", separator, enforceable[at].name);
+            separator = ", ";
+        }
+    }
+    arcp_buf_append_cstr(out, "]\n");
+    print_errors(credentials, out);
+    if (credentials->kind == ARCP__PROVISIONER_STATIC) {
+        print_list(out, "  values", &credentials->values, true);
+        print_text(out, "  values_file", credentials->values_file);
+        return;
+    }
+    arcp_buf_append_cstr(out, "  http:\n");
+    for (size_t at = 0; at < COUNT(request_names); at++) {
+        print_request(out, request_names[at], &credentials->requests[at]);
+    }
+    arcp_buf_append_format(out, "    timeout_ms: %llu\n    connections: %llu\n",
+                           (unsigned long long)credentials->timeout_ms,
+                           (unsigned long long)credentials->connections);
+    print_text(out, "    ca_file", credentials->ca_file);
+    print_list(out, "    gone", &credentials->gone, false);
+}

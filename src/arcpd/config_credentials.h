@@ -1,0 +1,56 @@
+/* The part `credentials:` of the configuration. */
+#ifndef ARCP_ARCPD_CONFIG_CREDENTIALS_H
+#define ARCP_ARCPD_CONFIG_CREDENTIALS_H
+
+#include <arcp/buf.h>
+
+#include "arcpd/text_list.h"
+#include "provisioner/http_provisioner.h"
+
+struct arcp__yaml_reader;
+struct yaml_node_s;
+
+typedef enum arcp__provisioner_kind {
+    ARCP__PROVISIONER_NONE,
+    ARCP__PROVISIONER_STATIC,
+    ARCP__PROVISIONER_HTTP
+} arcp__provisioner_kind;
+
+/* One kind of request to an upstream; all owned, NULL where nothing was said. */
+typedef struct arcp__config_request {
+    char *method, *url, *body; /* body: a JSON template */
+    arcp__text_list headers;   /* "Name: value" */
+    char *pointers[ARCP__HTTP_POINTER_COUNT];
+} arcp__config_request;
+
+typedef struct arcp__config_credentials {
+    arcp__provisioner_kind kind;
+    char *key_file; /* NULL: credentials.key in the state directory */
+    char *endpoint, *scheme, *profile, *currency;
+    arcp__text_list agents, models;
+    unsigned enforces; /* ARCP_ENFORCES_... */
+    arcp__upstream_rule *errors;
+    size_t error_count;
+    arcp__text_list values; /* of static; wiped when freed */
+    char *values_file;      /* one value a line */
+    arcp__config_request requests[ARCP__HTTP_REQUEST_COUNT];
+    uint64_t timeout_ms, connections; /* 0: the defaults */
+    char *ca_file;
+    arcp__text_list gone; /* statuses, as text */
+} arcp__config_credentials;
+
+void arcp__config_credentials_fini(arcp__config_credentials *credentials);
+
+/* Keys of the group that are no settings (arcp__yaml_member_fn; `into` is the
+ * arcp__config_credentials). */
+arcp_status arcp__config_credentials_member(struct arcp__yaml_reader *r, void *into, arcp_span key,
+                                            const char *path, const struct yaml_node_s *value);
+/* What no single key can say. */
+arcp_status arcp__config_credentials_check(struct arcp__yaml_reader *r,
+                                           const arcp__config_credentials *credentials,
+                                           const struct yaml_node_s *node);
+
+/* Prints the group's lines, secrets masked. */
+void arcp__config_credentials_print(const arcp__config_credentials *credentials, arcp_buf *out);
+
+#endif

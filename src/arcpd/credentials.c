@@ -1,0 +1,257 @@
+#include "arcpd/credentials.h"
+
+#include <arcp/secret.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "provisioner/static_provisioner.h"
+
+#define TIMEOUT_MS_DEFAULT  10000u
+#define CONNECTIONS_DEFAULT 8u
+#define MODULE_NAME         "arcp-provisioner-http.so"
+
+#ifndef ARCP_MODULE_DIRECTORY
+#define ARCP_MODULE_DIRECTORY "/usr/lib/arcp"
+#endif
+
+static arcp_status place(char out[4096], const char *directory, const char *path,
+                         const char *otherwise, arcp_error *err)
+{
+    const char *name = path == NULL ? otherwise : path;
+    int size = name[0] == '/' ? snprintf(out, 4096, "%s", name)
+                              : snprintf(out, 4096, "%s/%s", directory, name);
+    return size < 4096 ? ARCP_OK
+                       : arcp_error_set(err, ARCP_E_USAGE, "credentials: %s: too long", name);
+}
+
+static arcp_provisioner_terms terms_of(const arcp__config_credentials *config)
+{
+    return (arcp_provisioner_terms){.struct_size = sizeof(arcp_provisioner_terms),
+                                    .agents = (const char *const *)config->agents.items,
+                                    .agent_count = config->agents.count,
+                                    .models = (const char *const *)config->models.items,
+                                    .model_count = config->models.count,
+                                    .currency = config->currency,
+                                    .enforces = config->enforces};
+}
+
+/* ---- static ---- */
+
+static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
+{
+    char piece[4096];
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "credentials.values_file: %s: %s", path,
+                              strerror(errno));
+    }
+    for (size_t size = fread(piece, 1, sizeof(piece), file); size != 0;
+         size = fread(piece, 1, sizeof(piece), file)) {
+        arcp_buf_append(out, arcp_span_make(piece, size));
+    }
+    arcp_wipe(piece, sizeof(piece));
+    (void)fclose(file);
+    arcp_buf_append_byte(out, '\0');
+    return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
+/* One value a line; empty lines and lines that begin with # say nothing. */
+static arcp_status read_values(const char *path, arcp__text_list *values, arcp_error *err)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_status status = read_file(path, &text, err);
+    for (char *line = text.data; status == ARCP_OK && line < text.data + text.size - 1;) {
+        size_t size = strcspn(line, "\r\n");
+        bool is_last = line[size] == '\0';
+        line[size] = '\0';
+        if (line[0] != '\0' && line[0] != '#') {
+            status = arcp__text_list_add(values, line, err);
+        }
+        line += size + (is_last ? 0 : 1);
+        if (is_last) {
+            break;
+        }
+    }
+    if (text.data != NULL) {
+        arcp_wipe(text.data, text.capacity);
+    }
+    arcp_buf_fini(&text);
+    return status;
+}
+
+static void wipe_values(arcp__text_list *values)
+{
+    for (size_t at = 0; at < values->count; at++) {
+        arcp_wipe(values->items[at], strlen(values->items[at]));
+    }
+    arcp__text_list_clear(values);
+}
+
+static arcp_status open_static(arcp__credentials *self, const arcp__config_credentials *config,
+                               struct uv_loop_s *loop, const char *directory,
+                               arcp_provisioner **out, arcp_error *err)
+{
+    arcp__text_list values = {NULL, 0};
+    arcp_status status = place(self->used_file, directory, NULL, "credentials.used", err);
+    for (size_t at = 0; status == ARCP_OK && at < config->values.count; at++) {
+        status = arcp__text_list_add(&values, config->values.items[at], err);
+    }
+    if (status == ARCP_OK && config->values_file != NULL) {
+        status = read_values(config->values_file, &values, err);
+    }
+    if (status == ARCP_OK) {
+        arcp__static_provisioner_options options = {
+            .loop = loop,
+            .terms = terms_of(config),
+            .values = (const char *const *)values.items,
+            .value_count = values.count,
+            .endpoint = config->endpoint,
+            .scheme = config->scheme,
+            .profile = config->profile,
+            .used_file = self->used_file,
+            .error_rules = config->errors,
+            .error_rule_count = config->error_count,
+        };
+        status = arcp__static_provisioner_new(&options, out, err);
+    }
+    wipe_values(&values);
+    return status;
+}
+
+/* ---- http ---- */
+
+/* Beside the program in a build tree, else where it was installed. */
+static void *load_module(arcp_error *err)
+{
+    char path[4096];
+    char self[3072];
+    ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    void *module = NULL;
+    if (size > 0) {
+        self[size] = '\0';
+        char *slash = strrchr(self, '/');
+        if (slash != NULL) {
+            *slash = '\0';
+        }
+        static const char *const places[] = {"../lib/arcp", "../modules"};
+        for (size_t at = 0; at < 2 && module == NULL; at++) {
+            (void)snprintf(path, sizeof(path), "%s/%s/" MODULE_NAME, self, places[at]);
+            if (access(path, R_OK) == 0) {
+                module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            }
+        }
+    }
+    if (module == NULL) {
+        module = dlopen(ARCP_MODULE_DIRECTORY "/" MODULE_NAME, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (module == NULL) {
+        const char *why = dlerror();
+        (void)arcp_error_set(err, ARCP_E_USAGE,
+                             "credentials.provisioner: http: its module cannot be loaded: %s",
+                             why == NULL ? MODULE_NAME : why);
+    }
+    return module;
+}
+
+static arcp_status read_gone(arcp__credentials *self, const arcp__config_credentials *config,
+                             arcp_error *err)
+{
+    static const int defaults[] = {404, 410};
+    if (config->gone.count == 0) {
+        memcpy(self->gone, defaults, sizeof(defaults));
+        self->gone_count = 2;
+        return ARCP_OK;
+    }
+    for (size_t at = 0; at < config->gone.count && at < 32; at++) {
+        char *end = NULL;
+        long status = strtol(config->gone.items[at], &end, 10);
+        if (*end != '\0' || status < 100 || status > 599) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "credentials.http.gone has \"%s\", must be HTTP statuses",
+                                  config->gone.items[at]);
+        }
+        self->gone[self->gone_count++] = (int)status;
+    }
+    return ARCP_OK;
+}
+
+static arcp__http_request request_of(const arcp__config_request *from)
+{
+    arcp__http_request request = {.method = from->method,
+                                  .url = from->url,
+                                  .body = from->body,
+                                  .headers = (const char *const *)from->headers.items,
+                                  .header_count = from->headers.count};
+    for (size_t at = 0; at < ARCP__HTTP_POINTER_COUNT; at++) {
+        request.pointers[at] = from->pointers[at];
+    }
+    return request;
+}
+
+static arcp_status open_http(arcp__credentials *self, const arcp__config_credentials *config,
+                             struct uv_loop_s *loop, arcp_provisioner **out, arcp_error *err)
+{
+    arcp_status status = read_gone(self, config, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    self->module = load_module(err);
+    if (self->module == NULL) {
+        return err->status;
+    }
+    arcp__http_provisioner_new_fn make = NULL;
+    void *symbol = dlsym(self->module, ARCP__HTTP_PROVISIONER_SYMBOL);
+    memcpy(&make, &symbol, sizeof(make)); /* ISO C has no cast for this */
+    if (make == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "credentials.provisioner: http: %s is no module",
+                              MODULE_NAME);
+    }
+    arcp__http_provisioner_options options = {
+        .loop = loop,
+        .terms = terms_of(config),
+        .endpoint = config->endpoint,
+        .scheme = config->scheme,
+        .profile = config->profile,
+        .timeout_ms = config->timeout_ms == 0 ? TIMEOUT_MS_DEFAULT : config->timeout_ms,
+        .connections = config->connections == 0 ? CONNECTIONS_DEFAULT : config->connections,
+        .ca_file = config->ca_file,
+        .gone = self->gone,
+        .gone_count = self->gone_count,
+        .error_rules = config->errors,
+        .error_rule_count = config->error_count,
+    };
+    for (size_t at = 0; at < ARCP__HTTP_REQUEST_COUNT; at++) {
+        options.requests[at] = request_of(&config->requests[at]);
+    }
+    return make(&options, out, err);
+}
+
+arcp_status arcp__credentials_open(arcp__credentials *self, arcp__config_credentials *taken,
+                                   struct uv_loop_s *loop, const char *directory,
+                                   arcp_provisioner **out, arcp_error *err)
+{
+    const arcp__config_credentials *config = &self->config;
+    self->config = *taken;
+    *taken = (arcp__config_credentials){.kind = ARCP__PROVISIONER_NONE};
+    *out = NULL;
+    arcp_status status = place(self->key_file, directory, config->key_file, "credentials.key", err);
+    if (status == ARCP_OK && config->kind == ARCP__PROVISIONER_STATIC) {
+        status = open_static(self, config, loop, directory, out, err);
+    } else if (status == ARCP_OK && config->kind == ARCP__PROVISIONER_HTTP) {
+        status = open_http(self, config, loop, out, err);
+    }
+    return status;
+}
+
+void arcp__credentials_close(arcp__credentials *self)
+{
+    arcp__config_credentials_fini(&self->config);
+    if (self->module != NULL) {
+        (void)dlclose(self->module);
+        self->module = NULL;
+    }
+}

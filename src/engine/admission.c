@@ -1,0 +1,264 @@
+/* Admissions: submits and delegations that are not jobs yet.
+ *
+ * Most submits become a job in the input that brought them. Some cannot: a credential has to
+ * be asked for first (§9.8.2: it is issued before job.accepted), or a submit before it on the
+ * same session still waits for one, and job.accepted are sent in the order of their submits
+ * (PROTOCOL, Sessions). Until then there is no job that anybody could see, only a place in
+ * its principal's count of running jobs. Everything that can change meanwhile (agents, limits,
+ * the parent, the lease's end) is looked at again when the job is made.
+ *
+ * A submit that only waits for its turn is kept as its frame and read again. A delegation's
+ * job.accepted must not come between a submit and its answer, so it waits for the session's
+ * submits too. Turns are taken at the end of an input (arcp__engine_settle). */
+#include "engine/parts.h"
+
+static arcp__admission *admission_new(arcp__engine *engine, arcp__session *session,
+                                      arcp__request *request, bool is_held)
+{
+    arcp__admission *admission = arcp__alloc(sizeof(*admission));
+    if (admission == NULL) {
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
+    admission->session = session;
+    arcp__session_pin(session);
+    session->admissions++;
+    session->held_submits += is_held ? 1 : 0;
+    admission->is_held = is_held;
+    if (!is_held) {
+        admission->principal = session->principal;
+        admission->principal->running_jobs++;
+        engine->running_jobs++;
+    }
+    admission->request = request == NULL ? NULL : arcp__request_ref(request);
+    admission->created_wall_ns = engine->now.wall_ns - engine->now.wall_ns % ARCP_NS_PER_MS;
+    DL_APPEND2(engine->admissions, admission, previous, next);
+    return admission;
+}
+
+void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
+{
+    DL_DELETE2(engine->admissions, admission, previous, next);
+    engine->admissions_due = engine->admissions != NULL;
+    if (admission->credential != NULL) {
+        arcp__credential_abandon(engine, admission->credential);
+    }
+    if (!admission->is_held) {
+        admission->principal->running_jobs--;
+        engine->running_jobs--;
+        arcp__principal_maybe_free(engine, admission->principal);
+    }
+    admission->session->admissions--;
+    admission->session->held_submits -= admission->is_held ? 1 : 0;
+    if (!admission->session->ended) {
+        arcp__session_job_ended(engine, admission->session);
+    }
+    arcp__session_unpin(engine, admission->session);
+    if (admission->request != NULL) {
+        arcp__request_unref(engine, admission->request);
+    }
+    if (admission->parent != NULL) {
+        arcp__job_unpin(engine, admission->parent);
+    }
+    arcp_lease_unref(admission->lease);
+    arcp_buf_fini(&admission->frame);
+    arcp_buf_fini(&admission->input);
+    arcp_buf_fini(&admission->notes);
+    char *const texts[] = {admission->agent,      admission->agent_name, admission->traceparent,
+                           admission->tracestate, admission->key,        admission->delegate_id,
+                           admission->reply_to,   admission->body};
+    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
+        arcp__free(texts[at]);
+    }
+    arcp__free(admission);
+}
+
+/* ---- waiting for a turn ---- */
+
+static bool copy_text(char **to, arcp_span text)
+{
+    *to = arcp__copy_cstr(text.data, text.size);
+    return *to != NULL;
+}
+
+void arcp__admission_hold(arcp__engine *engine, arcp__request *request, arcp_span key)
+{
+    arcp__admission *held = admission_new(engine, request->session, request, true);
+    if (held == NULL) {
+        return;
+    }
+    arcp_buf_append(&held->frame, arcp_json_raw(&engine->json, ARCP_JSON_ROOT));
+    if (held->frame.failed || !copy_text(&held->key, key)) {
+        arcp__engine_no_memory(engine);
+        arcp__admission_free(engine, held);
+    }
+}
+
+bool arcp__admission_has_key(const arcp__engine *engine, const arcp__principal *principal,
+                             arcp_span key)
+{
+    for (const arcp__admission *at = engine->admissions; at != NULL; at = at->next) {
+        if (!at->is_held && at->principal == principal && at->key != NULL && key.size != 0 &&
+            arcp_span_equal_cstr(key, at->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The submit again, as if it had just come. */
+static void read_again(arcp__engine *engine, arcp__admission *held)
+{
+    arcp_buf frame = held->frame;
+    arcp__request *request = arcp__request_ref(held->request);
+    arcp__envelope envelope;
+    arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
+                               (uint32_t)engine->settings.limits_json_members,
+                               (size_t)engine->settings.limits_frame_bytes};
+    held->frame = (arcp_buf)ARCP_BUF_INIT;
+    arcp__admission_free(engine, held);
+    arcp_span text = arcp_buf_span(&frame);
+    if (arcp_json_scan(&engine->json, text, &limits, NULL) != ARCP_OK ||
+        !arcp__engine_prepare_scratch(engine, text) ||
+        arcp__envelope_parse(&engine->json, &engine->scratch, &envelope, NULL) != ARCP_OK) {
+        arcp__engine_no_memory(engine); /* it was read before: only memory can be missing */
+    } else {
+        arcp__job_submit(engine, request, envelope.payload, &envelope);
+    }
+    arcp_buf_fini(&frame);
+    arcp__request_unref(engine, request);
+}
+
+/* ---- waiting for a credential ---- */
+
+arcp__admission *arcp__admission_new(arcp__engine *engine, const arcp__job_plan *plan,
+                                     arcp__request *request, arcp__job *parent)
+{
+    arcp__admission *admission = admission_new(engine, plan->session, request, false);
+    if (admission == NULL) {
+        return NULL;
+    }
+    arcp__engine_make_id(engine, "job_", admission->job_id);
+    admission->lease = arcp_lease_ref(plan->lease);
+    admission->features = plan->features;
+    admission->max_runtime_sec = plan->max_runtime_sec;
+    memcpy(admission->trace_id, plan->trace_id.data, 32);
+    if (parent != NULL) {
+        admission->parent = parent;
+        arcp__job_pin(parent);
+    }
+    arcp_buf_append(&admission->input, plan->input);
+    if (admission->input.failed ||
+        !copy_text(&admission->agent, arcp_span_cstr(plan->agent->text)) ||
+        !copy_text(&admission->agent_name, plan->agent_name) ||
+        !copy_text(&admission->delegate_id, plan->delegate_id) ||
+        !copy_text(&admission->traceparent, plan->traceparent) ||
+        !copy_text(&admission->tracestate, plan->tracestate)) {
+        arcp__engine_no_memory(engine);
+        arcp__admission_free(engine, admission);
+        return NULL;
+    }
+    return admission;
+}
+
+void arcp__admission_provisioned(arcp__engine *engine, arcp__admission *admission,
+                                 const arcp_error *error)
+{
+    if (error != NULL) {
+        admission->error = *error;
+    }
+    admission->is_ready = true;
+    engine->admissions_due = true;
+}
+
+/* ---- turns ---- */
+
+static bool has_turn(const arcp__engine *engine, const arcp__admission *admission)
+{
+    const arcp__session *session = admission->session;
+    if (session->ended || (admission->parent != NULL && admission->parent->ended)) {
+        return true;
+    }
+    if (admission->is_held) {
+        return session->submits_first == admission->request &&
+               !arcp__admission_has_key(engine, session->principal, arcp_span_cstr(admission->key));
+    }
+    if (!admission->is_ready) {
+        return false;
+    }
+    if (admission->request != NULL) {
+        return session->submits_first == admission->request;
+    }
+    return session->submits_first == NULL || session->profile->hides_children;
+}
+
+static void take_turn(arcp__engine *engine, arcp__admission *admission)
+{
+    if (admission->session->ended) {
+        arcp__admission_free(engine, admission);
+        return;
+    }
+    engine->current_link = admission->session->link;
+    if (admission->is_held) {
+        read_again(engine, admission);
+    } else if (admission->parent != NULL) {
+        arcp__job_admit_child(engine, admission);
+    } else {
+        arcp__job_admit(engine, admission);
+    }
+}
+
+void arcp__admissions_run(arcp__engine *engine)
+{
+    while (engine->admissions_due && !engine->closing) {
+        arcp__admission *at = engine->admissions;
+        while (at != NULL && !has_turn(engine, at)) {
+            at = at->next;
+        }
+        if (at == NULL) {
+            engine->admissions_due = false;
+        } else {
+            take_turn(engine, at);
+        }
+    }
+}
+
+/* ---- ends ---- */
+
+size_t arcp__admission_count_children(const arcp__engine *engine, const arcp__job *parent)
+{
+    size_t count = 0;
+    for (const arcp__admission *at = engine->admissions; at != NULL; at = at->next) {
+        count += at->parent == parent ? 1 : 0;
+    }
+    return count;
+}
+
+void arcp__admission_drop_children(arcp__engine *engine, const arcp__job *parent)
+{
+    for (arcp__admission *at = engine->admissions, *next = NULL; at != NULL; at = next) {
+        next = at->next;
+        if (at->parent == parent) {
+            arcp__admission_free(engine, at);
+        }
+    }
+}
+
+void arcp__admission_drop_all(arcp__engine *engine, const char *why)
+{
+    for (arcp__admission *at = engine->admissions; at != NULL; at = at->next) {
+        if (!at->is_held && !at->is_ready) {
+            (void)arcp_error_set(&at->error, ARCP_E_INTERNAL_ERROR, "%s", why);
+            at->is_ready = true;
+        }
+    }
+    engine->admissions_due = true;
+}
+
+void arcp__admission_free_all(arcp__engine *engine)
+{
+    while (engine->admissions != NULL) {
+        engine->admissions->credential = NULL; /* freed by its own table */
+        arcp__admission_free(engine, engine->admissions);
+    }
+}

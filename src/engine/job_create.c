@@ -1,0 +1,213 @@
+/* Making a job: what a submit (job_submit.c) and a delegation (job_delegate.c) share, from a
+ * plan to a job with its authority, its job.accepted payload, its stream and its row. */
+#include "engine/parts.h"
+
+#include "core/trace.h"
+
+/* ---- the job.accepted payload ---- */
+
+static void write_accepted(const arcp__job *job, arcp_json_writer *writer)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_begin_object(writer);
+    arcp_json_name(writer, "job_id");
+    arcp_json_write_cstr(writer, job->id);
+    arcp_json_name(writer, "agent");
+    arcp_json_write_cstr(writer, job->agent_text);
+    arcp_json_name(writer, "lease");
+    arcp_lease_format(job->lease, &text);
+    arcp_json_write_raw(writer, arcp_buf_span(&text));
+    if (arcp_lease_has_expiry(job->lease)) {
+        arcp_buf_clear(&text);
+        arcp_json_name(writer, "lease_constraints");
+        arcp_lease_format_constraints(job->lease, &text);
+        arcp_json_write_raw(writer, arcp_buf_span(&text));
+    }
+    writer->out->failed = writer->out->failed || text.failed;
+    arcp_buf_fini(&text);
+    if ((job->features & ARCP_FEATURE_BIT(ARCP_FEATURE_COST_BUDGET)) != 0) {
+        arcp__job_write_budget(job, false, false, writer);
+    }
+    arcp__write_timestamp(writer, "accepted_at", job->created_wall_ns);
+    arcp_json_name(writer, "trace_id");
+    arcp_json_write_cstr(writer, job->trace_id);
+    if (job->parent_id[0] != '\0') {
+        arcp_json_name(writer, "parent_job_id");
+        arcp_json_write_cstr(writer, job->parent_id);
+        arcp_json_name(writer, "delegate_id");
+        arcp_json_write_cstr(writer, job->delegate_id);
+    }
+    arcp_json_end_object(writer);
+}
+
+/* {"USD": 5} as {"USD": "USD:5"}. */
+static void write_budget_texts(arcp__engine *engine, const arcp_json *json, arcp_json_ref budget,
+                               arcp_json_writer *writer)
+{
+    arcp_json_name(writer, "budget");
+    arcp_json_begin_object(writer);
+    for (arcp_json_ref name = arcp_json_first(json, budget); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(json, budget, name)) {
+        arcp_span currency = arcp_json_string(json, name, &engine->scratch);
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf_append(&text, currency);
+        arcp_buf_append_byte(&text, ':');
+        arcp_buf_append(&text, arcp_json_raw(json, name + 1));
+        arcp_json_name_span(writer, currency);
+        arcp_json_write_string(writer, arcp_buf_span(&text));
+        writer->out->failed = writer->out->failed || text.failed;
+        arcp_buf_fini(&text);
+    }
+    arcp_json_end_object(writer);
+}
+
+void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
+                           const arcp__peer_profile *profile, arcp_buf *out)
+{
+    if (!profile->omits_lease && !profile->budget_as_text) {
+        arcp_buf_append(out, accepted);
+        return;
+    }
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    if (arcp_json_scan(&json, accepted, &limits, NULL) != ARCP_OK) {
+        arcp_json_fini(&json);
+        out->failed = true; /* it is JSON of ours: only memory can be missing */
+        return;
+    }
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
+        arcp_span text = arcp_json_string(&json, name, &engine->scratch);
+        if (profile->omits_lease && arcp_span_equal_cstr(text, "lease")) {
+            continue;
+        }
+        if (profile->budget_as_text && arcp_span_equal_cstr(text, "budget")) {
+            write_budget_texts(engine, &json, name + 1, &writer);
+            continue;
+        }
+        arcp_json_name_span(&writer, text);
+        arcp_json_write_raw(&writer, arcp_json_raw(&json, name + 1));
+    }
+    arcp_json_end_object(&writer);
+    arcp_json_fini(&json);
+}
+
+void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
+                               const arcp__session *session, arcp_buf *out)
+{
+    arcp__accepted_format(engine, arcp_span_cstr(job->accepted), session->profile, out);
+}
+
+/* ---- making a job ---- */
+
+static bool copy_text(char **to, arcp_span text)
+{
+    *to = arcp__copy_cstr(text.data, text.size);
+    return *to != NULL;
+}
+
+static bool make_cwd(const arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job)
+{
+    if (plan->agent->cwd[0] != '\0' || engine->options.work_directory.size == 0) {
+        return copy_text(&job->cwd, arcp_span_cstr(plan->agent->cwd));
+    }
+    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf_append(&path, engine->options.work_directory);
+    arcp_buf_append_byte(&path, '/');
+    arcp_buf_append_cstr(&path, job->id);
+    job->cwd = arcp_buf_take_cstr(&path);
+    arcp_buf_fini(&path);
+    job->owns_cwd = true;
+    return job->cwd != NULL;
+}
+
+static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job,
+                                  arcp_error *err)
+{
+    arcp_budget *above =
+        plan->parent == NULL ? NULL : arcp_authority_budget(plan->parent->authority);
+    arcp_budget *budget = NULL;
+    arcp_status status = arcp_budget_new(plan->lease, above, &budget, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    options.budget = budget;
+    options.now = engine->now;
+    options.expiry_grace_ns = (int64_t)engine->settings.lease_expiry_grace_ms * ARCP_NS_PER_MS;
+    options.cwd = arcp_span_cstr(job->cwd);
+    options.model_use_required = engine->settings.model_use_required == ARCP_CHOICE_TRUE;
+    options.parent = plan->parent == NULL ? NULL : plan->parent->authority;
+    arcp_authority *authority = NULL;
+    status = arcp_authority_new(plan->lease, &options, &authority, err);
+    arcp_budget_unref(budget);
+    job->authority = authority;
+    return status;
+}
+
+static bool copy_plan(const arcp__job_plan *plan, arcp__job *job)
+{
+    job->host = plan->agent->host;
+    job->features = plan->features;
+    job->max_runtime_sec = plan->max_runtime_sec;
+    job->lease = arcp_lease_ref(plan->lease);
+    memcpy(job->session_id, plan->session->id, sizeof(job->session_id));
+    memcpy(job->trace_id, plan->trace_id.data, ARCP__TRACE_ID_SIZE);
+    if (plan->parent != NULL) {
+        memcpy(job->parent_id, plan->parent->id, sizeof(job->parent_id));
+        job->depth = plan->parent->depth + 1;
+    }
+    return copy_text(&job->agent_text, arcp_span_cstr(plan->agent->text)) &&
+           copy_text(&job->input, plan->input) && copy_text(&job->delegate_id, plan->delegate_id) &&
+           copy_text(&job->traceparent, plan->traceparent) &&
+           copy_text(&job->tracestate, plan->tracestate);
+}
+
+static bool format_accepted(arcp__job *job)
+{
+    arcp_buf accepted = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &accepted);
+    write_accepted(job, &writer);
+    job->accepted = arcp_buf_take_cstr(&accepted);
+    arcp_buf_fini(&accepted);
+    return job->accepted != NULL;
+}
+
+arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_error *err)
+{
+    arcp__job *job = arcp__job_new(engine, plan->principal, plan->admission);
+    if (job == NULL) {
+        (void)arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+        return NULL;
+    }
+    arcp_status status = ARCP_OK;
+    if (!copy_plan(plan, job) || !make_cwd(engine, plan, job)) {
+        status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+    }
+    if (status == ARCP_OK) {
+        status = make_authority(engine, plan, job, err);
+    }
+    if (status == ARCP_OK && !format_accepted(job)) {
+        status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+    }
+    arcp__observation *observation =
+        status == ARCP_OK ? arcp__observation_add(engine, plan->session, job) : NULL;
+    if (observation == NULL) {
+        if (status == ARCP_OK) {
+            (void)arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+        }
+        arcp__job_free(engine, job);
+        return NULL;
+    }
+    observation->may_cancel = true;
+    observation->is_live = true;
+    job->owner = observation;
+    plan->session->live_jobs++;
+    arcp__job_note_head(job);
+    arcp__job_store(engine, job);
+    return job;
+}

@@ -1,0 +1,121 @@
+/* Requests of a session that were seen before: the same envelope id again executes nothing,
+ * and gets the answer that it got. */
+#include "engine/parts.h"
+
+#define SEEN_MAX        4096u
+#define SEEN_ANSWER_MAX 65536u
+
+void arcp__session_forget_seen(arcp__session *session)
+{
+    HASH_CLEAR(hh, session->seen);
+    for (arcp__seen_request *at = session->seen_oldest, *next = NULL; at != NULL; at = next) {
+        next = at->newer;
+        arcp_buf_fini(&at->answer);
+        arcp__free(at);
+    }
+    session->seen_oldest = session->seen_newest = NULL;
+    session->seen_count = 0;
+}
+
+static arcp__seen_request *find_seen(const arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = NULL;
+    HASH_FIND(hh, session->seen, &hash, sizeof(hash), seen);
+    return seen;
+}
+
+bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = NULL;
+    if (find_seen(session, hash) != NULL) {
+        return true;
+    }
+    if (session->seen_count >= SEEN_MAX) {
+        seen = session->seen_oldest;
+        session->seen_oldest = seen->newer;
+        HASH_DEL(session->seen, seen);
+        arcp_buf_fini(&seen->answer);
+        session->seen_count--;
+    } else {
+        seen = arcp__alloc(sizeof(*seen));
+        if (seen == NULL) {
+            arcp__engine_no_memory(engine);
+            return false;
+        }
+    }
+    *seen = (arcp__seen_request){.hash = hash};
+    HASH_ADD(hh, session->seen, hash, sizeof(seen->hash), seen);
+    if (!ARCP__HASH_ADDED(seen)) {
+        arcp__free(seen);
+        arcp__engine_no_memory(engine);
+        return false;
+    }
+    if (session->seen_oldest == NULL) {
+        session->seen_oldest = seen;
+    } else {
+        session->seen_newest->newer = seen;
+    }
+    session->seen_newest = seen;
+    session->seen_count++;
+    return true;
+}
+
+void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, arcp_span frame)
+{
+    arcp__seen_request *seen = find_seen(session, hash);
+    if (seen == NULL) {
+        return;
+    }
+    seen->answered = true;
+    if (frame.size <= SEEN_ANSWER_MAX) {
+        arcp_buf_append(&seen->answer, frame);
+    }
+}
+
+/* What showed credentials is not kept: asked again, it is read again. */
+void arcp__seen_forget_answer(arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = find_seen(session, hash);
+    if (seen != NULL) {
+        seen->is_repeatable = true;
+    }
+}
+
+/* Of a kept answer that shows a job's credentials: the job; else "". */
+static void answered_job(arcp_span frame, char out[ARCP__ID_SIZE])
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    out[0] = '\0';
+    if (arcp_json_scan(&json, frame, &limits, NULL) == ARCP_OK) {
+        arcp_json_ref type = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
+        arcp_span id = arcp_json_string(
+            &json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id")), &scratch);
+        if ((arcp_json_string_equals(&json, type, ARCP_SPAN_LITERAL("job.accepted")) ||
+             arcp_json_string_equals(&json, type, ARCP_SPAN_LITERAL("job.subscribed"))) &&
+            id.size < ARCP__ID_SIZE) {
+            memcpy(out, id.data == NULL ? "" : id.data, id.size);
+            out[id.size] = '\0';
+        }
+    }
+    arcp_buf_fini(&scratch);
+    arcp_json_fini(&json);
+}
+
+/* True when the request was seen before: it is dropped, or its answer is sent again. */
+bool arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = find_seen(session, hash);
+    if (seen == NULL || seen->is_repeatable) {
+        return false;
+    }
+    if (seen->answered && seen->answer.size != 0) {
+        arcp_buf frame = ARCP_BUF_INIT;
+        char job_id[ARCP__ID_SIZE];
+        arcp_buf_append(&frame, arcp_buf_span(&seen->answer));
+        answered_job(arcp_buf_span(&frame), job_id);
+        arcp__session_send_revealed(engine, session, arcp_span_cstr(job_id), &frame);
+    }
+    return true;
+}

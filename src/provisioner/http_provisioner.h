@@ -1,0 +1,62 @@
+/* The provisioner `http`: an upstream with an HTTP API, described by templates. In a module
+ * of its own (arcp-provisioner-http.so), because it brings libcurl. docs/credentials.md
+ * describes templates and pointers. */
+#ifndef ARCP_PROVISIONER_HTTP_PROVISIONER_H
+#define ARCP_PROVISIONER_HTTP_PROVISIONER_H
+
+#include "provisioner/upstream_error.h"
+
+struct uv_loop_s;
+
+typedef enum arcp__http_request_kind {
+    ARCP__HTTP_ISSUE,
+    ARCP__HTTP_REVOKE,
+    ARCP__HTTP_ROTATE,
+    ARCP__HTTP_USAGE,
+    ARCP__HTTP_REQUEST_COUNT
+} arcp__http_request_kind;
+
+/* Where in an answer something stands (JSON pointers). */
+typedef enum arcp__http_pointer {
+    ARCP__HTTP_VALUE,
+    ARCP__HTTP_ID,
+    ARCP__HTTP_ENDPOINT,
+    ARCP__HTTP_SCHEME,
+    ARCP__HTTP_PROFILE,
+    ARCP__HTTP_LIFETIME,
+    ARCP__HTTP_SPENT,
+    ARCP__HTTP_POINTER_COUNT
+} arcp__http_pointer;
+
+typedef struct arcp__http_request {
+    const char *method; /* NULL: POST, or GET without a body */
+    const char *url;    /* template; NULL: the upstream has no such request */
+    const char *body;   /* JSON template, or NULL */
+    const char *const *headers;
+    size_t header_count;
+    const char *pointers[ARCP__HTTP_POINTER_COUNT];
+} arcp__http_request;
+
+/* Everything is borrowed for the provisioner's life. */
+typedef struct arcp__http_provisioner_options {
+    struct uv_loop_s *loop;
+    arcp_provisioner_terms terms;
+    const char *endpoint, *scheme, *profile; /* where an answer does not say; may be NULL */
+    arcp__http_request requests[ARCP__HTTP_REQUEST_COUNT]; /* issue and revoke are needed */
+    uint64_t timeout_ms;  /* for one request, everything included */
+    uint64_t connections; /* at once */
+    const char *ca_file;  /* NULL: the system's */
+    const int *gone;      /* statuses of revoke that mean "unknown here": 404 and such */
+    size_t gone_count;
+    const arcp__upstream_rule *error_rules;
+    size_t error_rule_count;
+} arcp__http_provisioner_options;
+
+/* Makes one. ARCP_E_USAGE: a template or pointer is wrong, the message says which;
+ * ARCP_E_NO_MEMORY. */
+typedef arcp_status (*arcp__http_provisioner_new_fn)(const arcp__http_provisioner_options *options,
+                                                     arcp_provisioner **out, arcp_error *err);
+/* The module's one exported function has this name and that type. */
+#define ARCP__HTTP_PROVISIONER_SYMBOL "arcp__http_provisioner_new"
+
+#endif

@@ -1,0 +1,27 @@
+/* The provisioner `static`: a pool of values that were minted beforehand, each used once. */
+#ifndef ARCP_PROVISIONER_STATIC_PROVISIONER_H
+#define ARCP_PROVISIONER_STATIC_PROVISIONER_H
+
+#include "provisioner/upstream_error.h"
+
+struct uv_loop_s;
+
+typedef struct arcp__static_provisioner_options {
+    struct uv_loop_s *loop;
+    arcp_provisioner_terms terms; /* copied; its lists are borrowed for the provisioner's life */
+    const char *const *values;    /* copied; the caller wipes its own */
+    size_t value_count;
+    const char *endpoint;                   /* borrowed likewise */
+    const char *scheme, *profile;           /* borrowed likewise; may be NULL */
+    const char *used_file;                  /* what was used, over restarts */
+    const arcp__upstream_rule *error_rules; /* borrowed likewise */
+    size_t error_rule_count;
+} arcp__static_provisioner_options;
+
+/* There is no upstream to be told of a revocation: a value that was handed out is never
+ * handed out again, and `revoke` says DONE. Writing down what was used happens on a thread of
+ * the loop's pool. ARCP_E_IO, ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__static_provisioner_new(
+    const arcp__static_provisioner_options *options, arcp_provisioner **out, arcp_error *err);
+
+#endif

@@ -1,0 +1,114 @@
+/* The provisioner's side of the runtime: its calls, and sealing for the engine. */
+#include "runtime/runtime_state.h"
+#include "runtime/seal.h"
+
+static bool seal_value(void *user, arcp_span alias, arcp_span value, arcp_buf *out)
+{
+    const arcp_runtime *runtime = user;
+    return arcp__seal_close_value(runtime->seal, alias, value, out);
+}
+
+static bool unseal_value(void *user, arcp_span alias, arcp_span sealed, arcp_buf *out)
+{
+    const arcp_runtime *runtime = user;
+    return arcp__seal_open_value(runtime->seal, alias, sealed, out);
+}
+
+static arcp_status translate(void *user, const arcp_upstream_error *error)
+{
+    const arcp_runtime *runtime = user;
+    return runtime->provisioner->ops->translate_error(runtime->provisioner, error);
+}
+
+static void on_done(void *user, const arcp_provision_result *result)
+{
+    arcp_runtime *runtime = user;
+    arcp__engine_provisioned(runtime->engine, arcp__runtime_now(), result);
+    runtime->is_dirty = true;
+}
+
+arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,
+                                           arcp__credential_options *out, arcp_error *err)
+{
+    const arcp_provisioner *provisioner = runtime->provisioner;
+    *out = (arcp__credential_options){.terms = NULL};
+    if (provisioner == NULL) {
+        return ARCP_OK;
+    }
+    if (key_file == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "a provisioner needs a credential key file");
+    }
+    arcp_status status = arcp__seal_open(key_file, &runtime->seal, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    *out = (arcp__credential_options){
+        .provisioner = provisioner->ops->name,
+        .terms = provisioner->terms,
+        .can_measure = provisioner->ops->usage != NULL,
+        .seal = seal_value,
+        .unseal = unseal_value,
+        .translate = provisioner->ops->translate_error == NULL ? NULL : translate,
+        .user = runtime,
+    };
+    arcp_provisioner_callbacks callbacks = {.done = on_done, .user = runtime};
+    runtime->provisioner->ops->set_callbacks(runtime->provisioner, &callbacks);
+    if (!runtime->store->ops->durable) {
+        arcp__runtime_log(runtime, ARCP_LOG_WARN,
+                          "credentials are not offered: the store \"%s\" would not remember what "
+                          "has to be revoked",
+                          runtime->store->ops->name);
+    }
+    return ARCP_OK;
+}
+
+static arcp_status ask(const arcp_runtime *runtime, arcp__provision_verb verb,
+                       const arcp_provision_request *request, arcp_error *err)
+{
+    arcp_provisioner *provisioner = runtime->provisioner;
+    switch (verb) {
+    case ARCP__PROVISION_ISSUE:
+        return provisioner->ops->issue(provisioner, request, err);
+    case ARCP__PROVISION_ROTATE:
+        return provisioner->ops->rotate != NULL
+                   ? provisioner->ops->rotate(provisioner, request, err)
+                   : provisioner->ops->issue(provisioner, request, err);
+    case ARCP__PROVISION_REVOKE:
+        return provisioner->ops->revoke(provisioner, request, err);
+    case ARCP__PROVISION_USAGE:
+        return provisioner->ops->usage(provisioner, request, err);
+    }
+    return ARCP_E_USAGE;
+}
+
+void arcp__runtime_provision(arcp_runtime *runtime, const arcp__effect_provision *asked)
+{
+    arcp_provision_request request;
+    arcp_error error = {0};
+    uint64_t call_id = asked->call_id;
+    arcp__provision_verb verb = asked->verb;
+    arcp__engine_provision_request(runtime->engine, asked, &request);
+    arcp_status status = ask(runtime, verb, &request, &error);
+    arcp__engine_provision_asked(runtime->engine);
+    if (status != ARCP_OK) {
+        bool is_new = verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE;
+        arcp_provision_result result = {
+            .struct_size = sizeof(result),
+            .call_id = call_id,
+            .outcome = is_new ? ARCP_PROVISION_REFUSED : ARCP_PROVISION_UNKNOWN,
+            .status = ARCP_E_INTERNAL_ERROR,
+            .message = error.message[0] == '\0' ? "the provisioner cannot be asked" : error.message,
+        };
+        arcp__engine_provisioned(runtime->engine, arcp__runtime_now(), &result);
+    }
+}
+
+void arcp__runtime_provisioner_close(arcp_runtime *runtime)
+{
+    if (runtime->provisioner != NULL) {
+        runtime->provisioner->ops->free(runtime->provisioner);
+        runtime->provisioner = NULL;
+    }
+    arcp__seal_free(runtime->seal);
+    runtime->seal = NULL;
+}

@@ -1,0 +1,127 @@
+/* `credentials:` in the configuration: what is accepted, what is refused and how it is said,
+ * and that nothing secret is printed. */
+#include "arcpd/config.h"
+
+#include "support/check.h"
+
+#define HTTP                                                                                       \
+    "credentials:\n"                                                                               \
+    "  provisioner: http\n"                                                                        \
+    "  endpoint: https://gw.example/v1\n"                                                          \
+    "  models: [a, b]\n"                                                                           \
+    "  currency: USD\n"                                                                            \
+    "  enforces: [budget, models]\n"                                                               \
+    "  rotate_sec: 60\n"                                                                           \
+    "  errors: [{status: 400, contains: budget_exceeded, code: BUDGET_EXHAUSTED}]\n"               \
+    "  http:\n"                                                                                    \
+    "    issue:\n"                                                                                 \
+    "      url: https://gw.example/key/generate\n"                                                 \
+    "      headers: {Authorization: Bearer sk-master}\n"                                           \
+    "      body: {key_alias: \"{alias}\", n: 5, s: \"5\", t: true, l: [\"{models}\", null]}\n"     \
+    "      response: {value: /key}\n"                                                              \
+    "    revoke: {url: \"https://gw.example/key/delete\", body: {key_aliases: [\"{alias}\"]}}\n"
+
+static arcp_status read_text(const char *text, arcp__config *config, arcp_error *err)
+{
+    arcp__config_init(config);
+    return arcp__config_read_text(config, "f.yaml", arcp_span_cstr(text), err);
+}
+
+static void an_upstream_is_described_by_templates(void **state)
+{
+    arcp__config config;
+    arcp_error error = {0};
+    (void)state;
+    check_ok(read_text(HTTP, &config, &error), &error);
+    const arcp__config_credentials *credentials = &config.credentials;
+    const arcp__config_request *issue = &credentials->requests[ARCP__HTTP_ISSUE];
+    assert_int_equal(credentials->kind, ARCP__PROVISIONER_HTTP);
+    assert_int_equal(credentials->enforces, ARCP_ENFORCES_BUDGET | ARCP_ENFORCES_MODELS);
+    assert_string_equal(issue->body, "{\"key_alias\":\"{alias}\",\"n\":5,\"s\":\"5\",\"t\":true,"
+                                     "\"l\":[\"{models}\",null]}");
+    assert_string_equal(issue->headers.items[0], "Authorization: Bearer sk-master");
+    assert_string_equal(issue->pointers[ARCP__HTTP_VALUE], "/key");
+    assert_int_equal(credentials->errors[0].code, ARCP_E_BUDGET_EXHAUSTED);
+    assert_int_equal(config.settings.credentials_rotate_sec, 60);
+    arcp__config_fini(&config);
+}
+
+static void nothing_secret_is_printed(void **state)
+{
+    static const char pool[] = "credentials:\n  provisioner: static\n  endpoint: https://e\n"
+                               "  values: [sk-one, sk-two]\n";
+    const char *const texts[] = {HTTP, pool};
+    (void)state;
+    for (size_t at = 0; at < 2; at++) {
+        arcp__config config;
+        arcp_error error = {0};
+        arcp_buf out = ARCP_BUF_INIT;
+        check_ok(read_text(texts[at], &config, &error), &error);
+        arcp__config_print(&config, &out);
+        arcp_buf_append_byte(&out, '\0');
+        assert_null(strstr(out.data, "sk-"));
+        assert_non_null(strstr(out.data, "***"));
+        /* It is YAML, and one group. */
+        const char *group = strstr(out.data, "\ncredentials:");
+        assert_non_null(group);
+        assert_null(strstr(group + 1, "\ncredentials:"));
+        arcp_buf_fini(&out);
+        arcp__config_fini(&config);
+    }
+}
+
+static void what_is_wrong_is_named_with_its_place(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } rows[] = {
+        {"credentials: {provisioner: magic}",
+         "f.yaml:1: credentials.provisioner: must be none, static or http"},
+        {"credentials:\n  provisioner: static\n",
+         "f.yaml:2: credentials: provisioner: static needs values or values_file"},
+        {"credentials: {provisioner: static, values: [a]}",
+         "f.yaml:1: credentials: provisioner: static needs an endpoint"},
+        {"credentials: {provisioner: http}",
+         "f.yaml:1: credentials: provisioner: http needs http.issue.url and http.revoke.url"},
+        {"credentials:\n  http:\n    issue: {url: ftp://x}\n",
+         "f.yaml:3: credentials.http.issue.url: must begin with https:// or http://"},
+        {"credentials: {http: {issue: {response: {value: key}}}}",
+         "f.yaml:1: credentials.http.issue.response.value: must be a JSON pointer such as /key"},
+        {"credentials: {http: {issue: {body: text}}}",
+         "f.yaml:1: credentials.http.issue.body: must be a mapping or a list: it is sent as JSON"},
+        {"credentials: {enforces: [magic]}",
+         "f.yaml:1: credentials.enforces: must be a list of budget, models and expiry"},
+        {"credentials: {enforces: [budget]}",
+         "f.yaml:1: credentials: enforces: budget needs a currency"},
+        {"credentials: {enforces: [models]}",
+         "f.yaml:1: credentials: enforces: models needs models"},
+        {"credentials: {errors: [{status: 400}]}", "f.yaml:1: credentials.errors[0]: needs a code"},
+        {"credentials: {errors: [{status: 400, code: NO}]}",
+         "f.yaml:1: credentials.errors[0].code: must be an error code such as BUDGET_EXHAUSTED"},
+        {"credentials: {errors: [{code: TIMEOUT}]}",
+         "f.yaml:1: credentials.errors[0]: needs a status, or contains"},
+        {"credentials: {stuck_after: 0}", "f.yaml:1: credentials.stuck_after: "},
+        {"credentials: {magic: 1}", "f.yaml:1: credentials.magic: "},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp__config config;
+        arcp_error error = {0};
+        assert_int_equal(read_text(rows[at].text, &config, &error), ARCP_E_USAGE);
+        if (strncmp(error.message, rows[at].message, strlen(rows[at].message)) != 0) {
+            fail_msg("%s: got \"%s\", want \"%s\"", rows[at].text, error.message, rows[at].message);
+        }
+        arcp__config_fini(&config);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_upstream_is_described_by_templates),
+        cmocka_unit_test(nothing_secret_is_printed),
+        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+#include "engine/upstream.h"
+
+#include "support/check.h"
+
+/* ---- sealing that a reader of the store cannot undo by looking ---- */
+
+static bool fake_seal(void *user, arcp_span alias, arcp_span value, arcp_buf *out)
+{
+    (void)user;
+    arcp_buf_append(out, alias);
+    arcp_buf_append_byte(out, ':');
+    for (size_t at = 0; at < value.size; at++) {
+        arcp_buf_append_format(out, "%02x", (unsigned char)value.data[at] ^ 0x5au);
+    }
+    return !out->failed;
+}
+
+static bool fake_unseal(void *user, arcp_span alias, arcp_span sealed, arcp_buf *out)
+{
+    (void)user;
+    if (!arcp_span_starts_with(sealed, alias) || sealed.size <= alias.size ||
+        sealed.data[alias.size] != ':') {
+        return false;
+    }
+    for (size_t at = alias.size + 1; at + 1 < sealed.size; at += 2) {
+        unsigned byte = 0;
+        (void)sscanf(sealed.data + at, "%2x", &byte);
+        arcp_buf_append_byte(out, (char)(byte ^ 0x5au));
+    }
+    return !out->failed;
+}
+
+static arcp_status fake_translate(void *user, const arcp_upstream_error *error)
+{
+    (void)user;
+    bool is_budget = memmem(error->text.data, error->text.size, "budget_exceeded", 15) != NULL;
+    return is_budget && (error->http_status == 0 || error->http_status == 400)
+               ? ARCP_E_BUDGET_EXHAUSTED
+               : ARCP_OK;
+}
+
+/* ---- watching for leaks ---- */
+
+static void look(upstream *self, arcp_span text)
+{
+    if (text.size != 0 && memmem(text.data, text.size, UPSTREAM_VALUE_PREFIX,
+                                 strlen(UPSTREAM_VALUE_PREFIX)) != NULL) {
+        self->leaked = true;
+    }
+}
+
+static void on_log(engine_rig *rig, arcp__log_level level, arcp_span text)
+{
+    (void)level;
+    look(rig->upstream, text);
+}
+
+static void on_store(engine_rig *rig, const arcp_store_op *op)
+{
+    look(rig->upstream, op->key);
+    look(rig->upstream, op->value);
+}
+
+/* ---- requests ---- */
+
+static void copy(char *to, size_t size, arcp_span from)
+{
+    assert_true(from.size < size);
+    memcpy(to, from.data == NULL ? "" : from.data, from.size);
+    to[from.size] = '\0';
+}
+
+static void take_request(engine_rig *rig, const arcp__effect_provision *asked)
+{
+    upstream *self = rig->upstream;
+    arcp_provision_request request;
+    arcp__engine_provision_request(rig->engine, asked, &request);
+    assert_true(self->call_count < UPSTREAM_CALLS_MAX);
+    upstream_call *call = &self->calls[self->call_count++];
+    *call = (upstream_call){
+        .verb = asked->verb, .call_id = request.call_id, .model_count = request.model_count};
+    copy(call->alias, sizeof(call->alias), request.alias);
+    copy(call->id, sizeof(call->id), request.upstream_id);
+    copy(call->budget, sizeof(call->budget), request.budget);
+    copy(call->expires_at, sizeof(call->expires_at), request.expires_at);
+    arcp__engine_provision_asked(rig->engine);
+}
+
+static upstream_key *find(upstream *self, const upstream_call *call)
+{
+    for (size_t at = 0; at < self->key_count; at++) {
+        upstream_key *key = &self->keys[at];
+        if (call->id[0] != '\0' ? strcmp(key->id, call->id) == 0
+                                : strcmp(key->alias, call->alias) == 0) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
+static void end_key(upstream_key *key)
+{
+    key->revoked += key->is_live ? 1 : 0;
+    key->is_live = false;
+}
+
+static void issue(upstream *self, upstream_call *call)
+{
+    self->issue_calls++;
+    for (size_t at = 0; at < self->key_count; at++) {
+        if (strcmp(self->keys[at].alias, call->alias) == 0) {
+            fail_msg("the alias %s was used twice", call->alias);
+        }
+    }
+    if (self->issuing == UPSTREAM_REFUSES || self->issuing == UPSTREAM_IS_POOR) {
+        call->outcome = ARCP_PROVISION_REFUSED;
+        return;
+    }
+    call->outcome = self->issuing == UPSTREAM_LOSES_ANSWERS || self->issuing == UPSTREAM_FAILS
+                        ? ARCP_PROVISION_UNKNOWN
+                        : ARCP_PROVISION_DONE;
+    if (self->issuing == UPSTREAM_FAILS) {
+        return;
+    }
+    if (call->verb == ARCP__PROVISION_ROTATE && self->replaces) {
+        upstream_key *old = find(self, call);
+        assert_non_null(old);
+        end_key(old);
+    }
+    assert_true(self->key_count < UPSTREAM_KEYS_MAX);
+    call->key = self->key_count++;
+    upstream_key *key = &self->keys[call->key];
+    *key = (upstream_key){.is_live = true, .model_count = call->model_count};
+    (void)snprintf(key->alias, sizeof(key->alias), "%s", call->alias);
+    (void)snprintf(key->budget, sizeof(key->budget), "%s", call->budget);
+    (void)snprintf(key->expires_at, sizeof(key->expires_at), "%s", call->expires_at);
+    (void)snprintf(key->id, sizeof(key->id), "up-%zu", call->key);
+    (void)snprintf(key->value, sizeof(key->value), UPSTREAM_VALUE_PREFIX "%zu",
+                   self->issuing == UPSTREAM_SAME_VALUE ? (size_t)0 : call->key);
+}
+
+static void revoke(upstream *self, upstream_call *call)
+{
+    self->revoke_calls++;
+    if (self->revoking == UPSTREAM_FAILS || self->revoking == UPSTREAM_REFUSES) {
+        call->outcome = ARCP_PROVISION_UNKNOWN;
+        return;
+    }
+    upstream_key *key = find(self, call);
+    if (key != NULL) {
+        end_key(key);
+    }
+    call->outcome = key == NULL ? ARCP_PROVISION_ABSENT : ARCP_PROVISION_DONE;
+    if (self->revoking == UPSTREAM_LOSES_ANSWERS) {
+        call->outcome = ARCP_PROVISION_UNKNOWN;
+    }
+}
+
+static void process(upstream *self, upstream_call *call)
+{
+    call->is_processed = true;
+    if (call->verb == ARCP__PROVISION_REVOKE) {
+        revoke(self, call);
+    } else if (call->verb == ARCP__PROVISION_USAGE) {
+        self->usage_calls++;
+        call->outcome = ARCP_PROVISION_DONE;
+    } else {
+        issue(self, call);
+    }
+}
+
+static void remove_call(upstream *self, size_t at)
+{
+    self->call_count--;
+    memmove(&self->calls[at], &self->calls[at + 1],
+            (self->call_count - at) * sizeof(self->calls[0]));
+}
+
+static void tell(engine_rig *rig, const upstream_call *call)
+{
+    const upstream *self = rig->upstream;
+    arcp_provision_result result = {.struct_size = sizeof(result),
+                                    .call_id = call->call_id,
+                                    .outcome = call->outcome,
+                                    .status = self->issuing == UPSTREAM_IS_POOR
+                                                  ? ARCP_E_BUDGET_EXHAUSTED
+                                                  : ARCP_E_INTERNAL_ERROR,
+                                    .message = "the upstream is not well"};
+    if (call->outcome == ARCP_PROVISION_DONE && call->verb == ARCP__PROVISION_USAGE) {
+        result.spent = arcp_span_cstr(self->spent);
+    } else if (call->outcome == ARCP_PROVISION_DONE && call->verb != ARCP__PROVISION_REVOKE) {
+        const upstream_key *key = &self->keys[call->key];
+        result.upstream_id = arcp_span_cstr(key->id);
+        result.value = arcp_span_cstr(self->issuing == UPSTREAM_EMPTY_VALUE ? "" : key->value);
+        result.endpoint = ARCP_SPAN_LITERAL("https://gateway.example/v1");
+        result.profile = ARCP_SPAN_LITERAL("openai");
+        result.lifetime_sec = self->lifetime_sec;
+        result.replaced = call->verb == ARCP__PROVISION_ROTATE && self->replaces;
+    }
+    arcp__engine_provisioned(rig->engine, rig->now, &result);
+}
+
+/* One step of the oldest call: it reaches the upstream, or its answer comes back. */
+static bool answer_one(engine_rig *rig)
+{
+    upstream *self = rig->upstream;
+    for (size_t at = 0; at < self->call_count; at++) {
+        upstream_call *call = &self->calls[at];
+        upstream_mood mood = call->verb == ARCP__PROVISION_REVOKE ? self->revoking : self->issuing;
+        if (call->is_orphan || mood == UPSTREAM_STALLS) {
+            continue;
+        }
+        if (!call->is_processed) {
+            process(self, call);
+        } else {
+            upstream_call done = *call;
+            remove_call(self, at);
+            tell(rig, &done);
+        }
+        return true;
+    }
+    return false;
+}
+
+void upstream_attach(upstream *self, engine_rig *rig)
+{
+    self->terms.struct_size = sizeof(self->terms);
+    rig->upstream = self;
+    rig->provision = take_request;
+    rig->answer = answer_one;
+    rig->logged = on_log;
+    rig->stored = on_store;
+    rig->credentials = (arcp__credential_options){.provisioner = "rig",
+                                                  .terms = &self->terms,
+                                                  .can_measure = true,
+                                                  .seal = fake_seal,
+                                                  .unseal = fake_unseal,
+                                                  .translate = fake_translate};
+}
+
+void upstream_orphan_calls(upstream *self)
+{
+    for (size_t at = 0; at < self->call_count; at++) {
+        self->calls[at].is_orphan = true;
+    }
+}
+
+void upstream_deliver_orphans(upstream *self)
+{
+    for (size_t at = 0; at < self->call_count; at++) {
+        if (self->calls[at].is_orphan && !self->calls[at].is_processed) {
+            process(self, &self->calls[at]);
+        }
+    }
+    upstream_drop_orphans(self);
+}
+
+void upstream_drop_orphans(upstream *self)
+{
+    for (size_t at = self->call_count; at > 0; at--) {
+        if (self->calls[at - 1].is_orphan) {
+            remove_call(self, at - 1);
+        }
+    }
+}
+
+size_t upstream_live_count(const upstream *self)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < self->key_count; at++) {
+        count += self->keys[at].is_live ? 1 : 0;
+    }
+    return count;
+}
+
+void upstream_check_all_revoked(const upstream *self, const char *label)
+{
+    for (size_t at = 0; at < self->key_count; at++) {
+        const upstream_key *key = &self->keys[at];
+        if (key->is_live || key->revoked != 1) {
+            fail_msg("%s: %s is %s and was revoked %u times", label, key->alias,
+                     key->is_live ? "live" : "dead", key->revoked);
+        }
+    }
+    if (self->leaked) {
+        fail_msg("%s: a value was stored or logged in the clear", label);
+    }
+}

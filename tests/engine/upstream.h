@@ -1,0 +1,76 @@
+/* An upstream that issues credentials, for engines on the rig: it outlives every restart,
+ * answers as it is told to, and knows what became of each value. */
+#ifndef ARCP_TESTS_ENGINE_UPSTREAM_H
+#define ARCP_TESTS_ENGINE_UPSTREAM_H
+
+#include "story/engine_rig.h"
+
+#define UPSTREAM_KEYS_MAX  256
+#define UPSTREAM_CALLS_MAX 64
+
+/* Every value begins with this: nothing that is stored or logged may contain it. */
+#define UPSTREAM_VALUE_PREFIX "sk-live-"
+
+typedef struct upstream_key {
+    char alias[64];
+    char id[64];
+    char value[64];
+    char budget[64];
+    char expires_at[40];
+    size_t model_count;
+    bool is_live;
+    unsigned revoked; /* how often it went from live to dead */
+} upstream_key;
+
+typedef enum upstream_mood {
+    UPSTREAM_WELL,
+    UPSTREAM_REFUSES,       /* certainly does nothing */
+    UPSTREAM_IS_POOR,       /* refuses: the budget of the whole account is used up */
+    UPSTREAM_LOSES_ANSWERS, /* does it, and nobody hears of it */
+    UPSTREAM_FAILS,         /* does nothing, and nobody knows */
+    UPSTREAM_STALLS,        /* does nothing and says nothing, until it is well again */
+    UPSTREAM_EMPTY_VALUE,   /* issues, and says nothing usable */
+    UPSTREAM_SAME_VALUE     /* gives everybody the same */
+} upstream_mood;
+
+typedef struct upstream_call {
+    arcp__provision_verb verb;
+    uint64_t call_id;
+    char alias[64];
+    char id[64];
+    char budget[64];
+    char expires_at[40];
+    size_t model_count;
+    bool is_processed;
+    bool is_orphan; /* the process that asked is dead */
+    arcp_provision_outcome outcome;
+    size_t key;
+} upstream_call;
+
+typedef struct upstream {
+    arcp_provisioner_terms terms;
+    upstream_mood issuing, revoking;
+    upstream_key keys[UPSTREAM_KEYS_MAX];
+    size_t key_count;
+    upstream_call calls[UPSTREAM_CALLS_MAX]; /* on their way, oldest first */
+    size_t call_count;
+    unsigned issue_calls, revoke_calls, usage_calls;
+    bool replaces; /* rotate ends the old value by itself */
+    const char *spent;
+    uint64_t lifetime_sec;
+    bool leaked; /* a value was stored or logged in the clear */
+} upstream;
+
+/* The rig gets this upstream as its provisioner; before rig_open. */
+void upstream_attach(upstream *self, engine_rig *rig);
+/* Requests of the killed process that are still on their way take effect now. */
+void upstream_deliver_orphans(upstream *self);
+/* They never arrive. */
+void upstream_drop_orphans(upstream *self);
+/* Marks what is on its way when the process dies. */
+void upstream_orphan_calls(upstream *self);
+size_t upstream_live_count(const upstream *self);
+/* Fails unless every value that was issued was revoked exactly once. */
+void upstream_check_all_revoked(const upstream *self, const char *label);
+
+#endif
