@@ -3,7 +3,7 @@
  * A node holds one counter per currency of its lease's cost.budget (repeated entries
  * added up). What is spent at a node is taken from every ancestor that has a counter of
  * that currency, so that children together cannot spend more than their parent had
- * (LEASES §6, draft §9.6). A counter's remaining is initial - spent - reserved.
+ * (docs/leases.md, Budgets, draft §9.6). A counter's remaining is initial - spent - reserved.
  *
  * Threads: everything may be called from any thread on a node that is shared, but
  * arcp_budget_restore. Counters are lock-free where the machine can swap 16 bytes (x86-64

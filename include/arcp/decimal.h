@@ -1,7 +1,7 @@
 /* Exact decimals for money and other budgets: signed 128-bit counts of 10^-18.
  *
  * Magnitude up to about 1.7e20. Never a double, from the wire's text to the wire's
- * text. All functions are pure and may be called from any thread. LEASES §6. */
+ * text. All functions are pure and may be called from any thread. docs/leases.md, Budgets. */
 #ifndef ARCP_DECIMAL_H
 #define ARCP_DECIMAL_H
 

@@ -1,7 +1,7 @@
 /* The gate: the one function that decides whether a job may do something.
  *
  * Order: expiry (LEASE_EXPIRED), budgets (BUDGET_EXHAUSTED), capability and target
- * (PERMISSION_DENIED). Deny is the default. LEASES §3, draft §9.3. */
+ * (PERMISSION_DENIED). Deny is the default. docs/leases.md, The gate, draft §9.3. */
 #ifndef ARCP_GATE_H
 #define ARCP_GATE_H
 
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Why a check was refused; the first that applies, in this order (LEASES §2). */
+/* Why a check was refused; the first that applies, in this order (docs/leases.md). */
 typedef enum arcp_deny_reason {
     ARCP_DENY_NONE = 0,
 #define ARCP_DENY(name, text) ARCP_DENY_##name,
@@ -95,7 +95,7 @@ ARCP_API ARCP_MUST_CHECK bool arcp_authorize_model(const arcp_authority *authori
                                                    arcp_decision *decision);
 
 /* The delegate operation: agent.delegate for `name@version`, then `name`, then `name@`.
- * `version` may be empty. LEASES §2. */
+ * `version` may be empty. docs/leases.md, Canonical targets. */
 ARCP_API ARCP_MUST_CHECK bool
 arcp_authorize_delegate(const arcp_authority *authority, arcp_time now, arcp_span name,
                         arcp_span version, arcp_target_scratch *scratch, arcp_decision *decision);

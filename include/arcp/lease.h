@@ -1,7 +1,23 @@
 /* Leases: what one job may do, how much it may spend, until when.
  *
  * A lease is immutable once built, compiled once, reference-counted, and may be shared
- * between threads. Semantics: LEASES.md of the design; draft §9; the lease guides. */
+ * between threads. Draft §9; docs/leases.md has the rules with examples.
+ *
+ *   lease      = {} of capability: [pattern...], and of "cost.budget": [amount...]
+ *   capability = fs.read fs.write net.fetch tool.call agent.delegate model.use cost.budget
+ *                | "x-vendor" ("." [a-z0-9_-]+){2,}
+ *   pattern    = UTF-8 without NUL; only `*` is special, and there are no escapes
+ *     *          any run of bytes, also none, without a separator: '/', in tool.call also '.'
+ *     **         any run of bytes
+ *     `**` '/'   at the start or after a '/': any number of whole segments, also none
+ *     '/' `**`   at the end: nothing, or '/' and anything
+ *   amount     = currency ":" digits [ "." digits ]; the currency is what stands before the
+ *                first colon, 1 to 64 bytes without control bytes; entries of one add up
+ *   expires_at = RFC 3339 in UTC, with "Z"
+ *
+ * The second slash of "://" begins no segment. In net.fetch a wildcard with anything behind
+ * it never stands for '?'. A pattern covers the whole of a canonical target (arcp/gate.h),
+ * byte by byte; a capability grants what one of its patterns covers, and [] nothing. */
 #ifndef ARCP_LEASE_H
 #define ARCP_LEASE_H
 
@@ -23,8 +39,8 @@ extern "C" {
 typedef struct arcp_lease arcp_lease;
 typedef struct arcp_lease_builder arcp_lease_builder;
 
-/* Limits of DESIGN §6; a lease beyond them is ARCP_E_INVALID_REQUEST. Functions that take
- * them accept NULL for the defaults. */
+/* The limits that a runtime starts with; a lease beyond them is ARCP_E_INVALID_REQUEST. Functions
+ * that take them accept NULL for the defaults. */
 typedef struct arcp_lease_limits {
     size_t patterns_max; /* per capability */
     size_t bytes_max;    /* all names and patterns together */

@@ -1,5 +1,5 @@
 /* For people: why a target is allowed or denied, and what is odd about a lease.
- * LEASES §7. Pure; any thread. */
+ * docs/leases.md, Asking. Pure; any thread. */
 #ifndef ARCP_LEASE_EXPLAIN_H
 #define ARCP_LEASE_EXPLAIN_H
 

@@ -1,5 +1,5 @@
 /* Is a child's lease within its parent's? Sound, and complete over canonical targets;
- * derivation of the child's effective lease; narrowing by a ceiling. LEASES §4,
+ * derivation of the child's effective lease; narrowing by a ceiling. docs/leases.md, Subsets,
  * draft §9.4 and §10. Pure; any thread. */
 #ifndef ARCP_LEASE_SUBSET_H
 #define ARCP_LEASE_SUBSET_H

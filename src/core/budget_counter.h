@@ -1,5 +1,5 @@
 /* One currency's counter: initial - spent - reserved, changed by any thread without a
- * lock. LEASES §6.
+ * lock. docs/leases.md, Budgets.
  *
  * A counter is three words that are swapped one at a time, never together:
  *

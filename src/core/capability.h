@@ -1,5 +1,5 @@
 /* Capabilities: which there are, what their targets look like, what separates segments.
- * The table is <arcp/capability.def>; LEASES §1, draft §9.2. Pure; any thread.
+ * The table is <arcp/capability.def>; docs/leases.md, Patterns, draft §9.2. Pure; any thread.
  *
  * arcp_capability_is_reserved and arcp_capability_is_valid of <arcp/lease.h> live here. */
 #ifndef ARCP_CORE_CAPABILITY_H

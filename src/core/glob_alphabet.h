@@ -1,4 +1,4 @@
-/* Which bytes a wildcard has to be tried with. LEASES §4.
+/* Which bytes a wildcard has to be tried with. docs/leases.md, Subsets.
  *
  * A byte that is no literal of any pattern in the question ("fresh") keeps only those of
  * the parents' states whose loop takes it; any other byte of the same class keeps these

@@ -6,7 +6,7 @@
  * is literal i, and stays at i when the loop at i takes it. All loops are of a state to
  * itself, so a set of states is stepped with a few shifts. `**` between slashes is a loop
  * and a literal '/' that may be passed over together.
- * LEASES §1 and §4. Pure; any thread. */
+ * docs/leases.md, Patterns. Pure; any thread. */
 #ifndef ARCP_CORE_GLOB_PATTERN_H
 #define ARCP_CORE_GLOB_PATTERN_H
 

@@ -1,5 +1,5 @@
 /* The exact search: a canonical target that a pattern matches and a union of others does
- * not, or the certainty that there is none. LEASES §4, step 4.
+ * not, or the certainty that there is none. docs/leases.md, Subsets.
  *
  * A node is a state of the child, a state of the shape of targets, and the set of states
  * that the parents can be in. Breadth first, so that the first failure is a shortest

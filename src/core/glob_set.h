@@ -1,4 +1,4 @@
-/* The patterns of one capability, compiled for matching. LEASES §1 and §5.
+/* The patterns of one capability, compiled for matching. docs/leases.md, Patterns.
  *
  *   pattern = 1..4096 bytes of UTF-8, no NUL; only `*` is special, there are no escapes
  *   *         any run, possibly empty, of bytes that are no separator ('/'; in tool.call '.' too)

@@ -1,7 +1,7 @@
 /* Is every canonical target that the child's patterns match matched by the parent's?
  *
  * Sound and complete over canonical targets, bounded in work and memory: beyond the bound
- * the answer is "no", and too_complex says why. LEASES §4. Pure; any thread. */
+ * the answer is "no", and too_complex says why. docs/leases.md, Subsets. Pure; any thread. */
 #ifndef ARCP_CORE_GLOB_SUBSET_H
 #define ARCP_CORE_GLOB_SUBSET_H
 
@@ -9,7 +9,7 @@
 
 #include "core/capability.h"
 
-/* How many states of the exact search one child pattern may cost (LEASES §4). */
+/* How many states of the exact search one child pattern may cost (docs/leases.md, Subsets). */
 #define ARCP__GLOB_SUBSET_NODES_MAX 20000u
 
 /* Zero-initialise; release the witness with arcp_buf_fini. */

@@ -1,6 +1,6 @@
 /* The patterns of the parent side as one machine: all states of all patterns in one long
  * row of bits. Sets of them are kept sparsely, since few patterns outlive a few literal
- * bytes. LEASES §4. One thread at a time. */
+ * bytes. docs/leases.md, Subsets. One thread at a time. */
 #ifndef ARCP_CORE_GLOB_UNION_H
 #define ARCP_CORE_GLOB_UNION_H
 

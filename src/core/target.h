@@ -3,7 +3,7 @@
  * A target that has no canonical form is denied with the first reason that applies, in
  * the order of <arcp/deny_reason.def>. Canonical targets are their own canonical form.
  * All of it is about the text alone: symbolic links, name resolution and redirects are
- * for whoever acts. LEASES §2. */
+ * for whoever acts. docs/leases.md, Canonical targets. */
 #ifndef ARCP_CORE_TARGET_H
 #define ARCP_CORE_TARGET_H
 

@@ -5,7 +5,7 @@
  * after zero to four rounds of percent-decoding, and one that a fifth round would still
  * change. A component ends at '/', at '\' and, for the comparison, at its first ';'.
  * An escape that is malformed as written is refused too; one that only comes up in a later
- * round stays as it is. LEASES §2.
+ * round stays as it is. docs/leases.md, Canonical targets.
  *
  * The state is one number, so that the search of glob_search.c can compare and keep it. */
 #ifndef ARCP_CORE_TARGET_ESCAPE_H

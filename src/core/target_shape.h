@@ -1,6 +1,6 @@
 /* Which strings are canonical targets, byte by byte: the same rules as target.h, as a
  * deterministic machine. The subset question is asked about these strings only, so its
- * search runs this machine beside the patterns (LEASES §4).
+ * search runs this machine beside the patterns (docs/leases.md, Subsets).
  *
  * The length limit of targets is the caller's. Pure; any thread. */
 #ifndef ARCP_CORE_TARGET_SHAPE_H

@@ -1,4 +1,4 @@
-/* What a scheme means for the rest of a URL. LEASES §2. */
+/* What a scheme means for the rest of a URL. docs/leases.md, Canonical targets. */
 #ifndef ARCP_CORE_TARGET_URL_H
 #define ARCP_CORE_TARGET_URL_H
 

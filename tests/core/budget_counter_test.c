@@ -1,4 +1,4 @@
-/* One counter: exact, lock-free, reported once per crossing (LEASES §6). */
+/* One counter: exact, lock-free, reported once per crossing (docs/leases.md, Budgets). */
 #include "support/check.h"
 
 #include <pthread.h>

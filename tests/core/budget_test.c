@@ -1,4 +1,4 @@
-/* Budgets form a tree: what a child spends its ancestors spend too (LEASES §6). */
+/* Budgets form a tree: what a child spends its ancestors spend too (docs/leases.md, Budgets). */
 #include "support/check.h"
 
 #include <pthread.h>

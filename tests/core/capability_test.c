@@ -1,4 +1,4 @@
-/* Which capabilities there are: LEASES §1, draft §9.2. */
+/* Which capabilities there are: docs/leases.md, Patterns, draft §9.2. */
 #include "support/check.h"
 
 #include <arcp/lease.h>

@@ -1,4 +1,4 @@
-/* Decimals are exact and refuse what is not one (LEASES §6, draft §9.6). */
+/* Decimals are exact and refuse what is not one (docs/leases.md, Budgets, draft §9.6). */
 #include "support/check.h"
 
 #include <arcp/decimal.h>

@@ -1,4 +1,4 @@
-/* The gate: expiry, then budgets, then capability and target; deny by default (LEASES §3,
+/* The gate: expiry, then budgets, then capability and target; deny by default (docs/leases.md,
  * draft §9.3). */
 #include "support/check.h"
 

@@ -1,5 +1,5 @@
-/* Matching as the table of LEASES §1 reads, and nothing else: slow, and plain to see. Shares
- * no code with the library. */
+/* Matching as the table of docs/leases.md reads, and nothing else: slow, and plain to see.
+ * Shares no code with the library. */
 #ifndef ARCP_TESTS_GLOB_MODEL_H
 #define ARCP_TESTS_GLOB_MODEL_H
 

@@ -1,6 +1,6 @@
 /* The subset question beyond single answers: which pattern is blamed, what a witness is,
  * where the search gives up, large lists, no memory. Answers: the vectors and
- * glob_exhaustive_test.c. LEASES §4. */
+ * glob_exhaustive_test.c. docs/leases.md, Subsets. */
 #include "support/check.h"
 
 #include "core/glob_model.h"

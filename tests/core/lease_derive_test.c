@@ -1,4 +1,4 @@
-/* The lease of a delegated job: what it may ask for and what it inherits (LEASES §4, draft
+/* The lease of a delegated job: what it may ask for and what it inherits (docs/leases.md, draft
  * §9.4 and §10, the delegation defect). */
 #include "support/check.h"
 

@@ -1,4 +1,4 @@
-/* For people: why, what is odd, and what differs (LEASES §7). */
+/* For people: why, what is odd, and what differs (docs/leases.md, Asking). */
 #include "support/check.h"
 
 #include <arcp/lease_explain.h>

@@ -1,5 +1,5 @@
 /* Random realistic leases against a model that is slow and obviously right: a pattern is
- * turned into words of the table of LEASES §1, and a target is matched by trying
+ * turned into words of the table of docs/leases.md, Patterns, and a target is matched by trying
  * everything. What the library says must agree: the gate, the subset check and its
  * witnesses, derivation, narrowing. */
 #include "support/check.h"

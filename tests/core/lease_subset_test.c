@@ -1,4 +1,4 @@
-/* Whole leases against each other: patterns, budgets, expiry (LEASES §4, draft §9.4). */
+/* Whole leases against each other: patterns, budgets, expiry (docs/leases.md, draft §9.4). */
 #include "support/check.h"
 
 #include <arcp/lease_subset.h>

@@ -1,4 +1,4 @@
-/* Leases are read, refused, built and written (LEASES §1 and §6, draft §9.2 and §9.5). */
+/* Leases are read, refused, built and written (docs/leases.md, draft §9.2 and §9.5). */
 #include "support/check.h"
 
 #include <arcp/lease.h>

@@ -1,4 +1,5 @@
-/* Canonical targets as LEASES §2 reads, rule by rule, on strings: slow, and plain to see.
+/* Canonical targets as docs/leases.md reads, rule by rule, on strings: slow, and plain to
+ * see.
  * Shares no code with the library. */
 #ifndef ARCP_TESTS_TARGET_MODEL_H
 #define ARCP_TESTS_TARGET_MODEL_H

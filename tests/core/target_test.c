@@ -1,4 +1,4 @@
-/* Canonical targets, rule by rule: LEASES §2. */
+/* Canonical targets, rule by rule: docs/leases.md, Canonical targets. */
 #include "support/check.h"
 
 #include "core/target.h"
