@@ -4,6 +4,9 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 300
+# How long `make soak` goes on, and the first seed it takes: another one each day.
+SECONDS ?= 600
+FIRST ?= $(shell date +%Y%m%d)0000
 # Where `make demo` looks around: a directory of your choice.
 DIR ?= .
 # How many compilers and tests run at once.
@@ -15,7 +18,7 @@ build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --pr
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(JOBS) $(REPEAT) $(2)
 
-.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz bench coverage analyze \
+.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz soak bench coverage analyze \
 	lint format docs install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
@@ -50,6 +53,9 @@ valgrind: dev-deps ## the unit tests under valgrind
 
 fuzz: dev-deps ## every fuzzer for FUZZ_SECONDS (300) seconds
 	@$(call build,fuzz) && tools/without-aslr tools/run-fuzzers build-fuzz $(FUZZ_SECONDS)
+
+soak: all ## the simulation for SECONDS (600) seconds, from seed FIRST (today's date) on
+	@ARCP_SIMULATION_SECONDS=$(SECONDS) build/tests/engine_simulation_test 0 $(FIRST)
 
 bench: all ## every benchmark: medians over several runs, then the programs under load
 	@tools/run-benches build

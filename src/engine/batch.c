@@ -249,6 +249,7 @@ static void finish(arcp__engine *engine, arcp__batch *batch)
     }
     recycle(engine, batch);
     arcp__stream_reap(engine);
+    arcp__stream_trim_tails(engine);
 }
 
 static void fail(arcp__engine *engine, arcp__batch *batch)
@@ -273,6 +274,21 @@ static void fail(arcp__engine *engine, arcp__batch *batch)
                      arcp__engine_after_ms(engine, (uint64_t)100 << shift));
 }
 
+/* A batch behind one that failed was not written either, and goes again. One that the store
+ * did not even take fails while those before it are still on their way. */
+static void fail_later(arcp__engine *engine, uint64_t batch_id, arcp_status status)
+{
+    for (arcp__batch *at = engine->batches; at != NULL; at = at->next) {
+        if (at->store.id != batch_id) {
+            continue;
+        }
+        if (status != ARCP_OK && !engine->store_failing) {
+            fail(engine, at);
+        }
+        at->taken = false;
+    }
+}
+
 void arcp__batch_retry(arcp__engine *engine)
 {
     (void)engine; /* the timer being disarmed is what take_batch looks at */
@@ -284,12 +300,8 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
     arcp__engine_enter(engine, now);
     arcp__batch *batch = engine->batches;
     if (batch == NULL || batch->store.id != batch_id) {
-        /* A batch behind one that failed: it was not written either, and goes again. */
-        for (arcp__batch *at = engine->batches; at != NULL; at = at->next) {
-            if (at->store.id == batch_id) {
-                at->taken = false;
-            }
-        }
+        fail_later(engine, batch_id, status);
+        arcp__engine_settle(engine);
         return;
     }
     if (status != ARCP_OK) {

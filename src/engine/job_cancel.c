@@ -15,16 +15,14 @@ static bool has_agent(const arcp__job *job)
     return job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING;
 }
 
-void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
-                          uint64_t grace_ms)
+static void tell_to_stop(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
+                         uint64_t grace_ms)
 {
-    if (!has_agent(job)) {
-        return;
-    }
     arcp_buf line = ARCP_BUF_INIT;
     arcp_buf_append_format(
         &line, "{\"type\":\"job.cancel\",\"payload\":{\"reason\":\"%s\",\"grace_ms\":%llu}}",
         reason_names[reason], (unsigned long long)grace_ms);
+    job->told_to_stop = true;
     /* Behind the open batch, like START_AGENT: an agent is never told to stop before it
      * was told to start. */
     arcp__effect_push(engine,
@@ -33,13 +31,28 @@ void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_rea
                                       .reason = (int)reason,
                                       .grace_ms = (int64_t)grace_ms},
                       &line, true);
-    arcp__engine_arm(engine, &job->grace_timer, ARCP__TIMER_JOB_GRACE, job,
-                     arcp__engine_after_ms(engine, grace_ms));
+}
+
+void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
+                          uint64_t grace_ms)
+{
+    if (!has_agent(job) || job->told_to_die) {
+        return;
+    }
+    if (!job->told_to_stop) {
+        tell_to_stop(engine, job, reason, grace_ms);
+    }
+    /* A later reason may leave it less time, never more. */
+    int64_t due = arcp__engine_after_ms(engine, grace_ms);
+    if (job->grace_timer.place == 0 || due < job->grace_timer.at_ns) {
+        arcp__engine_arm(engine, &job->grace_timer, ARCP__TIMER_JOB_GRACE, job, due);
+    }
 }
 
 void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
 {
-    if (has_agent(job)) {
+    if (has_agent(job) && !job->told_to_die) {
+        job->told_to_die = true;
         arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job},
                           NULL, true);
     }

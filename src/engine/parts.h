@@ -76,6 +76,8 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
 void arcp__stream_reap(arcp__engine *engine);
 /* The record at `position` when it is in memory. */
 bool arcp__stream_peek(const arcp__stream *stream, uint64_t position, arcp_span *record);
+/* After a commit: keeps what all streams have in memory within its bound. */
+void arcp__stream_trim_tails(arcp__engine *engine);
 /* Forgets records in memory that nobody needs right now. */
 void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t keep_bytes);
 
@@ -161,7 +163,8 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session);
 void arcp__session_forget_seen(arcp__session *session);
 /* False when out of memory. */
 bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash);
-void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, arcp_span frame);
+/* `seq`: of an answer that is a record; 0: it is none. */
+void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame);
 /* What showed credentials is not kept: asked again, it is executed again. */
 void arcp__seen_forget_answer(arcp__session *session, uint64_t hash);
 /* True when the request was seen before: it is dropped, or its answer is sent again. */

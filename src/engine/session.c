@@ -153,7 +153,9 @@ void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *
         arcp_buf_fini(frame);
         return;
     }
-    arcp__link_send(engine, session->link, frame, durable);
+    /* Nothing overtakes the welcome: a client may ask before it has it. */
+    bool is_open = engine->committed_id >= session->opens_at;
+    arcp__link_send(engine, session->link, frame, durable || !is_open);
 }
 
 void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, arcp_span job_id,

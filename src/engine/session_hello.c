@@ -257,6 +257,7 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     arcp__session_attach(engine, session, link);
     arcp__session_store(engine, session);
     arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
+    session->opens_at = arcp__batch_open_id(engine);
     explicit_bzero(token.data, token.size);
     arcp_buf_fini(&token);
     arcp__session_heartbeat_start(engine, session);

@@ -80,7 +80,7 @@ static void release_refusal(arcp__engine *engine, arcp__request *request)
     uint64_t seq = arcp__session_number(engine, session, session->own, position, 1, bytes);
     arcp_buf frame = ARCP_BUF_INIT;
     arcp__session_format_frame(engine, session, seq, record, &frame);
-    arcp__seen_keep_answer(session, request->hash, arcp_buf_span(&frame));
+    arcp__seen_keep_answer(session, request->hash, seq, arcp_buf_span(&frame));
     arcp_buf_fini(&frame);
 }
 
@@ -102,7 +102,7 @@ static void release_answer(arcp__engine *engine, arcp__request *request)
         }
         return;
     }
-    arcp__seen_keep_answer(request->session, request->hash, arcp_buf_span(&request->frame));
+    arcp__seen_keep_answer(request->session, request->hash, 0, arcp_buf_span(&request->frame));
     arcp__session_send_revealed(engine, request->session, arcp_span_cstr(request->revealed_job),
                                 &request->frame);
 }

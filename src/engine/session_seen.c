@@ -60,13 +60,14 @@ bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
     return true;
 }
 
-void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, arcp_span frame)
+void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame)
 {
     arcp__seen_request *seen = find_seen(session, hash);
     if (seen == NULL) {
         return;
     }
     seen->answered = true;
+    seen->seq = seq;
     if (frame.size <= SEEN_ANSWER_MAX) {
         arcp_buf_append(&seen->answer, frame);
     }
@@ -110,7 +111,8 @@ bool arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint6
     if (seen == NULL || seen->is_repeatable) {
         return false;
     }
-    if (seen->answered && seen->answer.size != 0) {
+    /* A refusal that was not handed out yet comes with its number, after those before it. */
+    if (seen->answered && seen->answer.size != 0 && seen->seq <= session->sent_seq) {
         arcp_buf frame = ARCP_BUF_INIT;
         char job_id[ARCP__ID_SIZE];
         arcp_buf_append(&frame, arcp_buf_span(&seen->answer));

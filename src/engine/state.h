@@ -59,6 +59,7 @@ struct arcp__stream {
     arcp__chunk *oldest;         /* owned list */
     arcp__chunk *newest;
     size_t tail_bytes;
+    arcp__stream *older_tail, *newer_tail; /* by their last record; while there is a tail */
     arcp__stream *next_dying;
     UT_hash_handle hh;
 };
@@ -162,6 +163,7 @@ struct arcp__session {
 
 struct arcp__seen_request {
     uint64_t hash;
+    uint64_t seq;    /* of an answer that is a record; 0: it is none */
     arcp_buf answer; /* the frame; empty while in flight or when it was too large to keep */
     bool answered;
     bool is_repeatable; /* its answer was not kept: ask again */
@@ -250,7 +252,9 @@ struct arcp__job {
     bool ended;     /* the terminal record is out */
     bool forgotten; /* FORGET_AGENT was queued */
     bool cancelling;
-    bool said_end; /* the agent itself ended the job: it is winding down */
+    bool said_end;     /* the agent itself ended the job: it is winding down */
+    bool told_to_stop; /* CANCEL_AGENT was queued; once is enough */
+    bool told_to_die;  /* likewise KILL_AGENT */
     bool paused;
     bool is_paused_by_owner; /* counted in its session's paused_jobs */
     bool expiry_told;        /* the lease's expiry was logged */
@@ -492,6 +496,7 @@ struct arcp__engine {
     arcp__job *jobs;
     arcp__stream *streams;
     arcp__stream *dying_streams; /* no references, bytes still borrowed by a batch */
+    arcp__stream *oldest_tail, *newest_tail;
     arcp__principal *principals;
     arcp__agent *agents;
     arcp__idempotency *keys;

@@ -6,7 +6,8 @@
 
 #define CHUNK_BYTES_MIN 1024u
 #define CHUNK_BYTES_MAX 65536u
-#define TAIL_BYTES_MAX  1048576u
+#define TAIL_BYTES_MAX  1048576u  /* of one stream */
+#define TAILS_BYTES_MAX 67108864u /* of all: those that were quiet longest go first */
 
 arcp__stream *arcp__stream_open_key(arcp__engine *engine, arcp_span key)
 {
@@ -43,12 +44,53 @@ arcp__stream *arcp__stream_open(arcp__engine *engine, const char *prefix, const 
     return arcp__stream_open_key(engine, arcp_span_make(key, prefix_size + id_size));
 }
 
+/* ---- tails in the order of their last record ---- */
+
+static bool has_tail(const arcp__engine *engine, const arcp__stream *stream)
+{
+    return stream->older_tail != NULL || engine->oldest_tail == stream;
+}
+
+static void unlink_tail(arcp__engine *engine, arcp__stream *stream)
+{
+    if (!has_tail(engine, stream)) {
+        return;
+    }
+    if (stream->older_tail != NULL) {
+        stream->older_tail->newer_tail = stream->newer_tail;
+    } else {
+        engine->oldest_tail = stream->newer_tail;
+    }
+    if (stream->newer_tail != NULL) {
+        stream->newer_tail->older_tail = stream->older_tail;
+    } else {
+        engine->newest_tail = stream->older_tail;
+    }
+    stream->older_tail = stream->newer_tail = NULL;
+}
+
+static void make_newest_tail(arcp__engine *engine, arcp__stream *stream)
+{
+    if (engine->newest_tail == stream) {
+        return;
+    }
+    unlink_tail(engine, stream);
+    stream->older_tail = engine->newest_tail;
+    if (engine->newest_tail != NULL) {
+        engine->newest_tail->newer_tail = stream;
+    } else {
+        engine->oldest_tail = stream;
+    }
+    engine->newest_tail = stream;
+}
+
 static void drop_oldest(arcp__engine *engine, arcp__stream *stream)
 {
     arcp__chunk *chunk = stream->oldest;
     stream->oldest = chunk->next;
     if (stream->oldest == NULL) {
         stream->newest = NULL;
+        unlink_tail(engine, stream);
     }
     stream->tail_bytes -= chunk->capacity;
     engine->tail_bytes -= chunk->capacity;
@@ -61,6 +103,15 @@ void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t k
     while (stream->oldest != NULL && stream->tail_bytes > keep_bytes &&
            stream->oldest->batch_id <= engine->committed_id) {
         drop_oldest(engine, stream);
+    }
+}
+
+void arcp__stream_trim_tails(arcp__engine *engine)
+{
+    /* The one that was quiet longest is durable before all others. */
+    while (engine->tail_bytes > TAILS_BYTES_MAX && engine->oldest_tail != NULL &&
+           engine->oldest_tail->oldest->batch_id <= engine->committed_id) {
+        drop_oldest(engine, engine->oldest_tail);
     }
 }
 
@@ -170,6 +221,7 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
     }
     chunk->used += (uint32_t)size;
     chunk->ends[chunk->count++] = chunk->used;
+    make_newest_tail(engine, stream);
     *position = stream->next++;
     *bytes = size;
     stream->bytes += size;

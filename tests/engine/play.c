@@ -4,13 +4,10 @@
 
 #include "base/alloc.h"
 
-/* Two clients of one principal can take over each other's sessions. */
-static const char *const names[PLAY_CLIENTS] = {"a1", "a2", "a3", "b1", "b2"};
-
-static const char *principal_of(size_t client)
-{
-    return client < 3 ? "t-alice" : "t-bob";
-}
+/* An open link holds at most what the engine hands out before the transport took it (256
+ * KiB of records, and answers up to a megabyte before the link is paused), plus the answers
+ * of one more frame and one more record. */
+#define UNSENT_BYTES_MAX (262144u + 1048576u + 65536u)
 
 unsigned play_pick(play *self, unsigned below)
 {
@@ -21,33 +18,189 @@ unsigned play_pick(play *self, unsigned below)
     return self->at < self->size ? self->data[self->at++] % below : 0;
 }
 
-static void begin(play *self)
+bool play_one_in(play *self, unsigned count)
 {
-    memset(self, 0, sizeof(*self));
+    return play_pick(self, count) == 0;
+}
+
+void play_trace(const play *self, const char *what, const char *text)
+{
+    if (self->trace) {
+        print_message("%s %s\n", what, text);
+    }
+}
+
+/* ---- nothing is seen that is not written ---- */
+
+static arcp_span id_after(arcp_span text, const char *mark)
+{
+    const char *found = memmem(text.data, text.size, mark, strlen(mark));
+    if (found == NULL) {
+        return arcp_span_make(NULL, 0);
+    }
+    const char *start = found + strlen(mark);
+    const char *end = memchr(start, '"', text.size - (size_t)(start - text.data));
+    return arcp_span_make(start, (size_t)(end - start));
+}
+
+static bool has(arcp_span text, const char *part)
+{
+    return memmem(text.data, text.size, part, strlen(part)) != NULL;
+}
+
+static void check_durable(play *self, arcp_span frame)
+{
+    arcp_span head = arcp_span_first(frame, 400);
+    const disk_known *session = disk_find(&self->disk, id_after(head, "\"session_id\":\""));
+    arcp_span seq = id_after(head, "\"event_seq\"");
+    if (seq.data != NULL && (session == NULL || session->tip < strtoull(seq.data + 1, NULL, 10))) {
+        watch_fail(&self->watch, "its event_seq is not written yet", frame.data);
+    }
+    if (has(head, "\"type\":\"session.welcome\"") && (session == NULL || !session->has_row)) {
+        watch_fail(&self->watch, "the session is not written yet", frame.data);
+    }
+    bool ends = has(head, "\"type\":\"job.result\"") ||
+                (has(head, "\"type\":\"job.error\"") && !has(frame, "\"request_id\""));
+    if (ends || has(head, "\"type\":\"job.accepted\"")) {
+        const disk_known *job = disk_find(&self->disk, id_after(head, "\"job_id\":\""));
+        if (job == NULL || !job->has_row || (ends && !job->has_end)) {
+            watch_fail(&self->watch, "the job is not written like that yet", frame.data);
+        }
+    }
+}
+
+/* ---- memory stays bounded ---- */
+
+static void check_unsent(play *self, const arcp__effect *effect)
+{
+    size_t unsent = ((const rig_client *)effect->link_user)->unsent + effect->text.size;
+    if (unsent > self->unsent_max) {
+        self->unsent_max = unsent;
+    }
+    if (unsent > UNSENT_BYTES_MAX + effect->text.size) {
+        watch_fail(&self->watch, "too much is waiting for a slow peer", "");
+    }
+}
+
+static void note_memory(play *self)
+{
+    arcp__engine_stats stats;
+    arcp__engine_get_stats(self->rig.engine, &stats);
+    self->tail_max = stats.tail_bytes > self->tail_max ? stats.tail_bytes : self->tail_max;
+    self->queue_max =
+        stats.store_queue_bytes > self->queue_max ? stats.store_queue_bytes : self->queue_max;
+    /* Agents stop being read at the limit, or when their owner is too far behind; each may
+     * have one burst on its way. */
+    uint64_t limit = self->rig.settings.limits_store_queue_bytes;
+    if (stats.store_queue_bytes > 2 * limit + 4194304) {
+        watch_fail(&self->watch, "too much is waiting for the store", "");
+    }
+    /* What is not written stays in memory, and at most 64 MiB of the newest of the rest. */
+    if (stats.tail_bytes > stats.store_queue_bytes * 2 + 67108864) {
+        watch_fail(&self->watch, "too much is kept of the streams", "");
+    }
+}
+
+static void on_effect(void *user, const arcp__effect *effect)
+{
+    play *self = user;
+    if (effect->kind == ARCP__EFFECT_SEND) {
+        check_durable(self, effect->text);
+        check_unsent(self, effect);
+        play_client_gets(self, effect->link_user, effect->text);
+    } else if (effect->kind == ARCP__EFFECT_START_AGENT) {
+        play_agent_check_start(self, effect);
+    }
+}
+
+/* ---- begin and end ---- */
+
+static void begin(play *self, const arcp_settings *settings)
+{
     watch_init(&self->watch);
-    arcp_settings settings;
-    arcp_settings_default(&settings);
-    rig_start(&self->rig, &settings);
+    disk_init(&self->disk);
+    self->trace = getenv("ARCP_SIMULATION_TRACE") != NULL;
+    rig_begin(&self->rig, settings);
+    self->rig.store = &self->disk.store;
+    rig_open(&self->rig);
+    self->rig.on_effect = on_effect;
+    self->rig.on_effect_user = self;
+    self->rig.batches_max = 4;
     for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        (void)rig_find(&self->rig, names[at]);
+        bool is_bobs = at >= PLAY_BOB;
+        (void)snprintf(self->slots[at], sizeof(self->slots[at]), "%c%zu", is_bobs ? 'b' : 'a',
+                       is_bobs ? at - PLAY_BOB + 1 : at + 1);
+        (void)rig_find(&self->rig, self->slots[at]);
         self->clients[at].session = WATCH_NONE;
         self->away[at] = WATCH_NONE;
     }
 }
 
+static void choose_temper(play *self, arcp_settings *settings)
+{
+    bool *const traits[] = {&self->temper.stalls,  &self->temper.fails,  &self->temper.steps,
+                            &self->temper.crashes, &self->temper.silent, &self->temper.slow,
+                            &self->temper.bulky,   &self->temper.jumps,  &self->temper.stops,
+                            &self->temper.starting};
+    for (size_t at = 0; at < sizeof(traits) / sizeof(traits[0]); at++) {
+        *traits[at] = play_one_in(self, 3);
+    }
+    if (play_one_in(self, 4)) {
+        settings->limits_replay_bytes = 65536;
+    }
+    if (play_one_in(self, 4)) {
+        settings->limits_unsent_bytes = 65536;
+    }
+    if (play_one_in(self, 4)) {
+        settings->limits_store_queue_bytes = 65536;
+    }
+    if (play_one_in(self, 4)) {
+        settings->session_ack_lag_events = 4;
+    }
+    if (play_one_in(self, 6)) {
+        settings->limits_jobs_per_session = 3;
+    }
+    if (play_one_in(self, 6)) {
+        settings->limits_sessions_per_principal = 3;
+    }
+    if (play_one_in(self, 6)) {
+        settings->session_resume_window_sec = 5;
+    }
+    if (play_one_in(self, 6)) {
+        settings->jobs_idempotency_ttl_sec = 30;
+    }
+    if (play_one_in(self, 4)) {
+        settings->jobs_cancel_grace_ms = play_one_in(self, 2) ? 0 : 500;
+    }
+    settings->lease_on_expiry = play_pick(self, 2);
+    settings->budget_on_exhaustion = play_pick(self, 2);
+    settings->limits_delegation_depth = play_one_in(self, 4) ? 1 : 5;
+}
+
 void play_begin_seed(play *self, uint64_t seed)
 {
-    begin(self);
+    arcp_settings settings;
+    memset(self, 0, sizeof(*self));
+    arcp_settings_default(&settings);
     self->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    choose_temper(self, &settings);
+    begin(self, &settings);
     (void)snprintf(self->watch.label, sizeof(self->watch.label), "seed %llu",
+                   (unsigned long long)seed);
+    (void)snprintf(self->watch.again, sizeof(self->watch.again),
+                   "\nagain: ARCP_SIMULATION_TRACE=1 ARCP_SIMULATION_SEED=%llu "
+                   "build/tests/engine_simulation_test",
                    (unsigned long long)seed);
 }
 
 void play_begin_bytes(play *self, const uint8_t *data, size_t size)
 {
-    begin(self);
+    arcp_settings settings;
+    memset(self, 0, sizeof(*self));
+    arcp_settings_default(&settings);
     self->data = data;
     self->size = size;
+    begin(self, &settings);
     (void)snprintf(self->watch.label, sizeof(self->watch.label), "input of %zu bytes", size);
 }
 
@@ -57,172 +210,9 @@ void play_end(play *self)
     watch_fini(&self->watch);
 }
 
-static rig_client *client_at(play *self, size_t at)
-{
-    return rig_find(&self->rig, names[at]);
-}
+/* ---- bytes ---- */
 
-static void trace(const char *what, const char *text)
-{
-    if (getenv("ARCP_SIMULATION_TRACE") != NULL) {
-        print_message("%s %s\n", what, text);
-    }
-}
-
-void play_look(play *self)
-{
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        rig_client *client = client_at(self, at);
-        for (char *frame = rig_take(client); frame != NULL; frame = rig_take(client)) {
-            trace(names[at], frame);
-            watch_frame(&self->watch, &self->clients[at], frame);
-            arcp__free(frame);
-        }
-        if (self->clients[at].session != WATCH_NONE) {
-            self->away[at] = self->clients[at].session;
-        }
-        if (client->link == NULL) {
-            self->clients[at].session = WATCH_NONE;
-            self->clients[at].resuming = false;
-        }
-    }
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        rig_agent *agent = &self->rig.agents[at];
-        for (char *line = rig_agent_take(agent); line != NULL; line = rig_agent_take(agent)) {
-            trace(agent->job_id, line);
-            arcp__free(line);
-        }
-    }
-}
-
-/* ---- clients ---- */
-
-static const char hello_head[] =
-    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"client\":{\"name\":"
-    "\"play\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"},"
-    "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\",\"list_jobs\","
-    "\"subscribe\",\"lease_expires_at\",\"cost.budget\",\"progress\",\"result_chunk\","
-    "\"agent_versions\"]}";
-
-static void say_hello(play *self, size_t at, const char *token)
-{
-    char frame[1024];
-    int size = snprintf(frame, sizeof(frame), hello_head, token);
-    (void)snprintf(frame + size, sizeof(frame) - (size_t)size, "}}");
-    rig_send(&self->rig, client_at(self, at), frame);
-}
-
-static void say_resume(play *self, size_t at)
-{
-    /* Mostly its own session, sometimes one that somebody else has. */
-    size_t from = play_pick(self, 4) == 0 ? play_pick(self, PLAY_CLIENTS) : at;
-    size_t which = self->away[from];
-    if (which == WATCH_NONE) {
-        say_hello(self, at, principal_of(at));
-        return;
-    }
-    const watch_session *session = &self->watch.sessions[which];
-    uint64_t last = session->seen;
-    unsigned choice = play_pick(self, 6);
-    if (choice == 0 && last > 0) {
-        last -= 1 + play_pick(self, 5) % last;
-    }
-    char frame[1024];
-    int size = snprintf(frame, sizeof(frame), hello_head, principal_of(at));
-    (void)snprintf(frame + size, sizeof(frame) - (size_t)size,
-                   ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
-                   "\"last_event_seq\":%llu}}}",
-                   session->id, choice == 1 ? "rt_wrong" : session->token,
-                   (unsigned long long)last);
-    self->clients[at].resuming = true;
-    self->clients[at].resume_from = last;
-    rig_send(&self->rig, client_at(self, at), frame);
-}
-
-static const char *some_job(play *self)
-{
-    size_t count = self->watch.job_count;
-    if (count == 0 || play_pick(self, 12) == 0) {
-        return "job_nothing";
-    }
-    /* New ones are more interesting. */
-    size_t back = play_pick(self, 8);
-    return self->watch.jobs[back < count ? count - 1 - back : count - 1].id;
-}
-
-static const char *const leases[] = {
-    "{}",
-    "{\"tool.call\":[\"web.*\"],\"fs.read\":[\"/srv/**\"],\"agent.delegate\":[\"**\"]}",
-    "{\"agent.delegate\":[\"**\"],\"cost.budget\":[\"USD:5\"]}",
-    "{\"cost.budget\":[\"USD:0.5\",\"credits:3\"]}",
-    "{\"fs.read\":[\"no/root\"]}",
-    "7",
-};
-static const char *const agents[] = {"echo", "work", "work@2.0.0", "nobody", ""};
-
-#define EXPIRES ",\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:10:00Z\"}"
-
-static void submit(play *self, char *payload, size_t size)
-{
-    static const char *const ends[] = {
-        "",      ",\"max_runtime_sec\":20",     ",\"max_runtime_sec\":0",
-        EXPIRES, ",\"idempotency_key\":\"k1\"", ",\"idempotency_key\":\"k2\",\"input\":[1]"};
-    (void)snprintf(payload, size, "{\"agent\":\"%s\",\"lease_request\":%s%s}",
-                   agents[play_pick(self, 8) % 5], leases[play_pick(self, 6)],
-                   ends[play_pick(self, 6)]);
-}
-
-static const char *unsubscribe(play *self, size_t session, char *payload, size_t size)
-{
-    const char *job_id = some_job(self);
-    (void)snprintf(payload, size, "{\"job_id\":\"%s\"}", job_id);
-    if (session != WATCH_NONE) {
-        watch_unsubscribe(&self->watch, session, job_id);
-    }
-    return "job.unsubscribe";
-}
-
-static const char *request(play *self, size_t at, char *payload, size_t size)
-{
-    const watch_client *client = &self->clients[at];
-    uint64_t seen = client->session == WATCH_NONE ? 0 : self->watch.sessions[client->session].seen;
-    switch (play_pick(self, 16)) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-        (void)snprintf(payload, size, "{\"job_id\":\"%s\",\"history\":%s,\"from_event_seq\":%u}",
-                       some_job(self), play_pick(self, 2) ? "true" : "false", play_pick(self, 4));
-        return "job.subscribe";
-    case 4:
-        return unsubscribe(self, client->session, payload, size);
-    case 5:
-        (void)snprintf(payload, size, "{\"job_id\":\"%s\"}", some_job(self));
-        return "job.cancel";
-    case 6:
-        (void)snprintf(payload, size, "{\"limit\":%u}", play_pick(self, 8));
-        return "session.list_jobs";
-    case 7:
-        (void)snprintf(payload, size, "{\"last_processed_seq\":%llu}",
-                       (unsigned long long)(seen == 0 ? 0 : seen - play_pick(self, 2)));
-        return "session.ack";
-    case 8:
-        (void)snprintf(payload, size, "{\"nonce\":\"n\"}");
-        return "session.ping";
-    case 9:
-        (void)snprintf(payload, size, "{\"ping_nonce\":\"n\"}");
-        return "session.pong";
-    case 10:
-        (void)snprintf(payload, size, "{}");
-        return play_pick(self, 4) == 0 ? "session.close" : "x-vendor.unknown";
-    default:
-        submit(self, payload, size);
-        return "job.submit";
-    }
-}
-
-/* Damages a frame at a few places. */
-static void mutate(play *self, char *text)
+void play_mutate(play *self, char *text)
 {
     static const char replacements[] = "\"{}[]:,0-9eE\\\x01\x7f\xc3 tn";
     size_t length = strlen(text);
@@ -232,8 +222,7 @@ static void mutate(play *self, char *text)
     }
 }
 
-/* A piece of the input, taken as it is; its length is a byte. */
-static void literal(play *self, char *text, size_t size)
+void play_literal(play *self, char *text, size_t size)
 {
     size_t length = play_pick(self, 256) % size;
     for (size_t at = 0; at < length; at++) {
@@ -242,115 +231,61 @@ static void literal(play *self, char *text, size_t size)
     text[length] = '\0';
 }
 
-static void client_acts(play *self)
+/* ---- looking ---- */
+
+void play_look(play *self)
 {
-    size_t at = play_pick(self, PLAY_CLIENTS);
-    rig_client *client = client_at(self, at);
-    if (client->link == NULL) {
-        (void)rig_connect(&self->rig, names[at]);
-        self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= 3};
-        if (play_pick(self, 10) == 0) {
-            return;
-        }
-        if (play_pick(self, 3) != 0) {
-            say_resume(self, at);
-        } else {
-            say_hello(self, at, play_pick(self, 10) == 0 ? "wrong" : principal_of(at));
-        }
-        return;
-    }
-    if (play_pick(self, 12) == 0) {
-        rig_drop(&self->rig, client);
-        return;
-    }
-    char payload[512];
-    char frame[1024];
-    if (play_pick(self, 24) == 0) {
-        literal(self, frame, sizeof(frame));
-    } else {
-        const char *type = request(self, at, payload, sizeof(payload));
-        (void)snprintf(frame, sizeof(frame),
-                       "{\"arcp\":\"1.1\",\"id\":\"m%u\",\"type\":\"%s\",\"payload\":%s}",
-                       self->next_id - (play_pick(self, 16) == 0 && self->next_id > 0 ? 1 : 0),
-                       type, payload);
-        self->next_id++;
-        if (play_pick(self, 24) == 0) {
-            mutate(self, frame);
-        }
-    }
-    trace("sends", names[at]);
-    trace(">", frame);
-    rig_send(&self->rig, client, frame);
+    play_clients_look(self);
+    play_agents_look(self);
 }
 
-/* ---- agents ---- */
-
-/* clang-format off: one line each */
-static const char *const lines[] = {
-    "plain words",
-    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":\"info\","
-    "\"message\":\"hi\"}}}",
-    "{\"type\":\"job.event\",\"id\":\"1\",\"payload\":{\"kind\":\"progress\",\"body\":{\"current\":"
-    "1,\"total\":2}}}",
-    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":\"cost.x\","
-    "\"value\":0.3,\"unit\":\"USD\"}}}",
-    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_call\",\"body\":{\"tool\":\"web.get\","
-    "\"args\":{},\"call_id\":\"c\"}}}",
-    "{\"type\":\"authorize\",\"id\":\"2\",\"payload\":{\"capability\":\"fs.read\",\"target\":\"/"
-    "srv/a\"}}",
-    "{\"type\":\"delegate\",\"id\":\"3\",\"payload\":{\"agent\":\"work\",\"input\":1}}",
-    "{\"type\":\"delegate\",\"id\":\"4\",\"payload\":{\"agent\":\"echo\",\"lease_request\":{\"cost."
-    "budget\":[\"USD:0.1\"]},\"wait\":true}}",
-    "{\"type\":\"result.chunk\",\"id\":\"5\",\"payload\":{\"data\":\"x\",\"encoding\":\"utf8\","
-    "\"more\":true}}",
-    "{\"type\":\"result.chunk\",\"payload\":{\"data\":\"AAEC\",\"encoding\":\"base64\",\"more\":"
-    "false}}",
-    "{\"type\":\"job.result\",\"payload\":{\"result\":{\"ok\":true}}}",
-    "{\"type\":\"job.result\",\"payload\":{\"summary\":\"s\"}}",
-    "{\"type\":\"job.error\",\"payload\":{\"code\":\"INTERNAL_ERROR\",\"message\":\"no\"}}",
-    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"status\",\"body\":{\"phase\":\"half\"}}}",
-};
-/* clang-format on */
-#define LINES (sizeof(lines) / sizeof(lines[0]))
-
-static void agent_acts(play *self)
+/* The store keeps up: an engine that could not write tries again after a pause. */
+static bool is_quiet(const play *self)
 {
-    size_t count = self->rig.agent_count;
-    if (count == 0) {
-        client_acts(self);
-        return;
+    arcp__engine_stats stats;
+    arcp__engine_get_stats(self->rig.engine, &stats);
+    return stats.store_queue_bytes == 0 && !self->disk.is_held && !self->disk.refuses &&
+           !self->disk.refuses_submit && !self->rig.fail_store && !self->rig.is_stepping;
+}
+
+/* When nothing is under way, everybody who reads has everything that is written: slow peers
+ * and dead ones delay nobody else. */
+static void check_delivered(play *self)
+{
+    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
+        rig_client *client = play_client(self, at);
+        if (client->link == NULL || client->slow || self->clients[at].session == WATCH_NONE) {
+            continue;
+        }
+        const watch_session *session = &self->watch.sessions[self->clients[at].session];
+        const disk_known *known = disk_find(&self->disk, arcp_span_cstr(session->id));
+        if (known != NULL && known->tip != session->seen) {
+            char what[96];
+            (void)snprintf(what, sizeof(what), "%llu messages are written, the client has %llu",
+                           (unsigned long long)known->tip, (unsigned long long)session->seen);
+            watch_fail(&self->watch, what, session->id);
+        }
     }
-    size_t back = play_pick(self, 10);
-    rig_agent *agent = &self->rig.agents[back < count ? count - 1 - back : count - 1];
-    unsigned choice = play_pick(self, 24);
-    char text[1024];
-    trace("acts", agent->job_id);
-    if (choice == 0) {
-        rig_agent_exits(&self->rig, agent, play_pick(self, 2) == 0, (int)play_pick(self, 3));
-    } else if (choice == 1) {
-        literal(self, text, sizeof(text));
-        rig_agent_says(&self->rig, agent, text);
-    } else if (choice == 2) {
-        (void)snprintf(text, sizeof(text), "%s", lines[play_pick(self, LINES)]);
-        mutate(self, text);
-        rig_agent_says(&self->rig, agent, text);
-    } else {
-        rig_agent_says(&self->rig, agent, lines[play_pick(self, LINES)]);
+}
+
+/* An agent is held back for the store, or for the session that its job runs on; never for
+ * somebody who only looks on. */
+static void check_paused(play *self)
+{
+    bool somebody_is_slow = false;
+    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
+        const rig_client *client = &self->rig.clients[at];
+        somebody_is_slow = somebody_is_slow || (client->link != NULL && client->slow);
+    }
+    for (size_t at = 0; at < self->rig.agent_count && !somebody_is_slow; at++) {
+        const rig_agent *agent = &self->rig.agents[at];
+        if (agent->paused && !agent->forgotten) {
+            watch_fail(&self->watch, "an agent is held back though nobody is slow", agent->job_id);
+        }
     }
 }
 
 /* ---- the rest of the world ---- */
-
-/* A killed agent ends; so does one that is asked to, sometimes. */
-static void reap_agents(play *self)
-{
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        rig_agent *agent = &self->rig.agents[at];
-        if (agent->killed && !agent->forgotten) {
-            rig_agent_exits(&self->rig, agent, true, 9);
-        }
-    }
-}
 
 static void clock_step(play *self)
 {
@@ -360,6 +295,88 @@ static void clock_step(play *self)
         self->waited_sec += forward;
         rig_clock(&self->rig, (int64_t)forward * ARCP_NS_PER_SEC + play_pick(self, 3));
     }
+    if (self->temper.jumps && play_one_in(self, 2)) {
+        /* Up to ten minutes, either way; or the machine slept. */
+        int64_t jump = ((int64_t)play_pick(self, 1200) - 600) * ARCP_NS_PER_SEC;
+        self->rig.now.wall_ns += jump;
+        if (play_one_in(self, 4)) {
+            self->rig.now.mono_ns += jump < 0 ? -jump : jump;
+            self->waited_sec += 600;
+        }
+        rig_run(&self->rig);
+    }
+}
+
+static void store_step(play *self)
+{
+    if (self->temper.fails && play_one_in(self, 4)) {
+        self->disk.refuses = !self->disk.refuses;
+    } else if (self->temper.fails && play_one_in(self, 4)) {
+        self->disk.refuses_submit = !self->disk.refuses_submit;
+    } else if (self->temper.stalls) {
+        self->disk.is_held = !self->disk.is_held;
+    } else if (self->data != NULL) {
+        self->rig.fail_store = !self->rig.fail_store && play_one_in(self, 2);
+    }
+    rig_clock(&self->rig, ARCP_NS_PER_SEC);
+}
+
+/* A held store does one thing. */
+static void disk_step(play *self)
+{
+    unsigned choice = play_pick(self, 8);
+    if (choice < 3) {
+        (void)disk_write(&self->disk);
+    } else if (choice < 6) {
+        (void)disk_report(&self->disk);
+    } else if (choice == 6) {
+        (void)disk_answer(&self->disk, play_pick(self, 8));
+    } else if (self->disk.refuses) {
+        (void)disk_fail(&self->disk);
+    }
+    rig_run(&self->rig);
+}
+
+static void restart(play *self)
+{
+    play_look(self);
+    disk_crash(&self->disk);
+    self->rig.fail_store = self->rig.fail_start = self->rig.hold_start = false;
+    self->is_stopping = false;
+    self->restarts++;
+    rig_restart(&self->rig);
+}
+
+static void start_step(play *self)
+{
+    self->rig.hold_start = play_one_in(self, 2);
+    self->rig.fail_start = play_one_in(self, 4);
+}
+
+static void rare_step(play *self)
+{
+    unsigned choice = play_pick(self, 4);
+    bool may_crash = self->data != NULL || self->temper.crashes;
+    if (choice == 0 && (may_crash || self->is_stopping) && play_one_in(self, 2)) {
+        restart(self);
+    } else if (choice == 1 && self->temper.stops && !self->is_stopping && play_one_in(self, 2)) {
+        self->is_stopping = true;
+        arcp__engine_shutdown(self->rig.engine, self->rig.now);
+        rig_run(&self->rig);
+    } else if (choice == 2 && self->temper.starting) {
+        start_step(self);
+    } else {
+        play_agents_reap(self);
+    }
+}
+
+/* The next inputs come before this many effects were handed out; or all are again. */
+static void pace(play *self)
+{
+    if (self->temper.steps) {
+        self->rig.is_stepping = play_pick(self, 3) != 0;
+        self->rig.effects_left = play_pick(self, 4);
+    }
 }
 
 bool play_step(play *self)
@@ -368,42 +385,80 @@ bool play_step(play *self)
         return false;
     }
     self->watch.step++;
-    if (getenv("ARCP_SIMULATION_TRACE") != NULL) {
+    if (self->trace) {
         print_message("step %u\n", self->watch.step);
     }
+    pace(self);
     unsigned choice = play_pick(self, 64);
-    if (choice < 28) {
-        client_acts(self);
+    if (self->disk.is_held && choice % 3 == 0) {
+        disk_step(self);
+    } else if (choice < 28) {
+        play_client_acts(self);
     } else if (choice < 56) {
-        agent_acts(self);
-    } else if (choice < 60) {
+        play_agent_acts(self);
+    } else if (choice < 59) {
         clock_step(self);
-    } else if (choice < 62) {
-        self->rig.fail_store = !self->rig.fail_store && play_pick(self, 2) == 0;
-        rig_clock(&self->rig, ARCP_NS_PER_SEC);
-    } else if (choice == 62 && play_pick(self, 2) == 0) {
-        self->rig.fail_store = false;
-        play_look(self);
-        rig_restart(&self->rig);
+    } else if (choice < 61) {
+        store_step(self);
     } else {
-        reap_agents(self);
+        rare_step(self);
     }
+    rig_run(&self->rig); /* also what an earlier step left */
     play_look(self);
+    note_memory(self);
+    if (is_quiet(self)) {
+        check_delivered(self);
+        check_paused(self);
+    }
     return self->rig.agent_count + 16 < RIG_AGENTS_MAX &&
            self->watch.session_count + 8 < WATCH_SESSIONS_MAX &&
            self->watch.job_count + 16 < WATCH_JOBS_MAX;
 }
 
+/* ---- the end ---- */
+
+/* Everything goes well again. */
+static void calm_down(play *self)
+{
+    self->disk.is_held = self->disk.refuses = self->disk.refuses_submit = false;
+    self->rig.fail_store = self->rig.fail_start = self->rig.hold_start = false;
+    self->rig.is_stepping = false;
+    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
+        if (self->rig.clients[at].slow) {
+            rig_drop(&self->rig, &self->rig.clients[at]);
+        }
+    }
+    for (size_t at = 0; at < self->rig.agent_count; at++) {
+        rig_agent_started(&self->rig, &self->rig.agents[at]);
+    }
+    rig_clock(&self->rig, 120 * ARCP_NS_PER_SEC);
+    play_look(self);
+    check_delivered(self);
+    check_paused(self);
+}
+
+static void check_stopped(play *self)
+{
+    for (size_t at = 0; at < self->rig.agent_count; at++) {
+        const rig_agent *agent = &self->rig.agents[at];
+        if (!agent->forgotten) {
+            watch_fail(&self->watch, "an agent is left", agent->job_id);
+        }
+    }
+    arcp__engine_stats stats;
+    arcp__engine_get_stats(self->rig.engine, &stats);
+    if (stats.jobs_running != 0) {
+        watch_fail(&self->watch, "a job runs without an agent", "");
+    }
+    if (self->is_stopping && !arcp__engine_is_finished(self->rig.engine)) {
+        watch_fail(&self->watch, "the engine was stopped and does not end", "");
+    }
+}
+
 /* A fresh session of the job's principal asks for all of it. */
 static void check_job(play *self, size_t observer, const watch_job *job)
 {
-    char frame[256];
-    (void)snprintf(frame, sizeof(frame),
-                   "{\"arcp\":\"1.1\",\"id\":\"z%u\",\"type\":\"job.subscribe\",\"payload\":"
-                   "{\"job_id\":\"%s\",\"history\":true}}",
-                   self->next_id++, job->id);
-    rig_send(&self->rig, client_at(self, observer), frame);
-    play_look(self);
+    play_client_subscribes(self, observer, job->id);
     size_t session = self->clients[observer].session;
     if (session == WATCH_NONE || !watch_saw_end(&self->watch, session, job->id)) {
         watch_fail(&self->watch, "the job was accepted and has no end", job->id);
@@ -412,25 +467,29 @@ static void check_job(play *self, size_t observer, const watch_job *job)
 
 void play_settle(play *self)
 {
-    self->rig.fail_store = false;
-    rig_clock(&self->rig, 120 * ARCP_NS_PER_SEC);
-    play_look(self);
+    calm_down(self);
     for (size_t at = 0; at < self->rig.agent_count; at++) {
         rig_agent_exits(&self->rig, &self->rig.agents[at], false, 0);
         play_look(self);
     }
-    static const size_t observers[] = {0, 3};
+    check_stopped(self);
+    if (self->is_stopping) {
+        restart(self);
+    }
+    static const size_t observers[] = {0, PLAY_BOB};
     size_t job_count = self->watch.job_count;
+    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
+        rig_drop(&self->rig, play_client(self, at));
+    }
+    /* Sessions that are over make room for new ones. */
+    rig_clock(&self->rig, 601 * ARCP_NS_PER_SEC);
     for (size_t at = 0; at < 2; at++) {
-        size_t observer = observers[at];
-        rig_drop(&self->rig, client_at(self, observer));
-        (void)rig_connect(&self->rig, names[observer]);
-        self->clients[observer] = (watch_client){.session = WATCH_NONE, .is_bobs = observer >= 3};
-        say_hello(self, observer, principal_of(observer));
-        play_look(self);
+        if (!play_client_begins(self, observers[at])) {
+            watch_fail(&self->watch, "no session can be opened any more", "");
+        }
     }
     for (size_t at = 0; at < job_count; at++) {
         const watch_job *job = &self->watch.jobs[at];
-        check_job(self, job->is_bobs ? 3 : 0, job);
+        check_job(self, job->is_bobs ? PLAY_BOB : 0, job);
     }
 }

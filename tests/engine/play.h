@@ -1,24 +1,60 @@
 /* Plays on an engine: bytes choose what clients, agents, the clock and the store do next.
  * The bytes are a fuzzer's input or a seeded generator's; watch.h looks at what comes of
- * them. */
+ * them, disk.h knows what a crash would leave.
+ *
+ * A seed also chooses a temper: which limits are tight, how often the store stalls or
+ * fails, how often peers go silent. Each seed then leans on a few weaknesses at a time
+ * instead of a little on all of them. */
 #ifndef ARCP_TESTS_ENGINE_PLAY_H
 #define ARCP_TESTS_ENGINE_PLAY_H
 
+#include "engine/disk.h"
 #include "engine/watch.h"
 #include "story/engine_rig.h"
 
-#define PLAY_CLIENTS 5
+#define PLAY_CLIENTS 6
+#define PLAY_BOB     4 /* clients from here on are bob's, the others alice's */
+
+/* How a seed plays; all false for a fuzzer's bytes. */
+typedef struct play_temper {
+    bool stalls;   /* the store is held, written and reported batch by batch */
+    bool fails;    /* it fails now and then */
+    bool steps;    /* inputs come between any two effects */
+    bool crashes;  /* restarts, at any effect and batch */
+    bool silent;   /* half-open peers */
+    bool slow;     /* clients that do not read */
+    bool bulky;    /* agents that write a lot at once */
+    bool jumps;    /* the wall clock goes anywhere */
+    bool stops;    /* orderly shutdowns */
+    bool starting; /* agents that take their time to start, or cannot */
+} play_temper;
+
+/* What the play knows of an agent beside the rig. */
+typedef struct play_agent {
+    bool is_callback;  /* in this process: it asks the gate itself */
+    bool may_spend;    /* the gate allowed what it is about to spend */
+    const void *root;  /* the budget at the top of its tree */
+    unsigned tree_max; /* the most jobs that ran in that tree at a time */
+} play_agent;
 
 typedef struct play {
     engine_rig rig;
+    disk disk;
     watch watch;
     watch_client clients[PLAY_CLIENTS];
-    size_t away[PLAY_CLIENTS]; /* the session a client had last; WATCH_NONE: none */
-    const uint8_t *data;       /* NULL: numbers come from `random` */
+    char slots[PLAY_CLIENTS][8]; /* the rig's client that each one is just now */
+    size_t away[PLAY_CLIENTS];   /* the session a client had last; WATCH_NONE: none */
+    play_agent agents[RIG_AGENTS_MAX];
+    play_temper temper;
+    const uint8_t *data; /* NULL: numbers come from `random` */
     size_t size, at;
     uint64_t random;
     unsigned next_id;
     uint64_t waited_sec; /* how far the clock was moved */
+    bool is_stopping;
+    bool trace;
+    size_t spends, children, silences, restarts; /* figures */
+    size_t unsent_max, tail_max, queue_max;
 } play;
 
 /* From a seed: a number below `steps` of steps is never too many. */
@@ -35,8 +71,34 @@ void play_settle(play *self);
 
 /* A number below `below`, from the bytes. */
 unsigned play_pick(play *self, unsigned below);
+bool play_one_in(play *self, unsigned count);
 
-/* Reads what every client got. */
+/* Looks at what became of clients and agents. */
 void play_look(play *self);
+
+void play_trace(const play *self, const char *what, const char *text);
+/* Damages a text at a few places. */
+void play_mutate(play *self, char *text);
+/* A piece of the bytes, taken as it is; its length is a byte. */
+void play_literal(play *self, char *text, size_t size);
+
+/* ---- play_client.c ---- */
+rig_client *play_client(play *self, size_t at);
+void play_client_acts(play *self);
+/* A fresh session for the client; false when it was refused. */
+bool play_client_begins(play *self, size_t at);
+/* The client asks for all of a job. */
+void play_client_subscribes(play *self, size_t at, const char *job_id);
+/* A frame goes to a client that reads. */
+void play_client_gets(play *self, const rig_client *client, arcp_span frame);
+void play_clients_look(play *self);
+
+/* ---- play_agent.c ---- */
+void play_agent_acts(play *self);
+void play_agents_look(play *self);
+/* Killed agents end. */
+void play_agents_reap(play *self);
+/* What a child was given its parent has. */
+void play_agent_check_start(play *self, const arcp__effect *effect);
 
 #endif

@@ -25,7 +25,7 @@ void watch_fini(watch *self)
 
 void watch_fail(const watch *self, const char *what, const char *frame)
 {
-    fail_msg("%s, step %u: %s: %s", self->label, self->step, what, frame);
+    fail_msg("%s, step %u: %s: %s%s", self->label, self->step, what, frame, self->again);
 }
 
 static arcp_json_ref member(watch *self, arcp_json_ref object, const char *name)
@@ -197,6 +197,8 @@ static void note_welcome(watch *self, watch_client *client, const char *session_
     }
     copy_string(self, member(self, payload, "resume_token"), self->sessions[at].token,
                 sizeof(self->sessions[at].token));
+    self->sessions[at].holder = client;
+    self->sessions[at].is_bobs = client->is_bobs;
     client->session = at;
     client->resuming = false;
 }
@@ -226,6 +228,20 @@ static void check_error(watch *self, const char *frame)
     copy_string(self, member(self, payload, "code"), code, sizeof(code));
     if (!arcp_status_is_wire_code(arcp_span_cstr(code))) {
         watch_fail(self, "not an error code of the draft", frame);
+    }
+}
+
+/* Nobody sees another principal's job: its id comes up in no frame but in the refusal of
+ * a request that named it. */
+static void check_owner(watch *self, const watch_session *session, const char *type,
+                        const char *frame)
+{
+    bool is_refusal = is_answer(self, type);
+    for (size_t at = 0; at < self->job_count; at++) {
+        const watch_job *job = &self->jobs[at];
+        if (!is_refusal && job->is_bobs != session->is_bobs && strstr(frame, job->id) != NULL) {
+            watch_fail(self, "it is about another principal's job", frame);
+        }
     }
 }
 
@@ -261,6 +277,10 @@ void watch_frame(watch *self, watch_client *client, const char *frame)
     if (strcmp(session->id, session_id) != 0) {
         watch_fail(self, "it is another session's", frame);
     }
+    if (session->holder != client) {
+        return; /* somebody resumed it elsewhere since */
+    }
+    check_owner(self, session, type, frame);
     note_event(self, session, type, frame);
     if (is_type(type, "job.accepted")) {
         note_accepted(self, client, frame);

@@ -27,6 +27,8 @@ typedef struct watch_end {
 typedef struct watch_session {
     char id[WATCH_ID_SIZE];
     char token[128];
+    const void *holder; /* the client that has it; others may still read what they got before */
+    bool is_bobs;
     uint64_t seen;    /* the last event_seq its client got on the link of now */
     uint64_t highest; /* ever */
     uint64_t *hashes; /* of what each event_seq carried; [0] is number 1 */
@@ -40,7 +42,8 @@ typedef struct watch_job {
 } watch_job;
 
 typedef struct watch {
-    char label[64]; /* in front of what a failure says, e.g. the seed */
+    char label[64];  /* in front of what a failure says, e.g. the seed */
+    char again[128]; /* behind it: how to see it again */
     unsigned step;
     watch_session sessions[WATCH_SESSIONS_MAX];
     size_t session_count;

@@ -16,16 +16,18 @@ static void fake_random(void *user, void *out, size_t size)
     }
 }
 
-static void push(rig_text **list, arcp_span text)
+static void push(rig_text **list, rig_text **newest, arcp_span text)
 {
     rig_text *added = arcp__alloc(sizeof(*added) + text.size + 1);
     assert_non_null(added);
     memcpy(added->text, text.data == NULL ? "" : text.data, text.size);
     added->size = text.size;
-    while (*list != NULL) {
-        list = &(*list)->next;
+    if (*list == NULL) {
+        *list = added;
+    } else {
+        (*newest)->next = added;
     }
-    *list = added;
+    *newest = added;
 }
 
 static char *take(rig_text **list)
@@ -52,9 +54,8 @@ static void clear(rig_text **list)
 static void on_done(void *user, uint64_t batch_id, arcp_status status, const arcp_error *err)
 {
     engine_rig *rig = user;
-    if (status != ARCP_OK) {
-        fail_msg("the store refused a batch: %s", err->message);
-    }
+    (void)err;
+    rig->batches_under_way--;
     arcp__engine_committed(rig->engine, rig->now, batch_id, status);
 }
 
@@ -107,9 +108,14 @@ static void start_agent(engine_rig *rig, const arcp__effect *effect)
     *agent = (rig_agent){.job = effect->job};
     memcpy(agent->job_id, id.data, id.size);
     memcpy(agent->agent, name.data, name.size);
-    push(&agent->lines, effect->text);
-    arcp__engine_agent_started(rig->engine, rig->now, effect->job, ARCP_OK,
-                               arcp_span_make(NULL, 0));
+    push(&agent->lines, &agent->newest, effect->text);
+    if (rig->hold_start) {
+        agent->starting = true;
+        return;
+    }
+    arcp__engine_agent_started(rig->engine, rig->now, effect->job,
+                               rig->fail_start ? ARCP_E_IO : ARCP_OK,
+                               ARCP_SPAN_LITERAL("no such file"));
 }
 
 static void authenticate(engine_rig *rig, const arcp__effect *effect)
@@ -149,7 +155,7 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     switch (effect->kind) {
     case ARCP__EFFECT_SEND: {
         rig_client *client = client_of(rig, effect->link_user);
-        push(&client->frames, effect->text);
+        push(&client->frames, &client->newest, effect->text);
         client->unsent += effect->text.size;
         if (!client->slow) {
             client->unsent = 0;
@@ -162,6 +168,7 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
         break;
     case ARCP__EFFECT_PAUSE_LINK:
     case ARCP__EFFECT_RESUME_LINK:
+        client_of(rig, effect->link_user)->paused = effect->kind == ARCP__EFFECT_PAUSE_LINK;
         break;
     case ARCP__EFFECT_AUTHENTICATE:
         authenticate(rig, effect);
@@ -171,16 +178,18 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
         break;
     case ARCP__EFFECT_AGENT_LINE:
         assert_non_null(agent);
-        push(&agent->lines, effect->text);
+        push(&agent->lines, &agent->newest, effect->text);
         break;
     case ARCP__EFFECT_CANCEL_AGENT:
         assert_non_null(agent);
         agent->cancelled = true;
-        push(&agent->lines, effect->text);
+        agent->cancels++;
+        push(&agent->lines, &agent->newest, effect->text);
         break;
     case ARCP__EFFECT_KILL_AGENT:
         assert_non_null(agent);
         agent->killed = true;
+        agent->kills++;
         break;
     case ARCP__EFFECT_PAUSE_AGENT:
     case ARCP__EFFECT_RESUME_AGENT:
@@ -188,9 +197,9 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
         agent->paused = effect->kind == ARCP__EFFECT_PAUSE_AGENT;
         break;
     case ARCP__EFFECT_FORGET_AGENT:
-        if (agent != NULL) {
-            agent->forgotten = true;
-        }
+        assert_non_null(agent);
+        agent->forgotten = true;
+        agent->forgets++;
         break;
     case ARCP__EFFECT_READ:
         check_ok(rig->store->ops->read(rig->store, effect->id, effect->text, effect->from,
@@ -209,7 +218,7 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
         if (effect->level == ARCP__LOG_AUDIT) {
             rig->audits++;
             if (rig->keep_audit) {
-                push(&rig->audit_records, effect->text);
+                push(&rig->audit_records, &rig->newest_audit, effect->text);
             }
             arcp_span shown = arcp_span_first(effect->text, sizeof(rig->last_audit) - 1);
             memcpy(rig->last_audit, shown.data, shown.size);
@@ -234,20 +243,28 @@ static bool submit_batches(engine_rig *rig)
     if (!step(rig)) {
         return false;
     }
-    for (const arcp_store_batch *batch = arcp__engine_take_batch(rig->engine); batch != NULL;
-         batch = arcp__engine_take_batch(rig->engine)) {
+    while (rig->batches_max == 0 || rig->batches_under_way < rig->batches_max) {
+        const arcp_store_batch *batch = arcp__engine_take_batch(rig->engine);
+        if (batch == NULL) {
+            break;
+        }
         arcp_error error = {0};
         any = true;
-        if (rig->fail_store) {
+        if (rig->fail_store || rig->store->ops->submit(rig->store, batch, &error) != ARCP_OK) {
             arcp__engine_committed(rig->engine, rig->now, batch->id, ARCP_E_IO);
             break;
         }
         for (size_t at = 0; rig->stored != NULL && at < batch->count; at++) {
             rig->stored(rig, &batch->ops[at]);
         }
-        check_ok(rig->store->ops->submit(rig->store, batch, &error), &error);
+        rig->batches_under_way++;
     }
     return any;
+}
+
+static bool is_out_of_steps(const engine_rig *rig)
+{
+    return rig->is_stepping && rig->effects_left == 0;
 }
 
 void rig_run(engine_rig *rig)
@@ -256,15 +273,24 @@ void rig_run(engine_rig *rig)
         arcp__effect effect;
         more = false;
         arcp__engine_tick(rig->engine, rig->now);
-        while (!rig->is_dead && arcp__engine_next_effect(rig->engine, rig->now, &effect)) {
+        while (!rig->is_dead && !is_out_of_steps(rig) &&
+               arcp__engine_next_effect(rig->engine, rig->now, &effect)) {
+            rig->effects_left -= rig->is_stepping ? 1 : 0;
+            if (rig->on_effect != NULL) {
+                rig->on_effect(rig->on_effect_user, &effect);
+            }
             if (step(rig)) {
                 perform(rig, &effect);
             }
             more = true;
         }
+        if (is_out_of_steps(rig)) {
+            return;
+        }
         if (!rig->hold_store && !rig->is_dead) {
             more = submit_batches(rig) || more;
             while (step(rig) && rig->store->ops->poll(rig->store)) {
+                more = true;
             }
         }
         if (!more && rig->answer != NULL && step(rig)) {
@@ -436,7 +462,9 @@ void rig_begin(engine_rig *rig, const arcp_settings *settings)
 void rig_open(engine_rig *rig)
 {
     arcp_error error = {0};
-    check_ok(arcp_store_open_memory(&rig->store, &error), &error);
+    if (rig->store == NULL) {
+        check_ok(arcp_store_open_memory(&rig->store, &error), &error);
+    }
     make_engine(rig);
 }
 
@@ -482,7 +510,8 @@ void rig_restart(engine_rig *rig)
     }
     arcp__engine_free(rig->engine);
     rig->is_dead = false;
-    rig->hold_store = false;
+    rig->hold_store = rig->is_stepping = false;
+    rig->batches_under_way = 0;
     rig->now.wall_ns += ARCP_NS_PER_SEC;
     rig->now.mono_ns += ARCP_NS_PER_SEC;
     make_engine(rig);
@@ -511,6 +540,7 @@ rig_client *rig_connect(engine_rig *rig, const char *name)
     clear(&client->frames);
     client->close_code = 0;
     client->unsent = 0;
+    client->slow = client->paused = false;
     arcp__link_options options = rig->link;
     options.user = client;
     client->link = arcp__engine_connect(rig->engine, rig->now, &options);
@@ -544,6 +574,18 @@ char *rig_take(rig_client *client)
     return take(&client->frames);
 }
 
+char *rig_read(engine_rig *rig, rig_client *client)
+{
+    char *frame = take(&client->frames);
+    if (frame != NULL && client->slow && client->link != NULL) {
+        size_t size = strlen(frame);
+        client->unsent -= size < client->unsent ? size : client->unsent;
+        arcp__engine_drained(rig->engine, rig->now, client->link, client->unsent);
+        rig_run(rig);
+    }
+    return frame;
+}
+
 /* ---- agents ---- */
 
 rig_agent *rig_agent_of(engine_rig *rig, const char *job_id)
@@ -564,6 +606,17 @@ rig_agent *rig_agent_last(engine_rig *rig)
         }
     }
     return NULL;
+}
+
+void rig_agent_started(engine_rig *rig, rig_agent *agent)
+{
+    if (agent->starting && !agent->forgotten) {
+        agent->starting = false;
+        arcp__engine_agent_started(rig->engine, rig->now, agent->job,
+                                   rig->fail_start ? ARCP_E_IO : ARCP_OK,
+                                   ARCP_SPAN_LITERAL("no such file"));
+    }
+    rig_run(rig);
 }
 
 void rig_agent_says(engine_rig *rig, rig_agent *agent, const char *line)

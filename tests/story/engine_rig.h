@@ -20,8 +20,10 @@ typedef struct rig_client {
     char name[16];
     arcp__link *link; /* NULL: not connected */
     rig_text *frames; /* received, oldest first */
-    int close_code;   /* 0: open */
-    bool slow;        /* takes nothing from its transport */
+    rig_text *newest;
+    int close_code; /* 0: open */
+    bool slow;      /* takes nothing from its transport */
+    bool paused;    /* the engine does not want to read it */
     size_t unsent;
 } rig_client;
 
@@ -30,7 +32,10 @@ typedef struct rig_agent {
     char job_id[64];
     char agent[64];
     rig_text *lines; /* for the agent, oldest first */
+    rig_text *newest;
     bool cancelled, killed, paused, forgotten;
+    bool starting;                    /* its start was not reported yet */
+    unsigned cancels, kills, forgets; /* how often it was told */
 } rig_agent;
 
 typedef struct engine_rig engine_rig;
@@ -46,6 +51,15 @@ struct engine_rig {
     bool keep_store; /* over a restart */
     bool hold_store; /* batches are submitted but not completed */
     bool fail_store; /* batches fail */
+    bool fail_start; /* agents cannot be started */
+    bool hold_start; /* starts are reported by rig_agent_started */
+    /* With is_stepping, rig_run returns after so many effects, whatever is left. */
+    bool is_stepping;
+    size_t effects_left;
+    size_t batches_max; /* under way at a time; 0: as many as there are */
+    size_t batches_under_way;
+    void (*on_effect)(void *user, const arcp__effect *effect); /* before it is done */
+    void *on_effect_user;
     unsigned scans;
     struct {
         char client[64], principal[64], name[16];
@@ -58,6 +72,7 @@ struct engine_rig {
     size_t policy_count;
     bool keep_audit;
     rig_text *audit_records; /* with keep_audit, all of them, oldest first */
+    rig_text *newest_audit;
     size_t audits;
     char last_audit[1024];
     void (*logged)(engine_rig *rig, arcp__log_level level, arcp_span text); /* may be NULL */
@@ -82,7 +97,7 @@ struct engine_rig {
 /* Starts with a memory store, agents "echo", "work@1.0.0", "work@2.0.0" (1.0.0 is the
  * default), token t-NAME for principal NAME, at 2026-01-01T00:00:00Z. */
 void rig_start(engine_rig *rig, const arcp_settings *settings);
-/* The same in two steps, for tests that bring more. */
+/* The same in two steps, for tests that bring more: a store of theirs, which rig_stop closes. */
 void rig_begin(engine_rig *rig, const arcp_settings *settings);
 void rig_open(engine_rig *rig);
 void rig_stop(engine_rig *rig);
@@ -104,6 +119,8 @@ rig_client *rig_connect(engine_rig *rig, const char *name);
 rig_client *rig_find(engine_rig *rig, const char *name);
 void rig_send(engine_rig *rig, rig_client *client, const char *frame);
 void rig_drop(engine_rig *rig, rig_client *client);
+/* The client of a slow connection takes one frame out of its transport; NULL for none. */
+char *rig_read(engine_rig *rig, rig_client *client);
 /* The oldest frame not taken yet, NULL for none; the caller frees it with arcp_free. */
 char *rig_take(rig_client *client);
 
@@ -111,6 +128,8 @@ char *rig_take(rig_client *client);
 rig_agent *rig_agent_of(engine_rig *rig, const char *job_id);
 /* The newest one that runs. */
 rig_agent *rig_agent_last(engine_rig *rig);
+/* Reports the start of an agent that was held back. */
+void rig_agent_started(engine_rig *rig, rig_agent *agent);
 void rig_agent_says(engine_rig *rig, rig_agent *agent, const char *line);
 char *rig_agent_take(rig_agent *agent);
 void rig_agent_exits(engine_rig *rig, rig_agent *agent, bool by_signal, int code);

@@ -1,0 +1,300 @@
+#include "engine/disk.h"
+
+#include "support/check.h"
+
+static disk *disk_of(arcp_store *store)
+{
+    return (disk *)store;
+}
+
+/* ---- what is written ---- */
+
+const disk_known *disk_find(const disk *self, arcp_span id)
+{
+    for (size_t at = self->known_count; at > 0; at--) {
+        const disk_known *known = &self->known[at - 1];
+        if (strncmp(known->id, id.data, id.size) == 0 && known->id[id.size] == '\0') {
+            return known;
+        }
+    }
+    return NULL;
+}
+
+static disk_known *note(disk *self, arcp_span id)
+{
+    disk_known *known = (disk_known *)disk_find(self, id);
+    if (known == NULL) {
+        assert_true(self->known_count < DISK_KNOWN_MAX && id.size < DISK_ID_SIZE);
+        known = &self->known[self->known_count++];
+        *known = (disk_known){.has_row = false};
+        memcpy(known->id, id.data, id.size);
+    }
+    return known;
+}
+
+static uint64_t number_after(arcp_span record, const char *name)
+{
+    const char *at = memmem(record.data, record.size, name, strlen(name));
+    assert_non_null(at);
+    return strtoull(at + strlen(name), NULL, 10);
+}
+
+static bool has(arcp_span text, const char *part)
+{
+    return memmem(text.data, text.size, part, strlen(part)) != NULL;
+}
+
+static void learn(disk *self, const arcp_store_op *op)
+{
+    if (op->kind == ARCP_STORE_APPEND && arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("x:"))) {
+        disk_known *known = note(self, arcp_span_from(op->key, 2));
+        uint64_t seq = number_after(op->value, "\"seq\":");
+        if (seq != known->tip + 1) {
+            fail_msg("%s: its index goes from %llu to %llu", known->id,
+                     (unsigned long long)known->tip, (unsigned long long)seq);
+        }
+        known->tip = seq + number_after(op->value, "\"count\":") - 1;
+    } else if (op->kind == ARCP_STORE_PUT && op->table == ARCP_STORE_SESSIONS) {
+        note(self, op->key)->has_row = true;
+    } else if (op->kind == ARCP_STORE_PUT && op->table == ARCP_STORE_JOBS) {
+        disk_known *known = note(self, op->key);
+        bool runs =
+            has(op->value, "\"status\":\"pending\"") || has(op->value, "\"status\":\"running\"");
+        if (known->has_end && runs) {
+            fail_msg("%s: its row had an end and has none any more", known->id);
+        }
+        known->has_row = true;
+        known->has_end = !runs;
+    }
+}
+
+/* ---- the memory store behind it ---- */
+
+static void on_inner_done(void *user, uint64_t batch_id, arcp_status status, const arcp_error *err)
+{
+    disk *self = user;
+    (void)batch_id;
+    if (status != ARCP_OK) {
+        fail_msg("the store refused a batch: %s", err->message);
+    }
+    self->inner_status = status;
+}
+
+static void on_inner_read(void *user, uint64_t read_id, arcp_status status, uint64_t first,
+                          const arcp_span *records, size_t count, const arcp_error *err)
+{
+    disk *self = user;
+    self->callbacks.read(self->callbacks.user, read_id, status, first, records, count, err);
+}
+
+static void on_inner_scan(void *user, uint64_t read_id, arcp_status status,
+                          const arcp_store_row *rows, size_t count, bool last,
+                          const arcp_error *err)
+{
+    disk *self = user;
+    self->callbacks.scan(self->callbacks.user, read_id, status, rows, count, last, err);
+}
+
+static void drain(disk *self)
+{
+    while (self->inner->ops->poll(self->inner)) {
+    }
+}
+
+/* ---- moving on ---- */
+
+bool disk_write(disk *self)
+{
+    if (self->written == self->queued || self->refuses) {
+        return false;
+    }
+    disk_batch *next = &self->queue[self->written];
+    arcp_error error = {0};
+    self->inner_status = ARCP_E_IO;
+    check_ok(self->inner->ops->submit(self->inner, &next->batch, &error), &error);
+    drain(self);
+    assert_int_equal(self->inner_status, ARCP_OK);
+    for (size_t at = 0; at < next->batch.count; at++) {
+        learn(self, &next->batch.ops[at]);
+    }
+    next->written = true;
+    self->written++;
+    return true;
+}
+
+static disk_batch take_first(disk *self)
+{
+    disk_batch first = self->queue[0];
+    self->queued--;
+    self->written -= first.written ? 1 : 0;
+    memmove(self->queue, self->queue + 1, self->queued * sizeof(self->queue[0]));
+    self->reported++;
+    return first;
+}
+
+bool disk_report(disk *self)
+{
+    if (self->written == 0) {
+        return false;
+    }
+    disk_batch first = take_first(self);
+    self->callbacks.done(self->callbacks.user, first.batch.id, ARCP_OK, NULL);
+    return true;
+}
+
+bool disk_fail(disk *self)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, ARCP_E_IO, "no space left on the device");
+    while (disk_report(self)) {
+    }
+    size_t count = self->queued;
+    for (size_t at = 0; at < count; at++) {
+        disk_batch first = take_first(self);
+        self->failures++;
+        self->callbacks.done(self->callbacks.user, first.batch.id, ARCP_E_IO, &error);
+    }
+    return count != 0;
+}
+
+bool disk_answer(disk *self, unsigned choice)
+{
+    size_t eligible[64];
+    size_t count = 0;
+    for (size_t at = 0; at < self->read_count; at++) {
+        if (self->reads[at].after <= self->reported) {
+            eligible[count++] = at;
+        }
+    }
+    if (count == 0) {
+        return false;
+    }
+    size_t at = eligible[choice % count];
+    disk_read read = self->reads[at];
+    self->read_count--;
+    memmove(&self->reads[at], &self->reads[at + 1], (self->read_count - at) * sizeof(read));
+    arcp_error error = {0};
+    arcp_span key = arcp_span_make(read.key, read.key_size);
+    if (read.is_scan) {
+        check_ok(self->inner->ops->scan(self->inner, read.id, read.table, key, &error), &error);
+    } else if (self->refuses) {
+        (void)arcp_error_set(&error, ARCP_E_IO, "the device does not answer");
+        self->callbacks.read(self->callbacks.user, read.id, ARCP_E_IO, 0, NULL, 0, &error);
+    } else {
+        check_ok(self->inner->ops->read(self->inner, read.id, key, read.from, read.count_max,
+                                        read.bytes_max, &error),
+                 &error);
+    }
+    drain(self);
+    return true;
+}
+
+void disk_crash(disk *self)
+{
+    self->crashes++;
+    self->queued = self->written = 0;
+    self->read_count = 0;
+    self->reported = self->submitted;
+    self->is_held = self->refuses = self->refuses_submit = false;
+}
+
+/* ---- the vtable ---- */
+
+static void set_callbacks(arcp_store *store, const arcp_store_callbacks *callbacks)
+{
+    disk_of(store)->callbacks = *callbacks;
+}
+
+static arcp_status submit(arcp_store *store, const arcp_store_batch *batch, arcp_error *err)
+{
+    disk *self = disk_of(store);
+    if (self->refuses_submit) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    assert_true(self->queued < DISK_QUEUE_MAX);
+    self->queue[self->queued++] = (disk_batch){.batch = *batch};
+    self->submitted++;
+    return ARCP_OK;
+}
+
+static void queue_read(disk *self, disk_read read, arcp_span key)
+{
+    assert_true(self->read_count < sizeof(self->reads) / sizeof(self->reads[0]));
+    assert_true(key.size <= sizeof(read.key));
+    memcpy(read.key, key.data == NULL ? "" : key.data, key.size);
+    read.key_size = key.size;
+    read.after = self->submitted;
+    self->reads[self->read_count++] = read;
+}
+
+static arcp_status read_stream(arcp_store *store, uint64_t read_id, arcp_span stream, uint64_t from,
+                               size_t count_max, size_t bytes_max, arcp_error *err)
+{
+    (void)err;
+    queue_read(
+        disk_of(store),
+        (disk_read){.id = read_id, .from = from, .count_max = count_max, .bytes_max = bytes_max},
+        stream);
+    return ARCP_OK;
+}
+
+static arcp_status scan(arcp_store *store, uint64_t read_id, arcp_store_table table,
+                        arcp_span prefix, arcp_error *err)
+{
+    (void)err;
+    queue_read(disk_of(store), (disk_read){.id = read_id, .table = table, .is_scan = true}, prefix);
+    return ARCP_OK;
+}
+
+static bool poll_store(arcp_store *store)
+{
+    disk *self = disk_of(store);
+    if (self->is_held) {
+        return false;
+    }
+    if (self->refuses && disk_fail(self)) {
+        return true;
+    }
+    while (disk_write(self)) {
+    }
+    return disk_report(self) || disk_answer(self, 0);
+}
+
+static void stats(arcp_store *store, arcp_store_stats *out)
+{
+    disk *self = disk_of(store);
+    self->inner->ops->stats(self->inner, out);
+}
+
+static void close_store(arcp_store *store)
+{
+    disk *self = disk_of(store);
+    disk_crash(self);
+    self->inner->ops->close(self->inner);
+}
+
+static const arcp_store_ops ops = {
+    .name = "disk",
+    .durable = true,
+    .set_callbacks = set_callbacks,
+    .submit = submit,
+    .read = read_stream,
+    .scan = scan,
+    .poll = poll_store,
+    .stats = stats,
+    .close = close_store,
+};
+
+void disk_init(disk *self)
+{
+    arcp_error error = {0};
+    arcp_store_callbacks callbacks = {
+        .done = on_inner_done, .read = on_inner_read, .scan = on_inner_scan, .user = self};
+    self->store.ops = &ops;
+    self->queued = self->written = self->read_count = self->known_count = 0;
+    self->submitted = self->reported = 0;
+    self->failures = self->crashes = 0;
+    self->is_held = self->refuses = self->refuses_submit = false;
+    check_ok(arcp_store_open_memory(&self->inner, &error), &error);
+    self->inner->ops->set_callbacks(self->inner, &callbacks);
+}

@@ -1,0 +1,241 @@
+/* What the simulation found, one small story each. */
+#include "engine/disk.h"
+#include "story/engine_rig.h"
+
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+#define HELLO                                                                                      \
+    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{\"scheme\":" \
+    "\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{\"encodings\":[\"json\"],\"features\":["  \
+    "\"subscribe\",\"heartbeat\"]}}}"
+#define FRAME(id, type, payload)                                                                   \
+    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
+
+typedef struct scene {
+    engine_rig rig;
+    disk disk;
+    rig_client *client;
+} scene;
+
+static scene *begin(const arcp_settings *settings)
+{
+    scene *self = arcp__alloc(sizeof(*self));
+    assert_non_null(self);
+    disk_init(&self->disk);
+    rig_begin(&self->rig, settings);
+    self->rig.store = &self->disk.store;
+    rig_open(&self->rig);
+    self->client = rig_connect(&self->rig, "a1");
+    return self;
+}
+
+static void end(scene *self)
+{
+    rig_stop(&self->rig);
+    arcp__free(self);
+}
+
+/* The next frame is of this type. */
+static void expect(scene *self, const char *type)
+{
+    char wanted[64];
+    (void)snprintf(wanted, sizeof(wanted), "\"type\":\"%s\"", type);
+    char *frame = rig_take(self->client);
+    if (frame == NULL || strstr(frame, wanted) == NULL) {
+        fail_msg("wanted %s, got %s", type, frame == NULL ? "nothing" : frame);
+    }
+    arcp__free(frame);
+}
+
+static void expect_nothing(scene *self)
+{
+    char *frame = rig_take(self->client);
+    if (frame != NULL) {
+        fail_msg("wanted nothing, got %s", frame);
+    }
+}
+
+static void skip_all(scene *self)
+{
+    for (char *frame = rig_take(self->client); frame != NULL; frame = rig_take(self->client)) {
+        arcp__free(frame);
+    }
+}
+
+static rig_agent *start_job(scene *self)
+{
+    rig_send(&self->rig, self->client, FRAME("s", "job.submit", "{\"agent\":\"echo\"}"));
+    rig_agent *agent = rig_agent_last(&self->rig);
+    assert_non_null(agent);
+    return agent;
+}
+
+/* ---- */
+
+static void nothing_overtakes_the_welcome(void **state)
+{
+    (void)state;
+    scene *self = begin(NULL);
+    self->disk.is_held = true;
+    rig_send(&self->rig, self->client, HELLO);
+    rig_send(&self->rig, self->client, FRAME("p", "session.ping", "{\"nonce\":\"n\"}"));
+    expect_nothing(self);
+    self->disk.is_held = false;
+    rig_run(&self->rig);
+    expect(self, "session.welcome");
+    expect(self, "session.pong");
+    end(self);
+}
+
+/* The refusal is numbered 1 and 2, and the second request comes twice before either was
+ * written: its answer must not come before its turn, nor twice. */
+static void a_repeated_request_is_answered_in_its_turn(void **state)
+{
+    (void)state;
+    scene *self = begin(NULL);
+    rig_send(&self->rig, self->client, HELLO);
+    expect(self, "session.welcome");
+    self->disk.is_held = true;
+    rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"nobody\"}"));
+    rig_send(&self->rig, self->client, FRAME("2", "job.submit", "{\"agent\":\"nobody\"}"));
+    rig_send(&self->rig, self->client, FRAME("2", "job.submit", "{\"agent\":\"nobody\"}"));
+    self->disk.is_held = false;
+    rig_run(&self->rig);
+    for (unsigned number = 1; number <= 2; number++) {
+        char wanted[32];
+        (void)snprintf(wanted, sizeof(wanted), "\"event_seq\":%u,", number);
+        char *frame = rig_take(self->client);
+        assert_non_null(frame);
+        assert_non_null(strstr(frame, wanted));
+        arcp__free(frame);
+    }
+    expect_nothing(self);
+    /* Later it is repeated at once. */
+    rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"nobody\"}"));
+    expect(self, "job.error");
+    expect_nothing(self);
+    end(self);
+}
+
+/* Cancel, then the end of the grace, then nothing for a long while. */
+static void an_agent_is_told_to_stop_once_and_to_die_once(void **state)
+{
+    (void)state;
+    scene *self = begin(NULL);
+    rig_send(&self->rig, self->client, HELLO);
+    rig_agent *agent = start_job(self);
+    char frame[256];
+    (void)snprintf(frame, sizeof(frame), FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
+                   agent->job_id);
+    rig_send(&self->rig, self->client, frame);
+    assert_int_equal(agent->cancels, 1);
+    assert_int_equal(agent->kills, 0);
+    rig_clock(&self->rig, 29 * ARCP_NS_PER_SEC);
+    assert_int_equal(agent->kills, 0);
+    rig_clock(&self->rig, 1000 * ARCP_NS_PER_SEC);
+    assert_int_equal(agent->cancels, 1);
+    assert_int_equal(agent->kills, 1);
+    rig_agent_exits(&self->rig, agent, true, 9);
+    assert_int_equal(agent->forgets, 1);
+    end(self);
+}
+
+/* While a cancelled agent winds down its time is up: what is left of the grace is gone. */
+static void a_second_reason_leaves_a_cancelled_agent_less_time(void **state)
+{
+    (void)state;
+    scene *self = begin(NULL);
+    rig_send(&self->rig, self->client, HELLO);
+    rig_send(&self->rig, self->client,
+             FRAME("s", "job.submit", "{\"agent\":\"echo\",\"max_runtime_sec\":5}"));
+    rig_agent *agent = rig_agent_last(&self->rig);
+    assert_non_null(agent);
+    char frame[256];
+    (void)snprintf(frame, sizeof(frame), FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
+                   agent->job_id);
+    rig_send(&self->rig, self->client, frame);
+    rig_clock(&self->rig, 6 * ARCP_NS_PER_SEC);
+    assert_int_equal(agent->cancels, 1);
+    assert_int_equal(agent->kills, 1);
+    end(self);
+}
+
+/* The store has no room for a batch while earlier ones are still being written. */
+static void a_batch_that_the_store_did_not_take_is_handed_out_again(void **state)
+{
+    (void)state;
+    scene *self = begin(NULL);
+    rig_send(&self->rig, self->client, HELLO);
+    expect(self, "session.welcome");
+    self->disk.is_held = true;
+    rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"nobody\"}"));
+    self->disk.refuses_submit = true;
+    rig_send(&self->rig, self->client, FRAME("2", "job.submit", "{\"agent\":\"nobody\"}"));
+    self->disk.refuses_submit = self->disk.is_held = false;
+    rig_clock(&self->rig, 10 * ARCP_NS_PER_SEC);
+    arcp__engine_stats stats;
+    arcp__engine_get_stats(self->rig.engine, &stats);
+    assert_int_equal(stats.store_queue_bytes, 0);
+    self->client = rig_connect(&self->rig, "a2");
+    rig_send(&self->rig, self->client, HELLO);
+    expect(self, "session.welcome");
+    end(self);
+}
+
+/* Many jobs that wrote a megabyte and then went quiet: most of it is left to the store, and
+ * still there for who asks. */
+static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
+{
+    (void)state;
+    static char line[65536];
+    enum { JOBS = 90, LINES = 17 };
+    memset(line, 'x', sizeof(line) - 1);
+    scene *self = begin(NULL);
+    rig_send(&self->rig, self->client, HELLO);
+    char first[64] = {0};
+    for (unsigned job = 0; job < JOBS; job++) {
+        char frame[128];
+        (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"),
+                       job);
+        rig_send(&self->rig, self->client, frame);
+        rig_agent *agent = rig_agent_last(&self->rig);
+        assert_non_null(agent);
+        memcpy(first, job == 0 ? agent->job_id : first, sizeof(first));
+        for (unsigned at = 0; at < LINES; at++) {
+            rig_agent_says(&self->rig, agent, line);
+        }
+        rig_agent_exits(&self->rig, agent, false, 0);
+        skip_all(self);
+        arcp__engine_stats stats;
+        arcp__engine_get_stats(self->rig.engine, &stats);
+        assert_true(stats.tail_bytes <= 67108864);
+    }
+    self->client = rig_connect(&self->rig, "a2");
+    rig_send(&self->rig, self->client, HELLO);
+    expect(self, "session.welcome");
+    char frame[256];
+    (void)snprintf(frame, sizeof(frame),
+                   FRAME("o", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"), first);
+    rig_send(&self->rig, self->client, frame);
+    expect(self, "job.subscribed");
+    for (unsigned at = 0; at <= LINES; at++) {
+        expect(self, "job.event");
+    }
+    expect(self, "job.result");
+    end(self);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_overtakes_the_welcome),
+        cmocka_unit_test(a_repeated_request_is_answered_in_its_turn),
+        cmocka_unit_test(an_agent_is_told_to_stop_once_and_to_die_once),
+        cmocka_unit_test(a_second_reason_leaves_a_cancelled_agent_less_time),
+        cmocka_unit_test(a_batch_that_the_store_did_not_take_is_handed_out_again),
+        cmocka_unit_test(quiet_jobs_do_not_keep_their_records_in_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,310 @@
+/* What agents do. Some are processes, which write lines and ask the runtime's gate; others
+ * are in the same process, ask the gate themselves and take from the budget themselves, as
+ * src/runtime/agent_call.c does. An agent spends only what the gate allowed just before. */
+#include "engine/play.h"
+
+#include <arcp/lease_subset.h>
+
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+#define SPEND_TENTHS 3u /* what one metric takes, in tenths of a USD */
+
+/* clang-format off: one line each */
+static const char *const lines[] = {
+    "plain words",
+    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":\"info\","
+    "\"message\":\"hi\"}}}",
+    "{\"type\":\"job.event\",\"id\":\"1\",\"payload\":{\"kind\":\"progress\",\"body\":{\"current\":"
+    "1,\"total\":2}}}",
+    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":\"depth\","
+    "\"value\":0.3,\"unit\":\"m\"}}}",
+    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_call\",\"body\":{\"tool\":\"web.get\","
+    "\"args\":{},\"call_id\":\"c\"}}}",
+    "{\"type\":\"authorize\",\"id\":\"2\",\"payload\":{\"capability\":\"fs.read\",\"target\":\"/"
+    "srv/a\"}}",
+    "{\"type\":\"delegate\",\"id\":\"3\",\"payload\":{\"agent\":\"work\",\"input\":1}}",
+    "{\"type\":\"delegate\",\"id\":\"4\",\"payload\":{\"agent\":\"echo\",\"lease_request\":{\"cost."
+    "budget\":[\"USD:0.4\"],\"tool.call\":[\"web.get\"],\"agent.delegate\":[\"**\"]},\"wait\":"
+    "true}}",
+    "{\"type\":\"delegate\",\"id\":\"5\",\"payload\":{\"agent\":\"work\",\"lease_request\":{\"tool."
+    "call\":[\"web.*\"],\"agent.delegate\":[\"work\"]}}}",
+    "{\"type\":\"delegate\",\"id\":\"6\",\"payload\":{\"agent\":\"work\",\"lease_request\":{\"fs."
+    "read\":[\"/**\"],\"cost.budget\":[\"USD:100\"]}}}",
+    "{\"type\":\"result.chunk\",\"id\":\"7\",\"payload\":{\"data\":\"x\",\"encoding\":\"utf8\","
+    "\"more\":true}}",
+    "{\"type\":\"result.chunk\",\"payload\":{\"data\":\"AAEC\",\"encoding\":\"base64\",\"more\":"
+    "false}}",
+    "{\"type\":\"job.result\",\"payload\":{\"result\":{\"ok\":true}}}",
+    "{\"type\":\"job.result\",\"payload\":{\"summary\":\"s\"}}",
+    "{\"type\":\"job.error\",\"payload\":{\"code\":\"INTERNAL_ERROR\",\"message\":\"no\"}}",
+    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"status\",\"body\":{\"phase\":\"half\"}}}",
+};
+/* clang-format on */
+#define LINES (sizeof(lines) / sizeof(lines[0]))
+
+static const char ask_line[] =
+    "{\"type\":\"authorize\",\"id\":\"spend\",\"payload\":{\"capability\":\"tool.call\","
+    "\"target\":\"web.get\"}}";
+static const char metric_body[] = "{\"name\":\"cost.x\",\"value\":0.3,\"unit\":\"USD\"}";
+static const char metric_line[] =
+    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":\"cost.x\","
+    "\"value\":0.3,\"unit\":\"USD\"}}}";
+
+static play_agent *of(play *self, const rig_agent *agent)
+{
+    return &self->agents[agent - self->rig.agents];
+}
+
+/* ---- the budget ---- */
+
+static const arcp_budget *root_of(const arcp_budget *budget)
+{
+    while (budget != NULL && arcp_budget_parent(budget) != NULL) {
+        budget = arcp_budget_parent(budget);
+    }
+    return budget;
+}
+
+static const arcp_budget *budget_of(const rig_agent *agent)
+{
+    return agent->forgotten ? NULL : arcp_authority_budget(arcp__job_authority(agent->job));
+}
+
+/* A new job joins its tree. */
+static void join(play *self, const rig_agent *agent)
+{
+    const arcp_budget *root = root_of(budget_of(agent));
+    play_agent *joined = of(self, agent);
+    *joined = (play_agent){.root = root};
+    joined->is_callback = self->data == NULL && (agent - self->rig.agents) % 3 == 2;
+    unsigned count = 0;
+    for (size_t at = 0; at < self->rig.agent_count; at++) {
+        count += budget_of(&self->rig.agents[at]) != NULL && self->agents[at].root == root ? 1 : 0;
+    }
+    for (size_t at = 0; at < self->rig.agent_count; at++) {
+        if (self->agents[at].root == root && self->agents[at].tree_max < count) {
+            self->agents[at].tree_max = count;
+        }
+    }
+}
+
+/* No counter above the agent is below zero by more than one metric for each job that could
+ * spend from it at the same time. */
+static void check_budget(play *self, const rig_agent *agent)
+{
+    unsigned spenders = of(self, agent)->tree_max;
+    char text[32];
+    arcp_decimal least = ARCP_DECIMAL_ZERO;
+    (void)snprintf(text, sizeof(text), "%u.%u", spenders * SPEND_TENTHS / 10,
+                   spenders * SPEND_TENTHS % 10);
+    assert_int_equal(arcp_decimal_parse(arcp_span_cstr(text), &least, NULL), ARCP_OK);
+    for (const arcp_budget *at = budget_of(agent); at != NULL; at = arcp_budget_parent(at)) {
+        for (size_t index = 0; index < arcp_budget_count(at); index++) {
+            arcp_decimal bound = ARCP_DECIMAL_ZERO;
+            if (!arcp_decimal_add(arcp_budget_initial(at, index), least, &bound) ||
+                arcp_decimal_compare(arcp_budget_spent(at, index), bound) > 0) {
+                watch_fail(&self->watch, "more was spent than the lease and one metric per job",
+                           agent->job_id);
+            }
+        }
+    }
+}
+
+/* ---- leases of children ---- */
+
+static const rig_agent *live_agent(const play *self, arcp_span job_id)
+{
+    for (size_t at = self->rig.agent_count; at > 0; at--) {
+        const rig_agent *agent = &self->rig.agents[at - 1];
+        if (!agent->forgotten && arcp_span_equal_cstr(job_id, agent->job_id)) {
+            return agent;
+        }
+    }
+    return NULL;
+}
+
+static const struct {
+    const char *capability, *target;
+} samples[] = {
+    {"tool.call", "web.get"},  {"tool.call", "web.put"},     {"tool.call", "mail.send"},
+    {"fs.read", "/srv/a/b"},   {"fs.read", "/etc/passwd"},   {"agent.delegate", "work"},
+    {"agent.delegate", "x@1"}, {"net.fetch", "example.com"}, {"model.use", "m/1"},
+};
+
+static bool allows(const arcp_authority *authority, arcp_time now, size_t sample)
+{
+    arcp_target_scratch scratch;
+    arcp_decision decision;
+    return arcp_authorize(authority, now, arcp_span_cstr(samples[sample].capability),
+                          arcp_span_cstr(samples[sample].target), &scratch, &decision) ||
+           decision.code == ARCP_E_BUDGET_EXHAUSTED || decision.code == ARCP_E_LEASE_EXPIRED;
+}
+
+void play_agent_check_start(play *self, const arcp__effect *effect)
+{
+    static const char mark[] = "\"parent_job_id\":\"";
+    const char *found = memmem(effect->text.data, effect->text.size, mark, sizeof(mark) - 1);
+    if (found == NULL) {
+        return;
+    }
+    self->children++;
+    const rig_agent *parent = live_agent(self, arcp_span_make(found + sizeof(mark) - 1, 30));
+    if (parent == NULL) {
+        return;
+    }
+    const arcp_authority *above = arcp__job_authority(parent->job);
+    const arcp_authority *below = arcp__job_authority(effect->job);
+    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    bool is_subset = false;
+    if (arcp_lease_is_subset(arcp_authority_lease(below), arcp_authority_lease(above), &is_subset,
+                             &violation) != ARCP_OK ||
+        !is_subset) {
+        watch_fail(&self->watch, "a child's lease is wider than its parent's", parent->job_id);
+    }
+    for (size_t at = 0; at < sizeof(samples) / sizeof(samples[0]); at++) {
+        if (allows(below, self->rig.now, at) && !allows(above, self->rig.now, at)) {
+            watch_fail(&self->watch, "a child may do what its parent may not", samples[at].target);
+        }
+    }
+}
+
+/* ---- callback agents ---- */
+
+static void report_denial(play *self, rig_agent *agent, const arcp_decision *decision)
+{
+    arcp__agent_denial denial = {.code = decision->code,
+                                 .reason = decision->reason,
+                                 .capability = decision->capability,
+                                 .target = decision->target};
+    arcp__engine_agent_denied(self->rig.engine, self->rig.now, agent->job, &denial);
+    rig_run(&self->rig);
+}
+
+static void callback_spends(play *self, rig_agent *agent)
+{
+    const arcp_authority *authority = arcp__job_authority(agent->job);
+    arcp_budget_report reports[80];
+    arcp_target_scratch scratch;
+    arcp_decision decision;
+    arcp_decimal amount = ARCP_DECIMAL_ZERO;
+    if (!arcp_authorize(authority, self->rig.now, ARCP_SPAN_LITERAL("tool.call"),
+                        ARCP_SPAN_LITERAL("web.get"), &scratch, &decision)) {
+        report_denial(self, agent, &decision);
+        return;
+    }
+    assert_int_equal(arcp_decimal_parse(ARCP_SPAN_LITERAL("0.3"), &amount, NULL), ARCP_OK);
+    arcp_budget *budget = arcp_authority_budget(authority);
+    size_t count = budget == NULL
+                       ? 0
+                       : arcp_budget_spend(budget, ARCP_SPAN_LITERAL("USD"), amount, reports, 80);
+    arcp__agent_event event = {.kind = ARCP_EVENT_METRIC,
+                               .kind_text = ARCP_SPAN_LITERAL("metric"),
+                               .body = arcp_span_cstr(metric_body),
+                               .reports = reports,
+                               .report_count = count,
+                               .spent = true};
+    self->spends++;
+    check_budget(self, agent);
+    arcp__engine_agent_event(self->rig.engine, self->rig.now, agent->job, &event);
+    rig_run(&self->rig);
+}
+
+/* ---- processes ---- */
+
+static void process_spends(play *self, rig_agent *agent)
+{
+    if (!of(self, agent)->may_spend) {
+        rig_agent_says(&self->rig, agent, ask_line);
+        return;
+    }
+    of(self, agent)->may_spend = false;
+    self->spends++;
+    rig_agent_says(&self->rig, agent, metric_line);
+    check_budget(self, agent);
+}
+
+static void writes_a_lot(play *self, rig_agent *agent)
+{
+    static char text[16384];
+    memset(text, 'x', sizeof(text) - 1);
+    for (unsigned left = 1 + play_pick(self, 40); left > 0 && !agent->paused; left--) {
+        rig_agent_says(&self->rig, agent, text);
+    }
+}
+
+static void says(play *self, rig_agent *agent)
+{
+    char text[1024];
+    unsigned choice = play_pick(self, 24);
+    if (choice == 0) {
+        rig_agent_exits(&self->rig, agent, play_one_in(self, 2), (int)play_pick(self, 3));
+    } else if (choice == 1) {
+        play_literal(self, text, sizeof(text));
+        rig_agent_says(&self->rig, agent, text);
+    } else if (choice == 2) {
+        (void)snprintf(text, sizeof(text), "%s", lines[play_pick(self, LINES)]);
+        play_mutate(self, text);
+        rig_agent_says(&self->rig, agent, text);
+    } else if (choice < 10 && of(self, agent)->is_callback) {
+        callback_spends(self, agent);
+    } else if (choice < 10) {
+        process_spends(self, agent);
+    } else if (choice < 12 && self->temper.bulky) {
+        writes_a_lot(self, agent);
+    } else {
+        rig_agent_says(&self->rig, agent, lines[play_pick(self, LINES)]);
+    }
+}
+
+void play_agent_acts(play *self)
+{
+    size_t count = self->rig.agent_count;
+    if (count == 0) {
+        play_client_acts(self);
+        return;
+    }
+    size_t back = play_pick(self, 10);
+    rig_agent *agent = &self->rig.agents[back < count ? count - 1 - back : count - 1];
+    play_trace(self, "acts", agent->job_id);
+    if (agent->starting) {
+        rig_agent_started(&self->rig, agent);
+    } else if (agent->paused && !agent->forgotten) {
+        /* Nothing of it is read, but it may end. */
+        rig_agent_exits(&self->rig, agent, play_one_in(self, 2), (int)play_pick(self, 3));
+    } else if (!agent->forgotten) {
+        says(self, agent);
+    }
+}
+
+/* ---- looking ---- */
+
+void play_agents_look(play *self)
+{
+    for (size_t at = 0; at < self->rig.agent_count; at++) {
+        rig_agent *agent = &self->rig.agents[at];
+        for (char *line = rig_agent_take(agent); line != NULL; line = rig_agent_take(agent)) {
+            play_trace(self, agent->job_id, line);
+            if (strstr(line, "\"re\":\"spend\"") != NULL) {
+                self->agents[at].may_spend = strstr(line, "\"allow\":true") != NULL;
+            } else if (strstr(line, "\"type\":\"job.start\"") != NULL) {
+                join(self, agent);
+            }
+            arcp__free(line);
+        }
+        if (agent->cancels > 1 || agent->kills > 1 || agent->forgets > 1) {
+            watch_fail(&self->watch, "the agent was told twice", agent->job_id);
+        }
+    }
+}
+
+void play_agents_reap(play *self)
+{
+    for (size_t at = 0; at < self->rig.agent_count; at++) {
+        rig_agent *agent = &self->rig.agents[at];
+        if (agent->killed && !agent->forgotten && !agent->starting) {
+            rig_agent_exits(&self->rig, agent, true, 9);
+        }
+    }
+}

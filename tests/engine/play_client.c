@@ -1,0 +1,324 @@
+/* What clients do: come, go, go silent, take over, ask for right and wrong things. */
+#include "engine/play.h"
+
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+static const char *principal_of(size_t at)
+{
+    return at < PLAY_BOB ? "t-alice" : "t-bob";
+}
+
+rig_client *play_client(play *self, size_t at)
+{
+    return rig_find(&self->rig, self->slots[at]);
+}
+
+/* ---- hello and resume ---- */
+
+static const char hello_head[] =
+    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"client\":{\"name\":"
+    "\"play\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"},"
+    "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\",\"list_jobs\","
+    "\"subscribe\",\"lease_expires_at\",\"cost.budget\"%s,\"agent_versions\"]}";
+
+static void say(play *self, size_t at, const char *frame)
+{
+    rig_client *client = play_client(self, at);
+    play_trace(self, self->slots[at], frame);
+    if (client->link != NULL) {
+        rig_send(&self->rig, client, frame);
+    }
+}
+
+static int start_hello(play *self, char *frame, size_t size, const char *token)
+{
+    /* A session without these has to be shown a part of each job only. */
+    const char *more =
+        self->data == NULL && play_one_in(self, 5) ? "" : ",\"progress\",\"result_chunk\"";
+    return snprintf(frame, size, hello_head, token, more);
+}
+
+static void say_hello(play *self, size_t at, const char *token)
+{
+    char frame[1024];
+    int size = start_hello(self, frame, sizeof(frame), token);
+    (void)snprintf(frame + size, sizeof(frame) - (size_t)size, "}}");
+    say(self, at, frame);
+}
+
+static void say_resume(play *self, size_t at)
+{
+    /* Mostly its own session, sometimes one that somebody else has. */
+    size_t from = play_one_in(self, 4) ? play_pick(self, PLAY_CLIENTS) : at;
+    size_t which = self->away[from];
+    if (which == WATCH_NONE) {
+        say_hello(self, at, principal_of(at));
+        return;
+    }
+    const watch_session *session = &self->watch.sessions[which];
+    uint64_t last = session->seen;
+    unsigned choice = play_pick(self, 6);
+    if (choice == 0 && last > 0) {
+        last -= 1 + play_pick(self, 5) % last;
+    }
+    char frame[1024];
+    int size = start_hello(self, frame, sizeof(frame), principal_of(at));
+    (void)snprintf(frame + size, sizeof(frame) - (size_t)size,
+                   ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
+                   "\"last_event_seq\":%llu}}}",
+                   session->id, choice == 1 ? "rt_wrong" : session->token,
+                   (unsigned long long)last);
+    self->clients[at].resuming = true;
+    self->clients[at].resume_from = last;
+    say(self, at, frame);
+}
+
+static void connect(play *self, size_t at)
+{
+    (void)rig_connect(&self->rig, self->slots[at]);
+    self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
+    play_client(self, at)->slow = self->temper.slow && play_one_in(self, 3);
+}
+
+bool play_client_begins(play *self, size_t at)
+{
+    rig_drop(&self->rig, play_client(self, at));
+    connect(self, at);
+    play_client(self, at)->slow = false;
+    say_hello(self, at, principal_of(at));
+    play_look(self);
+    return self->clients[at].session != WATCH_NONE;
+}
+
+/* The peer is gone and nobody was told: its link stays, unread, and it comes back on
+ * another one. */
+static void go_silent(play *self, size_t at)
+{
+    for (unsigned ghost = 0; ghost < RIG_CLIENTS_MAX - PLAY_CLIENTS; ghost++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "g%u", ghost);
+        rig_client *other = rig_find(&self->rig, name);
+        if (other->link != NULL) {
+            continue;
+        }
+        /* The ghost keeps the old slot under its new name. */
+        rig_client *old = play_client(self, at);
+        memcpy(other->name, old->name, sizeof(other->name));
+        memcpy(old->name, name, sizeof(name));
+        old->slow = true;
+        self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
+        self->silences++;
+        return;
+    }
+}
+
+/* ---- requests ---- */
+
+static const char *some_job(play *self)
+{
+    size_t count = self->watch.job_count;
+    if (count == 0 || play_one_in(self, 12)) {
+        return "job_nothing";
+    }
+    /* New ones are more interesting. */
+    size_t back = play_pick(self, 8);
+    return self->watch.jobs[back < count ? count - 1 - back : count - 1].id;
+}
+
+static const char *const leases[] = {
+    "{}",
+    "{\"tool.call\":[\"web.*\"],\"fs.read\":[\"/srv/**\"],\"agent.delegate\":[\"**\"]}",
+    "{\"tool.call\":[\"web.*\"],\"agent.delegate\":[\"**\"],\"cost.budget\":[\"USD:2\"]}",
+    "{\"tool.call\":[\"web.*\"],\"agent.delegate\":[\"work\"],\"cost.budget\":[\"USD:0.5\","
+    "\"credits:3\"]}",
+    "{\"fs.read\":[\"no/root\"]}",
+    "7",
+};
+static const char *const agents[] = {"echo", "work", "work@2.0.0", "nobody", ""};
+
+#define EXPIRES ",\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:10:00Z\"}"
+
+static void submit(play *self, char *payload, size_t size)
+{
+    static const char *const ends[] = {
+        "",      ",\"max_runtime_sec\":20",     ",\"max_runtime_sec\":0",
+        EXPIRES, ",\"idempotency_key\":\"k1\"", ",\"idempotency_key\":\"k2\",\"input\":[1]"};
+    (void)snprintf(payload, size, "{\"agent\":\"%s\",\"lease_request\":%s%s}",
+                   agents[play_pick(self, 8) % 5], leases[play_pick(self, 8) % 6],
+                   ends[play_pick(self, 6)]);
+}
+
+static const char *unsubscribe(play *self, size_t session, char *payload, size_t size)
+{
+    /* Whose session it will be must be known: it may ask for all of the job again. */
+    const char *job_id = session == WATCH_NONE ? "job_nothing" : some_job(self);
+    (void)snprintf(payload, size, "{\"job_id\":\"%s\"}", job_id);
+    if (session != WATCH_NONE) {
+        watch_unsubscribe(&self->watch, session, job_id);
+    }
+    return "job.unsubscribe";
+}
+
+static const char *ask(play *self, size_t at, char *payload, size_t size)
+{
+    const watch_client *client = &self->clients[at];
+    uint64_t seen = client->session == WATCH_NONE ? 0 : self->watch.sessions[client->session].seen;
+    switch (play_pick(self, 16)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        (void)snprintf(payload, size, "{\"job_id\":\"%s\",\"history\":%s,\"from_event_seq\":%u}",
+                       some_job(self), play_one_in(self, 2) ? "true" : "false", play_pick(self, 4));
+        return "job.subscribe";
+    case 4:
+        return unsubscribe(self, client->session, payload, size);
+    case 5:
+        (void)snprintf(payload, size, "{\"job_id\":\"%s\"}", some_job(self));
+        return "job.cancel";
+    case 6:
+        (void)snprintf(payload, size, "{\"limit\":%u}", play_pick(self, 8));
+        return "session.list_jobs";
+    case 7:
+        (void)snprintf(payload, size, "{\"last_processed_seq\":%llu}",
+                       (unsigned long long)(seen == 0 ? 0 : seen - play_pick(self, 2)));
+        return "session.ack";
+    case 8:
+        (void)snprintf(payload, size, "{\"nonce\":\"n\"}");
+        return "session.ping";
+    case 9:
+        (void)snprintf(payload, size, "{\"ping_nonce\":\"n\"}");
+        return "session.pong";
+    case 10:
+        (void)snprintf(payload, size, "{}");
+        return play_one_in(self, 4) ? "session.close" : "x-vendor.unknown";
+    default:
+        submit(self, payload, size);
+        return "job.submit";
+    }
+}
+
+void play_client_subscribes(play *self, size_t at, const char *job_id)
+{
+    char frame[256];
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"z%u\",\"type\":\"job.subscribe\",\"payload\":"
+                   "{\"job_id\":\"%s\",\"history\":true}}",
+                   self->next_id++, job_id);
+    say(self, at, frame);
+    play_look(self);
+}
+
+static void request(play *self, size_t at)
+{
+    char payload[512];
+    char frame[1024];
+    if (play_one_in(self, 24)) {
+        play_literal(self, frame, sizeof(frame));
+        say(self, at, frame);
+        return;
+    }
+    /* The id of the last one makes it a duplicate, which executes nothing. */
+    bool again = play_one_in(self, 16) && self->next_id > 0;
+    const char *type = ask(self, at, payload, sizeof(payload));
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"m%u\",\"type\":\"%s\",\"payload\":%s}",
+                   self->next_id - (again ? 1 : 0), type, payload);
+    self->next_id++;
+    if (play_one_in(self, 24)) {
+        play_mutate(self, frame);
+    }
+    say(self, at, frame);
+}
+
+static void read_some(play *self, size_t at)
+{
+    rig_client *client = play_client(self, at);
+    for (unsigned left = 1 + play_pick(self, 20); left > 0; left--) {
+        char *frame = rig_read(&self->rig, client);
+        if (frame == NULL) {
+            break;
+        }
+        watch_frame(&self->watch, &self->clients[at], frame);
+        arcp__free(frame);
+    }
+}
+
+void play_client_acts(play *self)
+{
+    size_t at = play_pick(self, PLAY_CLIENTS);
+    rig_client *client = play_client(self, at);
+    if (client->link == NULL) {
+        connect(self, at);
+        if (play_one_in(self, 10)) {
+            rig_run(&self->rig);
+            return;
+        }
+        if (play_pick(self, 3) != 0) {
+            say_resume(self, at);
+        } else {
+            say_hello(self, at, play_one_in(self, 10) ? "wrong" : principal_of(at));
+        }
+        return;
+    }
+    if (client->slow && !play_one_in(self, 3)) {
+        read_some(self, at);
+        return;
+    }
+    if (play_one_in(self, 12)) {
+        if (self->temper.silent && play_one_in(self, 2)) {
+            go_silent(self, at);
+        } else {
+            rig_drop(&self->rig, client);
+        }
+        return;
+    }
+    if (!client->paused) {
+        request(self, at);
+    }
+}
+
+/* ---- looking ---- */
+
+static void clear(rig_client *client)
+{
+    for (char *frame = rig_take(client); frame != NULL; frame = rig_take(client)) {
+        arcp__free(frame);
+    }
+}
+
+void play_client_gets(play *self, const rig_client *client, arcp_span frame)
+{
+    for (size_t at = 0; at < PLAY_CLIENTS && !client->slow; at++) {
+        if (play_client(self, at) == client) {
+            char *text = arcp__copy_cstr(frame.data, frame.size);
+            assert_non_null(text);
+            play_trace(self, self->slots[at], text);
+            watch_frame(&self->watch, &self->clients[at], text);
+            arcp__free(text);
+        }
+    }
+}
+
+void play_clients_look(play *self)
+{
+    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
+        if (self->clients[at].session != WATCH_NONE) {
+            self->away[at] = self->clients[at].session;
+        }
+        if (play_client(self, at)->link == NULL) {
+            self->clients[at].session = WATCH_NONE;
+            self->clients[at].resuming = false;
+        }
+    }
+    /* What was waiting for a slow peer is lost with its connection; what the others got was
+     * looked at when it was sent; nobody reads what a silent one gets. */
+    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
+        rig_client *client = &self->rig.clients[at];
+        if (client->link == NULL || !client->slow || client->name[0] == 'g') {
+            clear(client);
+        }
+    }
+}
