@@ -272,6 +272,26 @@ static void what_cannot_be_started_says_which_and_why(void **state)
 
 /* ---- another user ---- */
 
+/* The tree may stand where another user may not go: the programs are run from copies. */
+static void let_others_in(fixture *f)
+{
+    arcp_direct_launcher_options options = ARCP_DIRECT_LAUNCHER_OPTIONS_INIT;
+    static char probe[128];
+    static char helper[128];
+    static const char *describe[] = {probe, "describe", NULL};
+    char command[512];
+    assert_int_equal(chmod(f->directory, 0711), 0);
+    (void)snprintf(probe, sizeof(probe), "%s/probe", f->directory);
+    (void)snprintf(helper, sizeof(helper), "%s/helper", f->directory);
+    (void)snprintf(command, sizeof(command), "cp %s %s && cp %s %s && chmod 0755 %s %s", PROBE,
+                   probe, HELPER, helper, probe, helper);
+    run_shell(command);
+    options.helper = helper;
+    arcp_launcher_free(f->launcher);
+    check_ok(arcp_launcher_new_direct(&options, &f->launcher, &f->error), &f->error);
+    f->spec.argv = describe;
+}
+
 static void as_another_user_it_has_that_users_rights_and_no_others(void **state)
 {
     fixture *f = *state;
@@ -282,7 +302,7 @@ static void as_another_user_it_has_that_users_rights_and_no_others(void **state)
     }
     const struct passwd *nobody = getpwnam("nobody");
     assert_non_null(nobody);
-    assert_int_equal(chmod(f->directory, 0711), 0);
+    let_others_in(f);
     f->spec.user = "nobody";
     f->spec.cwd = f->directory;
     f->spec.limits = limits;
@@ -327,6 +347,7 @@ static void without_rights_no_other_user_is_to_be_had(void **state)
     if (geteuid() != 0) {
         skip();
     }
+    let_others_in(f);
     pid_t pid = fork();
     if (pid == 0) {
         f->spec.user = "root";
