@@ -315,7 +315,9 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_agents(arcp_client *client,
 
 /* Submits and waits for job.accepted. *out is the caller's to release. A refusal is returned
  * with the runtime's code. When no answer came in time (ARCP_E_DEADLINE) the job may exist:
- * submitting again with the same idempotency key finds it. */
+ * submitting again with the same idempotency key finds it. When this session has seen that job end
+ * the handle has its outcome as it was handed over, and nothing follows, no event and no chunk;
+ * ARCP_E_CLOSED when the outcome is no longer kept. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_submit(arcp_client *client,
                                                         const arcp_submit_options *options,
                                                         int64_t timeout_ms, arcp_job **out,
@@ -345,9 +347,11 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping(arcp_client *client, int64
                                                       arcp_failure *failure);
 
 /* The errors guide's loop: submit, follow to the end, and when that fails in a way that is
- * retryable, again after a pause that doubles (half of it random), under one idempotency key
- * (the options', or a new one), so that a lost answer never starts a second job. Returns
- * ARCP_OK when a job ended, however it ended; *out is the caller's to release. */
+ * retryable, again after a pause that doubles (half of it random), under an idempotency key, so
+ * that a lost answer never starts a second job. A runtime has one job for one key: with a key in
+ * `submit` only submits are repeated, and a job that ended is the answer, however it ended;
+ * without, a job that ended in a retryable failure is followed by another one, under another key.
+ * Returns ARCP_OK when a job ended, however it ended; *out is the caller's to release. */
 typedef struct arcp_retry_options {
     size_t struct_size;
     uint32_t attempts;  /* in all */

@@ -195,6 +195,7 @@ static arcp_status make_submit(arcp__client_session *session, arcp_time now,
         key = arcp_span_make(made_key, sizeof(made_key));
     }
     request->can_repeat = key.size != 0;
+    request->is_keyed = options->idempotency_key.size != 0;
     request->needs = submit_needs(options);
     request->sink = options->result;
     request->outcome_only = options->outcome_only;

@@ -40,10 +40,7 @@ void arcp__client_session_reap(arcp_job *job)
     if (session == NULL || !atomic_load(&job->over) || atomic_load(&job->handles) != 0) {
         return;
     }
-    HASH_DELETE(hh, session->jobs, job);
-    job->session = NULL;
-    job->owner = NULL;
-    arcp__client_job_drop(job);
+    arcp__client_past_add(session, job);
 }
 
 /* ---- becoming known ---- */

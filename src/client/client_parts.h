@@ -50,6 +50,7 @@ struct arcp__client_request {
     void *user;
     arcp_result_sink sink; /* submit and subscribe: for the job */
     bool outcome_only;
+    bool is_keyed; /* submit: under a key of the program's own */
     void *job_user;
     arcp__client_item
         *reply_item; /* allocated with the request: a reply cannot fail for want of memory */
@@ -114,6 +115,10 @@ struct arcp__client_session {
     arcp__timer_heap timers;
     arcp_job *jobs; /* hash */
     void *owner;    /* what jobs are told as theirs */
+    arcp_job *past; /* utlist by past_prev, past_next: the oldest first */
+    size_t past_bytes;
+    uint64_t *gone; /* owned ring of hashes, made when the first job goes */
+    size_t gone_next;
 
     /* output */
     arcp__client_item *items;  /* utlist */
@@ -280,6 +285,21 @@ ARCP_MUST_CHECK arcp_status arcp__client_session_announce(arcp__client_session *
 ARCP_MUST_CHECK arcp_status arcp__client_session_announce_held(arcp__client_session *session);
 /* A submit or a subscription waits for its answer: a job that is not known may be its. */
 bool arcp__client_session_waits_for_jobs(const arcp__client_session *session);
+
+/* ---- client_past.c ---- */
+
+#define ARCP__PAST_BYTES_MAX (8u << 20) /* outcomes of jobs that are over and not held */
+#define ARCP__GONE_JOBS_MAX  4096       /* that are told from new ones */
+
+/* A job that is over and has no handle: kept for a while, or forgotten. May free it. */
+void arcp__client_past_add(arcp__client_session *session, arcp_job *job);
+/* Somebody gets a handle of it again. */
+void arcp__client_past_take_back(arcp__client_session *session, arcp_job *job);
+/* A job that this session has seen end, and forgotten. */
+bool arcp__client_past_is_gone(const arcp__client_session *session, arcp_span id);
+/* Ends the submit that was answered with such a job. */
+void arcp__client_past_answer(arcp__client_session *session, arcp__client_request *request,
+                              arcp_span id);
 
 /* ---- client_page.c ---- */
 

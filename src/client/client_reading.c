@@ -230,24 +230,31 @@ arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *subm
         return arcp__client_failure_set(failure, ARCP_E_USAGE,
                                         "options must begin as ARCP_RETRY_OPTIONS_INIT");
     }
-    if (options.idempotency_key.size == 0) {
-        make_key(key);
-        options.idempotency_key = arcp_span_make(key, sizeof(key));
-    }
+    bool has_key = options.idempotency_key.size != 0;
     int64_t now_ns = arcp__client_now().mono_ns;
     int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry->timeout_ms));
     arcp_status status = ARCP_OK;
+    bool needs_key = !has_key;
     for (uint32_t attempt = 1;; attempt++) {
         arcp_job *job = NULL;
+        if (needs_key) {
+            make_key(key);
+            options.idempotency_key = arcp_span_make(key, sizeof(key));
+        }
         status = attempt_once(client, &options, until_ns, &job, &local);
-        const arcp_failure *why = status == ARCP_OK ? job->outcome.failure : &local;
+        bool has_ended = status == ARCP_OK;
+        const arcp_failure *why = has_ended ? job->outcome.failure : &local;
+        /* For a key there is one job, whatever became of it: once it has ended only another key
+         * brings another one. A key of the program's own stays. */
         bool again = why != NULL && why->error.retryable && attempt < retry->attempts &&
+                     !(has_ended && has_key) &&
                      pause_before(client, retry, attempt, until_ns, &local) == ARCP_OK;
-        if (!again && status == ARCP_OK) {
+        if (!again && has_ended) {
             *out = job;
             break;
         }
         arcp_job_release(job);
+        needs_key = has_ended;
         if (!again) {
             (void)arcp__client_failure_copy(failure, &local);
             break;

@@ -51,6 +51,8 @@ static arcp_status hand_job(arcp__client_session *session, arcp_job *job,
     bool by_reply = request != NULL && !request->abandoned;
     if (request != NULL) {
         configure(job, request, fresh);
+        job->is_keyed = job->is_keyed || request->is_keyed;
+        arcp__client_past_take_back(session, job);
         arcp__client_request_finish(session, request, NULL, job, NULL);
     }
     arcp_status status = arcp__client_session_announce(session, job, by_reply);
@@ -70,9 +72,27 @@ static arcp_status on_repeated(arcp__client_session *session, const arcp__client
     return hand_job(session, job, job->announced ? NULL : request);
 }
 
+/* Answers about a job that was seen to end and is forgotten: nothing more will come of it. */
+static bool is_about_the_past(arcp__client_session *session, const arcp__client_frame *frame)
+{
+    arcp_span id = arcp__client_frame_job(session, frame);
+    if (id.size == 0 || arcp__client_session_find_job(session, id) != NULL ||
+        !arcp__client_past_is_gone(session, id)) {
+        return false;
+    }
+    arcp__client_request *request = arcp__client_bind_by_name(session, frame).request;
+    if (request != NULL && request->kind == ARCP__CLIENT_ASK_SUBMIT) {
+        arcp__client_past_answer(session, request, id);
+    }
+    return true;
+}
+
 arcp_status arcp__client_on_accepted(arcp__client_session *session, const arcp__client_frame *frame)
 {
     arcp_job *job = NULL;
+    if (is_about_the_past(session, frame)) {
+        return arcp__client_session_announce_held(session);
+    }
     arcp_status status = describe(session, frame, &job);
     if (status != ARCP_OK || job == NULL) {
         return status;

@@ -73,6 +73,7 @@ void arcp__client_session_free(arcp__client_session *session)
         arcp__client_job_drop_held(job);
         arcp__client_job_drop(job);
     }
+    arcp__free(session->gone);
     arcp__client_item_free(session->closed);
     if (session->frames.data != NULL) {
         arcp_wipe(session->frames.data, session->frames.capacity);

@@ -1,0 +1,273 @@
+/* The blocking client against the arcpd of this build, over every way there is to reach it. */
+#include "support/check.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <arcp/client.h>
+
+#include "arcp/process.h"
+#include "arcp/temp_tree.h"
+#include "transport/tls_files.h"
+
+typedef struct fixture {
+    char directory[64];
+    tls_files tls;
+    process daemon;
+    char url[128];        /* ws:// */
+    char secure_url[128]; /* wss://localhost */
+    arcp_failure failure;
+} fixture;
+
+static int begin(void **state)
+{
+    static const char daemon[] = ARCP_BINARY_DIR "/bin/arcpd";
+    static const char agent[] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
+    static fixture f;
+    char path[96];
+    char secure[128];
+    assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    temp_tree_make(f.directory, sizeof(f.directory));
+    tls_files_make(&f.tls);
+    assert_int_equal(setenv("XDG_STATE_HOME", f.directory, 1), 0);
+    snprintf(path, sizeof(path), "%s/arcpd.yaml", f.directory);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fprintf(file, "log: {level: error}\ntls: {certificate: %s, key: %s}\n",
+                        f.tls.certificate, f.tls.key) > 0);
+    assert_int_equal(fclose(file), 0);
+    const char *const words[] = {daemon,
+                                 "--config",
+                                 path,
+                                 "--store",
+                                 "memory:",
+                                 "--token",
+                                 "t1=alice",
+                                 "--listen",
+                                 "ws://127.0.0.1:0/arcp",
+                                 "--listen",
+                                 "wss://127.0.0.1:0/arcp",
+                                 "--agent",
+                                 agent,
+                                 NULL};
+    process_start(&f.daemon, words, NULL, NULL);
+    process_await(&f.daemon, false, "\n");
+    assert_int_equal(sscanf(f.daemon.out.data, "arcpd: ready %127s %127s", f.url, secure), 2);
+    snprintf(f.secure_url, sizeof(f.secure_url), "wss://localhost%s",
+             secure + strlen("wss://127.0.0.1"));
+    *state = &f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    fixture *f = *state;
+    process_signal(&f->daemon, SIGTERM);
+    int exit_status = process_finish(&f->daemon);
+    process_fini(&f->daemon);
+    arcp_failure_fini(&f->failure);
+    tls_files_remove(&f->tls);
+    return temp_tree_remove(f->directory) != 0 || exit_status != 0 ? -1 : 0;
+}
+
+static arcp_client_options options_to(const char *url)
+{
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(url);
+    options.token = ARCP_SPAN_LITERAL("t1");
+    return options;
+}
+
+/* Runs one job of 50 events to its end. */
+static void check_job(fixture *f, arcp_client *client)
+{
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
+    arcp_job *job = NULL;
+    const arcp_client_event *event = NULL;
+    unsigned long next = 0;
+    submit.agent = ARCP_SPAN_LITERAL("bench");
+    submit.input = ARCP_SPAN_LITERAL("{\"events\":50}");
+    check_ok(arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &f->failure),
+             &f->failure.error);
+    do {
+        check_ok(arcp_job_next_event(job, ARCP_WAIT_DEFAULT, &event, &f->failure),
+                 &f->failure.error);
+        if (event->kind == ARCP_EVENT_LOG) {
+            check_ok(arcp_event_view_read(&view, event, &f->failure.error), &f->failure.error);
+            assert_int_equal(strtoul(view.message.data, NULL, 10), next);
+            next++;
+        }
+    } while (event->type != ARCP_CLIENT_JOB_ENDED);
+    assert_int_equal(next, 50);
+    check_span(arcp_job_outcome(job)->result, "50");
+    arcp_job_release(job);
+    arcp_event_view_fini(&view);
+}
+
+static void check_way(fixture *f, const arcp_client_options *options)
+{
+    arcp_client *client = NULL;
+    check_ok(arcp_client_connect(options, &client, &f->failure), &f->failure.error);
+    check_job(f, client);
+    check_ok(arcp_client_ping(client, ARCP_WAIT_DEFAULT, NULL, &f->failure), &f->failure.error);
+    arcp_client_close(client);
+    arcp_client_free(client);
+}
+
+/* ---- ways ---- */
+
+static void over_ws(void **state)
+{
+    fixture *f = *state;
+    arcp_client_options options = options_to(f->url);
+    check_way(f, &options);
+}
+
+static void over_wss_with_an_authority_of_ones_own(void **state)
+{
+    fixture *f = *state;
+    arcp_client_options options = options_to(f->secure_url);
+    options.tls_ca_file = arcp_span_cstr(f->tls.ca);
+    check_way(f, &options);
+}
+
+static void wss_of_a_stranger_is_refused(void **state)
+{
+    fixture *f = *state;
+    arcp_client *client = NULL;
+    arcp_client_options options = options_to(f->secure_url);
+    assert_int_equal(arcp_client_connect(&options, &client, &f->failure), ARCP_E_IO);
+    assert_non_null(strstr(f->failure.error.message, "certificate"));
+    options.tls_ca_file = arcp_span_cstr(f->tls.other_ca);
+    assert_int_equal(arcp_client_connect(&options, &client, &f->failure), ARCP_E_IO);
+    assert_non_null(strstr(f->failure.error.message, "certificate"));
+    assert_null(client);
+}
+
+static void over_the_pipes_of_a_command(void **state)
+{
+    fixture *f = *state;
+    char url[512];
+    snprintf(url, sizeof(url),
+             "stdio:%s/bin/arcpd --stdio --store memory: --agent bench=%s/bin/arcp-bench-agent",
+             ARCP_BINARY_DIR, ARCP_BINARY_DIR);
+    arcp_client_options options = options_to(url);
+    check_way(f, &options);
+}
+
+static void a_command_that_is_none_is_told(void **state)
+{
+    fixture *f = *state;
+    arcp_client *client = NULL;
+    arcp_client_options options = options_to("stdio:/nonexistent/arcpd --stdio");
+    assert_int_equal(arcp_client_connect(&options, &client, &f->failure), ARCP_E_IO);
+    assert_non_null(strstr(f->failure.error.message, "/nonexistent/arcpd"));
+}
+
+/* ---- the errors guide's loop ---- */
+
+static arcp_status run_failing(fixture *f, arcp_client *client, const char *key, arcp_job **out)
+{
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
+    retry.first_ms = 1;
+    retry.timeout_ms = 60000; /* nothing waits for it */
+    submit.agent = ARCP_SPAN_LITERAL("bench");
+    submit.input = ARCP_SPAN_LITERAL("{\"exit\":3}");
+    submit.idempotency_key = arcp_span_cstr(key);
+    return arcp_client_run(client, &submit, &retry, out, &f->failure);
+}
+
+static size_t count_jobs(fixture *f, arcp_client *client)
+{
+    arcp_list_options list = ARCP_LIST_OPTIONS_INIT;
+    arcp_job_page *page = NULL;
+    list.statuses = UINT32_C(1) << ARCP_JOB_ERROR;
+    list.limit = 1000;
+    check_ok(arcp_client_list(client, &list, ARCP_WAIT_DEFAULT, &page, &f->failure),
+             &f->failure.error);
+    size_t count = arcp_job_page_count(page);
+    arcp_job_page_free(page);
+    return count;
+}
+
+static void a_job_that_failed_for_now_is_run_again(void **state)
+{
+    fixture *f = *state;
+    arcp_client_options options = options_to(f->url);
+    arcp_client *client = NULL;
+    arcp_job *job = NULL;
+    check_ok(arcp_client_connect(&options, &client, &f->failure), &f->failure.error);
+    size_t before = count_jobs(f, client);
+    check_ok(run_failing(f, client, "", &job), &f->failure.error);
+    assert_int_equal(arcp_job_outcome(job)->status, ARCP_E_INTERNAL_ERROR);
+    assert_int_equal(count_jobs(f, client), before + 3);
+    arcp_job_release(job);
+    arcp_client_free(client);
+}
+
+/* The runtime has one job for one key, however it ended: asking again brings nothing new, and
+ * must not wait for an end that has been. */
+static void a_key_of_the_programs_own_means_one_job(void **state)
+{
+    fixture *f = *state;
+    arcp_client_options options = options_to(f->url);
+    arcp_client *client = NULL;
+    arcp_job *first = NULL;
+    arcp_job *second = NULL;
+    check_ok(arcp_client_connect(&options, &client, &f->failure), &f->failure.error);
+    size_t before = count_jobs(f, client);
+    check_ok(run_failing(f, client, "weekly-report", &first), &f->failure.error);
+    assert_int_equal(arcp_job_outcome(first)->status, ARCP_E_INTERNAL_ERROR);
+    assert_int_equal(count_jobs(f, client), before + 1);
+    /* From another session too. */
+    arcp_client *other = NULL;
+    check_ok(arcp_client_connect(&options, &other, &f->failure), &f->failure.error);
+    check_ok(run_failing(f, other, "weekly-report", &second), &f->failure.error);
+    assert_int_equal(arcp_job_outcome(second)->status, ARCP_E_INTERNAL_ERROR);
+    assert_true(arcp_span_equal(arcp_job_id(first), arcp_job_id(second)));
+    assert_int_equal(count_jobs(f, client), before + 1);
+    arcp_job_release(first);
+    arcp_job_release(second);
+    arcp_client_free(other);
+    arcp_client_free(client);
+}
+
+/* A program that let go of a job and asks for it again under its key. */
+static void a_job_that_was_let_go_can_be_had_again_by_its_key(void **state)
+{
+    fixture *f = *state;
+    arcp_client_options options = options_to(f->url);
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_client *client = NULL;
+    const arcp_outcome *outcome = NULL;
+    check_ok(arcp_client_connect(&options, &client, &f->failure), &f->failure.error);
+    submit.agent = ARCP_SPAN_LITERAL("bench");
+    submit.input = ARCP_SPAN_LITERAL("{\"events\":3,\"result\":\"kept\"}");
+    submit.idempotency_key = ARCP_SPAN_LITERAL("let-go");
+    for (int time = 0; time < 3; time++) {
+        arcp_job *job = NULL;
+        check_ok(arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &f->failure),
+                 &f->failure.error);
+        check_ok(arcp_job_wait(job, 10000, &outcome, &f->failure), &f->failure.error);
+        check_span(outcome->result, "\"kept\"");
+        arcp_job_release(job);
+    }
+    arcp_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(over_ws),
+        cmocka_unit_test(over_wss_with_an_authority_of_ones_own),
+        cmocka_unit_test(wss_of_a_stranger_is_refused),
+        cmocka_unit_test(over_the_pipes_of_a_command),
+        cmocka_unit_test(a_command_that_is_none_is_told),
+        cmocka_unit_test(a_job_that_failed_for_now_is_run_again),
+        cmocka_unit_test(a_key_of_the_programs_own_means_one_job),
+        cmocka_unit_test(a_job_that_was_let_go_can_be_had_again_by_its_key),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
