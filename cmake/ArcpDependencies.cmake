@@ -5,6 +5,8 @@ pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv>=1.44)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.40)
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto>=3)
 pkg_check_modules(SSL REQUIRED IMPORTED_TARGET libssl>=3)
+# In a module of its own, loaded only when it is configured.
+pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.85)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 if(ARCP_BUILD_TESTS)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)

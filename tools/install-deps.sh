@@ -22,6 +22,7 @@ libhttp-parser-dev HTTP upgrade of WebSocket connections
 libssl-dev         TLS, hashes, random numbers
 libsqlite3-dev     the durable store
 libyaml-dev        configuration
+libcurl4-openssl-dev  credentials from an upstream (a module)
 uthash-dev         hash tables and lists
 libcmocka-dev      tests
 scdoc              man pages

@@ -1,0 +1,367 @@
+/* libcurl's multi interface on libuv: curl says which sockets and which time it waits for,
+ * libuv tells it when. Everything on the loop's thread. */
+#include "provisioner/http_client.h"
+
+#include <arcp/secret.h>
+#include <curl/curl.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#define ANSWER_BYTES_MAX 1048576u
+
+typedef struct transfer {
+    struct transfer *previous, *next;
+    arcp__http_client *client;
+    uint64_t id;
+    CURL *easy;
+    struct curl_slist *headers;
+    arcp__http_message message;
+    arcp_buf answer;
+} transfer;
+
+typedef struct watch {
+    uv_poll_t poll;
+    arcp__http_client *client;
+    curl_socket_t socket;
+} watch;
+
+struct arcp__http_client {
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    CURLM *multi;
+    transfer *transfers;
+    uint64_t timeout_ms;
+    const char *ca_file;
+    arcp__http_done_fn done;
+    void *user;
+    size_t open_handles;
+    bool is_freeing;
+};
+
+/* ---- messages ---- */
+
+static void wipe(arcp_buf *text)
+{
+    if (text->data != NULL) {
+        arcp_wipe(text->data, text->capacity);
+    }
+    arcp_buf_fini(text);
+}
+
+void arcp__http_message_fini(arcp__http_message *message)
+{
+    wipe(&message->url);
+    wipe(&message->headers);
+    wipe(&message->body);
+}
+
+static void transfer_free(transfer *self)
+{
+    if (self->easy != NULL) {
+        (void)curl_multi_remove_handle(self->client->multi, self->easy);
+        curl_easy_cleanup(self->easy);
+    }
+    for (struct curl_slist *at = self->headers; at != NULL; at = at->next) {
+        arcp_wipe(at->data, strlen(at->data));
+    }
+    curl_slist_free_all(self->headers);
+    arcp__http_message_fini(&self->message);
+    wipe(&self->answer);
+    arcp__free(self);
+}
+
+/* ---- the end of a request ---- */
+
+static void describe(CURLcode code, arcp__http_answer *answer)
+{
+    answer->result = ARCP__HTTP_LOST;
+    answer->problem = "the connection to the upstream was lost";
+    switch ((int)code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        answer->result = ARCP__HTTP_NOT_SENT;
+        answer->problem = "the upstream's name cannot be resolved";
+        break;
+    case CURLE_COULDNT_CONNECT:
+        answer->result = ARCP__HTTP_NOT_SENT;
+        answer->problem = "the upstream cannot be reached";
+        break;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+        answer->result = ARCP__HTTP_NOT_SENT;
+        answer->problem = "no TLS connection to the upstream: its certificate or ours is refused";
+        break;
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        answer->result = ARCP__HTTP_NOT_SENT;
+        answer->problem = "the request's URL is malformed";
+        break;
+    case CURLE_OPERATION_TIMEDOUT:
+        answer->problem = "the upstream did not answer in time";
+        break;
+    case CURLE_WRITE_ERROR:
+        answer->problem = "the upstream's answer is too long";
+        break;
+    default:
+        break;
+    }
+}
+
+static void finish(arcp__http_client *self, transfer *done, CURLcode code)
+{
+    long status = 0;
+    arcp__http_answer answer = {.result = ARCP__HTTP_ANSWERED};
+    (void)curl_easy_getinfo(done->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (code != CURLE_OK || status == 0) {
+        describe(code, &answer);
+    }
+    answer.status = (int)status;
+    answer.body = arcp_buf_span(&done->answer);
+    uint64_t id = done->id;
+    DL_DELETE2(self->transfers, done, previous, next);
+    self->done(self->user, id, &answer);
+    transfer_free(done);
+}
+
+static void take_finished(arcp__http_client *self)
+{
+    int left = 0;
+    for (CURLMsg *message = curl_multi_info_read(self->multi, &left); message != NULL;
+         message = curl_multi_info_read(self->multi, &left)) {
+        if (message->msg == CURLMSG_DONE) {
+            transfer *done = NULL;
+            CURLcode code = message->data.result; /* the message goes with the handle */
+            (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&done);
+            finish(self, done, code);
+        }
+    }
+}
+
+/* ---- sockets and time ---- */
+
+static void release_handle(arcp__http_client *self)
+{
+    if (--self->open_handles == 0 && self->is_freeing) {
+        arcp__free(self);
+    }
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    watch *at = poll->data;
+    arcp__http_client *self = at->client;
+    int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
+                (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0) | (status < 0 ? CURL_CSELECT_ERR : 0);
+    int running = 0;
+    (void)curl_multi_socket_action(self->multi, at->socket, flags, &running);
+    take_finished(self);
+}
+
+static void on_poll_closed(uv_handle_t *handle)
+{
+    watch *at = handle->data;
+    arcp__http_client *self = at->client;
+    arcp__free(at);
+    release_handle(self);
+}
+
+static watch *watch_new(arcp__http_client *self, curl_socket_t socket)
+{
+    watch *at = arcp__alloc(sizeof(*at));
+    if (at == NULL) {
+        return NULL;
+    }
+    at->client = self;
+    at->socket = socket;
+    if (uv_poll_init_socket(self->loop, &at->poll, socket) != 0) {
+        arcp__free(at);
+        return NULL;
+    }
+    at->poll.data = at;
+    self->open_handles++;
+    (void)curl_multi_assign(self->multi, socket, at);
+    return at;
+}
+
+static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *socket_user)
+{
+    arcp__http_client *self = user;
+    watch *at = socket_user;
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        if (at != NULL) {
+            (void)uv_poll_stop(&at->poll);
+            uv_close((uv_handle_t *)&at->poll, on_poll_closed);
+            (void)curl_multi_assign(self->multi, socket, NULL);
+        }
+        return 0;
+    }
+    if (at == NULL) {
+        at = watch_new(self, socket);
+    }
+    int events =
+        (what != CURL_POLL_OUT ? UV_READABLE : 0) | (what != CURL_POLL_IN ? UV_WRITABLE : 0);
+    return at != NULL && uv_poll_start(&at->poll, events, on_poll) == 0 ? 0 : -1;
+}
+
+static void on_time(uv_timer_t *timer)
+{
+    arcp__http_client *self = timer->data;
+    int running = 0;
+    (void)curl_multi_socket_action(self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    take_finished(self);
+}
+
+static int on_timer(CURLM *multi, long timeout_ms, void *user)
+{
+    arcp__http_client *self = user;
+    (void)multi;
+    if (timeout_ms < 0) {
+        return uv_timer_stop(&self->timer);
+    }
+    /* Never from inside: at the earliest in the loop's next turn. */
+    return uv_timer_start(&self->timer, on_time, (uint64_t)timeout_ms, 0);
+}
+
+static size_t on_answer(char *bytes, size_t size, size_t count, void *user)
+{
+    transfer *self = user;
+    size_t all = size * count;
+    if (self->answer.size + all > ANSWER_BYTES_MAX) {
+        return 0;
+    }
+    arcp_buf_append(&self->answer, arcp_span_make(bytes, all));
+    return self->answer.failed ? 0 : all;
+}
+
+/* ---- a request ---- */
+
+static bool add_headers(transfer *self)
+{
+    arcp_span text = arcp_buf_span(&self->message.headers);
+    for (size_t at = 0; at < text.size; at += strlen(text.data + at) + 1) {
+        struct curl_slist *longer = curl_slist_append(self->headers, text.data + at);
+        if (longer == NULL) {
+            return false;
+        }
+        self->headers = longer;
+    }
+    return true;
+}
+
+static bool set_up(transfer *self)
+{
+    const arcp__http_client *client = self->client;
+    const arcp__http_message *message = &self->message;
+    CURL *easy = self->easy;
+    bool good = add_headers(self) &&
+                curl_easy_setopt(easy, CURLOPT_URL, message->url.data) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_HTTPHEADER, self->headers) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_PRIVATE, self) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_WRITEDATA, self) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_USERAGENT, "arcpd") == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)client->timeout_ms) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, message->method) == CURLE_OK;
+    if (good && message->body.size != 0) {
+        good = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                                (curl_off_t)message->body.size) == CURLE_OK &&
+               curl_easy_setopt(easy, CURLOPT_POSTFIELDS, message->body.data) == CURLE_OK;
+    }
+    if (good && message->once) {
+        good = curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK &&
+               curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK;
+    }
+    if (good && client->ca_file != NULL) {
+        good = curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file) == CURLE_OK;
+    }
+    return good;
+}
+
+arcp_status arcp__http_client_send(arcp__http_client *self, uint64_t id,
+                                   arcp__http_message *message, arcp_error *err)
+{
+    transfer *added = arcp__alloc(sizeof(*added));
+    if (added == NULL) {
+        arcp__http_message_fini(message);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    added->client = self;
+    added->id = id;
+    added->message = *message;
+    *message = (arcp__http_message){NULL, ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT, false};
+    added->easy = curl_easy_init();
+    if (added->easy == NULL || !set_up(added) ||
+        curl_multi_add_handle(self->multi, added->easy) != CURLM_OK) {
+        transfer_free(added);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    DL_APPEND2(self->transfers, added, previous, next);
+    return ARCP_OK;
+}
+
+/* ---- life ---- */
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    release_handle(handle->data);
+}
+
+void arcp__http_client_free(arcp__http_client *self)
+{
+    if (self == NULL) {
+        return;
+    }
+    self->is_freeing = true;
+    while (self->transfers != NULL) {
+        transfer *first = self->transfers;
+        DL_DELETE2(self->transfers, first, previous, next);
+        transfer_free(first);
+    }
+    if (self->multi != NULL) {
+        (void)curl_multi_cleanup(self->multi);
+    }
+    curl_global_cleanup();
+    uv_close((uv_handle_t *)&self->timer, on_timer_closed);
+}
+
+arcp_status arcp__http_client_new(struct uv_loop_s *loop, uint64_t timeout_ms, uint64_t connections,
+                                  const char *ca_file, arcp__http_done_fn done, void *user,
+                                  arcp__http_client **out, arcp_error *err)
+{
+    arcp__http_client *self = arcp__alloc(sizeof(*self));
+    if (self == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        arcp__free(self);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    self->loop = loop;
+    self->timeout_ms = timeout_ms;
+    self->ca_file = ca_file;
+    self->done = done;
+    self->user = user;
+    (void)uv_timer_init(loop, &self->timer);
+    self->timer.data = self;
+    self->open_handles = 1;
+    self->multi = curl_multi_init();
+    bool good = self->multi != NULL &&
+                curl_multi_setopt(self->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
+                curl_multi_setopt(self->multi, CURLMOPT_SOCKETDATA, self) == CURLM_OK &&
+                curl_multi_setopt(self->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
+                curl_multi_setopt(self->multi, CURLMOPT_TIMERDATA, self) == CURLM_OK &&
+                curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)connections) ==
+                    CURLM_OK;
+    if (!good) {
+        arcp__http_client_free(self);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    *out = self;
+    return ARCP_OK;
+}

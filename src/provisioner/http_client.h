@@ -1,0 +1,46 @@
+/* HTTP requests on a libuv loop, by libcurl. Only for the module arcp-provisioner-http. */
+#ifndef ARCP_PROVISIONER_HTTP_CLIENT_H
+#define ARCP_PROVISIONER_HTTP_CLIENT_H
+
+#include <arcp/buf.h>
+#include <arcp/error.h>
+
+struct uv_loop_s;
+typedef struct arcp__http_client arcp__http_client;
+
+/* What is sent. The buffers are taken over and wiped; texts in them end with a NUL. */
+typedef struct arcp__http_message {
+    const char *method;
+    arcp_buf url;
+    arcp_buf headers; /* each with its NUL, one after the other */
+    arcp_buf body;    /* without a NUL; empty: none */
+    bool once;        /* on a fresh connection, so that it is never sent a second time */
+} arcp__http_message;
+
+typedef enum arcp__http_result {
+    ARCP__HTTP_ANSWERED, /* with a status and a body */
+    ARCP__HTTP_NOT_SENT, /* certainly nothing reached the upstream */
+    ARCP__HTTP_LOST      /* who knows */
+} arcp__http_result;
+
+typedef struct arcp__http_answer {
+    arcp__http_result result;
+    int status;
+    arcp_span body;      /* borrowed during the call; wiped afterwards */
+    const char *problem; /* not ANSWERED: static text */
+} arcp__http_answer;
+
+typedef void (*arcp__http_done_fn)(void *user, uint64_t id, const arcp__http_answer *answer);
+
+ARCP_MUST_CHECK arcp_status arcp__http_client_new(struct uv_loop_s *loop, uint64_t timeout_ms,
+                                                  uint64_t connections, const char *ca_file,
+                                                  arcp__http_done_fn done, void *user,
+                                                  arcp__http_client **out, arcp_error *err);
+/* Gives requests under way up, without an answer; memory goes when the loop ran. */
+void arcp__http_client_free(arcp__http_client *self);
+/* The message is taken over, also on failure (ARCP_E_NO_MEMORY: nothing was sent). */
+ARCP_MUST_CHECK arcp_status arcp__http_client_send(arcp__http_client *self, uint64_t id,
+                                                   arcp__http_message *message, arcp_error *err);
+void arcp__http_message_fini(arcp__http_message *message);
+
+#endif

@@ -1,0 +1,354 @@
+/* The provisioner `http`.
+ *
+ * What an answer means, so that nothing that was issued is forgotten: a 2xx is DONE, and one
+ * that cannot be read is UNKNOWN; of the 4xx, 408 and 409 are UNKNOWN (the alias may be there
+ * already), the others REFUSED; everything else is UNKNOWN. A request that never left is
+ * REFUSED. */
+#include "provisioner/http_provisioner.h"
+
+#include <arcp/secret.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "provisioner/http_client.h"
+#include "provisioner/http_template.h"
+
+#define HEADERS_MAX 16u
+
+typedef struct prepared {
+    const char *method;
+    arcp__template *url, *body;
+    arcp__template *headers[HEADERS_MAX];
+    size_t header_count;
+} prepared;
+
+typedef struct call {
+    struct call *next;
+    uint64_t id;
+    arcp__http_request_kind kind;
+} call;
+
+typedef struct http_provisioner {
+    arcp_provisioner base;
+    arcp_provisioner_ops ops; /* without what is not configured */
+    arcp__http_provisioner_options options;
+    arcp_provisioner_callbacks callbacks;
+    arcp__http_client *client;
+    prepared requests[ARCP__HTTP_REQUEST_COUNT];
+    call *calls;
+} http_provisioner;
+
+static const char *const kind_names[] = {"issue", "revoke", "rotate", "usage"};
+
+/* ---- asking ---- */
+
+static void append_header(const arcp__template *header, const arcp_provision_request *request,
+                          arcp_buf *out, bool *good)
+{
+    *good = arcp__template_expand(header, request, out) && *good;
+    arcp_buf_append_byte(out, '\0');
+}
+
+static bool make_message(const http_provisioner *self, arcp__http_request_kind kind,
+                         const arcp_provision_request *request, arcp__http_message *out)
+{
+    const prepared *how = &self->requests[kind];
+    bool good = arcp__template_expand(how->url, request, &out->url);
+    arcp_buf_append_byte(&out->url, '\0');
+    for (size_t at = 0; at < how->header_count; at++) {
+        append_header(how->headers[at], request, &out->headers, &good);
+    }
+    if (request->traceparent.size != 0) {
+        arcp_buf_append_cstr(&out->headers, "traceparent: ");
+        arcp_buf_append(&out->headers, request->traceparent);
+        arcp_buf_append_byte(&out->headers, '\0');
+    }
+    if (how->body != NULL) {
+        arcp_buf_append_cstr(&out->headers, "Content-Type: application/json");
+        arcp_buf_append_byte(&out->headers, '\0');
+        good = arcp__template_expand(how->body, request, &out->body) && good;
+    }
+    out->method = how->method;
+    out->once = kind == ARCP__HTTP_ISSUE || kind == ARCP__HTTP_ROTATE;
+    return good && !out->url.failed && !out->headers.failed && !out->body.failed;
+}
+
+static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
+                       const arcp_provision_request *request, arcp_error *err)
+{
+    http_provisioner *self = (http_provisioner *)base;
+    arcp__http_message message = {NULL, ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT, false};
+    if (!make_message(self, kind, request, &message)) {
+        arcp__http_message_fini(&message);
+        return arcp_error_set(err, ARCP_E_IO, "the request to the upstream cannot be written");
+    }
+    call *added = arcp__alloc(sizeof(*added));
+    if (added == NULL) {
+        arcp__http_message_fini(&message);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    added->id = request->call_id;
+    added->kind = kind;
+    arcp_status status = arcp__http_client_send(self->client, added->id, &message, err);
+    if (status != ARCP_OK) {
+        arcp__free(added);
+        return status;
+    }
+    LL_PREPEND(self->calls, added);
+    return ARCP_OK;
+}
+
+static arcp_status ask_issue(arcp_provisioner *base, const arcp_provision_request *request,
+                             arcp_error *err)
+{
+    return ask(base, ARCP__HTTP_ISSUE, request, err);
+}
+
+static arcp_status ask_revoke(arcp_provisioner *base, const arcp_provision_request *request,
+                              arcp_error *err)
+{
+    return ask(base, ARCP__HTTP_REVOKE, request, err);
+}
+
+static arcp_status ask_rotate(arcp_provisioner *base, const arcp_provision_request *request,
+                              arcp_error *err)
+{
+    return ask(base, ARCP__HTTP_ROTATE, request, err);
+}
+
+static arcp_status ask_usage(arcp_provisioner *base, const arcp_provision_request *request,
+                             arcp_error *err)
+{
+    return ask(base, ARCP__HTTP_USAGE, request, err);
+}
+
+/* ---- answers ---- */
+
+static arcp_status translate(const arcp_provisioner *base, const arcp_upstream_error *error)
+{
+    const http_provisioner *self = (const http_provisioner *)base;
+    return arcp__upstream_rules_apply(self->options.error_rules, self->options.error_rule_count,
+                                      error);
+}
+
+static bool is_gone(const http_provisioner *self, int status)
+{
+    for (size_t at = 0; at < self->options.gone_count; at++) {
+        if (self->options.gone[at] == status) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A string, or a number as it is written. */
+static arcp_span text_at(const arcp_json *json, const arcp__http_request *request,
+                         arcp__http_pointer which, arcp_buf *scratch, const char *otherwise)
+{
+    const char *pointer = request->pointers[which];
+    arcp_json_ref ref = pointer == NULL ? ARCP_JSON_ABSENT : arcp__json_pointer(json, pointer);
+    if (arcp_json_is(json, ref, ARCP_JSON_STRING)) {
+        return arcp_json_string(json, ref, scratch);
+    }
+    return arcp_json_is(json, ref, ARCP_JSON_NUMBER) ? arcp_json_raw(json, ref)
+                                                     : arcp_span_cstr(otherwise);
+}
+
+/* What a 2xx says; the result borrows from json and scratch. */
+static void read_answer(const http_provisioner *self, const call *asked, const arcp_json *json,
+                        arcp_buf *scratch, arcp_provision_result *result)
+{
+    const arcp__http_request *how = &self->options.requests[asked->kind];
+    result->outcome = ARCP_PROVISION_DONE;
+    if (asked->kind == ARCP__HTTP_USAGE) {
+        result->spent = text_at(json, how, ARCP__HTTP_SPENT, scratch, NULL);
+        return;
+    }
+    result->value = text_at(json, how, ARCP__HTTP_VALUE, scratch, NULL);
+    result->upstream_id = text_at(json, how, ARCP__HTTP_ID, scratch, NULL);
+    result->endpoint = text_at(json, how, ARCP__HTTP_ENDPOINT, scratch, self->options.endpoint);
+    result->scheme = text_at(json, how, ARCP__HTTP_SCHEME, scratch, self->options.scheme);
+    result->profile = text_at(json, how, ARCP__HTTP_PROFILE, scratch, self->options.profile);
+    arcp_span lifetime = text_at(json, how, ARCP__HTTP_LIFETIME, scratch, NULL);
+    for (size_t at = 0; at < lifetime.size && lifetime.data[at] >= '0' &&
+                        lifetime.data[at] <= '9' && result->lifetime_sec < UINT32_MAX;
+         at++) {
+        result->lifetime_sec = result->lifetime_sec * 10 + (uint64_t)(lifetime.data[at] - '0');
+    }
+}
+
+static arcp_provision_outcome outcome_of(const http_provisioner *self, const call *asked,
+                                         const arcp__http_answer *answer)
+{
+    bool is_new = asked->kind == ARCP__HTTP_ISSUE || asked->kind == ARCP__HTTP_ROTATE;
+    if (answer->result != ARCP__HTTP_ANSWERED) {
+        return is_new && answer->result == ARCP__HTTP_NOT_SENT ? ARCP_PROVISION_REFUSED
+                                                               : ARCP_PROVISION_UNKNOWN;
+    }
+    if (answer->status >= 200 && answer->status < 300) {
+        return ARCP_PROVISION_DONE;
+    }
+    if (!is_new) {
+        return is_gone(self, answer->status) ? ARCP_PROVISION_ABSENT : ARCP_PROVISION_UNKNOWN;
+    }
+    bool refused = answer->status >= 400 && answer->status < 500 && answer->status != 408 &&
+                   answer->status != 409;
+    return refused ? ARCP_PROVISION_REFUSED : ARCP_PROVISION_UNKNOWN;
+}
+
+static void tell(http_provisioner *self, const call *asked, const arcp__http_answer *answer)
+{
+    char message[96] = "";
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_json_limits limits = {32, 10000, UINT32_MAX - 1};
+    arcp_provision_result result = {.struct_size = sizeof(result),
+                                    .call_id = asked->id,
+                                    .outcome = outcome_of(self, asked, answer),
+                                    .status = ARCP_E_INTERNAL_ERROR,
+                                    .message = answer->problem};
+    if (result.outcome == ARCP_PROVISION_DONE && asked->kind != ARCP__HTTP_REVOKE) {
+        if (arcp_buf_reserve(&scratch, answer->body.size + 1) &&
+            arcp_json_scan(&json, answer->body, &limits, NULL) == ARCP_OK) {
+            read_answer(self, asked, &json, &scratch, &result);
+        } else {
+            result.outcome = ARCP_PROVISION_UNKNOWN;
+            result.message = "the upstream's answer is no JSON";
+        }
+    } else if (answer->result == ARCP__HTTP_ANSWERED) {
+        arcp_upstream_error error = {sizeof(error), answer->status, answer->body};
+        arcp_status translated = translate(&self->base, &error);
+        result.status = translated == ARCP_OK ? ARCP_E_INTERNAL_ERROR : translated;
+        (void)snprintf(message, sizeof(message), "the upstream answered %s with %d",
+                       kind_names[asked->kind], answer->status);
+        result.message = message;
+    }
+    self->callbacks.done(self->callbacks.user, &result);
+    if (scratch.data != NULL) {
+        arcp_wipe(scratch.data, scratch.capacity);
+    }
+    arcp_buf_fini(&scratch);
+    arcp_json_fini(&json);
+}
+
+static void on_answer(void *user, uint64_t id, const arcp__http_answer *answer)
+{
+    http_provisioner *self = user;
+    for (call **at = &self->calls; *at != NULL; at = &(*at)->next) {
+        call *asked = *at;
+        if (asked->id == id) {
+            *at = asked->next;
+            tell(self, asked, answer);
+            arcp__free(asked);
+            return;
+        }
+    }
+}
+
+/* ---- life ---- */
+
+static void set_callbacks(arcp_provisioner *base, const arcp_provisioner_callbacks *callbacks)
+{
+    ((http_provisioner *)base)->callbacks = *callbacks;
+}
+
+static void provisioner_free(arcp_provisioner *base)
+{
+    http_provisioner *self = (http_provisioner *)base;
+    arcp__http_client_free(self->client);
+    while (self->calls != NULL) {
+        call *first = self->calls;
+        self->calls = first->next;
+        arcp__free(first);
+    }
+    for (size_t kind = 0; kind < ARCP__HTTP_REQUEST_COUNT; kind++) {
+        prepared *how = &self->requests[kind];
+        arcp__template_free(how->url);
+        arcp__template_free(how->body);
+        for (size_t at = 0; at < how->header_count; at++) {
+            arcp__template_free(how->headers[at]);
+        }
+    }
+    arcp__free(self);
+}
+
+static arcp_status blame(arcp_status status, size_t kind, const char *part, arcp_error *err)
+{
+    char why[sizeof(err->message)];
+    if (status == ARCP_OK) {
+        return ARCP_OK;
+    }
+    (void)snprintf(why, sizeof(why), "%s", err->message);
+    return arcp_error_set(err, status, "credentials.http.%s.%s: %s", kind_names[kind], part, why);
+}
+
+static arcp_status prepare(http_provisioner *self, size_t kind, arcp_error *err)
+{
+    const arcp__http_request *from = &self->options.requests[kind];
+    prepared *to = &self->requests[kind];
+    if (from->url == NULL) {
+        return ARCP_OK;
+    }
+    to->method = from->method != NULL ? from->method : (from->body != NULL ? "POST" : "GET");
+    if (from->method == NULL && from->body == NULL && kind != ARCP__HTTP_USAGE) {
+        to->method = "POST";
+    }
+    arcp_status status =
+        blame(arcp__template_new(from->url, ARCP__TEMPLATE_URL, &to->url, err), kind, "url", err);
+    if (status == ARCP_OK && from->body != NULL) {
+        status = blame(arcp__template_new(from->body, ARCP__TEMPLATE_BODY, &to->body, err), kind,
+                       "body", err);
+    }
+    if (status == ARCP_OK && from->header_count > HEADERS_MAX) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "credentials.http.%s.headers: at most %u",
+                                kind_names[kind], HEADERS_MAX);
+    }
+    for (size_t at = 0; status == ARCP_OK && at < from->header_count; at++) {
+        status = blame(
+            arcp__template_new(from->headers[at], ARCP__TEMPLATE_HEADER, &to->headers[at], err),
+            kind, "headers", err);
+        to->header_count += status == ARCP_OK ? 1 : 0;
+    }
+    return status;
+}
+
+ARCP_API arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *options,
+                                                arcp_provisioner **out, arcp_error *err);
+
+arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *options,
+                                       arcp_provisioner **out, arcp_error *err)
+{
+    http_provisioner *self = arcp__alloc(sizeof(*self));
+    if (self == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    self->options = *options;
+    self->ops = (arcp_provisioner_ops){
+        .name = "http",
+        .set_callbacks = set_callbacks,
+        .issue = ask_issue,
+        .revoke = ask_revoke,
+        .rotate = options->requests[ARCP__HTTP_ROTATE].url == NULL ? NULL : ask_rotate,
+        .usage = options->requests[ARCP__HTTP_USAGE].url == NULL ? NULL : ask_usage,
+        .translate_error = translate,
+        .free = provisioner_free,
+    };
+    self->base.ops = &self->ops;
+    self->base.terms = &self->options.terms;
+    arcp_status status = ARCP_OK;
+    for (size_t kind = 0; status == ARCP_OK && kind < ARCP__HTTP_REQUEST_COUNT; kind++) {
+        status = prepare(self, kind, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__http_client_new(options->loop, options->timeout_ms, options->connections,
+                                       options->ca_file, on_answer, self, &self->client, err);
+    }
+    if (status != ARCP_OK) {
+        provisioner_free(&self->base);
+        return status;
+    }
+    *out = &self->base;
+    return ARCP_OK;
+}

@@ -1,0 +1,463 @@
+#include "provisioner/http_template.h"
+
+#include <arcp/secret.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct arcp__template {
+    arcp__template_use use;
+    arcp_buf text; /* with {env:} and {file:} replaced; a body is JSON */
+};
+
+/* ---- what can stand in braces ---- */
+
+typedef enum variable {
+    VAR_ALIAS,
+    VAR_ID,
+    VAR_VALUE,
+    VAR_CREDENTIAL_ID,
+    VAR_JOB_ID,
+    VAR_PRINCIPAL,
+    VAR_AGENT,
+    VAR_TRACE_ID,
+    VAR_TRACEPARENT,
+    VAR_EXPIRES_AT,
+    VAR_BUDGET,
+    VAR_TTL_SEC,
+    VAR_MODELS,
+    VAR_COUNT
+} variable;
+
+static const char *const names[VAR_COUNT] = {
+    "alias",    "id",          "value",      "credential_id", "job_id",  "principal", "agent",
+    "trace_id", "traceparent", "expires_at", "budget",        "ttl_sec", "models"};
+
+static variable find_variable(arcp_span name)
+{
+    for (int at = 0; at < VAR_COUNT; at++) {
+        if (arcp_span_equal_cstr(name, names[at])) {
+            return (variable)at;
+        }
+    }
+    return VAR_COUNT;
+}
+
+static bool is_present(const arcp_provision_request *request, variable which);
+
+static arcp_span text_of(const arcp_provision_request *request, variable which)
+{
+    switch (which) {
+    case VAR_ALIAS:
+        return request->alias;
+    case VAR_ID:
+        return request->upstream_id;
+    case VAR_VALUE:
+        return request->value;
+    case VAR_CREDENTIAL_ID:
+        return request->credential_id;
+    case VAR_JOB_ID:
+        return request->job_id;
+    case VAR_PRINCIPAL:
+        return request->principal;
+    case VAR_AGENT:
+        return request->agent;
+    case VAR_TRACE_ID:
+        return request->trace_id;
+    case VAR_TRACEPARENT:
+        return request->traceparent;
+    case VAR_EXPIRES_AT:
+        return request->expires_at;
+    case VAR_BUDGET:
+        return request->budget;
+    case VAR_TTL_SEC:
+    case VAR_MODELS:
+    case VAR_COUNT:
+        break;
+    }
+    return arcp_span_make(NULL, 0);
+}
+
+static bool is_present(const arcp_provision_request *request, variable which)
+{
+    if (which == VAR_TTL_SEC) {
+        return request->ttl_sec != 0;
+    }
+    return which == VAR_MODELS ? request->has_models : text_of(request, which).size != 0;
+}
+
+/* As text, also of what is a number or a list. */
+static void append_value(const arcp_provision_request *request, variable which, arcp_buf *out)
+{
+    if (which == VAR_TTL_SEC) {
+        arcp_buf_append_u64(out, request->ttl_sec);
+    } else if (which == VAR_MODELS) {
+        for (size_t at = 0; at < request->model_count; at++) {
+            arcp_buf_append_cstr(out, at == 0 ? "" : ",");
+            arcp_buf_append(out, request->models[at]);
+        }
+    } else {
+        arcp_buf_append(out, text_of(request, which));
+    }
+}
+
+/* ---- reading a text piece by piece ---- */
+
+/* The next `{...}` of lower-case letters, '_' or a prefix with ':'; other braces are text. */
+static bool next_brace(arcp_span text, size_t from, size_t *begin, size_t *end)
+{
+    for (size_t at = from; at < text.size; at++) {
+        if (text.data[at] != '{' || at + 1 >= text.size || text.data[at + 1] < 'a' ||
+            text.data[at + 1] > 'z') {
+            continue;
+        }
+        const char *close = memchr(text.data + at, '}', text.size - at);
+        if (close == NULL) {
+            return false;
+        }
+        *begin = at;
+        *end = (size_t)(close - text.data);
+        return true;
+    }
+    return false;
+}
+
+static arcp_span inside(arcp_span text, size_t begin, size_t end)
+{
+    return arcp_span_make(text.data + begin + 1, end - begin - 1);
+}
+
+/* ---- making: the environment and files ---- */
+
+static arcp_status append_env(arcp_span name, arcp_buf *out, arcp_error *err)
+{
+    char text[256];
+    (void)snprintf(text, sizeof(text), "%.*s", (int)name.size, name.size == 0 ? "" : name.data);
+    const char *value = getenv(text);
+    if (value == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "the environment has no %s", text);
+    }
+    arcp_buf_append_cstr(out, value);
+    return ARCP_OK;
+}
+
+static arcp_status append_file(arcp_span name, arcp_buf *out, arcp_error *err)
+{
+    char path[1024];
+    char piece[4096];
+    (void)snprintf(path, sizeof(path), "%.*s", (int)name.size, name.size == 0 ? "" : name.data);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: %s", path, strerror(errno));
+    }
+    size_t size = fread(piece, 1, sizeof(piece), file);
+    (void)fclose(file);
+    while (size > 0 && (piece[size - 1] == '\n' || piece[size - 1] == '\r')) {
+        size--;
+    }
+    arcp_buf_append(out, arcp_span_make(piece, size));
+    arcp_wipe(piece, sizeof(piece));
+    return ARCP_OK;
+}
+
+static arcp_status append_fixed(arcp_span name, bool in_json, arcp_buf *out, arcp_error *err)
+{
+    arcp_buf value = ARCP_BUF_INIT;
+    arcp_buf quoted = ARCP_BUF_INIT;
+    arcp_status status = arcp_span_starts_with(name, ARCP_SPAN_LITERAL("env:"))
+                             ? append_env(arcp_span_from(name, 4), &value, err)
+                             : append_file(arcp_span_from(name, 5), &value, err);
+    if (status == ARCP_OK && in_json) {
+        arcp_json_quote(arcp_buf_span(&value), &quoted);
+        if (quoted.size >= 2) {
+            arcp_buf_append(out, arcp_span_make(quoted.data + 1, quoted.size - 2));
+        }
+    } else if (status == ARCP_OK) {
+        arcp_buf_append(out, arcp_buf_span(&value));
+    }
+    arcp_buf *const both[] = {&value, &quoted};
+    for (size_t at = 0; at < 2; at++) {
+        out->failed = out->failed || both[at]->failed;
+        if (both[at]->data != NULL) {
+            arcp_wipe(both[at]->data, both[at]->capacity);
+        }
+        arcp_buf_fini(both[at]);
+    }
+    return status;
+}
+
+static arcp_status prepare(arcp__template *self, const char *text, arcp_error *err)
+{
+    arcp_span whole = arcp_span_cstr(text);
+    size_t from = 0;
+    size_t begin = 0;
+    size_t end = 0;
+    arcp_status status = ARCP_OK;
+    while (status == ARCP_OK && next_brace(whole, from, &begin, &end)) {
+        arcp_span name = inside(whole, begin, end);
+        arcp_buf_append(&self->text, arcp_span_make(whole.data + from, begin - from));
+        if (arcp_span_starts_with(name, ARCP_SPAN_LITERAL("env:")) ||
+            arcp_span_starts_with(name, ARCP_SPAN_LITERAL("file:"))) {
+            status = append_fixed(name, self->use == ARCP__TEMPLATE_BODY, &self->text, err);
+        } else if (find_variable(name) == VAR_COUNT) {
+            status = arcp_error_set(err, ARCP_E_USAGE, "there is no {%.*s}",
+                                    (int)arcp_span_first(name, 64).size, name.data);
+        } else {
+            arcp_buf_append(&self->text, arcp_span_make(whole.data + begin, end + 1 - begin));
+        }
+        from = end + 1;
+    }
+    arcp_buf_append(&self->text, arcp_span_from(whole, from));
+    return status;
+}
+
+static arcp_status check_json(const arcp__template *self, arcp_error *err)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {32, 1000, 1u << 20};
+    arcp_error why = {0};
+    arcp_status status = arcp_json_scan(&json, arcp_buf_span(&self->text), &limits, &why);
+    arcp_json_fini(&json);
+    return status == ARCP_OK ? ARCP_OK : arcp_error_set(err, ARCP_E_USAGE, "the body is no JSON");
+}
+
+arcp_status arcp__template_new(const char *text, arcp__template_use use, arcp__template **out,
+                               arcp_error *err)
+{
+    arcp__template *self = arcp__alloc(sizeof(*self));
+    if (self == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    self->use = use;
+    arcp_status status = prepare(self, text, err);
+    if (status == ARCP_OK && self->text.failed) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (status == ARCP_OK && use == ARCP__TEMPLATE_BODY) {
+        status = check_json(self, err);
+    }
+    if (status != ARCP_OK) {
+        arcp__template_free(self);
+        return status;
+    }
+    *out = self;
+    return ARCP_OK;
+}
+
+void arcp__template_free(arcp__template *self)
+{
+    if (self == NULL) {
+        return;
+    }
+    if (self->text.data != NULL) {
+        arcp_wipe(self->text.data, self->text.capacity);
+    }
+    arcp_buf_fini(&self->text);
+    arcp__free(self);
+}
+
+/* ---- expanding ---- */
+
+static bool is_unreserved(unsigned char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' || byte == '~';
+}
+
+/* Text with what stands in braces put in, as the use wants it. */
+static bool expand_text(arcp_span text, arcp__template_use use,
+                        const arcp_provision_request *request, arcp_buf *out)
+{
+    size_t from = 0;
+    size_t begin = 0;
+    size_t end = 0;
+    bool clean = true;
+    while (next_brace(text, from, &begin, &end)) {
+        arcp_buf value = ARCP_BUF_INIT;
+        arcp_buf_append(out, arcp_span_make(text.data + from, begin - from));
+        append_value(request, find_variable(inside(text, begin, end)), &value);
+        for (size_t at = 0; at < value.size; at++) {
+            unsigned char byte = (unsigned char)value.data[at];
+            clean = clean && (use != ARCP__TEMPLATE_HEADER || (byte >= 0x20 && byte != 0x7f));
+            if (use == ARCP__TEMPLATE_URL && !is_unreserved(byte)) {
+                arcp_buf_append_format(out, "%%%02X", byte);
+            } else {
+                arcp_buf_append_byte(out, (char)byte);
+            }
+        }
+        clean = clean && !value.failed;
+        if (value.data != NULL) {
+            arcp_wipe(value.data, value.capacity);
+        }
+        arcp_buf_fini(&value);
+        from = end + 1;
+    }
+    arcp_buf_append(out, arcp_span_from(text, from));
+    return clean && !out->failed;
+}
+
+/* What the whole string stands for, VAR_COUNT when it is more than one name. */
+static variable whole_variable(arcp_span text)
+{
+    size_t begin = 0;
+    size_t end = 0;
+    bool whole = next_brace(text, 0, &begin, &end) && begin == 0 && end + 1 == text.size;
+    return whole ? find_variable(inside(text, begin, end)) : VAR_COUNT;
+}
+
+static bool names_absent(arcp_span text, const arcp_provision_request *request)
+{
+    size_t from = 0;
+    size_t begin = 0;
+    size_t end = 0;
+    while (next_brace(text, from, &begin, &end)) {
+        if (!is_present(request, find_variable(inside(text, begin, end)))) {
+            return true;
+        }
+        from = end + 1;
+    }
+    return false;
+}
+
+typedef struct body_writer {
+    const arcp_json *json;
+    const arcp_provision_request *request;
+    arcp_json_writer writer;
+    arcp_buf scratch; /* the string at hand */
+    bool clean;
+} body_writer;
+
+static arcp_span string_at(body_writer *self, arcp_json_ref ref)
+{
+    arcp_buf_clear(&self->scratch);
+    return arcp_json_string(self->json, ref, &self->scratch);
+}
+
+static bool is_left_out(body_writer *self, arcp_json_ref ref)
+{
+    return arcp_json_is(self->json, ref, ARCP_JSON_STRING) &&
+           names_absent(string_at(self, ref), self->request);
+}
+
+static void write_string(body_writer *self, arcp_span text)
+{
+    variable which = whole_variable(text);
+    if (which == VAR_BUDGET) {
+        arcp_json_write_raw(&self->writer, self->request->budget);
+    } else if (which == VAR_TTL_SEC) {
+        arcp_json_write_u64(&self->writer, self->request->ttl_sec);
+    } else if (which == VAR_MODELS) {
+        arcp_json_begin_array(&self->writer);
+        for (size_t at = 0; at < self->request->model_count; at++) {
+            arcp_json_write_string(&self->writer, self->request->models[at]);
+        }
+        arcp_json_end_array(&self->writer);
+    } else {
+        arcp_buf value = ARCP_BUF_INIT;
+        self->clean = expand_text(text, ARCP__TEMPLATE_BODY, self->request, &value) && self->clean;
+        arcp_json_write_string(&self->writer, arcp_buf_span(&value));
+        if (value.data != NULL) {
+            arcp_wipe(value.data, value.capacity);
+        }
+        arcp_buf_fini(&value);
+    }
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): the scan limited its depth to 32 */
+static void write_body(body_writer *self, arcp_json_ref ref)
+{
+    const arcp_json *json = self->json;
+    if (arcp_json_is(json, ref, ARCP_JSON_OBJECT)) {
+        arcp_json_begin_object(&self->writer);
+        for (arcp_json_ref name = arcp_json_first(json, ref); name != ARCP_JSON_ABSENT;
+             name = arcp_json_next(json, ref, name)) {
+            if (!is_left_out(self, name + 1)) {
+                arcp_json_name_span(&self->writer, string_at(self, name));
+                write_body(self, name + 1);
+            }
+        }
+        arcp_json_end_object(&self->writer);
+    } else if (arcp_json_is(json, ref, ARCP_JSON_ARRAY)) {
+        arcp_json_begin_array(&self->writer);
+        for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
+             at = arcp_json_next(json, ref, at)) {
+            if (!is_left_out(self, at)) {
+                write_body(self, at);
+            }
+        }
+        arcp_json_end_array(&self->writer);
+    } else if (arcp_json_is(json, ref, ARCP_JSON_STRING)) {
+        write_string(self, string_at(self, ref));
+    } else {
+        arcp_json_write_raw(&self->writer, arcp_json_raw(json, ref));
+    }
+}
+
+bool arcp__template_expand(const arcp__template *self, const arcp_provision_request *request,
+                           arcp_buf *out)
+{
+    arcp_span text = arcp_buf_span(&self->text);
+    if (self->use != ARCP__TEMPLATE_BODY) {
+        return expand_text(text, self->use, request, out);
+    }
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {32, 1000, 1u << 20};
+    body_writer writer = {.json = &json, .request = request, .clean = true};
+    bool done = arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK;
+    if (done) {
+        arcp_json_writer_init(&writer.writer, out);
+        write_body(&writer, ARCP_JSON_ROOT);
+        done = writer.clean && !out->failed && !writer.scratch.failed;
+    }
+    arcp_buf_fini(&writer.scratch);
+    arcp_json_fini(&json);
+    return done;
+}
+
+/* ---- pointers ---- */
+
+static size_t unescape(const char *token, size_t size, char *out, size_t out_size)
+{
+    size_t used = 0;
+    for (size_t at = 0; at < size && used < out_size; at++) {
+        if (token[at] == '~' && at + 1 < size && (token[at + 1] == '0' || token[at + 1] == '1')) {
+            out[used++] = token[++at] == '0' ? '~' : '/';
+        } else {
+            out[used++] = token[at];
+        }
+    }
+    return used;
+}
+
+static arcp_json_ref element(const arcp_json *json, arcp_json_ref array, arcp_span token)
+{
+    size_t index = 0;
+    for (size_t at = 0; at < token.size; at++) {
+        if (token.data[at] < '0' || token.data[at] > '9' || index > 100000) {
+            return ARCP_JSON_ABSENT;
+        }
+        index = index * 10 + (size_t)(token.data[at] - '0');
+    }
+    arcp_json_ref ref = token.size == 0 ? ARCP_JSON_ABSENT : arcp_json_first(json, array);
+    for (; ref != ARCP_JSON_ABSENT && index > 0; index--) {
+        ref = arcp_json_next(json, array, ref);
+    }
+    return ref;
+}
+
+arcp_json_ref arcp__json_pointer(const arcp_json *json, const char *pointer)
+{
+    arcp_json_ref ref = ARCP_JSON_ROOT;
+    while (ref != ARCP_JSON_ABSENT && *pointer == '/') {
+        char name[256];
+        size_t size = strcspn(++pointer, "/");
+        arcp_span token = arcp_span_make(name, unescape(pointer, size, name, sizeof(name)));
+        ref = arcp_json_is(json, ref, ARCP_JSON_ARRAY) ? element(json, ref, token)
+                                                       : arcp_json_member(json, ref, token);
+        pointer += size;
+    }
+    return *pointer == '\0' ? ref : ARCP_JSON_ABSENT;
+}

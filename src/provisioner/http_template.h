@@ -1,0 +1,38 @@
+/* Templates for requests to an upstream, and pointers into its answers.
+ *
+ * `{name}` stands for something of the request: alias, id, value, credential_id, job_id,
+ * principal, agent, trace_id, traceparent, budget, models, expires_at, ttl_sec. `{env:NAME}`
+ * and `{file:PATH}` are replaced when the template is made. In a JSON body a string that is
+ * nothing but `{budget}`, `{ttl_sec}` or `{models}` becomes a number or a list, and a member
+ * or element whose string names something that the request does not have is left out. */
+#ifndef ARCP_PROVISIONER_HTTP_TEMPLATE_H
+#define ARCP_PROVISIONER_HTTP_TEMPLATE_H
+
+#include <arcp/buf.h>
+#include <arcp/json.h>
+#include <arcp/sys/provisioner.h>
+
+typedef enum arcp__template_use {
+    ARCP__TEMPLATE_URL,    /* what is put in is percent-encoded */
+    ARCP__TEMPLATE_HEADER, /* what is put in must not have control characters */
+    ARCP__TEMPLATE_BODY    /* JSON */
+} arcp__template_use;
+
+typedef struct arcp__template arcp__template;
+
+/* ARCP_E_USAGE: an unknown name, an environment variable or file that is not there, or a
+ * body that is no JSON; the message says which. */
+ARCP_MUST_CHECK arcp_status arcp__template_new(const char *text, arcp__template_use use,
+                                               arcp__template **out, arcp_error *err);
+/* Wipes it: it may hold a key from the environment. NULL is accepted. */
+void arcp__template_free(arcp__template *self);
+/* Appends what the template comes to; the caller wipes it. False: it has something that must
+ * not stand there (a control character), or memory is short. A URL or header that names
+ * something that the request does not have gets nothing in its place. */
+bool arcp__template_expand(const arcp__template *self, const arcp_provision_request *request,
+                           arcp_buf *out);
+
+/* What a JSON pointer (RFC 6901) points at; ARCP_JSON_ABSENT for nothing. */
+arcp_json_ref arcp__json_pointer(const arcp_json *json, const char *pointer);
+
+#endif

@@ -1,0 +1,331 @@
+/* The provisioner `http`, loaded as arcpd loads it, against a real server that answers well,
+ * badly, late, twice or not at all. */
+#include "provisioner/http_provisioner.h"
+
+#include "provisioner/provision_rig.h"
+#include "provisioner/stand_in.h"
+#include "support/check.h"
+
+#include <dlfcn.h>
+
+typedef struct fixture {
+    provision_rig rig;
+    stand_in upstream;
+    char generate[128], remove[128], info[128];
+    arcp__http_provisioner_options options;
+    void *module;
+} fixture;
+
+static const int gone[] = {404};
+static const arcp__upstream_rule rules[] = {{400, "budget_exceeded", ARCP_E_BUDGET_EXHAUSTED}};
+static const char *const headers[] = {"Authorization: Bearer {env:ARCP_TEST_GATEWAY_KEY}",
+                                      "X-Job: {job_id}"};
+
+static int setup(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    *state = f;
+    (void)setenv("ARCP_TEST_GATEWAY_KEY", "sk-master", 1);
+    provision_rig_begin(&f->rig);
+    stand_in_start(&f->upstream, &f->rig.loop);
+    (void)snprintf(f->generate, sizeof(f->generate), "http://127.0.0.1:%u/key/generate",
+                   f->upstream.port);
+    (void)snprintf(f->remove, sizeof(f->remove), "http://127.0.0.1:%u/key/delete",
+                   f->upstream.port);
+    (void)snprintf(f->info, sizeof(f->info), "http://127.0.0.1:%u/key/info?key={id}",
+                   f->upstream.port);
+    f->options = (arcp__http_provisioner_options){
+        .loop = &f->rig.loop,
+        .terms = {.struct_size = sizeof(f->options.terms)},
+        .endpoint = "https://gw.example/v1",
+        .profile = "openai",
+        .timeout_ms = 5000,
+        .connections = 4,
+        .gone = gone,
+        .gone_count = 1,
+        .error_rules = rules,
+        .error_rule_count = 1,
+    };
+    f->options.requests[ARCP__HTTP_ISSUE] = (arcp__http_request){
+        .url = f->generate,
+        .body = "{\"key_alias\":\"{alias}\",\"max_budget\":\"{budget}\",\"models\":\"{models}\","
+                "\"duration\":\"{ttl_sec}s\",\"metadata\":{\"job\":\"{job_id}\",\"n\":1}}",
+        .headers = headers,
+        .header_count = 2,
+        .pointers = {[ARCP__HTTP_VALUE] = "/key", [ARCP__HTTP_ID] = "/nested/0/a~1b"}};
+    f->options.requests[ARCP__HTTP_REVOKE] =
+        (arcp__http_request){.url = f->remove,
+                             .body = "{\"key_aliases\":[\"{alias}\"]}",
+                             .headers = headers,
+                             .header_count = 1};
+    f->options.requests[ARCP__HTTP_USAGE] =
+        (arcp__http_request){.url = f->info, .pointers = {[ARCP__HTTP_SPENT] = "/info/spend"}};
+    f->module = dlopen(ARCP_BINARY_DIR "/modules/arcp-provisioner-http.so", RTLD_NOW | RTLD_LOCAL);
+    if (f->module == NULL) {
+        fail_msg("%s", dlerror());
+    }
+    return 0;
+}
+
+static arcp_status make(fixture *f, arcp_error *err)
+{
+    arcp__http_provisioner_new_fn new_fn = NULL;
+    arcp_provisioner *made = NULL;
+    void *symbol = dlsym(f->module, ARCP__HTTP_PROVISIONER_SYMBOL);
+    assert_non_null(symbol);
+    memcpy(&new_fn, &symbol, sizeof(new_fn));
+    arcp_status status = new_fn(&f->options, &made, err);
+    if (status == ARCP_OK) {
+        provision_rig_take(&f->rig, made);
+    }
+    return status;
+}
+
+static void start(fixture *f)
+{
+    arcp_error error = {0};
+    check_ok(make(f, &error), &error);
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+    stand_in_close(&f->upstream);
+    provision_rig_end(&f->rig);
+    uv_mutex_destroy(&f->upstream.lock);
+    assert_int_equal(dlclose(f->module), 0);
+    free(f);
+    return 0;
+}
+
+static const provision_answer *ask(fixture *f, provision_verb verb)
+{
+    return provision_rig_call(&f->rig, verb, (arcp_provision_request){0});
+}
+
+/* ---- issue ---- */
+
+static void limits_become_the_request_and_the_answer_a_value(void **state)
+{
+    fixture *f = *state;
+    const arcp_span models[] = {ARCP_SPAN_LITERAL("a"), ARCP_SPAN_LITERAL("b\"c")};
+    start(f);
+    const provision_answer *answer = provision_rig_call(
+        &f->rig, PROVISION_ISSUE,
+        (arcp_provision_request){.budget = ARCP_SPAN_LITERAL("2.5"),
+                                 .models = models,
+                                 .model_count = 2,
+                                 .has_models = true,
+                                 .ttl_sec = 60,
+                                 .traceparent = ARCP_SPAN_LITERAL("00-11-22-01")});
+    assert_int_equal(answer->outcome, ARCP_PROVISION_DONE);
+    assert_string_equal(answer->value, f->upstream.keys[0].value);
+    assert_string_equal(answer->upstream_id, "tok-000001");
+    assert_string_equal(answer->endpoint, "https://gw.example/v1");
+    assert_string_equal(answer->profile, "openai");
+    assert_string_equal(
+        f->upstream.keys[0].request,
+        "{\"key_alias\":\"cred_1\",\"max_budget\":2.5,\"models\":[\"a\",\"b\\\"c\"],"
+        "\"duration\":\"60s\",\"metadata\":{\"job\":\"job_1\",\"n\":1}}");
+    assert_non_null(strstr(f->upstream.head, "Authorization: Bearer sk-master"));
+    assert_non_null(strstr(f->upstream.head, "X-Job: job_1"));
+    assert_non_null(strstr(f->upstream.head, "traceparent: 00-11-22-01"));
+}
+
+static void what_a_job_has_not_is_left_out(void **state)
+{
+    fixture *f = *state;
+    start(f);
+    assert_int_equal(ask(f, PROVISION_ISSUE)->outcome, ARCP_PROVISION_DONE);
+    assert_string_equal(f->upstream.keys[0].request,
+                        "{\"key_alias\":\"cred_1\",\"metadata\":{\"job\":\"job_1\",\"n\":1}}");
+}
+
+static void what_came_of_an_issue_is_never_said_too_surely(void **state)
+{
+    static const struct {
+        stand_in_mood mood;
+        arcp_provision_outcome outcome;
+        arcp_status status;
+    } rows[] = {
+        {STAND_IN_FAILS, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
+        {STAND_IN_REFUSES, ARCP_PROVISION_REFUSED, ARCP_E_INTERNAL_ERROR},
+        {STAND_IN_IS_POOR, ARCP_PROVISION_REFUSED, ARCP_E_BUDGET_EXHAUSTED},
+        {STAND_IN_STALLS, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
+        {STAND_IN_DIES_BEFORE, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
+        {STAND_IN_DIES_AFTER, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
+        {STAND_IN_GARBAGE, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
+    };
+    fixture *f = *state;
+    f->options.timeout_ms = 300;
+    start(f);
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        f->upstream.mood = rows[at].mood;
+        const provision_answer *answer = ask(f, PROVISION_ISSUE);
+        if (answer->outcome != rows[at].outcome || answer->status != rows[at].status) {
+            fail_msg("mood %d: outcome %d, status %d", (int)rows[at].mood, (int)answer->outcome,
+                     (int)answer->status);
+        }
+        assert_null(strstr(answer->message, STAND_IN_PREFIX));
+    }
+}
+
+static void an_answer_that_comes_twice_counts_once(void **state)
+{
+    fixture *f = *state;
+    start(f);
+    f->upstream.mood = STAND_IN_TWICE;
+    for (int at = 0; at < 5; at++) {
+        char alias[16];
+        (void)snprintf(alias, sizeof(alias), "cred_%d", at + 10);
+        uint64_t id = provision_rig_ask(&f->rig, PROVISION_ISSUE,
+                                        (arcp_provision_request){.alias = arcp_span_cstr(alias)});
+        assert_string_equal(provision_rig_answer(&f->rig, id)->value, f->upstream.keys[at].value);
+        assert_int_equal(
+            provision_rig_call(&f->rig, PROVISION_REVOKE,
+                               (arcp_provision_request){.alias = arcp_span_cstr(alias)})
+                ->outcome,
+            ARCP_PROVISION_DONE);
+    }
+    assert_int_equal(f->upstream.generate_calls, 5);
+}
+
+static void an_upstream_that_is_not_there_was_certainly_not_asked(void **state)
+{
+    fixture *f = *state;
+    uv_close((uv_handle_t *)&f->upstream.listener, NULL);
+    (void)uv_run(&f->rig.loop, UV_RUN_NOWAIT);
+    start(f);
+    const provision_answer *answer = ask(f, PROVISION_ISSUE);
+    assert_int_equal(answer->outcome, ARCP_PROVISION_REFUSED);
+    assert_string_equal(answer->message, "the upstream cannot be reached");
+    assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_UNKNOWN);
+}
+
+static void an_issue_is_never_sent_a_second_time(void **state)
+{
+    fixture *f = *state;
+    start(f);
+    assert_int_equal(ask(f, PROVISION_ISSUE)->outcome, ARCP_PROVISION_DONE);
+    f->upstream.mood = STAND_IN_DIES_BEFORE; /* on what could be a kept connection */
+    assert_int_equal(ask(f, PROVISION_ISSUE)->outcome, ARCP_PROVISION_UNKNOWN);
+    assert_int_equal(f->upstream.generate_calls, 1);
+}
+
+/* ---- the others ---- */
+
+static void revoking_says_done_absent_or_unknown(void **state)
+{
+    fixture *f = *state;
+    f->options.timeout_ms = 300;
+    start(f);
+    (void)ask(f, PROVISION_ISSUE);
+    assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_DONE);
+    assert_int_equal(f->upstream.keys[0].revoked, 1);
+    assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_ABSENT);
+    const stand_in_mood bad[] = {STAND_IN_FAILS, STAND_IN_REFUSES, STAND_IN_STALLS,
+                                 STAND_IN_DIES_BEFORE};
+    for (size_t at = 0; at < 4; at++) {
+        f->upstream.mood = bad[at];
+        assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_UNKNOWN);
+    }
+}
+
+static void usage_is_an_exact_number(void **state)
+{
+    fixture *f = *state;
+    start(f);
+    const provision_answer *answer =
+        provision_rig_call(&f->rig, PROVISION_USAGE,
+                           (arcp_provision_request){.upstream_id = ARCP_SPAN_LITERAL("tok/1 &x")});
+    assert_int_equal(answer->outcome, ARCP_PROVISION_DONE);
+    assert_string_equal(answer->spent, "1.25e-1");
+    assert_non_null(strstr(f->upstream.head, "GET /key/info?key=tok%2F1%20%26x HTTP"));
+}
+
+static void a_slow_upstream_holds_up_nobody_else(void **state)
+{
+    fixture *f = *state;
+    f->upstream.late_ms = 200;
+    start(f);
+    f->upstream.mood = STAND_IN_IS_LATE;
+    uint64_t slow = provision_rig_ask(
+        &f->rig, PROVISION_ISSUE, (arcp_provision_request){.alias = ARCP_SPAN_LITERAL("cred_9")});
+    while (f->upstream.head[0] == '\0') {
+        (void)uv_run(&f->rig.loop, UV_RUN_ONCE);
+    }
+    f->upstream.mood = STAND_IN_WELL;
+    assert_int_equal(ask(f, PROVISION_ISSUE)->outcome, ARCP_PROVISION_DONE);
+    assert_int_equal(f->rig.answers[slow].count, 0);
+    assert_int_equal(provision_rig_answer(&f->rig, slow)->outcome, ARCP_PROVISION_DONE);
+}
+
+static void requests_under_way_are_given_up_with_the_provisioner(void **state)
+{
+    fixture *f = *state;
+    start(f);
+    f->upstream.mood = STAND_IN_STALLS;
+    for (int at = 0; at < 8; at++) {
+        (void)provision_rig_ask(&f->rig, PROVISION_ISSUE, (arcp_provision_request){0});
+    }
+    for (int at = 0; at < 20; at++) {
+        (void)uv_run(&f->rig.loop, UV_RUN_NOWAIT);
+    }
+    /* teardown frees it, closes the loop and unloads the module */
+}
+
+/* ---- templates ---- */
+
+static void what_is_wrong_with_a_template_is_named(void **state)
+{
+    fixture *f = *state;
+    static const char *const no_env[] = {"X: {env:ARCP_TEST_NO_SUCH}"};
+    arcp_error error = {0};
+    f->options.requests[ARCP__HTTP_ISSUE].body = "{\"a\":\"{nothing}\"}";
+    assert_int_equal(make(f, &error), ARCP_E_USAGE);
+    assert_string_equal(error.message, "credentials.http.issue.body: there is no {nothing}");
+    f->options.requests[ARCP__HTTP_ISSUE].body = NULL;
+    f->options.requests[ARCP__HTTP_REVOKE].headers = no_env;
+    assert_int_equal(make(f, &error), ARCP_E_USAGE);
+    assert_string_equal(error.message, "credentials.http.revoke.headers: the environment has no "
+                                       "ARCP_TEST_NO_SUCH");
+}
+
+static void nothing_slips_into_a_header_or_out_of_a_string(void **state)
+{
+    fixture *f = *state;
+    arcp_error error = {0};
+    start(f);
+    arcp_provision_request request = {.struct_size = sizeof(request),
+                                      .call_id = 60,
+                                      .alias = ARCP_SPAN_LITERAL("cred_1"),
+                                      .job_id = ARCP_SPAN_LITERAL("x\r\nX-Evil: 1")};
+    const arcp_provisioner_ops *ops = f->rig.provisioner->ops;
+    assert_int_equal(ops->issue(f->rig.provisioner, &request, &error), ARCP_E_IO);
+    const provision_answer *answer = provision_rig_call(
+        &f->rig, PROVISION_REVOKE,
+        (arcp_provision_request){.alias = ARCP_SPAN_LITERAL("a\"],\"all\":[\"b")});
+    assert_int_equal(answer->outcome, ARCP_PROVISION_ABSENT);
+}
+
+#define t(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        t(limits_become_the_request_and_the_answer_a_value),
+        t(what_a_job_has_not_is_left_out),
+        t(what_came_of_an_issue_is_never_said_too_surely),
+        t(an_answer_that_comes_twice_counts_once),
+        t(an_upstream_that_is_not_there_was_certainly_not_asked),
+        t(an_issue_is_never_sent_a_second_time),
+        t(revoking_says_done_absent_or_unknown),
+        t(usage_is_an_exact_number),
+        t(a_slow_upstream_holds_up_nobody_else),
+        t(requests_under_way_are_given_up_with_the_provisioner),
+        t(what_is_wrong_with_a_template_is_named),
+        t(nothing_slips_into_a_header_or_out_of_a_string),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

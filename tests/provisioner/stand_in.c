@@ -1,0 +1,364 @@
+#include "provisioner/stand_in.h"
+
+#include "support/check.h"
+
+#include <arcp/json.h>
+
+typedef struct connection {
+    uv_tcp_t tcp;
+    uv_timer_t timer;
+    stand_in *self;
+    char text[16384];
+    size_t size;
+    size_t request_size; /* of the request at hand, head and body */
+    stand_in_mood mood;
+    unsigned open_handles;
+    bool is_busy;
+} connection;
+
+typedef struct reply {
+    uv_write_t write;
+    connection *to;
+    char text[2048];
+} reply;
+
+/* ---- keys ---- */
+
+static stand_in_key *find_alias(stand_in *self, const char *alias)
+{
+    for (unsigned at = 0; at < self->key_count; at++) {
+        if (strcmp(self->keys[at].alias, alias) == 0) {
+            return &self->keys[at];
+        }
+    }
+    return NULL;
+}
+
+static void copy_text(char *to, size_t size, arcp_span text)
+{
+    (void)snprintf(to, size, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
+}
+
+static int generate(stand_in *self, const arcp_json *json, arcp_span body, char *out, size_t size)
+{
+    char alias[64];
+    arcp_buf scratch = ARCP_BUF_INIT;
+    copy_text(alias, sizeof(alias),
+              arcp_json_string(
+                  json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_alias")),
+                  &scratch));
+    arcp_buf_fini(&scratch);
+    self->generate_calls++;
+    if (find_alias(self, alias) != NULL) {
+        (void)snprintf(out, size, "{\"error\":\"alias exists\"}");
+        return 400;
+    }
+    assert_true(self->key_count < STAND_IN_KEYS_MAX);
+    stand_in_key *key = &self->keys[self->key_count++];
+    *key = (stand_in_key){.is_live = true};
+    (void)snprintf(key->alias, sizeof(key->alias), "%s", alias);
+    (void)snprintf(key->value, sizeof(key->value), STAND_IN_PREFIX "%06u-secret", self->key_count);
+    (void)snprintf(key->token, sizeof(key->token), "tok-%06u", self->key_count);
+    copy_text(key->request, sizeof(key->request), body);
+    (void)snprintf(out, size, "{\"key\":\"%s\",\"token_id\":\"%s\",\"nested\":[{\"a/b\":\"%s\"}]}",
+                   key->value, key->token, key->token);
+    return 200;
+}
+
+static int delete_keys(stand_in *self, const arcp_json *json, char *out, size_t size)
+{
+    int status = 404;
+    arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_aliases"));
+    self->delete_calls++;
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        char alias[64];
+        arcp_buf scratch = ARCP_BUF_INIT;
+        copy_text(alias, sizeof(alias), arcp_json_string(json, at, &scratch));
+        arcp_buf_fini(&scratch);
+        stand_in_key *key = find_alias(self, alias);
+        if (key != NULL && key->is_live) {
+            key->is_live = false;
+            key->revoked++;
+            status = 200;
+        }
+    }
+    (void)snprintf(out, size, status == 200 ? "{\"deleted_keys\":1}" : "{\"error\":\"not found\"}");
+    return status;
+}
+
+static int handle(stand_in *self, const char *path, arcp_span body, char *out, size_t size)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {16, 100, 65536};
+    int status = 404;
+    if (strncmp(path, "/key/info", 9) == 0) {
+        self->info_calls++;
+        (void)snprintf(out, size, "{\"info\":{\"spend\":1.25e-1}}");
+        return 200;
+    }
+    (void)snprintf(out, size, "{}");
+    if (arcp_json_scan(&json, body, &limits, NULL) != ARCP_OK) {
+        status = 400;
+    } else if (strcmp(path, "/key/generate") == 0) {
+        status = generate(self, &json, body, out, size);
+    } else if (strcmp(path, "/key/delete") == 0) {
+        status = delete_keys(self, &json, out, size);
+    }
+    arcp_json_fini(&json);
+    return status;
+}
+
+/* ---- connections ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    connection *at = handle->data;
+    if (--at->open_handles == 0) {
+        at->self->connections--;
+        free(at);
+    }
+}
+
+static void hang_up(connection *at)
+{
+    if (!uv_is_closing((uv_handle_t *)&at->tcp)) {
+        uv_close((uv_handle_t *)&at->tcp, on_closed);
+        uv_close((uv_handle_t *)&at->timer, on_closed);
+    }
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+    (void)status;
+    free(write->data);
+}
+
+static void send_reply(connection *at, int status, const char *body)
+{
+    reply *out = malloc(sizeof(*out));
+    assert_non_null(out);
+    int size = snprintf(out->text, sizeof(out->text),
+                        "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+                        "\r\n%s",
+                        status, strlen(body), body);
+    uv_buf_t buffer = uv_buf_init(out->text, (unsigned)size);
+    out->write.data = out;
+    if (uv_write(&out->write, (uv_stream_t *)&at->tcp, &buffer, 1, on_written) != 0) {
+        free(out);
+    }
+}
+
+static void consume(connection *at)
+{
+    memmove(at->text, at->text + at->request_size, at->size - at->request_size);
+    at->size -= at->request_size;
+    at->is_busy = false;
+}
+
+/* Does what is asked; `body` of the answer into `out`. */
+static int execute(connection *at, char *out, size_t size)
+{
+    char path[256] = "";
+    const char *end = strstr(at->text, "\r\n\r\n");
+    arcp_span body = arcp_span_make(end + 4, at->request_size - (size_t)(end + 4 - at->text));
+    (void)sscanf(at->text, "%*s %255s", path);
+    uv_mutex_lock(&at->self->lock);
+    int status = handle(at->self, path, body, out, size);
+    uv_mutex_unlock(&at->self->lock);
+    return status;
+}
+
+static void on_late(uv_timer_t *timer)
+{
+    connection *at = timer->data;
+    char body[1024];
+    int status = execute(at, body, sizeof(body));
+    send_reply(at, status, body);
+    consume(at);
+}
+
+static void serve(connection *at)
+{
+    char body[1024] = "{}";
+    int status = 500;
+    at->is_busy = true;
+    switch (at->mood) {
+    case STAND_IN_STALLS:
+        return;
+    case STAND_IN_IS_LATE:
+        (void)uv_timer_start(&at->timer, on_late, at->self->late_ms, 0);
+        return;
+    case STAND_IN_DIES_BEFORE:
+        hang_up(at);
+        return;
+    case STAND_IN_REFUSES:
+        send_reply(at, 401, "{}");
+        break;
+    case STAND_IN_IS_POOR:
+        send_reply(at, 400, "{\"error\":{\"type\":\"budget_exceeded\"}}");
+        break;
+    case STAND_IN_FAILS:
+        send_reply(at, 500, "oh");
+        break;
+    case STAND_IN_DIES_AFTER:
+        (void)execute(at, body, sizeof(body));
+        hang_up(at);
+        return;
+    case STAND_IN_GARBAGE:
+        (void)execute(at, body, sizeof(body));
+        send_reply(at, 200, "<html>");
+        break;
+    case STAND_IN_WELL:
+    case STAND_IN_TWICE:
+    case STAND_IN_MOODS:
+        status = execute(at, body, sizeof(body));
+        send_reply(at, status, body);
+        if (at->mood == STAND_IN_TWICE) {
+            send_reply(at, status, body);
+        }
+        break;
+    }
+    consume(at);
+}
+
+static stand_in_mood next_mood(stand_in *self)
+{
+    if (self->random == 0) {
+        return self->mood;
+    }
+    self->random = self->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    unsigned pick = (unsigned)(self->random >> 33) % 24;
+    return pick < STAND_IN_MOODS ? (stand_in_mood)pick : STAND_IN_WELL;
+}
+
+static bool has_request(connection *at)
+{
+    at->text[at->size] = '\0';
+    const char *end = strstr(at->text, "\r\n\r\n");
+    if (end == NULL) {
+        return false;
+    }
+    const char *length = strstr(at->text, "Content-Length: ");
+    size_t body = length != NULL && length < end ? strtoul(length + 16, NULL, 10) : 0;
+    at->request_size = (size_t)(end + 4 - at->text) + body;
+    return at->size >= at->request_size;
+}
+
+static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
+{
+    connection *at = handle->data;
+    (void)wanted;
+    *buffer = uv_buf_init(at->text + at->size, (unsigned)(sizeof(at->text) - 1 - at->size));
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    connection *at = stream->data;
+    (void)buffer;
+    if (size < 0) {
+        if (!at->is_busy || at->mood != STAND_IN_IS_LATE) {
+            hang_up(at); /* a late one is still done, though nobody hears of it */
+        } else {
+            (void)uv_read_stop(stream);
+        }
+        return;
+    }
+    at->size += (size_t)size;
+    if (!at->is_busy && has_request(at)) {
+        uv_mutex_lock(&at->self->lock);
+        at->mood = next_mood(at->self);
+        (void)snprintf(at->self->head, sizeof(at->self->head), "%.*s",
+                       (int)(strstr(at->text, "\r\n\r\n") - at->text), at->text);
+        uv_mutex_unlock(&at->self->lock);
+        serve(at);
+    }
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    stand_in *self = listener->data;
+    connection *at = calloc(1, sizeof(*at));
+    assert_int_equal(status, 0);
+    assert_non_null(at);
+    at->self = self;
+    at->open_handles = 2;
+    self->connections++;
+    (void)uv_tcp_init(self->loop, &at->tcp);
+    (void)uv_timer_init(self->loop, &at->timer);
+    at->tcp.data = at;
+    at->timer.data = at;
+    if (uv_accept(listener, (uv_stream_t *)&at->tcp) != 0 ||
+        uv_read_start((uv_stream_t *)&at->tcp, on_alloc, on_read) != 0) {
+        hang_up(at);
+    }
+}
+
+/* ---- life ---- */
+
+void stand_in_start(stand_in *self, uv_loop_t *loop)
+{
+    struct sockaddr_in address;
+    struct sockaddr_storage bound;
+    int size = sizeof(bound);
+    assert_int_equal(uv_mutex_init(&self->lock), 0);
+    self->loop = loop;
+    assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &address), 0);
+    assert_int_equal(uv_tcp_init(loop, &self->listener), 0);
+    assert_int_equal(uv_tcp_bind(&self->listener, (const struct sockaddr *)&address, 0), 0);
+    self->listener.data = self;
+    assert_int_equal(uv_listen((uv_stream_t *)&self->listener, 64, on_connection), 0);
+    assert_int_equal(uv_tcp_getsockname(&self->listener, (struct sockaddr *)&bound, &size), 0);
+    self->port = ntohs(((struct sockaddr_in *)&bound)->sin_port);
+}
+
+static void close_one(uv_handle_t *handle, void *user)
+{
+    stand_in *self = user;
+    if (handle == (uv_handle_t *)&self->listener) {
+        return;
+    }
+    if (handle->type == UV_TCP && handle->data != NULL &&
+        ((connection *)handle->data)->self == self &&
+        (uv_handle_t *)&((connection *)handle->data)->tcp == handle) {
+        hang_up(handle->data);
+    }
+}
+
+void stand_in_close(stand_in *self)
+{
+    if (!uv_is_closing((uv_handle_t *)&self->listener)) {
+        uv_close((uv_handle_t *)&self->listener, NULL);
+    }
+    uv_walk(self->loop, close_one, self);
+}
+
+static void on_stop(uv_async_t *async)
+{
+    stand_in *self = async->data;
+    stand_in_close(self);
+    uv_close((uv_handle_t *)async, NULL);
+}
+
+static void run(void *user)
+{
+    stand_in *self = user;
+    (void)uv_run(&self->own_loop, UV_RUN_DEFAULT);
+}
+
+void stand_in_start_thread(stand_in *self)
+{
+    assert_int_equal(uv_loop_init(&self->own_loop), 0);
+    stand_in_start(self, &self->own_loop);
+    assert_int_equal(uv_async_init(&self->own_loop, &self->stop, on_stop), 0);
+    self->stop.data = self;
+    assert_int_equal(uv_thread_create(&self->thread, run, self), 0);
+}
+
+void stand_in_stop_thread(stand_in *self)
+{
+    (void)uv_async_send(&self->stop);
+    assert_int_equal(uv_thread_join(&self->thread), 0);
+    assert_int_equal(uv_loop_close(&self->own_loop), 0);
+    uv_mutex_destroy(&self->lock);
+}

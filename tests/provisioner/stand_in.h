@@ -1,0 +1,67 @@
+/* An upstream that issues keys over HTTP, like an LLM gateway: a real server on loopback.
+ *
+ *   POST /key/generate  {key_alias, max_budget?, models?, duration?}  -> {key, token_id}
+ *   POST /key/delete    {key_aliases: [...]}                          -> {deleted_keys} | 404
+ *   GET  /key/info?key=TOKEN_ID                                       -> {info: {spend}}
+ *
+ * On a loop of the caller's, or with stand_in_start_thread on a thread of its own. */
+#ifndef ARCP_TESTS_STAND_IN_H
+#define ARCP_TESTS_STAND_IN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+/* Every key begins with this. */
+#define STAND_IN_PREFIX   "sk-standin-"
+#define STAND_IN_KEYS_MAX 8192
+
+typedef enum stand_in_mood {
+    STAND_IN_WELL,
+    STAND_IN_FAILS,       /* 500, does nothing */
+    STAND_IN_REFUSES,     /* 401 */
+    STAND_IN_IS_POOR,     /* 400 budget_exceeded */
+    STAND_IN_STALLS,      /* does nothing and says nothing */
+    STAND_IN_IS_LATE,     /* does it after late_ms, then answers */
+    STAND_IN_DIES_BEFORE, /* hangs up, does nothing */
+    STAND_IN_DIES_AFTER,  /* does it, hangs up */
+    STAND_IN_TWICE,       /* does it once, answers twice */
+    STAND_IN_GARBAGE,     /* does it, answers 200 with what is no JSON */
+    STAND_IN_MOODS
+} stand_in_mood;
+
+typedef struct stand_in_key {
+    char alias[64];
+    char value[64];
+    char token[64];
+    char request[1024]; /* the body that asked for it */
+    bool is_live;
+    unsigned revoked; /* how often it went from live to dead */
+} stand_in_key;
+
+typedef struct stand_in {
+    uv_mutex_t lock; /* over what follows, when it has a thread */
+    stand_in_mood mood;
+    uint64_t random; /* not 0: a mood by chance for each request */
+    uint64_t late_ms;
+    stand_in_key keys[STAND_IN_KEYS_MAX];
+    unsigned key_count, generate_calls, delete_calls, info_calls;
+    char head[2048]; /* of the last request */
+
+    uv_loop_t *loop;
+    uv_tcp_t listener;
+    unsigned port;
+    uv_thread_t thread;
+    uv_loop_t own_loop;
+    uv_async_t stop;
+    unsigned connections;
+} stand_in;
+
+void stand_in_start(stand_in *self, uv_loop_t *loop);
+/* Closes listener and connections; the caller runs the loop. */
+void stand_in_close(stand_in *self);
+
+void stand_in_start_thread(stand_in *self);
+void stand_in_stop_thread(stand_in *self);
+
+#endif
