@@ -51,11 +51,16 @@ typedef struct arcp_runtime_options {
     /* The key (mode 0600, made when missing) under which values are sealed in the store;
      * needed with a provisioner. */
     const char *credential_key_file;
+    /* Called when a batch goes to the store (`must_wait` false), and before what it made
+     * durable is shown to anybody (true): records that `log` was given as ARCP_LOG_AUDIT before
+     * the first call are to be kept when the second one returns. NULL: they are. */
+    void (*audit_barrier)(void *user, bool must_wait);
+    void *audit_barrier_user;
 } arcp_runtime_options;
 #define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
     {                                                                                              \
         sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL,  \
-            NULL                                                                                   \
+            NULL, NULL, NULL                                                                       \
     }
 
 /* Makes a runtime and takes up what its store holds; reading it is finished when this
@@ -144,6 +149,11 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_peer_profile(arcp_runtime 
 /* Reads certificates again, where a listener has any. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_reload_tls(arcp_runtime *runtime,
                                                              arcp_error *err);
+
+/* Says whether the records of ARCP_LOG_AUDIT can be kept (they can, until this says
+ * otherwise). While they cannot and the setting audit.on_failure is deny, nothing is granted:
+ * submits, delegations, subscriptions and gates answer INTERNAL_ERROR (retryable). */
+ARCP_API void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing);
 
 /* Stops: no new connections or jobs, running jobs get shutdown.grace_sec, then end as
  * INTERNAL_ERROR; everything is written; then `stopped` is called on the loop. */

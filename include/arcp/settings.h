@@ -26,6 +26,7 @@ typedef struct arcp_settings {
 enum { ARCP_ON_EXPIRY_TERMINATE, ARCP_ON_EXPIRY_DENY };
 enum { ARCP_ON_EXHAUSTION_DENY, ARCP_ON_EXHAUSTION_FAIL };
 enum { ARCP_CHOICE_TRUE, ARCP_CHOICE_FALSE };
+enum { ARCP_AUDIT_CONTINUE, ARCP_AUDIT_DENY };
 enum { ARCP_SUBSCRIBE_SAME_PRINCIPAL, ARCP_SUBSCRIBE_ANY };
 
 ARCP_API void arcp_settings_default(arcp_settings *settings);

@@ -78,6 +78,8 @@ static int run_command(arcp__program *program)
         return arcp__command_bench(program);
     case ARCP__COMMAND_LEASE:
         return command_lease(program);
+    case ARCP__COMMAND_AUDIT:
+        return arcp__command_audit(program);
     case ARCP__COMMAND_COMPLETION:
         return command_completion(program);
     case ARCP__COMMAND_ANY:

@@ -59,6 +59,9 @@ static void bash_options(arcp_buf *out)
             arcp_buf_append_cstr(out, "check explain subset diff lint --json --cwd --at");
         } else if (command == ARCP__COMMAND_COMPLETION) {
             append_words(out, arcp__commands[command].arguments);
+        } else if (command == ARCP__COMMAND_AUDIT) {
+            arcp_buf_append_cstr(out, "verify grep ");
+            append_option_names(out, (arcp__command)command);
         } else {
             append_option_names(out, (arcp__command)command);
         }
@@ -159,6 +162,8 @@ static void append_zsh(arcp_buf *out)
         } else if (command == ARCP__COMMAND_LEASE) {
             arcp_buf_append_cstr(out,
                                  " '1:question:(check explain subset diff lint)' '*:lease:_files'");
+        } else if (command == ARCP__COMMAND_AUDIT) {
+            arcp_buf_append_cstr(out, " '1:question:(verify grep)' '*:log:_files'");
         }
         arcp_buf_append_cstr(out, " ;;\n");
     }
@@ -215,7 +220,9 @@ static void append_fish(arcp_buf *out)
     arcp_buf_append_cstr(out, "complete -c arcp -n '__fish_seen_subcommand_from completion' "
                               "-a 'bash zsh fish'\n"
                               "complete -c arcp -n '__fish_seen_subcommand_from lease' "
-                              "-a 'check explain subset diff lint'\n");
+                              "-a 'check explain subset diff lint'\n"
+                              "complete -c arcp -n '__fish_seen_subcommand_from audit' "
+                              "-a 'verify grep' -F\n");
 }
 
 bool arcp__usage_completion(const char *shell, arcp_buf *out)

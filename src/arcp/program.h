@@ -63,5 +63,8 @@ int arcp__command_cancel(arcp__program *program);
 int arcp__command_agents(arcp__program *program);
 int arcp__command_ping(arcp__program *program);
 int arcp__command_bench(arcp__program *program);
+/* 0 the chain is whole, or lines were looked for; 1 a file cannot be read; 4 the chain is not
+ * whole. */
+int arcp__command_audit(arcp__program *program);
 
 #endif

@@ -281,6 +281,8 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
     options.work_directory = state->directories.work;
     options.log = arcp__logger_log;
     options.log_user = &state->logger;
+    options.audit_barrier = arcp__audit_trail_barrier;
+    options.audit_barrier_user = state->logger.audit;
     status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
     if (status == ARCP_OK) {
         status = take_verifiers(state, verifiers, err);
@@ -381,12 +383,16 @@ static void reload(daemon_state *state)
         status = apply(state, &fresh, &error);
     }
     if (status != ARCP_OK) {
+        arcp__audit_trail_reload(state->logger.audit, &state->config.settings);
+        arcp__audit_trail_policy(state->logger.audit, "SIGHUP", &fresh, &error);
         arcp__logger_log(&state->logger, ARCP_LOG_ERROR, error.message);
         arcp__config_fini(&fresh);
         return;
     }
     cap_replay(state, &fresh);
     arcp_runtime_set_settings(state->runtime, &fresh.settings);
+    arcp__audit_trail_reload(state->logger.audit, &fresh.settings);
+    arcp__audit_trail_policy(state->logger.audit, "SIGHUP", &fresh, NULL);
     state->logger.level = fresh.log_level;
     arcp__logger_log(&state->logger, ARCP_LOG_INFO, "reloaded");
     arcp__text_list listen = fresh.listen;
@@ -466,7 +472,6 @@ static arcp_status start(daemon_state *state, arcp_error *err)
 {
     arcp_buf urls = ARCP_BUF_INIT;
     arcp__verifiers verifiers = {NULL, 0};
-    const char *audit = state->config.audit_path;
     arcp_status status = arcp__directories_find(&state->directories, err);
     if (status == ARCP_OK) {
         status = arcp__listen_is_safe(&state->config, &state->config.listen, err);
@@ -475,11 +480,16 @@ static arcp_status start(daemon_state *state, arcp_error *err)
         status = arcp__verifiers_make(&state->config, state->directories.state, &verifiers, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__logger_open_audit(&state->logger, state->directories.state,
-                                         audit == NULL ? "audit.jsonl" : audit, err);
+        status =
+            arcp__audit_trail_open(&state->loop, &state->config, state->directories.state,
+                                   arcp__logger_log, &state->logger, &state->logger.audit, err);
     }
     if (status == ARCP_OK) {
         status = make_runtime(state, &verifiers, err);
+    }
+    if (status == ARCP_OK) {
+        arcp__audit_trail_attach(state->logger.audit, state->runtime);
+        arcp__audit_trail_policy(state->logger.audit, "start", &state->config, NULL);
     }
     if (status == ARCP_OK) {
         status = listen_everywhere(state, &urls, err);
@@ -507,7 +517,10 @@ static void close_handle(uv_handle_t *handle)
 
 static void clean_up(daemon_state *state)
 {
+    arcp__audit_trail_attach(state->logger.audit, NULL);
     arcp_runtime_free(state->runtime);
+    arcp__audit_trail_close(state->logger.audit);
+    state->logger.audit = NULL;
     uv_signal_t *const handles[] = {&state->terminate, &state->interrupt, &state->hangup,
                                     &state->child};
     for (size_t at = 0; at < sizeof(handles) / sizeof(handles[0]); at++) {
@@ -518,7 +531,6 @@ static void clean_up(daemon_state *state)
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&state->loop);
     arcp__credentials_close(&state->credentials);
-    arcp__logger_fini(&state->logger);
     arcp__config_fini(&state->config);
     arcp__arguments_free(state->argc, state->argv_copy);
 }
@@ -527,7 +539,7 @@ int main(int argc, char **argv)
 {
     static daemon_state state; /* too large for a stack, and there is one process */
     arcp_error error = {0};
-    state.logger = (arcp__logger){.level = ARCP_LOG_INFO, .audit = -1};
+    state.logger = (arcp__logger){.level = ARCP_LOG_INFO};
     int early = first_pass(&state, argc, argv);
     if (early >= 0) {
         return early;

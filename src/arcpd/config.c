@@ -208,6 +208,19 @@ typedef struct print_state {
     const char *group;
 } print_state;
 
+/* Groups that have more than numbers and choices. */
+static void print_texts_of_group(const print_state *state, const char *group)
+{
+    if (strcmp(group, "credentials") == 0) {
+        arcp__config_credentials_print(&state->config->credentials, state->out);
+    } else if (strcmp(group, "audit") == 0) {
+        const char *path = state->config->audit_path;
+        arcp_buf_append_cstr(state->out, "  path: ");
+        print_quoted(state->out, path == NULL ? "audit.jsonl" : path);
+        arcp_buf_append_byte(state->out, '\n');
+    }
+}
+
 static void print_setting(void *user, const char *group, const char *key, const char *value,
                           const char *text)
 {
@@ -216,9 +229,7 @@ static void print_setting(void *user, const char *group, const char *key, const 
     if (state->group == NULL || strcmp(state->group, group) != 0) {
         arcp_buf_append_format(state->out, "%s:\n", group);
         state->group = group;
-        if (strcmp(group, "credentials") == 0) {
-            arcp__config_credentials_print(&state->config->credentials, state->out);
-        }
+        print_texts_of_group(state, group);
     }
     arcp_buf_append_format(state->out, "  %s: %s\n", key, value);
 }
@@ -325,9 +336,6 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
         print_quoted(out, config->profiles[at].profile);
         arcp_buf_append_cstr(out, "}\n");
     }
-    arcp_buf_append_cstr(out, "audit:\n  path: ");
-    print_quoted(out, config->audit_path == NULL ? "audit.jsonl" : config->audit_path);
-    arcp_buf_append_cstr(out, "\n");
     print_list(out, "origins", &config->origins);
     print_list(out, "hosts", &config->hosts);
     arcp_buf_append_cstr(out, "tls:\n  certificate: ");

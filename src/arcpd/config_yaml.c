@@ -358,22 +358,6 @@ static arcp_status http_member(arcp__yaml_reader *r, void *into, arcp_span key, 
     return arcp_span_equal_cstr(key, "listen") ? only(r, value, path, "null") : ARCP_E_NOT_FOUND;
 }
 
-static arcp_status audit_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
-                                const yaml_node_t *value)
-{
-    arcp__config *config = into;
-    if (arcp_span_equal_cstr(key, "path")) {
-        arcp_status status = arcp__yaml_text(r, value, path, &config->audit_path);
-        if (status == ARCP_OK && config->audit_path == NULL) {
-            config->audit_path = arcp__copy_cstr("", 0);
-            status = config->audit_path == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
-        }
-        return status;
-    }
-    return arcp_span_equal_cstr(key, "on_failure") ? only(r, value, path, "continue")
-                                                   : ARCP_E_NOT_FOUND;
-}
-
 typedef struct group {
     arcp__config *config;
     arcp_span name;
@@ -409,6 +393,22 @@ static arcp_status read_credentials(arcp__yaml_reader *r, const yaml_node_t *nod
     arcp_status status = arcp__yaml_members(r, node, path, credentials_member, r->config);
     return status == ARCP_OK ? arcp__config_credentials_check(r, &r->config->credentials, node)
                              : status;
+}
+
+static arcp_status audit_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
+                                const yaml_node_t *value)
+{
+    arcp__config *config = into;
+    group settings = {config, ARCP_SPAN_LITERAL("audit")};
+    if (!arcp_span_equal_cstr(key, "path")) {
+        return setting_member(r, &settings, key, path, value);
+    }
+    arcp_status status = arcp__yaml_text(r, value, path, &config->audit_path);
+    if (status == ARCP_OK && config->audit_path == NULL) {
+        config->audit_path = arcp__copy_cstr("", 0);
+        status = config->audit_path == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
+    }
+    return status;
 }
 
 static bool is_settings_group(arcp_span key)

@@ -65,10 +65,17 @@ void arcp__credential_free_all(arcp__engine *engine)
 void arcp__credential_audit(arcp__engine *engine, const arcp__credential *credential,
                             const char *action, const char *why)
 {
-    arcp__effect_audit(engine, "credential", "action", action, "credential_id", credential->id,
-                       "alias", credential->alias, "provisioner", credential->provisioner, "job_id",
-                       credential->job_id, "principal", credential->principal, "agent",
-                       credential->agent, "trace_id", credential->trace_id, "reason", why, NULL);
+    arcp__audit(engine, &(arcp__audit_line){
+                            .event = ARCP__AUDIT_CREDENTIAL,
+                            .decision = action,
+                            .principal = credential->principal,
+                            .reason = why,
+                            .more = {{"credential_id", arcp_span_cstr(credential->id)},
+                                     {"alias", arcp_span_cstr(credential->alias)},
+                                     {"provisioner", arcp_span_cstr(credential->provisioner)},
+                                     {"job_id", arcp_span_cstr(credential->job_id)},
+                                     {"agent", arcp_span_cstr(credential->agent)},
+                                     {"trace_id", arcp_span_cstr(credential->trace_id)}}});
 }
 
 /* ---- calls ---- */

@@ -118,31 +118,6 @@ void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *f
                       false);
 }
 
-void arcp__effect_audit(arcp__engine *engine, const char *decision, ...)
-{
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &text);
-    arcp_json_begin_object(&writer);
-    arcp__write_timestamp(&writer, "ts", engine->now.wall_ns);
-    arcp_json_name(&writer, "decision");
-    arcp_json_write_cstr(&writer, decision);
-    va_list pairs;
-    va_start(pairs, decision);
-    for (const char *name = va_arg(pairs, const char *); name != NULL;
-         name = va_arg(pairs, const char *)) {
-        const char *value = va_arg(pairs, const char *);
-        if (value != NULL && value[0] != '\0') {
-            arcp_json_name(&writer, name);
-            arcp_json_write_cstr(&writer, value);
-        }
-    }
-    va_end(pairs);
-    arcp_json_end_object(&writer);
-    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = ARCP__LOG_AUDIT},
-                      &text, false);
-}
-
 /* What the owner was handed at the last call is over. */
 static void take_back(arcp__engine *engine)
 {

@@ -65,6 +65,10 @@ void arcp__engine_free(arcp__engine *engine); /* NULL is accepted */
 /* Replaces the settings (reload). Limits apply to what comes from now on. */
 void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settings);
 
+/* Whether what was decided can be recorded. While it cannot and audit.on_failure is deny,
+ * nothing is granted: submits, delegations, subscriptions and gates answer INTERNAL_ERROR. */
+void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing);
+
 /* ---- agents ---- */
 
 typedef struct arcp__agent_registration {
@@ -210,6 +214,14 @@ typedef struct arcp__agent_denial {
 } arcp__agent_denial;
 void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_denial *denial);
+
+/* The gate allowed an in-process agent something on its own thread, and the operator wants
+ * to know (audit.grants). */
+typedef struct arcp__agent_grant {
+    arcp_span capability, target, pattern;
+} arcp__agent_grant;
+void arcp__engine_agent_granted(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                const arcp__agent_grant *grant);
 
 typedef struct arcp__agent_exit {
     bool by_signal;

@@ -91,9 +91,13 @@ void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job)
     if (!job->expiry_told) {
         job->expiry_told = true;
         arcp__engine_disarm(engine, &job->expiry_timer);
-        arcp__effect_audit(engine, "expired", "principal", job->principal->name, "job_id", job->id,
-                           "result", ends ? "terminated" : "denied from now on", "trace_id",
-                           job->trace_id, NULL);
+        arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_EXPIRY,
+                                                .decision = ends ? "ended" : "denied",
+                                                .job = job,
+                                                .code = ARCP_E_LEASE_EXPIRED,
+                                                .rule = ends ? "lease.on_expiry: terminate"
+                                                             : "lease.on_expiry: deny",
+                                                .lease = job->lease});
     }
     if (ends) {
         arcp__job_fail_with(engine, job, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
@@ -117,12 +121,26 @@ void arcp__jobs_follow_wall_clock(arcp__engine *engine)
     }
 }
 
+static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
+                  arcp_status status)
+{
+    arcp__audit(engine,
+                &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
+                                    .decision = status == ARCP_OK ? "allowed" : "denied",
+                                    .session = request->session,
+                                    .job = job,
+                                    .code = status,
+                                    .rule = "submitting session",
+                                    .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
+}
+
 static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job *job,
                    arcp_status status, const char *message)
 {
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
     (void)arcp_error_set(&error, status, "%s", message);
+    audit(engine, request, job, status);
     arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
     arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_buf_span(&details));
     arcp_buf_fini(&details);
@@ -155,7 +173,6 @@ void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp
     arcp__request_answer(engine, request, "job.cancelled", arcp_span_cstr(job->id),
                          arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), false);
     arcp_buf_fini(&payload);
-    arcp__effect_audit(engine, "cancel", "principal", request->session->principal->name, "job_id",
-                       job->id, "trace_id", job->trace_id, NULL);
+    audit(engine, request, job, ARCP_OK);
     arcp__job_cancel(engine, job, ARCP__CANCEL_CLIENT);
 }

@@ -59,7 +59,7 @@ static arcp_status ask_gate(arcp__engine *engine, arcp__job *parent, const arcp_
     arcp_decision decision;
     if (arcp_authorize_delegate(parent->authority, engine->now, arcp_span_cstr(agent->name),
                                 arcp_span_cstr(version->version), &scratch, &decision)) {
-        return ARCP_OK;
+        return ARCP_OK; /* recorded with the delegation */
     }
     arcp_buf message = ARCP_BUF_INIT;
     arcp_decision_format_message(&decision, &message);
@@ -205,6 +205,9 @@ static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const arc
         status = check_limits(engine, parent, details, err);
     }
     if (status == ARCP_OK) {
+        status = arcp__audit_check(engine, err);
+    }
+    if (status == ARCP_OK) {
         status = read_request(engine, json, body, &request, err);
     }
     if (status == ARCP_OK) {
@@ -264,13 +267,21 @@ static void read_delegation(arcp__engine *engine, const arcp_json *json, arcp_js
         arcp_json_is(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("wait")), ARCP_JSON_TRUE);
 }
 
-static void audit(arcp__engine *engine, const arcp__job *parent, const char *child_id,
-                  arcp_status status)
+static void audit(arcp__engine *engine, const arcp__job *parent, const arcp__job *child,
+                  const delegation *wanted, arcp_status status)
 {
-    arcp__effect_audit(engine, "delegate", "principal", parent->principal->name, "parent_job_id",
-                       parent->id, "job_id", child_id, "result",
-                       status == ARCP_OK ? "allowed" : arcp_status_wire_code(status), "trace_id",
-                       parent->trace_id, NULL);
+    bool made = child != NULL;
+    arcp_span parent_id = arcp_span_cstr(parent->id);
+    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_DELEGATION,
+                                            .decision = made ? "allowed" : "denied",
+                                            .job = made ? child : parent,
+                                            .code = status,
+                                            .rule = "agent.delegate, lease of the parent",
+                                            .target = wanted->agent,
+                                            .lease = made ? child->lease : NULL,
+                                            .parent_lease = parent->lease,
+                                            .more = {{"delegate_id", wanted->delegate_id},
+                                                     {made ? NULL : "parent_job_id", parent_id}}});
 }
 
 /* The child exists: everybody is told, and it starts when it is durable. */
@@ -278,7 +289,7 @@ static void begin(arcp__engine *engine, arcp__job *parent, arcp__job *child,
                   const delegation *wanted, const arcp_json *json, arcp_json_ref body,
                   arcp_span reply_to, arcp_buf *reply)
 {
-    audit(engine, parent, child->id, ARCP_OK);
+    audit(engine, parent, child, wanted, ARCP_OK);
     announce(engine, parent->owner->session, child);
     emit_delegate(engine, parent, child, wanted, json, body);
     if (wanted->wait && reply_to.size != 0) {
@@ -359,8 +370,10 @@ static void refuse_child(arcp__engine *engine, arcp__job *parent, const arcp__ad
                          const arcp_error *error)
 {
     arcp_span none = {NULL, 0};
-    audit(engine, parent, "", error->status);
-    arcp__job_emit_denial(engine, parent, arcp_span_cstr(admission->delegate_id), error, none);
+    delegation wanted = {.agent = arcp_span_cstr(admission->agent),
+                         .delegate_id = arcp_span_cstr(admission->delegate_id)};
+    audit(engine, parent, NULL, &wanted, error->status);
+    arcp__job_emit_denial(engine, parent, wanted.delegate_id, error, none);
     if (admission->reply_to[0] != '\0') {
         arcp__agent_reply_error(engine, parent, arcp_span_cstr(admission->reply_to), error, none);
     }
@@ -384,7 +397,10 @@ static arcp_status check_admission(arcp__engine *engine, const arcp__admission *
     if (arcp_authority_is_expired(parent->authority, engine->now)) {
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
     }
-    return arcp__agent_resolve(engine, arcp_span_cstr(admission->agent), &agent, &plan->agent, err);
+    arcp_status status = arcp__audit_check(engine, err);
+    return status == ARCP_OK ? arcp__agent_resolve(engine, arcp_span_cstr(admission->agent), &agent,
+                                                   &plan->agent, err)
+                             : status;
 }
 
 void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
@@ -400,7 +416,8 @@ void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
         return;
     }
     arcp__job_plan plan = plan_of(parent);
-    delegation wanted = {.delegate_id = arcp_span_cstr(admission->delegate_id),
+    delegation wanted = {.agent = arcp_span_cstr(admission->agent),
+                         .delegate_id = arcp_span_cstr(admission->delegate_id),
                          .input = arcp_buf_span(&admission->input),
                          .wait = admission->wait};
     plan.session = admission->session;
@@ -469,7 +486,7 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     }
     arcp_lease_unref(lease);
     if (status != ARCP_OK) {
-        audit(engine, parent, "", status);
+        audit(engine, parent, NULL, &wanted, status);
         arcp__job_emit_denial(engine, parent, wanted.delegate_id, err, arcp_buf_span(details));
     }
     arcp_buf_fini(&notes);

@@ -199,18 +199,17 @@ void arcp__job_spent(arcp__engine *engine, arcp__job *job, const arcp_budget_rep
 
 void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision *decision)
 {
-    char capability[80];
-    char target[160];
-    arcp_span shown = arcp_span_first(decision->capability, sizeof(capability) - 1);
-    (void)snprintf(capability, sizeof(capability), "%.*s", (int)shown.size, shown.data);
-    shown = arcp_span_first(decision->target, sizeof(target) - 1);
-    (void)snprintf(target, sizeof(target), "%.*s", (int)shown.size,
-                   shown.size == 0 ? "" : shown.data);
     engine->denial_count++;
-    arcp__effect_audit(engine, "denied", "principal", job->principal->name, "job_id", job->id,
-                       "trace_id", job->trace_id, "code", arcp_status_wire_code(decision->code),
-                       "reason", arcp_deny_reason_name(decision->reason), "capability", capability,
-                       "target", target, NULL);
+    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
+                                            .decision = "denied",
+                                            .job = job,
+                                            .code = decision->code,
+                                            .rule = decision->code == ARCP_E_INTERNAL_ERROR
+                                                        ? "audit.on_failure: deny"
+                                                        : "lease",
+                                            .reason = arcp_deny_reason_name(decision->reason),
+                                            .capability = decision->capability,
+                                            .target = decision->target});
 }
 
 /* What follows once the agent has its answer: an expired lease ends the job, and so does a
@@ -225,13 +224,43 @@ void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status co
     }
 }
 
+/* What the lease allows: recorded by choice, or refused because it cannot be. */
+static void audit_gate(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision,
+                       arcp_status code)
+{
+    arcp__audit(engine,
+                &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
+                                    .decision = code == ARCP_OK ? "allowed" : "denied",
+                                    .job = job,
+                                    .code = code,
+                                    .rule = code == ARCP_OK ? "lease" : "audit.on_failure: deny",
+                                    .capability = decision->capability,
+                                    .target = decision->target,
+                                    .pattern = decision->pattern});
+}
+
+/* The lease allows it; so does the operator, unless what is decided has to be recorded and
+ * cannot be. */
+static bool may_grant(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision,
+                      arcp_error *err)
+{
+    arcp_status status = arcp__audit_check(engine, err);
+    if (status != ARCP_OK || engine->settings.audit_grants == ARCP_CHOICE_TRUE) {
+        audit_gate(engine, job, decision, status);
+    }
+    if (status != ARCP_OK) {
+        engine->denial_count++;
+    }
+    return status == ARCP_OK;
+}
+
 bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capability,
                          arcp_span target, arcp_buf *details, arcp_error *err)
 {
     arcp_target_scratch scratch;
     arcp_decision decision;
     if (arcp_authorize(job->authority, engine->now, capability, target, &scratch, &decision)) {
-        return true;
+        return may_grant(engine, job, &decision, err);
     }
     arcp_buf message = ARCP_BUF_INIT;
     arcp_decision_format_message(&decision, &message);
@@ -329,6 +358,17 @@ void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *j
         arcp__job_denied(engine, job, &decision);
         arcp__job_after_denial(engine, job, denial->code);
     }
+    arcp__engine_settle(engine);
+}
+
+void arcp__engine_agent_granted(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                const arcp__agent_grant *grant)
+{
+    arcp__engine_enter(engine, now);
+    engine->current_job = job;
+    arcp_decision decision = {
+        .capability = grant->capability, .target = grant->target, .pattern = grant->pattern};
+    audit_gate(engine, job, &decision, ARCP_OK);
     arcp__engine_settle(engine);
 }
 

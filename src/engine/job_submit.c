@@ -34,10 +34,33 @@ static bool fingerprint(arcp__engine *engine, arcp_json_ref payload, uint8_t out
     return done;
 }
 
+/* The agent that the request at hand names. */
+static arcp_span asked_agent(arcp__engine *engine)
+{
+    arcp_json_ref payload =
+        arcp_json_member(&engine->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    return arcp_json_string(&engine->json,
+                            arcp_json_member(&engine->json, payload, ARCP_SPAN_LITERAL("agent")),
+                            &engine->scratch);
+}
+
+static void refuse_asked(arcp__engine *engine, arcp__request *request, arcp_span agent,
+                         const arcp_error *error, const arcp_buf *details)
+{
+    arcp_span more = arcp_buf_span(details);
+    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
+                                            .decision = "denied",
+                                            .session = request->session,
+                                            .code = error->status,
+                                            .reason = error->message,
+                                            .more = {{"agent", agent}, {"details", more}}});
+    arcp__request_refuse(engine, request, error, arcp_span_make(NULL, 0), more);
+}
+
 static void refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
                    const arcp_buf *details)
 {
-    arcp__request_refuse(engine, request, error, arcp_span_make(NULL, 0), arcp_buf_span(details));
+    refuse_asked(engine, request, asked_agent(engine), error, details);
 }
 
 static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp_error *error,
@@ -96,6 +119,13 @@ static bool handled_by_key(arcp__engine *engine, arcp__request *request, arcp_sp
     }
     if (memcmp(entry->fingerprint, print, 32) == 0) {
         answer_duplicate(engine, request, entry);
+        arcp__audit(engine, &(arcp__audit_line){
+                                .event = ARCP__AUDIT_SUBMIT,
+                                .decision = "allowed",
+                                .session = request->session,
+                                .job = arcp__job_find(engine, arcp_span_cstr(entry->job_id)),
+                                .rule = "idempotency_key",
+                                .more = {{"idempotency_key", key}}});
         return true;
     }
     arcp_error error = {0};
@@ -215,8 +245,8 @@ static void read_trace(arcp__engine *engine, const arcp__envelope *envelope, tra
 
 /* ---- the request ---- */
 
-static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job, arcp_span key,
-                   const uint8_t print[32])
+static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job, bool is_narrowed,
+                   arcp_span key, const uint8_t print[32])
 {
     if (key.size != 0) {
         job->idempotency = arcp__idempotency_add(engine, job->principal, key, print, job->id,
@@ -235,8 +265,14 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
                              arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
     }
     arcp_buf_fini(&payload);
-    arcp__effect_audit(engine, "submit", "principal", job->principal->name, "job_id", job->id,
-                       "agent", job->agent_text, "trace_id", job->trace_id, NULL);
+    arcp__audit(engine,
+                &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
+                                    .decision = "allowed",
+                                    .session = request->session,
+                                    .job = job,
+                                    .rule = is_narrowed ? "lease_request, policy" : "lease_request",
+                                    .lease = job->lease,
+                                    .more = {{"idempotency_key", key}}});
     arcp__job_start(engine, job);
 }
 
@@ -302,7 +338,7 @@ static arcp_status check_submit(arcp__engine *engine, const arcp__session *sessi
     if (status == ARCP_OK && engine->stopping) {
         status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
     }
-    return status;
+    return status == ARCP_OK ? arcp__audit_check(engine, err) : status;
 }
 
 static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
@@ -343,7 +379,7 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
         refuse(engine, request, &error, &details);
     } else if (job != NULL) {
         arcp__policy_audit(engine, job, &notes);
-        accept(engine, request, job, key, print);
+        accept(engine, request, job, notes.size != 0, key, print);
     }
     arcp_buf_fini(&details);
     arcp_buf_fini(&notes);
@@ -367,7 +403,10 @@ static arcp_status check_admission(arcp__engine *engine, const arcp__admission *
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED,
                               "the lease expired while its credential was being provisioned");
     }
-    return arcp__agent_resolve(engine, arcp_span_cstr(admission->agent), agent, version, err);
+    arcp_status status = arcp__audit_check(engine, err);
+    return status == ARCP_OK
+               ? arcp__agent_resolve(engine, arcp_span_cstr(admission->agent), agent, version, err)
+               : status;
 }
 
 void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
@@ -390,12 +429,14 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
         job = arcp__job_create(engine, &plan, &error);
     }
     if (job == NULL) {
-        refuse_with(engine, admission->request, &error, NULL, NULL);
+        const arcp_buf none = ARCP_BUF_INIT;
+        refuse_asked(engine, admission->request, arcp_span_cstr(admission->agent), &error, &none);
     } else {
         arcp__policy_audit(engine, job, &admission->notes);
         arcp__credential_give(engine, admission->credential, job);
         admission->credential = NULL;
-        accept(engine, admission->request, job, arcp_span_cstr(admission->key), admission->print);
+        accept(engine, admission->request, job, admission->notes.size != 0,
+               arcp_span_cstr(admission->key), admission->print);
     }
     arcp__admission_free(engine, admission);
 }

@@ -308,14 +308,18 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
 /* ---- job.subscribe ---- */
 
 static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
-                  const char *decision)
+                  arcp_status code)
 {
-    arcp__effect_audit(engine, "subscribe", "principal", request->session->principal->name,
-                       "job_id", job->id, "owner", job->principal->name, "result", decision, "rule",
-                       engine->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY
-                           ? "authorization.subscribe: any"
-                           : "authorization.subscribe: same_principal",
-                       "trace_id", job->trace_id, NULL);
+    arcp__audit(engine, &(arcp__audit_line){
+                            .event = ARCP__AUDIT_SUBSCRIBE,
+                            .decision = code == ARCP_OK ? "allowed" : "denied",
+                            .session = request->session,
+                            .job = job,
+                            .code = code,
+                            .rule = engine->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY
+                                        ? "authorization.subscribe: any"
+                                        : "authorization.subscribe: same_principal",
+                            .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
 }
 
 static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job *job)
@@ -330,7 +334,7 @@ static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job
                              "the job belongs to another principal");
     }
     arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
-    audit(engine, request, job, "refused");
+    audit(engine, request, job, error.status);
     arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_buf_span(&details));
     arcp_buf_fini(&details);
 }
@@ -393,7 +397,14 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
         refuse(engine, request, job);
         return;
     }
-    audit(engine, request, job, "allowed");
+    arcp_error error = {0};
+    if (arcp__audit_check(engine, &error) != ARCP_OK) {
+        audit(engine, request, job, error.status);
+        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0),
+                             arcp_span_make(NULL, 0));
+        return;
+    }
+    audit(engine, request, job, ARCP_OK);
     uint64_t tip = job->stream->next;
     arcp__observation *observation = arcp__observation_find(session, job);
     if (observation != NULL) {

@@ -6,6 +6,7 @@
 #ifndef ARCP_ENGINE_PARTS_H
 #define ARCP_ENGINE_PARTS_H
 
+#include "core/audit_event.h"
 #include "core/authority.h"
 #include "core/body.h"
 #include "core/envelope.h"
@@ -36,13 +37,35 @@ bool arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_bu
                        bool durable);
 void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
-/* One audit record: pairs of name and value (C strings), ended by NULL. */
-void arcp__effect_audit(arcp__engine *engine, const char *decision, ...) __attribute__((sentinel));
 /* Moves what waited for batches up to the committed one. */
 void arcp__effect_release(arcp__engine *engine);
 void arcp__effect_queues_free(arcp__engine *engine);
 /* Drops queued START_AGENT and the like of a job that is over. */
 void arcp__effect_drop_job(arcp__engine *engine, const arcp__job *job);
+
+/* ---- audit.c ---- */
+/* One line of the audit log. What is NULL, empty or zero is left out; principal, session,
+ * agent and trace come from the job or the session when they are not given. */
+typedef struct arcp__audit_line {
+    arcp__audit_event event;
+    const char *decision; /* allowed, denied, or a word of the event's own */
+    const char *principal;
+    const arcp__session *session; /* that asked */
+    const arcp__job *job;
+    arcp_status code; /* of a refusal */
+    const char *rule; /* what decided */
+    const char *reason;
+    arcp_span capability, target, pattern;
+    const arcp_lease *lease, *parent_lease; /* their hashes are written */
+    struct {
+        const char *name;
+        arcp_span value;
+    } more[6];
+    arcp_span dropped; /* JSON */
+} arcp__audit_line;
+void arcp__audit(arcp__engine *engine, const arcp__audit_line *line);
+/* INTERNAL_ERROR (retryable) while decisions cannot be recorded and must be. */
+arcp_status arcp__audit_check(const arcp__engine *engine, arcp_error *err);
 
 /* ---- batch.c ---- */
 void arcp__batch_append(arcp__engine *engine, const arcp__stream *stream, uint64_t position,
@@ -131,6 +154,9 @@ void arcp__session_start_window(arcp__engine *engine, arcp__session *session);
 void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame);
 void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_span request_id,
                            arcp_span token);
+/* Records that the session was opened or resumed. */
+void arcp__session_audit(arcp__engine *engine, const arcp__link *link, const arcp__session *session,
+                         const char *request);
 void arcp__session_make_token(arcp__engine *engine, arcp__session *session, arcp_buf *token);
 /* What a hello or session.resume asked to resume; last_event_seq is 0 when absent. */
 typedef struct arcp__resume_request {

@@ -65,24 +65,27 @@ static arcp_status lifetime_ceiling(const arcp__engine *engine, uint64_t seconds
 }
 
 /* Keeps what a row took away, to be told when the job has an id: rule NUL dropped NUL. */
-static void note_narrowing(size_t row, const arcp_buf *dropped, arcp_buf *notes)
+static void note_narrowing(const arcp__engine *engine, size_t row, const arcp_buf *dropped,
+                           arcp_buf *notes)
 {
     if (dropped->size > 2) {
-        arcp_buf_append_format(notes, "policy[%zu]", row);
+        arcp_buf_append_format(notes, "policy[%zu]: principal %s, agent %s", row,
+                               engine->policies[row].principal_glob,
+                               engine->policies[row].agent_glob);
         arcp_buf_append_byte(notes, '\0');
         arcp_buf_append(notes, arcp_buf_span(dropped));
         arcp_buf_append_byte(notes, '\0');
     }
 }
 
-static arcp_status narrow(size_t row, const arcp_lease *ceiling, const arcp_lease **lease,
-                          arcp_buf *notes, arcp_error *err)
+static arcp_status narrow(const arcp__engine *engine, size_t row, const arcp_lease *ceiling,
+                          const arcp_lease **lease, arcp_buf *notes, arcp_error *err)
 {
     arcp_lease *narrowed = NULL;
     arcp_buf dropped = ARCP_BUF_INIT;
     arcp_status status = arcp_lease_narrow(*lease, ceiling, true, &narrowed, &dropped, err);
     if (status == ARCP_OK) {
-        note_narrowing(row, &dropped, notes);
+        note_narrowing(engine, row, &dropped, notes);
         arcp_lease_unref(*lease);
         *lease = narrowed;
     }
@@ -96,13 +99,13 @@ static arcp_status narrow_by_row(arcp__engine *engine, size_t at, const arcp_lea
     const arcp__policy_row *row = &engine->policies[at];
     arcp_status status = ARCP_OK;
     if (row->ceiling != NULL) {
-        status = narrow(at, row->ceiling, lease, notes, err);
+        status = narrow(engine, at, row->ceiling, lease, notes, err);
     }
     if (status == ARCP_OK && row->max_lifetime_sec != 0) {
         arcp_lease *until = NULL;
         status = lifetime_ceiling(engine, row->max_lifetime_sec, &until, err);
         if (status == ARCP_OK) {
-            status = narrow(at, until, lease, notes, err);
+            status = narrow(engine, at, until, lease, notes, err);
             arcp_lease_unref(until);
         }
     }
@@ -199,26 +202,12 @@ void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_b
     for (const char *at = notes->data; at != end;) {
         const char *rule = at;
         const char *dropped = rule + strlen(rule) + 1;
-        arcp_buf text = ARCP_BUF_INIT;
-        arcp_json_writer writer;
         at = dropped + strlen(dropped) + 1;
-        arcp_json_writer_init(&writer, &text);
-        arcp_json_begin_object(&writer);
-        arcp__write_timestamp(&writer, "ts", engine->now.wall_ns);
-        const char *const members[][2] = {
-            {"decision", "narrowed"},    {"principal", job->principal->name},
-            {"agent", job->agent_text},  {"job_id", job->id},
-            {"trace_id", job->trace_id}, {"rule", rule}};
-        for (size_t member = 0; member < sizeof(members) / sizeof(members[0]); member++) {
-            arcp_json_name(&writer, members[member][0]);
-            arcp_json_write_cstr(&writer, members[member][1]);
-        }
-        arcp_json_name(&writer, "dropped");
-        arcp_json_write_raw(&writer, arcp_span_cstr(dropped));
-        arcp_json_end_object(&writer);
-        arcp__effect_push(engine,
-                          &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = ARCP__LOG_AUDIT},
-                          &text, false);
+        arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_NARROWING,
+                                                .decision = "narrowed",
+                                                .job = job,
+                                                .rule = rule,
+                                                .dropped = arcp_span_cstr(dropped)});
     }
 }
 

@@ -232,6 +232,24 @@ static bool within_caps(arcp__engine *engine, arcp__link *link, const arcp__prin
     return false;
 }
 
+void arcp__session_audit(arcp__engine *engine, const arcp__link *link, const arcp__session *session,
+                         const char *request)
+{
+    const char *rule = "token";
+    if (session->is_anonymous) {
+        rule = "no_auth";
+    } else if (link->preset_principal != NULL) {
+        rule = "transport";
+    }
+    arcp__audit(engine,
+                &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                    .decision = "allowed",
+                                    .session = session,
+                                    .rule = rule,
+                                    .more = {{"request", arcp_span_cstr(request)},
+                                             {"client", arcp_span_cstr(session->client_name)}}});
+}
+
 static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal *principal,
                          const arcp__envelope *envelope, bool is_anonymous)
 {
@@ -255,6 +273,7 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
         return;
     }
     arcp__session_attach(engine, session, link);
+    arcp__session_audit(engine, link, session, "session.hello");
     arcp__session_store(engine, session);
     arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
     session->opens_at = arcp__batch_open_id(engine);
@@ -315,6 +334,14 @@ static arcp__link *find_authenticating(arcp__engine *engine, uint64_t auth_id)
     }
 }
 
+static void audit_refusal(arcp__engine *engine, arcp_status code)
+{
+    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                            .decision = "denied",
+                                            .code = code,
+                                            .rule = "token"});
+}
+
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
                                 arcp_status status, arcp_span principal, bool is_anonymous)
 {
@@ -325,11 +352,11 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
     }
     engine->current_link = link;
     if (status == ARCP_E_INTERNAL_ERROR) {
-        arcp__effect_audit(engine, "authentication", "result", "undecided", NULL);
+        audit_refusal(engine, ARCP_E_INTERNAL_ERROR);
         refuse(engine, link, ARCP_E_INTERNAL_ERROR,
                "the token cannot be verified right now; try again later");
     } else if (status != ARCP_OK || principal.size == 0) {
-        arcp__effect_audit(engine, "authentication", "result", "refused", NULL);
+        audit_refusal(engine, ARCP_E_UNAUTHENTICATED);
         refuse(engine, link, ARCP_E_UNAUTHENTICATED, "the token is missing or not valid");
     } else if (engine->store_failing) {
         refuse(engine, link, ARCP_E_INTERNAL_ERROR,

@@ -62,9 +62,18 @@ static arcp__session *find(arcp__engine *engine, const arcp__resume_request *res
     return NULL;
 }
 
-static void refuse(arcp__engine *engine, arcp__link *link, arcp_status status, const char *message)
+static void refuse(arcp__engine *engine, arcp__link *link, const arcp__principal *principal,
+                   arcp_status status, const char *message)
 {
     arcp_error error = {0};
+    arcp__audit(engine,
+                &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                    .decision = "denied",
+                                    .principal = principal == NULL ? NULL : principal->name,
+                                    .code = status,
+                                    .rule = "resume token",
+                                    .reason = message,
+                                    .more = {{"request", ARCP_SPAN_LITERAL("session.resume")}}});
     (void)arcp_error_set(&error, status, "%s", message);
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
 }
@@ -116,25 +125,27 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     arcp__sha256(resume->token, hash);
     arcp__session *session = find(engine, resume, hash, &is_previous);
     if (session == NULL) {
-        refuse(engine, link, ARCP_E_RESUME_WINDOW_EXPIRED,
+        refuse(engine, link, principal, ARCP_E_RESUME_WINDOW_EXPIRED,
                "no session can be resumed with this token: start a new one");
         return;
     }
     if (principal != NULL ? session->principal != principal : !session->is_anonymous) {
-        refuse(engine, link, ARCP_E_UNAUTHENTICATED, "the session belongs to another principal");
+        refuse(engine, link, principal, ARCP_E_UNAUTHENTICATED,
+               "the session belongs to another principal");
         return;
     }
     if (session->loading) {
-        refuse(engine, link, ARCP_E_INTERNAL_ERROR, "the session is still being read; try again");
+        refuse(engine, link, principal, ARCP_E_INTERNAL_ERROR,
+               "the session is still being read; try again");
         return;
     }
     if (resume->last_event_seq >= session->next_seq) {
-        refuse(engine, link, ARCP_E_RESUME_WINDOW_EXPIRED,
+        refuse(engine, link, principal, ARCP_E_RESUME_WINDOW_EXPIRED,
                "last_event_seq is beyond what this session was sent");
         return;
     }
     if (resume->last_event_seq < session->floor_seq) {
-        refuse(engine, link, ARCP_E_RESUME_WINDOW_EXPIRED,
+        refuse(engine, link, principal, ARCP_E_RESUME_WINDOW_EXPIRED,
                "events after last_event_seq are no longer kept");
         return;
     }
@@ -152,6 +163,7 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     session->profile =
         arcp__directory_profile(engine, arcp_span_cstr(session->client_name), session->principal);
     arcp__session_attach(engine, session, link);
+    arcp__session_audit(engine, link, session, "session.resume");
     session->sent_seq = resume->last_event_seq;
     session->backlog_bytes = 0;
     arcp__session_store(engine, session);

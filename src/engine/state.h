@@ -532,6 +532,7 @@ struct arcp__engine {
     size_t queue_bytes; /* of all batches that are not durable */
     bool store_failing;
     unsigned store_failures;
+    bool audit_failing; /* what was decided cannot be recorded */
 
     uint64_t next_auth_id, next_read_id;
     size_t session_count, connected_count, running_jobs;

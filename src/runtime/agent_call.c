@@ -119,21 +119,6 @@ static arcp_status wait_for_room(arcp_agent_call *call, arcp_error *err)
     return ARCP_OK;
 }
 
-static bool gate(arcp_agent_call *call, arcp_span capability, arcp_span target,
-                 arcp_target_scratch *scratch, arcp_decision *decision, arcp_error *err)
-{
-    if (arcp_authorize(call->authority, arcp__runtime_now(), capability, target, scratch,
-                       decision)) {
-        return true;
-    }
-    arcp_buf message = ARCP_BUF_INIT;
-    arcp_decision_format_message(decision, &message);
-    (void)arcp_error_set(err, decision->code, "%.*s", (int)message.size,
-                         message.size == 0 ? "" : message.data);
-    arcp_buf_fini(&message);
-    return false;
-}
-
 static void copy_text(char *to, size_t capacity, arcp_span text)
 {
     (void)snprintf(to, capacity, "%.*s", (int)arcp_span_first(text, capacity - 1).size,
@@ -141,18 +126,50 @@ static void copy_text(char *to, size_t capacity, arcp_span text)
 }
 
 /* What was decided here is recorded by the loop, as it was decided. */
-static void report_denial(arcp_agent_call *call, const arcp_decision *decision,
-                          arcp_span tool_result)
+static void report(arcp_agent_call *call, arcp__agent_message_kind kind,
+                   const arcp_decision *decision, arcp_span tool_result)
 {
-    arcp__agent_message *message = new_message(call, ARCP__AGENT_WAS_DENIED, tool_result);
+    arcp__agent_message *message = new_message(call, kind, tool_result);
     if (message == NULL) {
-        return; /* the denial stands; only its record is missing */
+        return; /* the decision stands; only its record is missing */
     }
     message->code = decision->code;
     message->reason = decision->reason;
     copy_text(message->capability, sizeof(message->capability), decision->capability);
     copy_text(message->target, sizeof(message->target), decision->target);
     arcp__agent_inbox_put(call->runtime->inbox, message);
+}
+
+/* The lease allows it; so does the operator, unless what is decided has to be recorded and
+ * cannot be. */
+static bool may_grant(arcp_agent_call *call, arcp_decision *decision, arcp_error *err)
+{
+    if (atomic_load(&call->runtime->gates_are_shut)) {
+        decision->allowed = false;
+        decision->code = ARCP_E_INTERNAL_ERROR;
+        (void)arcp_error_set(err, decision->code,
+                             "the audit log cannot be written right now; try again later");
+        return false;
+    }
+    if (atomic_load(&call->runtime->grants_are_logged)) {
+        report(call, ARCP__AGENT_WAS_GRANTED, decision, decision->pattern);
+    }
+    return true;
+}
+
+static bool gate(arcp_agent_call *call, arcp_span capability, arcp_span target,
+                 arcp_target_scratch *scratch, arcp_decision *decision, arcp_error *err)
+{
+    if (arcp_authorize(call->authority, arcp__runtime_now(), capability, target, scratch,
+                       decision)) {
+        return may_grant(call, decision, err);
+    }
+    arcp_buf message = ARCP_BUF_INIT;
+    arcp_decision_format_message(decision, &message);
+    (void)arcp_error_set(err, decision->code, "%.*s", (int)message.size,
+                         message.size == 0 ? "" : message.data);
+    arcp_buf_fini(&message);
+    return false;
 }
 
 arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, arcp_span target,
@@ -166,7 +183,7 @@ arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, ar
     if (gate(call, capability, target, space, answer, err)) {
         return ARCP_OK;
     }
-    report_denial(call, answer, arcp_span_make(NULL, 0));
+    report(call, ARCP__AGENT_WAS_DENIED, answer, arcp_span_make(NULL, 0));
     return answer->code;
 }
 
@@ -194,8 +211,8 @@ static arcp_status refuse_tool(arcp_agent_call *call, arcp_span call_id,
         arcp_span_cstr(err->message), err->retryable, arcp_buf_span(&details));
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
-    report_denial(call, decision,
-                  body.failed || details.failed ? arcp_span_make(NULL, 0) : arcp_buf_span(&body));
+    report(call, ARCP__AGENT_WAS_DENIED, decision,
+           body.failed || details.failed ? arcp_span_make(NULL, 0) : arcp_buf_span(&body));
     bool noted = arcp__denied_calls_add(&call->denied, call_id);
     (void)noted; /* the denial stands; without memory only this guard is missing */
     arcp_buf_fini(&details);

@@ -38,6 +38,13 @@ void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *
         arcp__engine_agent_denied(runtime->engine, now, job, &denial);
         break;
     }
+    case ARCP__AGENT_WAS_GRANTED: {
+        arcp__agent_grant grant = {.capability = arcp_span_cstr(message->capability),
+                                   .target = arcp_span_cstr(message->target),
+                                   .pattern = text};
+        arcp__engine_agent_granted(runtime->engine, now, job, &grant);
+        break;
+    }
     case ARCP__AGENT_SAYS_BYE: {
         arcp__agent_exit exit = {0};
         arcp__engine_agent_exited(runtime->engine, now, job, &exit);

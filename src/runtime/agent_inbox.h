@@ -10,10 +10,11 @@
 typedef struct arcp__agent_inbox arcp__agent_inbox;
 
 typedef enum arcp__agent_message_kind {
-    ARCP__AGENT_SAYS_EVENT, /* checked; `text` is the body */
-    ARCP__AGENT_SAYS_LINE,  /* a line of the protocol */
-    ARCP__AGENT_WAS_DENIED, /* `text` is the tool_result's body, or empty */
-    ARCP__AGENT_SAYS_BYE    /* it has returned */
+    ARCP__AGENT_SAYS_EVENT,  /* checked; `text` is the body */
+    ARCP__AGENT_SAYS_LINE,   /* a line of the protocol */
+    ARCP__AGENT_WAS_DENIED,  /* `text` is the tool_result's body, or empty */
+    ARCP__AGENT_WAS_GRANTED, /* `text` is the pattern that allowed it */
+    ARCP__AGENT_SAYS_BYE     /* it has returned */
 } arcp__agent_message_kind;
 
 /* One message; `size` bytes of text follow the struct. */

@@ -128,6 +128,14 @@ static char *copy_or(const char *text, const char *otherwise)
     return arcp__copy_cstr(from, strlen(from));
 }
 
+/* The same as the engine decides by, for agents' threads. */
+static void update_gates(arcp_runtime *runtime, const arcp_settings *settings)
+{
+    atomic_store(&runtime->grants_are_logged, settings->audit_grants == ARCP_CHOICE_TRUE);
+    runtime->audit_must_work = settings->audit_on_failure == ARCP_AUDIT_DENY;
+    atomic_store(&runtime->gates_are_shut, runtime->audit_is_failing && runtime->audit_must_work);
+}
+
 static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,
                                arcp_error *err)
 {
@@ -145,6 +153,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         arcp_settings_default(&engine.settings);
     }
     runtime->settings_agent_line_bytes = (size_t)engine.settings.limits_agent_line_bytes;
+    update_gates(runtime, &engine.settings);
     arcp_status status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
                                                         &engine.credentials, err);
     if (status != ARCP_OK) {
@@ -217,6 +226,8 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     runtime->provisioner = options->provisioner;
     runtime->log = options->log;
     runtime->log_user = options->log_user;
+    runtime->audit_barrier = options->audit_barrier;
+    runtime->audit_barrier_user = options->audit_barrier_user;
     arcp_status status = fill(runtime, options, err);
     if (status == ARCP_OK) {
         status = make_engine(runtime, options, err);
@@ -301,7 +312,15 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
 void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
+    update_gates(runtime, settings);
     arcp__engine_set_settings(runtime->engine, settings);
+}
+
+void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing)
+{
+    runtime->audit_is_failing = failing;
+    atomic_store(&runtime->gates_are_shut, failing && runtime->audit_must_work);
+    arcp__engine_set_audit_failing(runtime->engine, failing);
 }
 
 void arcp_runtime_clear_policies(arcp_runtime *runtime)

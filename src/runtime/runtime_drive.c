@@ -147,6 +147,9 @@ static bool submit_batches(arcp_runtime *runtime)
             break;
         }
         arcp_error error = {0};
+        if (runtime->audit_barrier != NULL) {
+            runtime->audit_barrier(runtime->audit_barrier_user, false);
+        }
         arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
         any = true;
         if (status != ARCP_OK) {

@@ -9,6 +9,9 @@ static void on_done(void *user, uint64_t batch_id, arcp_status status, const arc
     if (status != ARCP_OK) {
         arcp__runtime_log(runtime, ARCP_LOG_ERROR, "store: %s", err == NULL ? "" : err->message);
     }
+    if (runtime->audit_barrier != NULL) {
+        runtime->audit_barrier(runtime->audit_barrier_user, true);
+    }
     arcp__engine_committed(runtime->engine, arcp__runtime_now(), batch_id, status);
     runtime->is_dirty = true;
 }

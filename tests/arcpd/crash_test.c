@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "arcpd/crash_world.h"
+#include "audit/audit_check.h"
 
 #define LIVES_DEFAULT 220
 #define SETTLE_EVERY  20u
@@ -175,22 +176,36 @@ static void settle(crash_world *world)
 
 /* ---- the audit file ---- */
 
-/* A line for every job that somebody saw, and for every subscription that was answered. */
+static void on_finding(void *user, const arcp__audit_finding *finding)
+{
+    (void)user;
+    daemon_fail("%s:%llu: %s", finding->file, (unsigned long long)finding->line, finding->message);
+}
+
+/* One whole chain, over all lives, with a line for every job that somebody saw, and for every
+ * subscription that was answered. */
 static void check_audit(const crash_world *world)
 {
     char path[96];
     char line[4096];
     uint64_t submits = 0;
     uint64_t subscriptions = 0;
+    arcp_error err = {0};
+    arcp__audit_check check;
     (void)snprintf(path, sizeof(path), "%s/audit.jsonl", world->daemon.directory);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
+    arcp__audit_check_init(&check, on_finding, NULL);
+    arcp__audit_check_begin(&check, path);
     while (fgets(line, sizeof(line), file) != NULL) {
-        submits += strstr(line, "\"decision\":\"submit\"") != NULL;
-        subscriptions += strstr(line, "\"decision\":\"subscribe\"") != NULL &&
-                         strstr(line, "\"result\":\"allowed\"") != NULL;
+        check_ok(arcp__audit_check_feed(&check, arcp_span_cstr(line), &err), &err);
+        bool is_allowed = strstr(line, "\"decision\":\"allowed\"") != NULL;
+        submits += is_allowed && strstr(line, "\"event\":\"submit\"") != NULL;
+        subscriptions += is_allowed && strstr(line, "\"event\":\"subscribe\"") != NULL;
     }
     assert_int_equal(fclose(file), 0);
+    arcp__audit_check_end(&check);
+    arcp__audit_check_fini(&check);
     assert_true(submits >= HASH_COUNT(world->jobs));
     assert_true(subscriptions >= world->subscribed && world->subscribed != 0);
 }

@@ -9,7 +9,7 @@ hello(c, carol)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"fs.read":["/srv/a/**","/etc/**"],"tool.call":["rm"],"fs.write":["/tmp/x"],"cost.budget":["USD:9","EUR:1"]}}}
 a< {"type":"job.accepted","job_id":"$j","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.call":[],"fs.write":["/tmp/x"],"cost.budget":["USD:5","EUR:1"]},"budget":{"USD":5,"EUR":1}}}
 a< {"type":"job.event","payload":{"kind":"status"}}
-audit< {"decision":"narrowed","principal":"alice","agent":"work@1.0.0","rule":"policy[0]","job_id":"$j","dropped":[{"capability":"fs.read","pattern":"/etc/**","narrowed_to":[]},{"capability":"tool.call","pattern":"rm","narrowed_to":[]},{"capability":"cost.budget","pattern":"USD:9","narrowed_to":["USD:5"]}]}
+audit< {"decision":"narrowed","principal":"alice","agent":"work@1.0.0","rule":"policy[0]: principal alice, agent work","job_id":"$j","dropped":[{"capability":"fs.read","pattern":"/etc/**","narrowed_to":[]},{"capability":"tool.call","pattern":"rm","narrowed_to":[]},{"capability":"cost.budget","pattern":"USD:9","narrowed_to":["USD:5"]}]}
 agent $j< {"type":"job.start","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.call":[]},"budget":{"USD":5,"EUR":1}}}
 agent $j> {"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/etc/passwd"}}
 agent $j< {"re":"1","payload":{"error":{"code":"PERMISSION_DENIED"}}}
@@ -28,7 +28,7 @@ c< {"type":"job.event","payload":{"kind":"status"}}
 b> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work"}}
 b< {"type":"job.accepted","job_id":"$l","payload":{"lease_constraints":{"expires_at":"$_"}}}
 b< {"type":"job.event","payload":{"kind":"status"}}
-audit< {"decision":"narrowed","principal":"bob","rule":"policy[1]","job_id":"$l","dropped":[{"capability":"expires_at"}]}
+audit< {"decision":"narrowed","principal":"bob","rule":"policy[1]: principal bob, agent *","job_id":"$l","dropped":[{"capability":"expires_at"}]}
 b> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"work","lease_constraints":{"expires_at":"$in_30s"}}}
 b< {"type":"job.accepted","payload":{"lease_constraints":{"expires_at":"$in_30s"}}}
 b< {"type":"job.event","payload":{"kind":"status"}}

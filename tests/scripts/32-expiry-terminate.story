@@ -8,7 +8,7 @@ later +500ms
 a< {"type":"job.error","job_id":"$j","payload":{"final_status":"error","code":"LEASE_EXPIRED","message":"the job's lease has expired","retryable":false,"job_id":"$j"}}
 agent $j< {"type":"job.cancel","payload":{"reason":"lease_expired","grace_ms":0}}
 agent $j killed
-audit< {"decision":"expired","principal":"alice","job_id":"$j","result":"terminated"}
+audit< {"event":"expiry","decision":"ended","principal":"alice","job_id":"$j"}
 # Years ahead does not fire.
 a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","lease_constraints":{"expires_at":"2190-01-01T00:00:00Z"}}}
 a< {"type":"job.accepted","job_id":"$k"}

@@ -7,7 +7,7 @@ a< {"type":"job.event"}
 agent $j< {"type":"job.start"}
 later +400ms
 # It is logged although nobody asked for anything, and the job goes on.
-audit< {"decision":"expired","principal":"alice","job_id":"$j","result":"denied from now on"}
+audit< {"event":"expiry","decision":"denied","principal":"alice","job_id":"$j"}
 # Expiry is told before a budget that is used up as well.
 agent $j> {"type":"job.event","id":"1","payload":{"kind":"tool_call","body":{"tool":"t","call_id":"c"}}}
 a< {"payload":{"kind":"tool_result","body":{"call_id":"c","error":{"code":"LEASE_EXPIRED","message":"$_","retryable":false,"details":{"capability":"tool.call","target":"t","reason":"EXPIRED","expires_at":"$in_400ms"}}}}}

@@ -8,7 +8,7 @@ a< {"type":"job.accepted","job_id":"$k"}
 a< {"type":"job.event"}
 wall +1h
 a< {"type":"job.error","job_id":"$j","payload":{"code":"LEASE_EXPIRED"}}
-audit< {"decision":"expired","job_id":"$j"}
+audit< {"event":"expiry","decision":"ended","job_id":"$j"}
 a< nothing
 # Its last millisecond passes.
 clock +1ms

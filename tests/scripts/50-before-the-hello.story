@@ -24,7 +24,7 @@ g< close 1008
 h> {"arcp":"1.1","id":"1","type":"session.resume","payload":{"resume_token":"rt_x","last_event_seq":0}}
 h< {"type":"session.error","payload":{"code":"UNAUTHENTICATED","message":"the token is missing or not valid"}}
 h< close 1008
-audit< {"decision":"authentication","result":"refused","ts":"$_"}
+audit< {"event":"authentication","decision":"denied","ts":"$_"}
 # What is sent behind a hello is served when its sender is known.
 i> {"arcp":"1.1","id":"1","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"features":["list_jobs"]}}}
 i> {"arcp":"1.1","id":"2","type":"session.list_jobs","payload":{}}

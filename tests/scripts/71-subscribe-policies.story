@@ -5,10 +5,10 @@ hello(b, bob)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}
 a< {"event_seq":1}
-audit< {"decision":"submit","principal":"alice","job_id":"$j"}
+audit< {"event":"submit","principal":"alice","job_id":"$j"}
 b> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$j","history":true}}
 b< {"type":"job.error","id":"1","job_id":"$absent","payload":{"code":"PERMISSION_DENIED","message":"the job belongs to another principal","retryable":false,"details":{"job_id":"$j"}}}
-audit< {"decision":"subscribe","principal":"bob","job_id":"$j","owner":"alice","result":"refused","rule":"authorization.subscribe: same_principal"}
+audit< {"event":"subscribe","principal":"bob","job_id":"$j","owner":"alice","decision":"denied","rule":"authorization.subscribe: same_principal"}
 agent $j> nobody else hears this
 a< {"event_seq":2}
 b< nothing
@@ -24,7 +24,7 @@ c> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$j","histo
 c< {"type":"job.subscribed","id":"1","job_id":"$j","event_seq":"$absent","payload":{"request_id":"1","reply_to":"1"}}
 c< {"event_seq":1}
 c< {"event_seq":2}
-audit< {"decision":"subscribe","principal":"alice","job_id":"$j","owner":"alice","result":"allowed"}
+audit< {"event":"subscribe","principal":"alice","job_id":"$j","owner":"alice","decision":"allowed"}
 # A session that lost its right keeps nothing: a resume gives no more than it had.
 agent $j> three
 c< {"event_seq":3}

@@ -8,7 +8,7 @@ a< {"event_seq":1}
 b> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$j","history":true}}
 b< {"type":"job.subscribed","job_id":"$j","payload":{"current_status":"running","replayed":true,"subscribed_from":0}}
 b< {"event_seq":1,"session_id":"$s_b","payload":{"kind":"status"}}
-audit< {"decision":"subscribe","principal":"bob","job_id":"$j","owner":"alice","result":"allowed","rule":"authorization.subscribe: any"}
+audit< {"event":"subscribe","principal":"bob","job_id":"$j","owner":"alice","decision":"allowed","rule":"authorization.subscribe: any"}
 # Observing is not owning.
 b> {"arcp":"1.1","id":"2","type":"job.cancel","payload":{"job_id":"$j"}}
 b< {"type":"job.error","event_seq":2,"payload":{"code":"PERMISSION_DENIED"}}

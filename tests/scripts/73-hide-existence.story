@@ -8,7 +8,7 @@ a< {"type":"job.accepted","job_id":"$j"}
 a< {"event_seq":1}
 b> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$j"}}
 b< {"type":"job.error","id":"1","job_id":"$absent","trace_id":"$absent","event_seq":1,"payload":{"code":"JOB_NOT_FOUND","message":"$said","retryable":false,"final_status":"error","details":{"job_id":"$j"}}}
-audit< {"decision":"subscribe","principal":"bob","job_id":"$j","result":"refused"}
+audit< {"event":"subscribe","principal":"bob","job_id":"$j","decision":"denied"}
 b> {"arcp":"1.1","id":"2","type":"job.cancel","payload":{"job_id":"$j"}}
 b< {"type":"job.error","event_seq":2,"payload":{"code":"JOB_NOT_FOUND","message":"$said"}}
 b> {"arcp":"1.1","id":"3","type":"job.subscribe","payload":{"job_id":"job_00000000000000000000000000"}}

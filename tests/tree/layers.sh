@@ -4,6 +4,7 @@
 #   tests/tree/layers.sh ROOT
 #
 # base <- json <- core <- engine <- {transport, store, provisioner} <- {client, runtime} <- {arcp, arcpd}
+# audit stands on core, beside the engine; the two programs use it.
 set -eu
 cd "$1"
 
@@ -25,8 +26,9 @@ BEGIN {
     allowed["provisioner"] = "base json core engine provisioner"
     allowed["runtime"] = "base json core engine transport store runtime"
     allowed["client"] = "base json core engine transport client"
-    allowed["arcpd"] = "base json core engine transport store provisioner runtime arcpd"
-    allowed["arcp"] = "base json core engine transport client arcp"
+    allowed["audit"] = "base json core audit"
+    allowed["arcpd"] = "base json core engine transport store provisioner runtime audit arcpd"
+    allowed["arcp"] = "base json core engine transport client audit arcp"
     # Public headers of other layers than core; what stands in sys/ is contracts, without code.
     public["visibility.h"] = public["span.h"] = public["buf.h"] = "base"
     public["error.h"] = public["status.def"] = public["secret.h"] = public["time.h"] = "base"

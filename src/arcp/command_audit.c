@@ -1,0 +1,400 @@
+/* `arcp audit verify FILE...` and `arcp audit grep FILE...`: the audit log of arcpd, read
+ * without any runtime. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <arcp/json.h>
+
+#include "arcp/duration.h"
+#include "arcp/exit_code.h"
+#include "arcp/program.h"
+#include "audit/audit_check.h"
+#include "core/audit_event.h"
+
+/* The chain is not whole: the answer is "no", as when a lease does not cover something. */
+#define EXIT_NOT_WHOLE 4
+
+/* ---- files ---- */
+
+typedef arcp_status (*piece_fn)(void *user, arcp_span bytes, arcp_error *err);
+
+static arcp_status read_pieces(int fd, const char *name, piece_fn piece, void *user,
+                               arcp_error *err)
+{
+    static char bytes[1 << 16];
+    for (;;) {
+        ssize_t got = read(fd, bytes, sizeof(bytes));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "%s cannot be read: %s", name,
+                                  strerror(errno));
+        }
+        if (got == 0) {
+            return ARCP_OK;
+        }
+        arcp_status status = piece(user, arcp_span_make(bytes, (size_t)got), err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
+}
+
+/* `-` is standard input. */
+static arcp_status read_file(const char *name, piece_fn piece, void *user, arcp_error *err)
+{
+    if (strcmp(name, "-") == 0) {
+        return read_pieces(STDIN_FILENO, "standard input", piece, user, err);
+    }
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "%s cannot be opened: %s", name,
+                              strerror(errno));
+    }
+    arcp_status status = read_pieces(fd, name, piece, user, err);
+    (void)close(fd);
+    return status;
+}
+
+static int fail(arcp__program *program, const arcp_error *err)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    failure.error = *err;
+    int exit_status = arcp__program_fail(program, &failure);
+    arcp_failure_fini(&failure);
+    return exit_status;
+}
+
+/* ---- verify ---- */
+
+typedef struct verification {
+    arcp__program *program;
+    arcp__audit_check check;
+    bool printed;
+} verification;
+
+static void write_member(arcp_json_writer *writer, const char *name, arcp_span text)
+{
+    arcp_json_name(writer, name);
+    arcp_json_write_string(writer, text);
+}
+
+static void write_number(arcp_json_writer *writer, const char *name, uint64_t number)
+{
+    arcp_json_name(writer, name);
+    arcp_json_write_u64(writer, number);
+}
+
+static void format_finding(bool as_json, const arcp__audit_finding *finding, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    if (!as_json) {
+        arcp__append_safe(out, arcp_span_cstr(finding->file), 1024);
+        arcp_buf_append_format(out, ":%llu: %s: %s", (unsigned long long)finding->line,
+                               arcp__audit_problem_name(finding->problem), finding->message);
+        return;
+    }
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    write_member(&writer, "file", arcp_span_cstr(finding->file));
+    write_number(&writer, "line", finding->line);
+    if (finding->seq != 0) {
+        write_number(&writer, "seq", finding->seq);
+    }
+    write_member(&writer, "problem", arcp_span_cstr(arcp__audit_problem_name(finding->problem)));
+    write_member(&writer, "message", arcp_span_cstr(finding->message));
+    arcp_json_end_object(&writer);
+}
+
+static void on_finding(void *user, const arcp__audit_finding *finding)
+{
+    verification *v = user;
+    arcp_buf line = ARCP_BUF_INIT;
+    format_finding(v->program->is_json, finding, &line);
+    v->printed =
+        v->printed && !line.failed && arcp__program_print_line(v->program, arcp_buf_span(&line));
+    arcp_buf_fini(&line);
+}
+
+static arcp_status feed(void *user, arcp_span bytes, arcp_error *err)
+{
+    verification *v = user;
+    return arcp__audit_check_feed(&v->check, bytes, err);
+}
+
+static void format_summary_json(const arcp__audit_check *check, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "whole");
+    arcp_json_write_bool(&writer, check->problems == 0);
+    write_number(&writer, "problems", check->problems);
+    write_number(&writer, "lines", check->lines);
+    write_number(&writer, "torn", check->torn);
+    write_number(&writer, "first_seq", check->first.seq);
+    write_number(&writer, "last_seq", check->head.seq);
+    write_member(&writer, "head", arcp_span_make(check->head.hash, sizeof(check->head.hash)));
+    arcp_json_name(&writer, "closed");
+    arcp_json_write_bool(&writer, check->is_closed);
+    arcp_json_end_object(&writer);
+}
+
+static void format_summary(const arcp__audit_check *check, arcp_buf *out)
+{
+    arcp_buf_append_format(out, "%s: %llu line%s", check->problems == 0 ? "whole" : "NOT WHOLE",
+                           (unsigned long long)check->lines, check->lines == 1 ? "" : "s");
+    if (check->problems != 0) {
+        arcp_buf_append_format(out, ", %llu problem%s", (unsigned long long)check->problems,
+                               check->problems == 1 ? "" : "s");
+    }
+    if (check->torn != 0) {
+        arcp_buf_append_format(out, ", %llu torn by a crash and noted by the runtime",
+                               (unsigned long long)check->torn);
+    }
+    if (check->lines != 0) {
+        arcp_buf_append_format(
+            out, "; number %llu to %llu%s\nhead %llu:%.*s", (unsigned long long)check->first.seq,
+            (unsigned long long)check->head.seq, check->is_closed ? ", closed" : "",
+            (unsigned long long)check->head.seq, ARCP__AUDIT_HASH_SIZE, check->head.hash);
+    }
+}
+
+/* SEQ:HASH. */
+static arcp_status read_head(const char *text, arcp__audit_check *check, arcp_error *err)
+{
+    arcp__audit_line_view view;
+    arcp_buf line = ARCP_BUF_INIT;
+    const char *colon = strchr(text, ':');
+    size_t digits = colon == NULL ? 0 : (size_t)(colon - text);
+    /* The same spelling as in a line, so the same reader. */
+    arcp_buf_append_format(&line, "{\"seq\":%.*s,\"hash\":\"%s\"}", (int)digits, text,
+                           colon == NULL ? "" : colon + 1);
+    bool valid = !line.failed && line.size > ARCP__AUDIT_TAIL_SIZE &&
+                 arcp__audit_line_read(arcp_buf_span(&line), &view);
+    if (valid) {
+        check->wanted.seq = view.seq;
+        memcpy(check->wanted.hash, view.hash.data, sizeof(check->wanted.hash));
+    }
+    arcp_buf_fini(&line);
+    return valid ? ARCP_OK
+                 : arcp_error_set(err, ARCP_E_USAGE,
+                                  "--head %s must be SEQ:HASH as verify prints it: a number and "
+                                  "64 digits of 0-9a-f",
+                                  text);
+}
+
+static int verify(arcp__program *program)
+{
+    const arcp__arguments *arguments = &program->arguments;
+    const char *head = arcp__value(arguments, ARCP__OPTION_AUDIT_HEAD);
+    verification v = {.program = program, .printed = true};
+    arcp_error err = {0};
+    arcp__audit_check_init(&v.check, on_finding, &v);
+    arcp_status status = head == NULL ? ARCP_OK : read_head(head, &v.check, &err);
+    if (status != ARCP_OK) {
+        return arcp__program_usage(program, &err);
+    }
+    for (size_t at = 1; at < arguments->word_count && status == ARCP_OK; at++) {
+        arcp__audit_check_begin(&v.check, arguments->words[at]);
+        status = read_file(arguments->words[at], feed, &v, &err);
+        if (status == ARCP_OK) {
+            arcp__audit_check_end(&v.check);
+        }
+    }
+    int exit_status = ARCP__EXIT_ERROR;
+    if (status != ARCP_OK) {
+        exit_status = fail(program, &err);
+    } else {
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp__audit_check_finish(&v.check);
+        (program->is_json ? format_summary_json : format_summary)(&v.check, &text);
+        if (v.printed && !text.failed && arcp__program_print_line(program, arcp_buf_span(&text))) {
+            exit_status = v.check.problems == 0 ? ARCP__EXIT_SUCCESS : EXIT_NOT_WHOLE;
+        }
+        arcp_buf_fini(&text);
+    }
+    arcp__audit_check_fini(&v.check);
+    return exit_status;
+}
+
+/* ---- grep ---- */
+
+typedef struct search {
+    arcp__program *program;
+    const char *principal, *job, *code, *capability;
+    uint32_t events; /* one bit per event; 0: all */
+    bool has_since;
+    arcp__instant since;
+    arcp_buf partial; /* a line of which more may come */
+    arcp_json json;
+    arcp_buf scratch, line;
+} search;
+
+static arcp_status read_events(const arcp__arguments *arguments, search *s, arcp_error *err)
+{
+    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_AUDIT_EVENT]; at++) {
+        const char *word = arguments->values[ARCP__OPTION_AUDIT_EVENT][at];
+        arcp__audit_event event = arcp__audit_event_from_name(arcp_span_cstr(word));
+        if (event == ARCP__AUDIT_EVENT_COUNT) {
+            return arcp_error_set(err, ARCP_E_USAGE, "--event %s is none of %s", word,
+                                  arcp__options[ARCP__OPTION_AUDIT_EVENT].completes);
+        }
+        s->events |= UINT32_C(1) << event;
+    }
+    return ARCP_OK;
+}
+
+static arcp_status read_filters(const arcp__arguments *arguments, search *s, arcp_error *err)
+{
+    const char *since = arcp__value(arguments, ARCP__OPTION_AUDIT_SINCE);
+    char room[ARCP__TIMESTAMP_SIZE];
+    arcp_span text;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    s->principal = arcp__value(arguments, ARCP__OPTION_AUDIT_PRINCIPAL);
+    s->job = arcp__value(arguments, ARCP__OPTION_AUDIT_JOB);
+    s->code = arcp__value(arguments, ARCP__OPTION_AUDIT_CODE);
+    s->capability = arcp__value(arguments, ARCP__OPTION_AUDIT_CAPABILITY);
+    arcp_status status = read_events(arguments, s, err);
+    if (status == ARCP_OK && since != NULL) {
+        status = arcp__instant_text(since, -1, now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec, room,
+                                    &text, err);
+        s->has_since = true;
+        if (status == ARCP_OK) {
+            status = arcp__timestamp_parse(text, &s->since, err);
+            s->since.rest = arcp_span_make(NULL, 0); /* it would borrow from `room` */
+        }
+    }
+    return status;
+}
+
+static arcp_span member(search *s, const char *name)
+{
+    return arcp_json_string(
+        &s->json, arcp_json_member(&s->json, ARCP_JSON_ROOT, arcp_span_cstr(name)), &s->scratch);
+}
+
+static bool is_member(search *s, const char *name, const char *wanted)
+{
+    return wanted == NULL || arcp_span_equal_cstr(member(s, name), wanted);
+}
+
+static bool is_recent(search *s)
+{
+    arcp__instant when;
+    return !s->has_since || (arcp__timestamp_parse(member(s, "ts"), &when, NULL) == ARCP_OK &&
+                             arcp__instant_compare(when, s->since) >= 0);
+}
+
+static bool matches(search *s)
+{
+    arcp__audit_event event = arcp__audit_event_from_name(member(s, "event"));
+    bool is_event = s->events == 0 ||
+                    (event != ARCP__AUDIT_EVENT_COUNT && (s->events & (UINT32_C(1) << event)) != 0);
+    return is_event && is_member(s, "principal", s->principal) &&
+           (is_member(s, "job_id", s->job) || is_member(s, "parent_job_id", s->job)) &&
+           is_member(s, "code", s->code) && is_member(s, "capability", s->capability) &&
+           is_recent(s);
+}
+
+/* What people look for first, in the order of the file; --json has everything. */
+static void format_line(search *s)
+{
+    static const char *const columns[] = {"ts", "event", "decision"};
+    static const char *const named[] = {"principal",  "job_id", "parent_job_id", "agent", "code",
+                                        "capability", "target", "rule",          "reason"};
+    for (size_t at = 0; at < sizeof(columns) / sizeof(columns[0]); at++) {
+        if (at != 0) {
+            arcp_buf_append_byte(&s->line, ' ');
+        }
+        arcp__append_safe(&s->line, member(s, columns[at]), 40);
+    }
+    for (size_t at = 0; at < sizeof(named) / sizeof(named[0]); at++) {
+        arcp_span text = member(s, named[at]);
+        if (text.size != 0) {
+            arcp_buf_append_format(&s->line, " %s=", named[at]);
+            arcp__append_safe(&s->line, text, 200);
+        }
+    }
+}
+
+static arcp_status look_at(search *s, arcp_span text, arcp_error *err)
+{
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_buf_clear(&s->scratch);
+    arcp_buf_clear(&s->line);
+    /* Members are read several times; what is read must not move. */
+    if (!arcp_buf_reserve(&s->scratch, text.size * 8)) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (arcp_json_scan(&s->json, text, &limits, NULL) != ARCP_OK || !matches(s)) {
+        return ARCP_OK; /* `verify` is for lines that are none */
+    }
+    if (s->program->is_json) {
+        arcp_buf_append(&s->line, text);
+    } else {
+        format_line(s);
+    }
+    return !s->line.failed && arcp__program_print_line(s->program, arcp_buf_span(&s->line))
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "standard output cannot be written");
+}
+
+static arcp_status split(void *user, arcp_span bytes, arcp_error *err)
+{
+    search *s = user;
+    arcp_status status = ARCP_OK;
+    while (bytes.size != 0 && status == ARCP_OK) {
+        const char *feed_at = memchr(bytes.data, '\n', bytes.size);
+        size_t size = feed_at == NULL ? bytes.size : (size_t)(feed_at - bytes.data);
+        arcp_buf_append(&s->partial, arcp_span_first(bytes, size));
+        if (s->partial.failed) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+        if (feed_at != NULL) {
+            status = look_at(s, arcp_buf_span(&s->partial), err);
+            arcp_buf_clear(&s->partial);
+        }
+        bytes = arcp_span_from(bytes, feed_at == NULL ? size : size + 1);
+    }
+    return status;
+}
+
+static int grep(arcp__program *program)
+{
+    const arcp__arguments *arguments = &program->arguments;
+    search s = {.program = program, .json = ARCP_JSON_INIT};
+    arcp_error err = {0};
+    if (read_filters(arguments, &s, &err) != ARCP_OK) {
+        return arcp__program_usage(program, &err);
+    }
+    arcp_status status = ARCP_OK;
+    for (size_t at = 1; at < arguments->word_count && status == ARCP_OK; at++) {
+        status = read_file(arguments->words[at], split, &s, &err);
+        arcp_buf_clear(&s.partial); /* a line that is not ended is not written yet */
+    }
+    arcp_json_fini(&s.json);
+    arcp_buf_fini(&s.partial);
+    arcp_buf_fini(&s.scratch);
+    arcp_buf_fini(&s.line);
+    return status == ARCP_OK ? ARCP__EXIT_SUCCESS : fail(program, &err);
+}
+
+int arcp__command_audit(arcp__program *program)
+{
+    const char *question = program->arguments.words[0];
+    arcp_error err = {0};
+    if (strcmp(question, "verify") == 0) {
+        return verify(program);
+    }
+    if (strcmp(question, "grep") == 0) {
+        return grep(program);
+    }
+    (void)arcp_error_set(&err, ARCP_E_USAGE, "arcp audit %s: there is verify and grep", question);
+    return arcp__program_usage(program, &err);
+}

@@ -1,0 +1,259 @@
+#include "audit/audit_check.h"
+
+#include <arcp/json.h>
+#include <stdio.h>
+
+/* No line of ours comes near; a file without line feeds is not read into memory. */
+#define LINE_BYTES_MAX ((size_t)1 << 20)
+
+static const char *const names[] = {
+#define ARCP_AUDIT_PROBLEM(id, name, text) name,
+#include "audit/audit_problem.def"
+#undef ARCP_AUDIT_PROBLEM
+};
+
+const char *arcp__audit_problem_name(arcp__audit_problem problem)
+{
+    return names[problem];
+}
+
+void arcp__audit_check_init(arcp__audit_check *check, arcp__audit_finding_fn found, void *user)
+{
+    *check = (arcp__audit_check){.found = found, .user = user, .partial = ARCP_BUF_INIT};
+    arcp__audit_head_init(&check->head);
+    arcp__audit_head_init(&check->first);
+}
+
+void arcp__audit_check_fini(arcp__audit_check *check)
+{
+    arcp_buf_fini(&check->partial);
+}
+
+void arcp__audit_check_begin(arcp__audit_check *check, const char *name)
+{
+    check->file = name;
+    check->line = 0;
+}
+
+static void report_at(arcp__audit_check *check, uint64_t line, arcp__audit_problem problem,
+                      uint64_t seq, const char *message)
+{
+    check->problems++;
+    check->found(
+        check->user,
+        &(arcp__audit_finding){
+            .problem = problem, .file = check->file, .line = line, .seq = seq, .message = message});
+}
+
+static void report(arcp__audit_check *check, arcp__audit_problem problem, uint64_t seq,
+                   const char *message)
+{
+    report_at(check, check->line, problem, seq, message);
+}
+
+/* A line that was no line stays a finding unless the next one vouched for it. */
+static void settle_torn(arcp__audit_check *check)
+{
+    if (check->has_torn) {
+        check->has_torn = false;
+        report_at(check, check->torn_line, ARCP__AUDIT_PROBLEM_MALFORMED, 0,
+                  "the line is none of a chain: altered, or cut");
+    }
+}
+
+/* ---- lines about the log itself ---- */
+
+typedef struct note {
+    bool is_torn, is_closed;
+    uint64_t torn_bytes;
+    char torn_hash[ARCP__AUDIT_HASH_SIZE];
+    bool has_previous;
+    char previous[ARCP__AUDIT_HASH_SIZE];
+} note;
+
+static bool read_hash(const arcp_json *json, const char *name, char out[ARCP__AUDIT_HASH_SIZE])
+{
+    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
+    arcp_span quoted = arcp_json_raw(json, ref);
+    if (!arcp_json_is(json, ref, ARCP_JSON_STRING) || quoted.size != ARCP__AUDIT_HASH_SIZE + 2) {
+        return false;
+    }
+    memcpy(out, quoted.data + 1, ARCP__AUDIT_HASH_SIZE);
+    return true;
+}
+
+static void read_note(arcp_span line, note *out)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    *out = (note){.is_torn = false};
+    /* Most lines are about other things, and are not looked into. */
+    if (memmem(line.data, line.size, "\"event\":\"log\"", 13) == NULL) {
+        return;
+    }
+    if (arcp_json_scan(&json, line, &limits, NULL) == ARCP_OK) {
+        arcp_json_ref event = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("event"));
+        arcp_json_ref decision =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("decision"));
+        bool is_log = arcp_json_string_equals(&json, event, ARCP_SPAN_LITERAL("log"));
+        out->is_closed =
+            is_log && arcp_json_string_equals(&json, decision, ARCP_SPAN_LITERAL("closed"));
+        out->is_torn =
+            is_log && arcp_json_string_equals(&json, decision, ARCP_SPAN_LITERAL("torn")) &&
+            arcp_json_u64(&json,
+                          arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("torn_bytes")),
+                          &out->torn_bytes) &&
+            read_hash(&json, "torn_sha256", out->torn_hash);
+        out->has_previous = is_log && read_hash(&json, "previous", out->previous);
+    }
+    arcp_json_fini(&json);
+}
+
+/* ---- the chain ---- */
+
+static void begin_chain(arcp__audit_check *check, const arcp__audit_line_view *view,
+                        const note *about)
+{
+    check->first.seq = view->seq;
+    check->head.seq = view->seq - 1;
+    if (about->has_previous) {
+        memcpy(check->head.hash, about->previous, sizeof(check->head.hash));
+    }
+    memcpy(check->first.hash, check->head.hash, sizeof(check->first.hash));
+}
+
+/* After a gap the line before is not there; the file's first line knows its hash. */
+static void report_missing(arcp__audit_check *check, const arcp__audit_line_view *view,
+                           const note *about)
+{
+    char message[160];
+    unsigned long long from = check->head.seq + 1;
+    unsigned long long to = view->seq - 1;
+    if (from == to) {
+        (void)snprintf(message, sizeof(message), "line number %llu is missing before this one",
+                       from);
+    } else {
+        (void)snprintf(message, sizeof(message),
+                       "lines number %llu to %llu are missing before this one", from, to);
+    }
+    report(check, ARCP__AUDIT_PROBLEM_MISSING, view->seq, message);
+    if (about->has_previous) {
+        memcpy(check->head.hash, about->previous, sizeof(check->head.hash));
+    }
+}
+
+static void check_hash(arcp__audit_check *check, const arcp__audit_line_view *view, bool follows)
+{
+    char hash[ARCP__AUDIT_HASH_SIZE];
+    arcp__audit_line_hash(check->head.hash, view, hash);
+    if (follows && memcmp(hash, view->hash.data, sizeof(hash)) != 0) {
+        report(check, ARCP__AUDIT_PROBLEM_EDITED, view->seq,
+               "the line does not give its hash: it, or the hash of the one before, was altered");
+    }
+}
+
+/* The note after a torn line vouches for it: its size and its hash. */
+static void check_torn(arcp__audit_check *check, const note *about)
+{
+    if (check->has_torn && about->is_torn && about->torn_bytes == check->torn_bytes &&
+        memcmp(about->torn_hash, check->torn_hash, sizeof(check->torn_hash)) == 0) {
+        check->has_torn = false;
+        check->torn++;
+    }
+    settle_torn(check);
+}
+
+/* A line that somebody wrote down elsewhere is still what it was. */
+static void check_wanted(arcp__audit_check *check, const arcp__audit_line_view *view)
+{
+    if (view->seq != check->wanted.seq || check->wanted.seq == 0) {
+        return;
+    }
+    check->has_wanted = true;
+    if (memcmp(view->hash.data, check->wanted.hash, sizeof(check->wanted.hash)) != 0) {
+        report(check, ARCP__AUDIT_PROBLEM_HEAD, view->seq,
+               "the line has another hash than was asked for: the chain was made anew");
+    }
+}
+
+static void check_line(arcp__audit_check *check, arcp_span line)
+{
+    arcp__audit_line_view view;
+    check->line++;
+    if (!arcp__audit_line_read(line, &view)) {
+        settle_torn(check);
+        check->has_torn = true;
+        check->torn_line = check->line;
+        check->torn_bytes = line.size;
+        arcp__audit_sha256(line, check->torn_hash);
+        return;
+    }
+    note about;
+    read_note(line, &about);
+    check_torn(check, &about);
+    check->lines++;
+    check->is_closed = about.is_closed;
+    bool follows = true;
+    if (check->first.seq == 0) {
+        /* Without the line before and without its hash there is nothing to compare with. */
+        begin_chain(check, &view, &about);
+        follows = about.has_previous || view.seq == 1;
+    } else if (view.seq <= check->head.seq) {
+        char message[120];
+        (void)snprintf(message, sizeof(message), "number %llu stands behind number %llu",
+                       (unsigned long long)view.seq, (unsigned long long)check->head.seq);
+        report(check, ARCP__AUDIT_PROBLEM_ORDER, view.seq, message);
+        return;
+    } else if (view.seq != check->head.seq + 1) {
+        report_missing(check, &view, &about);
+        follows = about.has_previous;
+    }
+    check_hash(check, &view, follows);
+    check_wanted(check, &view);
+    check->head.seq = view.seq;
+    memcpy(check->head.hash, view.hash.data, sizeof(check->head.hash));
+}
+
+/* ---- bytes to lines ---- */
+
+arcp_status arcp__audit_check_feed(arcp__audit_check *check, arcp_span bytes, arcp_error *err)
+{
+    while (bytes.size != 0) {
+        const char *feed = memchr(bytes.data, '\n', bytes.size);
+        size_t size = feed == NULL ? bytes.size : (size_t)(feed - bytes.data);
+        if (check->partial.size == 0 && feed != NULL) {
+            check_line(check, arcp_span_first(bytes, size));
+        } else {
+            size_t room = LINE_BYTES_MAX - check->partial.size;
+            arcp_buf_append(&check->partial, arcp_span_first(bytes, size < room ? size : room));
+            if (check->partial.failed) {
+                return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+            }
+            if (feed != NULL) {
+                check_line(check, arcp_buf_span(&check->partial));
+                arcp_buf_clear(&check->partial);
+            }
+        }
+        bytes = arcp_span_from(bytes, feed == NULL ? size : size + 1);
+    }
+    return ARCP_OK;
+}
+
+void arcp__audit_check_end(arcp__audit_check *check)
+{
+    settle_torn(check);
+    if (check->partial.size != 0) {
+        check->line++;
+        check->is_closed = false;
+        report(check, ARCP__AUDIT_PROBLEM_TRUNCATED, 0, "the file ends within this line");
+        arcp_buf_clear(&check->partial);
+    }
+}
+
+void arcp__audit_check_finish(arcp__audit_check *check)
+{
+    if (check->wanted.seq != 0 && !check->has_wanted) {
+        report(check, ARCP__AUDIT_PROBLEM_HEAD, check->wanted.seq,
+               "the line that was asked for is not there: the end was cut off");
+    }
+}

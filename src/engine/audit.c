@@ -1,0 +1,110 @@
+/* Audit lines: one per decision that matters, as a JSON object without its place in the
+ * chain, which whoever writes the log adds (src/audit). */
+#include "engine/parts.h"
+
+#include <arcp/lease_subset.h>
+
+#include "core/trace.h"
+
+/* What a peer chose is cut here: a line's size is bounded whatever was asked for. */
+#define TEXT_MAX 1024u
+
+static void write_text(arcp_json_writer *writer, const char *name, arcp_span text)
+{
+    if (text.size != 0) {
+        arcp_json_name(writer, name);
+        arcp_json_write_string(writer, arcp_span_first(text, TEXT_MAX));
+    }
+}
+
+/* SHA-256 of the lease as job.accepted shows it, then of its constraints if it has any. */
+static void write_lease(arcp_json_writer *writer, const char *name, const arcp_lease *lease)
+{
+    uint8_t hash[32];
+    char hex[2 * sizeof(hash)];
+    arcp_buf text = ARCP_BUF_INIT;
+    if (lease == NULL) {
+        return;
+    }
+    arcp_lease_format(lease, &text);
+    if (arcp_lease_has_expiry(lease)) {
+        arcp_lease_format_constraints(lease, &text);
+    }
+    writer->out->failed = writer->out->failed || text.failed;
+    arcp__sha256(arcp_buf_span(&text), hash);
+    arcp__hex_format(hash, sizeof(hash), hex);
+    write_text(writer, name, arcp_span_make(hex, sizeof(hex)));
+    arcp_buf_fini(&text);
+}
+
+static void write_who(arcp_json_writer *writer, const arcp__audit_line *line)
+{
+    const arcp__job *job = line->job;
+    const arcp__session *session = line->session;
+    const char *principal = line->principal;
+    if (principal == NULL && session != NULL) {
+        principal = session->principal->name;
+    } else if (principal == NULL && job != NULL) {
+        principal = job->principal->name;
+    }
+    write_text(writer, "principal", arcp_span_cstr(principal));
+    if (session != NULL || job != NULL) {
+        write_text(writer, "session_id",
+                   arcp_span_cstr(session != NULL ? session->id : job->session_id));
+    }
+    if (job != NULL) {
+        write_text(writer, "job_id", arcp_span_cstr(job->id));
+        write_text(writer, "parent_job_id", arcp_span_cstr(job->parent_id));
+        write_text(writer, "agent", arcp_span_cstr(job->agent_text));
+        write_text(writer, "trace_id", arcp_span_cstr(job->trace_id));
+    }
+}
+
+void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &text);
+    arcp_json_begin_object(&writer);
+    arcp__write_timestamp(&writer, "ts", engine->now.wall_ns);
+    write_text(&writer, "event", arcp_span_cstr(arcp__audit_event_name(line->event)));
+    write_text(&writer, "decision", arcp_span_cstr(line->decision));
+    write_who(&writer, line);
+    write_text(&writer, "code",
+               arcp_span_cstr(line->code == ARCP_OK ? NULL : arcp_status_wire_code(line->code)));
+    write_text(&writer, "rule", arcp_span_cstr(line->rule));
+    write_text(&writer, "reason", arcp_span_cstr(line->reason));
+    write_text(&writer, "capability", line->capability);
+    write_text(&writer, "target", line->target);
+    write_text(&writer, "pattern", line->pattern);
+    write_lease(&writer, "lease_sha256", line->lease);
+    write_lease(&writer, "parent_lease_sha256", line->parent_lease);
+    for (size_t at = 0; at < sizeof(line->more) / sizeof(line->more[0]); at++) {
+        if (line->more[at].name != NULL) {
+            write_text(&writer, line->more[at].name, line->more[at].value);
+        }
+    }
+    if (line->dropped.size != 0) {
+        arcp_json_name(&writer, "dropped");
+        arcp_json_write_raw(&writer, line->dropped);
+    }
+    arcp_json_end_object(&writer);
+    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = ARCP__LOG_AUDIT},
+                      &text, false);
+}
+
+/* ---- a log that cannot be written ---- */
+
+void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
+{
+    engine->audit_failing = failing;
+}
+
+arcp_status arcp__audit_check(const arcp__engine *engine, arcp_error *err)
+{
+    if (!engine->audit_failing || engine->settings.audit_on_failure == ARCP_AUDIT_CONTINUE) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                          "the audit log cannot be written right now; try again later");
+}

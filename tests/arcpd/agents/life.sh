@@ -1,0 +1,17 @@
+#!/bin/sh
+# One allowed and one denied question, one child that may be made and one that may not.
+read -r start
+ask() {
+    echo "$1"
+    while read -r line; do
+        case $line in
+        *'"re":'*) return ;;
+        esac
+    done
+    exit 1
+}
+ask '{"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/srv/a"}}'
+ask '{"type":"authorize","id":"2","payload":{"capability":"fs.read","target":"/etc/passwd"}}'
+ask '{"type":"delegate","id":"3","payload":{"agent":"hello","input":{},"wait":true,"lease_request":{"fs.read":["/srv/a"]}}}'
+ask '{"type":"delegate","id":"4","payload":{"agent":"hello","input":{},"lease_request":{"fs.read":["/**"]}}}'
+echo '{"type":"job.result","payload":{"result":"done"}}'

@@ -1,0 +1,130 @@
+#include "arcpd/host.h"
+
+#include <signal.h>
+
+#include "arcp/temp_tree.h"
+
+static const char *const foreign[] = {"ARCP_URL",    "ARCP_TOKEN",      "ARCP_PROFILE",
+                                      "NO_COLOR",    "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+                                      "TRACEPARENT", "TRACESTATE"};
+
+int host_setup(void **state)
+{
+    static host place;
+    place = (host){.daemon = {.pid = 0}};
+    for (size_t row = 0; row < sizeof(foreign) / sizeof(foreign[0]); row++) {
+        assert_int_equal(unsetenv(foreign[row]), 0);
+    }
+    temp_tree_make(place.directory, sizeof(place.directory));
+    assert_int_equal(setenv("STATE_DIRECTORY", place.directory, 1), 0);
+    assert_int_equal(setenv("HOME", place.directory, 1), 0);
+    *state = &place;
+    return 0;
+}
+
+int host_teardown(void **state)
+{
+    host *place = *state;
+    if (place->daemon.pid != 0) {
+        process_fini(&place->daemon);
+    }
+    return temp_tree_remove(place->directory);
+}
+
+void host_configure(const host *place, const char *yaml)
+{
+    char path[96];
+    snprintf(path, sizeof(path), "%s/arcpd.yaml", place->directory);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    for (const char *at = yaml; *at != '\0';) {
+        const char *mark = strstr(at, "@agents/");
+        size_t size = mark == NULL ? strlen(at) : (size_t)(mark - at);
+        assert_int_equal(fwrite(at, 1, size, file), size);
+        at += size;
+        if (mark != NULL) {
+            assert_true(fprintf(file, "%s/tests/arcpd/agents/", ARCP_SOURCE_DIR) > 0);
+            at += strlen("@agents/");
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+void host_start(host *place, const char *yaml)
+{
+    char path[96];
+    snprintf(path, sizeof(path), "%s/arcpd.yaml", place->directory);
+    host_configure(place, yaml);
+    process_start(
+        &place->daemon,
+        WORDS(ARCP_BINARY_DIR "/bin/arcpd", "--listen", "ws://127.0.0.1:0/arcp", "--config", path),
+        NULL, NULL);
+    process_await(&place->daemon, false, "/arcp\n");
+    assert_int_equal(sscanf(place->daemon.out.data, "arcpd: ready %127s", place->url), 1);
+}
+
+static void end(host *place, int signal_number, int exit_status)
+{
+    process_signal(&place->daemon, signal_number);
+    int got = process_finish(&place->daemon);
+    if (got != exit_status) {
+        fail_msg("arcpd ended with %d:\n%.*s\n", got, (int)place->daemon.err.size,
+                 place->daemon.err.size ? place->daemon.err.data : "");
+    }
+    process_fini(&place->daemon);
+    place->daemon = (process){.pid = 0};
+}
+
+void host_stop(host *place)
+{
+    end(place, SIGTERM, 0);
+}
+
+void host_kill(host *place)
+{
+    end(place, SIGKILL, 128 + SIGKILL);
+}
+
+void host_begin_run(const host *place, const char *token, process *p, const char *const *words)
+{
+    const char *all[24] = {ARCP_BINARY_DIR "/bin/arcp"};
+    char url[160];
+    char bearer[96];
+    size_t count = 1;
+    snprintf(url, sizeof(url), "ARCP_URL=%s", place->url);
+    snprintf(bearer, sizeof(bearer), "ARCP_TOKEN=%s", token == NULL ? "" : token);
+    for (; *words != NULL; words++) {
+        assert_true(count < 23);
+        all[count++] = *words;
+    }
+    process_start(p, all, WORDS(url, bearer), NULL);
+}
+
+void host_run(const host *place, const char *token, process *p, int exit_status,
+              const char *const *words)
+{
+    host_begin_run(place, token, p, words);
+    int got = process_finish(p);
+    if (got != exit_status) {
+        fail_msg("exit status %d, want %d:\n%.*s\n%.*s", got, exit_status, (int)p->out.size,
+                 p->out.size ? p->out.data : "", (int)p->err.size, p->err.size ? p->err.data : "");
+    }
+    arcp_buf_append_byte(&p->out, '\0');
+    arcp_buf_append_byte(&p->err, '\0');
+}
+
+void host_read(const host *place, const char *name, arcp_buf *out)
+{
+    char path[160];
+    char bytes[4096];
+    snprintf(path, sizeof(path), "%s/%s", place->directory, name);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    for (size_t got = fread(bytes, 1, sizeof(bytes), file); got != 0;
+         got = fread(bytes, 1, sizeof(bytes), file)) {
+        arcp_buf_append(out, arcp_span_make(bytes, got));
+    }
+    fclose(file);
+    arcp_buf_append_byte(out, '\0');
+    assert_false(out->failed);
+}

@@ -1,0 +1,41 @@
+/* An arcpd with a configuration of the test's, in a folder of its own, and `arcp` for it. */
+#ifndef ARCP_TESTS_ARCPD_HOST_H
+#define ARCP_TESTS_ARCPD_HOST_H
+
+#include "support/check.h"
+
+#include "arcp/process.h"
+
+typedef struct host {
+    char directory[64]; /* state directory, home, and where the configuration stands */
+    char url[128];
+    process daemon;
+} host;
+
+/* For cmocka: makes the folder and an environment without anything of who runs the tests. */
+int host_setup(void **state);
+/* Kills what still runs, and removes the folder. */
+int host_teardown(void **state);
+
+/* Starts arcpd with a YAML text; an agent's script is found as @agents/NAME.sh. Waits until it
+ * is ready. */
+void host_start(host *place, const char *yaml);
+/* Writes the configuration only. */
+void host_configure(const host *place, const char *yaml);
+/* SIGTERM, and a clean end. */
+void host_stop(host *place);
+/* kill -9. */
+void host_kill(host *place);
+
+/* Runs `arcp` as the principal of `token` (NULL: no token) and checks its exit status; the
+ * caller frees *p. */
+void host_run(const host *place, const char *token, process *p, int exit_status,
+              const char *const *words);
+void host_begin_run(const host *place, const char *token, process *p, const char *const *words);
+
+/* The text of a file in the folder, NUL-terminated. */
+void host_read(const host *place, const char *name, arcp_buf *out);
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+#endif

@@ -1,0 +1,289 @@
+/* The files of the audit log: what crashes, full disks and other programs leave behind. */
+#include "support/check.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arcp/temp_tree.h"
+#include "audit/audit_check.h"
+#include "audit/audit_file.h"
+
+typedef struct place {
+    char directory[64];
+    char path[96];
+} place;
+
+static int begin(void **state)
+{
+    static place p;
+    temp_tree_make(p.directory, sizeof(p.directory));
+    snprintf(p.path, sizeof(p.path), "%s/audit.jsonl", p.directory);
+    *state = &p;
+    return 0;
+}
+
+static int end(void **state)
+{
+    place *p = *state;
+    return temp_tree_remove(p->directory);
+}
+
+static void open_file(arcp__audit_file *file, const place *p)
+{
+    arcp_error err = {0};
+    check_ok(arcp__audit_file_open(file, p->path, &err), &err);
+}
+
+static void add(arcp__audit_file *file, const char *record)
+{
+    assert_true(arcp__audit_file_add(file, arcp_span_cstr(record)));
+}
+
+static void write_one(arcp__audit_file *file, const char *record)
+{
+    arcp_error err = {0};
+    add(file, record);
+    check_ok(arcp__audit_file_write(file, &err), &err);
+}
+
+static void read_text(const char *path, arcp_buf *out)
+{
+    char bytes[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    for (ssize_t got = read(fd, bytes, sizeof(bytes)); got > 0;
+         got = read(fd, bytes, sizeof(bytes))) {
+        arcp_buf_append(out, arcp_span_make(bytes, (size_t)got));
+    }
+    close(fd);
+}
+
+static void append_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void on_finding(void *user, const arcp__audit_finding *finding)
+{
+    (void)user;
+    fail_msg("%s:%llu: %s", finding->file, (unsigned long long)finding->line, finding->message);
+}
+
+/* Every file of the log, in the order of their names and the current one last, is one whole
+ * chain of so many lines. */
+static void check_whole(const place *p, uint64_t lines)
+{
+    char pattern[128];
+    glob_t found;
+    arcp_error err = {0};
+    arcp__audit_check check;
+    arcp__audit_check_init(&check, on_finding, NULL);
+    snprintf(pattern, sizeof(pattern), "%s.*", p->path);
+    assert_true(glob(pattern, 0, NULL, &found) == 0 || found.gl_pathc == 0);
+    for (size_t at = 0; at <= found.gl_pathc; at++) {
+        const char *name = at == found.gl_pathc ? p->path : found.gl_pathv[at];
+        arcp_buf text = ARCP_BUF_INIT;
+        read_text(name, &text);
+        arcp__audit_check_begin(&check, name);
+        check_ok(arcp__audit_check_feed(&check, arcp_buf_span(&text), &err), &err);
+        arcp__audit_check_end(&check);
+        arcp_buf_fini(&text);
+    }
+    assert_int_equal(check.lines, lines);
+    assert_int_equal(check.head.seq, lines);
+    arcp__audit_check_fini(&check);
+    globfree(&found);
+}
+
+static void a_file_that_is_opened_again_goes_on_with_its_chain(void **state)
+{
+    arcp__audit_file file;
+    struct stat about;
+    open_file(&file, *state);
+    write_one(&file, "{\"a\":1}");
+    arcp__audit_file_close(&file);
+    open_file(&file, *state);
+    write_one(&file, "{\"a\":2}");
+    arcp__audit_file_close(&file);
+    check_whole(*state, 6); /* opened, one, closed; twice */
+    assert_int_equal(stat(((place *)*state)->path, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0600);
+}
+
+static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state)
+{
+    place *p = *state;
+    arcp__audit_file file;
+    arcp_buf whole = ARCP_BUF_INIT;
+    open_file(&file, p);
+    write_one(&file, "{\"a\":1}");
+    write_one(&file, "{\"a\":2}");
+    arcp__audit_file_close(&file);
+    read_text(p->path, &whole);
+    /* The last line starts behind the last line feed but one. */
+    arcp_span text = arcp_buf_span(&whole);
+    const char *last = memrchr(text.data, '\n', text.size - 1);
+    assert_non_null(last);
+    for (size_t size = (size_t)(last - text.data) + 2; size < text.size; size++) {
+        assert_int_equal(truncate(p->path, 0), 0);
+        char *cut = strndup(text.data, size);
+        append_text(p->path, cut);
+        free(cut);
+        open_file(&file, p);
+        write_one(&file, "{\"a\":3}");
+        arcp__audit_file_close(&file);
+        /* Opened, one, two; torn, or the line that only lacked its line feed; opened, one,
+         * closed. */
+        check_whole(p, 3 + 1 + 3);
+    }
+    arcp_buf_fini(&whole);
+}
+
+static void a_rotated_file_is_followed_by_one_that_knows_it(void **state)
+{
+    arcp__audit_file file;
+    arcp_error err = {0};
+    open_file(&file, *state);
+    for (int at = 0; at < 12; at++) {
+        write_one(&file, "{\"a\":1}");
+        check_ok(arcp__audit_file_rotate(&file, &err), &err);
+    }
+    arcp__audit_file_close(&file);
+    check_whole(*state, 1 + 12 * 3 + 1); /* opened; one, closed, opened; closed */
+}
+
+static void a_file_that_was_moved_away_is_ended_and_followed(void **state)
+{
+    place *p = *state;
+    char moved[128];
+    arcp__audit_file file;
+    arcp_error err = {0};
+    snprintf(moved, sizeof(moved), "%s.1", p->path);
+    open_file(&file, p);
+    check_ok(arcp__audit_file_reopen(&file, &err), &err);
+    write_one(&file, "{\"a\":1}");
+    assert_int_equal(rename(p->path, moved), 0);
+    write_one(&file, "{\"a\":2}");
+    check_ok(arcp__audit_file_reopen(&file, &err), &err);
+    check_ok(arcp__audit_file_reopen(&file, &err), &err);
+    write_one(&file, "{\"a\":3}");
+    arcp__audit_file_close(&file);
+    check_whole(p, 7); /* opened, one, two, closed; opened, three, closed */
+}
+
+static void a_rotation_that_was_killed_halfway_loses_nothing(void **state)
+{
+    place *p = *state;
+    char moved[128];
+    arcp__audit_file file;
+    snprintf(moved, sizeof(moved), "%s.000000000003", p->path);
+    open_file(&file, p);
+    write_one(&file, "{\"a\":1}");
+    arcp__audit_file_close(&file);
+    assert_int_equal(rename(p->path, moved), 0); /* and no new file was made */
+    open_file(&file, p);
+    arcp__audit_file_close(&file);
+    check_whole(p, 5);
+}
+
+static void what_is_no_audit_log_is_set_aside_and_kept(void **state)
+{
+    place *p = *state;
+    arcp__audit_file file;
+    glob_t found;
+    char pattern[128];
+    append_text(p->path, "dear diary\n");
+    open_file(&file, p);
+    arcp__audit_file_close(&file);
+    snprintf(pattern, sizeof(pattern), "%s.foreign-*", p->path);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    arcp_buf text = ARCP_BUF_INIT;
+    read_text(found.gl_pathv[0], &text);
+    check_span(arcp_buf_span(&text), "dear diary\n");
+    arcp_buf_fini(&text);
+    assert_int_equal(unlink(found.gl_pathv[0]), 0);
+    globfree(&found);
+    check_whole(p, 2);
+}
+
+static void two_writers_of_one_file_are_refused(void **state)
+{
+    place *p = *state;
+    arcp__audit_file first;
+    arcp__audit_file second;
+    arcp_error err = {0};
+    open_file(&first, p);
+    assert_int_equal(arcp__audit_file_open(&second, p->path, &err), ARCP_E_EXISTS);
+    assert_non_null(strstr(err.message, "another process"));
+    arcp__audit_file_close(&first);
+}
+
+static void a_link_is_not_followed(void **state)
+{
+    place *p = *state;
+    char elsewhere[128];
+    arcp__audit_file file;
+    arcp_error err = {0};
+    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", p->directory);
+    assert_int_equal(symlink(elsewhere, p->path), 0);
+    assert_int_equal(arcp__audit_file_open(&file, p->path, &err), ARCP_E_IO);
+    assert_int_not_equal(access(elsewhere, F_OK), 0);
+}
+
+/* A file that may not grow further: what a full disk does, at any byte of a line. */
+static void set_room(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void a_full_disk_leaves_whole_lines_and_what_waits_is_written_later(void **state)
+{
+    arcp__audit_file file;
+    arcp_error err = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    open_file(&file, *state);
+    uint64_t lines = 1;
+    for (rlim_t room = 0; room < 180; room += 7) {
+        uint64_t before = file.size;
+        struct stat about;
+        add(&file, "{\"a\":1}");
+        add(&file, "{\"b\":2}");
+        set_room(before + room);
+        arcp_status full = arcp__audit_file_write(&file, &err);
+        set_room(RLIM_INFINITY);
+        assert_int_equal(full, ARCP_E_IO);
+        assert_int_equal(fstat(file.fd, &about), 0);
+        assert_int_equal(about.st_size, before);
+        check_ok(arcp__audit_file_write(&file, &err), &err);
+        lines += 2;
+    }
+    arcp__audit_file_close(&file);
+    check_whole(*state, lines + 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(a_file_that_is_opened_again_goes_on_with_its_chain),
+        TEST(a_torn_last_line_is_kept_and_noted_wherever_it_was_torn),
+        TEST(a_rotated_file_is_followed_by_one_that_knows_it),
+        TEST(a_file_that_was_moved_away_is_ended_and_followed),
+        TEST(a_rotation_that_was_killed_halfway_loses_nothing),
+        TEST(what_is_no_audit_log_is_set_aside_and_kept),
+        TEST(two_writers_of_one_file_are_refused),
+        TEST(a_link_is_not_followed),
+        TEST(a_full_disk_leaves_whole_lines_and_what_waits_is_written_later),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/* The audit log's thread: order, bounds, and what happens while it cannot write. */
+#include "support/check.h"
+
+#include <glob.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "arcp/temp_tree.h"
+#include "audit/audit_check.h"
+#include "audit/audit_log.h"
+
+typedef struct world {
+    char directory[64];
+    char path[96];
+    arcp__audit_log *log;
+    pthread_mutex_t lock;
+    pthread_cond_t told;
+    unsigned failures, recoveries;
+} world;
+
+static void on_changed(void *user, const char *message)
+{
+    world *w = user;
+    pthread_mutex_lock(&w->lock);
+    if (message != NULL) {
+        w->failures++;
+    } else {
+        w->recoveries++;
+    }
+    pthread_cond_broadcast(&w->told);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void await(world *w, const unsigned *count, unsigned at_least)
+{
+    pthread_mutex_lock(&w->lock);
+    while (*count < at_least) {
+        pthread_cond_wait(&w->told, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static int begin(void **state)
+{
+    static world w;
+    w = (world){.lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER};
+    temp_tree_make(w.directory, sizeof(w.directory));
+    snprintf(w.path, sizeof(w.path), "%s/audit.jsonl", w.directory);
+    signal(SIGXFSZ, SIG_IGN);
+    *state = &w;
+    return 0;
+}
+
+static int end(void **state)
+{
+    world *w = *state;
+    return temp_tree_remove(w->directory);
+}
+
+static void open_log(world *w, arcp__audit_settings settings)
+{
+    arcp_error err = {0};
+    check_ok(arcp__audit_log_open(w->path, &settings, on_changed, w, &w->log, &err), &err);
+}
+
+static void on_finding(void *user, const arcp__audit_finding *finding)
+{
+    (void)user;
+    fail_msg("%s:%llu: %s", finding->file, (unsigned long long)finding->line, finding->message);
+}
+
+/* How many lines the files have, which form one chain; *text has them all. */
+static uint64_t read_whole(const world *w, arcp_buf *text)
+{
+    char pattern[128];
+    glob_t found;
+    arcp_error err = {0};
+    arcp__audit_check check;
+    arcp__audit_check_init(&check, on_finding, NULL);
+    snprintf(pattern, sizeof(pattern), "%s.*", w->path);
+    assert_true(glob(pattern, 0, NULL, &found) == 0 || found.gl_pathc == 0);
+    for (size_t at = 0; at <= found.gl_pathc; at++) {
+        const char *name = at == found.gl_pathc ? w->path : found.gl_pathv[at];
+        char bytes[4096];
+        FILE *file = fopen(name, "re");
+        assert_non_null(file);
+        arcp__audit_check_begin(&check, name);
+        for (size_t got = fread(bytes, 1, sizeof(bytes), file); got != 0;
+             got = fread(bytes, 1, sizeof(bytes), file)) {
+            arcp_buf_append(text, arcp_span_make(bytes, got));
+            check_ok(arcp__audit_check_feed(&check, arcp_span_make(bytes, got), &err), &err);
+        }
+        arcp__audit_check_end(&check);
+        fclose(file);
+    }
+    uint64_t lines = check.lines;
+    arcp__audit_check_fini(&check);
+    globfree(&found);
+    arcp_buf_append_byte(text, '\0');
+    return lines;
+}
+
+static bool append_number(arcp__audit_log *log, unsigned number)
+{
+    char record[64];
+    snprintf(record, sizeof(record), "{\"event\":\"gate\",\"n\":%u}", number);
+    return arcp__audit_log_append(log, arcp_span_cstr(record));
+}
+
+static void records_stand_in_the_file_in_their_order_over_rotations(void **state)
+{
+    world *w = *state;
+    arcp_buf text = ARCP_BUF_INIT;
+    open_log(w, (arcp__audit_settings){20000, 1000, 1 << 20});
+    for (unsigned at = 0; at < 3000; at++) {
+        assert_true(append_number(w->log, at));
+        if (at % 300 == 0) {
+            assert_true(arcp__audit_log_flush(w->log));
+        }
+    }
+    arcp__audit_log_close(w->log, NULL);
+    uint64_t lines = read_whole(w, &text);
+    assert_true(lines > 3002); /* rotations have notes of their own */
+    const char *at = text.data;
+    for (unsigned number = 0; number < 3000; number++) {
+        char wanted[32];
+        snprintf(wanted, sizeof(wanted), "\"n\":%u,", number);
+        at = strstr(at, wanted);
+        assert_non_null(at);
+    }
+    assert_int_equal(w->failures, 0);
+    arcp_buf_fini(&text);
+}
+
+static void what_was_flushed_is_in_the_file(void **state)
+{
+    world *w = *state;
+    arcp__audit_stats stats;
+    open_log(w, (arcp__audit_settings){0, 1000, 1 << 20});
+    assert_true(append_number(w->log, 1));
+    assert_true(arcp__audit_log_flush(w->log));
+    arcp_buf text = ARCP_BUF_INIT;
+    assert_int_equal(read_whole(w, &text), 2);
+    arcp__audit_log_get_stats(w->log, &stats);
+    assert_int_equal(stats.head.seq, 2);
+    assert_int_equal(stats.queued_bytes, 0);
+    assert_false(stats.is_failing);
+    arcp_buf_fini(&text);
+    arcp__audit_log_close(w->log, NULL);
+}
+
+static void a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost(void **state)
+{
+    world *w = *state;
+    arcp__audit_stats stats;
+    char record[201];
+    snprintf(record, sizeof(record), "{\"a\":\"%0*d\"}", 191, 0);
+    assert_int_equal(strlen(record), 199); /* and a line feed */
+    open_log(w, (arcp__audit_settings){0, 1000, 199});
+    assert_false(arcp__audit_log_append(w->log, arcp_span_cstr(record)));
+    arcp__audit_log_set(w->log, &(arcp__audit_settings){0, 1000, 200});
+    assert_true(arcp__audit_log_append(w->log, arcp_span_cstr(record)));
+    assert_true(arcp__audit_log_flush(w->log));
+    arcp__audit_log_get_stats(w->log, &stats);
+    assert_int_equal(stats.lost, 1);
+    arcp__audit_log_close(w->log, NULL);
+    arcp_buf text = ARCP_BUF_INIT;
+    (void)read_whole(w, &text);
+    assert_non_null(strstr(text.data, "\"lost_records\":1"));
+    arcp_buf_fini(&text);
+}
+
+static void set_room(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void a_full_disk_is_told_waited_for_and_loses_only_what_is_counted(void **state)
+{
+    world *w = *state;
+    unsigned taken = 0;
+    open_log(w, (arcp__audit_settings){0, 1000, 8192});
+    assert_true(arcp__audit_log_flush(w->log));
+    set_room(100);
+    for (unsigned at = 0; at < 1000; at++) {
+        taken += append_number(w->log, at) ? 1 : 0;
+    }
+    assert_true(taken < 1000); /* the queue is full at last */
+    await(w, &w->failures, 1);
+    assert_false(arcp__audit_log_flush(w->log));
+    set_room(RLIM_INFINITY);
+    await(w, &w->recoveries, 1);
+    assert_true(arcp__audit_log_flush(w->log));
+    arcp__audit_log_close(w->log, NULL);
+    arcp_buf text = ARCP_BUF_INIT;
+    char wanted[64];
+    uint64_t lines = read_whole(w, &text);
+    assert_int_equal(lines, taken + 3); /* opened, lost, closed */
+    snprintf(wanted, sizeof(wanted), "\"lost_records\":%u", 1000 - taken);
+    assert_non_null(strstr(text.data, wanted));
+    arcp_buf_fini(&text);
+}
+
+static void closing_while_the_disk_is_full_ends(void **state)
+{
+    world *w = *state;
+    open_log(w, (arcp__audit_settings){0, 0, 8192});
+    assert_true(arcp__audit_log_flush(w->log));
+    set_room(100);
+    assert_true(append_number(w->log, 1));
+    await(w, &w->failures, 1);
+    arcp__audit_log_close(w->log, NULL);
+    set_room(RLIM_INFINITY);
+    arcp_buf text = ARCP_BUF_INIT;
+    assert_int_equal(read_whole(w, &text), 1);
+    arcp_buf_fini(&text);
+}
+
+static void a_moved_file_is_followed_by_a_new_one_when_asked(void **state)
+{
+    world *w = *state;
+    char moved[128];
+    snprintf(moved, sizeof(moved), "%s.1", w->path);
+    open_log(w, (arcp__audit_settings){0, 0, 8192});
+    assert_true(append_number(w->log, 1));
+    assert_true(arcp__audit_log_flush(w->log));
+    assert_int_equal(rename(w->path, moved), 0);
+    arcp__audit_log_reopen(w->log);
+    assert_true(append_number(w->log, 2));
+    assert_true(arcp__audit_log_flush(w->log));
+    arcp__audit_log_close(w->log, NULL);
+    arcp_buf text = ARCP_BUF_INIT;
+    assert_int_equal(read_whole(w, &text), 6); /* opened, 1, 2, closed | opened, closed */
+    arcp_buf_fini(&text);
+}
+
+static void *append_many(void *user)
+{
+    for (unsigned at = 0; at < 2000; at++) {
+        if (!append_number(user, at)) {
+            return user;
+        }
+    }
+    return NULL;
+}
+
+static void any_thread_may_append(void **state)
+{
+    world *w = *state;
+    pthread_t threads[4];
+    open_log(w, (arcp__audit_settings){0, 1000, 1 << 20});
+    for (size_t at = 0; at < 4; at++) {
+        assert_int_equal(pthread_create(&threads[at], NULL, append_many, w->log), 0);
+    }
+    for (size_t at = 0; at < 4; at++) {
+        void *failed = NULL;
+        assert_int_equal(pthread_join(threads[at], &failed), 0);
+        assert_null(failed);
+    }
+    arcp__audit_log_close(w->log, NULL);
+    arcp_buf text = ARCP_BUF_INIT;
+    assert_int_equal(read_whole(w, &text), 8002);
+    arcp_buf_fini(&text);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(records_stand_in_the_file_in_their_order_over_rotations),
+        TEST(what_was_flushed_is_in_the_file),
+        TEST(a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost),
+        TEST(a_full_disk_is_told_waited_for_and_loses_only_what_is_counted),
+        TEST(closing_while_the_disk_is_full_ends),
+        TEST(a_moved_file_is_followed_by_a_new_one_when_asked),
+        TEST(any_thread_may_append),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
