@@ -44,7 +44,7 @@ typedef struct arcp_json_limits {
     size_t bytes_max;     /* of the whole text */
 } arcp_json_limits;
 
-/* 64 levels, 10 000 members, 4 MiB (DESIGN limits). */
+/* 64 levels, 10 000 members, 4 MiB. */
 #define ARCP_JSON_LIMITS_DEFAULT                                                                   \
     {                                                                                              \
         64, 10000, 4194304                                                                         \

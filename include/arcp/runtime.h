@@ -140,7 +140,7 @@ ARCP_API void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_
                                              void *user);
 /* Sessions whose client name and principal match the globs (NULL: any) are answered in the
  * form of `profile`; the rule added last is looked at first. ARCP_E_USAGE for a profile
- * that does not exist. PROTOCOL, Peer profiles. */
+ * that does not exist. docs/protocol.md, Peer profiles. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime,
                                                                    const char *client_glob,
                                                                    const char *principal_glob,

@@ -2,7 +2,7 @@
  *
  * Each is made here and handed to a runtime (arcp_runtime_set_token_verifiers), which
  * frees it; or freed by arcp_token_verifier_free. Write your own with sys/token.h, or as a
- * callback. PROTOCOL, Sessions; draft §6.1. */
+ * callback. docs/protocol.md, Sessions; draft §6.1. */
 #ifndef ARCP_TOKEN_H
 #define ARCP_TOKEN_H
 

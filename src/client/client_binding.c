@@ -5,7 +5,7 @@
  * says itself always wins; a runtime that named the hello in its welcome names every request,
  * so nothing is guessed there. Where guessing is needed: the trace that the submit began, the
  * job it is about, then the order of asking. A frame that names a request which is none of
- * ours (any more) is nobody's. PITFALLS part B. */
+ * ours (any more) is nobody's. */
 #include "client/client_parts.h"
 
 static arcp__client_request *find(arcp__client_session *session, arcp_span id)

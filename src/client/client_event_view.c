@@ -1,5 +1,5 @@
 /* Event bodies under the draft's names. One row per member; `older` are spellings that other
- * runtimes use (PITFALLS part B). */
+ * runtimes use. */
 #include <arcp/client.h>
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 /* Jobs: their events, their ends, and when the program hears of them.
  *
- * An event may come before the answer that makes its job known (PITFALLS K1). As long as a
+ * An event may come before the answer that makes its job known. As long as a
  * submit or a subscription waits for its answer, such events are held; then they follow the
  * answer. When nothing is waited for any more, the job is announced as one that the program
  * did not ask for. */

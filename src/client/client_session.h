@@ -23,7 +23,7 @@
  *    under the same id, if that cannot do it twice.
  *  - Nothing follows a job's terminal frame.
  *
- * PROTOCOL; draft §6-§8. */
+ * docs/protocol.md; draft §6-§8. */
 #ifndef ARCP_CLIENT_CLIENT_SESSION_H
 #define ARCP_CLIENT_CLIENT_SESSION_H
 

@@ -108,7 +108,7 @@ arcp_status arcp__envelope_parse(const arcp_json *json, arcp_buf *scratch, arcp_
         return status;
     }
     out->type = arcp_message_type_from_wire(out->type_text);
-    /* A malformed trace is never a reason to refuse (PROTOCOL, Envelope). */
+    /* A malformed trace is never a reason to refuse (docs/protocol.md, Envelope). */
     arcp_json_ref trace = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace_id"));
     if (arcp_json_is(json, trace, ARCP_JSON_STRING)) {
         out->trace_id = arcp_json_string(json, trace, scratch);

@@ -3,7 +3,7 @@
  * Most submits become a job in the input that brought them. Some cannot: a credential has to
  * be asked for first (§9.8.2: it is issued before job.accepted), or a submit before it on the
  * same session still waits for one, and job.accepted are sent in the order of their submits
- * (PROTOCOL, Sessions). Until then there is no job that anybody could see, only a place in
+ * (docs/protocol.md, Sessions). Until then there is no job that anybody could see, only a place in
  * its principal's count of running jobs. Everything that can change meanwhile (agents, limits,
  * the parent, the lease's end) is looked at again when the job is made.
  *

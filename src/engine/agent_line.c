@@ -1,4 +1,4 @@
-/* The line protocol between runtime and agent (DESIGN §5): what an agent writes, one JSON
+/* The line protocol between runtime and agent (man/arcp-agent.7): what an agent writes, one JSON
  * object or plain text per line, and what it is answered. */
 #include "engine/parts.h"
 

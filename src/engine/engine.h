@@ -14,7 +14,7 @@
  * only after the batch that records this state was reported committed.
  *
  * One thread at a time. Nothing is global: a process may have many engines.
- * DESIGN §3; PROTOCOL. */
+ * docs/architecture.md. */
 #ifndef ARCP_ENGINE_ENGINE_H
 #define ARCP_ENGINE_ENGINE_H
 
@@ -88,9 +88,9 @@ ARCP_MUST_CHECK arcp_status arcp__engine_register_agent(arcp__engine *engine,
 /* Forgets all agents (before a reload registers them anew); running jobs go on. */
 void arcp__engine_clear_agents(arcp__engine *engine);
 
-/* A policy row (DESIGN §5 `policy:`): what sessions whose principal matches and agents
- * whose name matches may get at most. `ceiling` (a reference is taken) may be NULL; an
- * absent capability stays open; its cost.budget and expiry narrow too. */
+/* A policy row (`policy:` in the configuration file): what sessions whose principal matches
+ * and agents whose name matches may get at most. `ceiling` (a reference is taken) may be
+ * NULL; an absent capability stays open; its cost.budget and expiry narrow too. */
 typedef struct arcp__policy {
     arcp_span principal_glob;
     arcp_span agent_glob;
@@ -104,7 +104,7 @@ void arcp__engine_clear_policies(arcp__engine *engine);
  * decides from its arguments, does no I/O and does not call the engine. */
 void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn ask, void *user);
 
-/* Which peer profile a session gets (PROTOCOL, Peer profiles): both globs must match, an
+/* Which peer profile a session gets (docs/protocol.md, Peer profiles): both globs must match, an
  * empty one matches everything. Rows added later are looked at first; the shipped rows
  * last. ARCP_E_USAGE for a profile that does not exist. */
 typedef struct arcp__peer_profile_rule {
@@ -178,7 +178,7 @@ ARCP_MUST_CHECK arcp_status arcp__engine_restore_status(const arcp__engine *engi
  * ARCP_OK, `message` is for people, and the job ends). */
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 arcp_status status, arcp_span message);
-/* One line of an agent's standard output, without its line feed (DESIGN §5). */
+/* One line of an agent's standard output, without its line feed (man/arcp-agent.7). */
 void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text);
 /* A line was longer than the limit; the job ends. */
 void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job);
@@ -305,7 +305,7 @@ typedef enum arcp__log_level {
     ARCP__LOG_INFO,
     ARCP__LOG_WARN,
     ARCP__LOG_ERROR,
-    ARCP__LOG_AUDIT /* `text` is a JSON object: one decision (DESIGN, audit) */
+    ARCP__LOG_AUDIT /* `text` is a JSON object: one decision */
 } arcp__log_level;
 
 typedef struct arcp__effect {

@@ -94,7 +94,7 @@ void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *e
         return;
     }
     /* Every frame of ours has a session_id, also where there is no session yet: existing
-     * clients drop frames without one (PROTOCOL, Envelope). */
+     * clients drop frames without one (docs/protocol.md, Envelope). */
     char fresh[ARCP__ID_SIZE];
     arcp_span session_id = {NULL, 0};
     if (link->session != NULL) {

@@ -418,7 +418,7 @@ typedef struct arcp__credential_wish {
     const arcp_lease *lease;
     arcp_budget *budget; /* of the job, in its tree; NULL: it has none */
 } arcp__credential_wish;
-/* Whether such a job of this session is to get a value (§9.8; PROTOCOL, Credentials). */
+/* Whether such a job of this session is to get a value (§9.8; docs/protocol.md, Authority). */
 bool arcp__credential_is_wanted(const arcp__engine *engine, const arcp__session *session,
                                 const arcp__credential_wish *wish);
 /* Writes the intent down and asks when it is durable. NULL when out of memory. */

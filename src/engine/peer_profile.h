@@ -1,5 +1,5 @@
 /* Peer profiles: how answers differ for clients that need the form of their own runtime
- * (PROTOCOL, Peer profiles). A profile is a row of a table; code asks for its traits. */
+ * (docs/protocol.md, Peer profiles). A profile is a row of a table; code asks for its traits. */
 #ifndef ARCP_ENGINE_PEER_PROFILE_H
 #define ARCP_ENGINE_PEER_PROFILE_H
 

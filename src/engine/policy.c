@@ -1,6 +1,6 @@
 /* Policy: ceilings that an operator sets for principals and agents, and what the program
  * that embeds the runtime says. A lease is narrowed by every row that matches, never widened
- * (guide A; PROTOCOL, Authority); of submits and delegations alike. */
+ * (guide A; docs/protocol.md, Authority); of submits and delegations alike. */
 #include "engine/parts.h"
 
 #include <arcp/lease_subset.h>

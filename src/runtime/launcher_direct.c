@@ -4,7 +4,7 @@
  * child runs in that memory (launcher_child.h says what it may do there); we stand still
  * meanwhile. What fails in the child comes back through a pipe that exec closes. Starts for
  * another user go through a helper program (launcher_helper.c).
- * docs/decisions/launching-agents.md has the figures. */
+ * docs/decisions/0003-launching-agents.md has the price. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

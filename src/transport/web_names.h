@@ -2,7 +2,7 @@
  *
  * A browser lets any page open a WebSocket to any address, and a page's own name can be
  * made to resolve to 127.0.0.1 (DNS rebinding). The first is what Origin is for, the
- * second is what Host is for; both are checked before the upgrade. PROTOCOL "Transports",
+ * second is what Host is for; both are checked before the upgrade. docs/protocol.md, Transports,
  * RFC 6455 §10.2. */
 #ifndef ARCP_TRANSPORT_WEB_NAMES_H
 #define ARCP_TRANSPORT_WEB_NAMES_H

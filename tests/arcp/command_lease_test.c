@@ -1,4 +1,4 @@
-/* `arcp lease`: what it prints and how it ends (DESIGN §5). */
+/* `arcp lease`: what it prints and how it ends. */
 #include "support/check.h"
 
 #include <unistd.h>

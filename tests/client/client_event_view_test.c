@@ -1,4 +1,4 @@
-/* Event bodies under the draft's names, however they were spelled (PITFALLS part B). */
+/* Event bodies under the draft's names, however they were spelled. */
 #include "support/check.h"
 
 #include <arcp/client.h>

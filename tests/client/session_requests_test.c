@@ -1,5 +1,5 @@
 /* Requests: what they look like, and that each gets its own answer, whatever way the runtime
- * has of saying which one it is (PITFALLS part B). */
+ * has of saying which one it is. */
 #include "client/story.h"
 
 #include "client/client_job.h"

@@ -1,4 +1,4 @@
-/* Both sides of every limit, and texts made to be expensive (DESIGN limits). */
+/* Both sides of every limit, and texts made to be expensive. */
 #include "support/check.h"
 
 #include <time.h>

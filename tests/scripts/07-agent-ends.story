@@ -1,4 +1,4 @@
-# DESIGN line protocol: how an agent's end becomes the job's.
+# The line protocol: how an agent's end becomes the job's.
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j1"}

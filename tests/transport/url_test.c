@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-/* ---- HOST[:PORT] (PITFALLS N2) ---- */
+/* ---- HOST[:PORT] ---- */
 
 typedef struct authority_row {
     const char *text;

@@ -3,7 +3,7 @@
 
 #include "transport/websocket_handshake.h"
 
-/* ---- who may ask: Host and Origin (PITFALLS N1 to N3) ---- */
+/* ---- who may ask: Host and Origin ---- */
 
 typedef struct names_row {
     const char *bound; /* HOST:PORT of the listener */

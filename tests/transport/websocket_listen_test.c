@@ -221,7 +221,7 @@ static void a_head_without_end_is_431_at_the_default_limit(void **state)
     server_fini(&s);
 }
 
-/* ---- slow, silent, many (PITFALLS N10) ---- */
+/* ---- slow, silent, many ---- */
 
 static void a_peer_that_says_nothing_is_dropped(void **state)
 {

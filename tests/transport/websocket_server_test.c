@@ -1,4 +1,4 @@
-/* The WebSocket server against peers that break the rules (RFC 6455; PITFALLS N1-N10). */
+/* The WebSocket server against peers that break the rules (RFC 6455). */
 #include "transport/raw_peer.h"
 #include "transport/server.h"
 #include "transport/websocket_frames.h"

@@ -30,7 +30,7 @@ done
 }
 
 # Random numbers and the wall clock come in through base; json, core and engine get them
-# handed (DESIGN: the engine does no I/O, reads no clock, starts no thread).
+# handed (the engine does no I/O, reads no clock, starts no thread).
 world='^(open|open64|openat|creat|fopen|fopen64|fdopen|read|write|pread|pwrite|close|socket|connect|bind|listen|accept|poll|select|epoll_.*|send|recv|sendto|recvfrom|clock_gettime|time|gettimeofday|sleep|usleep|nanosleep|pthread_.*|thrd_.*|mtx_.*|fork|vfork|exec.*|posix_spawn.*|system|popen|getenv|secure_getenv|getrandom|getentropy|rand|srand|random|signal|sigaction|uv_.*|sqlite3_.*|SSL_.*|malloc|calloc|realloc|free|strdup|strndup)(@|$)'
 for module in json core engine; do
     [ -f "libarcp_$module.a" ] || continue

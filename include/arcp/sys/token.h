@@ -10,7 +10,7 @@
  * not the verifier's concern: when the peer has gone, or limits.hello_timeout_sec has
  * passed, the answer is thrown away.
  *
- * PROTOCOL, Sessions; draft §6.1. */
+ * docs/protocol.md, Sessions; draft §6.1. */
 #ifndef ARCP_SYS_TOKEN_H
 #define ARCP_SYS_TOKEN_H
 

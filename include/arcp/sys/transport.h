@@ -7,7 +7,7 @@
  *
  * WebSocket, pipes and memory behave alike: one test suite runs over all of them.
  * Programs must ignore SIGPIPE (signal(SIGPIPE, SIG_IGN)), as libuv asks of its users.
- * DESIGN §3, draft §4. */
+ * draft §4. */
 #ifndef ARCP_SYS_TRANSPORT_H
 #define ARCP_SYS_TRANSPORT_H
 
