@@ -87,7 +87,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
         arcp_lease_format_constraints(job->lease, &text);
         arcp_json_write_raw(&writer, arcp_buf_span(&text));
     }
-    arcp__job_write_budget(job, true, false, &writer);
+    arcp__budget_write_available(job, &writer);
     arcp__credentials_write(engine, job, &writer);
     arcp_json_name(&writer, "trace_id");
     arcp_json_write_cstr(&writer, job->trace_id);
@@ -138,6 +138,23 @@ static void reply_status(arcp__engine *engine, arcp__job *job, const line *in, a
         arcp__job_emit_log(engine, job, "error", arcp_span_cstr(error->message));
     }
     arcp__job_after_denial(engine, job, status);
+}
+
+/* The answer to a metric says what is left, where something is counted. */
+static void reply_budget(arcp__engine *engine, arcp__job *job, const line *in)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    arcp__budget_write_available(job, &writer);
+    arcp_json_end_object(&writer);
+    if (payload.failed) {
+        arcp__engine_no_memory(engine);
+    } else {
+        arcp__agent_reply(engine, job, in->id, arcp_buf_span(&payload));
+    }
+    arcp_buf_fini(&payload);
 }
 
 static void take_chunk(arcp__engine *engine, arcp__job *job, const line *in, arcp_json_ref body)
@@ -197,7 +214,11 @@ static void take_event(arcp__engine *engine, arcp__job *job, const line *in)
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
     arcp_status status = arcp__job_agent_event(engine, job, kind, json, body, &details, &error);
-    reply_status(engine, job, in, status, &error, &details);
+    if (status == ARCP_OK && in->id.size != 0 && arcp_span_equal_cstr(kind, "metric")) {
+        reply_budget(engine, job, in);
+    } else {
+        reply_status(engine, job, in, status, &error, &details);
+    }
     arcp_buf_fini(&details);
 }
 

@@ -49,6 +49,46 @@ void arcp__budget_write_spent(const arcp__job *job, arcp_json_writer *writer)
     arcp_json_end_object(writer);
 }
 
+/* Whether a node from `from` up to, but not including, `end` counts the currency. */
+static bool is_counted_below(const arcp_budget *from, const arcp_budget *end, arcp_span currency)
+{
+    for (const arcp_budget *node = from; node != end; node = arcp_budget_parent(node)) {
+        for (size_t at = 0; at < arcp_budget_count(node); at++) {
+            if (arcp_span_equal(arcp_budget_currency(node, at), currency)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer)
+{
+    const arcp_budget *budget = arcp_authority_budget(job->authority);
+    bool any = false;
+    for (const arcp_budget *node = budget; node != NULL; node = arcp_budget_parent(node)) {
+        for (size_t at = 0; at < arcp_budget_count(node); at++) {
+            arcp_span currency = arcp_budget_currency(node, at);
+            arcp_decimal left;
+            char amount[ARCP_DECIMAL_TEXT_MAX];
+            if (is_counted_below(budget, node, currency) ||
+                !arcp_budget_available(budget, currency, &left)) {
+                continue;
+            }
+            if (!any) {
+                arcp_json_name(writer, "budget");
+                arcp_json_begin_object(writer);
+                any = true;
+            }
+            arcp_json_name_span(writer, currency);
+            arcp_json_write_raw(writer, arcp_span_make(amount, arcp_decimal_format(left, amount)));
+        }
+    }
+    if (any) {
+        arcp_json_end_object(writer);
+    }
+}
+
 void arcp__budget_changed(arcp__engine *engine, arcp__job *job)
 {
     if (job->in_spenders || job->ended || counters(job) == 0) {

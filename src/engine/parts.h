@@ -524,6 +524,9 @@ void arcp__budgets_store(arcp__engine *engine);
 void arcp__budget_delete_row(arcp__engine *engine, const arcp__job *job);
 /* Writes the member "spent": {"USD":"1.5"}; nothing for a job without counters. */
 void arcp__budget_write_spent(const arcp__job *job, arcp_json_writer *writer);
+/* Writes the member "budget" for the job's agent: what can still be spent of each currency
+ * that the job or one above it counts; nothing when none does. */
+void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer);
 /* Whether a key of the table of jobs is that of a spent row, and of which job. */
 bool arcp__budget_row_key(arcp_span key, arcp_span *job_id);
 

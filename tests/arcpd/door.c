@@ -264,6 +264,11 @@ const char *visitor_hello(visitor *w, const char *token)
     return visitor_ask(w, frame);
 }
 
+const char *visitor_next(visitor *w)
+{
+    return read_frame(w);
+}
+
 void visitor_close(visitor *w)
 {
     SSL_free(w->ssl);

@@ -47,6 +47,8 @@ long visitor_serial(const visitor *w);
 /* Says hello and returns the first answer, valid until the next one. */
 const char *visitor_hello(visitor *w, const char *token);
 const char *visitor_ask(visitor *w, const char *frame);
+/* The next frame; waits for it. */
+const char *visitor_next(visitor *w);
 void visitor_close(visitor *w);
 
 #endif

@@ -6,7 +6,6 @@ a< {"type":"job.event"}
 agent $j< {"type":"job.start","payload":{"lease_constraints":{"expires_at":"$in_500ms"}}}
 later +500ms
 a< {"type":"job.error","job_id":"$j","payload":{"final_status":"error","code":"LEASE_EXPIRED","message":"the job's lease has expired","retryable":false,"job_id":"$j"}}
-agent $j< {"type":"job.cancel","payload":{"reason":"lease_expired","grace_ms":0}}
 agent $j killed
 audit< {"event":"expiry","decision":"ended","principal":"alice","job_id":"$j"}
 # Years ahead does not fire.

@@ -44,7 +44,6 @@ a< {"type":"job.result","job_id":"$p"}
 a< {"type":"job.error","job_id":"$c3","payload":{"code":"CANCELLED","final_status":"cancelled","message":"the parent job has ended"}}
 a< {"type":"job.error","job_id":"$c","payload":{"code":"CANCELLED"}}
 a< {"type":"job.error","job_id":"$g","payload":{"code":"CANCELLED"}}
-agent $g< {"type":"job.cancel","payload":{"reason":"parent"}}
 agent $c killed
 agent $g killed
 agent $c3 killed

@@ -1,0 +1,186 @@
+/* SIGHUP on a real arcpd: other agents and policies from now on, and no job is dropped. */
+#include "arcpd/door.h"
+
+#include "support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static door d;
+static visitor w;
+static char gate[96]; /* a fifo: the agent `slow` ends when somebody writes there */
+static unsigned next_id;
+
+/* An agent that answers with `result` when the fifo is opened. */
+#define SLOW                                                                                       \
+    "  - {name: slow, command: [sh, -c, 'read start; read go <%s; echo "                           \
+    "\"{\\\"type\\\":\\\"job.result\\\",\\\"payload\\\":{\\\"result\\\":\\\"%s\\\"}}\"']%s}\n"
+
+static void configure(const char *slow_result, const char *more_of_slow, const char *rest)
+{
+    door_configure(&d,
+                   "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\nshutdown: {grace_sec: "
+                   "0}\ntokens: [{token: secret, principal: alice}]\nagents:\n" SLOW "%s",
+                   gate, slow_result, more_of_slow, rest);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    next_id = 0;
+    door_init(&d);
+    (void)snprintf(gate, sizeof(gate), "%s/gate", d.directory);
+    assert_int_equal(mkfifo(gate, 0600), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    visitor_close(&w);
+    door_fini(&d);
+    return 0;
+}
+
+static void come_in(void)
+{
+    assert_true(visitor_connect(&w, &d, NULL, 0));
+    assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
+}
+
+static const char *hello(void)
+{
+    return visitor_ask(&w, "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
+                           "\"auth\":{\"scheme\":\"bearer\",\"token\":\"secret\"},"
+                           "\"capabilities\":{\"features\":[\"agent_versions\"]}}}");
+}
+
+/* The next frame that contains the word, others are passed over. */
+static const char *await(const char *first, const char *word)
+{
+    while (strstr(first, word) == NULL) {
+        first = visitor_next(&w);
+    }
+    return first;
+}
+
+/* Submits, and waits for the answer. */
+static const char *submit(const char *agent, const char *more)
+{
+    char frame[512];
+    char answer[32];
+    (void)snprintf(
+        frame, sizeof(frame),
+        "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
+        "\"%s\",\"input\":\"%064d\"%s}}",
+        ++next_id, agent, 0, more);
+    (void)snprintf(answer, sizeof(answer), "\"request_id\":\"s%u\"", next_id);
+    return await(visitor_ask(&w, frame), answer);
+}
+
+static void open_gate(void)
+{
+    int file = open(gate, O_WRONLY | O_CLOEXEC); /* waits for a reader */
+    assert_true(file >= 0);
+    assert_int_equal(write(file, "go\n", 3), 3);
+    assert_int_equal(close(file), 0);
+}
+
+static void agents_and_policies_are_other_ones_and_running_jobs_go_on(void **state)
+{
+    char old_job[64] = {0};
+    (void)state;
+    configure("old", "",
+              "  - {name: gone, command: [\"true\"]}\n"
+              "  - {name: work, version: 1.0.0, command: [echo, one]}\n");
+    door_start(&d);
+    come_in();
+    assert_non_null(strstr(hello(), "{\"name\":\"work\",\"versions\":[\"1.0.0\"],\"default\":"
+                                    "\"1.0.0\"}"));
+    const char *accepted = submit("slow", "");
+    const char *id = strstr(accepted, "\"job_id\":\"job_");
+    assert_non_null(id);
+    (void)sscanf(id, "\"job_id\":\"%63[^\"]", old_job);
+    (void)await(visitor_next(&w), "\"phase\":\"running\"");
+
+    configure("new", "",
+              "  - {name: added, command: [echo, added]}\n"
+              "  - {name: work, version: 1.0.0, command: [echo, one]}\n"
+              "  - {name: work, version: 2.0.0, default: true, command: [echo, two]}\n"
+              "policy: [{agent: added, max_lease: {fs.read: [\"/srv/**\"]}}]\n");
+    door_reload(&d, "reloaded");
+
+    /* What runs is of the old command, and is listed, and goes on. */
+    assert_non_null(strstr(submit("gone", ""), "\"code\":\"AGENT_NOT_AVAILABLE\""));
+    assert_non_null(strstr(submit("work", ""), "\"agent\":\"work@2.0.0\""));
+    assert_non_null(strstr(submit("work@3", ""), "\"code\":\"AGENT_VERSION_NOT_AVAILABLE\""));
+    assert_non_null(
+        strstr(submit("added", ",\"lease_request\":{\"fs.read\":[\"/srv/a\",\"/etc/a\"]}"),
+               "\"lease\":{\"fs.read\":[\"/srv/a\"]}"));
+    open_gate();
+    const char *ended = await(visitor_next(&w), "\"result\":\"old\"");
+    assert_non_null(strstr(ended, old_job));
+    assert_non_null(strstr(submit("slow", ""), "\"job.accepted\""));
+    open_gate();
+    (void)await(visitor_next(&w), "\"result\":\"new\"");
+}
+
+static void warm_processes_of_the_old_command_are_not_used_any_more(void **state)
+{
+    (void)state;
+    configure("old", ", warm: 2", "");
+    door_start(&d);
+    come_in();
+    (void)hello();
+    (void)submit("slow", "");
+    (void)await(visitor_next(&w), "\"phase\":\"running\"");
+    configure("new", ", warm: 2", "");
+    door_reload(&d, "reloaded");
+    open_gate();
+    (void)await(visitor_next(&w), "\"result\":\"old\"");
+    for (int job = 0; job < 3; job++) {
+        (void)submit("slow", "");
+        open_gate();
+        (void)await(visitor_next(&w), "\"result\":\"new\"");
+    }
+}
+
+static void what_is_wrong_leaves_agents_and_policies_as_they_were(void **state)
+{
+    (void)state;
+    configure("old", "", "policy: [{max_lease: {fs.read: [\"/srv/**\"]}}]\n");
+    door_start(&d);
+    come_in();
+    (void)hello();
+    static const struct {
+        const char *rest;
+        const char *says;
+    } rows[] = {
+        {"  - {name: Bad Name, command: [\"true\"]}\n", "Bad Name"},
+        {"policy: [{max_lease: {made.up: [\"x\"]}}]\n", "made.up"},
+    };
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        configure("new", "", rows[at].rest);
+        door_reload(&d, rows[at].says);
+        assert_non_null(strstr(submit("fine", ""), "AGENT_NOT_AVAILABLE"));
+        assert_non_null(strstr(submit("slow", ",\"lease_request\":{\"fs.read\":[\"/etc/a\"]}"),
+                               "\"lease\":{\"fs.read\":[]}"));
+        open_gate();
+        (void)await(visitor_next(&w), "\"result\":\"old\"");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(agents_and_policies_are_other_ones_and_running_jobs_go_on,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(warm_processes_of_the_old_command_are_not_used_any_more,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_wrong_leaves_agents_and_policies_as_they_were,
+                                        set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,10 @@
+# §6.4, §12: HEARTBEAT_LOST after two intervals without any frame; retryable, the jobs go on.
+hello(a, alice)
+a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
+a< {"type":"job.accepted","job_id":"$j"}
+a< {"payload":{"kind":"status"}}
+clock +30s
+a< {"type":"session.ping"}
+clock +30s
+a< {"type":"session.error","payload":{"code":"HEARTBEAT_LOST","message":"$_","retryable":true}}
+agent $j> still here

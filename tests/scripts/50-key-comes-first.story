@@ -1,0 +1,28 @@
+# §7.2: the key is looked up before every check that depends on time or registry; the retrying
+# session gets the job's history and its end; in the form of its own peer profile.
+profile snake * python
+hello(a, alice)
+a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_400ms"}}}
+a< {"type":"job.accepted","job_id":"$j","payload":{"budget":{"USD":5}}}
+a< {"event_seq":1}
+later +400ms
+a< {"type":"job.error","job_id":"$j","event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
+# The expiry has passed since: a new submit of it would be refused, this one is no new one.
+hello(b, alice, snake)
+b> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","input":{"n":1.0},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_400ms"}}}
+b< {"type":"job.accepted","id":"1","job_id":"$j","payload":{"job_id":"$j","request_id":"1","lease":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_400ms"},"budget":{"USD":"USD:5"}}}
+b< {"type":"job.event","event_seq":1,"payload":{"kind":"status"}}
+b< {"type":"job.error","event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
+# Asked again where the job is observed already: the answer, and nothing a second time.
+b> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_400ms"}}}
+b< {"type":"job.accepted","id":"2","job_id":"$j","payload":{"request_id":"2","budget":{"USD":"USD:5"}}}
+b< nothing
+# It survives a restart, with the job.
+restart
+hello(c, alice)
+c> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_400ms"}}}
+c< {"type":"job.accepted","job_id":"$j","payload":{"budget":{"USD":5}}}
+c< {"type":"job.event","event_seq":1}
+c< {"type":"job.error","event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
+c> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","input":{"n":2},"idempotency_key":"K"}}
+c< {"type":"job.error","payload":{"code":"DUPLICATE_KEY","details":{"job_id":"$j"}}}
