@@ -261,7 +261,7 @@ void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observa
         number_all(engine, observation);
         return;
     }
-    const arcp__stream *stream = observation->job->stream;
+    arcp__stream *stream = observation->job->stream;
     while (observation->next_position < stream->next && !engine->out_of_memory) {
         arcp_span record;
         if (!arcp__stream_peek(stream, observation->next_position, &record)) {

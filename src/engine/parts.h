@@ -98,7 +98,7 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
 /* Frees streams whose last batch is durable now. */
 void arcp__stream_reap(arcp__engine *engine);
 /* The record at `position` when it is in memory. */
-bool arcp__stream_peek(const arcp__stream *stream, uint64_t position, arcp_span *record);
+bool arcp__stream_peek(arcp__stream *stream, uint64_t position, arcp_span *record);
 /* After a commit: keeps what all streams have in memory within its bound. */
 void arcp__stream_trim_tails(arcp__engine *engine);
 /* Forgets records in memory that nobody needs right now. */

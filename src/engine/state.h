@@ -58,6 +58,7 @@ struct arcp__stream {
     uint64_t bytes;              /* of all records ever */
     arcp__chunk *oldest;         /* owned list */
     arcp__chunk *newest;
+    arcp__chunk *peeked; /* where the last reader was; NULL: nowhere */
     size_t tail_bytes;
     arcp__stream *older_tail, *newer_tail; /* by their last record; while there is a tail */
     arcp__stream *next_dying;

@@ -88,6 +88,9 @@ static void drop_oldest(arcp__engine *engine, arcp__stream *stream)
 {
     arcp__chunk *chunk = stream->oldest;
     stream->oldest = chunk->next;
+    if (stream->peeked == chunk) {
+        stream->peeked = NULL;
+    }
     if (stream->oldest == NULL) {
         stream->newest = NULL;
         unlink_tail(engine, stream);
@@ -233,18 +236,30 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
     return true;
 }
 
-bool arcp__stream_peek(const arcp__stream *stream, uint64_t position, arcp_span *record)
+/* The chunk of a position that is in memory. Readers go forward: it is most often the one
+ * of the last time, or the next. */
+static arcp__chunk *find_chunk(arcp__stream *stream, uint64_t position)
 {
-    const arcp__chunk *chunk = stream->newest;
-    if (chunk == NULL || position < stream->oldest->first || position >= stream->next) {
+    arcp__chunk *chunk = stream->peeked;
+    if (position >= stream->newest->first) {
+        return stream->newest;
+    }
+    if (chunk == NULL || position < chunk->first) {
+        chunk = stream->oldest;
+    }
+    while (position >= chunk->first + chunk->count) {
+        chunk = chunk->next;
+    }
+    stream->peeked = chunk;
+    return chunk;
+}
+
+bool arcp__stream_peek(arcp__stream *stream, uint64_t position, arcp_span *record)
+{
+    if (stream->newest == NULL || position < stream->oldest->first || position >= stream->next) {
         return false;
     }
-    if (position < chunk->first) {
-        chunk = stream->oldest;
-        while (position >= chunk->first + chunk->count) {
-            chunk = chunk->next;
-        }
-    }
+    const arcp__chunk *chunk = find_chunk(stream, position);
     uint32_t index = (uint32_t)(position - chunk->first);
     uint32_t start = index == 0 ? 0 : chunk->ends[index - 1];
     *record = arcp_span_make(chunk->bytes + start, chunk->ends[index] - start);

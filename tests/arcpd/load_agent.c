@@ -1,9 +1,10 @@
 /* The agent of the load tests. Its input says what it does:
  *
- *   {"events": N, "bytes": B, "pause_us": P, "end": "result" | "error" | "exit" | "wait"}
+ *   {"events": N, "bytes": B, "pause_us": P, "end": "result" | "error" | "exit" | "wait",
+ *    "start": PATH}
  *
- * It says N log events of B bytes, numbered from 0, with a pause of P microseconds after
- * each, and ends like that; with "wait" not by itself. */
+ * When the file PATH is there, if one is named, it says N log events of B bytes, numbered from 0,
+ * with a pause of P microseconds after each, and ends like that; with "wait" not by itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 typedef struct orders {
     uint64_t events, bytes, pause_us;
     char end[16];
+    char start[256];
 } orders;
 
 static uint64_t number(const arcp_json *json, arcp_json_ref input, const char *name)
@@ -25,25 +27,32 @@ static uint64_t number(const arcp_json *json, arcp_json_ref input, const char *n
     return value;
 }
 
+static void text(const arcp_json *json, arcp_json_ref input, const char *name, char *to,
+                 size_t size)
+{
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_span found =
+        arcp_json_string(json, arcp_json_member(json, input, arcp_span_cstr(name)), &scratch);
+    (void)snprintf(to, size, "%.*s", (int)found.size, found.size == 0 ? "" : found.data);
+    arcp_buf_fini(&scratch);
+}
+
 static int read_orders(orders *out)
 {
     static char line[1u << 20];
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {64, 10000, 1000000};
-    arcp_buf scratch = ARCP_BUF_INIT;
     if (fgets(line, sizeof(line), stdin) == NULL ||
         arcp_json_scan(&json, arcp_span_cstr(line), &limits, NULL) != ARCP_OK) {
         return 65;
     }
     arcp_json_ref payload = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
     arcp_json_ref input = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("input"));
-    arcp_span end =
-        arcp_json_string(&json, arcp_json_member(&json, input, ARCP_SPAN_LITERAL("end")), &scratch);
     out->events = number(&json, input, "events");
     out->bytes = number(&json, input, "bytes");
     out->pause_us = number(&json, input, "pause_us");
-    (void)snprintf(out->end, sizeof(out->end), "%.*s", (int)end.size, end.data);
-    arcp_buf_fini(&scratch);
+    text(&json, input, "end", out->end, sizeof(out->end));
+    text(&json, input, "start", out->start, sizeof(out->start));
     arcp_json_fini(&json);
     return out->bytes > BYTES_MAX ? 66 : 0;
 }
@@ -58,6 +67,9 @@ int main(void)
         return status;
     }
     memset(filling, 'x', todo.bytes);
+    while (todo.start[0] != '\0' && access(todo.start, F_OK) != 0) {
+        (void)usleep(1000);
+    }
     (void)setvbuf(stdout, block, _IOFBF, sizeof(block));
     for (uint64_t at = 0; at < todo.events; at++) {
         (void)printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"

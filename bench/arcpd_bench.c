@@ -1,0 +1,440 @@
+/* A real arcpd with a SQLite store, agents that are processes, and clients on WebSockets
+ * over loopback, which only cut frames: events that are durable before they are seen, their
+ * replay, starting and resuming. All on the same machine: agents and clients take their
+ * share of it. After the table come figures that are no times: memory, CPU, latencies. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "arcpd/daemon.h"
+#include "arcpd/wire.h"
+#include "harness.h"
+
+#define SESSIONS_MAX    100u
+#define IDLE_SESSIONS   10000u
+#define SUBSCRIBERS     1000u
+#define STORED_EVENTS   200000u
+#define GAP_EVENTS      10000u
+#define ACCEPTED_COUNT  2000u
+#define EVENT_BYTES     100
+#define PRINCIPALS_CONF "limits: {sessions_per_principal: 20000, jobs_per_session: 1000}\n"
+
+static daemon_state chatty; /* runs from the first case that needs it */
+static daemon_state stored; /* has a store with events of one session */
+static wire_session stored_session;
+
+static daemon_state *running(daemon_state *d)
+{
+    if (d->directory[0] == '\0') {
+        daemon_begin(d, &(daemon_options){.config = PRINCIPALS_CONF, .open_files = 20000});
+        daemon_start(d);
+    }
+    return d;
+}
+
+static void submit(wire *w, unsigned number, uint64_t events, const char *end)
+{
+    wire_send(w,
+              "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
+              "\"load\",\"input\":{\"events\":%llu,\"bytes\":%d,\"end\":\"%s\"}}}",
+              number, (unsigned long long)events, EVENT_BYTES, end);
+}
+
+static bool is_end(arcp_span frame)
+{
+    arcp_span head = arcp_span_first(frame, 160);
+    return memmem(head.data, head.size, "\"job.result\"", 12) != NULL;
+}
+
+/* ---- events ---- */
+
+typedef struct load {
+    unsigned sessions, jobs; /* jobs of each session */
+} load;
+
+/* Takes what is there; how many jobs ended. */
+static unsigned take(wire *w)
+{
+    arcp_span frame;
+    unsigned ends = 0;
+    while (wire_next(w, &frame)) {
+        ends += is_end(frame);
+    }
+    return ends;
+}
+
+static void run_events(void *state, uint64_t iterations)
+{
+    const load *l = state;
+    static wire wires[SESSIONS_MAX];
+    struct pollfd polls[SESSIONS_MAX];
+    wire_session session;
+    daemon_state *d = running(&chatty);
+    unsigned jobs = l->sessions * l->jobs;
+    for (unsigned at = 0; at < l->sessions; at++) {
+        wire_open(&wires[at], d->port);
+        wire_hello(&wires[at], "t-alice", &session);
+        polls[at] = (struct pollfd){.fd = wires[at].fd, .events = POLLIN};
+    }
+    for (unsigned job = 0; job < jobs; job++) {
+        submit(&wires[job % l->sessions], job, iterations / jobs, "result");
+    }
+    for (unsigned left = jobs; left > 0;) {
+        (void)poll(polls, l->sessions, -1);
+        for (unsigned at = 0; at < l->sessions; at++) {
+            if (polls[at].revents != 0 && wire_fill(&wires[at], 0)) {
+                left -= take(&wires[at]);
+            }
+        }
+    }
+    for (unsigned at = 0; at < l->sessions; at++) {
+        wire_close(&wires[at]);
+    }
+}
+
+/* ---- a store with events in it ---- */
+
+static daemon_state *with_store(void)
+{
+    if (stored.directory[0] == '\0') {
+        wire w;
+        (void)running(&stored);
+        wire_open(&w, stored.port);
+        wire_hello(&w, "t-alice", &stored_session);
+        for (unsigned job = 0; job < 100; job++) {
+            submit(&w, job, STORED_EVENTS / 100, "result");
+            while (!is_end(wire_await(&w))) {
+            }
+        }
+        wire_close(&w);
+    }
+    if (stored.pid == 0) {
+        daemon_start(&stored);
+    }
+    return &stored;
+}
+
+/* The tip: `running`, the events and the result of each job. */
+static uint64_t stored_tip(void)
+{
+    return STORED_EVENTS + 200;
+}
+
+static void resume_from(uint64_t seq)
+{
+    wire w;
+    arcp_span frame;
+    wire_open(&w, with_store()->port);
+    wire_resume(&w, "t-alice", &stored_session, seq);
+    while (seq < stored_tip()) {
+        while (wire_next(&w, &frame)) {
+            uint64_t got = wire_seq(frame);
+            seq = got == 0 ? seq : got;
+        }
+        if (seq < stored_tip()) {
+            (void)wire_fill(&w, WIRE_PATIENCE_MS);
+        }
+    }
+    wire_close(&w);
+}
+
+static void run_replay(void *state, uint64_t iterations)
+{
+    (void)state;
+    for (uint64_t at = 0; at < iterations; at++) {
+        resume_from(0);
+    }
+}
+
+static void run_gap(void *state, uint64_t iterations)
+{
+    (void)state;
+    for (uint64_t at = 0; at < iterations; at++) {
+        resume_from(stored_tip() - GAP_EVENTS);
+    }
+}
+
+static void run_start(void *state, uint64_t iterations)
+{
+    daemon_state *d = *(bool *)state ? with_store() : running(&chatty);
+    for (uint64_t at = 0; at < iterations; at++) {
+        daemon_kill(d);
+        daemon_start(d);
+    }
+}
+
+/* ---- figures ---- */
+
+static bool as_json;
+
+static void figure(const char *name, double value, const char *unit)
+{
+    if (as_json) {
+        (void)printf("{\"bench\":\"arcpd\",\"case\":\"%s\",\"value\":%.3f,\"unit\":\"%s\"}\n", name,
+                     value, unit);
+    } else {
+        (void)printf("%-58s %10.2f %s\n", name, value, unit);
+    }
+    (void)fflush(stdout);
+}
+
+static double megabytes(uint64_t bytes)
+{
+    return (double)bytes / 1e6;
+}
+
+static void sleep_ms(int64_t ms)
+{
+    struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* What a crowded machine cannot hide. */
+static void measure_cpu(unsigned sessions, uint64_t events)
+{
+    load one = {sessions, 1};
+    char name[80];
+    uint64_t before = daemon_cpu_ns(running(&chatty));
+    run_events(&one, events);
+    (void)snprintf(name, sizeof(name), "CPU for each durable event, %u session%s", sessions,
+                   sessions == 1 ? "" : "s");
+    figure(name, (double)(daemon_cpu_ns(&chatty) - before) / (double)events, "ns");
+}
+
+static void measure_start(void)
+{
+    daemon_state *d = with_store();
+    daemon_kill(d);
+    daemon_start(d);
+    figure("CPU until ready, store of 200 000 events", (double)daemon_cpu_ns(d) / 1e6, "ms");
+    figure("its resident memory", megabytes(daemon_resident_bytes(d)), "MB");
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a;
+    int64_t right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* What a durable answer takes: a submit is one commit. */
+static void measure_accepted(bool under_load, unsigned count)
+{
+    static int64_t taken_ns[ACCEPTED_COUNT];
+    static wire noise;
+    daemon_state *d = running(&chatty);
+    wire_session session;
+    wire w;
+    char name[80];
+    if (under_load) {
+        wire_open(&noise, d->port);
+        wire_hello(&noise, "t-bob", &session);
+        submit(&noise, 0, UINT32_MAX, "result");
+    }
+    wire_open(&w, d->port);
+    wire_hello(&w, "t-alice", &session);
+    for (unsigned at = 0; at < count; at++) {
+        int64_t began_ns = bench_now_ns();
+        wire_send(&w,
+                  "{\"arcp\":\"1.1\",\"id\":\"u%u\",\"type\":\"job.unsubscribe\",\"payload\":{"
+                  "\"job_id\":\"none\"}}",
+                  at);
+        while (wire_seq(wire_await(&w)) == 0) {
+        }
+        taken_ns[at] = bench_now_ns() - began_ns;
+        while (under_load && wire_fill(&noise, 0)) {
+            (void)take(&noise);
+        }
+    }
+    wire_close(&w);
+    if (under_load) {
+        wire_close(&noise);
+    }
+    qsort(taken_ns, count, sizeof(taken_ns[0]), compare);
+    (void)snprintf(name, sizeof(name), "durable answer, p50, %s", under_load ? "loaded" : "idle");
+    figure(name, (double)taken_ns[count / 2] / 1e6, "ms");
+    (void)snprintf(name, sizeof(name), "durable answer, p99, %s", under_load ? "loaded" : "idle");
+    figure(name, (double)taken_ns[count * 99 / 100] / 1e6, "ms");
+}
+
+static void measure_idle(unsigned sessions, int64_t watch_ms)
+{
+    static wire wires[IDLE_SESSIONS];
+    daemon_state d;
+    wire_session session;
+    char name[80];
+    daemon_begin(&d, &(daemon_options){.config = PRINCIPALS_CONF, .open_files = 20000});
+    daemon_start(&d);
+    sleep_ms(200);
+    uint64_t before = daemon_resident_bytes(&d);
+    figure("resident memory, idle", megabytes(before), "MB");
+    for (unsigned at = 0; at < sessions; at++) {
+        wire_open(&wires[at], d.port);
+        wire_hello(&wires[at], "t-alice", &session);
+        free(wires[at].bytes); /* 10 000 buffers of 128 KiB are ours, not its */
+        wires[at].bytes = NULL;
+        wires[at].start = wires[at].end = wires[at].capacity = 0;
+    }
+    sleep_ms(500);
+    uint64_t after = daemon_resident_bytes(&d);
+    (void)snprintf(name, sizeof(name), "resident memory, %u idle sessions more", sessions);
+    figure(name, megabytes(after - before), "MB");
+    figure("  for each of them", (double)(after - before) / 1000.0 / sessions, "KB");
+    uint64_t cpu_ns = daemon_cpu_ns(&d);
+    int64_t began_ns = bench_now_ns();
+    sleep_ms(watch_ms);
+    (void)snprintf(name, sizeof(name), "CPU of %u idle sessions, heartbeats every 30 s", sessions);
+    figure(name, 100.0 * (double)(daemon_cpu_ns(&d) - cpu_ns) / (double)(bench_now_ns() - began_ns),
+           "% of a core");
+    for (unsigned at = 0; at < sessions; at++) {
+        wire_close(&wires[at]);
+    }
+    daemon_end(&d);
+}
+
+static uint64_t file_bytes(const char *path, const char *suffix)
+{
+    char whole[256];
+    struct stat about;
+    (void)snprintf(whole, sizeof(whole), "%s%s", path, suffix);
+    return stat(whole, &about) == 0 ? (uint64_t)about.st_size : 0;
+}
+
+/* The agent waits for this file. */
+static void say_go(const daemon_state *d)
+{
+    char path[128];
+    (void)snprintf(path, sizeof(path), "%s/go", d->directory);
+    FILE *file = fopen(path, "we");
+    if (file == NULL || fclose(file) != 0) {
+        daemon_fail("%s: %s", path, strerror(errno));
+    }
+}
+
+/* One chatty job, and as many who watch it. */
+static void measure_subscribers(unsigned subscribers, unsigned events)
+{
+    static wire wires[SUBSCRIBERS];
+    static struct pollfd polls[SUBSCRIBERS];
+    daemon_state d;
+    wire_session session;
+    wire owner;
+    char job[64];
+    daemon_begin(&d, &(daemon_options){.config = PRINCIPALS_CONF, .open_files = 20000});
+    daemon_start(&d);
+    wire_open(&owner, d.port);
+    wire_hello(&owner, "t-alice", &session);
+    wire_send(
+        &owner,
+        "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":\"load\","
+        "\"input\":{\"events\":%u,\"bytes\":%d,\"start\":\"%s/go\",\"end\":\"result\"}}}",
+        events, EVENT_BYTES, d.directory);
+    arcp_span id = wire_text(wire_await_type(&owner, "job.accepted"), "job_id");
+    (void)snprintf(job, sizeof(job), "%.*s", (int)id.size, id.data);
+    for (unsigned at = 0; at < subscribers; at++) {
+        wire_open(&wires[at], d.port);
+        wire_hello(&wires[at], "t-alice", &session);
+        wire_send(
+            &wires[at],
+            "{\"arcp\":\"1.1\",\"id\":\"w\",\"type\":\"job.subscribe\",\"payload\":{\"job_id\":"
+            "\"%s\",\"history\":true}}",
+            job);
+        (void)wire_await_type(&wires[at], "job.subscribed");
+        polls[at] = (struct pollfd){.fd = wires[at].fd, .events = POLLIN};
+    }
+    uint64_t before = daemon_resident_bytes(&d);
+    uint64_t peak = before;
+    uint64_t cpu_ns = daemon_cpu_ns(&d);
+    int64_t began_ns = bench_now_ns();
+    say_go(&d);
+    for (unsigned left = subscribers; left > 0;) {
+        (void)poll(polls, subscribers, 1000);
+        for (unsigned at = 0; at < subscribers; at++) {
+            if (polls[at].revents != 0 && wire_fill(&wires[at], 0)) {
+                left -= take(&wires[at]);
+            }
+        }
+        uint64_t now = daemon_resident_bytes(&d);
+        peak = now > peak ? now : peak;
+    }
+    double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
+    double delivered = (double)subscribers * events;
+    char name[96];
+    (void)snprintf(name, sizeof(name), "%u subscribers, %u events: delivered", subscribers, events);
+    figure(name, delivered / seconds, "events/s");
+    figure("  CPU for each delivered event", (double)(daemon_cpu_ns(&d) - cpu_ns) / delivered,
+           "ns");
+    figure("  memory before", megabytes(before), "MB");
+    figure("  memory at most", megabytes(peak), "MB");
+    for (unsigned at = 0; at < subscribers; at++) {
+        wire_close(&wires[at]);
+    }
+    wire_close(&owner);
+    (void)daemon_stop(&d);
+    figure("  store", megabytes(file_bytes(d.store, "") + file_bytes(d.store, "-wal")), "MB");
+    daemon_end(&d);
+}
+
+/* ---- the program ---- */
+
+static bool has_flag(char **argv, const char *flag)
+{
+    for (char **at = argv; *at != NULL; at++) {
+        if (strcmp(*at, flag) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    static load one = {1, 1};
+    static load eight = {1, 8};
+    static load hundred = {100, 1};
+    static bool existing = true;
+    static bool empty = false;
+    const bench_case cases[] = {
+        {"durable events, 1 session, 1 job", NULL, run_events, &one, 1, "events/s", 300000},
+        {"durable events, 1 session, 8 jobs", NULL, run_events, &eight, 1, "events/s", 400000},
+        {"durable events, 100 sessions, 1 job each", NULL, run_events, &hundred, 1, "events/s",
+         400000},
+        {"replay of 200 000 events", NULL, run_replay, NULL, STORED_EVENTS, "events/s", 1},
+        {"resume of a 10 000-event gap", NULL, run_gap, NULL, 0, NULL, 5},
+        {"kill -9 to ready, store of 200 000 events", NULL, run_start, &existing, 0, NULL, 10},
+        {"kill -9 to ready, store of the cases above", NULL, run_start, &empty, 0, NULL, 10},
+    };
+    struct rlimit files = {20000, 20000};
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    int status = 0;
+    bool quick = has_flag(argv, "--quick");
+    bool only_figures = has_flag(argv, "--figures");
+    as_json = has_flag(argv, "--json");
+    if (!only_figures) {
+        status = bench_main(argc, argv, "arcpd: agent process to client, SQLite", cases,
+                            sizeof(cases) / sizeof(cases[0]));
+    }
+    if (status == 0 && !has_flag(argv, "--list") && !has_flag(argv, "--help") &&
+        !has_flag(argv, "--filter")) {
+        measure_cpu(1, quick ? 1000 : 300000);
+        measure_cpu(100, quick ? 1000 : 400000);
+        measure_start();
+        measure_accepted(false, quick ? 20 : ACCEPTED_COUNT);
+        measure_accepted(true, quick ? 20 : ACCEPTED_COUNT);
+        measure_idle(quick ? 100 : IDLE_SESSIONS, quick ? 100 : 60000);
+        measure_subscribers(quick ? 20 : SUBSCRIBERS, quick ? 200 : 10000);
+    }
+    daemon_state *const all[] = {&chatty, &stored};
+    for (size_t at = 0; at < sizeof(all) / sizeof(all[0]); at++) {
+        if (all[at]->directory[0] != '\0') {
+            daemon_end(all[at]);
+        }
+    }
+    return status;
+}
