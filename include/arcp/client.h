@@ -297,18 +297,18 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_welcome(arcp_client *client, ar
                                                          arcp_error *err);
 
 /* One agent of the runtime's inventory (§6.2). */
-typedef struct arcp_agent {
+typedef struct arcp_agent_row {
     arcp_span name;
     arcp_span default_version; /* empty: none */
     const arcp_span *versions;
     size_t version_count;
-} arcp_agent;
+} arcp_agent_row;
 
 /* Calls `each` for every agent that the welcome named, in its order; the row lives during
  * the call. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_agents(arcp_client *client,
                                                         void (*each)(void *user,
-                                                                     const arcp_agent *agent),
+                                                                     const arcp_agent_row *agent),
                                                         void *user, arcp_error *err);
 
 /* ---- requests, blocking form ---- */

@@ -6,7 +6,7 @@ typedef struct printer {
     bool failed;
 } printer;
 
-static void append_json(const arcp_agent *agent, arcp_buf *out)
+static void append_json(const arcp_agent_row *agent, arcp_buf *out)
 {
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, out);
@@ -27,7 +27,7 @@ static void append_json(const arcp_agent *agent, arcp_buf *out)
 }
 
 /* name and versions, the default one in front. */
-static void append_text(const arcp_agent *agent, arcp_buf *out)
+static void append_text(const arcp_agent_row *agent, arcp_buf *out)
 {
     arcp__append_safe(out, agent->name, 256);
     if (agent->default_version.size != 0) {
@@ -42,7 +42,7 @@ static void append_text(const arcp_agent *agent, arcp_buf *out)
     }
 }
 
-static void print_agent(void *user, const arcp_agent *agent)
+static void print_agent(void *user, const arcp_agent_row *agent)
 {
     printer *p = user;
     arcp_buf line = ARCP_BUF_INIT;

@@ -59,7 +59,7 @@ typedef struct version_list {
 } version_list;
 
 static bool read_versions(const arcp_json *json, arcp_json_ref list, arcp_buf *scratch,
-                          version_list *room, arcp_agent *agent)
+                          version_list *room, arcp_agent_row *agent)
 {
     size_t count = arcp_json_is(json, list, ARCP_JSON_ARRAY) ? arcp_json_count(json, list) : 0;
     if (count > room->capacity) {
@@ -83,9 +83,9 @@ static bool read_versions(const arcp_json *json, arcp_json_ref list, arcp_buf *s
 
 /* Agents are objects, or names alone. */
 static bool read_agent(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch,
-                       version_list *room, arcp_agent *agent)
+                       version_list *room, arcp_agent_row *agent)
 {
-    *agent = (arcp_agent){.name = arcp_json_string(json, ref, scratch)};
+    *agent = (arcp_agent_row){.name = arcp_json_string(json, ref, scratch)};
     if (arcp_json_is(json, ref, ARCP_JSON_OBJECT)) {
         agent->name =
             arcp_json_string(json, arcp_json_member(json, ref, ARCP_SPAN_LITERAL("name")), scratch);
@@ -96,8 +96,8 @@ static bool read_agent(const arcp_json *json, arcp_json_ref ref, arcp_buf *scrat
                          room, agent);
 }
 
-static arcp_status each_agent(arcp_span welcome, void (*each)(void *user, const arcp_agent *agent),
-                              void *user)
+static arcp_status each_agent(arcp_span welcome,
+                              void (*each)(void *user, const arcp_agent_row *agent), void *user)
 {
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
@@ -114,7 +114,7 @@ static arcp_status each_agent(arcp_span welcome, void (*each)(void *user, const 
                                                                       : ARCP_JSON_ABSENT;
         status = ARCP_OK;
         for (; at != ARCP_JSON_ABSENT && status == ARCP_OK; at = arcp_json_next(&json, list, at)) {
-            arcp_agent agent;
+            arcp_agent_row agent;
             if (!read_agent(&json, at, &scratch, &room, &agent)) {
                 status = ARCP_E_NO_MEMORY;
             } else if (agent.name.size != 0) {
@@ -129,7 +129,7 @@ static arcp_status each_agent(arcp_span welcome, void (*each)(void *user, const 
 }
 
 arcp_status arcp_client_agents(arcp_client *client,
-                               void (*each)(void *user, const arcp_agent *agent), void *user,
+                               void (*each)(void *user, const arcp_agent_row *agent), void *user,
                                arcp_error *err)
 {
     arcp_buf welcome = ARCP_BUF_INIT;

@@ -167,7 +167,7 @@ static void a_subscription_has_events_and_an_end(void **state)
     end(&f);
 }
 
-static void note_agent(void *user, const arcp_agent *agent)
+static void note_agent(void *user, const arcp_agent_row *agent)
 {
     arcp_buf *text = user;
     arcp_buf_append(text, agent->name);

@@ -43,6 +43,16 @@ for header in $headers; do
     # shellcheck disable=SC2086 # a list of flags
     "$cxx" -std=c++17 $strict -I"$include" "$work/header.cc" || fail "$header in C++17"
 done
+# All of them together: no name means two things.
+for header in $headers; do
+    printf '#include <%s>\n' "$header"
+done >"$work/all.c"
+echo 'typedef int not_empty;' >>"$work/all.c"
+cp "$work/all.c" "$work/all.cc"
+# shellcheck disable=SC2086 # a list of flags
+"$cc" -std=c11 $strict -I"$include" "$work/all.c" || fail "the headers together in C11"
+# shellcheck disable=SC2086 # a list of flags
+"$cxx" -std=c++17 $strict -I"$include" "$work/all.cc" || fail "the headers together in C++17"
 echo "headers: $(printf '%s\n' "$headers" | wc -l), each in C11 and C++17"
 
 # ---- what leaves the libraries is what the headers declare ----
