@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal, &error);
     must(status == ARCP_OK || status == ARCP_E_UNAUTHENTICATED);
     if (status == ARCP_OK) {
-        must(principal.size != 0);
+        must(principal.size != 0 && token.size > 2 && token.data != NULL);
         arcp_buf_clear(&principal);
         /* One bit of the signature less, and it is nobody's. */
         token.data[token.size - 2] ^= 1;

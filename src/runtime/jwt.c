@@ -22,7 +22,8 @@ typedef struct jwt_parts {
 
 static arcp_status refuse(arcp_error *err, const char *why)
 {
-    return arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "%s", why);
+    (void)arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "%s", why);
+    return ARCP_E_UNAUTHENTICATED;
 }
 
 /* ---- rules ---- */
@@ -97,7 +98,8 @@ static arcp_status read_object(arcp_span part, arcp_buf *text, arcp_json *json, 
         status = arcp_json_scan(json, arcp_buf_span(text), &limits, &why);
     }
     if (status == ARCP_E_NO_MEMORY) {
-        return arcp_error_set(err, status, "out of memory");
+        (void)arcp_error_set(err, status, "out of memory");
+        return ARCP_E_NO_MEMORY;
     }
     return status == ARCP_OK && arcp_json_is(json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)
                ? ARCP_OK

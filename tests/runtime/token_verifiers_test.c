@@ -93,7 +93,7 @@ static void a_table_has_no_empty_token_and_no_odd_principal(void **state)
 
 static void write_file(char path[64], const char *text, mode_t mode)
 {
-    (void)strcpy(path, "/tmp/arcp-tokens-XXXXXX");
+    (void)snprintf(path, 64, "/tmp/arcp-tokens-XXXXXX");
     int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
