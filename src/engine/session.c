@@ -172,6 +172,7 @@ void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__li
 {
     session->link = arcp__link_ref(link);
     link->session = session;
+    session->said_goodbye = false;
     link->state = ARCP__LINK_OPEN;
     arcp__engine_disarm(engine, &link->hello_timer);
     engine->connected_count++;

@@ -213,8 +213,39 @@ static bool copy_client(arcp__engine *engine, arcp__session *session, const arcp
     return true;
 }
 
-static bool within_caps(arcp__engine *engine, arcp__link *link, const arcp__principal *principal)
+/* Sessions that said goodbye and have no live jobs may still be resumed, but not at the price of
+ * a newcomer: a script that calls `arcp` a thousand times would lock its user out. The oldest
+ * one goes, of `principal`, or of anybody's (NULL). */
+static void make_room(arcp__engine *engine, const arcp__principal *principal)
 {
+    arcp__session *session = NULL;
+    arcp__session *next = NULL;
+    HASH_ITER (hh, engine->sessions, session, next) {
+        if (session->said_goodbye && session->link == NULL && !session->loading &&
+            session->pins == 0 && !arcp__session_has_live_jobs(session) &&
+            (principal == NULL || session->principal == principal)) {
+            arcp__session_end(engine, session, "it said goodbye, and its place was needed");
+            return;
+        }
+    }
+}
+
+static void make_room_within_caps(arcp__engine *engine, arcp__principal *principal)
+{
+    bool is_full = principal->sessions >= engine->settings.limits_sessions_per_principal;
+    principal->sessions++; /* the newcomer's: its principal must not go with its last session */
+    if (is_full) {
+        make_room(engine, principal);
+    }
+    if (engine->session_count >= engine->settings.limits_sessions) {
+        make_room(engine, NULL);
+    }
+    principal->sessions--;
+}
+
+static bool within_caps(arcp__engine *engine, arcp__link *link, arcp__principal *principal)
+{
+    make_room_within_caps(engine, principal);
     arcp_error error = {0};
     const char *limit = NULL;
     if (engine->session_count >= engine->settings.limits_sessions) {

@@ -458,10 +458,12 @@ static bool is_chatter(arcp__engine *engine, arcp__session *session, const arcp_
         return true;
     }
     if (envelope->type == ARCP_MESSAGE_SESSION_CLOSE) {
+        session->said_goodbye = true;
         close_session(engine, session, envelope);
         return true;
     }
     if (envelope->type == ARCP_MESSAGE_SESSION_BYE) {
+        session->said_goodbye = true;
         arcp__link_close(engine, session->link, 1000, "bye", true);
         return true;
     }

@@ -114,7 +114,8 @@ struct arcp__session {
     uint8_t previous_hash[32];
     bool has_previous; /* the previous token is still good */
     bool is_anonymous;
-    bool ended;       /* expired or idle: being taken apart */
+    bool said_goodbye; /* session.close or session.bye, and nobody resumed it since */
+    bool ended;        /* expired or idle: being taken apart */
     bool loading;     /* its runs are being read after a restart */
     bool in_outbox;   /* listed in engine->outbox */
     bool in_dirty;    /* listed in the open batch */
