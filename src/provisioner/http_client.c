@@ -270,15 +270,13 @@ static bool set_up(transfer *self)
                 curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_USERAGENT, "arcpd") == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)client->timeout_ms) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, message->method) == CURLE_OK;
     if (good && message->body.size != 0) {
         good = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                                 (curl_off_t)message->body.size) == CURLE_OK &&
                curl_easy_setopt(easy, CURLOPT_POSTFIELDS, message->body.data) == CURLE_OK;
-    }
-    if (good && message->once) {
-        good = curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK &&
-               curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK;
     }
     if (good && client->ca_file != NULL) {
         good = curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file) == CURLE_OK;
@@ -297,7 +295,7 @@ arcp_status arcp__http_client_send(arcp__http_client *self, uint64_t id,
     added->client = self;
     added->id = id;
     added->message = *message;
-    *message = (arcp__http_message){NULL, ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT, false};
+    *message = (arcp__http_message){NULL, ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT};
     added->easy = curl_easy_init();
     if (added->easy == NULL || !set_up(added) ||
         curl_multi_add_handle(self->multi, added->easy) != CURLM_OK) {

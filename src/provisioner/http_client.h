@@ -1,4 +1,6 @@
-/* HTTP requests on a libuv loop, by libcurl. Only for the module arcp-provisioner-http. */
+/* HTTP requests on a libuv loop, by libcurl, each on a connection of its own: on a kept one
+ * libcurl may send a request a second time, and the second half of an upstream's double answer
+ * would pass for the answer to the next request. Only for the module arcp-provisioner-http. */
 #ifndef ARCP_PROVISIONER_HTTP_CLIENT_H
 #define ARCP_PROVISIONER_HTTP_CLIENT_H
 
@@ -14,7 +16,6 @@ typedef struct arcp__http_message {
     arcp_buf url;
     arcp_buf headers; /* each with its NUL, one after the other */
     arcp_buf body;    /* without a NUL; empty: none */
-    bool once;        /* on a fresh connection, so that it is never sent a second time */
 } arcp__http_message;
 
 typedef enum arcp__http_result {

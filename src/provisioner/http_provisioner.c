@@ -71,7 +71,6 @@ static bool make_message(const http_provisioner *self, arcp__http_request_kind k
         good = arcp__template_expand(how->body, request, &out->body) && good;
     }
     out->method = how->method;
-    out->once = kind == ARCP__HTTP_ISSUE || kind == ARCP__HTTP_ROTATE;
     return good && !out->url.failed && !out->headers.failed && !out->body.failed;
 }
 
@@ -79,7 +78,7 @@ static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
                        const arcp_provision_request *request, arcp_error *err)
 {
     http_provisioner *self = (http_provisioner *)base;
-    arcp__http_message message = {NULL, ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT, false};
+    arcp__http_message message = {NULL, ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT};
     if (!make_message(self, kind, request, &message)) {
         arcp__http_message_fini(&message);
         return arcp_error_set(err, ARCP_E_IO, "the request to the upstream cannot be written");
