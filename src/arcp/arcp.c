@@ -70,6 +70,8 @@ static int run_command(arcp__program *program)
         return arcp__command_jobs(program);
     case ARCP__COMMAND_CANCEL:
         return arcp__command_cancel(program);
+    case ARCP__COMMAND_CREDENTIALS:
+        return arcp__command_credentials(program);
     case ARCP__COMMAND_AGENTS:
         return arcp__command_agents(program);
     case ARCP__COMMAND_PING:

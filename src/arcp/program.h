@@ -61,6 +61,7 @@ int arcp__command_watch(arcp__program *program);
 int arcp__command_jobs(arcp__program *program);
 int arcp__command_cancel(arcp__program *program);
 int arcp__command_agents(arcp__program *program);
+int arcp__command_credentials(arcp__program *program);
 int arcp__command_ping(arcp__program *program);
 int arcp__command_bench(arcp__program *program);
 /* 0 the chain is whole, or lines were looked for; 1 a file cannot be read; 4 the chain is not

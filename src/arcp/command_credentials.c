@@ -1,0 +1,149 @@
+/* `arcp credentials`: what arcpd on this machine has issued and not yet taken back, read from
+ * its store, also while arcpd does not run (docs/decisions/0005). */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arcp/exit_code.h"
+#include "arcp/program.h"
+
+#define BUSY_MS 5000
+
+/* --store as arcpd takes it, or the database in arcpd's state directory. */
+static bool store_path(const arcp__program *program, arcp_buf *out)
+{
+    const char *given = arcp__value(&program->arguments, ARCP__OPTION_STORE);
+    if (given != NULL) {
+        arcp_buf_append_cstr(out, strncmp(given, "sqlite:", 7) == 0 ? given + 7 : given);
+    } else if (arcp__state_directory(true, out)) {
+        arcp_buf_append_cstr(out, "/arcp.db");
+    } else {
+        return false;
+    }
+    arcp_buf_append_byte(out, '\0');
+    return !out->failed;
+}
+
+static arcp_span member(const arcp_json *json, const char *name, arcp_buf *scratch)
+{
+    return arcp_json_string(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)),
+                            scratch);
+}
+
+/* The row without what is sealed. */
+static void append_json(const arcp_json *row, arcp_span alias, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "alias");
+    arcp_json_write_string(&writer, alias);
+    for (arcp_json_ref name = arcp_json_first(row, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(row, ARCP_JSON_ROOT, name)) {
+        if (!arcp_json_string_equals(row, name, ARCP_SPAN_LITERAL("sealed"))) {
+            arcp_buf scratch = ARCP_BUF_INIT;
+            arcp_json_name_span(&writer, arcp_json_string(row, name, &scratch));
+            arcp_json_write_raw(&writer, arcp_json_raw(row, name + 1));
+            arcp_buf_fini(&scratch);
+        }
+    }
+    arcp_json_end_object(&writer);
+}
+
+static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
+{
+    static const char *const shown[] = {"job_id", "principal", "asked_at"};
+    arcp_buf scratch = ARCP_BUF_INIT;
+    uint64_t attempts = 0;
+    (void)arcp_buf_reserve(&scratch, 4096);
+    bool stuck = arcp_json_is(
+        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("stuck")), ARCP_JSON_TRUE);
+    arcp__append_safe(out, alias, 64);
+    arcp_buf_append_byte(out, ' ');
+    if (stuck) {
+        arcp_buf_append_cstr(out, "stuck");
+    } else {
+        arcp__append_safe(out, member(row, "state", &scratch), 16);
+    }
+    for (size_t at = 0; at < sizeof(shown) / sizeof(shown[0]); at++) {
+        arcp_buf_append_byte(out, ' ');
+        arcp__append_safe(out, member(row, shown[at], &scratch), 256);
+    }
+    if (arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("attempts")),
+                      &attempts)) {
+        arcp_buf_append_format(out, " %llu attempts: ", (unsigned long long)attempts);
+        arcp__append_safe(out, member(row, "last_error", &scratch), 256);
+    }
+    arcp_buf_fini(&scratch);
+}
+
+static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
+{
+    arcp_json row = ARCP_JSON_INIT;
+    arcp_json_limits limits = {16, 64, 1u << 20};
+    arcp_buf line = ARCP_BUF_INIT;
+    bool printed = arcp_json_scan(&row, value, &limits, NULL) == ARCP_OK;
+    if (!printed) {
+        arcp__screen_format(&program->screen, "error: the row of %.*s is damaged",
+                            (int)arcp_span_first(alias, 64).size, alias.data);
+    } else {
+        if (program->is_json) {
+            append_json(&row, alias, &line);
+        } else {
+            append_text(&row, alias, &line);
+        }
+        printed = !line.failed && arcp__program_print_line(program, arcp_buf_span(&line));
+    }
+    arcp_buf_fini(&line);
+    arcp_json_fini(&row);
+    return printed;
+}
+
+static arcp_span column(sqlite3_stmt *rows, int at)
+{
+    const char *text = (const char *)sqlite3_column_text(rows, at);
+    return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, at));
+}
+
+static bool print_rows(arcp__program *program, sqlite3 *database)
+{
+    sqlite3_stmt *rows = NULL;
+    bool printed = true;
+    int status = sqlite3_prepare_v2(database, "SELECT key, value FROM credentials ORDER BY key", -1,
+                                    &rows, NULL);
+    if (status == SQLITE_OK) {
+        for (status = sqlite3_step(rows); status == SQLITE_ROW; status = sqlite3_step(rows)) {
+            printed = print_row(program, column(rows, 0), column(rows, 1)) && printed;
+        }
+    }
+    if (status != SQLITE_DONE && status != SQLITE_OK) {
+        arcp__screen_format(&program->screen, "error: %s", sqlite3_errmsg(database));
+        printed = false;
+    }
+    (void)sqlite3_finalize(rows);
+    return printed;
+}
+
+int arcp__command_credentials(arcp__program *program)
+{
+    arcp_buf path = ARCP_BUF_INIT;
+    sqlite3 *database = NULL;
+    bool done = store_path(program, &path);
+    if (!done) {
+        arcp__screen_format(&program->screen,
+                            "error: there is no state directory here: give --store PATH");
+    } else if (access(path.data, R_OK) != 0 ||
+               sqlite3_open_v2(path.data, &database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+        arcp__screen_format(&program->screen,
+                            "error: %s cannot be read: is it arcpd's store? (--store PATH)",
+                            path.data);
+        done = false;
+    } else {
+        (void)sqlite3_busy_timeout(database, BUSY_MS);
+        done = print_rows(program, database);
+    }
+    (void)sqlite3_close(database);
+    arcp_buf_fini(&path);
+    return done ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+}
