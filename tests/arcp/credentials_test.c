@@ -1,0 +1,97 @@
+/* `arcp credentials` on a store as arcpd leaves it. */
+#include "support/check.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "store/temp_dir.h"
+
+#define LIVE                                                                                       \
+    "{\"id\":\"cred_1\",\"generation\":1,\"state\":\"live\",\"provisioner\":\"http\",\"job_id\":"  \
+    "\"job_1\",\"principal\":\"alice\",\"asked_at\":\"2026-01-01T00:00:00.000Z\",\"sealed\":"      \
+    "\"SEALED\"}"
+#define STUCK                                                                                      \
+    "{\"id\":\"cred_2\",\"generation\":1,\"state\":\"revoking\",\"provisioner\":\"http\","         \
+    "\"job_id\":\"job_2\",\"principal\":\"bob\",\"asked_at\":\"2026-01-01T00:00:01.000Z\","        \
+    "\"attempts\":7,\"stuck\":true,\"last_error\":\"the upstream answered revoke with 500\"}"
+
+static void make_store(const char *path)
+{
+    sqlite3 *database = NULL;
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database,
+                                  "PRAGMA journal_mode=WAL; CREATE TABLE credentials(key TEXT NOT "
+                                  "NULL UNIQUE, value TEXT NOT NULL); INSERT INTO credentials "
+                                  "VALUES('cred_1','" LIVE "'),('cred_2','" STUCK "')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* What `arcp credentials WORDS` prints, both streams; its exit status. */
+static int run(const char *words, char *out, size_t size)
+{
+    char command[1024];
+    (void)snprintf(command, sizeof(command), ARCP_BINARY_DIR "/bin/arcp credentials %s 2>&1",
+                   words);
+    FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): words of this file */
+    assert_non_null(pipe);
+    size_t used = fread(out, 1, size - 1, pipe);
+    out[used] = '\0';
+    return pclose(pipe) >> 8;
+}
+
+static void what_is_outstanding_and_what_is_stuck_is_listed(void **state)
+{
+    char out[4096];
+    char words[512];
+    temp_dir *dir = temp_dir_new();
+    (void)state;
+    make_store(temp_dir_join(dir, "", "arcp.db"));
+    (void)snprintf(words, sizeof(words), "--store sqlite:%s", temp_dir_join(dir, "", "arcp.db"));
+    assert_int_equal(run(words, out, sizeof(out)), 0);
+    assert_string_equal(
+        out, "cred_1 live job_1 alice 2026-01-01T00:00:00.000Z\n"
+             "cred_2 stuck job_2 bob 2026-01-01T00:00:01.000Z 7 attempts: the upstream answered "
+             "revoke with 500\n");
+    temp_dir_free(dir);
+}
+
+static void as_json_it_is_the_rows_without_what_is_sealed(void **state)
+{
+    char out[4096];
+    char words[512];
+    temp_dir *dir = temp_dir_new();
+    (void)state;
+    make_store(temp_dir_join(dir, "", "arcp.db"));
+    (void)snprintf(words, sizeof(words), "--json --store %s", temp_dir_join(dir, "", "arcp.db"));
+    assert_int_equal(run(words, out, sizeof(out)), 0);
+    assert_non_null(strstr(out, "{\"alias\":\"cred_1\",\"id\":\"cred_1\""));
+    assert_non_null(strstr(out, "\"stuck\":true"));
+    assert_null(strstr(out, "SEALED"));
+    temp_dir_free(dir);
+}
+
+static void a_store_that_is_not_there_is_an_error_that_names_it(void **state)
+{
+    char out[4096];
+    char words[512];
+    temp_dir *dir = temp_dir_new();
+    const char *path = temp_dir_join(dir, "", "none.db");
+    (void)state;
+    (void)snprintf(words, sizeof(words), "--store %s", path);
+    assert_int_equal(run(words, out, sizeof(out)), 1);
+    assert_non_null(strstr(out, path));
+    assert_int_equal(access(path, F_OK), -1); /* and it is not made */
+    temp_dir_free(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_outstanding_and_what_is_stuck_is_listed),
+        cmocka_unit_test(as_json_it_is_the_rows_without_what_is_sealed),
+        cmocka_unit_test(a_store_that_is_not_there_is_an_error_that_names_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
