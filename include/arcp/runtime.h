@@ -177,6 +177,15 @@ typedef struct arcp_runtime_stats {
     uint64_t credentials_outstanding; /* issued, or perhaps issued, and not known to be dead */
     uint64_t credentials_stuck;       /* of these: revoking failed several times */
 } arcp_runtime_stats;
+/* Appends figures as Prometheus reads them (text format 0.0.4), of a bounded number of
+ * samples. ARCP_E_NO_MEMORY. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime,
+                                                                arcp_buf *out);
+
+/* Whether sessions and jobs are taken: it is not stopping and can record what it does. `why`
+ * says why not (static). */
+ARCP_API bool arcp_runtime_is_ready(const arcp_runtime *runtime, const char **why);
+
 ARCP_API void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out);
 
 #ifdef __cplusplus

@@ -18,6 +18,7 @@
 #include "arcpd/directories.h"
 #include "arcpd/help.h"
 #include "arcpd/logger.h"
+#include "arcpd/status.h"
 #include "arcpd/tokens.h"
 #include "base/alloc.h"
 
@@ -29,6 +30,7 @@ typedef struct daemon_state {
     arcp__config config;
     bool store_is_memory;
     arcp__logger logger;
+    arcp__status status;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
     arcp_runtime *runtime;
@@ -468,6 +470,20 @@ static arcp_status say_ready(const daemon_state *state, const arcp_buf *urls, ar
     return ARCP_OK;
 }
 
+static arcp_status open_status(daemon_state *state, arcp_error *err)
+{
+    arcp_status status =
+        arcp__status_open(&state->status, &state->loop, &state->config, state->directories.state,
+                          state->runtime, state->logger.audit, err);
+    if (status == ARCP_OK && state->status.server != NULL) {
+        char text[320];
+        (void)snprintf(text, sizeof(text), "metrics at http://%s/metrics",
+                       arcp__status_server_address(state->status.server));
+        arcp__logger_log(&state->logger, ARCP_LOG_INFO, text);
+    }
+    return status;
+}
+
 static arcp_status start(daemon_state *state, arcp_error *err)
 {
     arcp_buf urls = ARCP_BUF_INIT;
@@ -490,6 +506,9 @@ static arcp_status start(daemon_state *state, arcp_error *err)
     if (status == ARCP_OK) {
         arcp__audit_trail_attach(state->logger.audit, state->runtime);
         arcp__audit_trail_policy(state->logger.audit, "start", &state->config, NULL);
+    }
+    if (status == ARCP_OK) {
+        status = open_status(state, err);
     }
     if (status == ARCP_OK) {
         status = listen_everywhere(state, &urls, err);
@@ -517,6 +536,7 @@ static void close_handle(uv_handle_t *handle)
 
 static void clean_up(daemon_state *state)
 {
+    arcp__status_close(&state->status);
     arcp__audit_trail_attach(state->logger.audit, NULL);
     arcp_runtime_free(state->runtime);
     arcp__audit_trail_close(state->logger.audit);

@@ -57,8 +57,8 @@ void arcp__config_fini(arcp__config *config)
     arcp__text_list_clear(&config->listen);
     arcp__text_list_clear(&config->origins);
     arcp__text_list_clear(&config->hosts);
-    char *texts[] = {config->store, config->token_file, config->audit_path, config->tls_certificate,
-                     config->tls_key};
+    char *texts[] = {config->store,       config->token_file,      config->audit_path,
+                     config->http_listen, config->tls_certificate, config->tls_key};
     for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
         arcp__free(texts[at]);
     }
@@ -338,6 +338,9 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
     }
     print_list(out, "origins", &config->origins);
     print_list(out, "hosts", &config->hosts);
+    arcp_buf_append_cstr(out, "http:\n  listen: ");
+    print_quoted(out, config->http_listen);
+    arcp_buf_append_byte(out, '\n');
     arcp_buf_append_cstr(out, "tls:\n  certificate: ");
     print_quoted(out, config->tls_certificate);
     arcp_buf_append_cstr(out, "\n  key: ");

@@ -55,7 +55,8 @@ typedef struct arcp__config {
     arcp__text_list listen;
     char *store;
     char *token_file;
-    char *audit_path; /* NULL: the default name in the state directory; "": none */
+    char *http_listen; /* NULL: nowhere */
+    char *audit_path;  /* NULL: the default name in the state directory; "": none */
     char *tls_certificate, *tls_key;
     arcp__text_list origins, hosts;
     arcp__config_token *tokens;

@@ -338,24 +338,13 @@ static arcp_status log_member(arcp__yaml_reader *r, void *into, arcp_span key, c
     return status;
 }
 
-/* Keys of parts that this version does not have: only the value that means "off" is
- * accepted, so that nobody relies on what does not happen. */
-static arcp_status only(arcp__yaml_reader *r, const yaml_node_t *value, const char *path,
-                        const char *word)
-{
-    bool off = strcmp(word, "null") == 0 ? arcp__yaml_is_null(value)
-                                         : value->type == YAML_SCALAR_NODE &&
-                                               arcp_span_equal_cstr(arcp__yaml_scalar(value), word);
-    char what[96];
-    (void)snprintf(what, sizeof(what), "this version can only do \"%s\"", word);
-    return off ? ARCP_OK : arcp__yaml_refuse(r, value, path, what);
-}
-
 static arcp_status http_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                                const yaml_node_t *value)
 {
-    (void)into;
-    return arcp_span_equal_cstr(key, "listen") ? only(r, value, path, "null") : ARCP_E_NOT_FOUND;
+    arcp__config *config = into;
+    return arcp_span_equal_cstr(key, "listen")
+               ? arcp__yaml_text(r, value, path, &config->http_listen)
+               : ARCP_E_NOT_FOUND;
 }
 
 typedef struct group {

@@ -404,6 +404,7 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
     }
     if (wanted != job->paused && job->agent_state == ARCP__AGENT_RUNNING) {
         job->paused = wanted;
+        engine->metrics.agent_pauses += wanted;
         arcp__effect_push(
             engine,
             &(arcp__effect){.kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT,

@@ -351,5 +351,9 @@ typedef struct arcp__engine_stats {
     size_t store_queue_bytes;
 } arcp__engine_stats;
 void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out);
+/* Appends all figures in Prometheus' text format. */
+void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out);
+/* Whether sessions and jobs are taken; `why` says why not. */
+bool arcp__engine_is_ready(const arcp__engine *engine, const char **why);
 
 #endif

@@ -208,6 +208,7 @@ arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, ar
     job->owner = observation;
     plan->session->live_jobs++;
     arcp__job_note_head(job);
+    arcp__metrics_job_began(engine, job);
     arcp__job_store(engine, job);
     return job;
 }

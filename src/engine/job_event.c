@@ -199,7 +199,7 @@ void arcp__job_spent(arcp__engine *engine, arcp__job *job, const arcp_budget_rep
 
 void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision *decision)
 {
-    engine->denial_count++;
+    arcp__metrics_denied(engine, decision->code, decision->capability);
     arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
                                             .decision = "denied",
                                             .job = job,
@@ -249,7 +249,7 @@ static bool may_grant(arcp__engine *engine, const arcp__job *job, const arcp_dec
         audit_gate(engine, job, decision, status);
     }
     if (status != ARCP_OK) {
-        engine->denial_count++;
+        arcp__metrics_denied(engine, status, decision->capability);
     }
     return status == ARCP_OK;
 }
@@ -282,6 +282,7 @@ static void spend(arcp__engine *engine, arcp__job *job, const arcp__event_facts 
                  ? 0
                  : arcp_budget_spend(budget, facts->unit, facts->amount, reports, REPORTS_MAX);
     arcp__credential_note_spend(engine, job, facts->unit, facts->amount);
+    arcp__metrics_spent(engine, facts->unit, facts->amount);
     if (*count > REPORTS_MAX) {
         *count = REPORTS_MAX;
     }

@@ -41,6 +41,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     job->ended = true;
     job->status = status;
     job->ended_wall_ns = engine->now.wall_ns;
+    arcp__metrics_job_ended(engine, job);
     job->principal->running_jobs--;
     engine->running_jobs--;
     arcp__engine_disarm(engine, &job->runtime_timer);

@@ -54,6 +54,7 @@ static void refuse_asked(arcp__engine *engine, arcp__request *request, arcp_span
                                             .code = error->status,
                                             .reason = error->message,
                                             .more = {{"agent", agent}, {"details", more}}});
+    engine->metrics.submits_refused[error->status]++;
     arcp__request_refuse(engine, request, error, arcp_span_make(NULL, 0), more);
 }
 

@@ -194,6 +194,7 @@ static void note_lag(arcp__engine *engine, arcp__observation *observation)
         return;
     }
     session->back_pressured = true;
+    engine->metrics.back_pressure++;
     arcp__job_emit_status(engine, observation->job, "back_pressure",
                           ARCP_SPAN_LITERAL("events are acknowledged more slowly than they come"));
 }

@@ -67,6 +67,12 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line);
 /* INTERNAL_ERROR (retryable) while decisions cannot be recorded and must be. */
 arcp_status arcp__audit_check(const arcp__engine *engine, arcp_error *err);
 
+/* ---- metrics.c ---- */
+void arcp__metrics_job_began(arcp__engine *engine, arcp__job *job);
+void arcp__metrics_job_ended(arcp__engine *engine, arcp__job *job);
+void arcp__metrics_denied(arcp__engine *engine, arcp_status code, arcp_span capability);
+void arcp__metrics_spent(arcp__engine *engine, arcp_span currency, arcp_decimal amount);
+
 /* ---- batch.c ---- */
 void arcp__batch_append(arcp__engine *engine, const arcp__stream *stream, uint64_t position,
                         arcp_span record);

@@ -305,6 +305,7 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     }
     arcp__session_attach(engine, session, link);
     arcp__session_audit(engine, link, session, "session.hello");
+    engine->metrics.sessions_opened++;
     arcp__session_store(engine, session);
     arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
     session->opens_at = arcp__batch_open_id(engine);
@@ -367,6 +368,7 @@ static arcp__link *find_authenticating(arcp__engine *engine, uint64_t auth_id)
 
 static void audit_refusal(arcp__engine *engine, arcp_status code)
 {
+    engine->metrics.authentications_refused++;
     arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
                                             .decision = "denied",
                                             .code = code,

@@ -164,6 +164,7 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
         arcp__directory_profile(engine, arcp_span_cstr(session->client_name), session->principal);
     arcp__session_attach(engine, session, link);
     arcp__session_audit(engine, link, session, "session.resume");
+    engine->metrics.sessions_resumed++;
     session->sent_seq = resume->last_event_seq;
     session->backlog_bytes = 0;
     arcp__session_store(engine, session);

@@ -18,6 +18,7 @@
 #include "base/timer_heap.h"
 #include "core/denied_calls.h"
 #include "engine/engine.h"
+#include "engine/metrics.h"
 #include "engine/peer_profile.h"
 
 #define ARCP__ID_SIZE 32 /* prefix, ULID and NUL: "sess_" + 26 + 1 */
@@ -293,6 +294,8 @@ struct arcp__job {
     arcp__credential *credential;  /* the live one */
     arcp__credential *replacement; /* asked for, to take its place */
 
+    arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
+
     uint64_t chunk_next;
     uint64_t result_size;
     arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
@@ -534,6 +537,7 @@ struct arcp__engine {
     size_t queue_bytes; /* of all batches that are not durable */
     bool store_failing;
     unsigned store_failures;
+    arcp__metrics metrics;
     bool audit_failing; /* what was decided cannot be recorded */
 
     uint64_t next_auth_id, next_read_id;

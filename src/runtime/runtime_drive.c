@@ -7,10 +7,6 @@
 #include "runtime/agent_inbox.h"
 #include "runtime/runtime_state.h"
 
-/* One batch is being written while the next fills; a second one waits in the store so that
- * its writer is never idle. */
-#define BATCHES_MAX 2u
-
 /* After a suspend, or when the wall clock was set, deadlines are met at most this late. */
 #define CLOCK_LOOK_MS 5000u
 
@@ -141,7 +137,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
 static bool submit_batches(arcp_runtime *runtime)
 {
     bool any = false;
-    while (runtime->batches_under_way < BATCHES_MAX) {
+    while (runtime->batches_under_way < ARCP__BATCHES_MAX) {
         const arcp_store_batch *batch = arcp__engine_take_batch(runtime->engine);
         if (batch == NULL) {
             break;
@@ -150,6 +146,7 @@ static bool submit_batches(arcp_runtime *runtime)
         if (runtime->audit_barrier != NULL) {
             runtime->audit_barrier(runtime->audit_barrier_user, false);
         }
+        int64_t submitted_ns = arcp__runtime_now().mono_ns;
         arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
         any = true;
         if (status != ARCP_OK) {
@@ -157,7 +154,7 @@ static bool submit_batches(arcp_runtime *runtime)
             arcp__engine_committed(runtime->engine, arcp__runtime_now(), batch->id, status);
             break;
         }
-        runtime->batches_under_way++;
+        runtime->submitted_ns[runtime->batches_under_way++] = submitted_ns;
     }
     return any;
 }

@@ -13,6 +13,12 @@
 #include "runtime/process_table.h"
 #include "runtime/token_desk.h"
 
+/* One batch is being written while the next fills; a second one waits in the store so that
+ * its writer is never idle. */
+#define ARCP__BATCHES_MAX 2u
+
+#define ARCP__COMMIT_BUCKETS 16u
+
 typedef struct arcp__runtime_link arcp__runtime_link;
 typedef struct arcp__agent_threads arcp__agent_threads;
 typedef struct arcp__agent_inbox arcp__agent_inbox;
@@ -67,6 +73,11 @@ struct arcp_runtime {
     bool is_driving;
     bool is_freeing;
     unsigned batches_under_way;
+    int64_t submitted_ns[ARCP__BATCHES_MAX]; /* of those, oldest first */
+    struct {
+        uint64_t counts[ARCP__COMMIT_BUCKETS];
+        uint64_t sum_ns;
+    } commits;
     uint64_t batches;
 
     arcp__runtime_link *links;
@@ -99,6 +110,9 @@ arcp_time arcp__runtime_now(void);
 void arcp__runtime_drive(arcp_runtime *runtime);
 void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
+
+/* ---- runtime_metrics.c ---- */
+void arcp__runtime_note_commit(arcp_runtime *runtime, int64_t took_ns);
 
 /* ---- runtime.c ---- */
 /* Takes the entry over and offers it to sessions under its name. `cwd` may be NULL. */

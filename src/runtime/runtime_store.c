@@ -4,7 +4,11 @@
 static void on_done(void *user, uint64_t batch_id, arcp_status status, const arcp_error *err)
 {
     arcp_runtime *runtime = user;
+    arcp__runtime_note_commit(runtime, arcp__runtime_now().mono_ns - runtime->submitted_ns[0]);
     runtime->batches_under_way--;
+    for (unsigned at = 0; at < runtime->batches_under_way; at++) {
+        runtime->submitted_ns[at] = runtime->submitted_ns[at + 1];
+    }
     runtime->batches++;
     if (status != ARCP_OK) {
         arcp__runtime_log(runtime, ARCP_LOG_ERROR, "store: %s", err == NULL ? "" : err->message);

@@ -3,7 +3,6 @@
 #include "arcpd/host.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define COMMON                                                                                     \
@@ -169,11 +168,9 @@ static void fill_disk(const host *w, bool full)
 {
     char path[96];
     struct stat about;
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
     snprintf(path, sizeof(path), "%s/audit.jsonl", w->directory);
     assert_int_equal(stat(path, &about), 0);
-    limit.rlim_cur = full ? (rlim_t)about.st_size : RLIM_INFINITY;
-    assert_int_equal(prlimit(w->daemon.pid, RLIMIT_FSIZE, &limit, NULL), 0);
+    host_limit_files(w, full ? (uint64_t)about.st_size : UINT64_MAX);
 }
 
 /* Anything that has a line will do. */

@@ -1,6 +1,7 @@
 #include "arcpd/host.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "arcp/temp_tree.h"
 
@@ -111,6 +112,12 @@ void host_run(const host *place, const char *token, process *p, int exit_status,
     }
     arcp_buf_append_byte(&p->out, '\0');
     arcp_buf_append_byte(&p->err, '\0');
+}
+
+void host_limit_files(const host *place, uint64_t bytes)
+{
+    struct rlimit limit = {bytes == UINT64_MAX ? RLIM_INFINITY : (rlim_t)bytes, RLIM_INFINITY};
+    assert_int_equal(prlimit(place->daemon.pid, RLIMIT_FSIZE, &limit, NULL), 0);
 }
 
 void host_read(const host *place, const char *name, arcp_buf *out)

@@ -33,6 +33,9 @@ void host_run(const host *place, const char *token, process *p, int exit_status,
               const char *const *words);
 void host_begin_run(const host *place, const char *token, process *p, const char *const *words);
 
+/* No file of the daemon may grow beyond so many bytes; UINT64_MAX: no limit. */
+void host_limit_files(const host *place, uint64_t bytes);
+
 /* The text of a file in the folder, NUL-terminated. */
 void host_read(const host *place, const char *name, arcp_buf *out);
 

@@ -1,0 +1,60 @@
+#include "core/exposition.h"
+
+void arcp__exposition_family(arcp_buf *out, const char *name, const char *type, const char *help)
+{
+    arcp_buf_append_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void append_value(arcp_buf *out, const char *value)
+{
+    for (; *value != '\0'; value++) {
+        if (*value == '\\' || *value == '"') {
+            arcp_buf_append_byte(out, '\\');
+            arcp_buf_append_byte(out, *value);
+        } else if (*value == '\n') {
+            arcp_buf_append_cstr(out, "\\n");
+        } else {
+            arcp_buf_append_byte(out, *value);
+        }
+    }
+}
+
+static void append_name(arcp_buf *out, const char *name, const char *const *labels)
+{
+    arcp_buf_append_cstr(out, name);
+    if (labels == NULL || labels[0] == NULL) {
+        arcp_buf_append_byte(out, ' ');
+        return;
+    }
+    for (size_t at = 0; labels[at] != NULL; at += 2) {
+        arcp_buf_append_byte(out, at == 0 ? '{' : ',');
+        arcp_buf_append_cstr(out, labels[at]);
+        arcp_buf_append_cstr(out, "=\"");
+        append_value(out, labels[at + 1]);
+        arcp_buf_append_byte(out, '"');
+    }
+    arcp_buf_append_cstr(out, "} ");
+}
+
+void arcp__exposition_text(arcp_buf *out, const char *name, const char *const *labels,
+                           arcp_span value)
+{
+    append_name(out, name, labels);
+    arcp_buf_append(out, value);
+    arcp_buf_append_byte(out, '\n');
+}
+
+void arcp__exposition_u64(arcp_buf *out, const char *name, const char *const *labels,
+                          uint64_t value)
+{
+    append_name(out, name, labels);
+    arcp_buf_append_u64(out, value);
+    arcp_buf_append_byte(out, '\n');
+}
+
+void arcp__exposition_one(arcp_buf *out, const char *name, const char *type, const char *help,
+                          uint64_t value)
+{
+    arcp__exposition_family(out, name, type, help);
+    arcp__exposition_u64(out, name, NULL, value);
+}

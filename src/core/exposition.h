@@ -1,0 +1,24 @@
+/* Metrics as Prometheus reads them: the text format 0.0.4. */
+#ifndef ARCP_CORE_EXPOSITION_H
+#define ARCP_CORE_EXPOSITION_H
+
+#include <stdint.h>
+
+#include <arcp/buf.h>
+
+/* The two lines before a metric's samples; `type` is counter, gauge or histogram. */
+void arcp__exposition_family(arcp_buf *out, const char *name, const char *type, const char *help);
+
+/* Labels come as name and value, in pairs, ended by NULL; NULL alone for none. Values may be
+ * any text. */
+void arcp__exposition_u64(arcp_buf *out, const char *name, const char *const *labels,
+                          uint64_t value);
+/* `value` is a number as text. */
+void arcp__exposition_text(arcp_buf *out, const char *name, const char *const *labels,
+                           arcp_span value);
+
+/* A family of one sample without labels. */
+void arcp__exposition_one(arcp_buf *out, const char *name, const char *type, const char *help,
+                          uint64_t value);
+
+#endif

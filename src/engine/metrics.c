@@ -1,0 +1,195 @@
+#include "engine/metrics.h"
+
+#include "core/exposition.h"
+#include "engine/parts.h"
+
+/* ---- counting ---- */
+
+static arcp__agent_metrics *agent_of(arcp__metrics *metrics, const char *agent_text)
+{
+    size_t size = strcspn(agent_text, "@");
+    for (size_t at = 0; at < metrics->agent_count; at++) {
+        if (strlen(metrics->agents[at].name) == size &&
+            memcmp(metrics->agents[at].name, agent_text, size) == 0) {
+            return &metrics->agents[at];
+        }
+    }
+    if (size >= sizeof(metrics->agents[0].name) ||
+        metrics->agent_count == ARCP__METRIC_AGENTS_MAX) {
+        return &metrics->agents[ARCP__METRIC_AGENTS_MAX];
+    }
+    arcp__agent_metrics *added = &metrics->agents[metrics->agent_count++];
+    memcpy(added->name, agent_text, size);
+    return added;
+}
+
+void arcp__metrics_job_began(arcp__engine *engine, arcp__job *job)
+{
+    job->metrics = agent_of(&engine->metrics, job->agent_text);
+    job->metrics->live++;
+}
+
+void arcp__metrics_job_ended(arcp__engine *engine, arcp__job *job)
+{
+    arcp__agent_metrics *agent = job->metrics;
+    if (agent == NULL) {
+        agent = agent_of(&engine->metrics, job->agent_text); /* ran before a restart */
+    } else {
+        agent->live--;
+    }
+    job->metrics = NULL;
+    agent->ended[job->status]++;
+}
+
+void arcp__metrics_denied(arcp__engine *engine, arcp_status code, arcp_span capability)
+{
+    engine->denial_count++;
+    engine->metrics.denials[code][arcp__capability_from_name(capability)]++;
+}
+
+void arcp__metrics_spent(arcp__engine *engine, arcp_span currency, arcp_decimal amount)
+{
+    arcp__metrics *metrics = &engine->metrics;
+    size_t at = 0;
+    while (at < metrics->currency_count &&
+           !arcp_span_equal_cstr(currency, metrics->spent[at].currency)) {
+        at++;
+    }
+    if (at == metrics->currency_count) {
+        if (at == ARCP__METRIC_CURRENCIES_MAX ||
+            currency.size >= sizeof(metrics->spent[0].currency)) {
+            at = ARCP__METRIC_CURRENCIES_MAX;
+        } else {
+            memcpy(metrics->spent[at].currency, currency.data, currency.size);
+            metrics->currency_count++;
+        }
+    }
+    /* Beyond the largest decimal the sum stays where it is. */
+    (void)!arcp_decimal_add(metrics->spent[at].amount, amount, &metrics->spent[at].amount);
+}
+
+/* ---- showing ---- */
+
+static void write_agents(const arcp__metrics *metrics, arcp_buf *out)
+{
+    const size_t last = ARCP__METRIC_AGENTS_MAX;
+    arcp__exposition_family(out, "arcp_jobs_running", "gauge",
+                            "Jobs that have not ended, by agent.");
+    for (size_t at = 0; at <= last; at++) {
+        const arcp__agent_metrics *agent = &metrics->agents[at];
+        const char *labels[] = {"agent", at == last ? "other" : agent->name, NULL};
+        if (at < metrics->agent_count || agent->live != 0) {
+            arcp__exposition_u64(out, "arcp_jobs_running", labels, agent->live);
+        }
+    }
+    arcp__exposition_family(out, "arcp_jobs_ended_total", "counter",
+                            "Jobs that have ended, by agent and final status.");
+    for (size_t at = 0; at <= last; at++) {
+        const arcp__agent_metrics *agent = &metrics->agents[at];
+        for (size_t status = 0; status < ARCP_JOB_STATUS_COUNT; status++) {
+            const char *labels[] = {"agent", at == last ? "other" : agent->name, "status",
+                                    arcp_job_status_name((arcp_job_status)status), NULL};
+            if (agent->ended[status] != 0) {
+                arcp__exposition_u64(out, "arcp_jobs_ended_total", labels, agent->ended[status]);
+            }
+        }
+    }
+}
+
+static void write_denials(const arcp__metrics *metrics, arcp_buf *out)
+{
+    arcp__exposition_family(out, "arcp_denials_total", "counter",
+                            "Operations that a gate denied, by error code and capability.");
+    for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
+        for (size_t capability = 0; capability < ARCP__CAPABILITY_COUNT; capability++) {
+            const char *name = arcp__capability_name((arcp__capability)capability);
+            const char *labels[] = {"code", arcp_status_wire_code((arcp_status)code), "capability",
+                                    name[0] == '\0' ? "other" : name, NULL};
+            if (metrics->denials[code][capability] != 0) {
+                arcp__exposition_u64(out, "arcp_denials_total", labels,
+                                     metrics->denials[code][capability]);
+            }
+        }
+    }
+    arcp__exposition_family(out, "arcp_submits_refused_total", "counter",
+                            "Submits that did not become a job, by error code.");
+    for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
+        const char *labels[] = {"code", arcp_status_wire_code((arcp_status)code), NULL};
+        if (metrics->submits_refused[code] != 0) {
+            arcp__exposition_u64(out, "arcp_submits_refused_total", labels,
+                                 metrics->submits_refused[code]);
+        }
+    }
+}
+
+static void write_spent(const arcp__metrics *metrics, arcp_buf *out)
+{
+    arcp__exposition_family(out, "arcp_budget_spent_total", "counter",
+                            "What jobs spent of budgets, by currency.");
+    for (size_t at = 0; at <= ARCP__METRIC_CURRENCIES_MAX; at++) {
+        bool is_other = at == ARCP__METRIC_CURRENCIES_MAX;
+        const char *labels[] = {"currency", is_other ? "other" : metrics->spent[at].currency, NULL};
+        char text[ARCP_DECIMAL_TEXT_MAX];
+        size_t size = arcp_decimal_format(metrics->spent[at].amount, text);
+        if (at < metrics->currency_count ||
+            (is_other && !arcp_span_equal_cstr(arcp_span_make(text, size), "0"))) {
+            arcp__exposition_text(out, "arcp_budget_spent_total", labels,
+                                  arcp_span_make(text, size));
+        }
+    }
+}
+
+void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
+{
+    const arcp__metrics *metrics = &engine->metrics;
+    const struct {
+        const char *name, *type, *help;
+        uint64_t value;
+    } rows[] = {
+        {"arcp_sessions", "gauge", "Sessions that can be resumed or are connected.",
+         engine->session_count},
+        {"arcp_sessions_connected", "gauge", "Sessions with a connection.",
+         engine->connected_count},
+        {"arcp_sessions_opened_total", "counter", "Sessions that were opened.",
+         metrics->sessions_opened},
+        {"arcp_sessions_resumed_total", "counter", "Sessions that were resumed.",
+         metrics->sessions_resumed},
+        {"arcp_authentications_refused_total", "counter", "Tokens that were refused.",
+         metrics->authentications_refused},
+        {"arcp_jobs_kept", "gauge", "Jobs that have ended and can still be listed.",
+         HASH_COUNT(engine->jobs) - engine->running_jobs},
+        {"arcp_events_total", "counter", "Events of jobs, each once.", engine->event_count},
+        {"arcp_store_queue_bytes", "gauge", "Bytes that wait to be durable.", engine->queue_bytes},
+        {"arcp_store_failing", "gauge", "1 while the store cannot be written.",
+         engine->store_failing},
+        {"arcp_back_pressure_total", "counter",
+         "Sessions that fell behind in acknowledging (status back_pressure).",
+         metrics->back_pressure},
+        {"arcp_agent_pauses_total", "counter",
+         "Times an agent was not read because a queue was full.", metrics->agent_pauses},
+        {"arcp_credentials_outstanding", "gauge",
+         "Upstream credentials that are, or may be, alive.", HASH_COUNT(engine->credentials)},
+        {"arcp_credentials_stuck", "gauge", "Of these, those that could not be revoked.",
+         engine->stuck_credentials},
+    };
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp__exposition_one(out, rows[at].name, rows[at].type, rows[at].help, rows[at].value);
+    }
+    write_agents(metrics, out);
+    write_denials(metrics, out);
+    write_spent(metrics, out);
+}
+
+bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)
+{
+    const char *reason = NULL;
+    if (engine->stopping) {
+        reason = "stopping";
+    } else if (engine->store_failing) {
+        reason = "the store cannot be written";
+    } else if (engine->audit_failing && engine->settings.audit_on_failure == ARCP_AUDIT_DENY) {
+        reason = "the audit log cannot be written";
+    }
+    *why = reason;
+    return reason == NULL;
+}

@@ -1,0 +1,353 @@
+/* /metrics, /healthz and /readyz of a real arcpd, and what packaging/monitoring asks of them. */
+#include "arcpd/host.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <yaml.h>
+
+#include <arcp/json.h>
+
+#define CONFIG                                                                                     \
+    "tokens: [{token: ta, principal: alice}]\n"                                                    \
+    "agents:\n"                                                                                    \
+    "  - {name: life, version: 1.0.0, command: [sh, '@agents/life.sh']}\n"                         \
+    "  - {name: hello, command: [echo, hi], mode: plain}\n"                                        \
+    "  - {name: spend, command: [sh, '@agents/spend.sh']}\n"                                       \
+    "http: {listen: '127.0.0.1:0'}\n"
+
+static void start(host *h, unsigned short *port)
+{
+    host_start(h, CONFIG);
+    process_await(&h->daemon, true, "/metrics\n");
+    arcp_buf_append_byte(&h->daemon.err, '\0');
+    const char *at = strstr(h->daemon.err.data, "metrics at http://127.0.0.1:");
+    assert_non_null(at);
+    *port = (unsigned short)strtoul(at + strlen("metrics at http://127.0.0.1:"), NULL, 10);
+    h->daemon.err.size--;
+}
+
+static int connect_to(unsigned short port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void read_all(int fd, arcp_buf *out)
+{
+    char bytes[4096];
+    for (ssize_t got = read(fd, bytes, sizeof(bytes)); got > 0;
+         got = read(fd, bytes, sizeof(bytes))) {
+        arcp_buf_append(out, arcp_span_make(bytes, (size_t)got));
+    }
+    arcp_buf_append_byte(out, '\0');
+    close(fd);
+}
+
+/* One request as it is; the caller frees *out. */
+static void ask(unsigned short port, const char *request, arcp_buf *out)
+{
+    int fd = connect_to(port);
+    size_t size = strlen(request);
+    assert_int_equal(send(fd, request, size, MSG_NOSIGNAL), size);
+    read_all(fd, out);
+}
+
+static void expect(unsigned short port, const char *request, const char *begin, const char *part)
+{
+    arcp_buf answer = ARCP_BUF_INIT;
+    ask(port, request, &answer);
+    if (strncmp(answer.data, begin, strlen(begin)) != 0 || strstr(answer.data, part) == NULL) {
+        fail_msg("%s\nwas answered with\n%s", request, answer.data);
+    }
+    arcp_buf_fini(&answer);
+}
+
+#define HOST "Host: localhost\r\n\r\n"
+
+static void requests_get_what_they_ask_for_and_nothing_else_is_served(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    start(h, &port);
+    static const struct {
+        const char *request, *begin, *part;
+    } rows[] = {
+        {"GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "\r\n\r\nok\n"},
+        {"GET /readyz?verbose HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "\r\n\r\nready\n"},
+        {"GET /metrics HTTP/1.0\r\n" HOST, "HTTP/1.1 200 ", "text/plain; version=0.0.4"},
+        {"HEAD /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "Content-Length: 3\r\n"},
+        {"GET / HTTP/1.1\r\n" HOST, "HTTP/1.1 404 ", "/metrics"},
+        {"GET /metrics/ HTTP/1.1\r\n" HOST, "HTTP/1.1 404 ", "/metrics"},
+        {"POST /metrics HTTP/1.1\r\n" HOST, "HTTP/1.1 405 ", "Allow: GET, HEAD\r\n"},
+        {"DELETE /metrics HTTP/1.1\r\n" HOST, "HTTP/1.1 405 ", "GET and HEAD only"},
+        {"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", "HTTP/1.1 403 ", "http.hosts"},
+        {"GET /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 403 ", ""},
+        {"GET /metrics HTTP/1.1\r\nHost: localhost\r\n" HOST, "HTTP/1.1 403 ", ""},
+        {"nonsense\r\n\r\n", "HTTP/1.1 400 ", ""},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        expect(port, rows[row].request, rows[row].begin, rows[row].part);
+    }
+    arcp_buf answer = ARCP_BUF_INIT;
+    ask(port, "HEAD /metrics HTTP/1.1\r\n" HOST, &answer);
+    assert_string_equal(strstr(answer.data, "\r\n\r\n"), "\r\n\r\n");
+    arcp_buf_fini(&answer);
+    host_stop(h);
+}
+
+/* A request of so many bytes in all. */
+static void make_request(arcp_buf *out, size_t bytes)
+{
+    const char *begin = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ";
+    arcp_buf_append_cstr(out, begin);
+    while (out->size < bytes - 4) {
+        arcp_buf_append_byte(out, 'x');
+    }
+    arcp_buf_append_cstr(out, "\r\n\r\n");
+    arcp_buf_append_byte(out, '\0');
+}
+
+static void a_head_of_8192_bytes_is_read_and_one_more_is_too_large(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    arcp_buf request = ARCP_BUF_INIT;
+    start(h, &port);
+    make_request(&request, 8192);
+    expect(port, request.data, "HTTP/1.1 200 ", "ok");
+    arcp_buf_clear(&request);
+    make_request(&request, 8193);
+    expect(port, request.data, "HTTP/1.1 431 ", "too large");
+    arcp_buf_fini(&request);
+    host_stop(h);
+}
+
+static void the_33rd_connection_is_closed_at_once(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    int held[32];
+    arcp_buf answer = ARCP_BUF_INIT;
+    start(h, &port);
+    for (size_t at = 0; at < 32; at++) {
+        held[at] = connect_to(port);
+    }
+    int extra = connect_to(port);
+    read_all(extra, &answer);
+    assert_string_equal(answer.data, "");
+    arcp_buf_fini(&answer);
+    /* Those that are held are served, and the others again when they are gone. */
+    assert_int_equal(send(held[0], "GET /healthz HTTP/1.1\r\n" HOST, 42, MSG_NOSIGNAL), 42);
+    read_all(held[0], &answer);
+    assert_non_null(strstr(answer.data, "200 OK"));
+    arcp_buf_fini(&answer);
+    expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
+    for (size_t at = 1; at < 32; at++) {
+        close(held[at]);
+    }
+    host_stop(h);
+}
+
+static void scrape(unsigned short port, arcp_buf *out)
+{
+    ask(port, "GET /metrics HTTP/1.1\r\n" HOST, out);
+}
+
+static void expect_sample(const arcp_buf *metrics, const char *line)
+{
+    char whole[200];
+    snprintf(whole, sizeof(whole), "\n%s\n", line);
+    if (strstr(metrics->data, whole) == NULL) {
+        fail_msg("no line \"%s\" in\n%s", line, metrics->data);
+    }
+}
+
+static void what_happens_is_counted(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    process p;
+    arcp_buf metrics = ARCP_BUF_INIT;
+    start(h, &port);
+    host_run(h, "ta", &p, 0,
+             WORDS("submit", "life", "--grant", "fs.read=/srv/**", "--grant", "agent.delegate=*"));
+    process_fini(&p);
+    host_run(h, "ta", &p, 0, WORDS("submit", "spend", "--budget", "USD:5"));
+    process_fini(&p);
+    host_run(h, "ta", &p, 1, WORDS("submit", "nobody"));
+    process_fini(&p);
+    host_run(h, "tx", &p, 3, WORDS("agents"));
+    process_fini(&p);
+    scrape(port, &metrics);
+    static const char *const lines[] = {
+        "arcp_jobs_running{agent=\"life\"} 0",
+        "arcp_jobs_ended_total{agent=\"life\",status=\"success\"} 1",
+        "arcp_jobs_ended_total{agent=\"hello\",status=\"success\"} 1",
+        "arcp_denials_total{code=\"PERMISSION_DENIED\",capability=\"fs.read\"} 1",
+        "arcp_submits_refused_total{code=\"AGENT_NOT_AVAILABLE\"} 1",
+        "arcp_budget_spent_total{currency=\"USD\"} 0.3",
+        "arcp_authentications_refused_total 1",
+        "arcp_store_failing 0",
+        "arcp_audit_failing 0",
+    };
+    for (size_t at = 0; at < sizeof(lines) / sizeof(lines[0]); at++) {
+        expect_sample(&metrics, lines[at]);
+    }
+    arcp_buf_fini(&metrics);
+    host_stop(h);
+}
+
+static void names_beyond_the_table_are_counted_together(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    process p;
+    arcp_buf yaml = ARCP_BUF_INIT;
+    arcp_buf metrics = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&yaml, "tokens: [{token: ta, principal: alice}]\nstore: 'memory:'\n"
+                                "http: {listen: '127.0.0.1:0'}\nagents:\n");
+    for (int at = 0; at < 66; at++) {
+        arcp_buf_append_format(&yaml, "  - {name: a%d, command: [echo, hi], mode: plain}\n", at);
+    }
+    arcp_buf_append_byte(&yaml, '\0');
+    host_start(h, yaml.data);
+    process_await(&h->daemon, true, "/metrics\n");
+    port = (unsigned short)strtoul(
+        strstr(h->daemon.err.data, "http://127.0.0.1:") + strlen("http://127.0.0.1:"), NULL, 10);
+    for (int at = 0; at < 66; at++) {
+        char name[16];
+        snprintf(name, sizeof(name), "a%d", at);
+        host_run(h, "ta", &p, 0, WORDS("submit", name, "--quiet"));
+        process_fini(&p);
+    }
+    scrape(port, &metrics);
+    expect_sample(&metrics, "arcp_jobs_ended_total{agent=\"a63\",status=\"success\"} 1");
+    expect_sample(&metrics, "arcp_jobs_ended_total{agent=\"other\",status=\"success\"} 2");
+    assert_null(strstr(metrics.data, "agent=\"a64\""));
+    arcp_buf_fini(&metrics);
+    arcp_buf_fini(&yaml);
+    host_stop(h);
+}
+
+static void a_store_that_cannot_be_written_is_not_ready(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    start(h, &port);
+    host_limit_files(h, 0);
+    process p;
+    host_begin_run(h, "ta", &p, WORDS("submit", "hello"));
+    process_await(&h->daemon, true, "store: ");
+    expect(port, "GET /readyz HTTP/1.1\r\n" HOST, "HTTP/1.1 503 ", "the store cannot be written");
+    expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
+    host_limit_files(h, UINT64_MAX);
+    process_fini(&p);
+    host_stop(h);
+}
+
+/* ---- packaging/monitoring ---- */
+
+static void read_packaged(const char *name, arcp_buf *out)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/packaging/monitoring/%s", ARCP_SOURCE_DIR, name);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    for (int byte = fgetc(file); byte != EOF; byte = fgetc(file)) {
+        arcp_buf_append_byte(out, (char)byte);
+    }
+    fclose(file);
+}
+
+/* Every name in the text that looks like one of ours is a family of the scrape. */
+static size_t check_names(const arcp_buf *text, const arcp_buf *metrics)
+{
+    static const char *const suffixes[] = {"_bucket", "_sum", "_count"};
+    size_t count = 0;
+    for (const char *at = strstr(text->data, "arcp_"); at != NULL; at = strstr(at, "arcp_")) {
+        char name[80] = "";
+        char family[100];
+        size_t size = 0;
+        while (size < sizeof(name) - 1 && (islower((unsigned char)at[size]) || at[size] == '_')) {
+            name[size] = at[size];
+            size++;
+        }
+        at += size;
+        for (size_t suffix = 0; suffix < 3; suffix++) {
+            size_t length = strlen(suffixes[suffix]);
+            if (size > length && strcmp(name + size - length, suffixes[suffix]) == 0) {
+                name[size - length] = '\0';
+            }
+        }
+        snprintf(family, sizeof(family), "# TYPE %s ", name);
+        if (strstr(metrics->data, family) == NULL) {
+            fail_msg("%s is no metric of arcpd", name);
+        }
+        count++;
+    }
+    return count;
+}
+
+static void check_yaml(const arcp_buf *text)
+{
+    yaml_parser_t parser;
+    yaml_document_t document;
+    assert_int_equal(yaml_parser_initialize(&parser), 1);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text->data, strlen(text->data));
+    if (!yaml_parser_load(&parser, &document)) {
+        fail_msg("line %zu: %s", parser.problem_mark.line + 1, parser.problem);
+    }
+    assert_non_null(yaml_document_get_root_node(&document));
+    yaml_document_delete(&document);
+    yaml_parser_delete(&parser);
+}
+
+static void rules_and_dashboard_name_only_what_is_exported(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    arcp_buf metrics = ARCP_BUF_INIT;
+    arcp_buf rules = ARCP_BUF_INIT;
+    arcp_buf dashboard = ARCP_BUF_INIT;
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_error err = {0};
+    start(h, &port);
+    scrape(port, &metrics);
+    read_packaged("arcpd.rules.yaml", &rules);
+    read_packaged("arcpd.dashboard.json", &dashboard);
+    check_ok(arcp_json_scan(&json, arcp_buf_span(&dashboard), &limits, &err), &err);
+    arcp_json_fini(&json);
+    arcp_buf_append_byte(&rules, '\0');
+    arcp_buf_append_byte(&dashboard, '\0');
+    check_yaml(&rules);
+    assert_true(check_names(&rules, &metrics) >= 8);
+    assert_true(check_names(&dashboard, &metrics) >= 15);
+    arcp_buf_fini(&metrics);
+    arcp_buf_fini(&rules);
+    arcp_buf_fini(&dashboard);
+    host_stop(h);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, host_setup, host_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(requests_get_what_they_ask_for_and_nothing_else_is_served),
+        TEST(a_head_of_8192_bytes_is_read_and_one_more_is_too_large),
+        TEST(the_33rd_connection_is_closed_at_once),
+        TEST(what_happens_is_counted),
+        TEST(names_beyond_the_table_are_counted_together),
+        TEST(a_store_that_cannot_be_written_is_not_ready),
+        TEST(rules_and_dashboard_name_only_what_is_exported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
