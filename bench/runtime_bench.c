@@ -2,10 +2,7 @@
  * has it. The runtime runs on one thread, the agent on another, the client (which only
  * cuts frames) on a third. Baseline of the event cases: the same bytes through a pipe-less
  * socket pair, as fast as the system moves them. */
-#include <arpa/inet.h>
 #include <assert.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +13,7 @@
 
 #include <arcp/runtime.h>
 
+#include "frame_client.h"
 #include "harness.h"
 
 typedef struct rig {
@@ -136,145 +134,6 @@ static void rig_stop(rig *r)
     (void)pthread_barrier_destroy(&r->ready);
 }
 
-/* ---- the client's side: blocking, cuts frames and looks for one word in them ---- */
-
-typedef struct client {
-    int fd;
-    unsigned char *bytes;
-    size_t start, end, capacity;
-    unsigned next_id;
-} client;
-
-static void write_all(int fd, const void *data, size_t size)
-{
-    const char *at = data;
-    while (size > 0) {
-        ssize_t written = write(fd, at, size);
-        assert(written > 0);
-        at += written;
-        size -= (size_t)written;
-    }
-}
-
-static void fill(client *c)
-{
-    if (c->start > 0) {
-        memmove(c->bytes, c->bytes + c->start, c->end - c->start);
-        c->end -= c->start;
-        c->start = 0;
-    }
-    ssize_t got = read(c->fd, c->bytes + c->end, c->capacity - c->end);
-    assert(got > 0);
-    c->end += (size_t)got;
-}
-
-/* The payload of the next frame; valid until the next call. */
-static arcp_span next_frame(client *c)
-{
-    for (;;) {
-        size_t have = c->end - c->start;
-        const unsigned char *at = c->bytes + c->start;
-        size_t head = 2;
-        size_t size = have >= 2 ? at[1] & 127u : 0;
-        if (size == 126) {
-            head = 4;
-            size = have >= 4 ? ((size_t)at[2] << 8) | at[3] : SIZE_MAX / 2;
-        } else if (size == 127) {
-            head = 10;
-            size = 0;
-            for (size_t byte = 2; byte < 10 && have >= 10; byte++) {
-                size = (size << 8) | at[byte];
-            }
-        }
-        if (have >= head && have - head >= size) {
-            c->start += head + size;
-            return arcp_span_make((const char *)at + head, size);
-        }
-        fill(c);
-    }
-}
-
-/* A masked frame with a mask of zeros. */
-static void send_text(client *c, const char *text)
-{
-    unsigned char head[8] = {0x81, 0, 0, 0, 0, 0, 0, 0};
-    size_t size = strlen(text);
-    size_t used = 2;
-    if (size < 126) {
-        head[1] = (unsigned char)(0x80 | size);
-    } else {
-        head[1] = 0x80 | 126;
-        head[2] = (unsigned char)(size >> 8);
-        head[3] = (unsigned char)size;
-        used = 4;
-    }
-    char frame[4096];
-    memcpy(frame, head, used);
-    memset(frame + used, 0, 4);
-    memcpy(frame + used + 4, text, size);
-    write_all(c->fd, frame, used + 4 + size);
-}
-
-static bool contains(arcp_span frame, const char *word)
-{
-    return memmem(frame.data, frame.size, word, strlen(word)) != NULL;
-}
-
-static void client_open(client *c, int port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    char request[512];
-    int yes = 1;
-    *c = (client){.capacity = 4u << 20};
-    c->bytes = malloc(c->capacity);
-    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    int failed = connect(c->fd, (struct sockaddr *)&address, sizeof(address));
-    assert(failed == 0);
-    (void)failed;
-    (void)snprintf(request, sizeof(request),
-                   "GET /arcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\n"
-                   "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-                   "Sec-WebSocket-Version: 13\r\n\r\n",
-                   port);
-    write_all(c->fd, request, strlen(request));
-    const void *end = NULL;
-    while (end == NULL) {
-        fill(c);
-        end = memmem(c->bytes, c->end, "\r\n\r\n", 4);
-    }
-    c->start = (size_t)((const unsigned char *)end - c->bytes) + 4;
-    send_text(c,
-              "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"client\":{"
-              "\"name\":\"bench\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":"
-              "\"t\"},\"capabilities\":{\"features\":[\"progress\",\"result_chunk\","
-              "\"cost.budget\"]}}}");
-    arcp_span welcome = next_frame(c);
-    if (!contains(welcome, "session.welcome")) {
-        (void)fprintf(stderr, "%.*s\n", (int)welcome.size, welcome.data);
-        exit(1);
-    }
-}
-
-static void client_close(client *c)
-{
-    (void)close(c->fd);
-    free(c->bytes);
-}
-
-static void submit(client *c, const char *agent)
-{
-    char text[256];
-    (void)snprintf(
-        text, sizeof(text),
-        "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
-        "\"%s\"}}",
-        c->next_id++, agent);
-    send_text(c, text);
-}
-
 /* ---- cases ---- */
 
 typedef struct bench_state {
@@ -292,8 +151,8 @@ static void events(void *state, uint64_t iterations)
     client c;
     s->r->events = iterations;
     client_open(&c, s->r->port);
-    submit(&c, "chatty");
-    while (!contains(arcp_span_first(next_frame(&c), 160), "\"job.result\"")) {
+    client_submit(&c, "chatty", "null");
+    while (!frame_is(client_next_frame(&c), "\"job.result\"")) {
     }
     client_close(&c);
 }
@@ -306,15 +165,15 @@ static void jobs(void *state, uint64_t iterations)
     uint64_t done = 0;
     client_open(&c, s->r->port);
     while (sent < s->in_flight && sent < iterations) {
-        submit(&c, "quick");
+        client_submit(&c, "quick", "null");
         sent++;
     }
     while (done < iterations) {
-        arcp_span frame = arcp_span_first(next_frame(&c), 160);
-        if (contains(frame, "\"job.result\"") || contains(frame, "\"job.error\"")) {
+        arcp_span frame = client_next_frame(&c);
+        if (frame_is(frame, "\"job.result\"") || frame_is(frame, "\"job.error\"")) {
             done++;
             if (sent < iterations) {
-                submit(&c, "quick");
+                client_submit(&c, "quick", "null");
                 sent++;
             }
         }
@@ -344,7 +203,7 @@ static void bare_socket(void *state, uint64_t iterations)
     (void)pthread_create(&reader, NULL, copy_side, &fds[1]);
     for (uint64_t left = iterations * 300; left > 0;) {
         size_t size = left < sizeof(block) ? (size_t)left : sizeof(block);
-        write_all(fds[0], block, size);
+        bench_write_all(fds[0], block, size);
         left -= size;
     }
     (void)close(fds[0]);

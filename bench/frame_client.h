@@ -1,0 +1,28 @@
+/* What the benches of a served runtime share: a client that only cuts frames, and blocks. */
+#ifndef ARCP_BENCH_FRAME_CLIENT_H
+#define ARCP_BENCH_FRAME_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <arcp/span.h>
+
+typedef struct client {
+    int fd;
+    unsigned char *bytes;
+    size_t start, end, capacity;
+    unsigned next_id;
+} client;
+
+/* Connects to a runtime on loopback and says hello; ends the program when refused. */
+void client_open(client *c, int port);
+void client_close(client *c);
+/* The payload of the next frame; valid until the next call. */
+arcp_span client_next_frame(client *c);
+/* Submits a job of `agent` with `input` (JSON). */
+void client_submit(client *c, const char *agent, const char *input);
+/* Whether the beginning of a frame, where its type stands, contains a word. */
+bool frame_is(arcp_span frame, const char *word);
+void bench_write_all(int fd, const void *data, size_t size);
+
+#endif

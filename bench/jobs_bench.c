@@ -1,0 +1,419 @@
+/* Jobs: how many a runtime takes, starts and ends, from a client on a WebSocket.
+ *
+ * Agents that are callbacks, beside two measured commits per job: with 64 jobs in flight, each
+ * of which waits for the commit that holds its acceptance and for the one that holds its end,
+ * no runtime can do more than 64 jobs in two commits. Agents that are processes, beside a plain
+ * fork, exec and wait of the same program with the same line on its standard input, as many
+ * at a time. The gate over an agent's pipe, beside an echo over two pipes. */
+#include <assert.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <arcp/runtime.h>
+
+#include "frame_client.h"
+#include "harness.h"
+
+#define IN_FLIGHT       64u
+#define PROCESSES       8u
+#define PYTHON          "/usr/bin/python3"
+#define PYTHON_CASES    3u /* the last ones */
+#define QUESTIONS_A_JOB 5000u
+
+static const char python[] = "import sys\n"
+                             "sys.stdin.readline()\n"
+                             "print('{\"type\":\"job.result\",\"payload\":{\"result\":1}}')\n";
+static const char *const native_command[] = {ARCP_JOBS_BENCH_AGENT, NULL};
+static const char *const python_command[] = {PYTHON, "-c", python, NULL};
+
+typedef struct rig {
+    uv_loop_t loop;
+    uv_async_t stop;
+    arcp_runtime *runtime;
+    pthread_t thread;
+    pthread_barrier_t ready;
+    const char *store_url;
+    int port;
+} rig;
+
+static rig memory_rig, sqlite_rig;
+
+static bool has_python(void)
+{
+    return access(PYTHON, X_OK) == 0;
+}
+
+/* ---- the runtime's side ---- */
+
+static void must(arcp_status status, const arcp_error *error)
+{
+    if (status != ARCP_OK) {
+        (void)fprintf(stderr, "bench: %s\n", error->message);
+        exit(1);
+    }
+}
+
+static void let_in(void *user, arcp_token_question *question)
+{
+    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
+    (void)user;
+    answer.status = ARCP_OK;
+    answer.principal = arcp_token_question_token(question);
+    arcp_token_question_answer(question, &answer);
+}
+
+static void quick(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
+}
+
+static void register_agents(rig *r)
+{
+    arcp_error error = {0};
+    arcp_agent agent = ARCP_AGENT_INIT;
+    agent.name = "quick";
+    agent.kind = ARCP_AGENT_NON_BLOCKING;
+    agent.run = quick;
+    must(arcp_runtime_register(r->runtime, &agent, &error), &error);
+    const struct {
+        const char *name;
+        const char *const *command;
+        size_t warm;
+    } rows[] = {{"native", native_command, 0},
+                {"python", python_command, 0},
+                {"warm-python", python_command, PROCESSES}};
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp_process_agent process = ARCP_PROCESS_AGENT_INIT;
+        process.name = rows[at].name;
+        process.command = rows[at].command;
+        process.warm = r == &memory_rig && has_python() ? rows[at].warm : 0;
+        must(arcp_runtime_register_process(r->runtime, &process, &error), &error);
+    }
+}
+
+static void on_stopped(void *user)
+{
+    rig *r = user;
+    uv_close((uv_handle_t *)&r->stop, NULL);
+    arcp_runtime_free(r->runtime);
+}
+
+static void on_stop(uv_async_t *handle)
+{
+    rig *r = handle->data;
+    arcp_runtime_stop(r->runtime, on_stopped, r);
+}
+
+static void *run_runtime(void *argument)
+{
+    rig *r = argument;
+    arcp_error error = {0};
+    arcp_settings settings;
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_token_verifier *verifier = NULL;
+    const char *url = NULL;
+    (void)uv_loop_init(&r->loop);
+    (void)uv_async_init(&r->loop, &r->stop, on_stop);
+    r->stop.data = r;
+    arcp_settings_default(&settings);
+    settings.shutdown_grace_sec = 0;
+    settings.jobs_keep_terminal_sec = 1;
+    must(arcp_store_open(r->store_url, &options.store, &error), &error);
+    options.settings = &settings;
+    must(arcp_runtime_new(&r->loop, &options, &r->runtime, &error), &error);
+    must(arcp_token_verifier_new_callback(let_in, NULL, NULL, &verifier, &error), &error);
+    must(arcp_runtime_set_token_verifiers(r->runtime, &verifier, 1, &error), &error);
+    register_agents(r);
+    must(arcp_runtime_listen(r->runtime, "ws://127.0.0.1:0/arcp", NULL, &url, &error), &error);
+    r->port = (int)strtol(strrchr(url, ':') + 1, NULL, 10);
+    (void)pthread_barrier_wait(&r->ready);
+    (void)uv_run(&r->loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&r->loop);
+    return NULL;
+}
+
+static void rig_start(rig *r, const char *store_url)
+{
+    r->store_url = store_url;
+    (void)pthread_barrier_init(&r->ready, NULL, 2);
+    (void)pthread_create(&r->thread, NULL, run_runtime, r);
+    (void)pthread_barrier_wait(&r->ready);
+}
+
+static void rig_stop(rig *r)
+{
+    (void)uv_async_send(&r->stop);
+    (void)pthread_join(r->thread, NULL);
+    (void)pthread_barrier_destroy(&r->ready);
+}
+
+/* ---- jobs ---- */
+
+typedef struct job_bench {
+    rig *r;
+    const char *agent;
+    unsigned in_flight;
+} job_bench;
+
+static void jobs(void *state, uint64_t iterations)
+{
+    const job_bench *bench = state;
+    client c;
+    uint64_t sent = 0;
+    uint64_t done = 0;
+    client_open(&c, bench->r->port);
+    while (done < iterations) {
+        for (; sent < iterations && sent - done < bench->in_flight; sent++) {
+            client_submit(&c, bench->agent, "null");
+        }
+        arcp_span frame = client_next_frame(&c);
+        if (frame_is(frame, "\"job.error\"")) {
+            (void)fprintf(stderr, "bench: %.*s\n", (int)frame.size, frame.data);
+            exit(1);
+        }
+        done += frame_is(frame, "\"job.result\"") ? 1 : 0;
+    }
+    client_close(&c);
+}
+
+static void gate_over_pipe(void *state, uint64_t iterations)
+{
+    const rig *r = state;
+    client c;
+    client_open(&c, r->port);
+    for (uint64_t left = iterations; left > 0;) {
+        char input[32];
+        uint64_t questions = left < QUESTIONS_A_JOB ? left : QUESTIONS_A_JOB;
+        (void)snprintf(input, sizeof(input), "%llu", (unsigned long long)questions);
+        client_submit(&c, "native", input);
+        while (!frame_is(client_next_frame(&c), "\"job.result\"")) {
+        }
+        left -= questions;
+    }
+    client_close(&c);
+}
+
+/* ---- what they are compared with ---- */
+
+typedef struct commit_bench {
+    arcp_store *store;
+    uint64_t next_batch, done;
+    uint64_t next_job;
+} commit_bench;
+
+static void on_done(void *user, uint64_t batch_id, arcp_status status, const arcp_error *err)
+{
+    commit_bench *bench = user;
+    must(status, err);
+    bench->done = batch_id;
+}
+
+/* One commit with a record and a row of each of 64 jobs, as the engine writes them. */
+static void commit(commit_bench *bench, uint64_t first_job, uint64_t position)
+{
+    static char record[260], row[520];
+    static char streams[IN_FLIGHT][40], keys[IN_FLIGHT][40];
+    arcp_store_op ops[2 * IN_FLIGHT];
+    arcp_error error = {0};
+    memset(record, 'r', sizeof(record));
+    memset(row, 'w', sizeof(row));
+    for (unsigned at = 0; at < IN_FLIGHT; at++) {
+        unsigned long long job = first_job + at;
+        (void)snprintf(streams[at], sizeof(streams[at]), "j:job_%026llu", job);
+        (void)snprintf(keys[at], sizeof(keys[at]), "job_%026llu", job);
+        ops[2 * at] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                      .position = position,
+                                      .key = arcp_span_cstr(streams[at]),
+                                      .value = arcp_span_make(record, sizeof(record))};
+        ops[2 * at + 1] = (arcp_store_op){.kind = ARCP_STORE_PUT,
+                                          .table = ARCP_STORE_JOBS,
+                                          .key = arcp_span_cstr(keys[at]),
+                                          .value = arcp_span_make(row, sizeof(row))};
+    }
+    arcp_store_batch batch = {.id = ++bench->next_batch, .ops = ops, .count = 2 * IN_FLIGHT};
+    must(bench->store->ops->submit(bench->store, &batch, &error), &error);
+    while (bench->done != batch.id) {
+        if (!bench->store->ops->poll(bench->store)) {
+            (void)poll(NULL, 0, 0);
+        }
+    }
+}
+
+static void two_commits(void *state, uint64_t iterations)
+{
+    commit_bench *bench = state;
+    for (uint64_t job = 0; job < iterations; job += IN_FLIGHT) {
+        commit(bench, bench->next_job, 0);
+        commit(bench, bench->next_job, 1);
+        bench->next_job += IN_FLIGHT;
+    }
+}
+
+typedef struct child {
+    pid_t pid;
+    int out;
+} child;
+
+/* A process as a shell would start it: its line on a pipe, its answer on another. */
+static child start_child(const char *const *command)
+{
+    static const char line[] = "{\"type\":\"job.start\",\"payload\":{\"input\":null}}\n";
+    int in[2];
+    int out[2];
+    child made;
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) {
+        exit(1);
+    }
+    made.pid = fork();
+    if (made.pid == 0) {
+        (void)dup2(in[0], STDIN_FILENO);
+        (void)dup2(out[1], STDOUT_FILENO);
+        (void)execv(command[0], (char *const *)(const void *)command);
+        _exit(127);
+    }
+    (void)close(in[0]);
+    (void)close(out[1]);
+    bench_write_all(in[1], line, sizeof(line) - 1);
+    (void)close(in[1]);
+    made.out = out[0];
+    return made;
+}
+
+static void end_child(const child *ended)
+{
+    char answer[256];
+    ssize_t got = 0;
+    size_t size = 0;
+    int status = 0;
+    while ((got = read(ended->out, answer + size, sizeof(answer) - size)) > 0) {
+        size += (size_t)got;
+    }
+    (void)close(ended->out);
+    if (waitpid(ended->pid, &status, 0) != ended->pid || status != 0 || size == 0) {
+        (void)fprintf(stderr, "bench: a child ended with %d\n", status);
+        exit(1);
+    }
+}
+
+static void plain_children(void *state, uint64_t iterations)
+{
+    const char *const *command = state;
+    child running[PROCESSES];
+    uint64_t started = 0;
+    for (uint64_t ended = 0; ended < iterations; ended++) {
+        for (; started < iterations && started - ended < PROCESSES; started++) {
+            running[started % PROCESSES] = start_child(command);
+        }
+        end_child(&running[ended % PROCESSES]);
+    }
+}
+
+static void *echo(void *argument)
+{
+    const int *fds = argument;
+    char bytes[256];
+    ssize_t got = 0;
+    while ((got = read(fds[0], bytes, sizeof(bytes))) > 0) {
+        bench_write_all(fds[1], bytes, (size_t)got);
+    }
+    return NULL;
+}
+
+static void pipe_echo(void *state, uint64_t iterations)
+{
+    int there[2];
+    int back[2];
+    char bytes[128] = {0};
+    pthread_t thread;
+    (void)state;
+    if (pipe2(there, O_CLOEXEC) != 0 || pipe2(back, O_CLOEXEC) != 0) {
+        exit(1);
+    }
+    int ends[2] = {there[0], back[1]};
+    (void)pthread_create(&thread, NULL, echo, ends);
+    for (uint64_t at = 0; at < iterations; at++) {
+        bench_write_all(there[1], bytes, sizeof(bytes));
+        ssize_t got = read(back[0], bytes, sizeof(bytes));
+        assert(got > 0);
+        (void)got;
+    }
+    (void)close(there[1]);
+    (void)pthread_join(thread, NULL);
+    (void)close(there[0]);
+    (void)close(back[0]);
+    (void)close(back[1]);
+}
+
+/* ---- main ---- */
+
+static void remove_store(const char *directory, const char *name)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock", "-lock"};
+    char path[256];
+    for (size_t at = 0; at < sizeof(ends) / sizeof(ends[0]); at++) {
+        (void)snprintf(path, sizeof(path), "%s/%s%s", directory, name, ends[at]);
+        (void)unlink(path);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char directory[] = "/tmp/arcp-bench-XXXXXX";
+    char served[128];
+    char bare[128];
+    arcp_error error = {0};
+    commit_bench commits = {0};
+    if (mkdtemp(directory) == NULL) {
+        return 1;
+    }
+    (void)snprintf(served, sizeof(served), "sqlite:%s/served.db", directory);
+    (void)snprintf(bare, sizeof(bare), "sqlite:%s/bare.db", directory);
+    must(arcp_store_open(bare, &commits.store, &error), &error);
+    arcp_store_callbacks callbacks = {.done = on_done, .user = &commits};
+    commits.store->ops->set_callbacks(commits.store, &callbacks);
+    rig_start(&memory_rig, "memory:");
+    rig_start(&sqlite_rig, served);
+    job_bench rows[] = {{&memory_rig, "quick", IN_FLIGHT},
+                        {&sqlite_rig, "quick", IN_FLIGHT},
+                        {&memory_rig, "native", PROCESSES},
+                        {&memory_rig, "python", PROCESSES},
+                        {&memory_rig, "warm-python", PROCESSES}};
+    void *native = (void *)(uintptr_t)native_command;
+    void *snake = (void *)(uintptr_t)python_command;
+    const bench_case cases[] = {
+        {"in-process, memory:, 64 in flight", NULL, jobs, &rows[0], 1, "jobs/s", 20000},
+        {"two commits for 64 jobs, sqlite:", NULL, two_commits, &commits, 1, "jobs/s", 6400},
+        {"in-process, sqlite:, 64 in flight", "two commits for 64 jobs, sqlite:", jobs, &rows[1], 1,
+         "jobs/s", 6400},
+        {"fork and exec, 8 at once", NULL, plain_children, native, 1, "jobs/s", 400},
+        {"process agents, 8 in flight", "fork and exec, 8 at once", jobs, &rows[2], 1, "jobs/s",
+         400},
+        {"echo over two pipes", NULL, pipe_echo, NULL, 0, NULL, 10000},
+        {"gate over the agent's pipe", "echo over two pipes", gate_over_pipe, &memory_rig, 0, NULL,
+         10000},
+        {"fork and exec of Python, 8 at once", NULL, plain_children, snake, 1, "jobs/s", 100},
+        {"Python agents, 8 in flight", "fork and exec of Python, 8 at once", jobs, &rows[3], 1,
+         "jobs/s", 100},
+        {"warm Python agents, 8 in flight", "fork and exec of Python, 8 at once", jobs, &rows[4], 1,
+         "jobs/s", 100},
+    };
+    const size_t count = sizeof(cases) / sizeof(cases[0]) - (has_python() ? 0 : PYTHON_CASES);
+    int status = bench_main(argc, argv, "jobs, from submit to result", cases, count);
+    rig_stop(&memory_rig);
+    rig_stop(&sqlite_rig);
+    commits.store->ops->close(commits.store);
+    remove_store(directory, "served.db");
+    remove_store(directory, "bare.db");
+    if (rmdir(directory) != 0) {
+        (void)fprintf(stderr, "bench: %s is left\n", directory);
+    }
+    return status;
+}
