@@ -1,4 +1,4 @@
-# §6.1, PROTOCOL Sessions: tokens, and what may come before a hello.
+# §6.1, docs/protocol.md, Sessions: tokens, and what may come before a hello.
 a> {"arcp":"1.1","id":"1","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"wrong"}}}
 a< {"type":"session.error","session_id":"$_","payload":{"code":"UNAUTHENTICATED","message":"$_","retryable":false}}
 a< close 1008

@@ -1,4 +1,4 @@
-# PROTOCOL Errors: a refused submit is job.error with request_id and a job id never registered.
+# docs/protocol.md, Errors: a refused submit is job.error with request_id and a job id never registered.
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"nobody"}}
 a< {"type":"job.error","id":"1","event_seq":1,"job_id":"$ghost","payload":{"code":"AGENT_NOT_AVAILABLE","retryable":false,"final_status":"error","request_id":"1","reply_to":"1"}}

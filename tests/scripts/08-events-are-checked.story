@@ -1,4 +1,4 @@
-# PROTOCOL Events: shapes of the ten kinds, and what only the runtime says.
+# docs/protocol.md, Events: shapes of the ten kinds, and what only the runtime says.
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"]}}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,4 +1,4 @@
-# PROTOCOL Authority: the wall clock is set past the expiry: the job ends, though it does nothing.
+# docs/protocol.md, Authority: the wall clock is set past the expiry: the job ends, though it does nothing.
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_constraints":{"expires_at":"2026-01-01T01:00:00Z"}}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,4 +1,4 @@
-# PROTOCOL Peer profiles, `draft`: what every other row differs from.
+# docs/protocol.md, Peer profiles, `draft`: what every other row differs from.
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"cost.budget":["USD:5"],"agent.delegate":["*"]}}}
 a< {"type":"job.accepted","job_id":"$j","payload":{"lease":{"cost.budget":["USD:5"],"agent.delegate":["*"]},"budget":{"USD":5}}}

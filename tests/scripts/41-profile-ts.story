@@ -1,4 +1,4 @@
-# PROTOCOL Peer profiles, `ts`: refusals of subscribe and list as session.error, without
+# docs/protocol.md, Peer profiles, `ts`: refusals of subscribe and list as session.error, without
 # closing and without a number; those of submit as in the draft. It has no name of its own:
 # by configuration.
 profile my-ts-* * ts

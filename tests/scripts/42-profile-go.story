@@ -1,4 +1,4 @@
-# PROTOCOL Peer profiles, `go`, known by its SDK's name: request errors as session.error with
+# docs/protocol.md, Peer profiles, `go`, known by its SDK's name: request errors as session.error with
 # request_id; `output` mirrors `result`; no job.accepted for children.
 hello(a, alice, arcp-go-client)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"nobody"}}

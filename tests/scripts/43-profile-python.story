@@ -1,4 +1,4 @@
-# PROTOCOL Peer profiles, `python`: request errors as session.error; `budget` values as
+# docs/protocol.md, Peer profiles, `python`: request errors as session.error; `budget` values as
 # strings. It has no name of its own: by configuration, here by principal.
 profile * bob python
 hello(a, bob)

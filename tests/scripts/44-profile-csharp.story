@@ -1,4 +1,4 @@
-# PROTOCOL Peer profiles, `csharp`: request errors as session.error; no job.accepted for
+# docs/protocol.md, Peer profiles, `csharp`: request errors as session.error; no job.accepted for
 # children. It has no name of its own: by configuration.
 profile dotnet-* * csharp
 hello(a, alice, dotnet-worker)

@@ -1,4 +1,4 @@
-# PROTOCOL Peer profiles, `java`, known by its SDK's name: request errors as job.error without
+# docs/protocol.md, Peer profiles, `java`, known by its SDK's name: request errors as job.error without
 # a job_id, with the request's id; no job.accepted for children.
 hello(a, alice, arcp-client-java)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"nobody"}}

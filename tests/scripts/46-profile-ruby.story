@@ -1,4 +1,4 @@
-# PROTOCOL Peer profiles, `ruby`, known by its SDK's name (in the older flat member): no lease
+# docs/protocol.md, Peer profiles, `ruby`, known by its SDK's name (in the older flat member): no lease
 # in job.accepted. What asks for the lease elsewhere gets it.
 a> {"arcp":"1.1","id":"h","type":"session.hello","payload":{"client_name":"arcp-ruby","client_version":"1","auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"features":["list_jobs","subscribe","cost.budget"]}}}
 a< {"type":"session.welcome"}

@@ -1,4 +1,4 @@
-# §6.3, PROTOCOL Sessions: what no resume gets, and that a failed one changes nothing.
+# §6.3, docs/protocol.md, Sessions: what no resume gets, and that a failed one changes nothing.
 hello(a, alice)
 hello(o, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}

@@ -1,4 +1,4 @@
-# PROTOCOL Sessions: a resume gives a new token; the one it used stays good until the first
+# docs/protocol.md, Sessions: a resume gives a new token; the one it used stays good until the first
 # frame comes on the new transport (a drop in between must not lose the session), then it
 # is dead.
 hello(a, alice)

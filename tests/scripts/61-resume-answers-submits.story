@@ -1,4 +1,4 @@
-# PROTOCOL Sessions: after the welcome and before the replay comes job.accepted for each of
+# docs/protocol.md, Sessions: after the welcome and before the replay comes job.accepted for each of
 # the session's own submits of which the client can have seen nothing, in submit order.
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}

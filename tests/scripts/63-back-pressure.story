@@ -1,4 +1,4 @@
-# §6.5, PROTOCOL Ack: lag is advice: one back_pressure status per crossing, on the job that
+# §6.5, docs/protocol.md, Ack: lag is advice: one back_pressure status per crossing, on the job that
 # causes it, to all who observe it. Nobody is delayed by it.
 setting session.ack_lag_events 3
 hello(a, alice)

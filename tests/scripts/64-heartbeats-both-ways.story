@@ -1,4 +1,4 @@
-# §6.4, PROTOCOL Heartbeat: a ping when for an interval nothing was sent, or nothing was
+# §6.4, docs/protocol.md, Heartbeat: a ping when for an interval nothing was sent, or nothing was
 # received; any frame counts as life; pings are answered always.
 setting session.heartbeat_interval_sec 10
 hello(a, alice)

@@ -1,4 +1,4 @@
-# §6.6, PROTOCOL list_jobs: filters on both sides of their bounds, statuses of every kind.
+# §6.6, docs/protocol.md, list_jobs: filters on both sides of their bounds, statuses of every kind.
 hello(a, alice)
 hello(b, bob)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work"}}

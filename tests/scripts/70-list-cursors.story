@@ -1,4 +1,4 @@
-# §6.6, PROTOCOL list_jobs: a keyset cursor: pages neither skip nor repeat a job when others
+# §6.6, docs/protocol.md, list_jobs: a keyset cursor: pages neither skip nor repeat a job when others
 # come and go; limits from 1 to 1000.
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}

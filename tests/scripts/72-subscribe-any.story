@@ -1,4 +1,4 @@
-# PROTOCOL Subscribe: authorization.subscribe: any lets everybody observe, and no more.
+# docs/protocol.md, Subscribe: authorization.subscribe: any lets everybody observe, and no more.
 setting authorization.subscribe any
 hello(a, alice)
 hello(b, bob)

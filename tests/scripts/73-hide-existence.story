@@ -1,4 +1,4 @@
-# PROTOCOL Subscribe: authorization.hide_existence: a job that may not be seen is answered
+# docs/protocol.md, Subscribe: authorization.hide_existence: a job that may not be seen is answered
 # exactly like one that is not there.
 setting authorization.hide_existence true
 hello(a, alice)

@@ -1,6 +1,6 @@
 /* A full pipe is the only thing that holds an agent back, and only the store's queue and
  * the connected owner fill it: never a subscriber, never an owner who is away, never a
- * client that acknowledges nothing. PROTOCOL, Ack; §6.5. */
+ * client that acknowledges nothing. docs/protocol.md, Sessions; §6.5. */
 #include "story/engine_rig.h"
 #include "support/check.h"
 

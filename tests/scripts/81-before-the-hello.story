@@ -1,4 +1,4 @@
-# PROTOCOL Sessions: before the hello only session.hello and session.resume are served.
+# docs/protocol.md, Sessions: before the hello only session.hello and session.resume are served.
 a> {"arcp":"1.1","id":"1","type":"session.ping","payload":{}}
 a< {"type":"session.error","session_id":"$_","event_seq":"$absent","payload":{"code":"UNAUTHENTICATED","message":"session.ping before session.hello: say hello first","retryable":false}}
 a< close 1008

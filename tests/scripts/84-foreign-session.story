@@ -1,4 +1,4 @@
-# PROTOCOL Envelope: a frame with another session's id is refused and not executed; one
+# docs/protocol.md, Envelope: a frame with another session's id is refused and not executed; one
 # without any is taken as this session's.
 hello(a, alice)
 hello(b, alice)
