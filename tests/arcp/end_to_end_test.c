@@ -467,8 +467,10 @@ static void profiles_say_where_and_who(void **state)
              w->url, token, w->url, token, w->url, token);
     write_file(path, text);
     assert_int_equal(unsetenv("ARCP_URL"), 0);
-    /* Not the token that the daemon left for its user. */
-    const char *const elsewhere[] = {"XDG_STATE_HOME=/nonexistent", NULL};
+    /* Where the daemon has not left its token for its user. */
+    char other[128];
+    snprintf(other, sizeof(other), "XDG_STATE_HOME=%s/other", w->directory);
+    const char *const elsewhere[] = {other, NULL};
     static const struct {
         const char *profile;
         int exit_status;
