@@ -26,6 +26,7 @@ libcurl4-openssl-dev  credentials from an upstream (a module)
 uthash-dev         hash tables and lists
 libcmocka-dev      tests
 scdoc              man pages
+python3            tests: examples' agents and recipes in Python
 '
 dev='
 git                tests of the tree itself

@@ -114,6 +114,22 @@ for name in libarcp libarcp-runtime libarcp-client; do
     fi
 done
 
+# ---- the examples, each by the command in its first comment ----
+
+root=$(cd "$here/../.." && pwd)
+examples=$(find "$root/examples" "$root/recipes" -name '*.c' -exec grep -lE 'pkg-config --cflags --libs' {} + | sort)
+[ "$(printf '%s\n' "$examples" | wc -l)" -ge 20 ] || fail "there are fewer examples than there were"
+for example in $examples; do
+    # Only what pkg-config is asked about is taken from the comment.
+    # shellcheck disable=SC2016 # the comment's text
+    packages=$(sed -n '1,10s/.*\$(pkg-config --cflags --libs \([a-z -]*\)).*/\1/p' "$example")
+    # shellcheck disable=SC2046,SC2086 # lists of flags and of packages
+    "$cc" -Wall -Wextra -Werror -o "$work/example" "$example" $(pkg-config --cflags --libs $packages) ||
+        fail "$example with $packages"
+    [ "$(wc -l <"$example")" -lt 120 ] || fail "$example has 120 lines or more"
+done
+echo "examples: $(printf '%s\n' "$examples" | wc -l), each by pkg-config"
+
 build_by_cmake() {
     cmake -S "$here/cmake" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCONSUMER_DIR="$here" \
         -DCMAKE_PREFIX_PATH="$prefix" -G Ninja && cmake --build "$work/cmake"

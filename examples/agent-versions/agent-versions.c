@@ -1,0 +1,68 @@
+/* Lists the agents that the runtime has, with their versions, and asks for one by name,
+ * by version, and by a version that is not there.
+ * cc -o agent-versions agent-versions.c $(pkg-config --cflags --libs libarcp-client) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <arcp/client.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+/* The arcpd of this folder, or the one that ARCP_URL names. */
+static arcp_client *connect_or_exit(void)
+{
+    const char *url = getenv("ARCP_URL");
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
+    options.token = ARCP_SPAN_LITERAL("example");
+    arcp_client *client = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+        exit(1);
+    }
+    return client;
+}
+
+static void print_agent(void *user, const arcp_agent_row *agent)
+{
+    (void)user;
+    printf("%.*s:", TEXT(agent->name));
+    for (size_t at = 0; at < agent->version_count; at++) {
+        printf(" %.*s", TEXT(agent->versions[at]));
+    }
+    printf(" (default %.*s)\n", TEXT(agent->default_version));
+}
+
+static void ask(arcp_client *client, const char *agent)
+{
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    submit.agent = arcp_span_cstr(agent);
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_job *job = NULL;
+    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
+        printf("%s: %s\n", agent, failure.code);
+    } else {
+        printf("%s: runs %.*s\n", agent, TEXT(arcp_job_agent(job)));
+    }
+    arcp_failure_fini(&failure);
+    arcp_job_release(job);
+}
+
+int main(void)
+{
+    arcp_client *client = connect_or_exit();
+    arcp_error err;
+    if (arcp_client_agents(client, print_agent, NULL, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "no agents: %s\n", err.message);
+        return 1;
+    }
+    ask(client, "greet");
+    ask(client, "greet@1.0.0");
+    ask(client, "greet@3.0.0");
+    ask(client, "nobody");
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return 0;
+}

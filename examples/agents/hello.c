@@ -1,0 +1,101 @@
+/* An agent in C: says how far it is, asks before it reads, calls a tool, returns a result.
+ * It is a program of its own that reads and writes lines; libarcp reads the JSON for it.
+ * cc -o hello hello.c $(pkg-config --cflags --libs libarcp) */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <arcp/json.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+static char line[65536];
+static arcp_json json = ARCP_JSON_INIT;
+
+static void say(const char *text)
+{
+    (void)puts(text);
+    (void)fflush(stdout); /* or nobody hears it until we end */
+}
+
+static arcp_json_ref member(arcp_json_ref object, const char *name)
+{
+    return arcp_json_member(&json, object, arcp_span_cstr(name));
+}
+
+/* The next line, scanned; leaves when there is none. */
+static void read_line(void)
+{
+    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    if (fgets(line, sizeof(line), stdin) == NULL ||
+        arcp_json_scan(&json, arcp_span_cstr(line), &limits, NULL) != ARCP_OK) {
+        exit(1);
+    }
+}
+
+/* Waits for the answer to a line; true when it is no error. */
+static bool is_granted(const char *id)
+{
+    for (;;) {
+        read_line();
+        if (arcp_json_string_equals(&json, member(ARCP_JSON_ROOT, "type"),
+                                    ARCP_SPAN_LITERAL("job.cancel"))) {
+            exit(1);
+        }
+        if (arcp_json_string_equals(&json, member(ARCP_JSON_ROOT, "re"), arcp_span_cstr(id))) {
+            return member(member(ARCP_JSON_ROOT, "payload"), "error") == ARCP_JSON_ABSENT;
+        }
+    }
+}
+
+static int give_up(const char *what)
+{
+    printf("{\"type\":\"job.error\",\"payload\":{\"code\":\"PERMISSION_DENIED\","
+           "\"message\":\"I may not %s\"}}\n",
+           what);
+    return 0;
+}
+
+int main(void)
+{
+    char name[64];
+    arcp_buf scratch = ARCP_BUF_INIT;
+    read_line(); /* job.start */
+    const arcp_json_ref input = member(member(ARCP_JSON_ROOT, "payload"), "input");
+    const arcp_span given = arcp_json_string(&json, member(input, "name"), &scratch);
+    (void)snprintf(name, sizeof(name), "%.*s", TEXT(given));
+    arcp_buf_fini(&scratch);
+    say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{\"current\":1,"
+        "\"total\":2}}}");
+    say("{\"type\":\"authorize\",\"id\":\"1\",\"payload\":{\"capability\":\"fs.read\","
+        "\"target\":\"/srv/hello.txt\"}}");
+    if (!is_granted("1")) {
+        return give_up("read /srv/hello.txt");
+    }
+
+    arcp_buf greeting = ARCP_BUF_INIT; /* as JSON, so that any name is right */
+    arcp_buf plain = ARCP_BUF_INIT;
+    arcp_buf quoted = ARCP_BUF_INIT;
+    arcp_buf_append_format(&plain, "hello, %s", name);
+    arcp_json_quote(arcp_buf_span(&plain), &greeting);
+    arcp_json_quote(arcp_span_cstr(name), &quoted);
+    printf("{\"type\":\"job.event\",\"id\":\"2\",\"payload\":{\"kind\":\"tool_call\",\"body\":{"
+           "\"tool\":\"greet.compose\",\"call_id\":\"c1\",\"args\":{\"name\":%.*s}}}}\n",
+           TEXT(quoted));
+    (void)fflush(stdout);
+    if (!is_granted("2")) {
+        return give_up("call greet.compose");
+    }
+    printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_result\",\"body\":{"
+           "\"call_id\":\"c1\",\"result\":%.*s}}}\n",
+           TEXT(greeting));
+    say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{\"current\":2,"
+        "\"total\":2}}}");
+    printf("{\"type\":\"job.result\",\"payload\":{\"result\":%.*s}}\n", TEXT(greeting));
+    arcp_buf_fini(&plain);
+    arcp_buf_fini(&quoted);
+    arcp_buf_fini(&greeting);
+    arcp_json_fini(&json);
+    return 0;
+}

@@ -1,0 +1,107 @@
+/* An embedded runtime that decides by itself whose a token is: here "NAME:sesame" is NAME.
+ * A verifier may answer later (it asks a directory, say); what is unclear is a refusal.
+ * cc -o custom-auth custom-auth.c \
+ *   $(pkg-config --cflags --libs libarcp-runtime libarcp-client libuv) */
+#include <stdio.h>
+#include <string.h>
+
+#include <uv.h>
+
+#include <arcp/client.h>
+#include <arcp/runtime.h>
+
+/* Knows one word. The token is a secret: it is compared without a hint by time, and neither
+ * logged nor kept. */
+static void ask(arcp_token_verifier *verifier, arcp_token_question *question)
+{
+    (void)verifier;
+    static const char word[] = ":sesame";
+    const size_t size = sizeof(word) - 1;
+    const arcp_span token = arcp_token_question_token(question);
+    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT; /* refuses */
+    answer.why = "not a token of this house";
+    if (token.size > size) {
+        unsigned difference = 0;
+        for (size_t at = 0; at < size; at++) {
+            difference |= (unsigned)(token.data[token.size - size + at] ^ word[at]);
+        }
+        if (difference == 0) {
+            answer.status = ARCP_OK;
+            answer.principal = arcp_span_make(token.data, token.size - size);
+        }
+    }
+    arcp_token_question_answer(question, &answer);
+}
+
+static void release(arcp_token_verifier *verifier)
+{
+    (void)verifier; /* it is static */
+}
+
+static const arcp_token_verifier_ops ops = {"sesame", ask, release};
+static arcp_token_verifier house = {&ops};
+
+static void on_stopped(void *user)
+{
+    arcp_runtime_free(user);
+}
+
+/* Two guests, one after the other; `url` is where they come. */
+typedef struct door {
+    arcp_runtime *runtime;
+    const char *url;
+    unsigned guests;
+} door;
+
+static void try_next(door *d, uv_loop_t *loop);
+
+static void on_event(void *user, arcp_client *client, const arcp_client_event *event)
+{
+    door *d = user;
+    if (event->type == ARCP_CLIENT_CONNECTED) {
+        printf("came in\n");
+        arcp_client_close(client);
+    } else if (event->type == ARCP_CLIENT_CLOSED) {
+        if (event->failure != NULL) {
+            printf("refused: %s\n", event->failure->code);
+        }
+        arcp_client_free(client);
+        try_next(d, uv_default_loop());
+    }
+}
+
+static void try_next(door *d, uv_loop_t *loop)
+{
+    static const char *const tokens[] = {"alice:sesame", "alice:please"};
+    if (d->guests == sizeof(tokens) / sizeof(tokens[0])) {
+        arcp_runtime_stop(d->runtime, on_stopped, d->runtime);
+        return;
+    }
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(d->url);
+    options.token = arcp_span_cstr(tokens[d->guests++]);
+    options.no_reconnect = true;
+    arcp_client *client = NULL;
+    arcp_error err;
+    if (arcp_client_open(&options, loop, on_event, d, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "%s\n", err.message);
+    }
+}
+
+int main(void)
+{
+    uv_loop_t *loop = uv_default_loop();
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_token_verifier *const verifiers[] = {&house};
+    door d = {NULL, NULL, 0};
+    arcp_error err;
+    if (arcp_runtime_new(loop, &options, &d.runtime, &err) != ARCP_OK ||
+        arcp_runtime_set_token_verifiers(d.runtime, verifiers, 1, &err) != ARCP_OK ||
+        arcp_runtime_listen(d.runtime, "ws://127.0.0.1:0/arcp", NULL, &d.url, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    try_next(&d, loop);
+    (void)uv_run(loop, UV_RUN_DEFAULT);
+    return 0;
+}

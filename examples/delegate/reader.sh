@@ -1,0 +1,12 @@
+#!/bin/sh
+# Reads what it is told to, if it may.
+echo '{"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/srv/report.txt"}}'
+while read -r line; do
+    case $line in
+    *'"re":"1"'*'"allow":true'*)
+        echo '{"type":"job.result","payload":{"result":"12 pages"}}'
+        exit 0
+        ;;
+    *'"re":"1"'*) exit 1 ;;
+    esac
+done

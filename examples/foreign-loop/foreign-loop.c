@@ -1,0 +1,94 @@
+/* The client on the program's own libuv loop: no thread, everything is a callback. A timer
+ * of the program goes on beside it.
+ * cc -o foreign-loop foreign-loop.c $(pkg-config --cflags --libs libarcp-client libuv) */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <arcp/client.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+#include <uv.h>
+
+typedef struct program {
+    uv_timer_t ticks;
+    unsigned tick_count;
+    int status;
+} program;
+
+static void on_tick(uv_timer_t *timer)
+{
+    program *self = timer->data;
+    self->tick_count++;
+}
+
+/* The answer to the submit. */
+static void on_submitted(void *user, arcp_client *client, const arcp_reply *reply)
+{
+    program *self = user;
+    if (reply->status != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s\n", reply->failure->error.message);
+        self->status = 1;
+        arcp_client_close(client);
+        return;
+    }
+    printf("accepted by %.*s\n", TEXT(arcp_job_agent(reply->job)));
+    arcp_job_release(reply->job); /* its events come to on_event all the same */
+}
+
+static void on_event(void *user, arcp_client *client, const arcp_client_event *event)
+{
+    program *self = user;
+    switch (event->type) {
+    case ARCP_CLIENT_JOB_EVENT:
+        printf("%.*s %.*s\n", TEXT(event->kind_text), TEXT(event->body));
+        break;
+    case ARCP_CLIENT_JOB_ENDED:
+        printf("result %.*s\n", TEXT(arcp_job_outcome(event->job)->result));
+        arcp_client_close(client); /* CLOSED follows */
+        break;
+    case ARCP_CLIENT_CLOSED:
+        if (event->failure != NULL) {
+            (void)fprintf(stderr, "closed: %s\n", event->failure->error.message);
+            self->status = 1;
+        }
+        arcp_client_free(client);
+        uv_close((uv_handle_t *)&self->ticks, NULL);
+        break;
+    case ARCP_CLIENT_CONNECTED:
+    case ARCP_CLIENT_DISCONNECTED:
+    case ARCP_CLIENT_RESUMED:
+    case ARCP_CLIENT_JOB_ADDED:
+    case ARCP_CLIENT_NOTICE:
+        break;
+    }
+}
+
+int main(void)
+{
+    uv_loop_t *loop = uv_default_loop();
+    program self = {.status = 0};
+    self.ticks.data = &self;
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || uv_timer_init(loop, &self.ticks) != 0 ||
+        uv_timer_start(&self.ticks, on_tick, 0, 10) != 0) {
+        return 1;
+    }
+    const char *url = getenv("ARCP_URL");
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
+    options.token = ARCP_SPAN_LITERAL("example");
+    arcp_client *client = NULL;
+    arcp_error err;
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    submit.agent = ARCP_SPAN_LITERAL("hello");
+    if (arcp_client_open(&options, loop, on_event, &self, &client, &err) != ARCP_OK ||
+        arcp_client_submit_start(client, &submit, on_submitted, &self, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    (void)uv_run(loop, UV_RUN_DEFAULT);
+    printf("the timer %s\n", self.tick_count > 0 ? "went on" : "stood still");
+    return self.status;
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# What must not happen twice.
+echo '{"type":"job.result","payload":{"result":"sent"}}'

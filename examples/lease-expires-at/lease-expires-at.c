@@ -1,0 +1,71 @@
+/* Gives a job a lease that ends two seconds from now. When it has, the job is ended with
+ * LEASE_EXPIRED (or, with lease.on_expiry: deny, each of its operations is refused).
+ * cc -o lease-expires-at lease-expires-at.c $(pkg-config --cflags --libs libarcp-client) */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <arcp/client.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+/* The arcpd of this folder, or the one that ARCP_URL names. */
+static arcp_client *connect_or_exit(void)
+{
+    const char *url = getenv("ARCP_URL");
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
+    options.token = ARCP_SPAN_LITERAL("example");
+    arcp_client *client = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+        exit(1);
+    }
+    return client;
+}
+
+/* Submits, and leaves when that is refused. */
+static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
+{
+    arcp_job *job = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+        exit(1);
+    }
+    return job;
+}
+
+int main(void)
+{
+    char constraints[64];
+    const time_t end = time(NULL) + 2;
+    struct tm utc;
+    if (gmtime_r(&end, &utc) == NULL ||
+        strftime(constraints, sizeof(constraints), "{\"expires_at\":\"%Y-%m-%dT%H:%M:%SZ\"}",
+                 &utc) == 0) {
+        return 1;
+    }
+    arcp_client *client = connect_or_exit();
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    submit.agent = ARCP_SPAN_LITERAL("waiter");
+    submit.lease = ARCP_SPAN_LITERAL("{\"fs.read\":[\"/srv/**\"]}");
+    submit.constraints = arcp_span_cstr(constraints);
+    arcp_job *job = submit_or_exit(client, &submit);
+    printf("constraints %.*s\n", TEXT(arcp_job_constraints(job)));
+
+    const arcp_outcome *outcome = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &failure) != ARCP_OK ||
+        outcome->failure == NULL) {
+        (void)fprintf(stderr, "the job did not end as it should\n");
+        return 1;
+    }
+    printf("ended: %s\n", outcome->failure->code);
+    arcp_job_release(job);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return 0;
+}

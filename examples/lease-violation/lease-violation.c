@@ -1,0 +1,81 @@
+/* Gives a job a lease, and shows what happens outside of it: the operation is denied,
+ * everybody sees that in the job's events, and the agent may end with the same error.
+ * cc -o lease-violation lease-violation.c $(pkg-config --cflags --libs libarcp-client) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <arcp/client.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+/* The arcpd of this folder, or the one that ARCP_URL names. */
+static arcp_client *connect_or_exit(void)
+{
+    const char *url = getenv("ARCP_URL");
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
+    options.token = ARCP_SPAN_LITERAL("example");
+    arcp_client *client = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+        exit(1);
+    }
+    return client;
+}
+
+/* Submits, and leaves when that is refused. */
+static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
+{
+    arcp_job *job = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+        exit(1);
+    }
+    return job;
+}
+
+/* Prints what the job says until it has ended. */
+static void follow(arcp_job *job)
+{
+    const arcp_client_event *event = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK &&
+           event->type != ARCP_CLIENT_JOB_ENDED) {
+        if (event->type == ARCP_CLIENT_JOB_EVENT) {
+            printf("%.*s %.*s\n", TEXT(event->kind_text), TEXT(event->body));
+        }
+    }
+    arcp_failure_fini(&failure);
+}
+
+static void show(arcp_client *client, arcp_span lease)
+{
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    submit.agent = ARCP_SPAN_LITERAL("reader");
+    submit.lease = lease;
+    arcp_job *job = submit_or_exit(client, &submit);
+    printf("lease %.*s\n", TEXT(arcp_job_lease(job)));
+    follow(job);
+    const arcp_outcome *outcome = arcp_job_outcome(job);
+    if (outcome != NULL && outcome->failure == NULL) {
+        printf("result %.*s\n", TEXT(outcome->result));
+    } else if (outcome != NULL) {
+        const arcp_failure *failure = outcome->failure;
+        printf("error %s, retryable: %s\n", failure->code, failure->error.retryable ? "yes" : "no");
+    }
+    arcp_job_release(job);
+}
+
+int main(void)
+{
+    arcp_client *client = connect_or_exit();
+    show(client, ARCP_SPAN_LITERAL("{\"fs.read\":[\"/srv/**\"],\"tool.call\":[\"text.*\"]}"));
+    /* Without fs.read the first thing that the agent needs is denied: it gives up. */
+    show(client, ARCP_SPAN_LITERAL("{\"tool.call\":[\"text.*\"]}"));
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return 0;
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Ends badly: any other exit status is INTERNAL_ERROR.
+exit 3

@@ -1,0 +1,90 @@
+/* Runs three jobs and lists them, two to a page, then only those that failed.
+ * A listing shows the jobs of one's own principal, from every session.
+ * cc -o list-jobs list-jobs.c $(pkg-config --cflags --libs libarcp-client) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <arcp/client.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+/* The arcpd of this folder, or the one that ARCP_URL names. */
+static arcp_client *connect_or_exit(void)
+{
+    const char *url = getenv("ARCP_URL");
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
+    options.token = ARCP_SPAN_LITERAL("example");
+    arcp_client *client = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+        exit(1);
+    }
+    return client;
+}
+
+/* Submits, and leaves when that is refused. */
+static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
+{
+    arcp_job *job = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+        exit(1);
+    }
+    return job;
+}
+
+static void run(arcp_client *client, const char *agent)
+{
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    submit.agent = arcp_span_cstr(agent);
+    arcp_job *job = submit_or_exit(client, &submit);
+    const arcp_outcome *outcome = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &failure) != ARCP_OK) {
+        exit(1);
+    }
+    arcp_job_release(job);
+}
+
+static void list(arcp_client *client, arcp_list_options *options)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_job_page *page = NULL;
+    arcp_job_page *before = NULL;
+    do {
+        if (arcp_client_list(client, options, ARCP_WAIT_DEFAULT, &page, &failure) != ARCP_OK) {
+            (void)fprintf(stderr, "no list: %s\n", failure.error.message);
+            exit(1);
+        }
+        printf("-- a page --\n");
+        for (size_t at = 0; at < arcp_job_page_count(page); at++) {
+            arcp_job_row row = arcp_job_page_row(page, at);
+            printf("%.*s %.*s %.*s\n", TEXT(row.job_id), TEXT(row.agent), TEXT(row.status_text));
+        }
+        options->cursor = arcp_job_page_next_cursor(page); /* lives with the page */
+        arcp_job_page_free(before);
+        before = page;
+    } while (options->cursor.size > 0);
+    arcp_job_page_free(page);
+}
+
+int main(void)
+{
+    arcp_client *client = connect_or_exit();
+    run(client, "good");
+    run(client, "bad");
+    run(client, "good");
+    arcp_list_options all = ARCP_LIST_OPTIONS_INIT;
+    all.limit = 2;
+    list(client, &all);
+    arcp_list_options failed = ARCP_LIST_OPTIONS_INIT;
+    failed.statuses = 1u << ARCP_JOB_ERROR;
+    list(client, &failed);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return 0;
+}

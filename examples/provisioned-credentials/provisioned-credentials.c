@@ -1,0 +1,75 @@
+/* A job gets a credential of its own for an upstream, from a pool that arcpd has; nobody
+ * else sees it: the submitter once, the agent in its job.start. It is taken back at the end.
+ * cc -o provisioned-credentials provisioned-credentials.c \
+ *   $(pkg-config --cflags --libs libarcp-client) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <arcp/client.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+/* The arcpd of this folder, or the one that ARCP_URL names. */
+static arcp_client *connect_or_exit(void)
+{
+    const char *url = getenv("ARCP_URL");
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
+    options.token = ARCP_SPAN_LITERAL("example");
+    arcp_client *client = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+        exit(1);
+    }
+    return client;
+}
+
+/* Submits, and leaves when that is refused. */
+static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
+{
+    arcp_job *job = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+        exit(1);
+    }
+    return job;
+}
+
+static void show(void *user, const arcp_credential *credential)
+{
+    (void)user;
+    /* Hand the value to what needs it; do not print or keep it. */
+    printf("a %zu byte credential for %.*s\n", credential->value.size, TEXT(credential->endpoint));
+}
+
+int main(void)
+{
+    arcp_client *client = connect_or_exit();
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    submit.agent = ARCP_SPAN_LITERAL("caller");
+    submit.lease = ARCP_SPAN_LITERAL("{\"model.use\":[\"fast/*\"]}");
+    arcp_job *job = submit_or_exit(client, &submit);
+    size_t count = arcp_job_take_credentials(job, show, NULL);
+    printf("%zu credential, %zu when asked again\n", count,
+           arcp_job_take_credentials(job, show, NULL));
+    const arcp_outcome *outcome = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &failure) != ARCP_OK) {
+        return 1;
+    }
+    printf("the agent: %.*s\n", TEXT(outcome->result));
+    arcp_job_release(job);
+
+    /* A lease that allows none of the upstream's models: no credential. */
+    submit.lease = ARCP_SPAN_LITERAL("{\"model.use\":[\"local/*\"]}");
+    job = submit_or_exit(client, &submit);
+    count = arcp_job_take_credentials(job, show, NULL);
+    printf("%zu credentials for a job without its models\n", count);
+    arcp_job_release(job);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return 0;
+}

@@ -1,0 +1,80 @@
+/* Loses its connection in the middle of a job and takes the session up again with what it
+ * kept: nothing is missing and nothing comes twice. Another process could do the same.
+ * cc -o resume resume.c $(pkg-config --cflags --libs libarcp-client) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <arcp/client.h>
+#include <arcp/secret.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+/* The arcpd of this folder, or the one that ARCP_URL names; with a state, that session. */
+static arcp_client *connect_or_exit(const arcp_session_state *state)
+{
+    const char *url = getenv("ARCP_URL");
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
+    options.token = ARCP_SPAN_LITERAL("example");
+    options.observe_all = true; /* the second client has no handle of the job yet */
+    if (state != NULL) {
+        options.resume = *state;
+    }
+    arcp_client *client = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+        exit(1);
+    }
+    return client;
+}
+
+/* Prints logs until there were `most` of them, or the job has ended. */
+static void read_logs(arcp_client *client, int most)
+{
+    const arcp_client_event *event = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    while (most > 0 &&
+           arcp_client_next_event(client, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK) {
+        if (event->type == ARCP_CLIENT_JOB_EVENT && event->kind == ARCP_EVENT_LOG) {
+            printf("%.*s\n", TEXT(event->body));
+            most--;
+        } else if (event->type == ARCP_CLIENT_JOB_ENDED) {
+            printf("result %.*s\n", TEXT(arcp_job_outcome(event->job)->result));
+            most = 0;
+        }
+    }
+    arcp_failure_fini(&failure);
+}
+
+int main(void)
+{
+    arcp_client *client = connect_or_exit(NULL);
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    submit.agent = ARCP_SPAN_LITERAL("count");
+    arcp_job *job = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s\n", failure.error.message);
+        return 1;
+    }
+    read_logs(client, 2);
+
+    arcp_buf storage = ARCP_BUF_INIT;
+    arcp_session_state state;
+    if (arcp_client_session_state(client, &storage, &state, &failure.error) != ARCP_OK) {
+        return 1;
+    }
+    arcp_job_release(job);
+    arcp_client_free(client); /* without close: the runtime sees a connection that broke */
+    printf("-- the connection is gone --\n");
+
+    client = connect_or_exit(&state);
+    arcp_wipe(storage.data, storage.size); /* the resume token is a secret */
+    arcp_buf_fini(&storage);
+    read_logs(client, 100);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* Starts an arcpd of its own as a child, and speaks to it over pipes: no port, no token.
+ * It is gone with the connection.
+ * cc -o stdio stdio.c $(pkg-config --cflags --libs libarcp-client) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <arcp/client.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+/* Submits, and leaves when that is refused. */
+static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
+{
+    arcp_job *job = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+        exit(1);
+    }
+    return job;
+}
+
+/* Prints what the job says until it has ended. */
+static void follow(arcp_job *job)
+{
+    const arcp_client_event *event = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK &&
+           event->type != ARCP_CLIENT_JOB_ENDED) {
+        if (event->type == ARCP_CLIENT_JOB_EVENT) {
+            printf("%.*s %.*s\n", TEXT(event->kind_text), TEXT(event->body));
+        }
+    }
+    arcp_failure_fini(&failure);
+}
+
+int main(void)
+{
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = ARCP_SPAN_LITERAL("stdio:arcpd --stdio --log-level error --store memory: "
+                                    "--agent hello=./hello.sh");
+    arcp_client *client = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot start arcpd: %s\n", failure.error.message);
+        return 1;
+    }
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    submit.agent = ARCP_SPAN_LITERAL("hello");
+    arcp_job *job = submit_or_exit(client, &submit);
+    follow(job);
+    const arcp_outcome *outcome = arcp_job_outcome(job);
+    if (outcome != NULL) {
+        printf("result %.*s\n", TEXT(outcome->result));
+    }
+    arcp_job_release(job);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return 0;
+}

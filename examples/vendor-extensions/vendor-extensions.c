@@ -1,0 +1,82 @@
+/* Capabilities and events of one's own: x-vendor.* names pass through every runtime.
+ * The gate decides vendor capabilities like any other; bodies may hold what they like.
+ * cc -o vendor-extensions vendor-extensions.c $(pkg-config --cflags --libs libarcp-client) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <arcp/client.h>
+
+/* A span's two arguments for %.*s. */
+#define TEXT(span) (int)(span).size, (span).data
+
+#include <arcp/json.h>
+
+/* The arcpd of this folder, or the one that ARCP_URL names. */
+static arcp_client *connect_or_exit(void)
+{
+    const char *url = getenv("ARCP_URL");
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
+    options.token = ARCP_SPAN_LITERAL("example");
+    arcp_client *client = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+        exit(1);
+    }
+    return client;
+}
+
+/* Submits, and leaves when that is refused. */
+static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
+{
+    arcp_job *job = NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+        exit(1);
+    }
+    return job;
+}
+
+/* A body is JSON: scan it, then ask for members. */
+static void print_mail(arcp_span body)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf scratch = ARCP_BUF_INIT;
+    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    if (arcp_json_scan(&json, body, &limits, NULL) == ARCP_OK) {
+        const arcp_json_ref to = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("to"));
+        printf("mail sent to %.*s\n", TEXT(arcp_json_string(&json, to, &scratch)));
+    }
+    arcp_buf_fini(&scratch);
+    arcp_json_fini(&json);
+}
+
+int main(void)
+{
+    arcp_client *client = connect_or_exit();
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    submit.agent = ARCP_SPAN_LITERAL("mailer");
+    submit.lease = ARCP_SPAN_LITERAL("{\"x-vendor.acme.mail.send\":[\"*@acme.example\"]}");
+    arcp_job *job = submit_or_exit(client, &submit);
+
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    const arcp_client_event *event = NULL;
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK &&
+           event->type != ARCP_CLIENT_JOB_ENDED) {
+        if (event->type != ARCP_CLIENT_JOB_EVENT) {
+            continue;
+        }
+        if (arcp_span_equal_cstr(event->kind_text, "x-vendor.acme.mail.sent")) {
+            print_mail(event->body);
+        } else if (event->kind == ARCP_EVENT_LOG) {
+            printf("log %.*s\n", TEXT(event->body));
+        }
+    }
+    arcp_failure_fini(&failure);
+    arcp_job_release(job);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return 0;
+}

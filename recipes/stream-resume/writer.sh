@@ -1,0 +1,10 @@
+#!/bin/sh
+# Streams four lines. After the second it waits until somebody opens the pipe `go` beside it.
+chunk() {
+    printf '{"type":"result.chunk","payload":{"data":"%s\\n","encoding":"utf8","more":%s}}\n' "$1" "$2"
+}
+chunk one true
+chunk two true
+read -r _ <"$(dirname "$0")/go"
+chunk three true
+chunk four false
