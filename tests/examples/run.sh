@@ -3,8 +3,8 @@
 #
 #   tests/examples/run.sh [--accept] BIN_DIR FOLDER [PROGRAM]...
 #
-# FOLDER is copied to a scratch folder, the PROGRAMs built from it beside its files. Where
-# there is an arcpd.yaml, arcpd runs with it (but on a port of its own, in ARCP_URL). Then
+# FOLDER is copied to a scratch folder, the PROGRAMs built from it beside its files. A start.sh
+# is sourced: it starts what else is needed, as $helper. Where there is an arcpd.yaml, arcpd runs with it (but on a port of its own, in ARCP_URL). Then
 # run.sh, or the program that is called like the folder, must print expected.txt, once what
 # changes from run to run is masked. --accept writes expected.txt instead.
 set -eu
@@ -20,7 +20,9 @@ shift 2
 name=$(basename "$folder")
 work=$(mktemp -d)
 daemon=
+helper=
 finish() {
+    [ -z "$helper" ] || kill "$helper" 2>"$work/nothing" || true
     [ -z "$daemon" ] || kill "$daemon" 2>"$work/nothing" || true
     rm -rf "$work"
 }
@@ -51,6 +53,10 @@ cd "$work/here"
 
 # ---- the daemon ----
 
+if [ -f start.sh ]; then
+    # shellcheck disable=SC1091 # of the folder that is run
+    . ./start.sh
+fi
 if [ -f arcpd.yaml ]; then
     # The ready line goes through a pipe: reading it waits for exactly as long as it takes.
     mkfifo "$work/ready"
