@@ -20,7 +20,8 @@
 #define RUN_RECORDS_MAX  1024u
 #define READ_RECORDS_MAX 1024u
 #define READ_BYTES_MAX   262144u
-#define LINK_UNSENT_MAX  262144u /* handed to a link before it has written them */
+/* Handed to a link before it has written them: what a reader that stalls costs in memory. */
+#define LINK_UNSENT_MAX 65536u
 
 /* ---- numbering ---- */
 

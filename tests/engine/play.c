@@ -4,10 +4,10 @@
 
 #include "base/alloc.h"
 
-/* An open link holds at most what the engine hands out before the transport took it (256
+/* An open link holds at most what the engine hands out before the transport took it (64
  * KiB of records, and answers up to a megabyte before the link is paused), plus the answers
  * of one more frame and one more record. */
-#define UNSENT_BYTES_MAX (262144u + 1048576u + 65536u)
+#define UNSENT_BYTES_MAX (65536u + 1048576u + 65536u)
 
 unsigned play_pick(play *self, unsigned below)
 {
