@@ -225,7 +225,7 @@ static void commit(commit_bench *bench, uint64_t first_job, uint64_t position)
     arcp_error error = {0};
     memset(record, 'r', sizeof(record));
     memset(row, 'w', sizeof(row));
-    for (unsigned at = 0; at < IN_FLIGHT; at++) {
+    for (size_t at = 0; at < IN_FLIGHT; at++) {
         unsigned long long job = first_job + at;
         (void)snprintf(streams[at], sizeof(streams[at]), "j:job_%026llu", job);
         (void)snprintf(keys[at], sizeof(keys[at]), "job_%026llu", job);
@@ -238,7 +238,8 @@ static void commit(commit_bench *bench, uint64_t first_job, uint64_t position)
                                           .key = arcp_span_cstr(keys[at]),
                                           .value = arcp_span_make(row, sizeof(row))};
     }
-    arcp_store_batch batch = {.id = ++bench->next_batch, .ops = ops, .count = 2 * IN_FLIGHT};
+    arcp_store_batch batch = {
+        .id = ++bench->next_batch, .ops = ops, .count = sizeof(ops) / sizeof(ops[0])};
     must(bench->store->ops->submit(bench->store, &batch, &error), &error);
     while (bench->done != batch.id) {
         if (!bench->store->ops->poll(bench->store)) {
@@ -303,9 +304,13 @@ static void end_child(const child *ended)
     }
 }
 
+typedef struct plain_bench {
+    const char *const *command;
+} plain_bench;
+
 static void plain_children(void *state, uint64_t iterations)
 {
-    const char *const *command = state;
+    const char *const *command = ((const plain_bench *)state)->command;
     child running[PROCESSES];
     uint64_t started = 0;
     for (uint64_t ended = 0; ended < iterations; ended++) {
@@ -386,20 +391,20 @@ int main(int argc, char **argv)
                         {&memory_rig, "native", PROCESSES},
                         {&memory_rig, "python", PROCESSES},
                         {&memory_rig, "warm-python", PROCESSES}};
-    void *native = (void *)(uintptr_t)native_command;
-    void *snake = (void *)(uintptr_t)python_command;
+    plain_bench native = {native_command};
+    plain_bench snake = {python_command};
     const bench_case cases[] = {
         {"in-process, memory:, 64 in flight", NULL, jobs, &rows[0], 1, "jobs/s", 20000},
         {"two commits for 64 jobs, sqlite:", NULL, two_commits, &commits, 1, "jobs/s", 6400},
         {"in-process, sqlite:, 64 in flight", "two commits for 64 jobs, sqlite:", jobs, &rows[1], 1,
          "jobs/s", 6400},
-        {"fork and exec, 8 at once", NULL, plain_children, native, 1, "jobs/s", 400},
+        {"fork and exec, 8 at once", NULL, plain_children, &native, 1, "jobs/s", 400},
         {"process agents, 8 in flight", "fork and exec, 8 at once", jobs, &rows[2], 1, "jobs/s",
          400},
         {"echo over two pipes", NULL, pipe_echo, NULL, 0, NULL, 10000},
         {"gate over the agent's pipe", "echo over two pipes", gate_over_pipe, &memory_rig, 0, NULL,
          10000},
-        {"fork and exec of Python, 8 at once", NULL, plain_children, snake, 1, "jobs/s", 100},
+        {"fork and exec of Python, 8 at once", NULL, plain_children, &snake, 1, "jobs/s", 100},
         {"Python agents, 8 in flight", "fork and exec of Python, 8 at once", jobs, &rows[3], 1,
          "jobs/s", 100},
         {"warm Python agents, 8 in flight", "fork and exec of Python, 8 at once", jobs, &rows[4], 1,
