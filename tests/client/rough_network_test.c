@@ -300,6 +300,14 @@ static void on_deadline(uv_timer_t *timer)
         const crew *c = &f->crews[at];
         print_error("client %zu: %u jobs begun, %u ended, %u resumes\n", at, c->begun, c->ended,
                     c->resumes);
+        for (unsigned job = 0; job < c->begun; job++) {
+            const task *left = &c->tasks[job];
+            if (!left->has_ended) {
+                print_error("  job %u: %s, %" PRIu64 " events, last event_seq %" PRIu64 "\n",
+                            left->number, left->is_accepted ? "accepted" : "not answered",
+                            left->next, left->last_seq);
+            }
+        }
     }
     fail_msg("too slow");
 }

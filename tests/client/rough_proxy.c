@@ -20,9 +20,10 @@ typedef struct way {
     uv_timer_t timer;
     uv_write_t write;
     uv_shutdown_t shutdown;
-    arcp_buf pending; /* read, and not written yet */
-    size_t writing;   /* bytes of `pending` that are being written */
-    bool is_late;     /* the timer runs: the next piece waits for it */
+    arcp_buf pending; /* read, and not written yet from `sent` on */
+    size_t sent;
+    size_t writing; /* bytes of `pending` that are being written */
+    bool is_late;   /* the timer runs: the next piece waits for it */
     bool reads;
     bool has_ended; /* `from` has no more */
     bool is_shut;   /* `to` was told the end */
@@ -128,6 +129,17 @@ static void close_pair(rough_pair *pair, bool with_reset)
 
 /* ---- passing on ---- */
 
+static size_t unsent(const way *w)
+{
+    return w->pending.size - w->sent;
+}
+
+static void drop_pending(way *w)
+{
+    arcp_buf_clear(&w->pending);
+    w->sent = 0;
+}
+
 static void pump(way *w);
 static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *bytes);
 
@@ -173,7 +185,7 @@ static void swallow(way *w)
 {
     w->swallows = true;
     if (w->writing == 0) {
-        arcp_buf_clear(&w->pending);
+        drop_pending(w);
     }
 }
 
@@ -226,8 +238,13 @@ static void on_written(uv_write_t *request, int status)
     }
     size_t written = w->writing;
     w->writing = 0;
-    memmove(w->pending.data, w->pending.data + written, w->pending.size - written);
-    w->pending.size -= written;
+    w->sent += written;
+    if (w->sent == w->pending.size) {
+        drop_pending(w);
+    } else if (w->sent >= PENDING_MAX / 2) {
+        arcp_buf_consume(&w->pending, w->sent);
+        w->sent = 0;
+    }
     if (spend(pair, written)) {
         get_into_trouble(pair);
     }
@@ -240,11 +257,11 @@ static void write_piece(way *w)
 {
     rough_proxy *proxy = w->pair->proxy;
     size_t size = (size_t)between(proxy, 1, w->pair->piece_max);
-    size = size < w->pending.size ? size : w->pending.size;
+    size = size < unsent(w) ? size : unsent(w);
     w->writing = size;
     w->write.data = w;
     proxy->pieces++;
-    uv_buf_t piece = uv_buf_init(w->pending.data, (unsigned)size);
+    uv_buf_t piece = uv_buf_init(w->pending.data + w->sent, (unsigned)size);
     if (uv_write(&w->write, (uv_stream_t *)w->to, &piece, 1, on_written) != 0) {
         close_pair(w->pair, true);
     }
@@ -272,7 +289,7 @@ static void pump(way *w)
         return;
     }
     if (w->swallows) {
-        arcp_buf_clear(&w->pending);
+        drop_pending(w);
     }
     if (w->pending.size == 0) {
         bool is_half_closed =
