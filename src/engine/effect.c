@@ -233,6 +233,9 @@ void arcp__effect_queues_free(arcp__engine *engine)
     for (size_t at = 0; at < 2; at++) {
         for (arcp__pending_effect *pending = pop_front(queues[at]); pending != NULL;
              pending = pop_front(queues[at])) {
+            if (pending->effect.kind == ARCP__EFFECT_FORGET_AGENT) {
+                arcp__job_unpin(engine, pending->effect.job); /* the agent's pin */
+            }
             recycle(engine, pending);
         }
     }

@@ -160,6 +160,7 @@ void arcp__engine_free(arcp__engine *engine)
         return;
     }
     engine->closing = true;
+    arcp__restore_free(engine);
     arcp__mail_free_all(engine);
     arcp__effect_queues_free(engine);
     while (engine->links != NULL) {

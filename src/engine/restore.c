@@ -411,6 +411,12 @@ void arcp__restore_free(arcp__engine *engine)
     while (engine->restore->reads != NULL) {
         restore_read *read = engine->restore->reads;
         engine->restore->reads = read->next;
+        if (read->session != NULL) {
+            arcp__session_unpin(engine, read->session);
+        }
+        if (read->stream != NULL) {
+            arcp__stream_unref(engine, read->stream);
+        }
         arcp__free(read);
     }
     arcp__free(engine->restore);
