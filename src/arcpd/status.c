@@ -1,6 +1,7 @@
 #include "arcpd/status.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,16 +46,17 @@ static void write_audit(const arcp__status *status, arcp_buf *out)
 /* The second number of statm is resident pages. */
 static uint64_t resident_bytes(void)
 {
-    unsigned long long size = 0;
-    unsigned long long resident = 0;
+    char line[128] = "";
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
-        if (fscanf(file, "%llu %llu", &size, &resident) != 2) {
-            resident = 0;
+        if (fgets(line, sizeof(line), file) == NULL) {
+            line[0] = '\0';
         }
         (void)fclose(file);
     }
-    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    const char *second = strchr(line, ' ');
+    uint64_t pages = second == NULL ? 0 : strtoull(second, NULL, 10);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static void write_process(const arcp__status *status, arcp_buf *out)

@@ -53,13 +53,13 @@ void host_configure(const host *place, const char *yaml)
 
 void host_start(host *place, const char *yaml)
 {
+    static const char program[] = ARCP_BINARY_DIR "/bin/arcpd";
     char path[96];
     snprintf(path, sizeof(path), "%s/arcpd.yaml", place->directory);
     host_configure(place, yaml);
-    process_start(
-        &place->daemon,
-        WORDS(ARCP_BINARY_DIR "/bin/arcpd", "--listen", "ws://127.0.0.1:0/arcp", "--config", path),
-        NULL, NULL);
+    process_start(&place->daemon,
+                  WORDS(program, "--listen", "ws://127.0.0.1:0/arcp", "--config", path), NULL,
+                  NULL);
     process_await(&place->daemon, false, "/arcp\n");
     assert_int_equal(sscanf(place->daemon.out.data, "arcpd: ready %127s", place->url), 1);
 }
