@@ -177,20 +177,36 @@ static void choose_temper(play *self, arcp_settings *settings)
     settings->limits_delegation_depth = play_one_in(self, 4) ? 1 : 5;
 }
 
-void play_begin_seed(play *self, uint64_t seed)
+static void label_seed(play *self, uint64_t seed, const char *program)
 {
-    arcp_settings settings;
-    memset(self, 0, sizeof(*self));
-    arcp_settings_default(&settings);
-    self->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    choose_temper(self, &settings);
-    begin(self, &settings);
     (void)snprintf(self->watch.label, sizeof(self->watch.label), "seed %llu",
                    (unsigned long long)seed);
     (void)snprintf(self->watch.again, sizeof(self->watch.again),
-                   "\nagain: ARCP_SIMULATION_TRACE=1 ARCP_SIMULATION_SEED=%llu "
-                   "build/tests/engine_simulation_test",
-                   (unsigned long long)seed);
+                   "\nagain: ARCP_SIMULATION_TRACE=1 ARCP_SIMULATION_SEED=%llu build/tests/%s",
+                   (unsigned long long)seed, program);
+}
+
+static void plant(play *self, uint64_t seed)
+{
+    memset(self, 0, sizeof(*self));
+    self->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+}
+
+void play_begin_seed(play *self, uint64_t seed)
+{
+    arcp_settings settings;
+    plant(self, seed);
+    arcp_settings_default(&settings);
+    choose_temper(self, &settings);
+    begin(self, &settings);
+    label_seed(self, seed, "engine_simulation_test");
+}
+
+void play_begin_calm(play *self, uint64_t seed, const arcp_settings *settings, const char *program)
+{
+    plant(self, seed);
+    begin(self, settings);
+    label_seed(self, seed, program);
 }
 
 void play_begin_bytes(play *self, const uint8_t *data, size_t size)

@@ -59,6 +59,9 @@ typedef struct play {
 
 /* From a seed: a number below `steps` of steps is never too many. */
 void play_begin_seed(play *self, uint64_t seed);
+/* Likewise, with an even temper and the caller's settings. `program` says how to run it again. */
+void play_begin_calm(play *self, uint64_t seed, const arcp_settings *settings,
+                     const char *program);
 void play_begin_bytes(play *self, const uint8_t *data, size_t size);
 void play_end(play *self);
 

@@ -1,0 +1,265 @@
+/* Budgets of delegation trees: whatever the jobs of a tree do together, in whatever order,
+ * what they spend is at most what the root was given and one metric for each job that ran;
+ * no child gets more than its parent has. Agents in the process ask the gate, and then
+ * spend, with any other agent in between. PROTOCOL, Authority on the wire (budget). */
+#include "engine/play.h"
+
+#include <arcp/lease_subset.h>
+
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+#define DEPTH    5
+#define SIBLINGS 100
+
+static const char delegate[] =
+    "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\",\"lease_request\":{"
+    "\"tool.call\":[\"web.*\"],\"agent.delegate\":[\"**\"]%s}}}";
+
+static play *begin(uint64_t seed, const char *budget)
+{
+    play *self = arcp__alloc(sizeof(*self));
+    assert_non_null(self);
+    arcp_settings settings;
+    char frame[512];
+    arcp_settings_default(&settings);
+    settings.limits_children_per_job = SIBLINGS;
+    settings.limits_delegation_depth = DEPTH;
+    play_begin_calm(self, seed, &settings, "engine_delegation_test");
+    assert_true(play_client_begins(self, 0));
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
+                   "\"echo\",\"lease_request\":{\"tool.call\":[\"web.*\"],\"agent.delegate\":["
+                   "\"**\"],\"cost.budget\":[\"USD:%s\"]}}}",
+                   budget);
+    rig_send(&self->rig, play_client(self, 0), frame);
+    play_look(self);
+    assert_int_equal(self->rig.agent_count, 1);
+    return self;
+}
+
+static void end(play *self)
+{
+    play_end(self);
+    arcp__free(self);
+}
+
+static const arcp_authority *authority(const play *self, size_t at)
+{
+    return arcp__job_authority(self->rig.agents[at].job);
+}
+
+/* The child's number, or 0 when it was refused. */
+static size_t delegate_from(play *self, size_t parent, const char *budget)
+{
+    char line[512];
+    size_t before = self->rig.agent_count;
+    (void)snprintf(line, sizeof(line), delegate, budget);
+    rig_agent_says(&self->rig, &self->rig.agents[parent], line);
+    play_look(self);
+    return self->rig.agent_count > before ? before : 0;
+}
+
+static arcp_decimal amount(const char *text)
+{
+    arcp_decimal value = ARCP_DECIMAL_ZERO;
+    assert_int_equal(arcp_decimal_parse(arcp_span_cstr(text), &value, NULL), ARCP_OK);
+    return value;
+}
+
+/* ---- agents that ask, wait, and spend ---- */
+
+typedef struct spender {
+    bool may_spend;
+    size_t spends;
+} spender;
+
+static bool asks(play *self, size_t at)
+{
+    arcp_target_scratch scratch;
+    arcp_decision decision;
+    return arcp_authorize(authority(self, at), self->rig.now, ARCP_SPAN_LITERAL("tool.call"),
+                          ARCP_SPAN_LITERAL("web.get"), &scratch, &decision);
+}
+
+static void spends(play *self, size_t at, const char *value)
+{
+    arcp_budget_report reports[80];
+    char body[128];
+    (void)snprintf(body, sizeof(body), "{\"name\":\"cost.x\",\"value\":%s,\"unit\":\"USD\"}",
+                   value);
+    size_t count = arcp_budget_spend(arcp_authority_budget(authority(self, at)),
+                                     ARCP_SPAN_LITERAL("USD"), amount(value), reports, 80);
+    arcp__agent_event event = {.kind = ARCP_EVENT_METRIC,
+                               .kind_text = ARCP_SPAN_LITERAL("metric"),
+                               .body = arcp_span_cstr(body),
+                               .reports = reports,
+                               .report_count = count,
+                               .spent = true};
+    arcp__engine_agent_event(self->rig.engine, self->rig.now, self->rig.agents[at].job, &event);
+    rig_run(&self->rig);
+}
+
+/* A process asks by a line and reads the reply. */
+static bool process_asks(play *self, size_t at)
+{
+    rig_agent *agent = &self->rig.agents[at];
+    rig_agent_says(&self->rig, agent,
+                   "{\"type\":\"authorize\",\"id\":\"a\",\"payload\":{\"capability\":\"tool.call\","
+                   "\"target\":\"web.get\"}}");
+    bool allowed = false;
+    for (char *line = rig_agent_take(agent); line != NULL; line = rig_agent_take(agent)) {
+        allowed = allowed || strstr(line, "\"allow\":true") != NULL;
+        arcp__free(line);
+    }
+    return allowed;
+}
+
+static void process_spends(play *self, size_t at, const char *value)
+{
+    char line[256];
+    (void)snprintf(line, sizeof(line),
+                   "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
+                   "\"cost.x\",\"value\":%s,\"unit\":\"USD\"}}}",
+                   value);
+    rig_agent_says(&self->rig, &self->rig.agents[at], line);
+}
+
+/* All of them, in any order, until nobody is allowed anything any more. */
+static size_t spend_all(play *self, spender *spenders, const char *value)
+{
+    size_t count = self->rig.agent_count;
+    size_t total = 0;
+    for (size_t refused = 0; refused < 20 * count;) {
+        size_t at = play_pick(self, (unsigned)count);
+        bool is_process = at % 2 == 0;
+        if (spenders[at].may_spend) {
+            spenders[at].may_spend = false;
+            spenders[at].spends++;
+            total++;
+            (is_process ? process_spends : spends)(self, at, value);
+        } else {
+            spenders[at].may_spend = (is_process ? process_asks : asks)(self, at);
+            refused = spenders[at].may_spend ? 0 : refused + 1;
+        }
+        play_look(self);
+    }
+    return total;
+}
+
+/* `total` metrics of a tenth: at least the budget, at most one more for each job. */
+static void check_total(const play *self, size_t total, size_t budget_tenths)
+{
+    const arcp_budget *root = arcp_authority_budget(authority(self, 0));
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%zu.%zu", total / 10, total % 10);
+    assert_int_equal(arcp_decimal_compare(arcp_budget_spent(root, 0), amount(text)), 0);
+    assert_true(total >= budget_tenths);
+    assert_true(total < budget_tenths + self->rig.agent_count);
+}
+
+/* ---- */
+
+static void a_chain_of_five_never_spends_more_than_its_root_has(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        play *self = begin(seed, "5");
+        spender spenders[RIG_AGENTS_MAX] = {0};
+        /* Every second one asks for a budget of its own, which the ones above still bound. */
+        for (size_t at = 0; at < DEPTH; at++) {
+            assert_int_equal(
+                delegate_from(self, at, at % 2 == 0 ? "" : ",\"cost.budget\":[\"USD:4\"]"), at + 1);
+        }
+        assert_int_equal(delegate_from(self, DEPTH, ""), 0);
+        size_t total = spend_all(self, spenders, "0.1");
+        check_total(self, total, 50);
+        end(self);
+    }
+}
+
+static void a_hundred_siblings_together_never_spend_more_than_their_parent_has(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        play *self = begin(seed, "30");
+        spender spenders[RIG_AGENTS_MAX] = {0};
+        /* Each may have all of it: together a hundred times what there is. */
+        for (size_t at = 0; at < SIBLINGS; at++) {
+            assert_int_equal(delegate_from(self, 0, ",\"cost.budget\":[\"USD:30\"]"), at + 1);
+        }
+        assert_int_equal(delegate_from(self, 0, ""), 0);
+        size_t total = spend_all(self, spenders, "0.1");
+        check_total(self, total, 300);
+        end(self);
+    }
+}
+
+/* All hundred are allowed while one tenth is left, and then all of them spend. */
+static void the_worst_order_costs_one_metric_for_each_running_job(void **state)
+{
+    (void)state;
+    play *self = begin(1, "10");
+    for (size_t at = 0; at < SIBLINGS; at++) {
+        assert_int_equal(delegate_from(self, 0, ""), at + 1);
+    }
+    spends(self, 1, "9.9");
+    for (size_t at = 1; at <= SIBLINGS; at++) {
+        assert_true(asks(self, at));
+    }
+    for (size_t at = 1; at <= SIBLINGS; at++) {
+        spends(self, at, "1");
+    }
+    const arcp_budget *root = arcp_authority_budget(authority(self, 0));
+    assert_int_equal(arcp_decimal_compare(arcp_budget_spent(root, 0), amount("109.9")), 0);
+    for (size_t at = 0; at <= SIBLINGS; at++) {
+        assert_false(asks(self, at));
+        assert_false(process_asks(self, at));
+    }
+    end(self);
+}
+
+static void a_child_cannot_be_given_more_than_is_left(void **state)
+{
+    (void)state;
+    play *self = begin(1, "5");
+    spends(self, 0, "2");
+    assert_int_equal(delegate_from(self, 0, ",\"cost.budget\":[\"USD:3.01\"]"), 0);
+    assert_int_equal(delegate_from(self, 0, ",\"cost.budget\":[\"USD:3\"]"), 1);
+    spends(self, 1, "1");
+    assert_int_equal(delegate_from(self, 0, ",\"cost.budget\":[\"USD:2.01\"]"), 0);
+    assert_int_equal(delegate_from(self, 1, ",\"cost.budget\":[\"USD:2.01\"]"), 0);
+    assert_int_equal(delegate_from(self, 1, ",\"cost.budget\":[\"USD:2\"]"), 2);
+    end(self);
+}
+
+/* Nobody of a tree that is used up is allowed anything, also where its own share is whole. */
+static void a_used_up_root_closes_the_whole_tree(void **state)
+{
+    (void)state;
+    play *self = begin(1, "5");
+    for (size_t at = 0; at < DEPTH; at++) {
+        assert_int_equal(delegate_from(self, at, ",\"cost.budget\":[\"USD:1\"]"), at + 1);
+    }
+    assert_true(asks(self, DEPTH));
+    spends(self, 0, "5");
+    for (size_t at = 0; at <= DEPTH; at++) {
+        assert_false(asks(self, at));
+        assert_false(process_asks(self, at));
+    }
+    assert_int_equal(delegate_from(self, 0, ""), 0);
+    end(self);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_of_five_never_spends_more_than_its_root_has),
+        cmocka_unit_test(a_hundred_siblings_together_never_spend_more_than_their_parent_has),
+        cmocka_unit_test(the_worst_order_costs_one_metric_for_each_running_job),
+        cmocka_unit_test(a_child_cannot_be_given_more_than_is_left),
+        cmocka_unit_test(a_used_up_root_closes_the_whole_tree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* Everything that can end a job at once: its agent's word, its agent's end, a cancel, its
+ * time, its lease's, its parent's end, the runtime's stop; while the client comes and goes
+ * and the store lags behind. Whatever comes first: one terminal message, an agent that is
+ * told once, and no agent left.
+ *   engine_race_test [RACES [FIRST]]; ARCP_SIMULATION_SEED=n runs one. */
+#include "engine/play.h"
+
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+#define SECOND ARCP_NS_PER_SEC
+
+static uint64_t first_seed = 1;
+static uint64_t seed_count = 10000;
+
+typedef struct figures {
+    size_t cancelled, timed_out, expired, success, failed, stopped, kills;
+} figures;
+
+static void begin(play *self, uint64_t seed)
+{
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.jobs_cancel_grace_ms = seed % 3 == 0 ? 0 : 1500;
+    settings.shutdown_grace_sec = seed % 2;
+    play_begin_calm(self, seed, &settings, "engine_race_test");
+}
+
+/* A job with five seconds to run, under a lease that ends at about the same time. */
+static void submit(play *self)
+{
+    char frame[512];
+    assert_true(play_client_begins(self, 0));
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
+                   "\"echo\",\"max_runtime_sec\":5,\"lease_request\":{\"agent.delegate\":[\"**\"]},"
+                   "\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:00:0%uZ\"}}}",
+                   4 + play_pick(self, 3));
+    rig_send(&self->rig, play_client(self, 0), frame);
+    play_look(self);
+    assert_int_equal(self->rig.agent_count, 1);
+    if (play_one_in(self, 2)) {
+        rig_agent_says(&self->rig, &self->rig.agents[0],
+                       "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\","
+                       "\"wait\":true}}");
+        play_look(self);
+        assert_int_equal(self->rig.agent_count, 2);
+    }
+}
+
+static rig_agent *some_agent(play *self)
+{
+    return &self->rig.agents[play_pick(self, (unsigned)self->rig.agent_count)];
+}
+
+static void ask_cancel(play *self)
+{
+    char frame[256];
+    if (play_client(self, 0)->link != NULL) {
+        (void)snprintf(frame, sizeof(frame),
+                       "{\"arcp\":\"1.1\",\"id\":\"c%u\",\"type\":\"job.cancel\",\"payload\":{"
+                       "\"job_id\":\"%s\"}}",
+                       self->next_id++, some_agent(self)->job_id);
+        rig_send(&self->rig, play_client(self, 0), frame);
+    }
+}
+
+static void agent_ends(play *self)
+{
+    static const char *const words[] = {
+        "{\"type\":\"job.result\",\"payload\":{\"result\":1}}",
+        "{\"type\":\"job.error\",\"payload\":{\"code\":\"INTERNAL_ERROR\",\"message\":\"no\"}}",
+        "{\"type\":\"result.chunk\",\"payload\":{\"data\":\"x\",\"encoding\":\"utf8\",\"more\":"
+        "false}}",
+    };
+    unsigned choice = play_pick(self, 5);
+    if (choice < 3) {
+        rig_agent_says(&self->rig, some_agent(self), words[choice]);
+    } else {
+        rig_agent_exits(&self->rig, some_agent(self), choice == 4, (int)play_pick(self, 2));
+    }
+}
+
+static void one_event(play *self)
+{
+    switch (play_pick(self, 10)) {
+    case 0:
+        ask_cancel(self);
+        break;
+    case 1:
+    case 2:
+        agent_ends(self);
+        break;
+    case 3: /* up to the brink of timeout and expiry, or over it */
+        rig_clock(&self->rig, 5 * SECOND - (int64_t)play_pick(self, 3));
+        break;
+    case 4:
+        rig_clock(&self->rig, (int64_t)play_pick(self, 2000) * ARCP_NS_PER_MS);
+        break;
+    case 5:
+        rig_drop(&self->rig, play_client(self, 0));
+        break;
+    case 6:
+        if (!self->is_stopping && play_one_in(self, 2)) {
+            self->is_stopping = true;
+            arcp__engine_shutdown(self->rig.engine, self->rig.now);
+        }
+        break;
+    case 7:
+        self->disk.is_held = !self->disk.is_held;
+        break;
+    case 8:
+        (void)disk_write(&self->disk);
+        (void)disk_report(&self->disk);
+        break;
+    default: /* the next one comes before the effects of the last */
+        self->rig.is_stepping = !self->rig.is_stepping;
+        break;
+    }
+    self->rig.effects_left = play_pick(self, 3);
+    rig_run(&self->rig);
+    play_look(self);
+}
+
+/* Agents do as they are told at last. */
+static void let_end(play *self)
+{
+    self->disk.is_held = self->rig.is_stepping = false;
+    rig_run(&self->rig);
+    for (unsigned times = 0; times < 3; times++) {
+        rig_clock(&self->rig, 10 * SECOND);
+        play_agents_reap(self);
+        play_look(self);
+    }
+    rig_clock(&self->rig, 10 * SECOND);
+    play_look(self);
+}
+
+static void check_agents(play *self, figures *sum)
+{
+    for (size_t at = 0; at < self->rig.agent_count; at++) {
+        const rig_agent *agent = &self->rig.agents[at];
+        if (agent->forgets != 1 || agent->cancels > 1 || agent->kills > 1) {
+            watch_fail(&self->watch, "its agent is left, or was told twice", agent->job_id);
+        }
+        sum->kills += agent->kills;
+    }
+    arcp__engine_stats stats;
+    arcp__engine_get_stats(self->rig.engine, &stats);
+    if (stats.jobs_running != 0 ||
+        (self->is_stopping && !arcp__engine_is_finished(self->rig.engine))) {
+        watch_fail(&self->watch, "something is left running", "");
+    }
+}
+
+static void count_end(const char *frame, figures *sum)
+{
+    const struct {
+        const char *text;
+        size_t *count;
+    } ends[] = {
+        {"\"code\":\"CANCELLED\"", &sum->cancelled},   {"\"code\":\"TIMEOUT\"", &sum->timed_out},
+        {"\"code\":\"LEASE_EXPIRED\"", &sum->expired}, {"is stopping", &sum->stopped},
+        {"\"type\":\"job.result\"", &sum->success},    {"", &sum->failed},
+    };
+    for (size_t at = 0; at < sizeof(ends) / sizeof(ends[0]); at++) {
+        if (strstr(frame, ends[at].text) != NULL) {
+            ++*ends[at].count;
+            return;
+        }
+    }
+}
+
+/* Somebody new reads all of it. */
+static void check_ends(play *self, figures *sum)
+{
+    if (self->is_stopping) {
+        rig_restart(&self->rig);
+    }
+    assert_true(play_client_begins(self, 1));
+    for (size_t at = 0; at < self->watch.job_count; at++) {
+        const char *job_id = self->watch.jobs[at].id;
+        rig_client *client = play_client(self, 1);
+        client->slow = true; /* so that its frames wait for us */
+        play_client_subscribes(self, 1, job_id);
+        unsigned ends = 0;
+        for (char *frame = rig_read(&self->rig, client); frame != NULL;
+             frame = rig_read(&self->rig, client)) {
+            bool is_end = strstr(frame, "\"final_status\"") != NULL;
+            ends += is_end ? 1 : 0;
+            if (is_end) {
+                count_end(frame, sum);
+            }
+            arcp__free(frame);
+        }
+        if (ends != 1) {
+            watch_fail(&self->watch, "it has not exactly one end", job_id);
+        }
+    }
+}
+
+static void one_race(uint64_t seed, figures *sum)
+{
+    play *self = arcp__alloc(sizeof(*self));
+    assert_non_null(self);
+    begin(self, seed);
+    submit(self);
+    for (unsigned left = 3 + play_pick(self, 10); left > 0; left--) {
+        self->watch.step++;
+        one_event(self);
+    }
+    let_end(self);
+    check_agents(self, sum);
+    check_ends(self, sum);
+    play_end(self);
+    arcp__free(self);
+}
+
+static void a_job_ends_once_whatever_ends_it(void **state)
+{
+    (void)state;
+    figures sum = {0};
+    for (uint64_t at = 0; at < seed_count; at++) {
+        one_race(first_seed + at, &sum);
+    }
+    print_message("%llu races: %zu success, %zu failed, %zu cancelled, %zu timed out, %zu expired, "
+                  "%zu stopped; %zu agents killed\n",
+                  (unsigned long long)seed_count, sum.success, sum.failed, sum.cancelled,
+                  sum.timed_out, sum.expired, sum.stopped, sum.kills);
+    const size_t counts[] = {sum.success, sum.failed,  sum.cancelled, sum.timed_out,
+                             sum.expired, sum.stopped, sum.kills};
+    for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]) && seed_count >= 1000; at++) {
+        assert_true(counts[at] > seed_count / 200);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *one = getenv("ARCP_SIMULATION_SEED");
+    if (argc > 1) {
+        seed_count = strtoull(argv[1], NULL, 10);
+    }
+    if (argc > 2) {
+        first_seed = strtoull(argv[2], NULL, 10);
+    }
+    if (one != NULL) {
+        first_seed = strtoull(one, NULL, 10);
+        seed_count = 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_ends_once_whatever_ends_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
