@@ -9,8 +9,10 @@
 static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
 {
     /* An answer means that what was said is durable: it waits for the batch. */
-    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, line,
-                      true);
+    if (!arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job},
+                           line, true)) {
+        arcp__job_owe_end(engine, job);
+    }
 }
 
 void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to, arcp_span payload)
@@ -80,12 +82,12 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
     arcp_json_write_raw(&writer, arcp_span_cstr(job->input));
     arcp_json_name(&writer, "lease");
     arcp_lease_format(job->lease, &text);
-    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    arcp__write_formatted(&writer, &text);
     if (arcp_lease_has_expiry(job->lease)) {
         arcp_buf_clear(&text);
         arcp_json_name(&writer, "lease_constraints");
         arcp_lease_format_constraints(job->lease, &text);
-        arcp_json_write_raw(&writer, arcp_buf_span(&text));
+        arcp__write_formatted(&writer, &text);
     }
     arcp__budget_write_available(job, &writer);
     arcp__credentials_write(engine, job, &writer);
@@ -132,7 +134,7 @@ static void reply_status(arcp__engine *engine, arcp__job *job, const line *in, a
         return;
     }
     if (in->id.size != 0) {
-        arcp__agent_reply_error(engine, job, in->id, error, arcp_buf_span(details));
+        arcp__agent_reply_error(engine, job, in->id, error, arcp__details(details));
     } else if (status == ARCP_E_INVALID_REQUEST) {
         /* Nobody waits for the error: it must not be lost. */
         arcp__job_emit_log(engine, job, "error", arcp_span_cstr(error->message));
@@ -298,7 +300,7 @@ static void take_error(arcp__engine *engine, arcp__job *job, const line *in)
         }
     }
     arcp__job_fail(engine, job, status, known ? payload.code : ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
-                   payload.message, known ? payload.retryable : true, arcp_buf_span(&details));
+                   payload.message, known ? payload.retryable : true, arcp__details(&details));
     arcp_buf_fini(&details);
 }
 
@@ -402,14 +404,16 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
         job->is_paused_by_owner = full && wanted;
         job->owner->session->paused_jobs += job->is_paused_by_owner ? 1 : -(size_t)1;
     }
-    if (wanted != job->paused && job->agent_state == ARCP__AGENT_RUNNING) {
+    if (wanted == job->paused || job->agent_state != ARCP__AGENT_RUNNING) {
+        return;
+    }
+    const arcp__effect effect = {
+        .kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT, .job = job};
+    if (arcp__effect_push(engine, &effect, NULL, false)) {
         job->paused = wanted;
         engine->metrics.agent_pauses += wanted;
-        arcp__effect_push(
-            engine,
-            &(arcp__effect){.kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT,
-                            .job = job},
-            NULL, false);
+    } else {
+        arcp__engine_owe(engine);
     }
 }
 

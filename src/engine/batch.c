@@ -28,24 +28,34 @@ static arcp__batch *open_batch(arcp__engine *engine)
     return batch;
 }
 
-static arcp_store_op *add_op(arcp__engine *engine)
+bool arcp__batch_reserve(arcp__engine *engine, size_t count)
 {
     arcp__batch *batch = open_batch(engine);
     if (batch == NULL) {
-        return NULL;
+        return false;
     }
-    if (batch->store.count == batch->op_capacity) {
+    size_t need = batch->store.count + count;
+    if (need > batch->op_capacity) {
         size_t capacity = batch->op_capacity == 0 ? 16 : batch->op_capacity * 2;
+        capacity = capacity < need ? need : capacity;
         arcp_store_op *ops = arcp__realloc_array(batch->ops, capacity, sizeof(*ops));
         if (ops == NULL) {
             arcp__engine_no_memory(engine);
-            return NULL;
+            return false;
         }
         batch->ops = ops;
         batch->op_capacity = capacity;
     }
     batch->store.ops = batch->ops;
-    return &batch->ops[batch->store.count++];
+    return true;
+}
+
+static arcp_store_op *add_op(arcp__engine *engine)
+{
+    if (!arcp__batch_reserve(engine, 1)) {
+        return NULL;
+    }
+    return &engine->open_batch->ops[engine->open_batch->store.count++];
 }
 
 static void count_bytes(arcp__engine *engine, size_t bytes)
@@ -55,17 +65,21 @@ static void count_bytes(arcp__engine *engine, size_t bytes)
 }
 
 /* A copy in the batch's arena. */
-static arcp_span keep(arcp__engine *engine, arcp_span bytes)
+static bool keep(arcp__engine *engine, arcp_span *bytes)
 {
     arcp__batch *batch = open_batch(engine);
-    arcp_span copy = {NULL, 0};
-    if (batch != NULL && bytes.size != 0) {
-        copy = arcp__arena_copy(&batch->arena, bytes);
-        if (copy.data == NULL) {
-            arcp__engine_no_memory(engine);
-        }
+    if (batch == NULL) {
+        return false;
     }
-    return copy;
+    if (bytes->size == 0) {
+        *bytes = arcp_span_make(NULL, 0);
+        return true;
+    }
+    *bytes = arcp__arena_copy(&batch->arena, *bytes);
+    if (bytes->data == NULL) {
+        arcp__engine_no_memory(engine);
+    }
+    return bytes->data != NULL;
 }
 
 void arcp__batch_append(arcp__engine *engine, const arcp__stream *stream, uint64_t position,
@@ -81,66 +95,68 @@ void arcp__batch_append(arcp__engine *engine, const arcp__stream *stream, uint64
     }
 }
 
-static void add_copied(arcp__engine *engine, arcp_store_op op)
+static bool add_copied(arcp__engine *engine, arcp_store_op op)
 {
-    op.key = keep(engine, op.key);
-    op.value = keep(engine, op.value);
-    if (engine->out_of_memory) {
-        return;
+    if (!keep(engine, &op.key) || !keep(engine, &op.value)) {
+        return false;
     }
     arcp_store_op *slot = add_op(engine);
-    if (slot != NULL) {
-        *slot = op;
-        count_bytes(engine, op.key.size + op.value.size);
+    if (slot == NULL) {
+        return false;
     }
+    *slot = op;
+    count_bytes(engine, op.key.size + op.value.size);
+    return true;
 }
 
-void arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t position,
+bool arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t position,
                             arcp_span record)
 {
-    add_copied(engine, (arcp_store_op){.kind = ARCP_STORE_APPEND,
-                                       .position = position,
-                                       .key = stream_key,
-                                       .value = record});
+    return add_copied(engine, (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                              .position = position,
+                                              .key = stream_key,
+                                              .value = record});
 }
 
-void arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value)
+bool arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value)
 {
-    add_copied(engine,
-               (arcp_store_op){.kind = ARCP_STORE_PUT, .table = table, .key = key, .value = value});
+    return add_copied(
+        engine,
+        (arcp_store_op){.kind = ARCP_STORE_PUT, .table = table, .key = key, .value = value});
 }
 
 void arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key)
 {
-    add_copied(engine, (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
+    (void)add_copied(engine,
+                     (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
 }
 
 void arcp__batch_trim(arcp__engine *engine, arcp_span stream_key, uint64_t position)
 {
-    add_copied(engine,
-               (arcp_store_op){.kind = ARCP_STORE_TRIM, .position = position, .key = stream_key});
+    (void)add_copied(
+        engine, (arcp_store_op){.kind = ARCP_STORE_TRIM, .position = position, .key = stream_key});
 }
 
 void arcp__batch_drop(arcp__engine *engine, arcp_span stream_key)
 {
-    add_copied(engine, (arcp_store_op){.kind = ARCP_STORE_DROP, .key = stream_key});
+    (void)add_copied(engine, (arcp_store_op){.kind = ARCP_STORE_DROP, .key = stream_key});
 }
 
-void arcp__batch_mark_session(arcp__engine *engine, arcp__session *session)
+bool arcp__batch_mark_session(arcp__engine *engine, arcp__session *session)
 {
     if (session->in_dirty) {
-        return;
+        return true;
     }
     arcp__batch *batch = open_batch(engine);
     if (batch == NULL) {
-        return;
+        return false;
     }
     if (batch->dirty_count == batch->dirty_capacity) {
         size_t capacity = batch->dirty_capacity == 0 ? 8 : batch->dirty_capacity * 2;
         arcp__session **dirty = arcp__realloc_array(batch->dirty, capacity, sizeof(*dirty));
         if (dirty == NULL) {
             arcp__engine_no_memory(engine);
-            return;
+            return false;
         }
         batch->dirty = dirty;
         batch->dirty_capacity = capacity;
@@ -148,6 +164,7 @@ void arcp__batch_mark_session(arcp__engine *engine, arcp__session *session)
     batch->dirty[batch->dirty_count++] = session;
     session->in_dirty = true;
     arcp__session_pin(session);
+    return true;
 }
 
 uint64_t arcp__batch_open_id(arcp__engine *engine)
@@ -172,18 +189,25 @@ static bool seal(arcp__engine *engine, arcp__batch *batch)
         arcp__durable_mark *marks =
             arcp__realloc_array(batch->marks, batch->dirty_count, sizeof(*marks));
         if (marks == NULL) {
+            arcp__engine_owe(engine);
             return false;
         }
         batch->marks = marks;
         batch->mark_capacity = batch->dirty_count;
     }
-    for (size_t at = 0; at < batch->dirty_count; at++) {
-        arcp__session *session = batch->dirty[at];
-        if (!session->ended) {
-            arcp__session_write_index(engine, session);
-        }
+    /* What is missing of an index goes with a later batch, and is not durable before. */
+    size_t done = 0;
+    while (done < batch->dirty_count &&
+           (batch->dirty[done]->ended || arcp__session_write_index(engine, batch->dirty[done]))) {
+        arcp__session *session = batch->dirty[done];
         session->in_dirty = false;
-        batch->marks[at] = (arcp__durable_mark){session, session->next_seq - 1};
+        batch->marks[done++] = (arcp__durable_mark){session, session->next_seq - 1};
+    }
+    for (size_t at = done; at < batch->dirty_count; at++) {
+        /* Its durable numbers stay what they are. */
+        batch->marks[at] = (arcp__durable_mark){batch->dirty[at], batch->dirty[at]->indexed_seq};
+        batch->dirty[at]->in_dirty = false;
+        arcp__engine_owe(engine);
     }
     batch->mark_count = batch->dirty_count;
     batch->dirty_count = 0;

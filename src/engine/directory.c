@@ -36,7 +36,7 @@ arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
 /* Principals exist as long as something of theirs does. */
 void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal)
 {
-    if (principal->sessions == 0 && principal->running_jobs == 0 &&
+    if (!principal->is_held && principal->sessions == 0 && principal->running_jobs == 0 &&
         principal->job_first == principal->job_count) {
         HASH_DEL(engine->principals, principal);
         arcp__free(principal->jobs);

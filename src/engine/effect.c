@@ -186,12 +186,39 @@ static bool next_must_close(arcp__engine *engine, arcp__effect *out)
     return false;
 }
 
+/* Ends an agent's time with its job. Every started agent gets this, so it needs no memory. */
+static bool next_forgotten(arcp__engine *engine, arcp__effect *out)
+{
+    arcp__job *job = engine->forget_first;
+    if (job == NULL) {
+        return false;
+    }
+    engine->forget_first = job->next_forgotten;
+    if (engine->forget_first == NULL) {
+        engine->forget_last = NULL;
+    }
+    engine->forgetting = job;
+    *out = (arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job};
+    return true;
+}
+
+void arcp__effect_forget_agent(arcp__engine *engine, arcp__job *job)
+{
+    job->next_forgotten = NULL;
+    if (engine->forget_last == NULL) {
+        engine->forget_first = job;
+    } else {
+        engine->forget_last->next_forgotten = job;
+    }
+    engine->forget_last = job;
+}
+
 bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
 {
     take_back(engine);
     arcp__engine_enter(engine, now);
     arcp__engine_settle(engine);
-    if (next_must_close(engine, out)) {
+    if (next_must_close(engine, out) || next_forgotten(engine, out)) {
         return true;
     }
     for (;;) {
@@ -217,8 +244,6 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
             if (out->link->session != NULL) {
                 out->link->session->last_sent_ns = now.mono_ns;
             }
-        } else if (out->kind == ARCP__EFFECT_FORGET_AGENT) {
-            engine->forgetting = out->job;
         } else if (out->kind == ARCP__EFFECT_START_AGENT) {
             out->job->agent_state = ARCP__AGENT_STARTING;
         }
@@ -238,6 +263,9 @@ void arcp__effect_queues_free(arcp__engine *engine)
             }
             recycle(engine, pending);
         }
+    }
+    for (arcp__effect none; next_forgotten(engine, &none);) {
+        take_back(engine);
     }
     while (engine->effect_free != NULL) {
         arcp__pending_effect *pending = engine->effect_free;

@@ -57,6 +57,9 @@ void arcp__engine_settle(arcp__engine *engine)
     } while (engine->mail_first != NULL);
     engine->current_link = NULL;
     engine->current_job = NULL;
+    if (engine->owes && !engine->closing && engine->restore == NULL) {
+        arcp__engine_make_good(engine);
+    }
 }
 
 void arcp__engine_make_id(arcp__engine *engine, const char *prefix, char out[ARCP__ID_SIZE])
@@ -126,6 +129,12 @@ void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t w
     arcp_json_write_string(writer, arcp_span_make(text, sizeof(text)));
 }
 
+void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text)
+{
+    arcp_json_write_raw(writer, arcp_buf_span(text));
+    writer->out->failed = writer->out->failed || text->failed;
+}
+
 void arcp__sha256(arcp_span bytes, uint8_t out[32])
 {
     (void)SHA256((const unsigned char *)bytes.data, bytes.size, out);
@@ -144,6 +153,9 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
     engine->ids.random = options->random;
     engine->ids.user = options->random_user;
+    if (!arcp__timer_heap_reserve(&engine->timers, ARCP__ENGINE_TIMERS)) {
+        arcp__engine_no_memory(engine);
+    }
     arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
                      arcp__engine_after_sec(engine, 60));
     if (engine->out_of_memory) {
@@ -296,12 +308,20 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
         dispatch(engine, timer);
         arcp__engine_settle(engine);
     }
+    if (engine->owes) {
+        arcp__engine_settle(engine);
+    }
     finish_stopping(engine);
 }
 
+/* What waits for memory is tried again soon, also when nothing comes. */
+#define OWING_PAUSE_NS (100 * ARCP_NS_PER_MS)
+
 int64_t arcp__engine_deadline(const arcp__engine *engine)
 {
-    return arcp__timer_heap_next(&engine->timers);
+    int64_t next = arcp__timer_heap_next(&engine->timers);
+    int64_t soon = engine->now.mono_ns + OWING_PAUSE_NS;
+    return engine->owes && soon < next ? soon : next;
 }
 
 void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)

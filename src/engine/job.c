@@ -20,7 +20,7 @@ void arcp__job_note_head(arcp__job *job)
 }
 
 /* Takes the reference of `stream` and registers the job under its id. */
-static bool add_job(arcp__engine *engine, arcp__job *job)
+static bool add_to_tables(arcp__engine *engine, arcp__job *job)
 {
     job->stream = arcp__stream_open(engine, "j:", job->id);
     if (job->stream == NULL) {
@@ -34,6 +34,18 @@ static bool add_job(arcp__engine *engine, arcp__job *job)
     if (!arcp__principal_add_job(job->principal, job)) {
         HASH_DEL(engine->jobs, job);
         arcp__stream_unref(engine, job->stream);
+        return false;
+    }
+    return true;
+}
+
+static bool add_job(arcp__engine *engine, arcp__job *job)
+{
+    if (!arcp__timer_heap_reserve(&engine->timers, ARCP__JOB_TIMERS)) {
+        return false;
+    }
+    if (!add_to_tables(engine, job)) {
+        arcp__timer_heap_release(&engine->timers, ARCP__JOB_TIMERS);
         return false;
     }
     job->principal->running_jobs++;
@@ -143,6 +155,7 @@ static void drop(arcp__engine *engine, arcp__job *job)
     arcp__principal_maybe_free(engine, job->principal);
     job->principal = NULL;
     HASH_DEL(engine->jobs, job);
+    arcp__timer_heap_release(&engine->timers, ARCP__JOB_TIMERS);
     arcp__stream_unref(engine, job->stream);
     job->stream = NULL;
     arcp__job_unpin(engine, job);
@@ -213,18 +226,19 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     arcp_json_write_u64(&writer, job->features);
     arcp_json_name(&writer, "lease");
     arcp_lease_format(job->lease, &text);
-    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    arcp__write_formatted(&writer, &text);
     arcp_buf_clear(&text);
     arcp_json_name(&writer, "lease_constraints");
     arcp_lease_format_constraints(job->lease, &text);
-    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    arcp__write_formatted(&writer, &text);
     arcp_json_name(&writer, "accepted");
     arcp_json_write_raw(&writer, arcp_span_cstr(job->accepted));
     arcp_json_end_object(&writer);
-    if (row.failed || text.failed) {
-        arcp__engine_no_memory(engine);
-    } else {
-        arcp__batch_put(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&row));
+    job->owes_row =
+        row.failed || text.failed ||
+        !arcp__batch_put(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&row));
+    if (job->owes_row) {
+        arcp__engine_owe(engine);
     }
     arcp_buf_fini(&text);
     arcp_buf_fini(&row);
@@ -270,14 +284,18 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
     arcp__agent_format_start(engine, job, &line);
     arcp__free(job->input);
     job->input = NULL;
+    if (!arcp__effect_push(engine,
+                           &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT,
+                                           .job = job,
+                                           .is_secret = job->credential != NULL},
+                           &line, true)) {
+        job->agent_state = ARCP__AGENT_GONE;
+        arcp__job_owe_end(engine, job);
+        return;
+    }
     arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
     engine->live_agents++;
     job->agent_state = ARCP__AGENT_STARTING;
-    arcp__effect_push(engine,
-                      &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT,
-                                      .job = job,
-                                      .is_secret = job->credential != NULL},
-                      &line, true);
     if (job->max_runtime_sec != 0) {
         arcp__engine_arm(engine, &job->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
                          arcp__engine_after_sec(engine, job->max_runtime_sec));
@@ -319,8 +337,7 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
     /* Lines for it that still wait for their batch have no reader any more, and must not be
      * handed out after its owner let go of the job. */
     arcp__effect_drop_job(engine, job);
-    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job}, NULL,
-                      false);
+    arcp__effect_forget_agent(engine, job);
 }
 
 /* ---- the owning session's numbers ---- */

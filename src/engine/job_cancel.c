@@ -52,9 +52,12 @@ void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_rea
 void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
 {
     if (has_agent(job) && !job->told_to_die) {
-        job->told_to_die = true;
-        arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job},
-                          NULL, true);
+        job->told_to_die = arcp__effect_push(
+            engine, &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job}, NULL, true);
+        if (!job->told_to_die) {
+            arcp__engine_arm(engine, &job->grace_timer, ARCP__TIMER_JOB_GRACE, job,
+                             arcp__engine_after_ms(engine, 100));
+        }
     }
     if (!job->ended && job->cancelling) {
         arcp__job_fail_with(engine, job, ARCP_E_CANCELLED, "the job was cancelled");
@@ -142,7 +145,7 @@ static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job
     (void)arcp_error_set(&error, status, "%s", message);
     audit(engine, request, job, status);
     arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
-    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_buf_span(&details));
+    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp__details(&details));
     arcp_buf_fini(&details);
 }
 

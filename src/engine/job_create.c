@@ -16,12 +16,12 @@ static void write_accepted(const arcp__job *job, arcp_json_writer *writer)
     arcp_json_write_cstr(writer, job->agent_text);
     arcp_json_name(writer, "lease");
     arcp_lease_format(job->lease, &text);
-    arcp_json_write_raw(writer, arcp_buf_span(&text));
+    arcp__write_formatted(writer, &text);
     if (arcp_lease_has_expiry(job->lease)) {
         arcp_buf_clear(&text);
         arcp_json_name(writer, "lease_constraints");
         arcp_lease_format_constraints(job->lease, &text);
-        arcp_json_write_raw(writer, arcp_buf_span(&text));
+        arcp__write_formatted(writer, &text);
     }
     writer->out->failed = writer->out->failed || text.failed;
     arcp_buf_fini(&text);
@@ -210,5 +210,10 @@ arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, ar
     arcp__job_note_head(job);
     arcp__metrics_job_began(engine, job);
     arcp__job_store(engine, job);
+    if (job->owes_row) {
+        (void)arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+        arcp__job_free(engine, job);
+        return NULL;
+    }
     return job;
 }

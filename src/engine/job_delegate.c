@@ -120,7 +120,7 @@ static void emit_delegate(arcp__engine *engine, arcp__job *parent, const arcp__j
     arcp_json_write_raw(&writer, wanted->input);
     arcp_json_name(&writer, "lease");
     arcp_lease_format(child->lease, &text);
-    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    arcp__write_formatted(&writer, &text);
     static const char *const echoed[] = {"lease_request", "lease_constraints"};
     for (size_t at = 0; at < 2; at++) {
         arcp_json_ref ref = arcp_json_member(json, body, arcp_span_cstr(echoed[at]));
@@ -128,7 +128,7 @@ static void emit_delegate(arcp__engine *engine, arcp__job *parent, const arcp__j
         if (!arcp_json_is_missing(json, ref)) {
             arcp_json_compact(json, ref, &text);
             arcp_json_name(&writer, echoed[at]);
-            arcp_json_write_raw(&writer, arcp_buf_span(&text));
+            arcp__write_formatted(&writer, &text);
         }
     }
     arcp_json_end_object(&writer);
@@ -487,7 +487,7 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     arcp_lease_unref(lease);
     if (status != ARCP_OK) {
         audit(engine, parent, NULL, &wanted, status);
-        arcp__job_emit_denial(engine, parent, wanted.delegate_id, err, arcp_buf_span(details));
+        arcp__job_emit_denial(engine, parent, wanted.delegate_id, err, arcp__details(details));
     }
     arcp_buf_fini(&notes);
     arcp_buf_fini(&input);
@@ -506,7 +506,7 @@ static void answer_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_json_writer writer;
     if (arcp_json_scan(&json, terminal, &limits, NULL) != ARCP_OK) {
-        arcp__engine_no_memory(engine);
+        arcp__job_owe_end(engine, parent);
         arcp_json_fini(&json);
         return;
     }
@@ -539,7 +539,7 @@ static void answer_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
     }
     arcp_json_end_object(&writer);
     if (payload.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__job_owe_end(engine, parent);
     } else {
         arcp__agent_reply(engine, parent, arcp_span_cstr(child->wait_reply),
                           arcp_buf_span(&payload));

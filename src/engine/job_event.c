@@ -22,7 +22,7 @@ static void mail_observers(arcp__engine *engine, arcp__job *job, uint64_t positi
     }
 }
 
-static void emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_feature feature,
+static bool emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_feature feature,
                  const arcp_span *pieces, size_t count)
 {
     char id[ARCP__ID_SIZE];
@@ -42,16 +42,18 @@ static void emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_fe
     all[used++] = ARCP_SPAN_LITERAL("}");
     uint64_t position = 0;
     size_t bytes = 0;
-    if (arcp__stream_append(engine, job->stream, all, used, &position, &bytes)) {
-        engine->event_count++;
-        mail_observers(engine, job, position, bytes, feature);
+    if (!arcp__stream_append(engine, job->stream, all, used, &position, &bytes)) {
+        return false;
     }
+    engine->event_count++;
+    mail_observers(engine, job, position, bytes, feature);
+    return true;
 }
 
-void arcp__job_emit_terminal(arcp__engine *engine, arcp__job *job, const char *type,
+bool arcp__job_emit_terminal(arcp__engine *engine, arcp__job *job, const char *type,
                              arcp_span payload)
 {
-    emit(engine, job, type, ARCP_FEATURE_NONE, &payload, 1);
+    return emit(engine, job, type, ARCP_FEATURE_NONE, &payload, 1);
 }
 
 static void emit_with_feature(arcp__engine *engine, arcp__job *job, arcp_span kind_text,
@@ -66,7 +68,7 @@ static void emit_with_feature(arcp__engine *engine, arcp__job *job, arcp_span ki
         ARCP_SPAN_LITERAL("{\"kind\":\""), kind_text, arcp_span_make(ts, 8 + ARCP__TIMESTAMP_SIZE),
         ARCP_SPAN_LITERAL("\",\"body\":"), body,      ARCP_SPAN_LITERAL("}"),
     };
-    emit(engine, job, "job.event", feature, pieces, sizeof(pieces) / sizeof(pieces[0]));
+    (void)emit(engine, job, "job.event", feature, pieces, sizeof(pieces) / sizeof(pieces[0]));
 }
 
 void arcp__job_emit_event(arcp__engine *engine, arcp__job *job, arcp_event_kind kind,
@@ -310,7 +312,7 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
     if (facts.kind == ARCP_EVENT_TOOL_CALL) {
         if (!arcp__job_authorize(engine, job, ARCP_SPAN_LITERAL("tool.call"), facts.tool, details,
                                  err)) {
-            arcp__job_emit_denial(engine, job, facts.call_id, err, arcp_buf_span(details));
+            arcp__job_emit_denial(engine, job, facts.call_id, err, arcp__details(details));
             return err->status;
         }
         arcp__denied_calls_remove(&job->denied, facts.call_id);

@@ -23,21 +23,14 @@ static bool has_chunks(const arcp__job *job)
 static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status, const char *type,
                    arcp_buf *payload)
 {
-    if (payload->failed) {
-        /* The end must come whatever memory there is: a minimal payload. */
-        arcp_buf_clear(payload);
-        arcp_buf_append_format(payload,
-                               "{\"final_status\":\"error\",\"code\":\"INTERNAL_ERROR\","
-                               "\"message\":\"out of memory\",\"retryable\":true,"
-                               "\"job_id\":\"%s\"}",
-                               job->id);
-        status = ARCP_JOB_ERROR;
-        type = "job.error";
-    }
     if (!arcp__job_status_may_become(job->status, status)) {
         return;
     }
-    arcp__job_emit_terminal(engine, job, type, arcp_buf_span(payload));
+    if (payload->failed || !arcp__job_emit_terminal(engine, job, type, arcp_buf_span(payload))) {
+        /* The end comes whatever memory there is, as soon as there is some. */
+        arcp__job_owe_end(engine, job);
+        return;
+    }
     job->ended = true;
     job->status = status;
     job->ended_wall_ns = engine->now.wall_ns;
@@ -443,7 +436,7 @@ static void fail_exit(arcp__engine *engine, arcp__job *job, const arcp__agent_ex
                        exit->by_signal ? "signal" : "exit status", exit->code);
     }
     arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
-                   arcp_span_cstr(message), true, arcp_buf_span(&details));
+                   arcp_span_cstr(message), true, arcp__details(&details));
     arcp_buf_fini(&details);
 }
 

@@ -49,8 +49,11 @@ void arcp__observation_store(arcp__engine *engine, arcp__observation *observatio
         (unsigned long long)observation->kept_position, (unsigned long long)observation->first_seq);
     observation->has_row = true;
     observation->row_is_old = false;
-    arcp__batch_put(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
-                    arcp_span_make(row, (size_t)row_size));
+    if (!arcp__batch_put(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
+                         arcp_span_make(row, (size_t)row_size))) {
+        observation->row_is_old = true;
+        arcp__engine_owe(engine);
+    }
 }
 
 void arcp__observation_moved(arcp__observation *observation, uint64_t position)
@@ -166,14 +169,15 @@ bool arcp__record_is_hidden(const arcp__session *session, arcp_span record)
     return !arcp__session_has_feature(session, feature);
 }
 
-static void number(arcp__engine *engine, arcp__observation *observation, uint64_t position,
+static bool number(arcp__engine *engine, arcp__observation *observation, uint64_t position,
                    uint32_t count, uint64_t bytes)
 {
     uint64_t seq = arcp__session_number(engine, observation->session, observation->job->stream,
                                         position, count, bytes);
     if (seq == 0) {
-        observation->is_live = false; /* out of memory: catch up later */
-        return;
+        observation->is_live = false; /* it catches up when there is memory */
+        arcp__engine_owe(engine);
+        return false;
     }
     if (observation->first_seq == 0) {
         observation->first_seq = seq;
@@ -182,6 +186,7 @@ static void number(arcp__engine *engine, arcp__observation *observation, uint64_
         arcp__job_note_owner_run(engine, observation->job, seq, position, count);
     }
     observation->next_position = position + count;
+    return true;
 }
 
 /* One back_pressure status when a session that acknowledges falls behind. */
@@ -209,8 +214,9 @@ void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint
         observation->next_position++;
         return;
     }
-    number(engine, observation, position, 1, bytes);
-    note_lag(engine, observation);
+    if (number(engine, observation, position, 1, bytes)) {
+        note_lag(engine, observation);
+    }
 }
 
 /* ---- catching up ---- */
@@ -230,11 +236,13 @@ static uint64_t average_bytes(const arcp__stream *stream)
 static void number_all(arcp__engine *engine, arcp__observation *observation)
 {
     const arcp__stream *stream = observation->job->stream;
-    while (observation->next_position < stream->next && !engine->out_of_memory) {
+    while (observation->next_position < stream->next) {
         uint64_t left = stream->next - observation->next_position;
         uint32_t count = (uint32_t)(left < PAGE_RECORDS ? left : PAGE_RECORDS);
-        number(engine, observation, observation->next_position, count,
-               count * average_bytes(stream));
+        if (!number(engine, observation, observation->next_position, count,
+                    count * average_bytes(stream))) {
+            return;
+        }
     }
     go_live(engine, observation);
 }
@@ -244,13 +252,17 @@ static void ask_store(arcp__engine *engine, arcp__observation *observation)
     arcp_buf key = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&key, observation->job->stream->key);
     observation->read_id = ++engine->next_read_id;
-    arcp__effect_push(engine,
-                      &(arcp__effect){.kind = ARCP__EFFECT_READ,
-                                      .id = observation->read_id,
-                                      .from = observation->next_position,
-                                      .count_max = PAGE_RECORDS,
-                                      .bytes_max = PAGE_BYTES},
-                      &key, false);
+    bool asked = arcp__effect_push(engine,
+                                   &(arcp__effect){.kind = ARCP__EFFECT_READ,
+                                                   .id = observation->read_id,
+                                                   .from = observation->next_position,
+                                                   .count_max = PAGE_RECORDS,
+                                                   .bytes_max = PAGE_BYTES},
+                                   &key, false);
+    if (!asked) {
+        observation->read_id = 0;
+        arcp__engine_owe(engine);
+    }
 }
 
 void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation)
@@ -263,7 +275,7 @@ void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observa
         return;
     }
     arcp__stream *stream = observation->job->stream;
-    while (observation->next_position < stream->next && !engine->out_of_memory) {
+    while (observation->next_position < stream->next) {
         arcp_span record;
         if (!arcp__stream_peek(stream, observation->next_position, &record)) {
             ask_store(engine, observation);
@@ -271,8 +283,8 @@ void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observa
         }
         if (arcp__record_is_hidden(observation->session, record)) {
             observation->next_position++;
-        } else {
-            number(engine, observation, observation->next_position, 1, record.size);
+        } else if (!number(engine, observation, observation->next_position, 1, record.size)) {
+            return;
         }
     }
     go_live(engine, observation);
@@ -299,8 +311,8 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
         }
         if (arcp__record_is_hidden(observation->session, records[at])) {
             observation->next_position = position + 1;
-        } else {
-            number(engine, observation, position, 1, records[at].size);
+        } else if (!number(engine, observation, position, 1, records[at].size)) {
+            return;
         }
     }
     arcp__observation_catch_up(engine, observation);
@@ -336,7 +348,7 @@ static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job
     }
     arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
     audit(engine, request, job, error.status);
-    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_buf_span(&details));
+    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp__details(&details));
     arcp_buf_fini(&details);
 }
 
@@ -357,12 +369,12 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
     arcp_json_write_cstr(&writer, job->agent_text);
     arcp_json_name(&writer, "lease");
     arcp_lease_format(job->lease, &text);
-    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    arcp__write_formatted(&writer, &text);
     if (arcp_lease_has_expiry(job->lease)) {
         arcp_buf_clear(&text);
         arcp_lease_format_constraints(job->lease, &text);
         arcp_json_name(&writer, "lease_constraints");
-        arcp_json_write_raw(&writer, arcp_buf_span(&text));
+        arcp__write_formatted(&writer, &text);
     }
     arcp__job_write_budget(job, true, request->session->profile->budget_as_text, &writer);
     arcp_json_name(&writer, "parent_job_id");

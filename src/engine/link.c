@@ -22,7 +22,8 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
 {
     arcp__engine_enter(engine, now);
     arcp__link *link = arcp__alloc(sizeof(*link));
-    if (link == NULL) {
+    if (link == NULL || !arcp__timer_heap_reserve(&engine->timers, ARCP__LINK_TIMERS)) {
+        arcp__free(link);
         return NULL;
     }
     link->user = options->user;
@@ -32,6 +33,7 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     if (options->principal.size != 0) {
         link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
         if (link->preset_principal == NULL) {
+            arcp__timer_heap_release(&engine->timers, ARCP__LINK_TIMERS);
             arcp__free(link);
             return NULL;
         }
@@ -77,9 +79,13 @@ void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, co
     }
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&text, reason);
-    arcp__effect_push(
+    bool queued = arcp__effect_push(
         engine, &(arcp__effect){.kind = ARCP__EFFECT_CLOSE, .link = link, .close_code = close_code},
         &text, durable);
+    if (!queued) {
+        link->must_close = true; /* which takes no memory */
+        engine->must_close_links = true;
+    }
     link->state = ARCP__LINK_CLOSING;
     arcp__engine_disarm(engine, &link->hello_timer);
     if (link->session != NULL) {
@@ -112,6 +118,7 @@ void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *e
                                                  .id = arcp_span_cstr(id),
                                                  .session_id = session_id},
                           arcp_buf_span(&payload), &frame);
+    frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
     arcp__link_send(engine, link, &frame, false);
     arcp__link_close(engine, link, close_code, error->message, false);
@@ -262,6 +269,7 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
     link->gone = true;
     link->state = ARCP__LINK_CLOSING;
     arcp__engine_disarm(engine, &link->hello_timer);
+    arcp__timer_heap_release(&engine->timers, ARCP__LINK_TIMERS);
     DL_DELETE2(engine->links, link, previous, next);
     arcp__link_unref(engine, link);
     arcp__engine_settle(engine);

@@ -31,6 +31,7 @@ void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uin
     if (mail == NULL) {
         /* Not lost: the observation falls back to catching up from the stream. */
         observation->is_live = false;
+        arcp__engine_owe(engine);
         return;
     }
     mail->position = position;
@@ -40,7 +41,9 @@ void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uin
 
 void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation)
 {
-    (void)post(engine, ARCP__MAIL_CATCH_UP, observation);
+    if (post(engine, ARCP__MAIL_CATCH_UP, observation) == NULL) {
+        arcp__engine_owe(engine);
+    }
 }
 
 void arcp__mail_forget_observation(arcp__engine *engine, const arcp__observation *observation)

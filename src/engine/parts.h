@@ -42,6 +42,22 @@ void arcp__effect_release(arcp__engine *engine);
 void arcp__effect_queues_free(arcp__engine *engine);
 /* Drops queued START_AGENT and the like of a job that is over. */
 void arcp__effect_drop_job(arcp__engine *engine, const arcp__job *job);
+/* Queues FORGET_AGENT; needs no memory. */
+void arcp__effect_forget_agent(arcp__engine *engine, arcp__job *job);
+
+/* ---- make_good.c ---- */
+/* What could not be done for want of memory and cannot be given up either is marked where it
+ * belongs (owes_...), then this is called; it is tried again at the next input. */
+void arcp__engine_owe(arcp__engine *engine);
+/* An agent waits for what cannot come: its job ends. */
+void arcp__job_owe_end(arcp__engine *engine, arcp__job *job);
+void arcp__engine_make_good(arcp__engine *engine);
+
+/* ---- timers of an owner, so that arming them cannot fail ---- */
+#define ARCP__JOB_TIMERS     4u
+#define ARCP__SESSION_TIMERS 2u
+#define ARCP__LINK_TIMERS    1u
+#define ARCP__ENGINE_TIMERS  4u
 
 /* ---- audit.c ---- */
 /* One line of the audit log. What is NULL, empty or zero is left out; principal, session,
@@ -76,14 +92,16 @@ void arcp__metrics_spent(arcp__engine *engine, arcp_span currency, arcp_decimal 
 /* ---- batch.c ---- */
 void arcp__batch_append(arcp__engine *engine, const arcp__stream *stream, uint64_t position,
                         arcp_span record);
-void arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t position,
+/* Room for so many operations; false when out of memory, as for all of these. */
+bool arcp__batch_reserve(arcp__engine *engine, size_t count);
+bool arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t position,
                             arcp_span record);
-void arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value);
+bool arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value);
 void arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key);
 void arcp__batch_trim(arcp__engine *engine, arcp_span stream_key, uint64_t position);
 void arcp__batch_drop(arcp__engine *engine, arcp_span stream_key);
 /* The session has new numbers: they become visible when the open batch is durable. */
-void arcp__batch_mark_session(arcp__engine *engine, arcp__session *session);
+bool arcp__batch_mark_session(arcp__engine *engine, arcp__session *session);
 /* The id of the batch being filled; effects that wait for it carry it. */
 uint64_t arcp__batch_open_id(arcp__engine *engine);
 bool arcp__batch_has_work(const arcp__engine *engine);
@@ -212,7 +230,7 @@ bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session);
 void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint64_t first,
                              const arcp_span *records, size_t count, bool failed);
 void arcp__session_ack(arcp__engine *engine, arcp__session *session, uint64_t seq);
-void arcp__session_write_index(arcp__engine *engine, arcp__session *session);
+bool arcp__session_write_index(arcp__engine *engine, arcp__session *session);
 void arcp__session_evict(arcp__engine *engine, arcp__session *session);
 void arcp__session_drop_runs(arcp__engine *engine, arcp__session *session);
 void arcp__session_drained(arcp__engine *engine, arcp__session *session);
@@ -316,7 +334,7 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission);
 /* ---- job_event.c ---- */
 /* Appends a terminal record (job.result, job.error) to the job's stream and mails it to its
  * observers. */
-void arcp__job_emit_terminal(arcp__engine *engine, arcp__job *job, const char *type,
+bool arcp__job_emit_terminal(arcp__engine *engine, arcp__job *job, const char *type,
                              arcp_span payload);
 /* A job.event of a kind with a body. */
 void arcp__job_emit_event(arcp__engine *engine, arcp__job *job, arcp_event_kind kind,
@@ -562,6 +580,14 @@ void arcp__restore_free(arcp__engine *engine);
 
 /* Writes a member whose value is a time stamp. */
 void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns);
+/* The details of an error; none when there was no memory for them. */
+static inline arcp_span arcp__details(const arcp_buf *details)
+{
+    return details->failed ? arcp_span_make(NULL, 0) : arcp_buf_span(details);
+}
+/* Writes JSON that was formatted apart; a failure there is one here, also when `text` is
+ * used again. */
+void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text);
 /* SHA-256 of bytes. */
 void arcp__sha256(arcp_span bytes, uint8_t out[32]);
 

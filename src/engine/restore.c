@@ -208,7 +208,8 @@ static void take_index(arcp__engine *engine, arcp__session *session, uint64_t fi
     if (session->index_next == 0 && count != 0) {
         session->index_first = first;
     }
-    for (size_t at = 0; at < count; at++) {
+    /* What memory ran out for is not damaged: the next run would not seem to follow. */
+    for (size_t at = 0; at < count && !engine->out_of_memory; at++) {
         take_run(engine, session, records[at]);
     }
     if (count == 0) {

@@ -11,8 +11,14 @@ arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id)
 
 static arcp__session *session_add(arcp__engine *engine, arcp__session *session)
 {
+    if (!arcp__timer_heap_reserve(&engine->timers, ARCP__SESSION_TIMERS)) {
+        arcp__free(session);
+        arcp__engine_no_memory(engine);
+        return NULL;
+    }
     HASH_ADD_KEYPTR(hh, engine->sessions, session->id, strlen(session->id), session);
     if (!ARCP__HASH_ADDED(session)) {
+        arcp__timer_heap_release(&engine->timers, ARCP__SESSION_TIMERS);
         arcp__free(session);
         arcp__engine_no_memory(engine);
         return NULL;
@@ -138,11 +144,12 @@ void arcp__session_store(arcp__engine *engine, arcp__session *session)
     arcp_json_name(&writer, "acked_seq");
     arcp_json_write_u64(&writer, session->acked_seq);
     arcp_json_end_object(&writer);
-    if (row.failed) {
-        arcp__engine_no_memory(engine);
-    } else {
-        arcp__batch_put(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id),
-                        arcp_buf_span(&row));
+    session->owes_row =
+        row.failed || !arcp__batch_put(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id),
+                                       arcp_buf_span(&row));
+    if (session->owes_row) {
+        arcp__engine_no_memory(engine); /* who is shown this is not */
+        arcp__engine_owe(engine);
     }
     arcp_buf_fini(&row);
 }
@@ -277,6 +284,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
         }
     }
     HASH_DEL(engine->sessions, session);
+    arcp__timer_heap_release(&engine->timers, ARCP__SESSION_TIMERS);
     engine->session_count--;
     session->principal->sessions--;
     arcp__principal_maybe_free(engine, session->principal);

@@ -307,6 +307,12 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     arcp__session_audit(engine, link, session, "session.hello");
     engine->metrics.sessions_opened++;
     arcp__session_store(engine, session);
+    if (session->owes_row) {
+        explicit_bzero(token.data, token.size);
+        arcp_buf_fini(&token);
+        arcp__session_end(engine, session, "out of memory");
+        return;
+    }
     arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
     session->opens_at = arcp__batch_open_id(engine);
     explicit_bzero(token.data, token.size);
@@ -340,6 +346,7 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
     if (principal == NULL) {
         return;
     }
+    principal->is_held = true; /* a session that cannot be made must not take it along */
     arcp__resume_request resume;
     arcp__resume_request_read(&engine->json, &envelope, &engine->scratch, &resume);
     if (resume.wanted) {
@@ -347,6 +354,7 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
     } else {
         open_session(engine, link, principal, &envelope, is_anonymous);
     }
+    principal->is_held = false;
     arcp__principal_maybe_free(engine, principal);
 }
 

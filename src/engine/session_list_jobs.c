@@ -151,12 +151,12 @@ static bool write_job(arcp__engine *engine, const arcp__job *job, const arcp__se
     arcp_json_write_cstr(writer, arcp_job_status_name(job->status));
     arcp_json_name(writer, "lease");
     arcp_lease_format(job->lease, &text);
-    arcp_json_write_raw(writer, arcp_buf_span(&text));
+    arcp__write_formatted(writer, &text);
     if (arcp_lease_has_expiry(job->lease)) {
         arcp_buf_clear(&text);
         arcp_lease_format_constraints(job->lease, &text);
         arcp_json_name(writer, "lease_constraints");
-        arcp_json_write_raw(writer, arcp_buf_span(&text));
+        arcp__write_formatted(writer, &text);
     }
     writer->out->failed = writer->out->failed || text.failed;
     arcp_buf_fini(&text);

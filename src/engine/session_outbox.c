@@ -53,6 +53,9 @@ bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
 uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp__stream *stream,
                               uint64_t position, uint32_t count, uint64_t bytes)
 {
+    if (!arcp__batch_mark_session(engine, session)) {
+        return 0;
+    }
     uint64_t seq = session->next_seq;
     arcp__run *last =
         session->run_end > session->run_first ? &session->runs[session->run_end - 1] : NULL;
@@ -75,7 +78,6 @@ uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp
     session->next_seq += count;
     session->kept_bytes += bytes;
     session->backlog_bytes += bytes;
-    arcp__batch_mark_session(engine, session);
     if (session->kept_bytes > engine->settings.limits_replay_bytes) {
         arcp__session_evict(engine, session);
     }
@@ -90,11 +92,12 @@ static void index_key(const arcp__session *session, char key[ARCP__ID_SIZE + 2])
 
 static size_t find_run(const arcp__session *session, uint64_t seq);
 
-/* The runs numbered since the last batch, one index record each. */
-void arcp__session_write_index(arcp__engine *engine, arcp__session *session)
+/* The runs numbered since the last batch, one index record each; false when some could not
+ * be written for want of memory. */
+bool arcp__session_write_index(arcp__engine *engine, arcp__session *session)
 {
     if (session->indexed_seq + 1 >= session->next_seq) {
-        return;
+        return true;
     }
     char key[ARCP__ID_SIZE + 2];
     char record[256];
@@ -107,10 +110,14 @@ void arcp__session_write_index(arcp__engine *engine, arcp__session *session)
                      "\"bytes\":%llu}",
                      (unsigned long long)run->first_seq, run->count, run->stream->key,
                      (unsigned long long)run->first_position, (unsigned long long)run->bytes);
-        arcp__batch_append_key(engine, arcp_span_cstr(key), session->index_next++,
-                               arcp_span_make(record, (size_t)size));
+        if (!arcp__batch_append_key(engine, arcp_span_cstr(key), session->index_next,
+                                    arcp_span_make(record, (size_t)size))) {
+            return false;
+        }
+        session->index_next++;
+        session->indexed_seq = run->first_seq + run->count - 1;
     }
-    session->indexed_seq = session->next_seq - 1;
+    return true;
 }
 
 /* ---- forgetting ---- */
@@ -255,7 +262,7 @@ static void ask_store(arcp__engine *engine, arcp__session *session, const arcp__
     arcp_buf_append_cstr(&key, run->stream->key);
     session->read_id = ++engine->next_read_id;
     session->read_seq = seq;
-    arcp__effect_push(
+    bool asked = arcp__effect_push(
         engine,
         &(arcp__effect){.kind = ARCP__EFFECT_READ,
                         .id = session->read_id,
@@ -263,6 +270,10 @@ static void ask_store(arcp__engine *engine, arcp__session *session, const arcp__
                         .count_max = count < READ_RECORDS_MAX ? count : READ_RECORDS_MAX,
                         .bytes_max = READ_BYTES_MAX},
         &key, false);
+    if (!asked) {
+        session->read_id = 0;
+        arcp__engine_owe(engine);
+    }
 }
 
 /* The record of a page that was read for exactly this number. */
@@ -347,7 +358,7 @@ void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint6
     }
     if (session->read_bytes.failed) {
         no_page(session);
-        arcp__engine_no_memory(engine);
+        arcp__engine_owe(engine);
         return;
     }
     session->read_next_seq = session->read_seq;

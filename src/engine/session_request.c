@@ -68,16 +68,21 @@ static void release_refusal(arcp__engine *engine, arcp__request *request)
     if (session->own == NULL) {
         session->own = arcp__stream_open(engine, "s:", session->id);
         if (session->own == NULL) {
+            arcp__seen_forget_answer(session, request->hash);
             return;
         }
     }
     arcp_span record = arcp_buf_span(&request->refusal);
     uint64_t position = 0;
     size_t bytes = 0;
-    if (!arcp__stream_append(engine, session->own, &record, 1, &position, &bytes)) {
+    uint64_t seq = 0;
+    if (arcp__stream_append(engine, session->own, &record, 1, &position, &bytes)) {
+        seq = arcp__session_number(engine, session, session->own, position, 1, bytes);
+    }
+    if (seq == 0) {
+        arcp__seen_forget_answer(session, request->hash); /* its link closes; ask again */
         return;
     }
-    uint64_t seq = arcp__session_number(engine, session, session->own, position, 1, bytes);
     arcp_buf frame = ARCP_BUF_INIT;
     arcp__session_format_frame(engine, session, seq, record, &frame);
     arcp__seen_keep_answer(session, request->hash, seq, arcp_buf_span(&frame));
@@ -87,7 +92,7 @@ static void release_refusal(arcp__engine *engine, arcp__request *request)
 static void release_answer(arcp__engine *engine, arcp__request *request)
 {
     request->sent = true;
-    if (request->session->ended) {
+    if (request->session->ended || (request->frame.size == 0 && !request->frame_is_record)) {
         return;
     }
     if (request->frame_is_record) {
@@ -130,6 +135,20 @@ static void finish(arcp__engine *engine, arcp__request *request)
     } else {
         release_answer(engine, request);
     }
+}
+
+/* Its link is closed for want of memory: nothing waits for this one, and the same request
+ * again is a new one. Where somebody else still works on the answer it may come. */
+static void abandon(arcp__engine *engine, arcp__request *request)
+{
+    uint32_t ours = request->type == ARCP_MESSAGE_JOB_SUBMIT ? 2 : 1;
+    if (request->answered || request->refs > ours) {
+        return;
+    }
+    arcp__seen_forget_answer(request->session, request->hash);
+    arcp_buf_clear(&request->frame);
+    request->frame_is_record = false;
+    finish(engine, request);
 }
 
 void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
@@ -289,7 +308,7 @@ static void refuse_unknown_job(arcp__engine *engine, arcp__request *request, arc
     arcp_buf_append_cstr(&details, "{\"job_id\":");
     arcp_json_quote(job_id, &details);
     arcp_buf_append_byte(&details, '}');
-    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_buf_span(&details));
+    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp__details(&details));
     arcp_buf_fini(&details);
 }
 
@@ -498,6 +517,9 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session,
     arcp__request *request = request_new(engine, session, envelope, hash);
     if (request != NULL) {
         execute(engine, request, envelope);
+        if (engine->out_of_memory) {
+            abandon(engine, request);
+        }
         arcp__request_unref(engine, request);
     }
 }

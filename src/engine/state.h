@@ -117,10 +117,10 @@ struct arcp__session {
     bool is_anonymous;
     bool said_goodbye; /* session.close or session.bye, and nobody resumed it since */
     bool ended;        /* expired or idle: being taken apart */
-    bool loading;     /* its runs are being read after a restart */
-    bool in_outbox;   /* listed in engine->outbox */
-    bool in_dirty;    /* listed in the open batch */
-    bool store_again; /* its row has changed */
+    bool loading;      /* its runs are being read after a restart */
+    bool in_outbox;    /* listed in engine->outbox */
+    bool in_dirty;     /* listed in the open batch */
+    bool owes_row;     /* it is stored as soon as there is memory */
     bool back_pressured;
     uint32_t pins; /* mail, requests, batches */
 
@@ -256,6 +256,8 @@ struct arcp__job {
     bool forgotten; /* FORGET_AGENT was queued */
     bool cancelling;
     bool said_end;     /* the agent itself ended the job: it is winding down */
+    bool owes_end;     /* it ends as soon as there is memory for its last record */
+    bool owes_row;     /* likewise its row */
     bool told_to_stop; /* CANCEL_AGENT was queued; once is enough */
     bool told_to_die;  /* likewise KILL_AGENT */
     bool paused;
@@ -269,6 +271,7 @@ struct arcp__job {
     uint32_t depth;
     uint32_t live_children;
 
+    arcp__job *next_forgotten;
     arcp__job *parent;   /* while it lives; pinned */
     arcp__job *children; /* live and ended ones that still know us */
     arcp__job *next_child;
@@ -388,6 +391,7 @@ struct arcp__principal {
     char *name; /* owned */
     UT_hash_handle hh;
     size_t sessions;
+    bool is_held; /* not to be freed just now */
     size_t running_jobs;
     arcp__job **jobs; /* owned array in order of id; NULL where one was dropped */
     char newest_job[ARCP__ID_SIZE];
@@ -492,9 +496,10 @@ struct arcp__engine {
     arcp_json json; /* index of the frame or line at hand */
     arcp_buf scratch;
     arcp_buf body;
-    arcp_buf sending;             /* the frame of the SEND effect at hand */
-    arcp__pending_effect *handed; /* its text is at the owner's until the next call */
-    arcp__job *forgetting;        /* freed at the next call */
+    arcp_buf sending;                      /* the frame of the SEND effect at hand */
+    arcp__pending_effect *handed;          /* its text is at the owner's until the next call */
+    arcp__job *forgetting;                 /* freed at the next call */
+    arcp__job *forget_first, *forget_last; /* FORGET_AGENT effects that are due */
 
     arcp__link *links;
     arcp__session *sessions;
@@ -547,6 +552,7 @@ struct arcp__engine {
     uint64_t event_count, denial_count;
     bool agents_paused;            /* because of the store's queue */
     bool out_of_memory;            /* an input could not be carried out; see engine.c */
+    bool owes;                     /* something waits for memory; see make_good.c */
     arcp__spent_row *spent_rows;   /* owned list, while a restart is being taken up */
     struct arcp__restore *restore; /* while a restart is being taken up */
     bool restore_failed;           /* there was not even memory to begin it */

@@ -213,7 +213,8 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
     if (chunk == NULL || size > chunk->capacity - chunk->used) {
         chunk = add_chunk(engine, stream, size);
     }
-    if (chunk == NULL || !reserve_end(engine, chunk)) {
+    /* A record that is in the stream and in no batch would be a gap in the store. */
+    if (chunk == NULL || !reserve_end(engine, chunk) || !arcp__batch_reserve(engine, 1)) {
         return false;
     }
     char *start = chunk->bytes + chunk->used;

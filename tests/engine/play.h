@@ -60,8 +60,7 @@ typedef struct play {
 /* From a seed: a number below `steps` of steps is never too many. */
 void play_begin_seed(play *self, uint64_t seed);
 /* Likewise, with an even temper and the caller's settings. `program` says how to run it again. */
-void play_begin_calm(play *self, uint64_t seed, const arcp_settings *settings,
-                     const char *program);
+void play_begin_calm(play *self, uint64_t seed, const arcp_settings *settings, const char *program);
 void play_begin_bytes(play *self, const uint8_t *data, size_t size);
 void play_end(play *self);
 
@@ -90,6 +89,8 @@ rig_client *play_client(play *self, size_t at);
 void play_client_acts(play *self);
 /* A fresh session for the client; false when it was refused. */
 bool play_client_begins(play *self, size_t at);
+/* The client connects and resumes its session; a new one when it had none. */
+void play_client_returns(play *self, size_t at);
 /* The client asks for all of a job. */
 void play_client_subscribes(play *self, size_t at, const char *job_id);
 /* A frame goes to a client that reads. */

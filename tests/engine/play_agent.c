@@ -171,9 +171,9 @@ void play_agent_check_start(play *self, const arcp__effect *effect)
     if (is_handed_on) {
         return;
     }
-    if (arcp_lease_is_subset(arcp_authority_lease(below), arcp_authority_lease(above), &is_subset,
-                             &violation) != ARCP_OK ||
-        !is_subset) {
+    arcp_status status = arcp_lease_is_subset(arcp_authority_lease(below),
+                                              arcp_authority_lease(above), &is_subset, &violation);
+    if (status != ARCP_E_NO_MEMORY && (status != ARCP_OK || !is_subset)) {
         watch_fail(&self->watch, "a child's lease is wider than its parent's", parent->job_id);
     }
 }

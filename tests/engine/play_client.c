@@ -75,6 +75,29 @@ static void say_resume(play *self, size_t at)
     say(self, at, frame);
 }
 
+void play_client_returns(play *self, size_t at)
+{
+    size_t which = self->away[at];
+    (void)rig_connect(&self->rig, self->slots[at]);
+    self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
+    if (which == WATCH_NONE) {
+        say_hello(self, at, principal_of(at));
+        play_look(self);
+        return;
+    }
+    char frame[1024];
+    const watch_session *session = &self->watch.sessions[which];
+    int size = start_hello(self, frame, sizeof(frame), principal_of(at));
+    (void)snprintf(frame + size, sizeof(frame) - (size_t)size,
+                   ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
+                   "\"last_event_seq\":%llu}}}",
+                   session->id, session->token, (unsigned long long)session->seen);
+    self->clients[at].resuming = true;
+    self->clients[at].resume_from = session->seen;
+    say(self, at, frame);
+    play_look(self);
+}
+
 static void connect(play *self, size_t at)
 {
     (void)rig_connect(&self->rig, self->slots[at]);
@@ -294,6 +317,9 @@ void play_client_gets(play *self, const rig_client *client, arcp_span frame)
     for (size_t at = 0; at < PLAY_CLIENTS && !client->slow; at++) {
         if (play_client(self, at) == client) {
             char *text = arcp__copy_cstr(frame.data, frame.size);
+            if (text == NULL) {
+                text = arcp__copy_cstr(frame.data, frame.size);
+            }
             assert_non_null(text);
             play_trace(self, self->slots[at], text);
             watch_frame(&self->watch, &self->clients[at], text);

@@ -7,6 +7,7 @@
 void watch_init(watch *self)
 {
     *self = (watch){.json = ARCP_JSON_INIT, .scratch = ARCP_BUF_INIT};
+    assert_true(arcp_buf_reserve(&self->scratch, 65536));
 }
 
 void watch_fini(watch *self)
@@ -65,6 +66,9 @@ static void note_hash(watch *self, watch_session *session, uint64_t seq, uint64_
     if (seq > session->hash_capacity) {
         size_t capacity = seq * 2 + 16;
         uint64_t *grown = arcp__realloc_array(session->hashes, capacity, sizeof(*session->hashes));
+        if (grown == NULL) {
+            grown = arcp__realloc_array(session->hashes, capacity, sizeof(*session->hashes));
+        }
         assert_non_null(grown);
         session->hashes = grown;
         session->hash_capacity = capacity;
@@ -86,6 +90,9 @@ static watch_end *end_of(const watch_session *session, const char *job_id)
 static watch_end *add_end(watch_session *session, const char *job_id)
 {
     watch_end *end = arcp__alloc(sizeof(*end));
+    if (end == NULL) {
+        end = arcp__alloc(sizeof(*end));
+    }
     assert_non_null(end);
     (void)snprintf(end->job_id, sizeof(end->job_id), "%s", job_id);
     end->next = session->ends;
@@ -252,8 +259,11 @@ void watch_frame(watch *self, watch_client *client, const char *frame)
     char type[64] = {0};
     char session_id[WATCH_ID_SIZE];
     self->frames++;
-    if (arcp_json_scan(&self->json, arcp_span_cstr(frame), &limits, &error) != ARCP_OK ||
-        !arcp_json_is(&self->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+    arcp_status status = arcp_json_scan(&self->json, arcp_span_cstr(frame), &limits, &error);
+    if (status == ARCP_E_NO_MEMORY) {
+        status = arcp_json_scan(&self->json, arcp_span_cstr(frame), &limits, &error);
+    }
+    if (status != ARCP_OK || !arcp_json_is(&self->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
         watch_fail(self, error.message, frame);
     }
     copy_string(self, member(self, ARCP_JSON_ROOT, "type"), type, sizeof(type));

@@ -1,0 +1,65 @@
+/* What memory ran out for, made good when there is some again.
+ *
+ * Most inputs that run out of memory are given up: their link is closed, their job ends
+ * (engine.c). Some things cannot be given up: the end of a job, a row that says so, numbers
+ * for a session that has nothing to do with the input. They are marked where they belong and
+ * tried again at the next input, and every tenth of a second when there is none. */
+#include "engine/parts.h"
+
+void arcp__engine_owe(arcp__engine *engine)
+{
+    engine->owes = true;
+}
+
+void arcp__job_owe_end(arcp__engine *engine, arcp__job *job)
+{
+    job->owes_end = true;
+    arcp__engine_owe(engine);
+}
+
+static void make_good_job(arcp__engine *engine, arcp__job *job)
+{
+    if (job->owes_end && !job->ended) {
+        arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR, "the runtime ran out of memory");
+    }
+    if (job->owes_row) {
+        arcp__job_store(engine, job);
+    }
+    arcp__job_update_pressure(engine, job);
+    for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
+        if (at->row_is_old) {
+            arcp__observation_store(engine, at);
+        }
+        arcp__observation_catch_up(engine, at);
+    }
+}
+
+static void make_good_session(arcp__engine *engine, arcp__session *session)
+{
+    if (session->owes_row) {
+        arcp__session_store(engine, session);
+    }
+    if (session->indexed_seq + 1 < session->next_seq &&
+        !arcp__batch_mark_session(engine, session)) {
+        arcp__engine_owe(engine);
+    }
+    arcp__session_wake(engine, session);
+}
+
+void arcp__engine_make_good(arcp__engine *engine)
+{
+    engine->owes = false;
+    for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        make_good_job(engine, job);
+    }
+    for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
+        make_good_session(engine, session);
+    }
+    while (arcp__mail_deliver(engine)) {
+    }
+    if (engine->out_of_memory) {
+        engine->out_of_memory = false;
+        engine->owes = true;
+    }
+}
