@@ -47,7 +47,7 @@ static arcp_span asked_agent(arcp__engine *engine)
 static void refuse_asked(arcp__engine *engine, arcp__request *request, arcp_span agent,
                          const arcp_error *error, const arcp_buf *details)
 {
-    arcp_span more = arcp_buf_span(details);
+    arcp_span more = arcp__details(details);
     arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                             .decision = "denied",
                                             .session = request->session,
