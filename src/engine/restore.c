@@ -107,8 +107,14 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
     restore_read *read = arcp__alloc(sizeof(*read));
     arcp_buf key = ARCP_BUF_INIT;
     if (read == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__restore_no_memory(engine); /* at once: this step must not seem to be done */
         return;
+    }
+    if (session != NULL) {
+        arcp__session_pin(session);
+    }
+    if (stream != NULL) {
+        stream->refs++;
     }
     *read = (restore_read){.next = engine->restore->reads,
                            .id = ++engine->next_read_id,
@@ -218,7 +224,6 @@ static void take_index(arcp__engine *engine, arcp__session *session, uint64_t fi
     }
     session->index_next = first + count;
     ask(engine, READ_INDEX, session, NULL, session->index_next);
-    arcp__session_pin(session);
 }
 
 static void take_tail(arcp__engine *engine, arcp__stream *stream, uint64_t first,
@@ -231,7 +236,6 @@ static void take_tail(arcp__engine *engine, arcp__stream *stream, uint64_t first
         stream->bytes += records[at].size;
     }
     stream->next = first + count;
-    stream->refs++;
     ask(engine, READ_TAIL, NULL, stream, stream->next);
 }
 
@@ -279,13 +283,11 @@ static void read_tails(arcp__engine *engine)
             session->own = arcp__stream_open(engine, "s:", session->id);
         }
         if (session->own != NULL) {
-            session->own->refs++;
             ask(engine, READ_TAIL, NULL, session->own, session->own->next);
         }
     }
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
         if (!job->ended) {
-            job->stream->refs++;
             ask(engine, READ_TAIL, NULL, job->stream, job->stream->next);
         }
     }
@@ -340,7 +342,6 @@ void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
     add_observers(engine);
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
         session->loading = true;
-        arcp__session_pin(session);
         ask(engine, READ_INDEX, session, NULL, 0);
     }
     advance(engine);
