@@ -44,16 +44,22 @@ static arcp_span asked_agent(arcp__engine *engine)
                             &engine->scratch);
 }
 
+/* `trace_id` may be anything. */
 static void refuse_asked(arcp__engine *engine, arcp__request *request, arcp_span agent,
-                         const arcp_error *error, const arcp_buf *details)
+                         arcp_span trace_id, const arcp_error *error, const arcp_buf *details)
 {
+    char trace[ARCP__TRACE_ID_SIZE];
+    size_t trace_size = arcp__trace_id_parse(trace_id, trace) ? sizeof(trace) : 0;
     arcp_span more = arcp__details(details);
-    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
-                                            .decision = "denied",
-                                            .session = request->session,
-                                            .code = error->status,
-                                            .reason = error->message,
-                                            .more = {{"agent", agent}, {"details", more}}});
+    arcp__audit(engine,
+                &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
+                                    .decision = "denied",
+                                    .session = request->session,
+                                    .code = error->status,
+                                    .reason = error->message,
+                                    .more = {{"agent", agent},
+                                             {"trace_id", arcp_span_make(trace, trace_size)},
+                                             {"details", more}}});
     engine->metrics.submits_refused[error->status]++;
     arcp__request_refuse(engine, request, error, arcp_span_make(NULL, 0), more);
 }
@@ -61,7 +67,10 @@ static void refuse_asked(arcp__engine *engine, arcp__request *request, arcp_span
 static void refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
                    const arcp_buf *details)
 {
-    refuse_asked(engine, request, asked_agent(engine), error, details);
+    arcp_json_ref trace =
+        arcp_json_member(&engine->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace_id"));
+    refuse_asked(engine, request, asked_agent(engine),
+                 arcp_json_string(&engine->json, trace, &engine->scratch), error, details);
 }
 
 static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp_error *error,
@@ -431,7 +440,8 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
     }
     if (job == NULL) {
         const arcp_buf none = ARCP_BUF_INIT;
-        refuse_asked(engine, admission->request, arcp_span_cstr(admission->agent), &error, &none);
+        refuse_asked(engine, admission->request, arcp_span_cstr(admission->agent),
+                     arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE), &error, &none);
     } else {
         arcp__policy_audit(engine, job, &admission->notes);
         arcp__credential_give(engine, admission->credential, job);

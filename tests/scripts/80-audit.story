@@ -28,6 +28,6 @@ audit< {"event":"subscribe","decision":"allowed","principal":"alice","job_id":"$
 c> {"arcp":"1.1","id":"2","type":"job.cancel","payload":{"job_id":"$j"}}
 c< {"type":"job.error","payload":{"code":"PERMISSION_DENIED"}}
 audit< {"event":"cancel","decision":"denied","principal":"alice","job_id":"$j","code":"PERMISSION_DENIED","rule":"submitting session"}
-b> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"nobody"}}
+b> {"arcp":"1.1","id":"2","type":"job.submit","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","payload":{"agent":"nobody"}}
 b< {"type":"job.error","payload":{"code":"AGENT_NOT_AVAILABLE"}}
-audit< {"event":"submit","decision":"denied","principal":"bob","agent":"nobody","code":"AGENT_NOT_AVAILABLE"}
+audit< {"event":"submit","decision":"denied","principal":"bob","agent":"nobody","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","code":"AGENT_NOT_AVAILABLE"}
