@@ -22,11 +22,11 @@ libhttp-parser-dev HTTP upgrade of WebSocket connections
 libssl-dev         TLS, hashes, random numbers
 libsqlite3-dev     the durable store
 libyaml-dev        configuration
-libcurl4-openssl-dev  credentials from an upstream (a module)
+libcurl4-openssl-dev credentials from an upstream, traces (modules)
 uthash-dev         hash tables and lists
 libcmocka-dev      tests
 scdoc              man pages
-python3            tests: examples' agents and recipes in Python
+python3            tests: agents of examples and recipes
 '
 dev='
 git                tests of the tree itself
