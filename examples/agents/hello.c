@@ -49,12 +49,11 @@ static bool is_granted(const char *id)
     }
 }
 
-static int give_up(const char *what)
+static void give_up(const char *what)
 {
     printf("{\"type\":\"job.error\",\"payload\":{\"code\":\"PERMISSION_DENIED\","
            "\"message\":\"I may not %s\"}}\n",
            what);
-    return 0;
 }
 
 int main(void)
@@ -71,7 +70,8 @@ int main(void)
     say("{\"type\":\"authorize\",\"id\":\"1\",\"payload\":{\"capability\":\"fs.read\","
         "\"target\":\"/srv/hello.txt\"}}");
     if (!is_granted("1")) {
-        return give_up("read /srv/hello.txt");
+        give_up("read /srv/hello.txt");
+        return 0;
     }
 
     arcp_buf greeting = ARCP_BUF_INIT; /* as JSON, so that any name is right */
@@ -85,14 +85,15 @@ int main(void)
            TEXT(quoted));
     (void)fflush(stdout);
     if (!is_granted("2")) {
-        return give_up("call greet.compose");
+        give_up("call greet.compose");
+    } else {
+        printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_result\",\"body\":{"
+               "\"call_id\":\"c1\",\"result\":%.*s}}}\n",
+               TEXT(greeting));
+        say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{\"current\":2,"
+            "\"total\":2}}}");
+        printf("{\"type\":\"job.result\",\"payload\":{\"result\":%.*s}}\n", TEXT(greeting));
     }
-    printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_result\",\"body\":{"
-           "\"call_id\":\"c1\",\"result\":%.*s}}}\n",
-           TEXT(greeting));
-    say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{\"current\":2,"
-        "\"total\":2}}}");
-    printf("{\"type\":\"job.result\",\"payload\":{\"result\":%.*s}}\n", TEXT(greeting));
     arcp_buf_fini(&plain);
     arcp_buf_fini(&quoted);
     arcp_buf_fini(&greeting);

@@ -1,5 +1,5 @@
-/* Heartbeats keep a quiet connection alive. Here the interval is one second, and a job works
- * for three seconds without a word; two silent intervals would have ended the connection.
+/* Heartbeats keep a quiet connection alive. Here the interval is two seconds, and a job works
+ * for five seconds without a word; two silent intervals would have ended the connection.
  * cc -o heartbeat heartbeat.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>

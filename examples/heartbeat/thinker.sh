@@ -1,3 +1,3 @@
 #!/bin/sh
 # Says nothing for longer than two heartbeat intervals.
-sleep 3
+sleep 5

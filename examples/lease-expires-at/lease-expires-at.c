@@ -1,4 +1,4 @@
-/* Gives a job a lease that ends two seconds from now. When it has, the job is ended with
+/* Gives a job a lease that ends three seconds from now. When it has, the job is ended with
  * LEASE_EXPIRED (or, with lease.on_expiry: deny, each of its operations is refused).
  * cc -o lease-expires-at lease-expires-at.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
@@ -41,7 +41,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 int main(void)
 {
     char constraints[64];
-    const time_t end = time(NULL) + 2;
+    const time_t end = time(NULL) + 3;
     struct tm utc;
     if (gmtime_r(&end, &utc) == NULL ||
         strftime(constraints, sizeof(constraints), "{\"expires_at\":\"%Y-%m-%dT%H:%M:%SZ\"}",

@@ -44,10 +44,11 @@ for program in "$@"; do
 done
 # Nothing of whoever runs the tests: no configuration, tokens, traces or colours.
 unset ARCP_URL ARCP_TOKEN ARCP_PROFILE STATE_DIRECTORY XDG_CONFIG_HOME NO_COLOR TRACEPARENT TRACESTATE
+no_proxy=127.0.0.1
 HOME=$work/home
 XDG_STATE_HOME=$work/state
 PATH=$bin:$PATH
-export HOME XDG_STATE_HOME PATH
+export no_proxy HOME XDG_STATE_HOME PATH
 mkdir "$HOME" "$XDG_STATE_HOME"
 cd "$work/here"
 
