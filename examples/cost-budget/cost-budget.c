@@ -37,6 +37,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
     return job;
 }
 
+/* As far as the client has heard, which may be ahead of the events that were read. */
 static void print_budget(arcp_job *job)
 {
     arcp_job_budget budget;
@@ -52,7 +53,6 @@ int main(void)
     submit.agent = ARCP_SPAN_LITERAL("spender");
     submit.lease = ARCP_SPAN_LITERAL("{\"tool.call\":[\"search\"],\"cost.budget\":[\"USD:1.00\"]}");
     arcp_job *job = submit_or_exit(client, &submit);
-    print_budget(job);
 
     arcp_event_view view = ARCP_EVENT_VIEW_INIT;
     arcp_failure failure = ARCP_FAILURE_INIT;
