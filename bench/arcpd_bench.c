@@ -202,6 +202,11 @@ static void measure_cpu(unsigned sessions, uint64_t events)
     figure(name, (double)(daemon_cpu_ns(&chatty) - before) / (double)events, "ns");
 }
 
+static double milliseconds(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
 static int compare(const void *a, const void *b)
 {
     int64_t left = *(const int64_t *)a;
@@ -219,8 +224,8 @@ static void measure_start(unsigned count)
         ready_ns[at] = d->ready_ns;
     }
     qsort(ready_ns, count, sizeof(ready_ns[0]), compare);
-    figure("start to ready, store of 200 000 events, best", (double)ready_ns[0] / 1e6, "ms");
-    figure("  median", (double)ready_ns[count / 2] / 1e6, "ms");
+    figure("start to ready, store of 200 000 events, best", milliseconds(ready_ns[0]), "ms");
+    figure("  median", milliseconds(ready_ns[count / 2]), "ms");
     figure("  CPU until then", (double)daemon_cpu_ns(d) / 1e6, "ms");
     figure("  resident memory", megabytes(daemon_resident_bytes(d)), "MB");
     uint64_t before = daemon_cpu_ns(d);
@@ -282,9 +287,9 @@ static void measure_answers(bool under_load, unsigned count)
     }
     qsort(taken_ns, count, sizeof(taken_ns[0]), compare);
     (void)snprintf(name, sizeof(name), "durable answer, p50, %s", under_load ? "loaded" : "idle");
-    figure(name, (double)taken_ns[count / 2] / 1e6, "ms");
+    figure(name, milliseconds(taken_ns[count / 2]), "ms");
     (void)snprintf(name, sizeof(name), "durable answer, p99, %s", under_load ? "loaded" : "idle");
-    figure(name, (double)taken_ns[count * 99 / 100] / 1e6, "ms");
+    figure(name, milliseconds(taken_ns[count * 99 / 100]), "ms");
 }
 
 /* 10 000 buffers are ours to keep small. */

@@ -42,8 +42,6 @@ static void check(arcp_span text, size_t step, tally *out)
     arcp__audit_check_fini(&state);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1) {

@@ -14,6 +14,8 @@ typedef struct delegation {
     arcp_span delegate_id;
     arcp_span input; /* compact JSON */
     bool wait;
+    const arcp_json *json; /* the request as it came */
+    arcp_json_ref body;
 } delegation;
 
 static void link_child(arcp__job *parent, arcp__job *child)
@@ -188,10 +190,9 @@ static arcp_status check_limits(const arcp__engine *engine, const arcp__job *par
 }
 
 /* From a request to a plan; the caller unrefs *lease. */
-static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const arcp_json *json,
-                              arcp_json_ref body, const delegation *wanted, arcp__job_plan *plan,
-                              const arcp_lease **lease, arcp_buf *notes, arcp_buf *details,
-                              arcp_error *err)
+static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const delegation *wanted,
+                              arcp__job_plan *plan, const arcp_lease **lease, arcp_buf *notes,
+                              arcp_buf *details, arcp_error *err)
 {
     const arcp__agent *agent = NULL;
     arcp_lease *request = NULL;
@@ -208,7 +209,7 @@ static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const arc
         status = arcp__audit_check(engine, err);
     }
     if (status == ARCP_OK) {
-        status = read_request(engine, json, body, &request, err);
+        status = read_request(engine, wanted->json, wanted->body, &request, err);
     }
     if (status == ARCP_OK) {
         status = arcp_lease_derive(parent->authority, request, &derived, details, err);
@@ -250,7 +251,7 @@ static arcp__job *create_child(arcp__engine *engine, arcp__job *parent, arcp__jo
 static void read_delegation(arcp__engine *engine, const arcp_json *json, arcp_json_ref body,
                             char fresh_id[ARCP__ID_SIZE], arcp_buf *input, delegation *out)
 {
-    *out = (delegation){0};
+    *out = (delegation){.json = json, .body = body};
     out->agent = arcp_json_string(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("agent")),
                                   &engine->scratch);
     out->delegate_id = arcp_span_first(
@@ -473,7 +474,7 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     arcp__job_plan plan = plan_of(parent);
     plan.input = wanted.input;
     plan.delegate_id = wanted.delegate_id;
-    status = plan_child(engine, parent, json, body, &wanted, &plan, &lease, &notes, details, err);
+    status = plan_child(engine, parent, &wanted, &plan, &lease, &notes, details, err);
     if (status == ARCP_OK &&
         !has_to_wait(engine, parent, &plan, &notes, &wanted, json, body, reply_to)) {
         arcp__job *child = create_child(engine, parent, &plan, err);

@@ -18,11 +18,6 @@ typedef ssize_t read_function(int fd, void *bytes, size_t size, off64_t at);
 typedef ssize_t write_function(int fd, const void *bytes, size_t size, off64_t at);
 typedef int sync_function(int fd);
 
-REPLACES ssize_t pread64(int fd, void *bytes, size_t size, off64_t at);
-REPLACES ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at);
-REPLACES int fdatasync(int fd);
-REPLACES int fsync(int fd);
-
 static bool is_database(int fd)
 {
     char link[32];
@@ -58,30 +53,33 @@ static void find(const char *name, void *function, size_t size)
     memcpy(function, &found, size);
 }
 
-ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
+/* The parameters' names are not the C library's:
+ * NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
+REPLACES ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
 {
     read_function *next = NULL;
     find("pread64", &next, sizeof(next));
     return fails(fd, 'r') ? -1 : next(fd, bytes, size, at);
 }
 
-ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
+REPLACES ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
 {
     write_function *next = NULL;
     find("pwrite64", &next, sizeof(next));
     return fails(fd, 'w') ? -1 : next(fd, bytes, size, at);
 }
 
-int fdatasync(int fd)
+REPLACES int fdatasync(int fd)
 {
     sync_function *next = NULL;
     find("fdatasync", &next, sizeof(next));
     return fails(fd, 's') ? -1 : next(fd);
 }
 
-int fsync(int fd)
+REPLACES int fsync(int fd)
 {
     sync_function *next = NULL;
     find("fsync", &next, sizeof(next));
     return fails(fd, 's') ? -1 : next(fd);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -104,7 +104,7 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
         }
     }
     /* With 8 back_pressure statuses at most, since nothing is ever acknowledged. */
-    uint64_t all = JOBS * (EVENTS + MESSAGES_BEHIND);
+    uint64_t all = (uint64_t)JOBS * (EVENTS + MESSAGES_BEHIND);
     for (unsigned reconnect = 1; reconnect <= RECONNECTS; reconnect++) {
         while (f.seq < all * reconnect / (RECONNECTS + 1)) {
             take(&f, wire_await(&w));

@@ -71,8 +71,8 @@ static void agent_ends(play *self)
     static const char *const words[] = {
         "{\"type\":\"job.result\",\"payload\":{\"result\":1}}",
         "{\"type\":\"job.error\",\"payload\":{\"code\":\"INTERNAL_ERROR\",\"message\":\"no\"}}",
-        "{\"type\":\"result.chunk\",\"payload\":{\"data\":\"x\",\"encoding\":\"utf8\",\"more\":"
-        "false}}",
+        ("{\"type\":\"result.chunk\",\"payload\":{\"data\":\"x\",\"encoding\":\"utf8\","
+         "\"more\":false}}"),
     };
     unsigned choice = play_pick(self, 5);
     if (choice < 3) {

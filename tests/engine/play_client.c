@@ -154,8 +154,7 @@ static const char *const leases[] = {
     "{}",
     "{\"tool.call\":[\"web.*\"],\"fs.read\":[\"/srv/**\"],\"agent.delegate\":[\"**\"]}",
     "{\"tool.call\":[\"web.*\"],\"agent.delegate\":[\"**\"],\"cost.budget\":[\"USD:2\"]}",
-    "{\"tool.call\":[\"web.*\"],\"agent.delegate\":[\"work\"],\"cost.budget\":[\"USD:0.5\","
-    "\"credits:3\"]}",
+    "{\"agent.delegate\":[\"work\"],\"cost.budget\":[\"USD:0.5\",\"credits:3\"]}",
     "{\"fs.read\":[\"no/root\"]}",
     "7",
 };

@@ -23,9 +23,8 @@ static bool fake_unseal(void *user, arcp_span alias, arcp_span sealed, arcp_buf 
         return false;
     }
     for (size_t at = alias.size + 1; at + 1 < sealed.size; at += 2) {
-        unsigned byte = 0;
-        (void)sscanf(sealed.data + at, "%2x", &byte);
-        arcp_buf_append_byte(out, (char)(byte ^ 0x5au));
+        const char digits[3] = {sealed.data[at], sealed.data[at + 1], '\0'};
+        arcp_buf_append_byte(out, (char)(strtoul(digits, NULL, 16) ^ 0x5au));
     }
     return !out->failed;
 }

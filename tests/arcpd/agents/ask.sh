@@ -1,6 +1,6 @@
 #!/bin/sh
 # Asks the gate until it says no, and returns what it said.
-read -r start
+read -r _
 while :; do
     echo '{"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/srv/a"}}'
     read -r reply || exit 1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # One allowed and one denied question, one child that may be made and one that may not.
-read -r start
+read -r _
 ask() {
     echo "$1"
     while read -r line; do
