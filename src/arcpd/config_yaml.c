@@ -81,14 +81,19 @@ static arcp_status agent_member(arcp__yaml_reader *r, void *into, arcp_span key,
     const struct {
         const char *key;
         char **text;
-    } texts[] = {{"name", &agent->name},
-                 {"version", &agent->version},
-                 {"cwd", &agent->cwd},
-                 {"user", &agent->user}};
+    } texts[] = {{"name", &agent->name}, {"version", &agent->version}, {"user", &agent->user}};
     for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
         if (arcp_span_equal_cstr(key, texts[at].key)) {
             return arcp__yaml_text(r, value, path, texts[at].text);
         }
+    }
+    if (arcp_span_equal_cstr(key, "cwd")) {
+        arcp_status status = arcp__yaml_text(r, value, path, &agent->cwd);
+        if (status == ARCP_OK && agent->cwd != NULL && agent->cwd[0] != '/') {
+            status = arcp__yaml_refuse(r, value, path,
+                                       "must be an absolute path, or null for a fresh directory");
+        }
+        return status;
     }
     if (arcp_span_equal_cstr(key, "command")) {
         return arcp__yaml_texts(r, value, path, &agent->command);

@@ -82,6 +82,8 @@ static void what_is_wrong_is_named_with_line_and_key(void **state)
          "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
         {"peer_profiles:\n  - {client: a}\n",
          "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
+        {"agents:\n  - {name: a, command: [x], cwd: work}\n",
+         "test.yaml:2: agents[0].cwd: must be an absolute path, or null for a fresh directory"},
         {"tokens: [{token: '', principal: a}]\n",
          "test.yaml:1: tokens[0]: needs token and principal"},
     };
