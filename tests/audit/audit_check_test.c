@@ -310,7 +310,9 @@ static void a_torn_line_that_the_next_one_vouches_for_is_no_problem(void **state
     arcp__audit_chain_append(&l.head, arcp_buf_span(&record), last);
     expect(&l, "");
     /* What is torn is covered by the note, too. */
-    *strstr(last->data, "\"ts\":\"20\n") = '\'';
+    char *quote = memmem(last->data, last->size, "\"ts\":\"20\n", 9);
+    assert_non_null(quote);
+    *quote = '\'';
     expect(&l, "a:7:malformed");
     arcp_buf_fini(&record);
     log_fini(&l);

@@ -11,6 +11,7 @@
 #include "arcp/temp_tree.h"
 #include "audit/audit_check.h"
 #include "audit/audit_file.h"
+#include "base/alloc.h"
 
 typedef struct place {
     char directory[64];
@@ -133,9 +134,9 @@ static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state
     assert_non_null(last);
     for (size_t size = (size_t)(last - text.data) + 2; size < text.size; size++) {
         assert_int_equal(truncate(p->path, 0), 0);
-        char *cut = strndup(text.data, size);
+        char *cut = arcp__copy_cstr(text.data, size);
         append_text(p->path, cut);
-        free(cut);
+        arcp__free(cut);
         open_file(&file, p);
         write_one(&file, "{\"a\":3}");
         arcp__audit_file_close(&file);
