@@ -31,14 +31,19 @@ static void child_close(child *c)
 
 #define LONG (2 * TEST_PATIENCE_MS)
 
-/* The program's first line is a process id. */
-static pid_t first_line_as_pid(child *c)
+/* The program's first line, once it came, is a process id. */
+static pid_t logged_pid(child *c)
 {
-    run_until(&c->test, c->owner.messages == 1);
     arcp_buf_append_byte(&c->owner.log, '\0');
     pid_t pid = (pid_t)strtol(c->owner.log.data, NULL, 10);
     assert_true(pid > 1);
     return pid;
+}
+
+static pid_t first_line_as_pid(child *c)
+{
+    run_until(&c->test, c->owner.messages == 1);
+    return logged_pid(c);
 }
 
 static void wait_until_gone(child *c, pid_t pid)
@@ -200,8 +205,7 @@ static void an_output_that_outlives_the_program_is_not_waited_for(void **state)
     run_until(&c.test, c.owner.closed);
     assert_int_equal(c.owner.messages, 1);
     assert_int_equal(c.owner.code, ARCP_CLOSE_NORMAL);
-    pid_t left = (pid_t)strtol(c.owner.log.data, NULL, 10);
-    kill(left, SIGKILL);
+    kill(logged_pid(&c), SIGKILL);
     child_close(&c);
 }
 
