@@ -277,7 +277,8 @@ ARCP_API void arcp_client_close(arcp_client *client);
 ARCP_API void arcp_client_free(arcp_client *client);
 
 /* Makes every blocking call of this client that waits now, or the next one, return
- * ARCP_E_DEADLINE at once. May be called from a signal handler. */
+ * ARCP_E_INTERRUPTED at once; what was asked of the runtime has been asked. May be called from a
+ * signal handler. */
 ARCP_API void arcp_client_interrupt(arcp_client *client);
 
 /* What was negotiated; 0 before the welcome. */

@@ -104,7 +104,6 @@ static int submit(submission *s, arcp_client *client, arcp_job **out)
     int exit_status = ARCP__EXIT_SUCCESS;
     if (status != ARCP_OK) {
         exit_status = arcp__program_fail(s->program, &failure);
-        exit_status = arcp__interrupt_count() != 0 ? ARCP__EXIT_LEFT : exit_status;
     }
     arcp_failure_fini(&failure);
     return exit_status;

@@ -226,9 +226,9 @@ static void check_interrupts(arcp__follow *f)
         arcp_status status =
             arcp_client_cancel(f->client, arcp_job_id(f->job), ARCP_SPAN_LITERAL("Ctrl-C"),
                                ARCP_WAIT_DEFAULT, &failure);
-        /* A job that has just ended cannot be cancelled: its end is on the way. */
-        if (status != ARCP_OK && status != ARCP_E_JOB_NOT_FOUND &&
-            arcp__interrupt_count() == count) {
+        /* A job that has just ended cannot be cancelled: its end is on the way. The wait may be
+         * interrupted by the very Ctrl-C that brought us here: the job was asked all the same. */
+        if (status != ARCP_OK && status != ARCP_E_JOB_NOT_FOUND && status != ARCP_E_INTERRUPTED) {
             arcp__screen_format(&f->program->screen, "not cancelled: %s", failure.error.message);
         }
         arcp_failure_fini(&failure);
@@ -267,7 +267,7 @@ int arcp__follow_run(arcp__follow *f)
         arcp_status status = arcp_client_next_event(f->client, wait_ms(f), &event, &failure);
         if (status == ARCP_OK) {
             on_client_event(f, event);
-        } else if (status != ARCP_E_DEADLINE) {
+        } else if (status != ARCP_E_DEADLINE && status != ARCP_E_INTERRUPTED) {
             arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
             f->exit_status = arcp__program_fail(f->program, &failure);
             f->done = true;

@@ -174,7 +174,7 @@ static int64_t left_ms(int64_t until_ns)
 }
 
 /* Sleeps the pause before the attempt, half of it random. ARCP_E_DEADLINE when the time does
- * not allow it. */
+ * not allow it, ARCP_E_INTERRUPTED. */
 static arcp_status pause_before(arcp_client *client, const arcp_retry_options *retry,
                                 uint32_t attempt, int64_t until_ns, arcp_failure *failure)
 {
@@ -200,7 +200,7 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
     arcp__client_end_wait(client);
     uv_mutex_unlock(&client->mutex);
     if (interrupted) {
-        return arcp__client_failure_set(failure, ARCP_E_DEADLINE, "the wait was interrupted");
+        return arcp__client_failure_set(failure, ARCP_E_INTERRUPTED, "the wait was interrupted");
     }
     return ARCP_OK;
 }
@@ -257,6 +257,7 @@ arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *subm
         needs_key = has_ended;
         if (!again) {
             (void)arcp__client_failure_copy(failure, &local);
+            status = local.error.status == ARCP_OK ? status : local.error.status;
             break;
         }
     }

@@ -31,7 +31,7 @@ arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait 
                                    arcp_failure *failure)
 {
     if (client->interruptions != wait->interruptions) {
-        return arcp__client_failure_set(failure, ARCP_E_DEADLINE, "the wait was interrupted");
+        return arcp__client_failure_set(failure, ARCP_E_INTERRUPTED, "the wait was interrupted");
     }
     if (wait->until_ns == ARCP_TIME_NEVER) {
         uv_cond_wait(&client->changed, &client->mutex);

@@ -513,10 +513,28 @@ static void a_waiting_call_can_be_interrupted(void **state)
     arcp_job *job = submit(&f, "wait", "{}");
     assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, f.client), 0);
     assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure),
-                     ARCP_E_DEADLINE);
+                     ARCP_E_INTERRUPTED);
     assert_string_equal(f.failure.error.message, "the wait was interrupted");
     assert_int_equal(pthread_join(thread, NULL), 0);
     arcp_job_release(job);
+    end(&f);
+}
+
+/* What somebody wants to end is not tried again. */
+static void a_run_that_is_interrupted_ends(void **state)
+{
+    fixture f;
+    pthread_t thread;
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_job *job = NULL;
+    begin(&f);
+    options.agent = arcp_span_cstr("wait");
+    assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, f.client), 0);
+    assert_int_equal(arcp_client_run(f.client, &options, NULL, &job, &f.failure),
+                     ARCP_E_INTERRUPTED);
+    assert_null(job);
+    assert_int_equal(f.failure.error.status, ARCP_E_INTERRUPTED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
     end(&f);
 }
 
@@ -535,7 +553,7 @@ static void an_interruption_while_nobody_waits_meets_the_next_call(void **state)
         sched_yield();
     }
     assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure),
-                     ARCP_E_DEADLINE);
+                     ARCP_E_INTERRUPTED);
     assert_int_equal(arcp_job_next_event(job, 0, &event, &f.failure), ARCP_E_DEADLINE);
     assert_string_equal(f.failure.error.message, "the time to wait is up");
     arcp_job_release(job);
@@ -803,6 +821,7 @@ int main(void)
         cmocka_unit_test(events_of_jobs_without_a_handle_are_not_kept),
         cmocka_unit_test(who_observes_all_sees_sessions_and_children),
         cmocka_unit_test(a_waiting_call_can_be_interrupted),
+        cmocka_unit_test(a_run_that_is_interrupted_ends),
         cmocka_unit_test(an_interruption_while_nobody_waits_meets_the_next_call),
         cmocka_unit_test(closing_may_come_from_any_thread_and_twice),
         cmocka_unit_test(several_threads_share_a_client),
