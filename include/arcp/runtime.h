@@ -138,6 +138,9 @@ arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal_glob, const
  * none. Asked from now on; what runs is not touched. */
 ARCP_API void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn ask,
                                              void *user);
+/* Sessions that begin from now on have their SDK's default profile, or what is added after
+ * this; those that exist keep theirs. */
+ARCP_API void arcp_runtime_clear_peer_profiles(arcp_runtime *runtime);
 /* Sessions whose client name and principal match the globs (NULL: any) are answered in the
  * form of `profile`; the rule added last is looked at first. ARCP_E_USAGE for a profile
  * that does not exist. docs/protocol.md, Peer profiles. */

@@ -18,6 +18,7 @@
 #include "arcpd/directories.h"
 #include "arcpd/help.h"
 #include "arcpd/logger.h"
+#include "arcpd/service.h"
 #include "arcpd/status.h"
 #include "arcpd/tokens.h"
 #include "base/alloc.h"
@@ -197,42 +198,6 @@ static int first_pass(daemon_state *state, int argc, char **argv)
 
 /* ---- the runtime ---- */
 
-static arcp_status register_agents(daemon_state *state, const arcp__config *config, arcp_error *err)
-{
-    arcp_status status = ARCP_OK;
-    for (size_t at = 0; status == ARCP_OK && at < config->agent_count; at++) {
-        const arcp__config_agent *from = &config->agents[at];
-        arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
-        agent.name = from->name;
-        agent.version = from->version;
-        agent.is_default = from->is_default;
-        agent.command = (const char *const *)from->command.items;
-        agent.is_plain = from->is_plain;
-        agent.warm = (size_t)from->warm;
-        agent.env = (const char *const *)from->env.items;
-        agent.cwd = from->cwd;
-        agent.user = from->user;
-        agent.stderr_in_errors = from->stderr_in_errors;
-        agent.max_jobs = (size_t)from->max_jobs;
-        agent.limits = from->limits;
-        agent.limit_count = from->limit_count;
-        status = arcp_runtime_register_process(state->runtime, &agent, err);
-    }
-    return status;
-}
-
-static arcp_status apply_policies(daemon_state *state, const arcp__config *config, arcp_error *err)
-{
-    arcp_status status = ARCP_OK;
-    arcp_runtime_clear_policies(state->runtime);
-    for (size_t at = 0; status == ARCP_OK && at < config->policy_count; at++) {
-        const arcp__config_policy *policy = &config->policies[at];
-        status = arcp_runtime_add_policy(state->runtime, policy->principal, policy->agent,
-                                         policy->ceiling, policy->max_lifetime_sec, err);
-    }
-    return status;
-}
-
 /* A store that is named well and cannot be used is not a wrong command line. */
 static arcp_status open_store(daemon_state *state, arcp_store **out, arcp_error *err)
 {
@@ -289,18 +254,7 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
     if (status == ARCP_OK) {
         status = take_verifiers(state, verifiers, err);
     }
-    if (status == ARCP_OK) {
-        status = register_agents(state, &state->config, err);
-    }
-    if (status == ARCP_OK) {
-        status = apply_policies(state, &state->config, err);
-    }
-    for (size_t at = 0; status == ARCP_OK && at < state->config.profile_count; at++) {
-        const arcp__config_profile *rule = &state->config.profiles[at];
-        status = arcp_runtime_add_peer_profile(state->runtime, rule->client, rule->principal,
-                                               rule->profile, err);
-    }
-    return status;
+    return status == ARCP_OK ? arcp__service_offer(state->runtime, &state->config, err) : status;
 }
 
 static arcp_status listen_everywhere(daemon_state *state, arcp_buf *ready, arcp_error *err)
@@ -340,17 +294,9 @@ static void on_terminate(uv_signal_t *handle, int number)
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
-static arcp_status apply_jobs(daemon_state *state, const arcp__config *config, arcp_error *err)
-{
-    arcp_runtime_clear_agents(state->runtime);
-    arcp_status status = register_agents(state, config, err);
-    return status == ARCP_OK ? apply_policies(state, config, err) : status;
-}
-
 static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_error *err)
 {
     arcp__verifiers verifiers = {NULL, 0};
-    arcp_error ignored = {0};
     /* We go on listening where we did at the start. */
     arcp_status status = arcp__listen_is_safe(fresh, &state->config.listen, err);
     if (status == ARCP_OK) {
@@ -359,7 +305,7 @@ static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_er
     if (status != ARCP_OK) {
         return status;
     }
-    status = apply_jobs(state, fresh, err);
+    status = arcp__service_offer(state->runtime, fresh, err);
     if (status == ARCP_OK) {
         status = arcp_runtime_reload_tls(state->runtime, err);
     }
@@ -368,13 +314,15 @@ static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_er
     }
     arcp__verifiers_fini(&verifiers);
     if (status != ARCP_OK) {
-        (void)apply_jobs(state, &state->config, &ignored); /* as it was: it worked before */
+        /* As it was: it worked before. */
+        arcp_status ignored = arcp__service_offer(state->runtime, &state->config, NULL);
+        (void)ignored;
     }
     return status;
 }
 
-/* Tokens, agents, policies and certificates again; what is wrong leaves everything as it
- * was. */
+/* Tokens, agents, policies, peer profiles and certificates again; what is wrong leaves everything
+ * as it was. */
 static void reload(daemon_state *state)
 {
     arcp__config fresh;

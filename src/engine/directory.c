@@ -495,6 +495,17 @@ arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, const arcp__peer
     return ARCP_OK;
 }
 
+void arcp__engine_clear_peer_profiles(arcp__engine *engine)
+{
+    for (size_t at = 0; at < engine->profile_count; at++) {
+        arcp__free(engine->profiles[at].client_glob);
+        arcp__free(engine->profiles[at].principal_glob);
+    }
+    arcp__free(engine->profiles);
+    engine->profiles = NULL;
+    engine->profile_count = 0;
+}
+
 const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client,
                                                   const arcp__principal *principal)
 {
@@ -512,17 +523,13 @@ void arcp__directory_free(arcp__engine *engine)
 {
     arcp__engine_clear_agents(engine);
     arcp__engine_clear_policies(engine);
+    arcp__engine_clear_peer_profiles(engine);
     HASH_CLEAR(hh, engine->keys);
     while (engine->keys_oldest != NULL) {
         arcp__idempotency *entry = engine->keys_oldest;
         engine->keys_oldest = entry->newer;
         entry_free(entry);
     }
-    for (size_t at = 0; at < engine->profile_count; at++) {
-        arcp__free(engine->profiles[at].client_glob);
-        arcp__free(engine->profiles[at].principal_glob);
-    }
-    arcp__free(engine->profiles);
     for (arcp__principal *principal = engine->principals, *next = NULL; principal != NULL;
          principal = next) {
         next = principal->hh.next;

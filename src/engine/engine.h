@@ -112,6 +112,7 @@ typedef struct arcp__peer_profile_rule {
     arcp_span principal_glob; /* over the principal's name */
     arcp_span profile;
 } arcp__peer_profile_rule;
+void arcp__engine_clear_peer_profiles(arcp__engine *engine);
 ARCP_MUST_CHECK arcp_status arcp__engine_add_peer_profile(arcp__engine *engine,
                                                           const arcp__peer_profile_rule *rule,
                                                           arcp_error *err);

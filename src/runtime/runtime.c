@@ -351,6 +351,11 @@ static arcp_span or_empty(const char *text)
     return text == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(text);
 }
 
+void arcp_runtime_clear_peer_profiles(arcp_runtime *runtime)
+{
+    arcp__engine_clear_peer_profiles(runtime->engine);
+}
+
 arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *client_glob,
                                           const char *principal_glob, const char *profile,
                                           arcp_error *err)

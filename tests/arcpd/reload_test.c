@@ -172,6 +172,30 @@ static void what_is_wrong_leaves_agents_and_policies_as_they_were(void **state)
     }
 }
 
+/* A session keeps the form it began with; the next one has the new one. */
+static void peer_profiles_are_other_ones_for_new_sessions(void **state)
+{
+    (void)state;
+    configure("old", "", "");
+    door_start(&d);
+    come_in();
+    (void)hello();
+    assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
+    configure("old", "", "peer_profiles: [{principal: alice, profile: go}]\n");
+    door_reload(&d, "reloaded");
+    assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
+    visitor_close(&w);
+    come_in();
+    (void)hello();
+    assert_non_null(strstr(submit("nobody", ""), "\"type\":\"session.error\""));
+    configure("old", "", "");
+    door_reload(&d, "reloaded");
+    visitor_close(&w);
+    come_in();
+    (void)hello();
+    assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +203,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(warm_processes_of_the_old_command_are_not_used_any_more,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(peer_profiles_are_other_ones_for_new_sessions, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_is_wrong_leaves_agents_and_policies_as_they_were,
                                         set_up, tear_down),
     };

@@ -1,0 +1,62 @@
+#include "arcpd/service.h"
+
+static arcp_status register_agents(arcp_runtime *runtime, const arcp__config *config,
+                                   arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t at = 0; status == ARCP_OK && at < config->agent_count; at++) {
+        const arcp__config_agent *from = &config->agents[at];
+        arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+        agent.name = from->name;
+        agent.version = from->version;
+        agent.is_default = from->is_default;
+        agent.command = (const char *const *)from->command.items;
+        agent.is_plain = from->is_plain;
+        agent.warm = (size_t)from->warm;
+        agent.env = (const char *const *)from->env.items;
+        agent.cwd = from->cwd;
+        agent.user = from->user;
+        agent.stderr_in_errors = from->stderr_in_errors;
+        agent.max_jobs = (size_t)from->max_jobs;
+        agent.limits = from->limits;
+        agent.limit_count = from->limit_count;
+        status = arcp_runtime_register_process(runtime, &agent, err);
+    }
+    return status;
+}
+
+static arcp_status apply_policies(arcp_runtime *runtime, const arcp__config *config,
+                                  arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    arcp_runtime_clear_policies(runtime);
+    for (size_t at = 0; status == ARCP_OK && at < config->policy_count; at++) {
+        const arcp__config_policy *policy = &config->policies[at];
+        status = arcp_runtime_add_policy(runtime, policy->principal, policy->agent, policy->ceiling,
+                                         policy->max_lifetime_sec, err);
+    }
+    return status;
+}
+
+static arcp_status apply_peer_profiles(arcp_runtime *runtime, const arcp__config *config,
+                                       arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    arcp_runtime_clear_peer_profiles(runtime);
+    for (size_t at = 0; status == ARCP_OK && at < config->profile_count; at++) {
+        const arcp__config_profile *rule = &config->profiles[at];
+        status = arcp_runtime_add_peer_profile(runtime, rule->client, rule->principal,
+                                               rule->profile, err);
+    }
+    return status;
+}
+
+arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config, arcp_error *err)
+{
+    arcp_runtime_clear_agents(runtime);
+    arcp_status status = register_agents(runtime, config, err);
+    if (status == ARCP_OK) {
+        status = apply_policies(runtime, config, err);
+    }
+    return status == ARCP_OK ? apply_peer_profiles(runtime, config, err) : status;
+}
