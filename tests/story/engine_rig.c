@@ -158,6 +158,22 @@ static void close_client(engine_rig *rig, rig_client *client, int code)
     }
 }
 
+static void take_log(engine_rig *rig, const arcp__effect *effect)
+{
+    if (rig->logged != NULL) {
+        rig->logged(rig, effect->level, effect->text);
+    }
+    if (effect->level == ARCP__LOG_AUDIT) {
+        rig->audits++;
+        if (rig->keep_audit) {
+            push(&rig->audit_records, &rig->newest_audit, effect->text);
+        }
+        arcp_span shown = arcp_span_first(effect->text, sizeof(rig->last_audit) - 1);
+        memcpy(rig->last_audit, shown.data, shown.size);
+        rig->last_audit[shown.size] = '\0';
+    }
+}
+
 static void perform(engine_rig *rig, const arcp__effect *effect)
 {
     rig_agent *agent = effect->job == NULL ? NULL : agent_by_job(rig, effect->job);
@@ -222,18 +238,7 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
         }
         break;
     case ARCP__EFFECT_LOG:
-        if (rig->logged != NULL) {
-            rig->logged(rig, effect->level, effect->text);
-        }
-        if (effect->level == ARCP__LOG_AUDIT) {
-            rig->audits++;
-            if (rig->keep_audit) {
-                push(&rig->audit_records, &rig->newest_audit, effect->text);
-            }
-            arcp_span shown = arcp_span_first(effect->text, sizeof(rig->last_audit) - 1);
-            memcpy(rig->last_audit, shown.data, shown.size);
-            rig->last_audit[shown.size] = '\0';
-        }
+        take_log(rig, effect);
         break;
     }
 }
@@ -482,7 +487,11 @@ static bool try_engine(engine_rig *rig)
 
 static void make_engine(engine_rig *rig)
 {
-    if (!try_engine(rig) && !try_engine(rig)) {
+    bool is_made = false;
+    for (int attempt = 0; attempt < 2 && !is_made; attempt++) {
+        is_made = try_engine(rig);
+    }
+    if (!is_made) {
         fail_msg("the engine cannot be started");
     }
 }
