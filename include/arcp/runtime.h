@@ -56,11 +56,16 @@ typedef struct arcp_runtime_options {
      * the first call are to be kept when the second one returns. NULL: they are. */
     void (*audit_barrier)(void *user, bool must_wait);
     void *audit_barrier_user;
+    /* Called with each trace span that is over: of a session's part in a job, a job, a call to
+     * the provisioner (docs/tracing.md). `json` is one object of OTLP's `spans`, borrowed during
+     * the call, which must not wait for anybody. NULL: no spans are made. */
+    void (*trace_span)(void *user, arcp_span json);
+    void *trace_span_user;
 } arcp_runtime_options;
 #define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
     {                                                                                              \
         sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL,  \
-            NULL, NULL, NULL                                                                       \
+            NULL, NULL, NULL, NULL, NULL                                                           \
     }
 
 /* Makes a runtime and takes up what its store holds; reading it is finished when this

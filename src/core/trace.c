@@ -39,6 +39,12 @@ bool arcp__traceparent_is_valid(arcp_span text)
            hex_value(text.data[54]) >= 0;
 }
 
+bool arcp__traceparent_is_sampled(arcp_span text)
+{
+    int flags = hex_value(text.data[54]);
+    return flags >= 0 && (flags & 1) != 0;
+}
+
 bool arcp__trace_id_parse(arcp_span text, char out[ARCP__TRACE_ID_SIZE])
 {
     arcp_span digits = text;

@@ -21,6 +21,9 @@ bool arcp__traceparent_is_valid(arcp_span text);
 /* Writes 2 * size lower-case hex digits. */
 void arcp__hex_format(const uint8_t *bytes, size_t size, char *out);
 
+/* Of a valid traceparent: whether its caller records the trace. */
+bool arcp__traceparent_is_sampled(arcp_span text);
+
 /* Writes 00-<trace id>-<span id>-01. */
 void arcp__traceparent_format(const char trace_id[ARCP__TRACE_ID_SIZE], const uint8_t span_id[8],
                               char out[ARCP__TRACEPARENT_SIZE]);

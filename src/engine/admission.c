@@ -64,9 +64,9 @@ void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
     arcp_buf_fini(&admission->frame);
     arcp_buf_fini(&admission->input);
     arcp_buf_fini(&admission->notes);
-    char *const texts[] = {admission->agent,      admission->agent_name, admission->traceparent,
-                           admission->tracestate, admission->key,        admission->delegate_id,
-                           admission->reply_to,   admission->body};
+    char *const texts[] = {admission->agent, admission->agent_name,  admission->tracestate,
+                           admission->key,   admission->delegate_id, admission->reply_to,
+                           admission->body};
     for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
         arcp__free(texts[at]);
     }
@@ -143,6 +143,7 @@ arcp__admission *arcp__admission_new(arcp__engine *engine, const arcp__job_plan 
     admission->features = plan->features;
     admission->max_runtime_sec = plan->max_runtime_sec;
     memcpy(admission->trace_id, plan->trace_id.data, 32);
+    admission->trace = *plan->trace;
     if (parent != NULL) {
         admission->parent = parent;
         arcp__job_pin(parent);
@@ -152,7 +153,6 @@ arcp__admission *arcp__admission_new(arcp__engine *engine, const arcp__job_plan 
         !copy_text(&admission->agent, arcp_span_cstr(plan->agent->text)) ||
         !copy_text(&admission->agent_name, plan->agent_name) ||
         !copy_text(&admission->delegate_id, plan->delegate_id) ||
-        !copy_text(&admission->traceparent, plan->traceparent) ||
         !copy_text(&admission->tracestate, plan->tracestate)) {
         arcp__engine_no_memory(engine);
         arcp__admission_free(engine, admission);

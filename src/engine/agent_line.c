@@ -2,8 +2,6 @@
  * object or plain text per line, and what it is answered. */
 #include "engine/parts.h"
 
-#include "core/trace.h"
-
 /* ---- runtime to agent ---- */
 
 static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
@@ -44,20 +42,12 @@ void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span rep
     arcp_buf_fini(&payload);
 }
 
-static void write_traceparent(const arcp__job *job, arcp_json_writer *writer)
+static void write_trace(const arcp__job *job, arcp_json_writer *writer)
 {
-    char made[ARCP__TRACEPARENT_SIZE];
+    arcp_json_name(writer, "trace_id");
+    arcp_json_write_cstr(writer, job->trace_id);
     arcp_json_name(writer, "traceparent");
-    if (job->traceparent[0] != '\0') {
-        arcp_json_write_cstr(writer, job->traceparent);
-    } else {
-        /* The job itself is the span: its id's hash, never zero. */
-        uint64_t hash = arcp__hash_bytes(job->id, strlen(job->id)) | 1;
-        uint8_t span[8];
-        memcpy(span, &hash, sizeof(span));
-        arcp__traceparent_format(job->trace_id, span, made);
-        arcp_json_write_string(writer, arcp_span_make(made, sizeof(made)));
-    }
+    arcp_json_write_cstr(writer, job->trace.traceparent);
     if (job->tracestate[0] != '\0') {
         arcp_json_name(writer, "tracestate");
         arcp_json_write_cstr(writer, job->tracestate);
@@ -91,9 +81,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
     }
     arcp__budget_write_available(job, &writer);
     arcp__credentials_write(engine, job, &writer);
-    arcp_json_name(&writer, "trace_id");
-    arcp_json_write_cstr(&writer, job->trace_id);
-    write_traceparent(job, &writer);
+    write_trace(job, &writer);
     if (job->parent_id[0] != '\0') {
         arcp_json_name(&writer, "parent_job_id");
         arcp_json_write_cstr(&writer, job->parent_id);

@@ -426,6 +426,7 @@ void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
         return;
     }
     arcp__provision_verb verb = credential->verb;
+    arcp__span_call_ended(engine, credential, result->outcome);
     HASH_DELETE(hh_call, engine->credential_calls, credential);
     credential->call_id = 0;
     switch (verb) {

@@ -129,6 +129,7 @@ static const arcp__credential *replaced_by(const arcp__credential *credential)
 void arcp__engine_provision_request(arcp__engine *engine, const arcp__effect_provision *asked,
                                     arcp_provision_request *out)
 {
+    arcp__span_call_begins(engine, asked->credential);
     const arcp__credential *credential = asked->credential;
     const arcp__credential *named = credential;
     *out = (arcp_provision_request){
@@ -140,7 +141,7 @@ void arcp__engine_provision_request(arcp__engine *engine, const arcp__effect_pro
         .principal = arcp_span_cstr(credential->principal),
         .agent = arcp_span_cstr(credential->agent),
         .trace_id = arcp_span_cstr(credential->trace_id),
-        .traceparent = arcp_span_cstr(credential->traceparent),
+        .traceparent = arcp_span_cstr(credential->call_traceparent),
         .budget = arcp_span_cstr(credential->budget),
         .models = credential->models,
         .model_count = credential->model_count,

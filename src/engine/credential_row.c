@@ -37,6 +37,7 @@ void arcp__credential_store(arcp__engine *engine, const arcp__credential *creden
     write_text(&writer, "principal", credential->principal);
     write_text(&writer, "agent", credential->agent);
     write_text(&writer, "trace_id", credential->trace_id);
+    write_text(&writer, "traceparent", credential->traceparent);
     arcp__write_timestamp(&writer, "asked_at", credential->intent_wall_ns);
     write_text(&writer, "upstream_id", credential->upstream_id);
     write_text(&writer, "endpoint", credential->endpoint);
@@ -103,7 +104,7 @@ static bool read_texts(arcp__engine *engine, const arcp_json *row, arcp__credent
     return copy_text(&credential->provisioner, text_of(engine, row, "provisioner")) &&
            copy_text(&credential->principal, text_of(engine, row, "principal")) &&
            copy_text(&credential->agent, text_of(engine, row, "agent")) &&
-           copy_text(&credential->traceparent, arcp_span_make(NULL, 0)) &&
+           copy_text(&credential->traceparent, text_of(engine, row, "traceparent")) &&
            copy_text(&credential->upstream_id, text_of(engine, row, "upstream_id")) &&
            copy_text(&credential->endpoint, text_of(engine, row, "endpoint")) &&
            (sealed.size == 0 || copy_text(&credential->sealed, sealed));

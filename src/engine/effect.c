@@ -40,8 +40,8 @@ static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
     engine->effect_free = pending;
 }
 
-bool arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text,
-                       bool durable)
+/* Without a word to the engine when there is no memory. */
+static bool push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text, bool durable)
 {
     arcp__pending_effect *pending = engine->effect_free;
     if (pending != NULL) {
@@ -57,7 +57,6 @@ bool arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_bu
         if (text != NULL) {
             arcp_buf_fini(text);
         }
-        arcp__engine_no_memory(engine);
         return false;
     }
     *pending = (arcp__pending_effect){.effect = *effect};
@@ -76,6 +75,23 @@ bool arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_bu
         push_back(&engine->ready, pending);
     }
     return true;
+}
+
+bool arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text,
+                       bool durable)
+{
+    bool pushed = push(engine, effect, text, durable);
+    if (!pushed) {
+        arcp__engine_no_memory(engine);
+    }
+    return pushed;
+}
+
+void arcp__effect_push_span(arcp__engine *engine, arcp_buf *text)
+{
+    if (!push(engine, &(arcp__effect){.kind = ARCP__EFFECT_SPAN}, text, false)) {
+        engine->spans_lost++;
+    }
 }
 
 void arcp__effect_release(arcp__engine *engine)

@@ -55,6 +55,7 @@ typedef struct arcp__engine_options {
     bool store_is_durable;
     arcp_span work_directory; /* absolute: jobs get <it>/<job id> as cwd; empty: none */
     arcp__credential_options credentials;
+    bool makes_spans; /* SPAN effects are wanted */
     arcp_time now;
 } arcp__engine_options;
 
@@ -298,7 +299,8 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_FORGET_AGENT, /* job: over; the pointer is invalid after this effect */
     ARCP__EFFECT_READ,         /* id, `text` = stream, from, count_max, bytes_max */
     ARCP__EFFECT_PROVISION,    /* provision: ask the provisioner */
-    ARCP__EFFECT_LOG           /* level, `text` = one line; for the operator */
+    ARCP__EFFECT_LOG,          /* level, `text` = one line; for the operator */
+    ARCP__EFFECT_SPAN          /* `text` = one span that is over, as OTLP's JSON has it */
 } arcp__effect_kind;
 
 typedef enum arcp__log_level {

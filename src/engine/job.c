@@ -103,7 +103,6 @@ void arcp__job_pin(arcp__job *job)
 
 static void release_memory(arcp__job *job)
 {
-    arcp__free(job->traceparent);
     arcp__free(job->tracestate);
     arcp__free(job->agent_text);
     arcp__free(job->delegate_id);
@@ -221,6 +220,8 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
         arcp_json_name(&writer, "bytes");
         arcp_json_write_u64(&writer, job->stream->bytes);
         arcp__budget_write_spent(job, &writer);
+    } else {
+        arcp__trace_write_row(&job->trace, &writer);
     }
     arcp_json_name(&writer, "features");
     arcp_json_write_u64(&writer, job->features);

@@ -156,13 +156,13 @@ static bool copy_plan(const arcp__job_plan *plan, arcp__job *job)
     job->lease = arcp_lease_ref(plan->lease);
     memcpy(job->session_id, plan->session->id, sizeof(job->session_id));
     memcpy(job->trace_id, plan->trace_id.data, ARCP__TRACE_ID_SIZE);
+    job->trace = *plan->trace;
     if (plan->parent != NULL) {
         memcpy(job->parent_id, plan->parent->id, sizeof(job->parent_id));
         job->depth = plan->parent->depth + 1;
     }
     return copy_text(&job->agent_text, arcp_span_cstr(plan->agent->text)) &&
            copy_text(&job->input, plan->input) && copy_text(&job->delegate_id, plan->delegate_id) &&
-           copy_text(&job->traceparent, plan->traceparent) &&
            copy_text(&job->tracestate, plan->tracestate);
 }
 

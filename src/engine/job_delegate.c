@@ -227,12 +227,12 @@ static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const del
     return status;
 }
 
-static arcp__job_plan plan_of(const arcp__job *parent)
+static arcp__job_plan plan_of(const arcp__job *parent, const arcp__trace *trace)
 {
     return (arcp__job_plan){.principal = parent->principal,
                             .features = parent->features,
                             .trace_id = arcp_span_make(parent->trace_id, 32),
-                            .traceparent = arcp_span_cstr(parent->traceparent),
+                            .trace = trace,
                             .tracestate = arcp_span_cstr(parent->tracestate)};
 }
 
@@ -343,7 +343,7 @@ static bool has_to_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
                                   .principal = parent->principal->name,
                                   .trace_id = parent->trace_id,
                                   .agent_name = plan->agent_name,
-                                  .traceparent = plan->traceparent,
+                                  .traceparent = arcp_span_cstr(plan->trace->traceparent),
                                   .lease = plan->lease,
                                   .budget = budget};
     bool needs_one = arcp__credential_is_wanted(engine, session, &wish);
@@ -374,6 +374,7 @@ static void refuse_child(arcp__engine *engine, arcp__job *parent, const arcp__ad
     delegation wanted = {.agent = arcp_span_cstr(admission->agent),
                          .delegate_id = arcp_span_cstr(admission->delegate_id)};
     audit(engine, parent, NULL, &wanted, error->status);
+    arcp__span_refused(engine, admission, error->status);
     arcp__job_emit_denial(engine, parent, wanted.delegate_id, error, none);
     if (admission->reply_to[0] != '\0') {
         arcp__agent_reply_error(engine, parent, arcp_span_cstr(admission->reply_to), error, none);
@@ -416,7 +417,7 @@ void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
         arcp__admission_free(engine, admission);
         return;
     }
-    arcp__job_plan plan = plan_of(parent);
+    arcp__job_plan plan = plan_of(parent, &admission->trace);
     delegation wanted = {.agent = arcp_span_cstr(admission->agent),
                          .delegate_id = arcp_span_cstr(admission->delegate_id),
                          .input = arcp_buf_span(&admission->input),
@@ -471,7 +472,9 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
         return status;
     }
     read_delegation(engine, json, body, fresh_id, &input, &wanted);
-    arcp__job_plan plan = plan_of(parent);
+    arcp__trace trace;
+    arcp__trace_of_child(engine, parent, &trace);
+    arcp__job_plan plan = plan_of(parent, &trace);
     plan.input = wanted.input;
     plan.delegate_id = wanted.delegate_id;
     status = plan_child(engine, parent, &wanted, &plan, &lease, &notes, details, err);

@@ -35,6 +35,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     job->status = status;
     job->ended_wall_ns = engine->now.wall_ns;
     arcp__metrics_job_ended(engine, job);
+    arcp__span_job_ended(engine, job);
     job->principal->running_jobs--;
     engine->running_jobs--;
     arcp__engine_disarm(engine, &job->runtime_timer);
@@ -123,6 +124,7 @@ void arcp__job_fail(arcp__engine *engine, arcp__job *job, arcp_status code, arcp
     open_payload(&writer, &payload, arcp_job_status_name(status));
     arcp__error_payload_members(&writer, code, code_text, message, retryable, details);
     close_payload(engine, job, &writer);
+    job->end_code = code;
     finish(engine, job, status, "job.error", &payload);
     arcp_buf_fini(&payload);
     if (!job->said_end) {

@@ -211,48 +211,6 @@ static arcp_status read_lease(arcp__engine *engine, arcp_json_ref payload, arcp_
     return status;
 }
 
-/* ---- trace context (§11) ---- */
-
-typedef struct trace_context {
-    char trace_id[ARCP__TRACE_ID_SIZE];
-    arcp_span traceparent;
-    arcp_span tracestate;
-} trace_context;
-
-static void read_trace(arcp__engine *engine, const arcp__envelope *envelope, trace_context *out)
-{
-    const arcp_json *json = &engine->json;
-    *out = (trace_context){.traceparent = {NULL, 0}};
-    arcp_json_ref context = arcp_json_member(
-        json, envelope->extensions, ARCP_SPAN_LITERAL("x-vendor.opentelemetry.tracecontext"));
-    arcp_span parent = arcp_json_string(
-        json, arcp_json_member(json, context, ARCP_SPAN_LITERAL("traceparent")), &engine->scratch);
-    if (!arcp__traceparent_is_valid(parent) && arcp__traceparent_is_valid(envelope->trace_id)) {
-        parent = envelope->trace_id;
-    }
-    bool named = arcp__trace_id_parse(envelope->trace_id, out->trace_id);
-    if (arcp__traceparent_is_valid(parent)) {
-        char of_parent[ARCP__TRACE_ID_SIZE];
-        (void)arcp__trace_id_parse(parent, of_parent);
-        if (!named || memcmp(of_parent, out->trace_id, sizeof(of_parent)) == 0) {
-            memcpy(out->trace_id, of_parent, sizeof(of_parent));
-            named = true;
-            out->traceparent = parent;
-            out->tracestate = arcp_span_first(
-                arcp_json_string(json,
-                                 arcp_json_member(json, context, ARCP_SPAN_LITERAL("tracestate")),
-                                 &engine->scratch),
-                512);
-        }
-    }
-    if (!named) {
-        uint8_t bytes[16];
-        engine->options.random(engine->options.random_user, bytes, sizeof(bytes));
-        bytes[0] |= 1; /* never all zero */
-        arcp__hex_format(bytes, sizeof(bytes), out->trace_id);
-    }
-}
-
 /* ---- the request ---- */
 
 static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job, bool is_narrowed,
@@ -300,7 +258,7 @@ static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
                                   .principal = plan->principal->name,
                                   .trace_id = trace_id,
                                   .agent_name = plan->agent_name,
-                                  .traceparent = plan->traceparent,
+                                  .traceparent = arcp_span_cstr(plan->trace->traceparent),
                                   .lease = plan->lease};
     if (engine->options.credentials.terms == NULL ||
         arcp_budget_new(plan->lease, NULL, &budget, NULL) != ARCP_OK) {
@@ -361,19 +319,19 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
     arcp_buf input = ARCP_BUF_INIT;
     arcp_buf notes = ARCP_BUF_INIT;
     arcp_buf details = ARCP_BUF_INIT;
-    trace_context trace;
+    char trace_id[ARCP__TRACE_ID_SIZE];
+    arcp__trace trace;
     arcp__job *job = NULL;
     arcp__job_plan plan = {
         .principal = session->principal, .session = session, .features = session->features};
     arcp_status status = check_submit(engine, session, payload, *lease, &plan, &details, &error);
     if (status == ARCP_OK) {
-        read_trace(engine, envelope, &trace);
+        arcp__trace_read(engine, envelope, trace_id, &trace, &plan.tracestate);
         arcp_json_ref ref = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("input"));
         arcp_json_compact(json, ref, &input);
         plan.input = input.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&input);
-        plan.trace_id = arcp_span_make(trace.trace_id, ARCP__TRACE_ID_SIZE);
-        plan.traceparent = trace.traceparent;
-        plan.tracestate = trace.tracestate;
+        plan.trace_id = arcp_span_make(trace_id, ARCP__TRACE_ID_SIZE);
+        plan.trace = &trace;
         (void)arcp_json_u64(json,
                             arcp_json_member(json, payload, ARCP_SPAN_LITERAL("max_runtime_sec")),
                             &plan.max_runtime_sec);
@@ -431,7 +389,7 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
                            .agent_name = arcp_span_cstr(admission->agent_name),
                            .input = arcp_buf_span(&admission->input),
                            .trace_id = arcp_span_make(admission->trace_id, 32),
-                           .traceparent = arcp_span_cstr(admission->traceparent),
+                           .trace = &admission->trace,
                            .tracestate = arcp_span_cstr(admission->tracestate),
                            .max_runtime_sec = admission->max_runtime_sec,
                            .admission = admission};
@@ -440,6 +398,7 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
     }
     if (job == NULL) {
         const arcp_buf none = ARCP_BUF_INIT;
+        arcp__span_refused(engine, admission, error.status);
         refuse_asked(engine, admission->request, arcp_span_cstr(admission->agent),
                      arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE), &error, &none);
     } else {

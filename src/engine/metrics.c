@@ -171,6 +171,8 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
          "Upstream credentials that are, or may be, alive.", HASH_COUNT(engine->credentials)},
         {"arcp_credentials_stuck", "gauge", "Of these, those that could not be revoked.",
          engine->stuck_credentials},
+        {"arcp_trace_spans_lost_total", "counter", "Spans that found no memory.",
+         engine->spans_lost},
     };
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         arcp__exposition_one(out, rows[at].name, rows[at].type, rows[at].help, rows[at].value);

@@ -12,6 +12,7 @@
 #include "core/envelope.h"
 #include "core/error_payload.h"
 #include "engine/job_lifecycle.h"
+#include "engine/span.h"
 #include "engine/state.h"
 
 /* ---- engine.c ---- */
@@ -309,7 +310,8 @@ typedef struct arcp__job_plan {
     arcp__job *parent;
     arcp_span input;    /* compact JSON */
     arcp_span trace_id; /* 32 hex */
-    arcp_span traceparent, tracestate;
+    const arcp__trace *trace;
+    arcp_span tracestate;
     arcp_span delegate_id;
     uint64_t max_runtime_sec;
     arcp_feature_set features;

@@ -138,8 +138,8 @@ static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row,
     arcp_span empty = {NULL, 0};
     if (!copy_cstr(&job->agent_text, arcp__restore_text(engine, row, "agent")) ||
         !copy_cstr(&job->accepted, arcp_json_raw(row, accepted)) ||
-        !copy_cstr(&job->delegate_id, empty) || !copy_cstr(&job->traceparent, empty) ||
-        !copy_cstr(&job->tracestate, empty) || !copy_cstr(&job->cwd, empty)) {
+        !copy_cstr(&job->delegate_id, empty) || !copy_cstr(&job->tracestate, empty) ||
+        !copy_cstr(&job->cwd, empty)) {
         return arcp__restore_out_of_memory(err);
     }
     return ARCP_OK;
@@ -187,6 +187,7 @@ static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_
     }
     if (status == ARCP_OK) {
         arcp__job_note_head(job);
+        arcp__trace_restore(engine, row, job);
         if (arcp_job_status_is_terminal(status_word)) {
             restore_end(engine, row, job);
         }

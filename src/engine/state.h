@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/timer_heap.h"
 #include "core/denied_calls.h"
+#include "core/trace.h"
 #include "engine/engine.h"
 #include "engine/metrics.h"
 #include "engine/peer_profile.h"
@@ -213,6 +214,16 @@ struct arcp__observation {
 
 /* ---- jobs ---- */
 
+/* Where a job stands in its trace (§11). The ids of its own spans are chosen before there is
+ * a job: what is done for it meanwhile belongs below them. */
+typedef struct arcp__trace {
+    char traceparent[ARCP__TRACEPARENT_SIZE + 1]; /* for the agent, children, the provisioner */
+    bool is_recorded;                             /* spans are made; its own is in traceparent */
+    char parent_id[ARCP__SPAN_ID_SIZE + 1];       /* whoever asked for it; "" for nobody */
+    char session_id[ARCP__SPAN_ID_SIZE + 1];      /* of the session's span; "" for a child */
+    int64_t began_wall_ns;
+} arcp__trace;
+
 typedef enum arcp__agent_state {
     ARCP__AGENT_NONE,     /* not asked to start yet */
     ARCP__AGENT_STARTING, /* START_AGENT was handed out */
@@ -236,11 +247,11 @@ struct arcp__job {
     char parent_id[ARCP__ID_SIZE];  /* "" for none */
     char trace_id[33];
     char result_id[ARCP__ID_SIZE]; /* "" until the first chunk */
-    char *traceparent;             /* owned, as it came; NULL: made from trace_id */
-    char *tracestate;              /* owned or NULL */
-    char *agent_text;              /* owned: name@version */
-    char *delegate_id;             /* owned or NULL */
-    char *cwd;                     /* owned; "" for none */
+    arcp__trace trace;
+    char *tracestate;  /* owned or NULL */
+    char *agent_text;  /* owned: name@version */
+    char *delegate_id; /* owned or NULL */
+    char *cwd;         /* owned; "" for none */
     bool owns_cwd;
     char *input;    /* owned JSON; freed when the agent has it */
     char *accepted; /* owned JSON object: the job.accepted payload */
@@ -251,6 +262,7 @@ struct arcp__job {
     arcp_feature_set features; /* of the submitting session */
 
     arcp_job_status status;
+    arcp_status end_code; /* why it ended, unless it succeeded */
     arcp__agent_state agent_state;
     bool ended;     /* the terminal record is out */
     bool forgotten; /* FORGET_AGENT was queued */
@@ -339,10 +351,12 @@ struct arcp__credential {
     uint8_t fingerprint[32];                                  /* of the value */
     bool has_fingerprint;
 
-    arcp__admission *admission; /* that waits for it */
-    arcp__job *job;             /* whose credential or replacement it is */
-    uint64_t call_id;           /* under way at the provisioner; 0: none */
-    arcp__provision_verb verb;  /* of that call */
+    arcp__admission *admission;                        /* that waits for it */
+    arcp__job *job;                                    /* whose credential or replacement it is */
+    uint64_t call_id;                                  /* under way at the provisioner; 0: none */
+    arcp__provision_verb verb;                         /* of that call */
+    char call_traceparent[ARCP__TRACEPARENT_SIZE + 1]; /* of that call, from when it is made */
+    int64_t call_wall_ns;                              /* likewise */
     UT_hash_handle hh_call;
     arcp__timer timer;                 /* LIVE: rotation; REVOKING: the next attempt */
     arcp__timer usage_timer;           /* LIVE */
@@ -375,8 +389,9 @@ struct arcp__admission {
     arcp_buf input;
     arcp_buf notes; /* what the policies said, for the log */
     char trace_id[33];
-    char *agent, *agent_name, *traceparent, *tracestate, *key; /* owned */
-    uint8_t print[32];                                         /* of the key's parameters */
+    arcp__trace trace;
+    char *agent, *agent_name, *tracestate, *key; /* owned */
+    uint8_t print[32];                           /* of the key's parameters */
     arcp_feature_set features;
     uint64_t max_runtime_sec;
     /* Of a delegation. */
@@ -550,6 +565,7 @@ struct arcp__engine {
     size_t live_agents; /* started, or about to be, and not forgotten */
     size_t tail_bytes;
     uint64_t event_count, denial_count;
+    uint64_t spans_lost;           /* there was no memory for them */
     bool agents_paused;            /* because of the store's queue */
     bool out_of_memory;            /* an input could not be carried out; see engine.c */
     bool owes;                     /* something waits for memory; see make_good.c */

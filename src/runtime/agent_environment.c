@@ -96,7 +96,8 @@ void arcp__agent_environment_job(arcp__agent_environment *environment, arcp_span
     } rows[] = {{"ARCP_JOB_ID", "job_id"},
                 {"ARCP_AGENT", "agent"},
                 {"ARCP_TRACE_ID", "trace_id"},
-                {"TRACEPARENT", "traceparent"}};
+                {"TRACEPARENT", "traceparent"},
+                {"TRACESTATE", "tracestate"}};
     arcp_json json = ARCP_JSON_INIT;
     arcp_buf scratch = ARCP_BUF_INIT;
     /* Its sender is the engine, which kept the limits already. */

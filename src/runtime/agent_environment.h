@@ -25,7 +25,7 @@ void arcp__agent_environment_base(arcp__agent_environment *environment, const ch
  * NULL-terminated; may be NULL. */
 void arcp__agent_environment_pass(arcp__agent_environment *environment, const char *const *names);
 
-/* ARCP_JOB_ID, ARCP_AGENT, ARCP_TRACE_ID and TRACEPARENT out of a job.start line. */
+/* ARCP_JOB_ID, ARCP_AGENT, ARCP_TRACE_ID, TRACEPARENT and TRACESTATE out of a job.start line. */
 void arcp__agent_environment_job(arcp__agent_environment *environment, arcp_span start);
 
 void arcp__agent_environment_fini(arcp__agent_environment *environment);

@@ -145,6 +145,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         .random = system_random,
         .store_is_durable = runtime->store->ops->durable,
         .work_directory = arcp_span_cstr(runtime->work_directory),
+        .makes_spans = options->trace_span != NULL,
         .now = arcp__runtime_now(),
     };
     if (options->settings != NULL) {
@@ -228,6 +229,8 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     runtime->log_user = options->log_user;
     runtime->audit_barrier = options->audit_barrier;
     runtime->audit_barrier_user = options->audit_barrier_user;
+    runtime->trace_span = options->trace_span;
+    runtime->trace_span_user = options->trace_span_user;
     arcp_status status = fill(runtime, options, err);
     if (status == ARCP_OK) {
         status = make_engine(runtime, options, err);

@@ -130,6 +130,9 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     case ARCP__EFFECT_LOG:
         log_span(runtime, (arcp_log_level)effect->level, effect->text);
         break;
+    case ARCP__EFFECT_SPAN:
+        runtime->trace_span(runtime->trace_span_user, effect->text);
+        break;
     }
 }
 

@@ -102,6 +102,8 @@ struct arcp_runtime {
     bool audit_is_failing, audit_must_work;
     void (*audit_barrier)(void *user, bool must_wait); /* may be NULL */
     void *audit_barrier_user;
+    void (*trace_span)(void *user, arcp_span json); /* may be NULL */
+    void *trace_span_user;
 };
 
 /* ---- runtime_drive.c ---- */

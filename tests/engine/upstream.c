@@ -82,6 +82,7 @@ static void take_request(engine_rig *rig, const arcp__effect_provision *asked)
     copy(call->id, sizeof(call->id), request.upstream_id);
     copy(call->budget, sizeof(call->budget), request.budget);
     copy(call->expires_at, sizeof(call->expires_at), request.expires_at);
+    copy(self->traceparent, sizeof(self->traceparent), request.traceparent);
     arcp__engine_provision_asked(rig->engine);
 }
 

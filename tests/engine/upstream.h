@@ -57,6 +57,7 @@ typedef struct upstream {
     unsigned issue_calls, revoke_calls, usage_calls;
     bool replaces; /* rotate ends the old value by itself */
     const char *spent;
+    char traceparent[64]; /* of the last call */
     uint64_t lifetime_sec;
     bool leaked; /* a value was stored or logged in the clear */
 } upstream;

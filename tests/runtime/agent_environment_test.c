@@ -90,9 +90,9 @@ static void the_job_is_named_by_its_start_line(void **state)
         &environment,
         ARCP_SPAN_LITERAL("{\"type\":\"job.start\",\"payload\":{\"job_id\":\"job_1\",\"agent\":"
                           "\"a@1\",\"input\":{\"agent\":\"x\"},\"trace_id\":\"abc\","
-                          "\"traceparent\":\"00-abc\\u0000-def\"}}"));
+                          "\"traceparent\":\"00-abc\\u0000-def\",\"tracestate\":\"v=1\"}}"));
     check_pairs((const char *const[]){"ARCP_JOB_ID=job_1", "ARCP_AGENT=a@1", "ARCP_TRACE_ID=abc",
-                                      "TRACEPARENT=00-abc", NULL});
+                                      "TRACEPARENT=00-abc", "TRACESTATE=v=1", NULL});
 }
 
 static arcp_status build(void *user, arcp_error *err)

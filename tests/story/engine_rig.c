@@ -240,6 +240,10 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     case ARCP__EFFECT_LOG:
         take_log(rig, effect);
         break;
+    case ARCP__EFFECT_SPAN:
+        assert_true(rig->makes_spans);
+        push(&rig->spans, &rig->newest_span, effect->text);
+        break;
     }
 }
 
@@ -439,6 +443,7 @@ static bool try_engine(engine_rig *rig)
         .random = fake_random,
         .random_user = rig,
         .store_is_durable = !rig->is_volatile,
+        .makes_spans = rig->makes_spans,
         .work_directory = ARCP_SPAN_LITERAL("/work"),
         .credentials = rig->credentials,
         .now = rig->now,
@@ -545,6 +550,11 @@ void rig_stop(engine_rig *rig)
     while (rig->audit_records != NULL) {
         rig_text *first = rig->audit_records;
         rig->audit_records = first->next;
+        arcp__free(first);
+    }
+    while (rig->spans != NULL) {
+        rig_text *first = rig->spans;
+        rig->spans = first->next;
         arcp__free(first);
     }
 }

@@ -76,6 +76,9 @@ struct engine_rig {
     rig_text *newest_audit;
     size_t audits;
     char last_audit[1024];
+    bool makes_spans;
+    rig_text *spans; /* all of them, oldest first */
+    rig_text *newest_span;
     void (*logged)(engine_rig *rig, arcp__log_level level, arcp_span text); /* may be NULL */
 
     void (*stored)(engine_rig *rig, const arcp_store_op *op); /* likewise */

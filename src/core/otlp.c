@@ -1,0 +1,138 @@
+#include "core/otlp.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include <arcp/json.h>
+
+/* Of a span's flags: the low byte is W3C's, where 1 is "sampled". */
+#define FLAG_SAMPLED       0x001u
+#define FLAG_REMOTE_KNOWN  0x100u
+#define FLAG_PARENT_REMOTE 0x200u
+
+static void write_text(arcp_json_writer *writer, const char *name, arcp_span text)
+{
+    arcp_json_name(writer, name);
+    arcp_json_write_string(writer, text);
+}
+
+static void write_value(arcp_json_writer *writer, arcp_span text)
+{
+    arcp_json_begin_object(writer);
+    write_text(writer, "stringValue", text);
+    arcp_json_end_object(writer);
+}
+
+static void write_list(arcp_json_writer *writer, const arcp__otlp_attribute *attribute)
+{
+    arcp_json_begin_object(writer);
+    arcp_json_name(writer, "arrayValue");
+    arcp_json_begin_object(writer);
+    arcp_json_name(writer, "values");
+    arcp_json_begin_array(writer);
+    for (size_t at = 0; at < attribute->text_count; at++) {
+        write_value(writer, attribute->texts[at]);
+    }
+    arcp_json_end_array(writer);
+    arcp_json_end_object(writer);
+    arcp_json_end_object(writer);
+}
+
+static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribute *attributes,
+                             size_t count)
+{
+    arcp_json_name(writer, "attributes");
+    arcp_json_begin_array(writer);
+    for (size_t at = 0; at < count; at++) {
+        const arcp__otlp_attribute *attribute = &attributes[at];
+        if (attribute->texts == NULL ? attribute->text.size == 0 : attribute->text_count == 0) {
+            continue;
+        }
+        arcp_json_begin_object(writer);
+        write_text(writer, "key", arcp_span_cstr(attribute->name));
+        arcp_json_name(writer, "value");
+        if (attribute->texts == NULL) {
+            write_value(writer, attribute->text);
+        } else {
+            write_list(writer, attribute);
+        }
+        arcp_json_end_object(writer);
+    }
+    arcp_json_end_array(writer);
+}
+
+/* JSON's numbers are too small for nanoseconds in many readers: they go as text. */
+static void write_instant(arcp_json_writer *writer, const char *name, int64_t wall_ns)
+{
+    char digits[24];
+    (void)snprintf(digits, sizeof(digits), "%lld", wall_ns < 0 ? 0LL : (long long)wall_ns);
+    write_text(writer, name, arcp_span_cstr(digits));
+}
+
+static void write_status(arcp_json_writer *writer, const arcp__otlp_span *span)
+{
+    arcp_json_name(writer, "status");
+    arcp_json_begin_object(writer);
+    if (span->status != ARCP__OTLP_UNSET) {
+        arcp_json_name(writer, "code");
+        arcp_json_write_u64(writer, (uint64_t)span->status);
+    }
+    if (span->status == ARCP__OTLP_ERROR && span->status_message != NULL) {
+        write_text(writer, "message", arcp_span_cstr(span->status_message));
+    }
+    arcp_json_end_object(writer);
+}
+
+void arcp__otlp_span_format(const arcp__otlp_span *span, arcp_buf *out)
+{
+    assert(span->trace_id.size == 32 && span->span_id.size == 16);
+    assert(span->parent_id.size == 0 || span->parent_id.size == 16);
+    unsigned flags =
+        FLAG_SAMPLED | FLAG_REMOTE_KNOWN | (span->parent_is_remote ? FLAG_PARENT_REMOTE : 0);
+    int64_t end_ns =
+        span->end_wall_ns < span->start_wall_ns ? span->start_wall_ns : span->end_wall_ns;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    write_text(&writer, "traceId", span->trace_id);
+    write_text(&writer, "spanId", span->span_id);
+    if (span->parent_id.size != 0) {
+        write_text(&writer, "parentSpanId", span->parent_id);
+    }
+    if (span->tracestate.size != 0) {
+        write_text(&writer, "traceState", span->tracestate);
+    }
+    arcp_json_name(&writer, "flags");
+    arcp_json_write_u64(&writer, flags);
+    write_text(&writer, "name", arcp_span_cstr(span->name));
+    arcp_json_name(&writer, "kind");
+    arcp_json_write_u64(&writer, (uint64_t)span->kind);
+    write_instant(&writer, "startTimeUnixNano", span->start_wall_ns);
+    write_instant(&writer, "endTimeUnixNano", end_ns);
+    write_attributes(&writer, span->attributes, span->attribute_count);
+    write_status(&writer, span);
+    arcp_json_end_object(&writer);
+}
+
+void arcp__otlp_request_begin(const arcp__otlp_attribute *resource, size_t count,
+                              const char *scope_version, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_buf_append_cstr(out, "{\"resourceSpans\":[{\"resource\":");
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    write_attributes(&writer, resource, count);
+    arcp_json_end_object(&writer);
+    arcp_buf_append_cstr(out, ",\"scopeSpans\":[{\"scope\":");
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    write_text(&writer, "name", ARCP_SPAN_LITERAL("arcp"));
+    write_text(&writer, "version", arcp_span_cstr(scope_version));
+    arcp_json_end_object(&writer);
+    arcp_buf_append_cstr(out, ",\"spans\":[");
+}
+
+void arcp__otlp_request_end(arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "]}]}]}");
+}

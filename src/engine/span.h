@@ -1,0 +1,37 @@
+/* Traces and spans, for the rest of the engine. Private to src/engine. */
+#ifndef ARCP_ENGINE_SPAN_H
+#define ARCP_ENGINE_SPAN_H
+
+#include "core/envelope.h"
+#include "engine/state.h"
+
+/* ---- trace_context.c ---- */
+/* The trace that a submit names (§11), or a new one, and where a job of it stands. The
+ * tracestate is borrowed from the engine's index. */
+void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
+                      char trace_id[ARCP__TRACE_ID_SIZE], arcp__trace *out, arcp_span *tracestate);
+void arcp__trace_of_child(arcp__engine *engine, const arcp__job *parent, arcp__trace *out);
+/* The id of the job's own span. */
+arcp_span arcp__trace_span_id(const arcp__trace *trace);
+/* A traceparent for a span of ours below `traceparent`, which is valid. */
+void arcp__trace_below(arcp__engine *engine, arcp_span traceparent,
+                       char out[ARCP__TRACEPARENT_SIZE + 1]);
+/* The member "trace" of a running job's row. */
+void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer);
+void arcp__trace_restore(arcp__engine *engine, const arcp_json *row, arcp__job *job);
+
+/* ---- span.c ---- */
+void arcp__span_job_ended(arcp__engine *engine, const arcp__job *job);
+/* It was not to become a job. */
+void arcp__span_refused(arcp__engine *engine, const arcp__admission *admission, arcp_status code);
+/* A call to the provisioner is made; it was answered, or given up on. */
+void arcp__span_call_begins(arcp__engine *engine, arcp__credential *credential);
+void arcp__span_call_ended(arcp__engine *engine, const arcp__credential *credential,
+                           arcp_provision_outcome outcome);
+
+/* ---- effect.c ---- */
+/* Queues a span; `text` is moved from. One that finds no memory is lost, which is counted and
+ * harms nobody. */
+void arcp__effect_push_span(arcp__engine *engine, arcp_buf *text);
+
+#endif

@@ -1,0 +1,1 @@
+arcp_test(otlp_test SOURCES otlp_test.c NEEDS arcp_core)
