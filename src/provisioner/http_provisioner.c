@@ -44,21 +44,27 @@ static const char *const kind_names[] = {"issue", "revoke", "rotate", "usage"};
 
 /* ---- asking ---- */
 
-static void append_header(const arcp__template *header, const arcp_provision_request *request,
-                          arcp_buf *out, bool *good)
+/* Whether a request of this kind says which value of the upstream is meant. */
+static bool is_about_a_key(const prepared *how)
 {
-    *good = arcp__template_expand(header, request, out) && *good;
-    arcp_buf_append_byte(out, '\0');
+    bool names_key = arcp__template_names_key(how->url) ||
+                     (how->body != NULL && arcp__template_names_key(how->body));
+    for (size_t at = 0; at < how->header_count; at++) {
+        names_key = names_key || arcp__template_names_key(how->headers[at]);
+    }
+    return names_key;
 }
 
 static bool make_message(const http_provisioner *self, arcp__http_request_kind kind,
                          const arcp_provision_request *request, arcp__http_message *out)
 {
     const prepared *how = &self->requests[kind];
-    bool good = arcp__template_expand(how->url, request, &out->url);
+    bool names_key = false;
+    bool good = arcp__template_expand(how->url, request, &names_key, &out->url);
     arcp_buf_append_byte(&out->url, '\0');
     for (size_t at = 0; at < how->header_count; at++) {
-        append_header(how->headers[at], request, &out->headers, &good);
+        good = arcp__template_expand(how->headers[at], request, &names_key, &out->headers) && good;
+        arcp_buf_append_byte(&out->headers, '\0');
     }
     if (request->traceparent.size != 0) {
         arcp_buf_append_cstr(&out->headers, "traceparent: ");
@@ -68,9 +74,12 @@ static bool make_message(const http_provisioner *self, arcp__http_request_kind k
     if (how->body != NULL) {
         arcp_buf_append_cstr(&out->headers, "Content-Type: application/json");
         arcp_buf_append_byte(&out->headers, '\0');
-        good = arcp__template_expand(how->body, request, &out->body) && good;
+        good = arcp__template_expand(how->body, request, &names_key, &out->body) && good;
     }
     out->method = how->method;
+    /* A body leaves out what the job does not have. Without any name the upstream would do
+     * nothing, call it done, and a value that lives would be taken for dead. */
+    good = good && (names_key || !is_about_a_key(how));
     return good && !out->url.failed && !out->headers.failed && !out->body.failed;
 }
 
@@ -81,7 +90,10 @@ static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
     arcp__http_message message = {NULL, ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT};
     if (!make_message(self, kind, request, &message)) {
         arcp__http_message_fini(&message);
-        return arcp_error_set(err, ARCP_E_IO, "the request to the upstream cannot be written");
+        return arcp_error_set(err, ARCP_E_IO,
+                              "the %s request to the upstream cannot be written: something that "
+                              "it names is missing or must not stand there",
+                              kind_names[kind]);
     }
     call *added = arcp__alloc(sizeof(*added));
     if (added == NULL) {

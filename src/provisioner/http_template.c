@@ -10,7 +10,8 @@
 
 struct arcp__template {
     arcp__template_use use;
-    arcp_buf text; /* with {env:} and {file:} replaced; a body is JSON */
+    bool names_key; /* it has {alias}, {id} or {value} */
+    arcp_buf text;  /* with {env:} and {file:} replaced; a body is JSON */
 };
 
 /* ---- what can stand in braces ---- */
@@ -89,6 +90,12 @@ static bool is_present(const arcp_provision_request *request, variable which)
     return which == VAR_MODELS ? request->has_models : text_of(request, which).size != 0;
 }
 
+/* Which value of the upstream's is meant. */
+static bool is_of_key(variable which)
+{
+    return which == VAR_ALIAS || which == VAR_ID || which == VAR_VALUE;
+}
+
 /* As text, also of what is a number or a list. */
 static void append_value(const arcp_provision_request *request, variable which, arcp_buf *out)
 {
@@ -163,14 +170,39 @@ static arcp_status append_file(arcp_span name, arcp_buf *out, arcp_error *err)
     return ARCP_OK;
 }
 
-static arcp_status append_fixed(arcp_span name, bool in_json, arcp_buf *out, arcp_error *err)
+/* The text is read for braces once more with each request, and a header ends with its line. */
+static arcp_status check_fixed(arcp_span name, arcp_span value, arcp__template_use use,
+                               arcp_error *err)
+{
+    size_t begin = 0;
+    size_t end = 0;
+    arcp_span shown = arcp_span_first(name, 200);
+    if (next_brace(value, 0, &begin, &end)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "what {%.*s} stands for has {...} in it",
+                              (int)shown.size, shown.data);
+    }
+    for (size_t at = 0; use == ARCP__TEMPLATE_HEADER && at < value.size; at++) {
+        if ((unsigned char)value.data[at] < 0x20 || value.data[at] == 0x7f) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "what {%.*s} stands for has a control character", (int)shown.size,
+                                  shown.data);
+        }
+    }
+    return ARCP_OK;
+}
+
+static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf *out,
+                                arcp_error *err)
 {
     arcp_buf value = ARCP_BUF_INIT;
     arcp_buf quoted = ARCP_BUF_INIT;
     arcp_status status = arcp_span_starts_with(name, ARCP_SPAN_LITERAL("env:"))
                              ? append_env(arcp_span_from(name, 4), &value, err)
                              : append_file(arcp_span_from(name, 5), &value, err);
-    if (status == ARCP_OK && in_json) {
+    if (status == ARCP_OK) {
+        status = check_fixed(name, arcp_buf_span(&value), use, err);
+    }
+    if (status == ARCP_OK && use == ARCP__TEMPLATE_BODY) {
         arcp_json_quote(arcp_buf_span(&value), &quoted);
         if (quoted.size >= 2) {
             arcp_buf_append(out, arcp_span_make(quoted.data + 1, quoted.size - 2));
@@ -201,11 +233,12 @@ static arcp_status prepare(arcp__template *self, const char *text, arcp_error *e
         arcp_buf_append(&self->text, arcp_span_make(whole.data + from, begin - from));
         if (arcp_span_starts_with(name, ARCP_SPAN_LITERAL("env:")) ||
             arcp_span_starts_with(name, ARCP_SPAN_LITERAL("file:"))) {
-            status = append_fixed(name, self->use == ARCP__TEMPLATE_BODY, &self->text, err);
+            status = append_fixed(name, self->use, &self->text, err);
         } else if (find_variable(name) == VAR_COUNT) {
             status = arcp_error_set(err, ARCP_E_USAGE, "there is no {%.*s}",
                                     (int)arcp_span_first(name, 64).size, name.data);
         } else {
+            self->names_key = self->names_key || is_of_key(find_variable(name));
             arcp_buf_append(&self->text, arcp_span_make(whole.data + begin, end + 1 - begin));
         }
         from = end + 1;
@@ -267,9 +300,22 @@ static bool is_unreserved(unsigned char byte)
            (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' || byte == '~';
 }
 
-/* Text with what stands in braces put in, as the use wants it. */
+/* Whether a value may stand there at all. Without its name a URL such as /keys/{id} would mean
+ * all of them, or none, and "not known" would be believed of a value that lives; and a segment
+ * of dots is a step upwards, percent-encoded or not. */
+static bool may_stand(arcp__template_use use, variable which, arcp_span value)
+{
+    if (use == ARCP__TEMPLATE_BODY) {
+        return true;
+    }
+    bool is_step = arcp_span_equal_cstr(value, ".") || arcp_span_equal_cstr(value, "..");
+    return (value.size != 0 || !is_of_key(which)) && (use != ARCP__TEMPLATE_URL || !is_step);
+}
+
+/* Text with what stands in braces put in, as the use wants it. *names_key is set when one of
+ * them says which value is meant. */
 static bool expand_text(arcp_span text, arcp__template_use use,
-                        const arcp_provision_request *request, arcp_buf *out)
+                        const arcp_provision_request *request, bool *names_key, arcp_buf *out)
 {
     size_t from = 0;
     size_t begin = 0;
@@ -277,8 +323,11 @@ static bool expand_text(arcp_span text, arcp__template_use use,
     bool clean = true;
     while (next_brace(text, from, &begin, &end)) {
         arcp_buf value = ARCP_BUF_INIT;
+        variable which = find_variable(inside(text, begin, end));
         arcp_buf_append(out, arcp_span_make(text.data + from, begin - from));
-        append_value(request, find_variable(inside(text, begin, end)), &value);
+        append_value(request, which, &value);
+        clean = clean && may_stand(use, which, arcp_buf_span(&value));
+        *names_key = *names_key || (is_of_key(which) && value.size != 0);
         for (size_t at = 0; at < value.size; at++) {
             unsigned char byte = (unsigned char)value.data[at];
             clean = clean && (use != ARCP__TEMPLATE_HEADER || (byte >= 0x20 && byte != 0x7f));
@@ -328,6 +377,7 @@ typedef struct body_writer {
     arcp_json_writer writer;
     arcp_buf scratch; /* the string at hand */
     bool clean;
+    bool names_key;
 } body_writer;
 
 static arcp_span string_at(body_writer *self, arcp_json_ref ref)
@@ -357,7 +407,9 @@ static void write_string(body_writer *self, arcp_span text)
         arcp_json_end_array(&self->writer);
     } else {
         arcp_buf value = ARCP_BUF_INIT;
-        self->clean = expand_text(text, ARCP__TEMPLATE_BODY, self->request, &value) && self->clean;
+        self->clean =
+            expand_text(text, ARCP__TEMPLATE_BODY, self->request, &self->names_key, &value) &&
+            self->clean;
         arcp_json_write_string(&self->writer, arcp_buf_span(&value));
         if (value.data != NULL) {
             arcp_wipe(value.data, value.capacity);
@@ -396,12 +448,17 @@ static void write_body(body_writer *self, arcp_json_ref ref)
     }
 }
 
+bool arcp__template_names_key(const arcp__template *self)
+{
+    return self->names_key;
+}
+
 bool arcp__template_expand(const arcp__template *self, const arcp_provision_request *request,
-                           arcp_buf *out)
+                           bool *names_key, arcp_buf *out)
 {
     arcp_span text = arcp_buf_span(&self->text);
     if (self->use != ARCP__TEMPLATE_BODY) {
-        return expand_text(text, self->use, request, out);
+        return expand_text(text, self->use, request, names_key, out);
     }
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {32, 1000, 1u << 20};
@@ -411,6 +468,7 @@ bool arcp__template_expand(const arcp__template *self, const arcp_provision_requ
         arcp_json_writer_init(&writer.writer, out);
         write_body(&writer, ARCP_JSON_ROOT);
         done = writer.clean && !out->failed && !writer.scratch.failed;
+        *names_key = *names_key || writer.names_key;
     }
     arcp_buf_fini(&writer.scratch);
     arcp_json_fini(&json);

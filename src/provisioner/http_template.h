@@ -26,11 +26,15 @@ ARCP_MUST_CHECK arcp_status arcp__template_new(const char *text, arcp__template_
                                                arcp__template **out, arcp_error *err);
 /* Wipes it: it may hold a key from the environment. NULL is accepted. */
 void arcp__template_free(arcp__template *self);
+/* Whether it has {alias}, {id} or {value}: what says which value of the upstream is meant. */
+bool arcp__template_names_key(const arcp__template *self);
 /* Appends what the template comes to; the caller wipes it. False: it has something that must
- * not stand there (a control character), or memory is short. A URL or header that names
- * something that the request does not have gets nothing in its place. */
+ * not stand there (a control character in a header, "." or ".." in a URL), a URL or header names
+ * an alias, id or value that the request does not have, or memory is short. Anything else that
+ * the request does not have leaves a URL or header empty in its place. *names_key is set, never
+ * cleared, when what it came to says which value is meant. */
 bool arcp__template_expand(const arcp__template *self, const arcp_provision_request *request,
-                           arcp_buf *out);
+                           bool *names_key, arcp_buf *out);
 
 /* What a JSON pointer (RFC 6901) points at; ARCP_JSON_ABSENT for nothing. */
 arcp_json_ref arcp__json_pointer(const arcp_json *json, const char *pointer);

@@ -313,6 +313,90 @@ static void nothing_slips_into_a_header_or_out_of_a_string(void **state)
     assert_int_equal(answer->outcome, ARCP_PROVISION_ABSENT);
 }
 
+/* What an issue in doubt leaves behind has an alias and nothing else. An upstream that is asked to
+ * revoke "" does nothing, or everything, and says that it is done. */
+static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
+{
+    static const struct {
+        const char *url_rest;
+        const char *body;
+        bool is_sent;
+    } rows[] = {
+        {"/{id}", NULL, false},
+        {"?v={value}", NULL, false},
+        {"", "{\"key_aliases\":[\"{id}\"]}", false},
+        {"", "{\"key_aliases\":[\"{alias}-{id}\"]}", false},
+        {"", "{\"key_aliases\":[\"{alias}\"],\"id\":\"{id}\"}", true},
+        {"", "{\"key_aliases\":[\"{job_id}\"]}", true},
+    };
+    fixture *f = *state;
+    char url[256];
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        unsigned before = f->upstream.delete_calls;
+        (void)snprintf(url, sizeof(url), "%s%s", f->remove, rows[at].url_rest);
+        f->options.requests[ARCP__HTTP_REVOKE].url = url;
+        f->options.requests[ARCP__HTTP_REVOKE].body = rows[at].body;
+        start(f);
+        arcp_error error = {0};
+        arcp_provision_request request = {.struct_size = sizeof(request),
+                                          .call_id = 50 + at,
+                                          .alias = ARCP_SPAN_LITERAL("cred_1"),
+                                          .job_id = ARCP_SPAN_LITERAL("job_1")};
+        if (rows[at].is_sent) {
+            assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_ABSENT);
+        } else {
+            arcp_status status =
+                f->rig.provisioner->ops->revoke(f->rig.provisioner, &request, &error);
+            assert_int_equal(status, ARCP_E_IO);
+            assert_non_null(strstr(error.message, "revoke"));
+        }
+        assert_int_equal(f->upstream.delete_calls - before, rows[at].is_sent ? 1 : 0);
+        f->rig.provisioner->ops->free(f->rig.provisioner);
+        f->rig.provisioner = NULL;
+    }
+}
+
+static void nobody_s_name_is_a_step_upwards_in_a_url(void **state)
+{
+    fixture *f = *state;
+    char url[256];
+    (void)snprintf(url, sizeof(url), "%s/{principal}/keys", f->generate);
+    f->options.requests[ARCP__HTTP_ISSUE].url = url;
+    start(f);
+    static const char *const names[] = {".", ".."};
+    for (size_t at = 0; at < 2; at++) {
+        arcp_error error = {0};
+        arcp_provision_request request = {.struct_size = sizeof(request),
+                                          .call_id = 60,
+                                          .alias = ARCP_SPAN_LITERAL("cred_1"),
+                                          .job_id = ARCP_SPAN_LITERAL("job_1"),
+                                          .principal = arcp_span_cstr(names[at])};
+        assert_int_equal(f->rig.provisioner->ops->issue(f->rig.provisioner, &request, &error),
+                         ARCP_E_IO);
+    }
+    (void)provision_rig_call(&f->rig, PROVISION_ISSUE,
+                             (arcp_provision_request){.principal = ARCP_SPAN_LITERAL("../a")});
+    assert_non_null(strstr(f->upstream.head, "POST /key/generate/..%2Fa/keys HTTP"));
+}
+
+/* It is read again with each request; {b} would have been taken out of it in silence. */
+static void a_key_that_looks_like_a_template_is_refused_at_the_start(void **state)
+{
+    fixture *f = *state;
+    arcp_error error = {0};
+    (void)setenv("ARCP_TEST_GATEWAY_KEY", "a{b}c", 1);
+    assert_int_equal(make(f, &error), ARCP_E_USAGE);
+    assert_string_equal(error.message, "credentials.http.issue.headers: what "
+                                       "{env:ARCP_TEST_GATEWAY_KEY} stands for has {...} in it");
+    (void)setenv("ARCP_TEST_GATEWAY_KEY", "a\nX-Evil: 1", 1);
+    assert_int_equal(make(f, &error), ARCP_E_USAGE);
+    assert_string_equal(error.message,
+                        "credentials.http.issue.headers: what {env:ARCP_TEST_GATEWAY_KEY} stands "
+                        "for has a control character");
+    (void)setenv("ARCP_TEST_GATEWAY_KEY", "a{B}{\"c", 1);
+    check_ok(make(f, &error), &error);
+}
+
 #define t(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -330,6 +414,9 @@ int main(void)
         t(requests_under_way_are_given_up_with_the_provisioner),
         t(what_is_wrong_with_a_template_is_named),
         t(nothing_slips_into_a_header_or_out_of_a_string),
+        t(a_revocation_that_would_name_nothing_is_not_sent),
+        t(nobody_s_name_is_a_step_upwards_in_a_url),
+        t(a_key_that_looks_like_a_template_is_refused_at_the_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
