@@ -99,6 +99,8 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
             return;
         }
         arcp__mail_catch_up(engine, observation);
+    } else if (job != NULL && request->session->profile->repeats_end) {
+        arcp__mail_end(engine, observation);
     }
     if (observation != NULL && !observation->may_cancel) {
         observation->may_cancel = true;

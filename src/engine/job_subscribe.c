@@ -290,6 +290,16 @@ void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observa
     go_live(engine, observation);
 }
 
+/* A job that goes on will end by itself, and what is being caught up with has the end in it. */
+void arcp__observation_repeat_end(arcp__engine *engine, arcp__observation *observation)
+{
+    const arcp__stream *stream = observation->job->stream;
+    if (observation->job->ended && observation->is_live &&
+        observation->next_position == stream->next) {
+        (void)number(engine, observation, stream->next - 1, 1, average_bytes(stream));
+    }
+}
+
 void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observation,
                                  uint64_t first, const arcp_span *records, size_t count,
                                  bool failed)

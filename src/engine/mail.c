@@ -46,6 +46,11 @@ void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation)
     }
 }
 
+void arcp__mail_end(arcp__engine *engine, arcp__observation *observation)
+{
+    (void)post(engine, ARCP__MAIL_END, observation);
+}
+
 void arcp__mail_forget_observation(arcp__engine *engine, const arcp__observation *observation)
 {
     for (arcp__mail *mail = engine->mail_first; mail != NULL; mail = mail->next) {
@@ -72,6 +77,9 @@ bool arcp__mail_deliver(arcp__engine *engine)
         break;
     case ARCP__MAIL_CATCH_UP:
         arcp__observation_catch_up(engine, mail->observation);
+        break;
+    case ARCP__MAIL_END:
+        arcp__observation_repeat_end(engine, mail->observation);
         break;
     case ARCP__MAIL_VOID:
         break;

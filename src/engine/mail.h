@@ -8,6 +8,7 @@
 typedef enum arcp__mail_kind {
     ARCP__MAIL_RECORD,   /* a new record at `position` */
     ARCP__MAIL_CATCH_UP, /* go on numbering history */
+    ARCP__MAIL_END,      /* number the job's end once more */
     ARCP__MAIL_VOID      /* its observation is gone */
 } arcp__mail_kind;
 

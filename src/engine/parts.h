@@ -401,6 +401,8 @@ void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session
 void arcp__observation_remove(arcp__engine *engine, arcp__observation *observation);
 /* Numbers what the session has not got yet, and goes live. */
 void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation);
+/* The end of a job once more, for a client that has forgotten it (peer profiles). */
+void arcp__observation_repeat_end(arcp__engine *engine, arcp__observation *observation);
 void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observation,
                                  uint64_t first, const arcp_span *records, size_t count,
                                  bool failed);
@@ -568,6 +570,7 @@ void arcp__budget_free_rows(arcp__engine *engine);
 void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
                        size_t bytes, arcp_feature feature);
 void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation);
+void arcp__mail_end(arcp__engine *engine, arcp__observation *observation);
 void arcp__mail_forget_observation(arcp__engine *engine, const arcp__observation *observation);
 bool arcp__mail_deliver(arcp__engine *engine);
 void arcp__mail_free_all(arcp__engine *engine);

@@ -3,10 +3,10 @@
 #include <string.h>
 
 static const arcp__peer_profile rows[] = {
-#define ARCP_PEER_PROFILE(name, client_glob, refusals, output, hides_children, budget_as_text,     \
-                          omits_lease, refuses_without_job_id)                                     \
-    {name,           client_glob, ARCP__REFUSE_##refusals, output, hides_children,                 \
-     budget_as_text, omits_lease, refuses_without_job_id},
+#define ARCP_PEER_PROFILE(name, client_glob, refusals, output, stops_as_result, repeats_end,       \
+                          hides_children, budget_as_text, omits_lease, refuses_without_job_id)     \
+    {name,        client_glob,    ARCP__REFUSE_##refusals, output,      stops_as_result,           \
+     repeats_end, hides_children, budget_as_text,          omits_lease, refuses_without_job_id},
 #include "engine/peer_profile.def"
 #undef ARCP_PEER_PROFILE
 };

@@ -18,6 +18,8 @@ typedef struct arcp__peer_profile {
     const char *client_glob; /* over hello.client.name; NULL: only by configuration */
     arcp__refusal_form refusals;
     bool mirrors_output;         /* job.result has `output` beside `result` */
+    bool stops_as_result;        /* cancelled and timed_out are a job.result */
+    bool repeats_end;            /* a repeated submit is answered with the job's end too */
     bool hides_children;         /* no job.accepted for delegated jobs */
     bool budget_as_text;         /* {"USD": "USD:5"} */
     bool omits_lease;            /* no lease in job.accepted */

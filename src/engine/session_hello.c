@@ -155,6 +155,7 @@ static void format_welcome(const arcp__engine *engine, const arcp__session *sess
     arcp_json_end_object(&writer);
     arcp_json_name(&writer, "session_id");
     arcp_json_write_cstr(&writer, session->id);
+    arcp__write_timestamp(&writer, "accepted_at", engine->now.wall_ns);
     arcp_json_name(&writer, "resume_token");
     arcp_json_write_string(&writer, token);
     arcp_json_name(&writer, "resume_window_sec");

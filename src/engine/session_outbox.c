@@ -383,28 +383,45 @@ void arcp__session_drained(arcp__engine *engine, arcp__session *session)
 
 /* ---- frames ---- */
 
-/* go's client reads the value of a result under `output`. */
-static void append_mirrored(arcp__engine *engine, arcp_span record, arcp_buf *out)
+/* A job.error that a profile knows as a job.result: the job was stopped. */
+static bool is_stop(const arcp_json *json, arcp_json_ref payload)
+{
+    arcp_json_ref status = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("final_status"));
+    return arcp_json_string_equals(json, status, ARCP_SPAN_LITERAL("cancelled")) ||
+           arcp_json_string_equals(json, status, ARCP_SPAN_LITERAL("timed_out"));
+}
+
+/* The record but for its opening brace, in the form that the profile's client reads. */
+static void append_adapted(const arcp__peer_profile *profile, arcp_span record, arcp_buf *out)
 {
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     arcp_json_ref result = ARCP_JSON_ABSENT;
+    arcp_span rest = arcp_span_from(record, 1);
     if (arcp_json_scan(&json, record, &limits, NULL) == ARCP_OK) {
         arcp_json_ref payload =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-        result = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("result"));
+        if (profile->mirrors_output) {
+            result = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("result"));
+        }
+        if (profile->stops_as_result && is_stop(&json, payload)) {
+            arcp_span type = arcp_json_raw(
+                &json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type")));
+            arcp_buf_append(out, arcp_span_make(rest.data, (size_t)(type.data - rest.data)));
+            arcp_buf_append_cstr(out, "\"job.result\"");
+            rest = arcp_span_from(record, (size_t)(type.data - record.data) + type.size);
+        }
     }
     if (result == ARCP_JSON_ABSENT) {
-        arcp_buf_append(out, arcp_span_from(record, 1));
+        arcp_buf_append(out, rest);
     } else {
         /* The payload is the record's last member: `...}}`. */
-        arcp_buf_append(out, arcp_span_make(record.data + 1, record.size - 3));
+        arcp_buf_append(out, arcp_span_make(rest.data, rest.size - 2));
         arcp_buf_append_cstr(out, ",\"output\":");
         arcp_buf_append(out, arcp_json_raw(&json, result));
         arcp_buf_append_cstr(out, "}}");
     }
     arcp_json_fini(&json);
-    (void)engine;
 }
 
 void arcp__session_format_frame(arcp__engine *engine, const arcp__session *session, uint64_t seq,
@@ -422,8 +439,8 @@ void arcp__session_format_frame(arcp__engine *engine, const arcp__session *sessi
         out->failed = out->failed || engine->revealed.failed;
         arcp_wipe(engine->revealed.data, engine->revealed.capacity);
         arcp_buf_clear(&engine->revealed);
-    } else if (session->profile->mirrors_output) {
-        append_mirrored(engine, record, out);
+    } else if (session->profile->mirrors_output || session->profile->stops_as_result) {
+        append_adapted(session->profile, record, out);
     } else {
         arcp_buf_append(out, arcp_span_from(record, 1));
     }

@@ -14,8 +14,13 @@ b< {"type":"job.accepted","id":"1","job_id":"$j","payload":{"job_id":"$j","reque
 b< {"type":"job.event","event_seq":1,"payload":{"kind":"status"}}
 b< {"type":"job.error","event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
 # Asked again where the job is observed already: the answer, and nothing a second time.
+a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_400ms"}}}
+a< {"type":"job.accepted","id":"2","job_id":"$j","payload":{"request_id":"2","budget":{"USD":5}}}
+a< nothing
+# But for a client of the profile python, which has forgotten it: the end again.
 b> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_400ms"}}}
 b< {"type":"job.accepted","id":"2","job_id":"$j","payload":{"request_id":"2","budget":{"USD":"USD:5"}}}
+b< {"type":"job.error","event_seq":3,"payload":{"code":"LEASE_EXPIRED"}}
 b< nothing
 # It survives a restart, with the job.
 restart
