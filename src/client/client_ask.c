@@ -1,5 +1,6 @@
 /* What the program asks for: checked, written down, put in line. */
 #include "base/alloc.h"
+#include "base/timestamp.h"
 #include "client/client_parts.h"
 #include "core/agent_name.h"
 
@@ -349,11 +350,15 @@ arcp_status arcp__client_session_ping(arcp__client_session *session, arcp_time n
         return no_memory(session, NULL, err);
     }
     request->can_repeat = true;
+    char sent_at[ARCP__TIMESTAMP_SIZE];
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &request->payload);
     arcp_json_begin_object(&writer);
     arcp_json_name(&writer, "nonce");
     arcp_json_write_string(&writer, arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE));
+    arcp__timestamp_format(now.wall_ns, sent_at);
+    arcp_json_name(&writer, "sent_at");
+    arcp_json_write_string(&writer, arcp_span_make(sent_at, sizeof(sent_at)));
     arcp_json_end_object(&writer);
     if (request->payload.failed) {
         return no_memory(session, request, err);

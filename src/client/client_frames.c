@@ -241,7 +241,8 @@ arcp_status arcp__client_send_ack(arcp__client_session *session, uint64_t event_
 arcp_status arcp__client_send_simple(arcp__client_session *session, const char *type)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&payload, "{}");
+    /* Some runtimes do not take a goodbye without a reason. */
+    arcp_buf_append_cstr(&payload, "{\"reason\":\"done\"}");
     return send_with_new_id(session, type, &payload);
 }
 

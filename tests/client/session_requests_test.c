@@ -506,6 +506,8 @@ static void a_pong_is_bound_by_its_nonce(void **state)
     story s;
     story_live(&s, DEFAULTS);
     story_ping(&s, "p");
+    story_check_member(story_sent(&s, "session.ping"), "payload/sent_at",
+                       "\"2026-01-01T00:00:00.000Z\"");
     story_hear(&s, "{'arcp':'1.1','id':'x','type':'session.pong','session_id':'sess_1','payload':{"
                    "'ping_nonce':'somebody'}}");
     story_check_log(&s, "");
