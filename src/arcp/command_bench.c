@@ -46,6 +46,15 @@ static arcp_status read_duration(const arcp__arguments *arguments, arcp__option 
     return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", arcp__options[option].name, why.message);
 }
 
+/* At least one for each session that submits. */
+static uint64_t default_in_flight(uint64_t sessions)
+{
+    if (sessions == 0) {
+        return 0;
+    }
+    return sessions > IN_FLIGHT ? sessions : IN_FLIGHT;
+}
+
 static arcp_status read_counts(const arcp__arguments *arguments, arcp__load_options *load,
                                arcp_error *err)
 {
@@ -53,7 +62,7 @@ static arcp_status read_counts(const arcp__arguments *arguments, arcp__load_opti
     uint64_t in_flight = 0;
     uint64_t idle = 0;
     arcp_status status =
-        read_count(arguments, ARCP__OPTION_SESSIONS, 1, SESSIONS_MAX, &sessions, err);
+        read_count(arguments, ARCP__OPTION_SESSIONS, 0, SESSIONS_MAX, &sessions, err);
     if (status == ARCP_OK) {
         status = read_count(arguments, ARCP__OPTION_IN_FLIGHT, 1, SESSIONS_MAX, &in_flight, err);
     }
@@ -63,15 +72,18 @@ static arcp_status read_counts(const arcp__arguments *arguments, arcp__load_opti
     if (status == ARCP_OK) {
         status = read_count(arguments, ARCP__OPTION_JOBS, 1, INT64_MAX / 10, &load->jobs, err);
     }
+    if (status == ARCP_OK && sessions == 0 && (idle == 0 || in_flight != 0 || load->jobs != 0)) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "--sessions 0 is for --idle sessions alone, for a --duration");
+    }
     if (status == ARCP_OK && in_flight != 0 && in_flight < sessions) {
         status = arcp_error_set(err, ARCP_E_USAGE,
                                 "--in-flight %" PRIu64 " leaves some of the %" PRIu64
                                 " sessions without a job; --idle is for those",
                                 in_flight, sessions);
     }
-    uint64_t least = sessions > IN_FLIGHT ? sessions : IN_FLIGHT;
     load->sessions = (uint32_t)sessions;
-    load->in_flight = (uint32_t)(in_flight != 0 ? in_flight : least);
+    load->in_flight = (uint32_t)(in_flight != 0 ? in_flight : default_in_flight(sessions));
     load->idle = (uint32_t)idle;
     return status;
 }

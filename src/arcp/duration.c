@@ -26,22 +26,23 @@ arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *
 {
     static const struct {
         const char *unit;
-        int64_t seconds;
-    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+        int64_t ns;
+    } units[] = {{"", ARCP_NS_PER_SEC},         {"ms", ARCP_NS_PER_MS},
+                 {"s", ARCP_NS_PER_SEC},        {"m", 60 * ARCP_NS_PER_SEC},
+                 {"h", 3600 * ARCP_NS_PER_SEC}, {"d", 86400 * ARCP_NS_PER_SEC}};
     const char *at = text;
     uint64_t value = 0;
     if (read_digits(&at, &value) && value <= INT64_MAX) {
         for (size_t row = 0; row < sizeof(units) / sizeof(units[0]); row++) {
             int64_t ns = 0;
             if (strcmp(at, units[row].unit) == 0 &&
-                !__builtin_mul_overflow((int64_t)value, units[row].seconds, &ns) &&
-                !__builtin_mul_overflow(ns, ARCP_NS_PER_SEC, &ns)) {
+                !__builtin_mul_overflow((int64_t)value, units[row].ns, &ns)) {
                 *out_ns = ns;
                 return ARCP_OK;
             }
         }
     }
-    return arcp_error_set(err, ARCP_E_USAGE, "%s is no duration: 90s, 10m, 2h or 1d", text);
+    return arcp_error_set(err, ARCP_E_USAGE, "%s is no duration: 250ms, 90s, 10m, 2h or 1d", text);
 }
 
 arcp_status arcp__seconds_parse(const char *text, uint64_t *out, arcp_error *err)

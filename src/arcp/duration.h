@@ -7,7 +7,7 @@
 
 #include "base/timestamp.h"
 
-/* 90s, 10m, 2h, 1d; a number alone is seconds. Nanoseconds. ARCP_E_USAGE. */
+/* 250ms, 90s, 10m, 2h, 1d; a number alone is seconds. Nanoseconds. ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__duration_parse(const char *text, int64_t *out_ns,
                                                  arcp_error *err);
 

@@ -33,8 +33,8 @@ typedef struct arcp__load_options {
     const arcp_client_options *client; /* of every session */
     arcp_span agent;
     arcp_span input;    /* JSON */
-    uint32_t sessions;  /* that submit; at least 1 */
-    uint32_t in_flight; /* jobs at the same time, in all; at least one per session */
+    uint32_t sessions;  /* that submit; with `idle` at least 1 */
+    uint32_t in_flight; /* jobs at the same time, in all; at least one per session that submits */
     uint32_t idle;      /* sessions that do nothing besides */
     uint64_t jobs;      /* 0: as many as there are in duration_ns */
     int64_t duration_ns;

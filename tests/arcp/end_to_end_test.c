@@ -601,6 +601,21 @@ static void bench_counts_jobs_events_and_sessions(void **state)
     process_fini(&p);
 }
 
+static void bench_holds_idle_sessions_without_a_job(void **state)
+{
+    process p;
+    world_run(*state, &p, 0,
+              WORDS("bench", "--json", "--sessions", "0", "--idle", "5", "--duration", "50ms",
+                    "--warmup", "0"));
+    arcp_buf_append_byte(&p.out, '\0');
+    assert_int_equal(number_of(&p, "sessions"), 0);
+    assert_int_equal(number_of(&p, "idle_sessions"), 5);
+    assert_int_equal(number_of(&p, "idle_lost"), 0);
+    assert_int_equal(number_of(&p, "jobs"), 0);
+    assert_true(number_of(&p, "seconds") >= 0.05);
+    process_fini(&p);
+}
+
 static void bench_that_fails_says_with_what(void **state)
 {
     process p;
@@ -701,6 +716,7 @@ int main(void)
         cmocka_unit_test(delegated_jobs_are_no_part_of_the_json),
         cmocka_unit_test(a_runtime_that_is_killed_and_comes_back_is_resumed),
         cmocka_unit_test(bench_counts_jobs_events_and_sessions),
+        cmocka_unit_test(bench_holds_idle_sessions_without_a_job),
         cmocka_unit_test(bench_that_fails_says_with_what),
         cmocka_unit_test(ctrl_c_ends_a_bench_with_what_it_has),
         cmocka_unit_test(a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing),

@@ -50,6 +50,10 @@ static const request requests[] = {
      .expires_in = "90s",
      .want_lease = "",
      .want_constraints = "{\"expires_at\":\"2026-01-01T00:01:30.000Z\"}"},
+    {.name = "an expiry in milliseconds",
+     .expires_in = "1500ms",
+     .want_lease = "",
+     .want_constraints = "{\"expires_at\":\"2026-01-01T00:00:01.500Z\"}"},
     {.name = "an expiry at a time",
      .expires_at = "2030-01-01T00:00:00Z",
      .want_lease = "",
@@ -128,22 +132,26 @@ static void leases_are_put_together_or_refused(void **state)
 
 static const struct duration_row {
     const char *text;
-    int64_t seconds; /* -1: refused */
+    int64_t ms; /* -1: refused */
 } durations[] = {
     {"0", 0},
-    {"90", 90},
-    {"90s", 90},
-    {"10m", 600},
-    {"2h", 7200},
-    {"1d", 86400},
-    {"106751d", INT64_C(9223286400)},
+    {"90", 90000},
+    {"90s", 90000},
+    {"250ms", 250},
+    {"9223372036854ms", INT64_C(9223372036854)},
+    {"10m", 600000},
+    {"2h", 7200000},
+    {"1d", 86400000},
+    {"106751d", INT64_C(9223286400000)},
     {"106752d", -1},
     {"", -1},
     {"s", -1},
     {"-5s", -1},
     {"1.5h", -1},
     {"10 m", -1},
-    {"10ms", -1},
+    {"10 ms", -1},
+    {"10us", -1},
+    {"9223372036855ms", -1},
     {"99999999999999999999", -1},
 };
 
@@ -153,11 +161,11 @@ static void durations_are_numbers_with_a_unit(void **state)
         int64_t ns = 0;
         arcp_status status = arcp__duration_parse(durations[row].text, &ns, NULL);
         print_message("  \"%s\"\n", durations[row].text);
-        if (durations[row].seconds < 0) {
+        if (durations[row].ms < 0) {
             assert_int_equal(status, ARCP_E_USAGE);
         } else {
             assert_int_equal(status, ARCP_OK);
-            assert_true(ns == durations[row].seconds * ARCP_NS_PER_SEC);
+            assert_true(ns == durations[row].ms * ARCP_NS_PER_MS);
         }
     }
 }
