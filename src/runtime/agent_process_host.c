@@ -1,5 +1,10 @@
 /* Agents that are programs: one process a job, started when the job does or waiting for it
- * (warm). */
+ * (warm).
+ *
+ * Starting a program holds the loop for about a millisecond. So jobs wait in line, and one is
+ * taken in each turn of the loop: whatever else it has to do, answers to other submits first,
+ * is not behind all of them. What a job is told while it waits is kept for its program. */
+#include <arcp/secret.h>
 #include <assert.h>
 #include <stdio.h>
 
@@ -13,11 +18,14 @@
 
 /* One job. */
 typedef struct arcp__process_job {
-    struct arcp__process_job *previous, *next; /* all of the runtime */
+    struct arcp__process_job *previous, *next; /* of the runtime: those that wait, or the others */
     arcp_runtime *runtime;
     arcp__process_agent *agent;
     arcp__job *job;
-    arcp__agent_process *process;
+    arcp__agent_process *process; /* NULL while it waits, or when it could not be started */
+    bool is_waiting;
+    arcp_buf start; /* the job.start line, while it waits; may hold secrets */
+    arcp_buf later; /* and the lines that came since */
 } process_job;
 
 /* ---- what the process says ---- */
@@ -195,31 +203,111 @@ static void go(process_job *pj, arcp_span line)
     }
 }
 
+static void report_start(const process_job *pj, arcp_status status, arcp_span message)
+{
+    arcp__engine_agent_started(pj->runtime->engine, arcp__runtime_now(), pj->job, status, message);
+    pj->runtime->is_dirty = true;
+}
+
+static void launch(process_job *pj, arcp_span line)
+{
+    arcp_error error = {0};
+    arcp_status status = begin(pj, line, &error);
+    if (status == ARCP_OK) {
+        assert(pj->process != NULL);
+        go(pj, line);
+    } else {
+        arcp__runtime_log(pj->runtime, ARCP_LOG_ERROR, "%s", error.message);
+    }
+    report_start(pj, status,
+                 status == ARCP_OK || status == ARCP_E_LIMIT
+                     ? arcp_span_cstr(error.message)
+                     : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+}
+
+/* ---- waiting in line ---- */
+
+static void forget_text(arcp_buf *text)
+{
+    if (text->data != NULL) {
+        arcp_wipe(text->data, text->capacity);
+    }
+    arcp_buf_fini(text);
+}
+
+static void leave_line(process_job *pj)
+{
+    pj->is_waiting = false;
+    DL_DELETE2(pj->runtime->waiting_process_jobs, pj, previous, next);
+    DL_APPEND2(pj->runtime->process_jobs, pj, previous, next);
+}
+
+static void on_turn(uv_idle_t *idle)
+{
+    arcp_runtime *runtime = idle->data;
+    process_job *pj = runtime->waiting_process_jobs;
+    if (pj != NULL) {
+        leave_line(pj);
+        launch(pj, arcp_buf_span(&pj->start));
+        if (pj->process != NULL && pj->later.size != 0) {
+            write_line(pj, arcp_buf_span(&pj->later));
+        }
+        forget_text(&pj->start);
+        forget_text(&pj->later);
+    }
+    if (runtime->waiting_process_jobs == NULL) {
+        (void)uv_idle_stop(idle);
+    }
+}
+
+static void enter_line(process_job *pj)
+{
+    pj->is_waiting = true;
+    DL_APPEND2(pj->runtime->waiting_process_jobs, pj, previous, next);
+    (void)uv_idle_start(&pj->runtime->launching, on_turn);
+}
+
+/* Its program will not be started. */
+static void give_up(process_job *pj, arcp_span why)
+{
+    leave_line(pj);
+    report_start(pj, ARCP_E_INTERNAL_ERROR, why);
+}
+
+static void keep_line(process_job *pj, arcp_span line)
+{
+    if (pj->later.size != 0) {
+        arcp_buf_append_byte(&pj->later, '\n');
+    }
+    arcp_buf_append(&pj->later, line);
+    if (pj->later.failed) {
+        give_up(pj, ARCP_SPAN_LITERAL("out of memory for what the agent is told"));
+    }
+}
+
 static void start(arcp_runtime *runtime, struct arcp__agent_entry *entry, arcp__job *job,
                   arcp_span line)
 {
     process_job *pj = arcp__alloc(sizeof(*pj));
-    arcp_error error = {0};
-    arcp_status status = ARCP_OK;
-    runtime->is_dirty = true;
     if (pj == NULL) {
-        status = arcp_error_set(&error, ARCP_E_NO_MEMORY, "out of memory");
-    } else {
-        *pj = (process_job){.runtime = runtime, .agent = entry->process, .job = job};
+        runtime->is_dirty = true;
+        arcp__runtime_log(runtime, ARCP_LOG_ERROR, "out of memory");
+        arcp__engine_agent_started(runtime->engine, arcp__runtime_now(), job, ARCP_E_NO_MEMORY,
+                                   ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+        return;
+    }
+    *pj = (process_job){.runtime = runtime, .agent = entry->process, .job = job};
+    arcp__job_set_user(job, pj);
+    bool is_there = pj->agent->pool != NULL && arcp__agent_pool_waiting(pj->agent->pool) != 0;
+    if (!is_there) {
+        arcp_buf_append(&pj->start, line);
+    }
+    if (is_there || pj->start.failed) {
         DL_APPEND2(runtime->process_jobs, pj, previous, next);
-        arcp__job_set_user(job, pj);
-        status = begin(pj, line, &error);
-    }
-    if (status == ARCP_OK) {
-        assert(pj != NULL && pj->process != NULL);
-        go(pj, line);
+        launch(pj, line);
     } else {
-        arcp__runtime_log(runtime, ARCP_LOG_ERROR, "%s", error.message);
+        enter_line(pj);
     }
-    arcp__engine_agent_started(runtime->engine, arcp__runtime_now(), job, status,
-                               status == ARCP_OK || status == ARCP_E_LIMIT
-                                   ? arcp_span_cstr(error.message)
-                                   : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
 }
 
 /* ---- what the engine says ---- */
@@ -227,8 +315,13 @@ static void start(arcp_runtime *runtime, struct arcp__agent_entry *entry, arcp__
 static void send_line(arcp_runtime *runtime, arcp__job *job, arcp_span line)
 {
     (void)runtime;
-    const process_job *pj = arcp__job_user(job);
-    if (pj != NULL && pj->process != NULL && !pj->agent->is_plain) {
+    process_job *pj = arcp__job_user(job);
+    if (pj == NULL || pj->agent->is_plain) {
+        return;
+    }
+    if (pj->is_waiting) {
+        keep_line(pj, line);
+    } else if (pj->process != NULL) {
         write_line(pj, line);
     }
 }
@@ -236,8 +329,13 @@ static void send_line(arcp_runtime *runtime, arcp__job *job, arcp_span line)
 static void kill_process(arcp_runtime *runtime, arcp__job *job)
 {
     (void)runtime;
-    const process_job *pj = arcp__job_user(job);
-    if (pj != NULL && pj->process != NULL) {
+    process_job *pj = arcp__job_user(job);
+    if (pj == NULL) {
+        return;
+    }
+    if (pj->is_waiting) {
+        give_up(pj, ARCP_SPAN_LITERAL("the job was stopped before its program was started"));
+    } else if (pj->process != NULL) {
         arcp__agent_process_terminate(pj->process);
     }
 }
@@ -246,8 +344,9 @@ static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line, int64_
 {
     (void)grace_ms; /* the engine kills when it is over */
     const process_job *pj = arcp__job_user(job);
-    if (pj != NULL && pj->agent->is_plain) {
-        kill_process(runtime, job); /* it reads no lines: the signal is how it is told */
+    /* A plain one reads no lines: the signal is how it is told. */
+    if (pj != NULL && (pj->agent->is_plain || pj->is_waiting)) {
+        kill_process(runtime, job);
     } else {
         send_line(runtime, job, line);
     }
@@ -264,7 +363,12 @@ static void pause_process(arcp_runtime *runtime, arcp__job *job, bool paused)
 
 static void release(process_job *pj)
 {
+    if (pj->is_waiting) {
+        leave_line(pj);
+    }
     DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
+    forget_text(&pj->start);
+    forget_text(&pj->later);
     if (pj->process != NULL) {
         arcp__agent_process_free(pj->process);
         pj->agent->running--;
@@ -284,6 +388,9 @@ static void forget(arcp_runtime *runtime, arcp__job *job)
 
 void arcp__runtime_process_jobs_free(arcp_runtime *runtime)
 {
+    while (runtime->waiting_process_jobs != NULL) {
+        release(runtime->waiting_process_jobs);
+    }
     while (runtime->process_jobs != NULL) {
         release(runtime->process_jobs);
     }

@@ -68,6 +68,7 @@ struct arcp_runtime {
     uv_prepare_t prepare; /* drives before the loop waits */
     uv_timer_t timer;     /* the engine's deadline */
     uv_async_t wake;      /* the store or an agent's thread has something */
+    uv_idle_t launching;  /* starts a program in each turn, while jobs wait for theirs */
     int open_handles;
     bool is_dirty; /* the engine was told something */
     bool is_driving;
@@ -84,7 +85,7 @@ struct arcp_runtime {
     arcp__runtime_link *touched;
     arcp__runtime_listener *listeners;
     arcp__agent_entry *agents;
-    struct arcp__process_job *process_jobs;
+    struct arcp__process_job *process_jobs, *waiting_process_jobs; /* the oldest first */
     arcp__agent_inbox *inbox;
     arcp__agent_threads *threads;
     arcp_status restore_status;

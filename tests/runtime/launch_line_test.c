@@ -1,0 +1,179 @@
+/* Jobs whose programs are started one after the other, in turns of the loop. */
+#include <dirent.h>
+#include <unistd.h>
+
+#include "engine/state.h"
+#include "runtime/runtime_rig.h"
+#include "runtime/runtime_state.h"
+#include "runtime/work_directory.h"
+
+#include "support/check.h"
+
+#define JOBS 20u
+
+static runtime_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.shutdown_grace_sec = 0;
+    settings.jobs_cancel_grace_ms = 50;
+    runtime_rig_start(&rig, &settings);
+    runtime_rig_register_sh(
+        &rig, "stays", "read -r start; read -r one; read -r two; echo \"told $one $two\"", NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    runtime_rig_stop(&rig);
+    return 0;
+}
+
+static size_t count_in_run(const char *run)
+{
+    char path[300];
+    size_t count = 0;
+    (void)snprintf(path, sizeof(path), "%s/%s", rig.directory, run);
+    DIR *entries = opendir(path);
+    assert_non_null(entries);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        count += strncmp(entry->d_name, "job_", 4) == 0 ? 1 : 0;
+    }
+    (void)closedir(entries);
+    return count;
+}
+
+/* How many jobs have a directory: their programs were started. */
+static size_t started(void)
+{
+    size_t count = 0;
+    DIR *entries = opendir(rig.directory);
+    assert_non_null(entries);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        count += strncmp(entry->d_name, "run-", 4) == 0 ? count_in_run(entry->d_name) : 0;
+    }
+    (void)closedir(entries);
+    return count;
+}
+
+static size_t count_frames(const char *word)
+{
+    size_t count = 0;
+    const char *at = rig.frames.data;
+    const char *end = at + rig.frames.size;
+    while (at < end && (at = memmem(at, (size_t)(end - at), word, strlen(word))) != NULL) {
+        count++;
+        at += strlen(word);
+    }
+    return count;
+}
+
+static bool all_are_accepted(void *user)
+{
+    (void)user;
+    return count_frames("\"type\":\"job.accepted\"") == JOBS;
+}
+
+static bool so_many_run(void *user)
+{
+    return count_frames("\"phase\":\"running\"") == *(const size_t *)user;
+}
+
+static void submit_all(void)
+{
+    for (size_t at = 0; at < JOBS; at++) {
+        runtime_rig_submit(&rig, "stays", "");
+    }
+    runtime_rig_until(&rig, all_are_accepted, NULL);
+}
+
+static void no_turn_of_the_loop_starts_two_programs(void **state)
+{
+    (void)state;
+    size_t want = JOBS;
+    for (size_t at = 0; at < JOBS; at++) {
+        runtime_rig_submit(&rig, "stays", "");
+    }
+    for (size_t before = 0; before < JOBS;) {
+        (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+        size_t now = started();
+        assert_in_range(now, before, before + 1);
+        before = now;
+    }
+    runtime_rig_until(&rig, so_many_run, &want);
+}
+
+static void every_submit_is_accepted_before_half_of_the_programs_are_started(void **state)
+{
+    (void)state;
+    submit_all();
+    assert_in_range(started(), 0, JOBS / 2);
+}
+
+static void a_job_that_is_cancelled_in_line_never_starts_its_program(void **state)
+{
+    (void)state;
+    char payload[128];
+    size_t want = JOBS - 1;
+    submit_all();
+    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id); /* the last */
+    runtime_rig_send(&rig, "job.cancel", payload);
+    runtime_rig_until(&rig, so_many_run, &want);
+    const char *end = runtime_rig_wait(&rig, "\"job.error\"");
+    assert_non_null(strstr(end, "\"code\":\"CANCELLED\""));
+    assert_non_null(strstr(end, rig.job_id));
+    assert_int_equal(started(), JOBS - 1);
+}
+
+static void what_a_job_is_told_in_line_comes_behind_its_start(void **state)
+{
+    (void)state;
+    arcp__job *job = NULL;
+    submit_all();
+    HASH_FIND_STR(rig.runtime->engine->jobs, rig.job_id, job);
+    assert_non_null(job);
+    assert_int_equal(job->agent_state, ARCP__AGENT_STARTING);
+    arcp__agent_process_host.line(rig.runtime, job, ARCP_SPAN_LITERAL("[1]"));
+    arcp__agent_process_host.line(rig.runtime, job, ARCP_SPAN_LITERAL("[2]"));
+    (void)runtime_rig_wait(&rig, "\"message\":\"told [1] [2]\"");
+}
+
+static void a_runtime_stops_with_jobs_in_line(void **state)
+{
+    (void)state;
+    submit_all();
+    assert_in_range(started(), 0, JOBS - 1); /* tear_down does the rest */
+}
+
+static void a_runtime_is_freed_with_jobs_in_line(void **state)
+{
+    (void)state;
+    submit_all();
+    assert_in_range(started(), 0, JOBS - 1);
+    arcp_runtime_free(rig.runtime);
+    rig.client->ops->release(rig.client);
+    (void)uv_run(&rig.loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&rig.loop), 0);
+    arcp_buf_fini(&rig.frames);
+    arcp__directory_remove(rig.directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(no_turn_of_the_loop_starts_two_programs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            every_submit_is_accepted_before_half_of_the_programs_are_started, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_that_is_cancelled_in_line_never_starts_its_program,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_job_is_told_in_line_comes_behind_its_start, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_runtime_stops_with_jobs_in_line, set_up, tear_down),
+        cmocka_unit_test_setup(a_runtime_is_freed_with_jobs_in_line, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
