@@ -106,6 +106,7 @@ static arcp_span column(sqlite3_stmt *rows, int at)
     return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, at));
 }
 
+/* [arcp:14-15] */
 static bool print_rows(arcp__program *program, sqlite3 *database)
 {
     sqlite3_stmt *rows = NULL;

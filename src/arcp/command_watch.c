@@ -3,7 +3,7 @@
 #include "arcp/exit_code.h"
 #include "arcp/follow.h"
 
-/* Attaches to the job; NULL when that failed, which is said then. */
+/* Attaches to the job; NULL when that failed, which is said then. [arcp:7.7-1] */
 static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool history,
                            arcp__result_writer *writer, int *exit_status)
 {

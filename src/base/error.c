@@ -125,11 +125,13 @@ bool arcp_status_is_wire_code(arcp_span code)
     return wire_row(code) != 0;
 }
 
+/* [arcp:EG-2] */
 bool arcp_status_is_retryable_by_default(arcp_status status)
 {
     return row_of(status)->retryable;
 }
 
+/* [arcp:12-3] [arcp:12-4] [arcp:EG-3] */
 bool arcp_status_retryable(arcp_status status, bool wanted)
 {
     if (status == ARCP_E_LEASE_EXPIRED || status == ARCP_E_BUDGET_EXHAUSTED) {

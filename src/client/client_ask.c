@@ -134,7 +134,7 @@ static arcp_feature_set submit_needs(const arcp_submit_options *options)
     return needs;
 }
 
-/* The trace of the job: the caller's, or a new one. */
+/* The trace of the job: the caller's, or a new one. [arcp:11-1] */
 static void begin_trace(arcp__client_session *session, const arcp_submit_options *options,
                         arcp__client_request *request)
 {
@@ -251,6 +251,7 @@ arcp_status arcp__client_session_submit(arcp__client_session *session, arcp_time
     return status;
 }
 
+/* [arcp:7.6-1] */
 arcp_status arcp__client_session_subscribe(arcp__client_session *session, arcp_time now,
                                            const arcp_subscribe_options *options,
                                            arcp_reply_fn on_reply, void *user,
@@ -282,6 +283,7 @@ arcp_status arcp__client_session_subscribe(arcp__client_session *session, arcp_t
     return ARCP_OK;
 }
 
+/* [arcp:7.4-1] */
 arcp_status arcp__client_session_cancel(arcp__client_session *session, arcp_time now,
                                         arcp_span job_id, arcp_span reason, arcp_reply_fn on_reply,
                                         void *user, arcp__client_request **out, arcp_error *err)
@@ -308,6 +310,7 @@ arcp_status arcp__client_session_cancel(arcp__client_session *session, arcp_time
     return ARCP_OK;
 }
 
+/* [arcp:6.6-1] */
 arcp_status arcp__client_session_list(arcp__client_session *session, arcp_time now,
                                       const arcp_list_options *options, arcp_reply_fn on_reply,
                                       void *user, arcp__client_request **out, arcp_error *err)
@@ -367,6 +370,7 @@ arcp_status arcp__client_session_ping(arcp__client_session *session, arcp_time n
     return ARCP_OK;
 }
 
+/* [arcp:7.6-13] */
 arcp_status arcp__client_session_unsubscribe(arcp__client_session *session, arcp_time now,
                                              arcp_span job_id, arcp_error *err)
 {

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 
+/* [arcp:9.8.2-15] [arcp:14-10] */
 void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object, arcp_buf *out)
 {
     arcp_json_writer writer;
@@ -32,6 +33,7 @@ static bool has_text(const arcp_json *json, arcp_json_ref object, const char *na
     return arcp_json_is(json, ref, ARCP_JSON_STRING) && arcp_json_raw(json, ref).size > 2;
 }
 
+/* [arcp:9.8.1-2] */
 arcp_status arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref payload,
                                           arcp_secret **out)
 {

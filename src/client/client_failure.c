@@ -14,6 +14,7 @@ void arcp_failure_fini(arcp_failure *failure)
     }
 }
 
+/* [arcp:EG-4] */
 static arcp_json_ref details_of(const arcp_json *json, arcp_json_ref object)
 {
     arcp_json_ref details = arcp_json_member(json, object, ARCP_SPAN_LITERAL("details"));

@@ -62,6 +62,7 @@ static arcp_status check_version(arcp__client_session *session, arcp_error *err)
                           raw.data);
 }
 
+/* [arcp:5-1] [arcp:5-2] */
 arcp_status arcp__client_frame_read(arcp__client_session *session, arcp_span text,
                                     arcp__client_frame *out, arcp_error *err)
 {

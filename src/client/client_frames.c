@@ -110,7 +110,7 @@ static arcp_status send_with_new_id(arcp__client_session *session, const char *t
 }
 
 /* The members that name the session to come back to. Some runtimes call the token `token`,
- * some look for the members in the hello itself. */
+ * some look for the members in the hello itself. [arcp:6.3-2] [arcp:6.5-7] */
 static void write_resume(arcp__client_session *session, arcp_json_writer *writer, bool with_session)
 {
     arcp_span token = arcp_secret_reveal(session->resume_token);
@@ -123,6 +123,7 @@ static void write_resume(arcp__client_session *session, arcp_json_writer *writer
     arcp_json_write_u64(writer, session->last_seq);
 }
 
+/* [arcp:6.2-1] */
 static void write_features(arcp__client_session *session, arcp_json_writer *writer)
 {
     arcp_json_name(writer, "capabilities");
@@ -140,6 +141,7 @@ static void write_features(arcp__client_session *session, arcp_json_writer *writ
     arcp_json_end_object(writer);
 }
 
+/* [arcp:6.1-1] */
 arcp_status arcp__client_send_hello(arcp__client_session *session)
 {
     const arcp_client_options *given = &session->options.given;
@@ -197,6 +199,7 @@ static void write_time(arcp__client_session *session, arcp_json_writer *writer, 
     write_member(writer, name, arcp_span_make(text, sizeof(text)));
 }
 
+/* [arcp:6.4-2] */
 arcp_status arcp__client_send_ping(arcp__client_session *session)
 {
     char id[ARCP__MESSAGE_ID_SIZE];
@@ -229,6 +232,7 @@ arcp_status arcp__client_send_pong(arcp__client_session *session, const arcp__cl
     return send_with_new_id(session, "session.pong", &payload);
 }
 
+/* [arcp:6.5-6] */
 arcp_status arcp__client_send_ack(arcp__client_session *session, uint64_t event_seq)
 {
     arcp_buf payload = ARCP_BUF_INIT;
@@ -279,6 +283,7 @@ void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span k
     arcp_json_end_object(&writer);
 }
 
+/* [arcp:7.6-2] */
 void arcp__client_payload_subscribe(const arcp_subscribe_options *options, arcp_buf *out)
 {
     arcp_json_writer writer;

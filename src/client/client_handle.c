@@ -270,6 +270,7 @@ bool arcp_job_budget_at(arcp_job *job, size_t index, arcp_job_budget *out)
     return exists;
 }
 
+/* [arcp:9.8.2-14] [arcp:9.8.2-15] */
 size_t arcp_job_take_credentials(arcp_job *job,
                                  void (*visit)(void *user, const arcp_credential *credential),
                                  void *user)

@@ -45,7 +45,7 @@ static arcp_feature_set read_features(arcp__client_session *session, arcp_json_r
     return features & session->options.given.features;
 }
 
-/* Takes the token, the terms and the inventory. */
+/* Takes the token, the terms and the inventory. [arcp:6.2-3] */
 static arcp_status take_terms(arcp__client_session *session, const arcp__client_frame *frame)
 {
     const arcp_json *json = &session->json;
@@ -205,6 +205,7 @@ static void on_live_error(arcp__client_session *session, const arcp__client_fram
     note_trouble(session, failure);
 }
 
+/* [arcp:EG-8] [arcp:EG-13] */
 arcp_status arcp__client_on_session_error(arcp__client_session *session,
                                           const arcp__client_frame *frame)
 {

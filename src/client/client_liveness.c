@@ -6,6 +6,7 @@
  * wait in the transport, and silence means nothing. */
 #include "client/client_parts.h"
 
+/* [arcp:6.4-1] */
 static int64_t ping_due(const arcp__client_session *session)
 {
     int64_t quiet = session->sent_ns;
@@ -18,6 +19,7 @@ static int64_t ping_due(const arcp__client_session *session)
     return arcp__client_after(quiet, session->heartbeat_ns);
 }
 
+/* [arcp:6.4-4] [arcp:EG-12] */
 static int64_t lost_due(const arcp__client_session *session)
 {
     if (!session->reading) {
@@ -74,11 +76,13 @@ static bool acks_itself(const arcp__client_session *session)
            arcp__client_session_has(session, ARCP_FEATURE_ACK);
 }
 
+/* [arcp:6.5-5] */
 static bool acks_by_count(const arcp__client_session *session)
 {
     return session->handed_seq - session->acked_seq >= session->options.given.ack_events;
 }
 
+/* [arcp:6.5-5] */
 int64_t arcp__client_ack_deadline(const arcp__client_session *session)
 {
     if (!acks_itself(session) || session->handed_seq <= session->acked_seq) {
@@ -96,6 +100,7 @@ static void acknowledge(arcp__client_session *session, uint64_t event_seq)
     session->acked_ns = session->now.mono_ns;
 }
 
+/* [arcp:6.5-1] */
 void arcp__client_ack_tick(arcp__client_session *session)
 {
     if (session->now.mono_ns >= arcp__client_ack_deadline(session)) {

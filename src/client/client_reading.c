@@ -218,6 +218,7 @@ static arcp_status attempt_once(arcp_client *client, const arcp_submit_options *
     return status == ARCP_OK ? arcp_job_wait(*job, left_ms(until_ns), &outcome, failure) : status;
 }
 
+/* [arcp:EG-11] */
 arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *submit,
                             const arcp_retry_options *retry, arcp_job **out, arcp_failure *failure)
 {

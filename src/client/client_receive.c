@@ -3,6 +3,7 @@
 #include "client/client_failure.h"
 #include "client/client_parts.h"
 
+/* [arcp:6.4-3] */
 static arcp_status on_ping(arcp__client_session *session, const arcp__client_frame *frame)
 {
     return arcp__client_send_pong(session, frame);
@@ -91,7 +92,7 @@ static bool is_handshake(const arcp__client_frame *frame)
 }
 
 /* Whether the frame is the next one. A repeated one is dropped; a gap breaks the connection,
- * and the resume brings what was missed. */
+ * and the resume brings what was missed. [arcp:8.3-2] */
 static bool is_next(arcp__client_session *session, const arcp__client_frame *frame)
 {
     if (frame->event_seq == 0 || frame->event_seq == session->last_seq + 1) {

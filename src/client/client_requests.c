@@ -157,7 +157,7 @@ bool arcp__client_requests_pending(const arcp__client_session *session,
 
 /* ---- sending ---- */
 
-/* Refuses what was not negotiated, in the words in which a runtime would. */
+/* Refuses what was not negotiated, in the words in which a runtime would. [arcp:6.2-4] */
 static bool refuse_unnegotiated(arcp__client_session *session, arcp__client_request *request)
 {
     arcp_feature_set missing = request->needs & ~session->features;

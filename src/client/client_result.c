@@ -66,7 +66,7 @@ static arcp_status put(arcp__client_result_stream *stream, arcp_span bytes, arcp
     return ARCP_OK;
 }
 
-/* The chunk must be of the one result, and the next of it. */
+/* The chunk must be of the one result, and the next of it. [arcp:8.4-3] */
 static arcp_status check_order(arcp__client_result_stream *stream, const arcp_json *json,
                                arcp_json_ref body, arcp_error *err)
 {
@@ -100,6 +100,7 @@ static arcp_status check_order(arcp__client_result_stream *stream, const arcp_js
     return ARCP_OK;
 }
 
+/* [arcp:8.4-9] */
 static arcp_status decode(arcp__client_result_stream *stream, const arcp_json *json,
                           arcp_json_ref body, arcp_span *out, arcp_error *err)
 {

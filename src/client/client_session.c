@@ -182,7 +182,7 @@ static bool is_refused(const arcp__client_session *session)
     return in_handshake && session->trouble.code[0] != '\0' && !session->trouble.error.retryable;
 }
 
-/* The connection is gone while the program still wants it. */
+/* The connection is gone while the program still wants it. [arcp:7.7-2] */
 static void lose(arcp__client_session *session)
 {
     const arcp_client_options *given = &session->options.given;
@@ -295,6 +295,7 @@ arcp_status arcp__client_session_set_resume_token(arcp__client_session *session,
     return ARCP_OK;
 }
 
+/* [arcp:6.7-1] */
 void arcp__client_session_close(arcp__client_session *session, arcp_time now)
 {
     session->now = now;

@@ -37,6 +37,7 @@ static bool is_version(arcp_span text)
     return true;
 }
 
+/* [arcp:7.5-2] */
 arcp_status arcp__agent_name_parse(arcp_span text, arcp_span *name, arcp_span *version,
                                    arcp_error *err)
 {

@@ -16,7 +16,7 @@ struct arcp_authority {
     arcp_span cwd; /* stands behind the struct */
 };
 
-/* arcp_authority_is_expired, for the gate. */
+/* arcp_authority_is_expired, for the gate. [arcp:14-4] [arcp:14-5] */
 static inline bool arcp__authority_is_expired(const arcp_authority *authority, arcp_time now)
 {
     return now.mono_ns >= authority->deadline_mono_ns || now.wall_ns >= authority->deadline_wall_ns;

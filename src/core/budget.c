@@ -36,6 +36,7 @@ static node_counter *find_counter(const arcp_budget *budget, arcp_span currency)
     return NULL;
 }
 
+/* [arcp:9.6-2] */
 arcp_status arcp_budget_new(const arcp_lease *lease, arcp_budget *parent, arcp_budget **out,
                             arcp_error *err)
 {
@@ -175,6 +176,7 @@ static size_t add_report(node_counter *counter, arcp_decimal spent, size_t count
     return count + 1;
 }
 
+/* [arcp:9.6-4] */
 size_t arcp_budget_spend(arcp_budget *budget, arcp_span currency, arcp_decimal amount,
                          arcp_budget_report *reports, size_t reports_max)
 {

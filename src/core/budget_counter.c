@@ -44,6 +44,7 @@ bool arcp__counter_is_open(const arcp__counter *counter)
     return left(counter) > 0;
 }
 
+/* [arcp:LB-8] */
 arcp_decimal arcp__counter_spend(arcp__counter *counter, arcp_decimal amount)
 {
     arcp_decimal_units before = word_load(&counter->spent);
@@ -81,7 +82,7 @@ void arcp__counter_release(arcp__counter *counter, arcp_decimal held)
     } while (!word_swap(&counter->reserved, &before, after));
 }
 
-/* Whether going from `reported` to `spent` is worth a report. */
+/* Whether going from `reported` to `spent` is worth a report. [arcp:LA-19] */
 static bool is_report_due(arcp_decimal_units initial, arcp_decimal_units reported,
                           arcp_decimal_units spent)
 {

@@ -32,7 +32,7 @@ static bool is_vendor_byte(char byte)
            byte == '-';
 }
 
-/* x-vendor(\.[a-z0-9_-]+){2,} */
+/* x-vendor(\.[a-z0-9_-]+){2,} [arcp:LA-3] */
 static bool is_vendor_name(arcp_span name)
 {
     const row *vendor = &rows[ARCP__CAPABILITY_VENDOR];
@@ -81,6 +81,7 @@ bool arcp__capability_is_glob(arcp__capability capability)
     return kind != ARCP__TARGET_NONE && kind != ARCP__TARGET_AMOUNT;
 }
 
+/* [arcp:9.2-1] [arcp:LA-22] */
 bool arcp_capability_is_reserved(arcp_span name)
 {
     return rows[arcp__capability_from_name(name)].reserved;

@@ -180,6 +180,7 @@ static bool sum_digits(const number_text *number, wide *value, bool *has_rest)
     return true;
 }
 
+/* [arcp:LB-10] */
 arcp_status arcp_decimal_parse_spend(arcp_span json_number, arcp_decimal *out, arcp_error *err)
 {
     number_text number = {0};

@@ -85,6 +85,7 @@ static arcp_status read_ids(const arcp_json *json, arcp_buf *scratch, arcp__enve
     return status;
 }
 
+/* [arcp:5-1] [arcp:5-2] */
 arcp_status arcp__envelope_parse(const arcp_json *json, arcp_buf *scratch, arcp__envelope *out,
                                  arcp_error *err)
 {
@@ -129,6 +130,7 @@ static void format_member(arcp_buf *out, const char *name, arcp_span value)
     arcp_json_quote(value, out);
 }
 
+/* [arcp:5-1] */
 void arcp__envelope_format(const arcp__envelope_head *head, arcp_span payload, arcp_buf *out)
 {
     arcp_buf_append_cstr(out, "{\"arcp\":\"1.1\"");

@@ -1,5 +1,6 @@
 #include "core/error_payload.h"
 
+/* [arcp:EG-1] */
 arcp_status arcp__error_payload_parse(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch,
                                       arcp__error_payload *out, arcp_error *err)
 {
@@ -44,6 +45,7 @@ arcp_status arcp__error_payload_parse(const arcp_json *json, arcp_json_ref ref, 
     return ARCP_OK;
 }
 
+/* [arcp:12-2] */
 void arcp__error_payload_members(arcp_json_writer *writer, arcp_status status, arcp_span code,
                                  arcp_span message, bool retryable, arcp_span details)
 {
@@ -60,6 +62,7 @@ void arcp__error_payload_members(arcp_json_writer *writer, arcp_status status, a
     }
 }
 
+/* [arcp:EG-1] */
 void arcp__error_payload_format(const arcp_error *error, arcp_span details, arcp_buf *out)
 {
     arcp_json_writer writer;

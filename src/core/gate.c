@@ -12,7 +12,8 @@ static bool deny(arcp_decision *decision, arcp_status code, arcp_deny_reason rea
     return false;
 }
 
-/* The first two questions, which concern no target in particular. */
+/* The first two questions, which concern no target in particular. [arcp:7.1-4] [arcp:9.5-4]
+ * [arcp:9.5-5] [arcp:9.6-6] [arcp:9.6-7] */
 static bool is_live(const arcp_authority *authority, arcp_time now, arcp__capability kind,
                     arcp_decision *decision)
 {
@@ -28,7 +29,8 @@ static bool is_live(const arcp_authority *authority, arcp_time now, arcp__capabi
 }
 
 /* The last one: is there a pattern for the target? Normalise, match, and hand back what
- * was matched, so that the caller acts on nothing else. */
+ * was matched, so that the caller acts on nothing else. [arcp:9.3-2] [arcp:9.7-1] [arcp:9.7-4]
+ * [arcp:9.7-5] */
 static bool is_granted(const arcp_authority *authority, arcp__capability kind,
                        arcp_target_scratch *scratch, arcp_decision *decision)
 {
@@ -52,6 +54,7 @@ static bool is_granted(const arcp_authority *authority, arcp__capability kind,
     return true;
 }
 
+/* [arcp:9.1-1] [arcp:9.8.3-5] */
 bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span capability,
                     arcp_span target, arcp_target_scratch *scratch, arcp_decision *decision)
 {
@@ -65,6 +68,7 @@ bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span ca
            is_granted(authority, kind, scratch, decision);
 }
 
+/* [arcp:LB-11] */
 bool arcp_authorize_model(const arcp_authority *authority, arcp_time now, arcp_span model,
                           arcp_target_scratch *scratch, arcp_decision *decision)
 {
@@ -88,6 +92,7 @@ static arcp_span join(arcp_span name, arcp_span version, arcp_target_scratch *sc
     return arcp_span_make(scratch->bytes, size);
 }
 
+/* [arcp:LB-12] */
 bool arcp_authorize_delegate(const arcp_authority *authority, arcp_time now, arcp_span name,
                              arcp_span version, arcp_target_scratch *scratch,
                              arcp_decision *decision)

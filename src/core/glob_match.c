@@ -215,6 +215,7 @@ static bool match_from(matcher *m, arcp__glob_part part, size_t at)
     return false;
 }
 
+/* [arcp:LA-6] */
 bool arcp__glob_set_match(const arcp__glob_set *set, arcp_span canonical, size_t *index)
 {
     if (set == NULL || set->root == 0) {

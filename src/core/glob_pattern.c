@@ -46,7 +46,7 @@ static void set_loop(parser *p, uint8_t loop)
     p->wildcards++;
 }
 
-/* Two or more stars, the last of them just before `at`. */
+/* Two or more stars, the last of them just before `at`. [arcp:LA-5] */
 static edge read_double_star(parser *p, edge before)
 {
     const bool at_end = p->at == p->text.size;
@@ -69,6 +69,7 @@ static edge read_double_star(parser *p, edge before)
     return EDGE_NONE;
 }
 
+/* [arcp:LA-4] [arcp:LB-3] */
 static void parse(parser *p)
 {
     if (p->loops != NULL) {
@@ -95,6 +96,7 @@ static void parse(parser *p)
     }
 }
 
+/* [arcp:9.2-2] */
 void arcp__glob_parse(arcp_span pattern, unsigned char *room, arcp__glob_states *states)
 {
     assert(pattern.size > 0 && pattern.size < UINT32_MAX);

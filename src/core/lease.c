@@ -27,6 +27,7 @@ void arcp_lease_unref(const arcp_lease *lease)
     arcp__free(counted);
 }
 
+/* [arcp:7.1-3] */
 bool arcp_lease_has_expiry(const arcp_lease *lease)
 {
     return lease->has_expiry;
@@ -68,6 +69,7 @@ static int compare_to_vendor(const void *key, const void *element)
     return arcp__name_compare(*name, (*vendor)->name);
 }
 
+/* [arcp:LB-1] */
 const arcp__lease_capability *arcp__lease_find_vendor(const arcp_lease *lease, arcp_span name)
 {
     if (lease->vendor_count == 0) {

@@ -11,6 +11,7 @@ static bool has_control_byte(arcp_span text)
     return false;
 }
 
+/* [arcp:9.6-1] */
 arcp_status arcp__lease_amount_parse(arcp_span text, arcp__lease_amount *out, arcp_error *err)
 {
     const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);

@@ -19,7 +19,7 @@ static arcp_status copy_lease(const arcp_lease *lease, arcp__lease_draft *draft,
     return ARCP_OK;
 }
 
-/* The request with what it inherits. */
+/* The request with what it inherits. [arcp:9.4-7] */
 static arcp_status inherit(const arcp_lease *request, const arcp_lease *parent,
                            bool takes_no_models, arcp__lease_draft *draft, arcp_error *err)
 {
@@ -37,6 +37,7 @@ static arcp_status inherit(const arcp_lease *request, const arcp_lease *parent,
     return status;
 }
 
+/* [arcp:9.4-1] [arcp:10-2] [arcp:10-3] [arcp:10-4] */
 arcp_status arcp_lease_derive(const arcp_authority *parent, const arcp_lease *request,
                               arcp_lease **out, arcp_buf *details, arcp_error *err)
 {

@@ -139,7 +139,7 @@ static arcp_status check_pattern(const arcp__lease_draft *draft,
     return ARCP_OK;
 }
 
-/* Adds an amount to its currency's total. `entry` lives as long as the draft. */
+/* Adds an amount to its currency's total. `entry` lives as long as the draft. [arcp:LA-18] */
 static arcp_status add_amount(arcp__lease_draft *draft, const arcp__draft_capability *capability,
                               arcp_span entry, arcp_error *err)
 {
@@ -204,6 +204,7 @@ arcp_status arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t at, arcp_
     return ARCP_OK;
 }
 
+/* [arcp:9.5-2] [arcp:LB-6] */
 arcp_status arcp__lease_draft_expiry(arcp__lease_draft *draft, arcp_span text, arcp_error *err)
 {
     arcp_span copy;

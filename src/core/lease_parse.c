@@ -51,6 +51,7 @@ static arcp_status read_patterns(arcp__lease_draft *draft, const arcp_json *json
     return status;
 }
 
+/* [arcp:LA-2] */
 static arcp_status read_capabilities(arcp__lease_draft *draft, const arcp_json *json,
                                      arcp_json_ref lease, arcp_error *err)
 {
@@ -80,6 +81,7 @@ static arcp_status read_capabilities(arcp__lease_draft *draft, const arcp_json *
     return status;
 }
 
+/* [arcp:9.5-1] */
 static arcp_status read_constraints(arcp__lease_draft *draft, const arcp_json *json,
                                     arcp_json_ref constraints, arcp_error *err)
 {
@@ -155,6 +157,7 @@ static arcp_status scan(arcp_json *json, arcp_span text, const arcp_lease_limits
     return arcp_json_scan(json, text, &json_limits, err);
 }
 
+/* [arcp:LA-22] */
 arcp_status arcp_lease_parse(arcp_span lease, arcp_span constraints,
                              const arcp_lease_limits *limits, arcp_lease **out, arcp_error *err)
 {
@@ -192,6 +195,7 @@ void arcp_lease_format(const arcp_lease *lease, arcp_buf *out)
     arcp_json_end_object(&writer);
 }
 
+/* [arcp:LB-5] */
 void arcp_lease_format_constraints(const arcp_lease *lease, arcp_buf *out)
 {
     arcp_json_writer writer;

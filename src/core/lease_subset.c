@@ -62,6 +62,7 @@ static bool find_bound(arcp__subset_parent parent, arcp_span currency, arcp_deci
            arcp_budget_available(parent.holder->budget, currency, bound);
 }
 
+/* [arcp:DR-2] */
 static arcp_status check_amount(const arcp__lease_capability *capability,
                                 const arcp__lease_amount *amount, arcp__subset_parent parent,
                                 bool *is_subset, arcp_subset_violation *violation)
@@ -94,6 +95,7 @@ static arcp_status check_amount(const arcp__lease_capability *capability,
     return arcp_buf_status(&violation->witness);
 }
 
+/* [arcp:9.4-4] */
 static arcp_status check_amounts(const arcp__lease_capability *capability, const arcp_lease *child,
                                  arcp__subset_parent parent, bool *is_subset,
                                  arcp_subset_violation *violation)
@@ -131,6 +133,7 @@ static void note_pattern(const arcp__lease_capability *capability, bool is_grant
     arcp_buf_append(&violation->witness, witness);
 }
 
+/* [arcp:9.4-8] [arcp:9.4-9] [arcp:LA-20] [arcp:DR-4] */
 arcp_status arcp__subset_check_capability(const arcp__lease_capability *capability,
                                           const arcp_lease *child, arcp__subset_parent parent,
                                           bool *is_subset, arcp_subset_violation *violation)
@@ -159,6 +162,7 @@ arcp_status arcp__subset_check_capability(const arcp__lease_capability *capabili
     return status;
 }
 
+/* [arcp:9.4-5] [arcp:9.4-6] [arcp:DR-3] */
 arcp_status arcp__subset_check_expiry(const arcp_lease *child, arcp__subset_parent parent,
                                       bool *is_subset, arcp_subset_violation *violation)
 {
@@ -178,6 +182,7 @@ arcp_status arcp__subset_check_expiry(const arcp_lease *child, arcp__subset_pare
     return arcp_buf_status(&violation->witness);
 }
 
+/* [arcp:9.4-2] */
 arcp_status arcp__subset_check(const arcp_lease *child, arcp__subset_parent parent, bool *is_subset,
                                arcp_subset_violation *violation)
 {
@@ -194,6 +199,7 @@ arcp_status arcp__subset_check(const arcp_lease *child, arcp__subset_parent pare
     return status;
 }
 
+/* [arcp:LA-15] */
 arcp_status arcp_lease_is_subset(const arcp_lease *child, const arcp_lease *parent, bool *is_subset,
                                  arcp_subset_violation *violation)
 {
@@ -227,6 +233,7 @@ arcp_status arcp__subset_assert(const arcp_lease *child, arcp__subset_parent par
     return status;
 }
 
+/* [arcp:LA-16] */
 arcp_status arcp_lease_assert_subset(const arcp_lease *child, const arcp_lease *parent,
                                      arcp_buf *details, arcp_error *err)
 {

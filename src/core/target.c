@@ -53,6 +53,7 @@ static arcp_deny_reason canonicalise(arcp__target_kind kind, arcp_span cwd, arcp
     return ARCP_DENY_UNKNOWN_CAPABILITY;
 }
 
+/* [arcp:LA-7] */
 arcp_deny_reason arcp__target_canonicalise(arcp__capability capability, arcp_span cwd,
                                            arcp_span target, arcp_target_scratch *scratch,
                                            arcp_span *canonical)

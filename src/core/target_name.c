@@ -42,6 +42,7 @@ static bool has_dot_segment(arcp_span target)
     return false;
 }
 
+/* [arcp:9.7-2] */
 arcp_deny_reason arcp__target_name(arcp_span target)
 {
     if (!arcp__utf8_is_valid(target)) {

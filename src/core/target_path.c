@@ -60,6 +60,7 @@ static arcp_span next_segment(arcp_span target, size_t *at)
     return arcp_span_make(target.data + begin, *at - begin);
 }
 
+/* [arcp:LA-9] */
 arcp_deny_reason arcp__target_path(arcp_span target, bool has_cwd, char *scratch,
                                    arcp_span *canonical)
 {

@@ -148,6 +148,7 @@ static size_t scheme_size(arcp_span target)
     return size < target.size && target.data[size] == ':' ? size : 0;
 }
 
+/* [arcp:LA-8] */
 static arcp__url_scheme read_scheme(arcp_span scheme)
 {
     char lower[5];

@@ -42,6 +42,7 @@ void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span rep
     arcp_buf_fini(&payload);
 }
 
+/* [arcp:11-2] */
 static void write_trace(const arcp__job *job, arcp_json_writer *writer)
 {
     arcp_json_name(writer, "trace_id");
@@ -212,6 +213,7 @@ static void take_event(arcp__engine *engine, arcp__job *job, const line *in)
     arcp_buf_fini(&details);
 }
 
+/* [arcp:LB-2] */
 static void take_authorize(arcp__engine *engine, arcp__job *job, const line *in)
 {
     const arcp_json *json = &engine->json;
@@ -255,6 +257,7 @@ static void take_result(arcp__engine *engine, arcp__job *job, const line *in)
     arcp_buf_fini(&summary);
 }
 
+/* [arcp:EG-4] [arcp:EG-5] */
 static void take_error(arcp__engine *engine, arcp__job *job, const line *in)
 {
     arcp__error_payload payload;

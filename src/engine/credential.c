@@ -36,6 +36,7 @@ static bool is_ours(const arcp__engine *engine, const arcp__credential *credenti
            strcmp(engine->options.credentials.provisioner, credential->provisioner) == 0;
 }
 
+/* [arcp:9.8.2-6] [arcp:14-15] */
 static void mark_stuck(arcp__engine *engine, arcp__credential *credential)
 {
     if (!credential->is_stuck) {
@@ -76,6 +77,7 @@ static uint64_t pause_after(const arcp__engine *engine, uint32_t attempts)
     return pause < most ? pause : most;
 }
 
+/* [arcp:9.8.2-5] */
 static void attempt_failed(arcp__engine *engine, arcp__credential *credential, const char *why)
 {
     credential->attempts++;
@@ -176,7 +178,7 @@ static bool is_clean(arcp_span text, size_t size_max)
     return clean;
 }
 
-/* Never the same value for two jobs (§9.8.2). */
+/* Never the same value for two jobs (§9.8.2). [arcp:9.8.2-3] [arcp:14-9] */
 static bool is_new(const arcp__engine *engine, const arcp__credential *credential)
 {
     for (const arcp__credential *at = engine->credentials; at != NULL; at = at->hh.next) {
@@ -317,6 +319,7 @@ void arcp__credential_give(arcp__engine *engine, arcp__credential *credential, a
     job->credential = credential;
 }
 
+/* [arcp:9.8.2-4] */
 void arcp__credential_job_ended(arcp__engine *engine, arcp__job *job)
 {
     arcp__credential *const both[] = {job->credential, job->replacement};
@@ -353,7 +356,8 @@ static void tell_agent(arcp__engine *engine, arcp__job *job)
     }
 }
 
-/* The job has a new value: everybody who may is told, then the old one goes (§9.8.2). */
+/* The job has a new value: everybody who may is told, then the old one goes (§9.8.2).
+ * [arcp:9.8.2-9] */
 static void rotated(arcp__engine *engine, arcp__credential *credential, bool replaced)
 {
     arcp__job *job = credential->job;
@@ -371,6 +375,7 @@ static void rotated(arcp__engine *engine, arcp__credential *credential, bool rep
     }
 }
 
+/* [arcp:9.8.2-7] */
 static void rotate(arcp__engine *engine, arcp__credential *credential)
 {
     arcp__job *job = credential->job;

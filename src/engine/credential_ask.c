@@ -23,7 +23,8 @@ static bool is_for_agent(const arcp_provisioner_terms *terms, arcp_span agent_na
 }
 
 /* What the upstream's cap is to be: the least that remains in the job's tree. False: it has
- * nothing left to spend. Without a budget in the cap's currency *out stays empty. */
+ * nothing left to spend. Without a budget in the cap's currency *out stays empty.
+ * [arcp:9.8.2-11] [arcp:9.8.3-2] */
 bool arcp__credential_budget(const arcp__engine *engine, const arcp_budget *budget,
                              char out[ARCP_DECIMAL_TEXT_MAX])
 {
@@ -52,7 +53,8 @@ static arcp_authority *authority_for_names(const arcp__engine *engine, const arc
     return arcp_authority_new(lease, &options, &authority, &error) == ARCP_OK ? authority : NULL;
 }
 
-/* The models of the terms that the lease allows, into `out` (may be NULL); how many. */
+/* The models of the terms that the lease allows, into `out` (may be NULL); how many.
+ * [arcp:9.7-3] [arcp:9.8.3-3] [arcp:LA-21] */
 static size_t allowed_models(const arcp__engine *engine, const arcp_lease *lease, arcp_span *out)
 {
     const arcp_provisioner_terms *terms = terms_of(engine);
@@ -75,6 +77,7 @@ static size_t allowed_models(const arcp__engine *engine, const arcp_lease *lease
     return count;
 }
 
+/* [arcp:7.1-5] [arcp:9.8.2-10] */
 bool arcp__credential_is_wanted(const arcp__engine *engine, const arcp__session *session,
                                 const arcp__credential_wish *wish)
 {
@@ -99,7 +102,7 @@ static bool copy_text(char **to, arcp_span text)
     return *to != NULL;
 }
 
-/* What the upstream enforces, as the client is told (§9.8.3). */
+/* What the upstream enforces, as the client is told (§9.8.3). [arcp:9.8.1-6] [arcp:9.8.3-6] */
 static bool write_constraints(const arcp_provisioner_terms *terms, arcp__credential *credential)
 {
     arcp_buf text = ARCP_BUF_INIT;
@@ -134,6 +137,7 @@ static bool write_constraints(const arcp_provisioner_terms *terms, arcp__credent
     return done;
 }
 
+/* [arcp:9.8.3-1] [arcp:9.8.3-4] */
 static bool write_limits(const arcp__engine *engine, const arcp__credential_wish *wish,
                          arcp__credential *credential)
 {
@@ -179,6 +183,7 @@ arcp__credential *arcp__credential_intend(arcp__engine *engine, const arcp__cred
     return credential;
 }
 
+/* [arcp:9.8-1] */
 arcp__credential *arcp__credential_ask(arcp__engine *engine, const arcp__credential_wish *wish,
                                        arcp__admission *admission)
 {

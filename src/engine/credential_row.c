@@ -22,6 +22,7 @@ static void write_text(arcp_json_writer *writer, const char *name, const char *v
     }
 }
 
+/* [arcp:14-14] */
 void arcp__credential_store(arcp__engine *engine, const arcp__credential *credential)
 {
     arcp_buf row = ARCP_BUF_INIT;
@@ -146,6 +147,7 @@ arcp_status arcp__credential_restore(arcp__engine *engine, const arcp_json *row,
     return ARCP_OK;
 }
 
+/* [arcp:14-14] */
 void arcp__credential_restored(arcp__engine *engine)
 {
     for (arcp__credential *at = engine->credentials; at != NULL; at = at->hh.next) {

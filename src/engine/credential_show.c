@@ -8,6 +8,7 @@
 #include <arcp/secret.h>
 #include <stdio.h>
 
+/* [arcp:9.8.2-2] [arcp:14-8] [arcp:14-16] */
 bool arcp__credentials_are_offered(const arcp__engine *engine, const arcp__link *link,
                                    bool is_anonymous)
 {
@@ -15,6 +16,7 @@ bool arcp__credentials_are_offered(const arcp__engine *engine, const arcp__link 
            !is_anonymous && (link->is_local || link->is_encrypted);
 }
 
+/* [arcp:7.6-8] [arcp:14-11] [arcp:14-12] */
 bool arcp__credentials_are_shown(const arcp__engine *engine, const arcp__session *session,
                                  const arcp__job *job)
 {
@@ -49,6 +51,7 @@ static void wipe(arcp_buf *text)
     arcp_buf_fini(text);
 }
 
+/* [arcp:9.8.1-1] [arcp:9.8.1-5] */
 void arcp__credentials_write(arcp__engine *engine, const arcp__job *job, arcp_json_writer *writer)
 {
     const arcp__credential *credential = job->credential;
@@ -105,6 +108,7 @@ bool arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session
 
 static const char rotated_mark[] = "\"body\":{\"phase\":\"credential_rotated\"";
 
+/* [arcp:9.8.2-8] */
 void arcp__credential_emit_rotated(arcp__engine *engine, arcp__job *job)
 {
     /* `details` stands last in the body: arcp__credential_reveal_rotated adds to both. */

@@ -21,6 +21,7 @@ static arcp_decimal minus(arcp_decimal a, arcp_decimal b)
     return (arcp_decimal){a.units - b.units};
 }
 
+/* [arcp:9.6-13] [arcp:14-7] */
 void arcp__credential_measured(arcp__engine *engine, arcp__credential *credential,
                                const arcp_provision_result *result)
 {
@@ -70,6 +71,7 @@ static int http_status(const arcp_json *json, arcp_json_ref details)
     return 0;
 }
 
+/* [arcp:9.6-12] */
 arcp_status arcp__credential_translate(const arcp__engine *engine, const arcp__job *job,
                                        const arcp_json *json, arcp_json_ref error)
 {

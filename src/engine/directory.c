@@ -218,6 +218,7 @@ void arcp__engine_clear_agents(arcp__engine *engine)
     }
 }
 
+/* [arcp:7.5-1] [arcp:7.5-3] [arcp:7.5-6] */
 arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
                                 const arcp__agent **agent, const arcp__agent_version **version,
                                 arcp_error *err)
@@ -245,6 +246,7 @@ arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
     return ARCP_OK;
 }
 
+/* [arcp:6.2-2] */
 void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_json_writer *writer)
 {
     arcp_json_name(writer, "agents");

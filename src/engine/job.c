@@ -179,6 +179,7 @@ void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
     drop(engine, job);
 }
 
+/* [arcp:6.6-6] [arcp:7.6-10] [arcp:7.6-11] [arcp:14-1] [arcp:14-2] */
 bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
                              const arcp__session *session)
 {
@@ -245,6 +246,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     arcp_buf_fini(&row);
 }
 
+/* [arcp:7.6-7] */
 void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
                             arcp_json_writer *writer)
 {
@@ -279,6 +281,7 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
 
 /* ---- start ---- */
 
+/* [arcp:7.5-9] */
 void arcp__job_start(arcp__engine *engine, arcp__job *job)
 {
     arcp_buf line = ARCP_BUF_INIT;

@@ -85,6 +85,7 @@ void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job)
     }
 }
 
+/* [arcp:9.5-7] [arcp:9.5-8] [arcp:14-6] [arcp:LA-17] [arcp:LB-4] */
 void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job)
 {
     if (job->ended) {
@@ -149,6 +150,7 @@ static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job
     arcp_buf_fini(&details);
 }
 
+/* [arcp:7.4-1] [arcp:7.4-2] [arcp:7.6-14] [arcp:14-3] */
 void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp__job *job,
                               arcp_span reason)
 {

@@ -6,6 +6,7 @@
 
 /* ---- the job.accepted payload ---- */
 
+/* [arcp:7.1-2] [arcp:7.5-8] [arcp:LA-10] */
 static void write_accepted(const arcp__job *job, arcp_json_writer *writer)
 {
     arcp_buf text = ARCP_BUF_INIT;

@@ -189,7 +189,8 @@ static arcp_status check_limits(const arcp__engine *engine, const arcp__job *par
     return ARCP_OK;
 }
 
-/* From a request to a plan; the caller unrefs *lease. */
+/* From a request to a plan; the caller unrefs *lease. [arcp:9.4-3] [arcp:9.8.2-12] [arcp:LA-13]
+ * [arcp:DR-1] [arcp:DR-5] */
 static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const delegation *wanted,
                               arcp__job_plan *plan, const arcp_lease **lease, arcp_buf *notes,
                               arcp_buf *details, arcp_error *err)
@@ -236,6 +237,7 @@ static arcp__job_plan plan_of(const arcp__job *parent, const arcp__trace *trace)
                             .tracestate = arcp_span_cstr(parent->tracestate)};
 }
 
+/* [arcp:DR-6] */
 static arcp__job *create_child(arcp__engine *engine, arcp__job *parent, arcp__job_plan *plan,
                                arcp_error *err)
 {
@@ -454,6 +456,7 @@ void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
     }
 }
 
+/* [arcp:10-1] */
 arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const arcp_json *json,
                                arcp_json_ref body, arcp_span reply_to, arcp_buf *reply,
                                arcp_buf *details, arcp_error *err)
@@ -561,7 +564,7 @@ void arcp__job_child_ended(arcp__engine *engine, arcp__job *parent, arcp__job *c
     }
 }
 
-/* When a parent ends, its children end as CANCELLED. */
+/* When a parent ends, its children end as CANCELLED. [arcp:9.8.2-13] */
 void arcp__job_end_children(arcp__engine *engine, arcp__job *job)
 {
     for (arcp__job *child = job->children; child != NULL; child = child->next_child) {

@@ -77,6 +77,7 @@ void arcp__job_emit_event(arcp__engine *engine, arcp__job *job, arcp_event_kind 
     emit_with_feature(engine, job, kind_text, arcp_event_kind_feature(kind), body);
 }
 
+/* [arcp:8.1-1] */
 static void emit_body(arcp__engine *engine, arcp__job *job, arcp_event_kind kind,
                       arcp_feature feature, arcp_buf *body)
 {
@@ -120,6 +121,7 @@ void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level,
     emit_body(engine, job, ARCP_EVENT_LOG, ARCP_FEATURE_NONE, &body);
 }
 
+/* [arcp:9.5-6] [arcp:LA-14] [arcp:EG-10] */
 void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_id,
                            const arcp_error *error, arcp_span details)
 {
@@ -151,6 +153,7 @@ static arcp__job *job_of_budget(arcp__job *job, const arcp_budget *budget)
     return job;
 }
 
+/* [arcp:9.6-11] */
 static void emit_report(arcp__engine *engine, arcp__job *job, const arcp_budget_report *report)
 {
     char amount[ARCP_DECIMAL_TEXT_MAX];
@@ -215,7 +218,7 @@ void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision 
 }
 
 /* What follows once the agent has its answer: an expired lease ends the job, and so does a
- * used-up budget, where the operator wants that. */
+ * used-up budget, where the operator wants that. [arcp:9.6-8] [arcp:9.6-9] [arcp:LB-9] */
 void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status code)
 {
     if (code == ARCP_E_LEASE_EXPIRED) {
@@ -256,6 +259,7 @@ static bool may_grant(arcp__engine *engine, const arcp__job *job, const arcp_dec
     return status == ARCP_OK;
 }
 
+/* [arcp:9.1-2] [arcp:9.3-1] */
 bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capability,
                          arcp_span target, arcp_buf *details, arcp_error *err)
 {
@@ -276,6 +280,7 @@ bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capabil
 
 /* ---- what an agent says ---- */
 
+/* [arcp:9.6-3] [arcp:9.6-5] */
 static void spend(arcp__engine *engine, arcp__job *job, const arcp__event_facts *facts,
                   arcp_budget_report *reports, size_t *count)
 {
@@ -290,6 +295,7 @@ static void spend(arcp__engine *engine, arcp__job *job, const arcp__event_facts 
     }
 }
 
+/* [arcp:8.2.1-4] [arcp:9.3-3] [arcp:LA-12] [arcp:EG-9] */
 arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_span kind_text,
                                   const arcp_json *json, arcp_json_ref body, arcp_buf *details,
                                   arcp_error *err)

@@ -8,6 +8,7 @@ static const struct {
 #undef ARCP_JOB_TRANSITION
 };
 
+/* [arcp:7.3-1] */
 bool arcp__job_status_may_become(arcp_job_status from, arcp_job_status to)
 {
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {

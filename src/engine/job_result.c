@@ -71,6 +71,7 @@ static void open_payload(arcp_json_writer *writer, arcp_buf *payload, const char
     arcp_json_write_cstr(writer, final_status);
 }
 
+/* [arcp:8.4-8] */
 static void close_payload(const arcp__engine *engine, const arcp__job *job,
                           arcp_json_writer *writer)
 {
@@ -80,6 +81,7 @@ static void close_payload(const arcp__engine *engine, const arcp__job *job,
     arcp_json_end_object(writer);
 }
 
+/* [arcp:7.3-2] [arcp:7.4-3] */
 static arcp_job_status final_status(arcp_status code)
 {
     if (code == ARCP_E_CANCELLED) {
@@ -165,6 +167,7 @@ static bool streams_to_owner(const arcp__job *job)
     return (job->features & ARCP_FEATURE_BIT(ARCP_FEATURE_RESULT_CHUNK)) != 0;
 }
 
+/* [arcp:8.4-11] */
 void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_json,
                        arcp_span summary_json)
 {
@@ -217,6 +220,7 @@ void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_js
 
 /* ---- result chunks ---- */
 
+/* [arcp:8.4-2] [arcp:8.4-3] */
 static void emit_chunk(arcp__engine *engine, arcp__job *job, arcp_span data_json, bool is_base64,
                        bool more)
 {
@@ -241,7 +245,7 @@ static void emit_chunk(arcp__engine *engine, arcp__job *job, arcp_span data_json
     arcp_buf_fini(&body);
 }
 
-/* An agent that ended without `more: false`: the runtime closes the stream. */
+/* An agent that ended without `more: false`: the runtime closes the stream. [arcp:8.4-7] */
 static void close_stream(arcp__engine *engine, arcp__job *job)
 {
     if (!job->chunks_ended) {
@@ -250,6 +254,7 @@ static void close_stream(arcp__engine *engine, arcp__job *job)
     }
 }
 
+/* [arcp:8.4-10] [arcp:14-18] */
 static arcp_status violation(arcp__engine *engine, arcp__job *job, const char *message,
                              arcp_error *err)
 {
@@ -257,6 +262,7 @@ static arcp_status violation(arcp__engine *engine, arcp__job *job, const char *m
     return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "%s", message);
 }
 
+/* [arcp:8.4-1] [arcp:8.4-5] [arcp:14-17] */
 arcp_status arcp__job_chunk(arcp__engine *engine, arcp__job *job, arcp_span data,
                             arcp_span data_json, bool is_base64, bool more, arcp_error *err)
 {
@@ -416,6 +422,7 @@ void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *j
 
 /* ---- the agent's exit ---- */
 
+/* [arcp:EG-6] */
 static void fail_exit(arcp__engine *engine, arcp__job *job, const arcp__agent_exit *exit)
 {
     arcp_buf details = ARCP_BUF_INIT;

@@ -85,7 +85,7 @@ static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp
 }
 
 /* The same answer for the same key; a job that is still kept is attached with history, so
- * that its end arrives at the asking session too. */
+ * that its end arrives at the asking session too. [arcp:7.2-1] */
 static void answer_duplicate(arcp__engine *engine, arcp__request *request,
                              const arcp__idempotency *entry)
 {
@@ -120,7 +120,7 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
     arcp_buf_fini(&payload);
 }
 
-/* True when the key was seen: the request is answered or refused. */
+/* True when the key was seen: the request is answered or refused. [arcp:7.2-1] [arcp:7.2-2] */
 static bool handled_by_key(arcp__engine *engine, arcp__request *request, arcp_span key,
                            const uint8_t print[32])
 {
@@ -147,7 +147,7 @@ static bool handled_by_key(arcp__engine *engine, arcp__request *request, arcp_sp
     return true;
 }
 
-/* A request may only use what was negotiated (§6.2). */
+/* A request may only use what was negotiated (§6.2). [arcp:6.2-4] */
 static arcp_status check_features(const arcp__session *session, arcp_span agent,
                                   const arcp_lease *lease, arcp_error *err)
 {
@@ -191,6 +191,7 @@ static arcp_status check_caps(const arcp__engine *engine, const arcp__session *s
     return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "too many running jobs (%s)", limit);
 }
 
+/* [arcp:9.5-3] [arcp:LB-7] */
 static arcp_status read_lease(arcp__engine *engine, arcp_json_ref payload, arcp_lease **out,
                               arcp_error *err)
 {
@@ -248,7 +249,8 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
 
 /* ---- making the job ---- */
 
-/* A job that needs a credential has to wait for it: nothing of it is to be seen until then. */
+/* A job that needs a credential has to wait for it: nothing of it is to be seen until then.
+ * [arcp:9.8.2-1] */
 static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
                                 const arcp__job_plan *plan, arcp_buf *notes, arcp_span key,
                                 const uint8_t print[32])
@@ -288,7 +290,7 @@ static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
     return waits;
 }
 
-/* What can be said before anything is made. */
+/* What can be said before anything is made. [arcp:7.1-1] */
 static arcp_status check_submit(arcp__engine *engine, const arcp__session *session,
                                 arcp_json_ref payload, const arcp_lease *lease,
                                 arcp__job_plan *plan, arcp_buf *details, arcp_error *err)

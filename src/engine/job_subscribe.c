@@ -27,6 +27,7 @@ arcp__observation *arcp__observation_find(const arcp__session *session, const ar
     return NULL;
 }
 
+/* [arcp:6.2-4] */
 static bool lacks_event_features(const arcp__session *session)
 {
     const arcp_feature_set wanted = ARCP_FEATURE_BIT(ARCP_FEATURE_PROGRESS) |
@@ -169,6 +170,7 @@ bool arcp__record_is_hidden(const arcp__session *session, arcp_span record)
     return !arcp__session_has_feature(session, feature);
 }
 
+/* [arcp:7.6-9] */
 static bool number(arcp__engine *engine, arcp__observation *observation, uint64_t position,
                    uint32_t count, uint64_t bytes)
 {
@@ -189,7 +191,7 @@ static bool number(arcp__engine *engine, arcp__observation *observation, uint64_
     return true;
 }
 
-/* One back_pressure status when a session that acknowledges falls behind. */
+/* One back_pressure status when a session that acknowledges falls behind. [arcp:6.5-4] */
 static void note_lag(arcp__engine *engine, arcp__observation *observation)
 {
     arcp__session *session = observation->session;
@@ -265,6 +267,7 @@ static void ask_store(arcp__engine *engine, arcp__observation *observation)
     }
 }
 
+/* [arcp:7.6-5] */
 void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation)
 {
     if (observation->is_live || observation->read_id != 0) {
@@ -330,6 +333,7 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
 
 /* ---- job.subscribe ---- */
 
+/* [arcp:14-21] */
 static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
                   arcp_status code)
 {
@@ -345,6 +349,7 @@ static void audit(arcp__engine *engine, const arcp__request *request, const arcp
                             .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
 }
 
+/* [arcp:7.6-12] */
 static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job *job)
 {
     bool hide = engine->settings.authorization_hide_existence == ARCP_CHOICE_TRUE;
@@ -362,7 +367,7 @@ static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job
     arcp_buf_fini(&details);
 }
 
-/* The authority descriptor (§7.6). */
+/* The authority descriptor (§7.6). [arcp:7.6-6] */
 static void answer(arcp__engine *engine, arcp__request *request, const arcp__job *job,
                    uint64_t subscribed_from, bool replayed)
 {
@@ -412,6 +417,7 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
     arcp_buf_fini(&payload);
 }
 
+/* [arcp:7.6-1] [arcp:7.6-3] [arcp:7.6-4] */
 void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job *job, bool history,
                          bool has_from, uint64_t from_seq)
 {
@@ -450,6 +456,7 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
     arcp__observation_catch_up(engine, observation);
 }
 
+/* [arcp:7.6-13] */
 void arcp__job_unsubscribe(arcp__engine *engine, arcp__request *request, arcp__job *job)
 {
     arcp__observation *observation = arcp__observation_find(request->session, job);

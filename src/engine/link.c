@@ -93,6 +93,7 @@ void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, co
     }
 }
 
+/* [arcp:EG-7] */
 void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *error,
                      arcp_span details, int close_code)
 {

@@ -173,6 +173,7 @@ static arcp_status ask_program(arcp__engine *engine, const arcp__job_plan *plan,
     return status;
 }
 
+/* [arcp:LA-1] */
 arcp_status arcp__policy_apply(arcp__engine *engine, const arcp__job_plan *plan,
                                const arcp_lease **lease, arcp_buf *notes, arcp_buf *details,
                                arcp_error *err)

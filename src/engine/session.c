@@ -191,7 +191,8 @@ void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__li
                      idle == 0 ? ARCP_TIME_NEVER : arcp__engine_after_sec(engine, idle));
 }
 
-/* From now on the window counts; with live jobs it begins when the last of them ends. */
+/* From now on the window counts; with live jobs it begins when the last of them ends.
+ * [arcp:6.4-6] */
 void arcp__session_start_window(arcp__engine *engine, arcp__session *session)
 {
     int64_t at = arcp__session_has_live_jobs(session)
@@ -200,6 +201,7 @@ void arcp__session_start_window(arcp__engine *engine, arcp__session *session)
     arcp__engine_arm(engine, &session->window_timer, ARCP__TIMER_WINDOW, session, at);
 }
 
+/* [arcp:6.4-5] [arcp:6.7-2] */
 void arcp__session_detach(arcp__engine *engine, arcp__session *session)
 {
     arcp__link *link = session->link;
@@ -231,6 +233,7 @@ void arcp__session_job_ended(arcp__engine *engine, arcp__session *session)
     }
 }
 
+/* [arcp:14-20] */
 void arcp__session_window_due(arcp__engine *engine, arcp__session *session)
 {
     if (arcp__session_has_live_jobs(session)) {

@@ -28,6 +28,7 @@ void arcp__session_heartbeat_start(arcp__engine *engine, arcp__session *session)
     }
 }
 
+/* [arcp:6.4-2] [arcp:6.4-7] */
 static void send_ping(arcp__engine *engine, arcp__session *session)
 {
     char id[ARCP__ID_SIZE];
@@ -51,6 +52,7 @@ static void send_ping(arcp__engine *engine, arcp__session *session)
     arcp__session_send(engine, session, &frame, false);
 }
 
+/* [arcp:6.4-1] [arcp:6.4-4] [arcp:EG-12] */
 void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
 {
     if (session->link == NULL) {
@@ -73,7 +75,8 @@ void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
     arm(engine, session);
 }
 
-/* Answers a session.ping; negotiated or not, it costs nothing to be polite. */
+/* Answers a session.ping; negotiated or not, it costs nothing to be polite. [arcp:6.4-3]
+ * [arcp:6.4-7] */
 void arcp__session_pong(arcp__engine *engine, arcp__session *session,
                         const arcp__envelope *envelope)
 {

@@ -13,7 +13,7 @@ static void refuse(arcp__engine *engine, arcp__link *link, arcp_status status, c
 }
 
 /* The bearer token of payload.auth; false when another scheme was named. An absent token
- * is empty: the verifier refuses it unless the operator wants no authentication. */
+ * is empty: the verifier refuses it unless the operator wants no authentication. [arcp:6.1-1] */
 static bool read_token(const arcp_json *json, arcp_json_ref payload, arcp_buf *scratch,
                        arcp_span *token)
 {
@@ -33,6 +33,7 @@ static bool read_token(const arcp_json *json, arcp_json_ref payload, arcp_buf *s
            arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("anonymous"));
 }
 
+/* [arcp:6.2-1] [arcp:6.2-3] */
 static arcp_feature_set read_features(const arcp_json *json, arcp_json_ref payload,
                                       arcp_buf *scratch)
 {
@@ -140,6 +141,7 @@ static void write_features(arcp_feature_set features, arcp_json_writer *writer)
     arcp_json_end_array(writer);
 }
 
+/* [arcp:6.2-2] */
 static void format_welcome(const arcp__engine *engine, const arcp__session *session,
                            arcp_span request_id, arcp_span token, arcp_buf *payload)
 {
@@ -244,6 +246,7 @@ static void make_room_within_caps(arcp__engine *engine, arcp__principal *princip
     principal->sessions--;
 }
 
+/* [arcp:14-19] */
 static bool within_caps(arcp__engine *engine, arcp__link *link, arcp__principal *principal)
 {
     make_room_within_caps(engine, principal);

@@ -65,6 +65,7 @@ static bool is_cursor(arcp_span text)
            arcp__ulid_is_valid(arcp_span_from(text, 4));
 }
 
+/* [arcp:6.6-2] */
 static arcp_status read_filter(arcp__engine *engine, arcp_json_ref payload, list_filter *out,
                                arcp_error *err)
 {
@@ -136,7 +137,7 @@ static uint64_t last_event_seq(const arcp__job *job)
     return last->first_seq + last->count - 1;
 }
 
-/* Whether the job's credentials are shown. */
+/* Whether the job's credentials are shown. [arcp:6.6-3] [arcp:7.5-8] */
 static bool write_job(arcp__engine *engine, const arcp__job *job, const arcp__session *session,
                       arcp_json_writer *writer)
 {
@@ -201,6 +202,7 @@ static size_t place_after(const arcp__principal *principal, arcp_span cursor)
     return low;
 }
 
+/* [arcp:6.6-3] [arcp:6.6-4] [arcp:6.6-7] */
 void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_json_ref payload)
 {
     list_filter filter;

@@ -50,6 +50,7 @@ bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
     return true;
 }
 
+/* [arcp:8.3-1] */
 uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp__stream *stream,
                               uint64_t position, uint32_t count, uint64_t bytes)
 {
@@ -169,7 +170,7 @@ static bool first_run_is_below(const arcp__session *session, uint64_t seq)
 }
 
 /* Over the byte limit: acknowledged runs first, then the oldest that were sent; what was
- * never handed to a link that is there stays. */
+ * never handed to a link that is there stays. [arcp:6.5-3] */
 void arcp__session_evict(arcp__engine *engine, arcp__session *session)
 {
     uint64_t sendable = session->link != NULL ? session->sent_seq : session->durable_seq;
@@ -185,6 +186,7 @@ void arcp__session_evict(arcp__engine *engine, arcp__session *session)
     }
 }
 
+/* [arcp:6.5-2] */
 void arcp__session_ack(arcp__engine *engine, arcp__session *session, uint64_t seq)
 {
     if (seq <= session->acked_seq) {
@@ -296,6 +298,7 @@ static void no_page(arcp__session *session)
     session->read_at = 0;
 }
 
+/* [arcp:6.3-3] */
 bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session)
 {
     arcp__link *link = session->link;
@@ -424,6 +427,7 @@ static void append_adapted(const arcp__peer_profile *profile, arcp_span record, 
     arcp_json_fini(&json);
 }
 
+/* [arcp:8.1-1] */
 void arcp__session_format_frame(arcp__engine *engine, const arcp__session *session, uint64_t seq,
                                 arcp_span record, arcp_buf *out)
 {

@@ -277,6 +277,7 @@ static void refuse(arcp__engine *engine, arcp__request *request, arcp_status sta
     arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
 }
 
+/* [arcp:6.2-4] */
 static bool needs(arcp__engine *engine, arcp__request *request, arcp_feature feature)
 {
     if (arcp__session_has_feature(request->session, feature)) {
@@ -298,6 +299,7 @@ static arcp_span payload_string(arcp__engine *engine, arcp_json_ref payload, con
                : arcp_span_make(NULL, 0);
 }
 
+/* [arcp:6.6-6] */
 static void refuse_unknown_job(arcp__engine *engine, arcp__request *request, arcp_span job_id)
 {
     arcp_error error = {0};
@@ -335,6 +337,7 @@ static void cancel(arcp__engine *engine, arcp__request *request, const arcp__env
                              payload_string(engine, envelope->payload, "reason"));
 }
 
+/* [arcp:7.6-2] */
 static void subscribe(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
 {
     const arcp_json *json = &engine->json;
@@ -371,6 +374,7 @@ static void unsubscribe(arcp__engine *engine, arcp__request *request,
     arcp__job_unsubscribe(engine, request, job);
 }
 
+/* [arcp:6.5-6] */
 static void acknowledge(arcp__engine *engine, arcp__request *request,
                         const arcp__envelope *envelope)
 {
@@ -397,6 +401,7 @@ static bool is_remembered(arcp_message_type type)
            type == ARCP_MESSAGE_SESSION_LIST_JOBS;
 }
 
+/* [arcp:6.7-1] */
 static void close_session(arcp__engine *engine, arcp__session *session,
                           const arcp__envelope *envelope)
 {
@@ -417,6 +422,7 @@ static void close_session(arcp__engine *engine, arcp__session *session,
     arcp__link_close(engine, session->link, 1000, "closed", true);
 }
 
+/* [arcp:9.5-9] [arcp:LA-11] */
 static void execute(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
 {
     arcp_error error = {0};

@@ -8,6 +8,7 @@
 
 #include <arcp/secret.h>
 
+/* [arcp:6.5-7] */
 void arcp__resume_request_read(const arcp_json *json, const arcp__envelope *envelope,
                                arcp_buf *scratch, arcp__resume_request *out)
 {
@@ -78,7 +79,7 @@ static void refuse(arcp__engine *engine, arcp__link *link, const arcp__principal
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
 }
 
-/* The new token is made, the one just used stays good until the new link speaks. */
+/* The new token is made, the one just used stays good until the new link speaks. [arcp:6.3-1] */
 static void rotate_token(arcp__engine *engine, arcp__session *session, const uint8_t used[32],
                          arcp_buf *token)
 {
@@ -117,6 +118,7 @@ static void repeat_accepted(arcp__engine *engine, arcp__session *session, uint64
     }
 }
 
+/* [arcp:6.3-3] [arcp:6.3-4] [arcp:7.7-3] */
 void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principal *principal,
                           const arcp__envelope *envelope, const arcp__resume_request *resume)
 {

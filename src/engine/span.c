@@ -55,6 +55,7 @@ static void emit(arcp__engine *engine, draft *made)
 
 /* ---- attributes ---- */
 
+/* [arcp:11-3] */
 static void add_lease(draft *out, const arcp_lease *lease)
 {
     size_t count = arcp_lease_capability_count(lease);
@@ -70,7 +71,7 @@ static void add_lease(draft *out, const arcp_lease *lease)
     }
 }
 
-/* As a lease writes it: USD:3.75. */
+/* As a lease writes it: USD:3.75. [arcp:11-3] */
 static void add_budget(draft *out, const arcp_budget *budget)
 {
     size_t count = budget == NULL ? 0 : arcp_budget_count(budget);

@@ -73,6 +73,7 @@ static void begin(arcp__engine *engine, const char trace_id[ARCP__TRACE_ID_SIZE]
     }
 }
 
+/* [arcp:11-1] */
 void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
                       char trace_id[ARCP__TRACE_ID_SIZE], arcp__trace *out, arcp_span *tracestate)
 {
@@ -112,6 +113,7 @@ void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
     begin(engine, trace_id, parent, out);
 }
 
+/* [arcp:11-2] */
 void arcp__trace_of_child(arcp__engine *engine, const arcp__job *parent, arcp__trace *out)
 {
     const arcp__trace *above = &parent->trace;

@@ -55,6 +55,7 @@ static bool is_about_a_key(const prepared *how)
     return names_key;
 }
 
+/* [arcp:11-2] */
 static bool make_message(const http_provisioner *self, arcp__http_request_kind kind,
                          const arcp_provision_request *request, arcp__http_message *out)
 {

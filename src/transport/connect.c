@@ -73,6 +73,7 @@ static arcp_status connect_stdio(uv_loop_t *loop, const char *command,
     return ARCP_OK;
 }
 
+/* [arcp:4-1] */
 arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_options *given,
                          const arcp_connect_callbacks *callbacks, arcp_connector **out,
                          arcp_error *err)

@@ -123,6 +123,7 @@ static arcp_status new_lines(uv_loop_t *loop, int input, int output, const char 
     return status;
 }
 
+/* [arcp:4-2] */
 arcp_status arcp_open_stdio(uv_loop_t *loop, int input, int output,
                             const arcp_stdio_options *options, arcp_connection **out,
                             arcp_error *err)
@@ -135,6 +136,7 @@ arcp_status arcp_open_stdio(uv_loop_t *loop, int input, int output,
     return status;
 }
 
+/* [arcp:4-2] */
 arcp_status arcp_spawn_stdio(uv_loop_t *loop, const char *command,
                              const arcp_stdio_options *options, arcp_connection **out,
                              arcp_error *err)

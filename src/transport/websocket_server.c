@@ -490,6 +490,7 @@ static arcp_status listener_start(websocket_listener *listener, uv_loop_t *loop,
     return ARCP_OK;
 }
 
+/* [arcp:4-1] */
 arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
                                   const arcp_listen_options *options,
                                   const arcp_listener_callbacks *callbacks, arcp_listener **out,

@@ -41,6 +41,7 @@ static int run(const char *words, char *out, size_t size)
     return pclose(pipe) >> 8;
 }
 
+/* [arcp:14-15] */
 static void what_is_outstanding_and_what_is_stuck_is_listed(void **state)
 {
     char out[4096];

@@ -295,6 +295,7 @@ static void a_cancel_of_another_process_borrows_the_session(void **state)
     assert_int_equal(count_session_files(*state), 0);
 }
 
+/* [arcp:7.7-1] */
 static void a_detached_job_is_watched_listed_and_cancelled(void **state)
 {
     process p;
@@ -539,6 +540,7 @@ static void delegated_jobs_are_no_part_of_the_json(void **state)
 
 /* ---- a runtime that goes and comes back ---- */
 
+/* [arcp:7.7-2] */
 static void a_runtime_that_is_killed_and_comes_back_is_resumed(void **state)
 {
     world *w = *state;

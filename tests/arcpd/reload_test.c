@@ -88,6 +88,7 @@ static void open_gate(void)
     assert_int_equal(close(file), 0);
 }
 
+/* [arcp:7.5-9] */
 static void agents_and_policies_are_other_ones_and_running_jobs_go_on(void **state)
 {
     char old_job[64] = {0};

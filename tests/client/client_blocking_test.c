@@ -200,6 +200,7 @@ static void note_secret(void *user, const arcp_credential *credential)
     arcp_buf_append(user, credential->value);
 }
 
+/* [arcp:9.8.2-14] */
 static void credentials_are_shown_once(void **state)
 {
     fixture f;
@@ -648,6 +649,7 @@ static void a_job_is_read_by_one_thread_at_a_time(void **state)
 
 /* ---- the rest ---- */
 
+/* [arcp:EG-11] */
 static void retrying_uses_one_key_until_it_works(void **state)
 {
     fixture f;

@@ -156,6 +156,7 @@ static const stream_row rows[] = {
      "no result_id"},
 };
 
+/* [arcp:8.4-3] [arcp:8.4-9] */
 static void chunks_fit_together_or_say_why_not(void **state)
 {
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {

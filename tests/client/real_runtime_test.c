@@ -117,6 +117,7 @@ static void check_way(fixture *f, const arcp_client_options *options)
 
 /* ---- ways ---- */
 
+/* [arcp:4-1] */
 static void over_ws(void **state)
 {
     fixture *f = *state;
@@ -145,6 +146,7 @@ static void wss_of_a_stranger_is_refused(void **state)
     assert_null(client);
 }
 
+/* [arcp:4-2] */
 static void over_the_pipes_of_a_command(void **state)
 {
     fixture *f = *state;

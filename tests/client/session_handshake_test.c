@@ -3,6 +3,7 @@
 
 #define DEFAULTS ((arcp_client_options)ARCP_CLIENT_OPTIONS_INIT)
 
+/* [arcp:6.1-1] [arcp:6.2-1] */
 static void the_hello_names_client_token_and_features(void **state)
 {
     story s;
@@ -57,6 +58,7 @@ static void the_kept_welcome_has_no_resume_token(void **state)
     story_end(&s);
 }
 
+/* [arcp:6.2-3] */
 static void features_are_the_intersection_even_when_the_runtime_lists_its_own(void **state)
 {
     story s;
@@ -82,6 +84,7 @@ static const refusal_row refusals[] = {
     {"a code nobody knows", "'code':'X_NEW','message':'no'", "closed X_NEW\n"},
 };
 
+/* [arcp:EG-8] */
 static void a_refused_hello_ends_the_client_with_the_code(void **state)
 {
     for (size_t row = 0; row < sizeof(refusals) / sizeof(refusals[0]); row++) {
@@ -220,6 +223,7 @@ static void a_second_welcome_changes_nothing(void **state)
     "{'arcp':'1.1','id':'e" #seq "','type':'job.event','session_id':'sess_1','job_id':'job_1',"    \
     "'event_seq':" #seq ",'payload':{'kind':'log','ts':'t','body':{'n':" #seq "}}}"
 
+/* [arcp:6.3-2] */
 static void a_drop_is_followed_by_a_resume_with_the_last_number(void **state)
 {
     story s;
@@ -261,6 +265,7 @@ static void events_that_are_replayed_twice_are_handed_over_once(void **state)
     story_end(&s);
 }
 
+/* [arcp:8.3-2] */
 static void a_gap_is_never_passed_on_but_resumed(void **state)
 {
     story s;
@@ -302,6 +307,7 @@ static void a_gap_that_resuming_does_not_mend_ends_the_client(void **state)
     story_end(&s);
 }
 
+/* [arcp:EG-13] */
 static void an_expired_window_is_told_clearly(void **state)
 {
     story s;
@@ -511,6 +517,7 @@ static const struct bad_frame {
     {"bad UTF-8", "{'arcp':'1.1','id':'\xff','type':'session.ping'}"},
 };
 
+/* [arcp:5-1] */
 static void a_frame_that_is_none_cuts_the_connection_and_the_session_goes_on(void **state)
 {
     for (size_t row = 0; row < sizeof(bad_frames) / sizeof(bad_frames[0]); row++) {
@@ -564,6 +571,19 @@ static void frames_of_version_1_are_understood(void **state)
     }
 }
 
+/* [arcp:5-2] */
+static void members_that_nobody_knows_are_ignored(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_hear(&s,
+               "{'future':{'deep':[1]},'arcp':'1.1','id':'p','type':'session.ping','priority':9,"
+               "'session_id':'sess_1','payload':{'nonce':'n'},'payloads':null}");
+    story_check_member(story_sent(&s, "session.pong"), "payload/ping_nonce", "\"n\"");
+    story_check_log(&s, "");
+    story_end(&s);
+}
+
 static void unknown_types_are_survived_and_vendors_are_silent(void **state)
 {
     story s;
@@ -586,6 +606,7 @@ static void frames_of_another_session_are_ignored(void **state)
     story_end(&s);
 }
 
+/* [arcp:6.7-1] */
 static void closing_says_close_and_waits_for_closed(void **state)
 {
     story s;
@@ -735,6 +756,7 @@ int main(void)
         cmocka_unit_test(a_frame_that_is_none_cuts_the_connection_and_the_session_goes_on),
         cmocka_unit_test(a_runtime_that_sends_only_rubbish_is_given_up),
         cmocka_unit_test(frames_of_version_1_are_understood),
+        cmocka_unit_test(members_that_nobody_knows_are_ignored),
         cmocka_unit_test(unknown_types_are_survived_and_vendors_are_silent),
         cmocka_unit_test(frames_of_another_session_are_ignored),
         cmocka_unit_test(closing_says_close_and_waits_for_closed),

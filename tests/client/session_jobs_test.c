@@ -352,6 +352,7 @@ static void who_wants_only_the_outcome_gets_no_events(void **state)
 
 /* ---- descriptor ---- */
 
+/* [arcp:9.8.2-15] [arcp:14-10] */
 static void the_descriptor_is_kept_without_credentials(void **state)
 {
     story s;
@@ -403,6 +404,7 @@ static void note_credential(void *user, const arcp_credential *credential)
     arcp_buf_append_byte(user, '\n');
 }
 
+/* [arcp:9.8.1-2] */
 static void only_usable_credentials_are_kept(void **state)
 {
     story s;
@@ -425,6 +427,7 @@ static void only_usable_credentials_are_kept(void **state)
     story_end(&s);
 }
 
+/* [arcp:9.8.2-15] [arcp:14-10] */
 static void a_rotated_credential_is_handed_over_and_wiped(void **state)
 {
     story s;
@@ -565,6 +568,7 @@ static void the_number_of_budget_counters_is_bounded(void **state)
              "{'result_id':'res_1','chunk_seq':" #n ",'data':'" data                               \
              "','encoding':'utf8','more':" more "}")
 
+/* [arcp:8.4-9] */
 static void a_streamed_result_is_put_together(void **state)
 {
     story s;

@@ -20,6 +20,7 @@ static void hear_events(story *s, unsigned from, unsigned to)
     }
 }
 
+/* [arcp:6.4-3] */
 static void a_ping_is_answered_with_its_nonce(void **state)
 {
     story s;
@@ -53,6 +54,7 @@ static void pings_are_answered_even_when_heartbeats_were_not_negotiated(void **s
     story_end(&s);
 }
 
+/* [arcp:6.4-1] [arcp:6.4-2] */
 static void silence_for_an_interval_brings_a_ping(void **state)
 {
     story s;
@@ -98,6 +100,7 @@ static void speaking_without_hearing_brings_a_ping_too(void **state)
     story_end(&s);
 }
 
+/* [arcp:6.4-4] */
 static void two_silent_intervals_are_the_connections_end_not_the_sessions(void **state)
 {
     story s;
@@ -199,6 +202,7 @@ static void intervals_come_in_all_forms(void **state)
 
 /* ---- acknowledging ---- */
 
+/* [arcp:6.5-1] [arcp:6.5-5] [arcp:6.5-6] */
 static void an_ack_follows_after_the_time(void **state)
 {
     story s;
@@ -214,6 +218,7 @@ static void an_ack_follows_after_the_time(void **state)
     story_end(&s);
 }
 
+/* [arcp:6.5-5] */
 static void an_ack_follows_after_the_count(void **state)
 {
     story s;

@@ -105,6 +105,7 @@ static void a_submit_gets_a_key_of_its_own_so_that_it_can_be_repeated(void **sta
     story_end(&s);
 }
 
+/* [arcp:11-1] */
 static void a_traceparent_gives_its_trace_and_travels_whole(void **state)
 {
     story s;
@@ -158,6 +159,7 @@ static void a_submit_that_cannot_be_right_is_refused_at_once(void **state)
     story_end(&s);
 }
 
+/* [arcp:7.4-1] */
 static void a_cancel_names_the_job_twice_and_always_has_a_reason(void **state)
 {
     story s;
@@ -170,6 +172,7 @@ static void a_cancel_names_the_job_twice_and_always_has_a_reason(void **state)
     story_end(&s);
 }
 
+/* [arcp:7.6-1] [arcp:7.6-2] */
 static void subscriptions_say_from_where(void **state)
 {
     story s;
@@ -198,6 +201,7 @@ static void subscriptions_say_from_where(void **state)
     story_end(&s);
 }
 
+/* [arcp:6.6-1] */
 static void a_listing_sends_its_filters_limit_and_cursor(void **state)
 {
     story s;
@@ -237,6 +241,7 @@ static const struct unnegotiated {
     {"an expiry", "echo", "", "{\"expires_at\":\"2030-01-01T00:00:00Z\"}", "lease_expires_at"},
 };
 
+/* [arcp:6.2-4] */
 static void features_outside_the_intersection_are_not_used(void **state)
 {
     for (size_t row = 0; row < sizeof(unnegotiated) / sizeof(unnegotiated[0]); row++) {
@@ -742,6 +747,7 @@ static void after_a_fatal_end_requests_fail_with_its_reason(void **state)
     story_end(&s);
 }
 
+/* [arcp:EG-3] [arcp:EG-4] */
 static void failures_keep_code_message_details_and_retryable(void **state)
 {
     static const struct {

@@ -118,6 +118,7 @@ static void the_first_decrement_is_reported_however_small(void **state)
     assert_false(spend(&counter, "0.000000000000000001"));
 }
 
+/* [arcp:LA-19] */
 static void a_twentieth_since_the_last_report_is_reported_and_less_is_not(void **state)
 {
     (void)state;
@@ -213,6 +214,7 @@ static void *spend_many_times(void *user)
     return NULL;
 }
 
+/* [arcp:LB-8] */
 static void no_decrement_is_lost_between_threads_and_zero_is_reported_once(void **state)
 {
     (void)state;

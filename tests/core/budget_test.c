@@ -55,6 +55,7 @@ static void check_remaining(const arcp_budget *budget, size_t index, const char 
     check_amount(arcp_budget_remaining(budget, index), want);
 }
 
+/* [arcp:LA-18] */
 static void entries_of_one_currency_add_up_and_currencies_keep_their_order(void **state)
 {
     (void)state;
@@ -68,6 +69,7 @@ static void entries_of_one_currency_add_up_and_currencies_keep_their_order(void 
     arcp_budget_unref(budget);
 }
 
+/* [arcp:9.6-2] */
 static void currencies_are_independent_and_case_sensitive(void **state)
 {
     (void)state;

@@ -60,6 +60,7 @@ static void check_row(void **state)
     }
 }
 
+/* [arcp:9.2-1] */
 static void seven_names_are_reserved(void **state)
 {
     (void)state;

@@ -111,6 +111,7 @@ static const refusal_row bad_amounts[] = {
     {"forty digits", "1000000000000000000000000000000000000000", 0, "out of range"},
 };
 
+/* [arcp:9.6-1] */
 static void what_is_no_amount_is_refused_with_its_reason(void **state)
 {
     (void)state;
@@ -208,6 +209,7 @@ static void a_spend_of_a_million_digits_is_read_in_linear_time(void **state)
     check_text(value, "0.000000000000000001");
 }
 
+/* [arcp:LB-10] */
 static void three_tenths_less_three_times_a_tenth_is_exactly_zero(void **state)
 {
     (void)state;

@@ -58,6 +58,7 @@ static arcp_decision ask(const arcp_authority *authority, const char *capability
     return ask_at(authority, at_zero, capability, target);
 }
 
+/* [arcp:9.1-1] */
 static void an_empty_lease_denies_every_operation(void **state)
 {
     (void)state;
@@ -75,6 +76,7 @@ static void an_empty_lease_denies_every_operation(void **state)
     arcp_authority_unref(authority);
 }
 
+/* [arcp:9.3-2] */
 static void an_empty_list_grants_nothing(void **state)
 {
     (void)state;
@@ -98,6 +100,7 @@ static void what_a_pattern_covers_is_allowed_and_named(void **state)
     arcp_authority_unref(authority);
 }
 
+/* [arcp:LA-7] */
 static void the_caller_gets_the_canonical_form_that_was_matched(void **state)
 {
     (void)state;
@@ -183,6 +186,7 @@ static void a_caller_of_an_older_header_gets_the_defaults_for_what_it_does_not_k
 
 static const char expires_at_100[] = "{\"expires_at\":\"1970-01-01T00:01:40Z\"}";
 
+/* [arcp:9.5-5] */
 static void operations_fail_from_the_instant_of_expiry_on(void **state)
 {
     (void)state;
@@ -200,6 +204,7 @@ static void operations_fail_from_the_instant_of_expiry_on(void **state)
     arcp_authority_unref(authority);
 }
 
+/* [arcp:14-4] */
 static void a_wall_clock_set_back_never_lengthens_a_lease(void **state)
 {
     (void)state;
@@ -225,6 +230,7 @@ static void a_wall_clock_set_forward_shortens_a_lease(void **state)
     arcp_authority_unref(authority);
 }
 
+/* [arcp:14-5] */
 static void the_grace_is_added_to_both_clocks(void **state)
 {
     (void)state;
@@ -251,6 +257,7 @@ static void an_expiry_in_the_past_is_expired_at_once(void **state)
     arcp_authority_unref(authority);
 }
 
+/* [arcp:7.1-3] */
 static void a_lease_without_expiry_lasts(void **state)
 {
     (void)state;
@@ -273,6 +280,7 @@ static void an_expiry_years_ahead_does_not_fire(void **state)
     arcp_authority_unref(authority);
 }
 
+/* [arcp:9.4-5] */
 static void a_child_never_outlives_its_parent_even_when_the_clock_was_set_back(void **state)
 {
     (void)state;
@@ -301,6 +309,7 @@ static void spend(const arcp_authority *authority, const char *currency, const c
                             NULL, 0);
 }
 
+/* [arcp:9.6-6] */
 static void a_used_up_budget_denies_every_capability(void **state)
 {
     (void)state;
@@ -427,6 +436,7 @@ static void expiry_is_told_before_budget_and_budget_before_permission(void **sta
     arcp_authority_unref(authority);
 }
 
+/* [arcp:9.7-2] [arcp:LB-11] */
 static void models_are_matched_as_they_are_spelled(void **state)
 {
     (void)state;
@@ -455,6 +465,7 @@ static void models_are_matched_as_they_are_spelled(void **state)
     arcp_authority_unref(authority);
 }
 
+/* [arcp:9.7-4] [arcp:9.7-5] */
 static void an_absent_model_use_denies_unless_the_policy_lets_it_stand_for_all(void **state)
 {
     (void)state;
@@ -500,6 +511,7 @@ static const delegate_row delegations[] = {
     {"everything", "**", "a", "1", "a@1"},
 };
 
+/* [arcp:LB-12] */
 static void delegation_asks_for_the_version_then_the_name(void **state)
 {
     (void)state;
@@ -650,6 +662,7 @@ static void every_reason_has_a_name_and_a_text(void **state)
     assert_string_equal(arcp_deny_reason_name(ARCP_DENY_REASON_COUNT), "NONE");
 }
 
+/* [arcp:LB-1] */
 static void a_vendors_capability_is_enforced_like_the_others(void **state)
 {
     (void)state;

@@ -109,6 +109,7 @@ static arcp_deny_reason decide(arcp__capability capability, const patterns *list
     return matches(capability, list, *canonical) ? ARCP_DENY_NONE : ARCP_DENY_NO_MATCH;
 }
 
+/* [arcp:9.2-2] [arcp:LA-4] [arcp:LA-5] [arcp:LA-6] */
 static void check_match(void **state)
 {
     const row *r = *state;
@@ -178,6 +179,7 @@ static bool check_capability(const row *r, arcp_json_ref child_ref, arcp_json_re
     return verdict.is_subset;
 }
 
+/* [arcp:DR-4] */
 static void check_subset(void **state)
 {
     const row *r = *state;

@@ -74,6 +74,7 @@ static void check_derived(const arcp_authority *parent, const char *request_text
     arcp_lease_unref(request);
 }
 
+/* [arcp:9.4-7] */
 static void an_empty_request_grants_nothing_and_inherits_the_expiry(void **state)
 {
     (void)state;
@@ -86,6 +87,7 @@ static void an_empty_request_grants_nothing_and_inherits_the_expiry(void **state
     arcp_authority_unref(parent);
 }
 
+/* [arcp:9.4-6] */
 static void an_earlier_expiry_stays_and_a_later_one_is_refused(void **state)
 {
     (void)state;
@@ -118,6 +120,7 @@ static void a_pattern_the_parent_lacks_is_refused_with_a_witness(void **state)
     arcp_authority_unref(parent);
 }
 
+/* [arcp:9.4-4] */
 static void a_budget_is_measured_against_what_remains(void **state)
 {
     (void)state;

@@ -498,6 +498,7 @@ static void subsets_agree_with_the_model(void **state)
     arcp_lease_unref(empty);
 }
 
+/* [arcp:LA-1] */
 static void what_is_narrowed_is_within_request_and_ceiling(void **state)
 {
     (void)state;
@@ -539,6 +540,7 @@ static void what_is_narrowed_is_within_request_and_ceiling(void **state)
     assert_true(kept > LEASES / 4);
 }
 
+/* [arcp:9.4-1] */
 static void what_is_derived_is_within_the_parent(void **state)
 {
     (void)state;

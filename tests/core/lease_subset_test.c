@@ -89,6 +89,7 @@ static const subset_row rows[] = {
      UNTIL("2027-01-01T00:00:00Z"), WITHIN},
 };
 
+/* [arcp:LA-15] */
 static void leases_are_compared_member_by_member(void **state)
 {
     (void)state;
@@ -136,6 +137,7 @@ static void check_assertion(const char *child_text, const char *constraints,
     arcp_lease_unref(parent);
 }
 
+/* [arcp:LA-16] */
 static void the_assertion_yields_the_error_with_its_details(void **state)
 {
     (void)state;

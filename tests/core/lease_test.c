@@ -164,6 +164,7 @@ static void check_says(const char *message, const char *parts)
     }
 }
 
+/* [arcp:LA-2] */
 static void a_malformed_lease_is_refused_with_capability_index_and_reason(void **state)
 {
     (void)state;
@@ -333,6 +334,7 @@ static void a_builder_can_be_given_up(void **state)
     arcp_lease_unref(NULL);
 }
 
+/* [arcp:LA-3] [arcp:LA-22] */
 static void the_seven_names_are_reserved_and_vendors_names_are_valid(void **state)
 {
     (void)state;

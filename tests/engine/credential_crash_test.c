@@ -184,6 +184,7 @@ static bool die_at(const life *how, unsigned first, unsigned second, orphans wha
     return died;
 }
 
+/* [arcp:14-14] */
 static void no_value_survives_a_crash_at_any_step(void **state)
 {
     (void)state;

@@ -3,6 +3,7 @@
 
 /* ---- redaction ---- */
 
+/* [arcp:7.6-8] [arcp:14-11] [arcp:14-12] */
 static void other_principals_never_see_a_value(void **state)
 {
     fixture *f = *state;
@@ -22,6 +23,7 @@ static void other_principals_never_see_a_value(void **state)
     assert_true(rotated);
 }
 
+/* [arcp:7.6-8] */
 static void the_submitter_s_other_sessions_see_the_live_value(void **state)
 {
     fixture *f = *state;
@@ -64,6 +66,7 @@ static void the_same_submit_again_shows_the_value_while_it_lives(void **state)
     assert_int_equal(f->up.issue_calls, 1);
 }
 
+/* [arcp:14-8] */
 static void a_resume_over_an_open_link_shows_no_value(void **state)
 {
     fixture *f = *state;
@@ -91,6 +94,7 @@ static void a_resume_over_an_open_link_shows_no_value(void **state)
 
 /* ---- rotation ---- */
 
+/* [arcp:9.8.2-8] [arcp:9.8.2-9] */
 static void a_rotation_tells_the_submitter_and_the_agent_and_revokes_the_old_value(void **state)
 {
     fixture *f = *state;
@@ -143,6 +147,7 @@ static void a_replay_after_the_revocation_has_no_value(void **state)
     assert_true(rotated);
 }
 
+/* [arcp:9.8.2-7] */
 static void a_value_that_ends_by_itself_is_replaced_in_time(void **state)
 {
     fixture *f = *state;
@@ -185,6 +190,7 @@ static void a_job_that_ends_while_its_credential_is_rotated_leaves_none(void **s
 
 /* ---- children ---- */
 
+/* [arcp:9.8.2-10] [arcp:9.8.2-11] [arcp:9.8.2-13] */
 static void a_child_gets_its_own_within_its_parent_s_budget(void **state)
 {
     fixture *f = *state;
@@ -226,6 +232,7 @@ static void a_child_that_gets_none_is_a_denial_on_its_parent(void **state)
     assert_int_equal(outstanding(f), 1);
 }
 
+/* [arcp:9.8.2-13] */
 static void a_child_that_is_still_asked_for_dies_with_its_parent(void **state)
 {
     fixture *f = *state;
@@ -262,6 +269,7 @@ static void a_child_is_announced_after_the_submits_before_it(void **state)
 
 /* ---- usage and errors ---- */
 
+/* [arcp:9.6-13] [arcp:14-7] */
 static void the_upstream_s_count_is_charged_beyond_what_the_agent_reported(void **state)
 {
     fixture *f = *state;
@@ -285,6 +293,7 @@ static void the_upstream_s_count_is_charged_beyond_what_the_agent_reported(void 
     check_has(next(f, "a"), "\"cost.budget.remaining\",\"value\":-1");
 }
 
+/* [arcp:9.6-12] */
 static void the_upstream_s_budget_error_is_budget_exhausted(void **state)
 {
     fixture *f = *state;

@@ -3,6 +3,7 @@
 
 /* ---- issue ---- */
 
+/* [arcp:7.1-5] [arcp:9.8-1] [arcp:9.8.1-1] [arcp:9.8.1-5] [arcp:9.8.2-1] */
 static void the_submitter_and_the_agent_get_the_value(void **state)
 {
     fixture *f = *state;
@@ -41,6 +42,7 @@ static void check_is_not_offered(fixture *f)
     assert_int_equal(f->up.issue_calls, 0);
 }
 
+/* [arcp:14-16] */
 static void it_is_not_offered_without_a_durable_store(void **state)
 {
     fixture *f = *state;
@@ -48,6 +50,7 @@ static void it_is_not_offered_without_a_durable_store(void **state)
     check_is_not_offered(f);
 }
 
+/* [arcp:14-8] */
 static void it_is_not_offered_over_a_link_that_others_can_read(void **state)
 {
     fixture *f = *state;
@@ -55,6 +58,7 @@ static void it_is_not_offered_over_a_link_that_others_can_read(void **state)
     check_is_not_offered(f);
 }
 
+/* [arcp:9.8.2-2] [arcp:14-8] */
 static void it_is_not_offered_to_anonymous_sessions(void **state)
 {
     fixture *f = *state;
@@ -69,6 +73,7 @@ static void it_is_not_offered_without_a_provisioner(void **state)
     check_is_not_offered(f);
 }
 
+/* [arcp:14-8] */
 static void it_is_offered_over_an_encrypted_link(void **state)
 {
     fixture *f = *state;
@@ -78,6 +83,7 @@ static void it_is_offered_over_an_encrypted_link(void **state)
     check_has(next(f, "a"), "provisioned_credentials");
 }
 
+/* [arcp:7.1-5] */
 static void agents_that_the_operator_did_not_name_get_none(void **state)
 {
     static const char *const agents[] = {"work", "oth*"};
@@ -104,6 +110,7 @@ static void with_gateway(fixture *f)
     start(f);
 }
 
+/* [arcp:9.7-3] [arcp:9.8.3-1] [arcp:9.8.3-2] [arcp:9.8.3-3] [arcp:9.8.3-4] [arcp:LA-21] */
 static void the_lease_becomes_the_upstream_s_limits(void **state)
 {
     fixture *f = *state;
@@ -120,6 +127,7 @@ static void the_lease_becomes_the_upstream_s_limits(void **state)
     assert_string_equal(f->up.keys[0].expires_at, "2026-01-01T01:00:00.000Z");
 }
 
+/* [arcp:9.8.1-6] [arcp:9.8.3-6] */
 static void constraints_tell_only_what_the_upstream_enforces(void **state)
 {
     fixture *f = *state;
@@ -133,6 +141,26 @@ static void constraints_tell_only_what_the_upstream_enforces(void **state)
            "{\"agent\":\"echo\",\"lease_request\":{\"cost.budget\":[\"USD:2\"],"
            "\"model.use\":[\"*\"]}}");
     check_has(next(f, "a"), "\"constraints\":{\"cost.budget\":[\"USD:2\"]}");
+}
+
+/* [arcp:9.8.3-5] */
+static void what_the_upstream_does_not_enforce_the_gate_still_does(void **state)
+{
+    fixture *f = *state;
+    f->up.terms.currency = "USD";
+    f->up.terms.enforces = ARCP_ENFORCES_BUDGET;
+    rig_agent *agent =
+        run_one(f, "{\"agent\":\"echo\",\"lease_request\":{\"cost.budget\":[\"USD:2\"],"
+                   "\"tool.call\":[\"web.*\"]}}");
+    check_has(next_line(f, agent), "\"value\":\"sk-live-0\"");
+    rig_agent_says(&f->rig, agent,
+                   "{\"type\":\"authorize\",\"id\":\"1\",\"payload\":"
+                   "{\"capability\":\"tool.call\",\"target\":\"web.search\"}}");
+    check_has(next_line(f, agent), "\"allow\":true");
+    rig_agent_says(&f->rig, agent,
+                   "{\"type\":\"authorize\",\"id\":\"2\",\"payload\":"
+                   "{\"capability\":\"tool.call\",\"target\":\"shell\"}}");
+    check_has(next_line(f, agent), "\"code\":\"PERMISSION_DENIED\"");
 }
 
 static void a_lease_without_models_opens_no_gateway(void **state)
@@ -160,6 +188,7 @@ static void a_budget_of_nothing_gets_no_credential(void **state)
 
 /* ---- refusals ---- */
 
+/* [arcp:9.8.2-1] */
 static void a_refusal_refuses_the_submit_and_leaves_nothing(void **state)
 {
     fixture *f = *state;
@@ -219,6 +248,7 @@ static void an_empty_value_is_refused_and_revoked(void **state)
     upstream_check_all_revoked(&f->up, "empty");
 }
 
+/* [arcp:9.8.2-3] [arcp:14-9] */
 static void no_value_serves_two_jobs(void **state)
 {
     fixture *f = *state;
@@ -312,6 +342,7 @@ static void check_one_end(fixture *f)
     assert_int_equal(outstanding(f), 0);
 }
 
+/* [arcp:9.8.2-4] */
 static void success_revokes_once(void **state)
 {
     fixture *f = *state;
@@ -319,6 +350,7 @@ static void success_revokes_once(void **state)
     check_one_end(f);
 }
 
+/* [arcp:9.8.2-4] */
 static void an_error_revokes_once(void **state)
 {
     fixture *f = *state;
@@ -326,6 +358,7 @@ static void an_error_revokes_once(void **state)
     check_one_end(f);
 }
 
+/* [arcp:9.8.2-4] */
 static void a_cancel_revokes_once(void **state)
 {
     fixture *f = *state;
@@ -338,6 +371,7 @@ static void a_cancel_revokes_once(void **state)
     check_one_end(f);
 }
 
+/* [arcp:9.8.2-4] */
 static void a_time_out_revokes_once(void **state)
 {
     fixture *f = *state;
@@ -346,6 +380,7 @@ static void a_time_out_revokes_once(void **state)
     check_one_end(f);
 }
 
+/* [arcp:9.8.2-4] */
 static void an_expiry_revokes_once(void **state)
 {
     fixture *f = *state;
@@ -381,6 +416,7 @@ static void a_client_that_goes_away_keeps_its_job_and_its_credential(void **stat
     check_one_end(f);
 }
 
+/* [arcp:9.8.2-5] [arcp:9.8.2-6] */
 static void revoking_is_tried_again_with_growing_pauses_and_becomes_stuck(void **state)
 {
     fixture *f = *state;
@@ -439,6 +475,7 @@ int main(void)
         t(agents_that_the_operator_did_not_name_get_none),
         t(the_lease_becomes_the_upstream_s_limits),
         t(constraints_tell_only_what_the_upstream_enforces),
+        t(what_the_upstream_does_not_enforce_the_gate_still_does),
         t(a_lease_without_models_opens_no_gateway),
         t(a_budget_of_nothing_gets_no_credential),
         t(a_refusal_refuses_the_submit_and_leaves_nothing),

@@ -80,6 +80,7 @@ static void check_figures(const figures *sum, uint64_t seeds)
     assert_true(sum->queue_max > 65536);
 }
 
+/* [arcp:8.3-1] */
 static void every_promise_holds_in_random_sessions(void **state)
 {
     (void)state;

@@ -24,6 +24,7 @@ static void only_the_transitions_of_the_table_are_legal(void **state)
     }
 }
 
+/* [arcp:7.3-1] */
 static void every_job_can_end_and_none_goes_on_after_its_end(void **state)
 {
     (void)state;

@@ -130,6 +130,7 @@ static void a_submit_s_trace_has_session_job_and_child_below_the_caller(void **s
     check_has(next_line(f, parent), job.id); /* its own job.start */
 }
 
+/* [arcp:11-3] */
 static void a_job_says_what_it_may_and_what_is_left(void **state)
 {
     fixture *f = *state;

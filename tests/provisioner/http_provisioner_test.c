@@ -106,6 +106,7 @@ static const provision_answer *ask(fixture *f, provision_verb verb)
 
 /* ---- issue ---- */
 
+/* [arcp:9.8.3-2] [arcp:9.8.3-3] [arcp:9.8.3-4] [arcp:11-2] */
 static void limits_become_the_request_and_the_answer_a_value(void **state)
 {
     fixture *f = *state;

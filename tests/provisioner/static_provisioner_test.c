@@ -169,6 +169,7 @@ static arcp_status translated(const provision_rig *rig, int status, const char *
     return rig->provisioner->ops->translate_error(rig->provisioner, &error);
 }
 
+/* [arcp:9.6-12] */
 static void the_first_rule_that_fits_translates_an_error(void **state)
 {
     provision_rig rig;

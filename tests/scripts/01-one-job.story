@@ -1,4 +1,5 @@
 # §6.2, §7.1: hello, submit, events in order, result, close.
+# [arcp:5-1] [arcp:6.7-1] [arcp:7.1-1] [arcp:7.1-2] [arcp:8.1-1] [arcp:11-1]
 hello(a, alice)
 a> {"arcp":"1.1","id":"s1","type":"job.submit","session_id":"$s_a","trace_id":"4BF92F3577B34DA6A3CE929D0E0E4736","payload":{"agent":"echo","input":{"n":1.50},"lease_request":{"tool.call":["web.*"]}}}
 a< {"type":"job.accepted","id":"s1","session_id":"$s_a","job_id":"$job","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","event_seq":"$absent","payload":{"job_id":"$job","request_id":"s1","reply_to":"s1","agent":"echo","lease":{"tool.call":["web.*"]},"accepted_at":"$_","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}}

@@ -1,4 +1,5 @@
 # §6.1, docs/protocol.md, Sessions: tokens, and what may come before a hello.
+# [arcp:6.1-1] [arcp:6.2-2] [arcp:EG-7]
 a> {"arcp":"1.1","id":"1","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"wrong"}}}
 a< {"type":"session.error","session_id":"$_","payload":{"code":"UNAUTHENTICATED","message":"$_","retryable":false}}
 a< close 1008

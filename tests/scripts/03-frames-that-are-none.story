@@ -1,4 +1,5 @@
 # docs/protocol.md, Envelope: what is no envelope ends the transport, the session stays resumable.
+# [arcp:5-1] [arcp:EG-7]
 hello(a, alice)
 a> not json
 a< {"type":"session.error","session_id":"$s_a","payload":{"code":"INVALID_REQUEST","message":"JSON: expected a value (object, array, string, number, true, false or null), found 'n', at byte 0"}}

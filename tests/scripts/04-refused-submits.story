@@ -1,4 +1,6 @@
 # docs/protocol.md, Errors: a refused submit is job.error with request_id and a job id never registered.
+# [arcp:7.1-1] [arcp:7.5-2] [arcp:7.5-6] [arcp:7.5-8] [arcp:9.5-2] [arcp:9.5-3] [arcp:9.6-1]
+# [arcp:LA-3] [arcp:LB-6] [arcp:LB-7]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"nobody"}}
 a< {"type":"job.error","id":"1","event_seq":1,"job_id":"$ghost","payload":{"code":"AGENT_NOT_AVAILABLE","retryable":false,"final_status":"error","request_id":"1","reply_to":"1"}}

@@ -1,4 +1,5 @@
 # §7.4: job.cancelled at once, job.error CANCELLED when the agent has ended; grace; who may.
+# [arcp:7.4-1] [arcp:7.4-2] [arcp:7.4-3] [arcp:7.6-14]
 hello(a, alice)
 hello(b, alice)
 hello(c, carol)

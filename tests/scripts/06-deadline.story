@@ -1,4 +1,5 @@
 # §7.1 max_runtime_sec: TIMEOUT at the deadline, whatever the agent does; 64-bit timers.
+# [arcp:EG-2]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","max_runtime_sec":5}}
 a< {"type":"job.accepted","job_id":"$job"}

@@ -1,4 +1,5 @@
 # The line protocol: how an agent's end becomes the job's.
+# [arcp:EG-4] [arcp:EG-5] [arcp:EG-6]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j1"}

@@ -1,4 +1,5 @@
 # docs/protocol.md, Events: shapes of the ten kinds, and what only the runtime says.
+# [arcp:8.2.1-2]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"]}}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,4 +1,6 @@
 # §9.6: exact, the metric first, then the report; exhausted means no more gated operations.
+# [arcp:7.1-2] [arcp:9.6-2] [arcp:9.6-4] [arcp:9.6-5] [arcp:9.6-6] [arcp:9.6-7] [arcp:9.6-8]
+# [arcp:9.6-9] [arcp:9.6-11] [arcp:LA-18]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"],"cost.budget":["USD:0.20","USD:0.10","EUR:5"]}}}
 a< {"type":"job.accepted","job_id":"$j","payload":{"budget":{"USD":0.3,"EUR":5}}}

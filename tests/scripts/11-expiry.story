@@ -1,4 +1,5 @@
 # §9.5: from expiry on every gated operation fails, and the job ends; the watchdog too.
+# [arcp:7.1-2] [arcp:9.5-1] [arcp:9.5-7] [arcp:9.5-8] [arcp:LB-5]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"]},"lease_constraints":{"expires_at":"2026-01-01T00:00:10Z"}}}
 a< {"type":"job.accepted","job_id":"$j","payload":{"lease_constraints":{"expires_at":"2026-01-01T00:00:10Z"}}}

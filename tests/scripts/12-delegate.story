@@ -1,4 +1,6 @@
 # §10 and the user's report: the child's lease is derived, checked and enforced.
+# [arcp:9.4-3] [arcp:9.4-4] [arcp:9.4-5] [arcp:9.4-7] [arcp:10-1] [arcp:10-2] [arcp:10-3]
+# [arcp:10-4] [arcp:11-2] [arcp:LA-14] [arcp:EG-10] [arcp:DR-6]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","payload":{"agent":"echo","lease_request":{"fs.read":["/srv/**"],"agent.delegate":["work@*"],"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"2190-01-01T01:00:00Z"}}}
 a< {"type":"job.accepted","job_id":"$p"}

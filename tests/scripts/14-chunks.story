@@ -1,4 +1,6 @@
 # §8.4: the runtime numbers chunks; size counts decoded bytes; order and mixing are enforced.
+# [arcp:8.4-1] [arcp:8.4-2] [arcp:8.4-3] [arcp:8.4-4] [arcp:8.4-5] [arcp:8.4-7] [arcp:8.4-8]
+# [arcp:8.4-10] [arcp:8.4-11]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,4 +1,5 @@
 # §6.3: the same session on a new link; replay after last_event_seq; tokens rotate.
+# [arcp:6.3-3] [arcp:7.7-3] [arcp:8.3-1]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,4 +1,5 @@
 # Issue: sessions, jobs and keys survive a restart; what ran ends as INTERNAL_ERROR, once.
+# [arcp:8.3-1]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k1","input":{"a":1}}}
 a< {"type":"job.accepted","job_id":"$j","payload":{"accepted_at":"$when"}}

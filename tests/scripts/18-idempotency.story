@@ -1,4 +1,5 @@
 # §7.2: the same job for the same key and parameters, whatever their spelling.
+# [arcp:7.2-1] [arcp:7.2-2]
 hello(a, alice)
 hello(b, bob)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","input":{"x":1,"y":[2]},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]}}}

@@ -1,4 +1,5 @@
 # §7.6: the authority descriptor first, then history, then live, in the subscriber's numbers.
+# [arcp:7.6-1] [arcp:7.6-9]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"cost.budget":["USD:2"]}}}
 a< {"type":"job.accepted","job_id":"$j"}

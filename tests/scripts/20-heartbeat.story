@@ -1,4 +1,5 @@
 # §6.4: a ping after a quiet interval, the link is lost after two, jobs go on.
+# [arcp:6.4-1] [arcp:6.4-2] [arcp:6.4-5] [arcp:6.4-6] [arcp:6.4-7]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

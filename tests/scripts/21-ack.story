@@ -1,4 +1,5 @@
 # §6.5: acknowledgements free, never go back, and cannot be ahead.
+# [arcp:6.5-6]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,4 +1,5 @@
 # §6.2: nothing outside the negotiated features is used by either side.
+# [arcp:6.2-4]
 a> {"arcp":"1.1","id":"1","type":"session.hello","payload":{"client":{"name":"c","version":"1"},"auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"features":["unheard_of"]}}}
 a< {"type":"session.welcome","payload":{"capabilities":{"features":[]}}}
 a> {"arcp":"1.1","id":"2","type":"session.list_jobs","payload":{}}

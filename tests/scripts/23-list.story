@@ -1,4 +1,5 @@
 # §6.6: filters, order, cursors.
+# [arcp:6.6-2] [arcp:6.6-3] [arcp:6.6-4]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work"}}
 a< {"type":"job.accepted","job_id":"$j1"}

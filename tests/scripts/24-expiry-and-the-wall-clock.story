@@ -1,4 +1,5 @@
 # §9.4, §9.5: setting the wall clock back lengthens no lease, a child's neither.
+# [arcp:14-4]
 setting lease.on_expiry deny
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"],"agent.delegate":["**"]},"lease_constraints":{"expires_at":"2026-01-01T00:00:10Z"}}}

@@ -1,5 +1,6 @@
 # Acknowledged, restarted, resumed: what was acknowledged is gone, the rest comes again under
 # its numbers, in each of the three ways to ask.
+# [arcp:6.5-7]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,5 +1,6 @@
 # §12: each of the fifteen codes comes of a real situation, with its payload in one shape: code, a
 # message, retryable, details where there are any.
+# [arcp:7.2-2] [arcp:12-1] [arcp:12-2] [arcp:EG-1]
 setting limits.jobs_per_session 3
 hello(a, alice)
 hello(b, bob)

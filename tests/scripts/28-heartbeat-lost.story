@@ -1,4 +1,5 @@
 # §6.4, §12: HEARTBEAT_LOST after two intervals without any frame; retryable, the jobs go on.
+# [arcp:6.4-4] [arcp:6.4-5] [arcp:12-1] [arcp:EG-2] [arcp:EG-12]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

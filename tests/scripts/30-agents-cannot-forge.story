@@ -1,4 +1,5 @@
 # What only the runtime says, said by an agent: refused, ignored, or told apart.
+# [arcp:8.4-2]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["ok.*"],"cost.budget":["USD:1"]}}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,4 +1,5 @@
 # §9.2: a runtime may narrow a lease, never widen it; job.accepted shows it, the log says why.
+# [arcp:LA-1] [arcp:LA-10]
 policy {"principal":"alice","agent":"work","max_lease":{"fs.read":["/srv/**"],"tool.call":["web.*"],"agent.delegate":["**"]},"max_budget":["USD:5"]}
 policy {"principal":"bob","max_lifetime_sec":60}
 policy {"agent":"echo","max_lease":{"net.fetch":["https://api.example.com/**"]}}

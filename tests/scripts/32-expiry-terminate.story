@@ -1,4 +1,6 @@
 # §9.5, lease.on_expiry: terminate: a watchdog ends the job even when it does nothing.
+# [arcp:7.3-2] [arcp:9.5-2] [arcp:9.5-3] [arcp:9.5-7] [arcp:9.5-8] [arcp:9.5-9] [arcp:LA-11]
+# [arcp:LB-4]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"]},"lease_constraints":{"expires_at":"$in_500ms"}}}
 a< {"type":"job.accepted","job_id":"$j","payload":{"lease_constraints":{"expires_at":"$in_500ms"}}}

@@ -1,4 +1,5 @@
 # §9.5, lease.on_expiry: deny: operations fail from expiry on, and the agent decides.
+# [arcp:9.5-4] [arcp:9.5-5] [arcp:9.5-6] [arcp:14-6] [arcp:LA-17]
 setting lease.on_expiry deny
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"],"agent.delegate":["**"],"model.use":["*"],"cost.budget":["USD:0"]},"lease_constraints":{"expires_at":"$in_400ms"}}}

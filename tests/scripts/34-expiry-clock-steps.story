@@ -1,4 +1,5 @@
 # docs/protocol.md, Authority: a backward step of the wall clock never lengthens a lease.
+# [arcp:14-4]
 a> {"arcp":"1.1","id":"h","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"features":["lease_expires_at"]}}}
 a< {"type":"session.welcome"}
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"agent.delegate":["**"]},"lease_constraints":{"expires_at":"2026-01-01T01:00:00Z"}}}

@@ -1,4 +1,5 @@
 # docs/protocol.md, Authority: the wall clock is set past the expiry: the job ends, though it does nothing.
+# [arcp:14-4]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_constraints":{"expires_at":"2026-01-01T01:00:00Z"}}}
 a< {"type":"job.accepted","job_id":"$j"}

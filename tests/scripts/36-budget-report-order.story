@@ -1,4 +1,5 @@
 # §9.6: the metric first, then what remains; debounced to a twentieth of the initial amount.
+# [arcp:9.6-3] [arcp:9.6-4] [arcp:9.6-5] [arcp:9.6-11] [arcp:LA-19]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"],"cost.budget":["USD:100"]}}}
 a< {"type":"job.accepted","job_id":"$j","payload":{"budget":{"USD":100}}}

@@ -1,5 +1,6 @@
 # budget.on_exhaustion: fail: the job ends right after the metric that takes a counter below zero,
 # or at the first gated operation at or below it.
+# [arcp:7.3-2] [arcp:9.6-7] [arcp:9.6-8] [arcp:LB-9]
 setting budget.on_exhaustion fail
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"],"cost.budget":["USD:10"]}}}

@@ -1,5 +1,8 @@
 # The user's report: the child's lease is a subset of its parent's in every respect, or there is
 # no child: patterns, remaining budget, expiry, models; what is left out never widens.
+# [arcp:9.4-1] [arcp:9.4-2] [arcp:9.4-3] [arcp:9.4-4] [arcp:9.4-5] [arcp:9.4-8] [arcp:9.4-9]
+# [arcp:9.8.2-12] [arcp:10-2] [arcp:10-3] [arcp:10-4] [arcp:LA-13] [arcp:LA-20] [arcp:LB-12]
+# [arcp:DR-1] [arcp:DR-2] [arcp:DR-3] [arcp:DR-4] [arcp:DR-5] [arcp:DR-6]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"fs.read":["/srv/**"],"tool.call":["web.*"],"model.use":["gpt-4*"],"agent.delegate":["work@2.*"],"cost.budget":["USD:10","EUR:1"]},"lease_constraints":{"expires_at":"2190-01-01T00:00:00Z"}}}
 a< {"type":"job.accepted","job_id":"$p"}

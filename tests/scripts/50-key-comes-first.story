@@ -1,5 +1,6 @@
 # §7.2: the key is looked up before every check that depends on time or registry; the retrying
 # session gets the job's history and its end; in the form of its own peer profile.
+# [arcp:7.2-1]
 profile snake * python
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_400ms"}}}

@@ -1,4 +1,5 @@
 # §7.2: submits with one key at the same time are one job; whoever of the submitters cancels it.
+# [arcp:7.2-1]
 hello(a, alice)
 hello(b, alice)
 hello(c, alice)

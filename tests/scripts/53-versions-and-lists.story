@@ -1,4 +1,5 @@
 # §7.5: a bare name is the default version, resolved at submit; grammar; filters on both.
+# [arcp:7.5-1] [arcp:7.5-2] [arcp:7.5-3] [arcp:7.5-6] [arcp:7.5-8]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work"}}
 a< {"type":"job.accepted","job_id":"$one","payload":{"agent":"work@1.0.0"}}

@@ -1,4 +1,5 @@
 # §8.2: each of the ten kinds as the draft has it; required members and their types.
+# [arcp:8.1-1] [arcp:8.2-1] [arcp:8.4-4] [arcp:EG-9]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"],"agent.delegate":["**"]}}}
 a< {"type":"job.accepted","job_id":"$j"}

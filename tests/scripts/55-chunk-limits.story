@@ -1,4 +1,5 @@
 # §8.4: result_size counts decoded bytes; a chunk and a result at their limits, and beyond.
+# [arcp:8.4-5] [arcp:8.4-8] [arcp:14-17] [arcp:14-18]
 setting limits.chunk_bytes 1024
 setting limits.result_bytes 4100
 hello(a, alice)

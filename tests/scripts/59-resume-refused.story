@@ -1,4 +1,5 @@
 # §6.3, docs/protocol.md, Sessions: what no resume gets, and that a failed one changes nothing.
+# [arcp:6.3-4]
 hello(a, alice)
 hello(o, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}

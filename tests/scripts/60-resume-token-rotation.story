@@ -1,6 +1,7 @@
 # docs/protocol.md, Sessions: a resume gives a new token; the one it used stays good until the first
 # frame comes on the new transport (a drop in between must not lose the session), then it
 # is dead.
+# [arcp:6.3-1]
 hello(a, alice)
 drop a
 a> {"arcp":"1.1","id":"r1","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":0}}}

@@ -1,5 +1,6 @@
 # §6.5, §6.3: what was acknowledged is freed, and a resume from before it is refused; from
 # where it was acknowledged on all is there. What was not acknowledged is never freed by time.
+# [arcp:6.3-4] [arcp:6.5-2] [arcp:6.5-3] [arcp:6.5-7] [arcp:7.6-5]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

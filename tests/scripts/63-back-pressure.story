@@ -1,5 +1,6 @@
 # §6.5, docs/protocol.md, Ack: lag is advice: one back_pressure status per crossing, on the job that
 # causes it, to all who observe it. Nobody is delayed by it.
+# [arcp:6.5-4]
 setting session.ack_lag_events 3
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}

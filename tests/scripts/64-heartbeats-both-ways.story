@@ -1,5 +1,6 @@
 # §6.4, docs/protocol.md, Heartbeat: a ping when for an interval nothing was sent, or nothing was
 # received; any frame counts as life; pings are answered always.
+# [arcp:6.4-1] [arcp:6.4-3] [arcp:6.4-6] [arcp:6.4-7]
 setting session.heartbeat_interval_sec 10
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}

@@ -1,4 +1,5 @@
 # Limits: a session without jobs or traffic but heartbeats is closed; on both sides of it.
+# [arcp:14-20]
 setting session.idle_timeout_sec 3600
 setting session.heartbeat_interval_sec 3600
 setting session.resume_window_sec 60

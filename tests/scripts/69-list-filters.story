@@ -1,4 +1,5 @@
 # §6.6, docs/protocol.md, list_jobs: filters on both sides of their bounds, statuses of every kind.
+# [arcp:6.6-2] [arcp:7.3-1]
 hello(a, alice)
 hello(b, bob)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work"}}

@@ -1,5 +1,6 @@
 # §6.6, docs/protocol.md, list_jobs: a keyset cursor: pages neither skip nor repeat a job when others
 # come and go; limits from 1 to 1000.
+# [arcp:6.6-3] [arcp:6.6-4] [arcp:6.6-6]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j1"}

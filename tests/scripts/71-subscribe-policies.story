@@ -1,5 +1,6 @@
 # §7.6: same principal by default; what may not be seen is PERMISSION_DENIED; each decision
 # is written to the audit log.
+# [arcp:7.6-10] [arcp:7.6-11] [arcp:7.6-12] [arcp:14-1] [arcp:14-21]
 hello(a, alice)
 hello(b, bob)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}

@@ -1,5 +1,6 @@
 # docs/protocol.md, Subscribe: authorization.hide_existence: a job that may not be seen is answered
 # exactly like one that is not there.
+# [arcp:6.6-6]
 setting authorization.hide_existence true
 hello(a, alice)
 hello(b, bob)

@@ -1,5 +1,6 @@
 # §7.6: job.subscribed is the authority descriptor: lease, constraints, what is left of the
 # budget, parent, trace, status; for a child as for its parent.
+# [arcp:7.6-6] [arcp:7.6-7]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","payload":{"agent":"work@2.0.0","lease_request":{"cost.budget":["USD:5.00"],"tool.call":["web.*"],"agent.delegate":["*"]},"lease_constraints":{"expires_at":"2099-01-01T00:00:00Z"}}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,5 +1,6 @@
 # §7.6: history from the start, from a number of the owner's, or none; the boundary to what
 # comes live is exact; each event once; in the subscriber's own numbers.
+# [arcp:7.6-2] [arcp:7.6-3] [arcp:7.6-4] [arcp:7.6-5] [arcp:7.6-9]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$x"}

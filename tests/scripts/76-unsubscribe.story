@@ -1,5 +1,6 @@
 # §7.6: unsubscribe ends a subscription, and nothing else; who comes back gets no event twice
 # and may ask for those it missed.
+# [arcp:7.6-13]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,5 +1,6 @@
 # docs/protocol.md, Events: what a session did not negotiate is not numbered for it: a subscriber gets
 # the rest without a gap, in history and live.
+# [arcp:6.2-4]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"cost.budget":["USD:2"]}}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,4 +1,5 @@
 # §6.2: the welcome names what both sides speak, and nothing else.
+# [arcp:6.2-1] [arcp:6.2-2] [arcp:6.2-3]
 a> {"arcp":"1.1","id":"h1","type":"session.hello","payload":{"client":{"name":"c","version":"1"},"auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"encodings":["json"],"features":["agent_versions","heartbeat","made_up","x-vendor.acme.more"]}}}
 a< {"type":"session.welcome","id":"h1","session_id":"$s","event_seq":"$absent","payload":{"session_id":"$s","accepted_at":"$_","request_id":"h1","reply_to":"h1","runtime":{"name":"$_","version":"$_"},"resume_token":"$_","resume_window_sec":600,"heartbeat_interval_sec":30,"capabilities":{"encodings":["json"],"features":["heartbeat","agent_versions"],"agents":[{"name":"echo"},{"name":"work","versions":["1.0.0","2.0.0"],"default":"1.0.0"}]}}}
 # Without agent_versions: names. Without heartbeat: no interval.

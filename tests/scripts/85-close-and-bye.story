@@ -1,5 +1,6 @@
 # §6.7: close is answered and closed, bye is just closed; jobs go on, and the session can be
 # resumed within its window.
+# [arcp:6.7-1] [arcp:6.7-2]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -1,6 +1,7 @@
 # Limits: so many sessions of a principal, and one more is refused as retryable. A session
 # that is away counts until its window is over; a resume is no new one. One that said goodbye
 # and has no live job gives its place to a newcomer.
+# [arcp:14-19]
 setting limits.sessions_per_principal 2
 setting session.resume_window_sec 60
 hello(a, alice)

@@ -1,5 +1,6 @@
 # §6.3: resume in three carriers: hello.payload.resume, the same members flat in the hello,
 # and a session.resume; with the session's id in the payload, in the envelope, or none.
+# [arcp:6.3-3]
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j"}

@@ -143,5 +143,52 @@ refuses symbols "$work/modules" 'core calls: malloc' 'malloc in core'
 rm "$work/modules"/*
 refuses symbols "$work/modules" 'no module' 'an empty folder'
 
+# A small tree in which a session and a client keep one requirement, a test and a story prove it, and
+# two more have a reason. (The citations are put together so that they are none of this file's.)
+cite='[ar''cp:'
+joined_tree() {
+    tree=$work/joined
+    rm -rf "$tree"
+    mkdir -p "$tree/src/engine" "$tree/src/client" "$tree/include" "$tree/tests/engine" "$tree/tests/scripts" \
+        "$tree/tests/conformance"
+    printf '= 6\tSessions\n6-1\t6\tMUST\tboth\tping\t-\n6.1-1\t6.1\tMAY\truntime\tdance\tnot taken\n6-2\t6\tMUST\tagent\tbehave\tnot ours\n' \
+        >"$tree/tests/conformance/requirements.tsv"
+    printf '/* The session. */\n/* %s6-1] */\nvoid f(void)\n{\n}\n' "$cite" >"$tree/src/engine/a.c"
+    printf '/* The client. %s6-1] */\n' "$cite" >"$tree/src/client/b.h"
+    printf '/* Tests. */\nstatic void t(void **state)\n{\n    /* %s6-1] */\n}\nint main(void)\n{\n    run(t);\n}\n' \
+        "$cite" >"$tree/tests/engine/a_test.c"
+    printf '# %s6-1]\n' "$cite" >"$tree/tests/scripts/01-a.story"
+    "$here/../../tools/conformance" "$tree" >/dev/null
+}
+joined_tree
+passes conformance "$tree"
+grep -qF '| 6-1 | MUST | both | ping | [client/b.h](src/client/b.h)<br>[engine/a.c: f](src/engine/a.c) | [t](tests/engine/a_test.c)<br>[01-a](tests/scripts/01-a.story) |' \
+    "$tree/CONFORMANCE.md" || {
+    echo "FAIL conformance joins something else"
+    failed=1
+}
+# joined FILE FROM TO WORDS: one thing that differs.
+joined() {
+    joined_tree
+    sed -i "s/$2/$3/" "$tree/$1"
+    refuses conformance "$tree" "$4" "$3 for $2 in $1"
+}
+table=tests/conformance/requirements.tsv
+joined CONFORMANCE.md ping pong 'CONFORMANCE.md is not current'
+joined src/engine/a.c '6-1' '6-9' '6-9] is no requirement'
+joined tests/engine/a_test.c '6-1' '' '] is no requirement'
+joined tests/engine/a_test.c 'run(t)' 'run(u)' 'is at no test that is run'
+joined src/engine/a.c 'arcp:' '' '6-1 binds both: no code of the runtime cites it'
+joined src/client/b.h 'arcp:' '' '6-1 binds both: no code of the client cites it'
+joined "$table" 'not taken' '-' '6.1-1 (MAY): must be cited by code and test, or have a note'
+joined "$table" 'not ours' '-' '6-2 (MUST): must be cited'
+joined "$table" 'MAY' 'MUST' '6.1-1 (MUST): no code cites it'
+joined "$table" 'MAY' 'CAN' 'no such level or peer: CAN, runtime'
+joined "$table" 'agent' 'runtime' '6-2 (MUST): no test cites it'
+joined "$table" '^6-2' '6-1' '6-1 is there twice'
+joined "$table" '^6-2' '7-2' 'the id 7-2 must be 6-NUMBER'
+joined "$table" 'ping' '' 'must be six cells'
+joined "$table" '^.*$' '' 'has no rows'
+
 [ "$failed" -eq 0 ] || exit 1
 echo "refuses: $cases cases"
