@@ -1,7 +1,6 @@
 /* arcpd: the runtime as a daemon. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include <arcp/runtime.h>
 
 #include "arcpd/arguments.h"
-#include "arcpd/config.h"
+#include "arcpd/config_check.h"
 #include "arcpd/credentials.h"
 #include "arcpd/directories.h"
 #include "arcpd/help.h"
@@ -37,161 +36,62 @@ typedef struct daemon_state {
     arcp_runtime *runtime;
     arcp__directories directories;
     arcp__credentials credentials;
-    const char *config_path;
+    arcp__arguments arguments;
     int argc;
     char **argv_copy;
     bool stopped;
     int exit_status;
 } daemon_state;
 
-static void fail(const arcp_error *error)
-{
-    (void)fprintf(stderr, "arcpd: %s\n", error->message);
-}
-
-enum {
-    FLAG_CONFIG = 256,
-    FLAG_CHECK,
-    FLAG_LISTEN,
-    FLAG_STORE,
-    FLAG_TOKEN,
-    FLAG_TOKEN_FILE,
-    FLAG_NO_AUTH,
-    FLAG_AGENT,
-    FLAG_STDIO,
-    FLAG_LOG_LEVEL,
-    FLAG_VERSION,
-    FLAG_HELP
-};
-
-static const struct option flags[] = {{"config", required_argument, NULL, FLAG_CONFIG},
-                                      {"check-config", required_argument, NULL, FLAG_CHECK},
-                                      {"listen", required_argument, NULL, FLAG_LISTEN},
-                                      {"store", required_argument, NULL, FLAG_STORE},
-                                      {"token", required_argument, NULL, FLAG_TOKEN},
-                                      {"token-file", required_argument, NULL, FLAG_TOKEN_FILE},
-                                      {"no-auth", no_argument, NULL, FLAG_NO_AUTH},
-                                      {"agent", required_argument, NULL, FLAG_AGENT},
-                                      {"stdio", no_argument, NULL, FLAG_STDIO},
-                                      {"log-level", required_argument, NULL, FLAG_LOG_LEVEL},
-                                      {"version", no_argument, NULL, FLAG_VERSION},
-                                      {"help", no_argument, NULL, FLAG_HELP},
-                                      {NULL, 0, NULL, 0}};
-
-static arcp_status replace_text(char **text, const char *with, arcp_error *err)
-{
-    char *copy = arcp__copy_cstr(with, strlen(with));
-    if (copy == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    arcp__free(*text);
-    *text = copy;
-    return ARCP_OK;
-}
-
-/* One flag into the configuration; the first --listen replaces the file's. */
-static arcp_status apply_flag(arcp__config *config, int flag, const char *value, bool *listen_given,
-                              arcp_error *err)
-{
-    switch (flag) {
-    case FLAG_LISTEN:
-        if (!*listen_given) {
-            arcp__text_list_clear(&config->listen);
-        }
-        *listen_given = true;
-        return arcp__text_list_add(&config->listen, value, err);
-    case FLAG_STORE:
-        return replace_text(&config->store, value, err);
-    case FLAG_TOKEN:
-        return arcp__config_add_token(config, value, err);
-    case FLAG_TOKEN_FILE:
-        return replace_text(&config->token_file, value, err);
-    case FLAG_AGENT:
-        return arcp__config_add_agent(config, value, err);
-    case FLAG_LOG_LEVEL:
-        return arcp__config_set_log_level(config, value, err);
-    case FLAG_NO_AUTH:
-        config->no_auth = true;
-        return ARCP_OK;
-    case FLAG_STDIO:
-        config->use_stdio = true;
-        return ARCP_OK;
-    default:
-        return ARCP_OK;
-    }
-}
-
 /* The file first, then the flags: they win. */
-static arcp_status read_config(daemon_state *state, arcp__config *config, arcp_error *err)
+static arcp_status read_config(const daemon_state *state, arcp__config *config, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
-    bool listen_given = false;
-    if (state->config_path != NULL) {
-        status = arcp__config_read(config, state->config_path, err);
+    if (state->arguments.config_path != NULL) {
+        status = arcp__config_read(config, state->arguments.config_path, err);
     }
-    optind = 0;
-    opterr = 0;
-    for (int flag = getopt_long(state->argc, state->argv_copy, "", flags, NULL);
-         status == ARCP_OK && flag != -1;
-         flag = getopt_long(state->argc, state->argv_copy, "", flags, NULL)) {
-        status = apply_flag(config, flag, optarg, &listen_given, err);
+    if (status == ARCP_OK) {
+        status = arcp__arguments_apply(state->argc, state->argv_copy, config, err);
     }
     if (status == ARCP_OK && config->listen.count == 0 && !config->use_stdio) {
         status = arcp__text_list_add(&config->listen, "ws://127.0.0.1:7777/arcp", err);
     }
+    return status == ARCP_OK ? arcp__config_check(config, err) : status;
+}
+
+/* --check-config: what was read is right; are the files of tokens and keys? */
+static arcp_status print_config(const arcp__config *config, arcp_error *err)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_status status = arcp__verifiers_check(config, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp__config_print(config, &text);
+    status = text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+    if (status == ARCP_OK &&
+        (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)) {
+        status = arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
+    }
+    arcp_buf_fini(&text);
     return status;
 }
 
-static int check_config(const char *path)
-{
-    arcp__config config;
-    arcp_error error = {0};
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp__config_init(&config);
-    arcp_status status = arcp__config_read(&config, path, &error);
-    if (status == ARCP_OK) {
-        status = arcp__verifiers_check(&config, &error);
-    }
-    if (status == ARCP_OK) {
-        arcp__config_print(&config, &text);
-        (void)fwrite(text.data, 1, text.size, stdout);
-    } else {
-        fail(&error);
-    }
-    arcp_buf_fini(&text);
-    arcp__config_fini(&config);
-    return status == ARCP_OK ? EXIT_STOPPED : EXIT_USAGE;
-}
-
-/* What can be answered without starting; -1 when arcpd is to start. */
+/* What can be answered without a configuration; -1 when one is to be read. */
 static int first_pass(daemon_state *state, int argc, char **argv)
 {
-    opterr = 0;
-    for (int flag = getopt_long(argc, argv, "", flags, NULL); flag != -1;
-         flag = getopt_long(argc, argv, "", flags, NULL)) {
-        if (flag == FLAG_HELP) {
-            (void)fputs(arcp__arcpd_help, stdout);
-            return EXIT_STOPPED;
-        }
-        if (flag == FLAG_VERSION) {
-            (void)printf("arcpd %s (ARCP 1.1)\n", ARCP_VERSION_STRING);
-            return EXIT_STOPPED;
-        }
-        if (flag == FLAG_CHECK) {
-            return check_config(optarg);
-        }
-        if (flag == FLAG_CONFIG) {
-            state->config_path = optarg;
-        }
-        if (flag == '?') {
-            (void)fprintf(stderr, "arcpd: unknown option or missing value: %s (see --help)\n",
-                          argv[optind - 1]);
-            return EXIT_USAGE;
-        }
-    }
-    if (optind < argc) {
-        (void)fprintf(stderr, "arcpd: unexpected argument: %s (see --help)\n", argv[optind]);
+    arcp_error error = {0};
+    if (arcp__arguments_look(argc, argv, &state->arguments, &error) != ARCP_OK) {
+        (void)fprintf(stderr, "arcpd: %s (see --help)\n", error.message);
         return EXIT_USAGE;
+    }
+    if (state->arguments.wants_help) {
+        (void)fputs(arcp__arcpd_help, stdout);
+        return EXIT_STOPPED;
+    }
+    if (state->arguments.wants_version) {
+        (void)printf("arcpd %s (ARCP 1.1)\n", ARCP_VERSION_STRING);
+        return EXIT_STOPPED;
     }
     return -1;
 }
@@ -438,9 +338,6 @@ static arcp_status start(daemon_state *state, arcp_error *err)
     arcp__verifiers verifiers = {NULL, 0};
     arcp_status status = arcp__directories_find(&state->directories, err);
     if (status == ARCP_OK) {
-        status = arcp__listen_is_safe(&state->config, &state->config.listen, err);
-    }
-    if (status == ARCP_OK) {
         status = arcp__verifiers_make(&state->config, state->directories.state, &verifiers, err);
     }
     if (status == ARCP_OK) {
@@ -503,6 +400,17 @@ static void clean_up(daemon_state *state)
     arcp__arguments_free(state->argc, state->argv_copy);
 }
 
+static arcp_status run(daemon_state *state, arcp_error *err)
+{
+    state->logger.level = state->config.log_level;
+    state->logger.format = state->config.log_format;
+    arcp_status status = start(state, err);
+    while (status == ARCP_OK && !state->stopped) {
+        (void)uv_run(&state->loop, UV_RUN_DEFAULT);
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static daemon_state state; /* too large for a stack, and there is one process */
@@ -526,17 +434,13 @@ int main(int argc, char **argv)
     }
     arcp_status status = read_config(&state, &state.config, &error);
     arcp__arguments_wipe(argc, argv);
-    if (status == ARCP_OK) {
-        state.logger.level = state.config.log_level;
-        state.logger.format = state.config.log_format;
-        status = start(&state, &error);
+    if (status == ARCP_OK && state.arguments.only_checks) {
+        status = print_config(&state.config, &error);
+    } else if (status == ARCP_OK) {
+        status = run(&state, &error);
     }
-    if (status == ARCP_OK) {
-        while (!state.stopped) {
-            (void)uv_run(&state.loop, UV_RUN_DEFAULT);
-        }
-    } else {
-        fail(&error);
+    if (status != ARCP_OK) {
+        (void)fprintf(stderr, "arcpd: %s\n", error.message);
         state.exit_status =
             status == ARCP_E_USAGE || status == ARCP_E_INVALID_REQUEST ? EXIT_USAGE : EXIT_FAILED;
     }

@@ -106,31 +106,41 @@ arcp_status arcp__config_set_log_level(arcp__config *config, const char *text, a
         }
     }
     return arcp_error_set(err, ARCP_E_USAGE,
-                          "the log level is \"%s\", must be debug, info, warn or error", text);
+                          "the log level is \"%.200s\", must be debug, info, warn or error", text);
 }
 
-arcp_status arcp__config_add_token(arcp__config *config, const char *text, arcp_error *err)
+arcp_status arcp__config_add_token(arcp__config *config, arcp_span token, arcp_span principal,
+                                   arcp_error *err)
 {
-    const char *equals = strrchr(text, '=');
-    if (equals == NULL || equals == text || equals[1] == '\0') {
-        return arcp_error_set(err, ARCP_E_USAGE, "a token is written TOKEN=PRINCIPAL");
-    }
     arcp__config_token *tokens =
         arcp__realloc_array(config->tokens, config->token_count + 1, sizeof(*tokens));
     if (tokens != NULL) {
         config->tokens = tokens;
     }
     arcp__config_token added = {
-        .token = arcp__copy_cstr(text, (size_t)(equals - text)),
-        .principal = arcp__copy_cstr(equals + 1, strlen(equals + 1)),
+        .token = arcp__copy_cstr(token.data, token.size),
+        .principal = arcp__copy_cstr(principal.data, principal.size),
     };
     if (tokens == NULL || added.token == NULL || added.principal == NULL) {
+        if (added.token != NULL) {
+            arcp_wipe(added.token, token.size);
+        }
         arcp__free(added.token);
         arcp__free(added.principal);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     tokens[config->token_count++] = added;
     return ARCP_OK;
+}
+
+arcp_status arcp__config_add_token_flag(arcp__config *config, const char *text, arcp_error *err)
+{
+    const char *equals = strrchr(text, '=');
+    if (equals == NULL || equals == text || equals[1] == '\0') {
+        return arcp_error_set(err, ARCP_E_USAGE, "--token must be TOKEN=PRINCIPAL");
+    }
+    return arcp__config_add_token(config, arcp_span_make(text, (size_t)(equals - text)),
+                                  arcp_span_cstr(equals + 1), err);
 }
 
 static arcp_status split_command(const char *command, arcp__text_list *out, arcp_error *err)
@@ -147,11 +157,12 @@ static arcp_status split_command(const char *command, arcp__text_list *out, arcp
     return status;
 }
 
-arcp_status arcp__config_add_agent(arcp__config *config, const char *text, arcp_error *err)
+arcp_status arcp__config_add_agent_flag(arcp__config *config, const char *text, arcp_error *err)
 {
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text || equals[1] == '\0') {
-        return arcp_error_set(err, ARCP_E_USAGE, "an agent is written NAME[@VERSION]=COMMAND");
+        return arcp_error_set(err, ARCP_E_USAGE, "--agent %.200s: must be NAME[@VERSION]=COMMAND",
+                              text);
     }
     arcp__config_agent *agents =
         arcp__realloc_array(config->agents, config->agent_count + 1, sizeof(*agents));

@@ -91,14 +91,18 @@ ARCP_MUST_CHECK arcp_status arcp__config_read_text(arcp__config *config, const c
 /* Prints the effective configuration as YAML, secrets masked. */
 void arcp__config_print(const arcp__config *config, arcp_buf *out);
 
+/* Both are copied. */
+ARCP_MUST_CHECK arcp_status arcp__config_add_token(arcp__config *config, arcp_span token,
+                                                   arcp_span principal, arcp_error *err);
+
 /* ---- for the command line ---- */
 
-/* TOKEN=PRINCIPAL; the last '=' separates. */
-ARCP_MUST_CHECK arcp_status arcp__config_add_token(arcp__config *config, const char *text,
-                                                   arcp_error *err);
+/* TOKEN=PRINCIPAL; the last '=' separates. The message never shows the text. */
+ARCP_MUST_CHECK arcp_status arcp__config_add_token_flag(arcp__config *config, const char *text,
+                                                        arcp_error *err);
 /* NAME[@VERSION]=COMMAND. */
-ARCP_MUST_CHECK arcp_status arcp__config_add_agent(arcp__config *config, const char *text,
-                                                   arcp_error *err);
+ARCP_MUST_CHECK arcp_status arcp__config_add_agent_flag(arcp__config *config, const char *text,
+                                                        arcp_error *err);
 ARCP_MUST_CHECK arcp_status arcp__config_set_log_level(arcp__config *config, const char *text,
                                                        arcp_error *err);
 

@@ -1,8 +1,9 @@
 /* Reading `tokens` and `jwt` of the configuration file. */
 #include "arcpd/config_tokens.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include <arcp/secret.h>
 
 #include "base/alloc.h"
 #include "runtime/jwt_key.h"
@@ -26,24 +27,17 @@ arcp_status arcp__yaml_token_item(arcp__yaml_reader *r, const char *path, const 
 {
     arcp__config_token token = {NULL, NULL};
     arcp_status status = arcp__yaml_members(r, node, path, token_member, &token);
-    arcp_buf text = ARCP_BUF_INIT;
-    if (status == ARCP_OK &&
-        (token.token == NULL || token.principal == NULL || token.token[0] == '\0')) {
+    if (status == ARCP_OK && (arcp_span_is_empty(arcp_span_cstr(token.token)) ||
+                              arcp_span_is_empty(arcp_span_cstr(token.principal)))) {
         status = arcp__yaml_refuse(r, node, path, "needs token and principal");
     }
     if (status == ARCP_OK) {
-        arcp_buf_append_format(&text, "%s=%s", token.token, token.principal);
-        arcp_buf_append_byte(&text, '\0');
-        status = text.failed ? arcp__yaml_no_memory(r)
-                             : arcp__config_add_token(r->config, text.data, r->err);
-    }
-    if (text.data != NULL) {
-        explicit_bzero(text.data, text.size);
+        status = arcp__config_add_token(r->config, arcp_span_cstr(token.token),
+                                        arcp_span_cstr(token.principal), r->err);
     }
     if (token.token != NULL) {
-        explicit_bzero(token.token, strlen(token.token));
+        arcp_wipe(token.token, strlen(token.token));
     }
-    arcp_buf_fini(&text);
     arcp__free(token.token);
     arcp__free(token.principal);
     return status;

@@ -296,16 +296,25 @@ static arcp_status bind_and_listen(arcp__status_server *server, arcp__authority 
     return ARCP_OK;
 }
 
+arcp_status arcp__status_listen_parse(const char *listen, arcp__authority *out, arcp_error *err)
+{
+    if (!arcp__authority_parse(arcp_span_cstr(listen), true, out) || !out->has_port ||
+        out->kind == ARCP__HOST_NAME) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "http.listen: \"%s\" must be ADDRESS:PORT, such as 127.0.0.1:9464",
+                              listen);
+    }
+    return ARCP_OK;
+}
+
 arcp_status arcp__status_server_open(uv_loop_t *loop, const arcp__status_options *options,
                                      const arcp__status_source *source, arcp__status_server **out,
                                      arcp_error *err)
 {
     arcp__authority self;
-    if (!arcp__authority_parse(arcp_span_cstr(options->listen), true, &self) || !self.has_port ||
-        self.kind == ARCP__HOST_NAME) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "http.listen: \"%s\" must be ADDRESS:PORT, such as 127.0.0.1:9464",
-                              options->listen);
+    arcp_status status = arcp__status_listen_parse(options->listen, &self, err);
+    if (status != ARCP_OK) {
+        return status;
     }
     arcp__status_server *server = arcp__alloc(sizeof(*server));
     if (server == NULL) {
@@ -313,7 +322,7 @@ arcp_status arcp__status_server_open(uv_loop_t *loop, const arcp__status_options
     }
     server->source = *source;
     server->timeout_ms = options->timeout_ms == 0 ? TIMEOUT_MS : options->timeout_ms;
-    arcp_status status =
+    status =
         arcp__web_names_init(&server->names, options->hosts, options->host_count, NULL, 0, err);
     if (status != ARCP_OK || uv_tcp_init(loop, &server->tcp) != 0) {
         arcp__web_names_fini(&server->names);

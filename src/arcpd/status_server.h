@@ -7,6 +7,8 @@
 #include <arcp/buf.h>
 #include <uv.h>
 
+#include "transport/url.h"
+
 typedef struct arcp__status_server arcp__status_server;
 
 /* What it shows; called on the loop's thread. */
@@ -17,7 +19,7 @@ typedef struct arcp__status_source {
 } arcp__status_source;
 
 typedef struct arcp__status_options {
-    const char *listen;       /* HOST:PORT, an address; port 0 picks one */
+    const char *listen;       /* ADDRESS:PORT; port 0 picks one */
     const char *const *hosts; /* further names by which it may be called */
     size_t host_count;
     uint64_t timeout_ms; /* for a connection, from its first byte to its last; 0: 10 s */
@@ -25,6 +27,10 @@ typedef struct arcp__status_options {
 
 #define ARCP__STATUS_CONNECTIONS_MAX 32u
 #define ARCP__STATUS_HEAD_BYTES_MAX  8192u
+
+/* ADDRESS:PORT, as `listen` has to be written. ARCP_E_USAGE says what would be right. */
+ARCP_MUST_CHECK arcp_status arcp__status_listen_parse(const char *listen, arcp__authority *out,
+                                                      arcp_error *err);
 
 /* ARCP_E_USAGE for an address that is none, ARCP_E_IO when it cannot be listened on. */
 ARCP_MUST_CHECK arcp_status arcp__status_server_open(uv_loop_t *loop,

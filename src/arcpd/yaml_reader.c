@@ -7,8 +7,8 @@
 arcp_status arcp__yaml_refuse(const arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
                               const char *what)
 {
-    return arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: %s: %s", r->name,
-                          node->start_mark.line + 1, key, what);
+    return arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: %s%s%s", r->name,
+                          node->start_mark.line + 1, key, key[0] == '\0' ? "" : ": ", what);
 }
 
 arcp_status arcp__yaml_no_memory(const arcp__yaml_reader *r)
@@ -124,7 +124,6 @@ arcp_status arcp__yaml_texts(arcp__yaml_reader *r, const yaml_node_t *node, cons
 
 /* ---- mappings and lists ---- */
 
-/* Calls `member` for each key of a mapping; a key that occurs twice is refused. */
 arcp_status arcp__yaml_members(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,
                                arcp__yaml_member_fn member, void *into)
 {

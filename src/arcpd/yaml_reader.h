@@ -19,7 +19,7 @@ typedef struct arcp__yaml_reader {
 typedef arcp_status (*arcp__yaml_member_fn)(arcp__yaml_reader *r, void *into, arcp_span key,
                                             const char *path, const yaml_node_t *value);
 
-/* Says what is wrong with a node. */
+/* Says what is wrong with a node. `key` is its path, "" where `what` names it. */
 arcp_status arcp__yaml_refuse(const arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
                               const char *what);
 arcp_status arcp__yaml_no_memory(const arcp__yaml_reader *r);

@@ -101,7 +101,7 @@ static void what_is_wrong_is_named_with_its_place(void **state)
          "f.yaml:1: credentials.errors[0].code: must be an error code such as BUDGET_EXHAUSTED"},
         {"credentials: {errors: [{code: TIMEOUT}]}",
          "f.yaml:1: credentials.errors[0]: needs a status, or contains"},
-        {"credentials: {stuck_after: 0}", "f.yaml:1: credentials.stuck_after: "},
+        {"credentials: {stuck_after: 0}", "f.yaml:1: credentials.stuck_after is \"0\", must be "},
         {"credentials: {magic: 1}", "f.yaml:1: credentials.magic: "},
     };
     (void)state;

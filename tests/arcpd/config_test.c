@@ -1,7 +1,7 @@
 /* What the configuration says of tokens, keys and profiles, and how wrong ones are named. */
 #include "support/check.h"
 
-#include "arcpd/config.h"
+#include "arcpd/config_check.h"
 #include "arcpd/tokens.h"
 
 static arcp_status read_text(arcp__config *config, const char *text, arcp_error *err)
@@ -86,6 +86,29 @@ static void what_is_wrong_is_named_with_line_and_key(void **state)
          "test.yaml:2: agents[0].cwd: must be an absolute path, or null for a fresh directory"},
         {"tokens: [{token: '', principal: a}]\n",
          "test.yaml:1: tokens[0]: needs token and principal"},
+        {"tokens: [{token: t, principal: ''}]\n",
+         "test.yaml:1: tokens[0]: needs token and principal"},
+        {"agents:\n  - {name: a, command: [x]}\n  - {name: a, command: [y]}\n",
+         "test.yaml:3: agents[1]: an agent of this name and version stands above"},
+        {"agents:\n  - {name: a, version: 1, default: true, command: [x]}\n"
+         "  - {name: a, version: 2, default: true, command: [x]}\n",
+         "test.yaml:3: agents[1]: another version of this agent is the default already"},
+        {"agents: [{name: a, command: [x], env: {'A=B': c}}]\n",
+         "test.yaml:1: agents[0].env.A=B: a variable needs a name without '='"},
+        {"agents: [{name: a, command: [x], env: {'': c}}]\n",
+         "test.yaml:1: agents[0].env.: a variable needs a name without '='"},
+        {"policy: [{max_lease: {fs.read: &a [*a]}}]\n",
+         "test.yaml:1: policy[0]: fs.read[0] is null: it must be a string"},
+        {"policy: [{max_budget: [[[USD:1]]]}]\n",
+         "test.yaml:1: policy[0]: cost.budget[0] is null: it must be a string"},
+        {"policy: [{max_lease: {fs.read: /srv}}]\n",
+         "test.yaml:1: policy[0]: fs.read is a string: it must be an array of strings"},
+        {"limits: {frame_bytes: 4M}\n", "test.yaml:1: limits.frame_bytes is \"4M\", must be a "
+                                        "whole number from 1024 to 1073741824"},
+        {"[]\n", "test.yaml:1: must be a mapping (key: value)"},
+        {"log: {level: info}\n--- {log: {level: warn}}\n",
+         "test.yaml:2: a second document: want one in a file"},
+        {"log: {level: info}\n--- [\n", "test.yaml:3: did not find expected node content"},
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
@@ -93,6 +116,97 @@ static void what_is_wrong_is_named_with_line_and_key(void **state)
         arcp_error error = {0};
         assert_int_equal(read_text(&config, rows[at].text, &error), ARCP_E_USAGE);
         assert_string_equal(error.message, rows[at].message);
+        arcp__config_fini(&config);
+    }
+}
+
+static void agents_of_one_name_may_have_several_versions(void **state)
+{
+    arcp__config config;
+    arcp_error error = {0};
+    (void)state;
+    check_ok(read_text(&config,
+                       "agents:\n"
+                       "  - {name: a, command: [x], default: true}\n"
+                       "  - {name: a, version: 1, command: [x]}\n"
+                       "  - {name: a, version: 2, command: [x]}\n"
+                       "  - {name: b, command: [x], default: true}\n",
+                       &error),
+             &error);
+    assert_int_equal(config.agent_count, 4);
+    arcp__config_fini(&config);
+}
+
+static void a_principal_may_have_an_equals_sign_in_the_file(void **state)
+{
+    arcp__config config;
+    arcp_error error = {0};
+    (void)state;
+    check_ok(read_text(&config, "tokens: [{token: t=1, principal: 'cn=alice'}]\n", &error), &error);
+    assert_int_equal(config.token_count, 1);
+    assert_string_equal(config.tokens[0].token, "t=1");
+    assert_string_equal(config.tokens[0].principal, "cn=alice");
+    arcp__config_fini(&config);
+}
+
+static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } rows[] = {
+        {"", NULL},
+        {"listen: ['ws://127.0.0.1:7777/arcp', 'WS://[::1]:0']\nstore: 'memory:'\n"
+         "http: {listen: '127.0.0.1:0'}\nhosts: ['*', a.example]\norigins: ['https://a']\n"
+         "agents: [{name: a.b-c_1, version: 1.0+x, command: [x]}]\n",
+         NULL},
+        {"listen: ['127.0.0.1:7777']\n",
+         "listen: \"127.0.0.1:7777\": want ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
+        {"listen: ['memory:x']\n",
+         "listen: \"memory:x\": want ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
+        {"listen: ['ws://127.0.0.1:65536/arcp']\n",
+         "listen: \"ws://127.0.0.1:65536/arcp\": no valid HOST or HOST:PORT"},
+        {"listen: ['wss://127.0.0.1:1/arcp']\n",
+         "listen: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the configuration"},
+        {"listen: ['wss://127.0.0.1:1/arcp']\ntls: {certificate: /nowhere/c}\n",
+         "listen: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the configuration"},
+        {"listen: ['wss://127.0.0.1:1/arcp']\ntls: {certificate: /nowhere/c, key: /nowhere/k}\n",
+         "cannot read the certificate /nowhere/c: No such file or directory"},
+        {"listen: ['ws://0.0.0.0:1/arcp']\n",
+         "refusing to listen on ws://0.0.0.0:1/arcp without tokens of your own: give tokens, "
+         "token_file or jwt, or listen on 127.0.0.1"},
+        {"listen: ['ws://0.0.0.0:1/arcp']\ntokens: [{token: t, principal: a}]\n", NULL},
+        {"store: foo\n", "store: \"foo\": want sqlite:PATH or memory:"},
+        {"store: 'sqlite:'\n", "store: \"sqlite:\": want sqlite:PATH or memory:"},
+        {"store: 'memory:x'\n", "store: \"memory:x\": want sqlite:PATH or memory:"},
+        {"store: 'sqlite:x'\n", NULL},
+        {"http: {listen: localhost:1}\n",
+         "http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
+        {"http: {listen: 127.0.0.1}\n",
+         "http.listen: \"127.0.0.1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
+        {"hosts: ['a b']\n", "hosts, origins: \"a b\" is no host name or HOST:PORT"},
+        {"origins: [a.example]\n", "hosts, origins: \"a.example\" is no origin: want "
+                                   "http://HOST[:PORT] or https://HOST"},
+        {"agents: [{name: A, command: [x]}]\n",
+         "agent \"A\" is not of the form name or name@version (name: a-z 0-9 . _ -, version: "
+         "letters, digits and . + _ -)"},
+        {"agents: [{name: a, version: '', command: [x]}]\n",
+         "agent \"a@\" is not of the form name or name@version (name: a-z 0-9 . _ -, version: "
+         "letters, digits and . + _ -)"},
+        {"agents: [{name: a@1, command: [x]}]\n",
+         "agent \"a@1\": the version has a key of its own (version:)"},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp__config config;
+        arcp_error error = {0};
+        check_ok(read_text(&config, rows[at].text, &error), &error);
+        arcp_status status = arcp__config_check(&config, &error);
+        if ((status == ARCP_OK) != (rows[at].message == NULL)) {
+            fail_msg("%s: %s", rows[at].text, error.message);
+        }
+        if (rows[at].message != NULL) {
+            assert_string_equal(error.message, rows[at].message);
+        }
         arcp__config_fini(&config);
     }
 }
@@ -152,7 +266,7 @@ static void only_loopback_is_safe_without_tokens(void **state)
         if ((status == ARCP_OK) != rows[at].is_loopback) {
             fail_msg("%s", rows[at].url);
         }
-        check_ok(arcp__config_add_token(&config, "t=alice", &error), &error);
+        check_ok(arcp__config_add_token_flag(&config, "t=alice", &error), &error);
         check_ok(arcp__listen_is_safe(&config, &config.listen, &error), &error);
         /* A door that is open to everybody has no use for tokens. */
         config.no_auth = true;
@@ -167,6 +281,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_read_is_printed_without_secrets),
         cmocka_unit_test(what_is_wrong_is_named_with_line_and_key),
+        cmocka_unit_test(agents_of_one_name_may_have_several_versions),
+        cmocka_unit_test(a_principal_may_have_an_equals_sign_in_the_file),
+        cmocka_unit_test(what_no_single_key_can_say_is_looked_at_as_a_whole),
         cmocka_unit_test(keys_are_tried_when_a_configuration_is_checked),
         cmocka_unit_test(only_loopback_is_safe_without_tokens),
     };

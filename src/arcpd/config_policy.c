@@ -1,0 +1,130 @@
+#include "arcpd/config_policy.h"
+
+#include <arcp/json.h>
+
+#include "base/alloc.h"
+
+static void write_scalar(const yaml_node_t *node, arcp_json_writer *writer)
+{
+    if (node->type == YAML_SCALAR_NODE) {
+        arcp_json_write_string(writer, arcp__yaml_scalar(node));
+    } else {
+        arcp_json_write_null(writer); /* which the lease's parser refuses */
+    }
+}
+
+/* A list of strings, as a lease has them; an alias can make a list an element of itself, so
+ * what is deeper is not looked into. */
+static void write_list(arcp__yaml_reader *r, const yaml_node_t *node, arcp_json_writer *writer)
+{
+    if (node->type != YAML_SEQUENCE_NODE) {
+        write_scalar(node, writer);
+        return;
+    }
+    arcp_json_begin_array(writer);
+    for (yaml_node_item_t *at = node->data.sequence.items.start; at < node->data.sequence.items.top;
+         at++) {
+        write_scalar(arcp__yaml_node(r, *at), writer);
+    }
+    arcp_json_end_array(writer);
+}
+
+typedef struct policy_draft {
+    arcp__config_policy policy;
+    const yaml_node_t *lease;
+    const yaml_node_t *budget;
+} policy_draft;
+
+static arcp_status policy_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
+                                 const yaml_node_t *value)
+{
+    policy_draft *draft = into;
+    if (arcp_span_equal_cstr(key, "principal")) {
+        return arcp__yaml_text(r, value, path, &draft->policy.principal);
+    }
+    if (arcp_span_equal_cstr(key, "agent")) {
+        return arcp__yaml_text(r, value, path, &draft->policy.agent);
+    }
+    if (arcp_span_equal_cstr(key, "max_lifetime_sec")) {
+        return arcp__yaml_count(r, value, path, &draft->policy.max_lifetime_sec);
+    }
+    if (arcp_span_equal_cstr(key, "max_lease")) {
+        draft->lease = value;
+        return value->type == YAML_MAPPING_NODE
+                   ? ARCP_OK
+                   : arcp__yaml_refuse(r, value, path,
+                                       "must be a mapping of capability: [patterns]");
+    }
+    if (arcp_span_equal_cstr(key, "max_budget")) {
+        draft->budget = value;
+        return value->type == YAML_SEQUENCE_NODE
+                   ? ARCP_OK
+                   : arcp__yaml_refuse(r, value, path, "must be a list of amounts like USD:5.00");
+    }
+    return ARCP_E_NOT_FOUND;
+}
+
+/* max_lease and max_budget are one ceiling: the budget is its cost.budget. */
+static arcp_status make_ceiling(arcp__yaml_reader *r, const char *path, policy_draft *draft)
+{
+    if (draft->lease == NULL && draft->budget == NULL) {
+        return ARCP_OK;
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &text);
+    arcp_json_begin_object(&writer);
+    if (draft->lease != NULL) {
+        for (yaml_node_pair_t *pair = draft->lease->data.mapping.pairs.start;
+             pair < draft->lease->data.mapping.pairs.top; pair++) {
+            arcp_json_name_span(&writer, arcp__yaml_scalar(arcp__yaml_node(r, pair->key)));
+            write_list(r, arcp__yaml_node(r, pair->value), &writer);
+        }
+    }
+    if (draft->budget != NULL) {
+        arcp_json_name(&writer, "cost.budget");
+        write_list(r, draft->budget, &writer);
+    }
+    arcp_json_end_object(&writer);
+    arcp_lease_limits limits = {100000, SIZE_MAX, 4096, 32};
+    arcp_error why = {0};
+    arcp_status status = text.failed
+                             ? ARCP_E_NO_MEMORY
+                             : arcp_lease_parse(arcp_buf_span(&text), arcp_span_make(NULL, 0),
+                                                &limits, &draft->policy.ceiling, &why);
+    if (status == ARCP_E_NO_MEMORY) {
+        status = arcp__yaml_no_memory(r);
+    } else if (status != ARCP_OK) {
+        status = arcp__yaml_refuse(r, draft->lease != NULL ? draft->lease : draft->budget, path,
+                                   why.message);
+    }
+    arcp_buf_fini(&text);
+    return status;
+}
+
+arcp_status arcp__yaml_policy_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node)
+{
+    arcp__config *config = r->config;
+    arcp__config_policy *policies =
+        arcp__realloc_array(config->policies, config->policy_count + 1, sizeof(*policies));
+    if (policies == NULL) {
+        return arcp__yaml_no_memory(r);
+    }
+    config->policies = policies;
+    policy_draft draft = {.policy = {0}};
+    arcp_status status = arcp__yaml_members(r, node, path, policy_member, &draft);
+    if (status == ARCP_OK) {
+        status = make_ceiling(r, path, &draft);
+    }
+    if (draft.policy.principal == NULL) {
+        draft.policy.principal = arcp__copy_cstr("*", 1);
+    }
+    if (draft.policy.agent == NULL) {
+        draft.policy.agent = arcp__copy_cstr("*", 1);
+    }
+    policies[config->policy_count++] = draft.policy;
+    if (status == ARCP_OK && (draft.policy.principal == NULL || draft.policy.agent == NULL)) {
+        status = arcp__yaml_no_memory(r);
+    }
+    return status;
+}

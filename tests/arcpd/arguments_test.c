@@ -1,0 +1,156 @@
+/* arcpd's command line: what is wrong with it is named, and what is right goes over the file. */
+#include "support/check.h"
+
+#include "arcpd/arguments.h"
+
+/* A command line, written as words with '|' between them, where it can be changed. */
+typedef struct line {
+    char text[256];
+    char *words[12];
+    int count;
+} line;
+
+static void line_make(line *l, const char *text)
+{
+    *l = (line){.count = 0};
+    assert_true(strlen(text) < sizeof(l->text));
+    (void)snprintf(l->text, sizeof(l->text), "%s", text);
+    for (char *word = l->text; word != NULL;) {
+        char *end = strchr(word, '|');
+        assert_true(l->count < 11);
+        l->words[l->count++] = word;
+        word = end == NULL ? NULL : end + 1;
+        if (end != NULL) {
+            *end = '\0';
+        }
+    }
+}
+
+static arcp_status look(const char *text, line *l, arcp__arguments *out, arcp_error *err)
+{
+    line_make(l, text);
+    return arcp__arguments_look(l->count, l->words, out, err);
+}
+
+static void a_wrong_command_line_is_refused_with_what_is_wrong(void **state)
+{
+    static const struct {
+        const char *line, *message;
+    } rows[] = {
+        {"arcpd|--lisen|x", "there is no flag --lisen"},
+        {"arcpd|--tokem=hush-hush", "there is no flag --tokem"},
+        {"arcpd|--listen", "--listen needs a value"},
+        {"arcpd|--stdio|--check-config", "--check-config needs a value"},
+        {"arcpd|--stdio=yes", "--stdio takes no value"},
+        {"arcpd|--help=me", "--help takes no value"},
+        {"arcpd|-x", "there is no flag -x"},
+        {"arcpd|-xyz", "there is no flag -x"},
+        {"arcpd|serve", "serve belongs to no flag"},
+        {"arcpd|--stdio|--|--stdio", "--stdio belongs to no flag"},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp__arguments arguments;
+        arcp_error error = {0};
+        line l;
+        assert_int_equal(look(rows[at].line, &l, &arguments, &error), ARCP_E_USAGE);
+        assert_string_equal(error.message, rows[at].message);
+    }
+}
+
+static void what_to_begin_with_is_seen_before_the_configuration(void **state)
+{
+    arcp__arguments arguments;
+    arcp_error error = {0};
+    line l;
+    (void)state;
+    check_ok(look("arcpd|--stdio|-h|--nonsense", &l, &arguments, &error), &error);
+    assert_true(arguments.wants_help);
+    check_ok(look("arcpd|--version", &l, &arguments, &error), &error);
+    assert_true(arguments.wants_version && !arguments.wants_help);
+    check_ok(look("arcpd|--stdio|--check-config|a.yaml", &l, &arguments, &error), &error);
+    assert_true(arguments.only_checks);
+    assert_string_equal(arguments.config_path, "a.yaml");
+    check_ok(look("arcpd|--config=b.yaml", &l, &arguments, &error), &error);
+    assert_false(arguments.only_checks);
+    assert_string_equal(arguments.config_path, "b.yaml");
+}
+
+static void flags_win_over_the_file_and_the_first_listen_replaces_its_list(void **state)
+{
+    arcp__config config;
+    arcp_error error = {0};
+    (void)state;
+    line l;
+    line_make(&l, "arcpd|--listen|ws://127.0.0.1:1|--listen|ws://[::1]:1|--token|t=1=alice|"
+                  "--log-level=debug|--agent|a@2=run 'this one'");
+    arcp__config_init(&config);
+    check_ok(arcp__text_list_add(&config.listen, "ws://127.0.0.1:9", &error), &error);
+    check_ok(arcp__arguments_apply(l.count, l.words, &config, &error), &error);
+    assert_int_equal(config.listen.count, 2);
+    assert_string_equal(config.listen.items[0], "ws://127.0.0.1:1");
+    assert_string_equal(config.listen.items[1], "ws://[::1]:1");
+    assert_string_equal(config.tokens[0].token, "t=1");
+    assert_string_equal(config.tokens[0].principal, "alice");
+    assert_string_equal(config.agents[0].name, "a");
+    assert_string_equal(config.agents[0].version, "2");
+    assert_string_equal(config.agents[0].command.items[1], "this one");
+    assert_int_equal(config.log_level, 0);
+    arcp__config_fini(&config);
+}
+
+static void a_flag_with_a_wrong_value_is_named_and_a_token_is_not_shown(void **state)
+{
+    static const struct {
+        const char *line, *message;
+    } rows[] = {
+        {"arcpd|--token|hush-hush", "--token must be TOKEN=PRINCIPAL"},
+        {"arcpd|--token|=alice", "--token must be TOKEN=PRINCIPAL"},
+        {"arcpd|--token|hush-hush=", "--token must be TOKEN=PRINCIPAL"},
+        {"arcpd|--agent|foo", "--agent foo: must be NAME[@VERSION]=COMMAND"},
+        {"arcpd|--agent|=x", "--agent =x: must be NAME[@VERSION]=COMMAND"},
+        {"arcpd|--agent|a=", "--agent a=: must be NAME[@VERSION]=COMMAND"},
+        {"arcpd|--log-level|loud", "the log level is \"loud\", must be debug, info, warn or error"},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp__config config;
+        arcp_error error = {0};
+        line l;
+        line_make(&l, rows[at].line);
+        arcp__config_init(&config);
+        arcp_status status = arcp__arguments_apply(l.count, l.words, &config, &error);
+        assert_int_equal(status, ARCP_E_USAGE);
+        assert_string_equal(error.message, rows[at].message);
+        arcp__config_fini(&config);
+    }
+}
+
+static void tokens_leave_the_words_that_others_can_see(void **state)
+{
+    line l;
+    line_make(&l, "arcpd|--token=hush-hush=alice|--token|hush-hush=bob|--token-file=/etc/tokens");
+    char **copy = arcp__arguments_copy(l.count, l.words);
+    (void)state;
+    assert_non_null(copy);
+    arcp__arguments_wipe(l.count, l.words);
+    assert_string_equal(l.words[1], "--token=");
+    assert_string_equal(l.words[3], "");
+    assert_string_equal(l.words[4], "--token-file=/etc/tokens");
+    assert_string_equal(copy[1], "--token=hush-hush=alice");
+    assert_string_equal(copy[3], "hush-hush=bob");
+    arcp__arguments_free(l.count, copy);
+    arcp__arguments_free(0, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_command_line_is_refused_with_what_is_wrong),
+        cmocka_unit_test(what_to_begin_with_is_seen_before_the_configuration),
+        cmocka_unit_test(flags_win_over_the_file_and_the_first_listen_replaces_its_list),
+        cmocka_unit_test(a_flag_with_a_wrong_value_is_named_and_a_token_is_not_shown),
+        cmocka_unit_test(tokens_leave_the_words_that_others_can_see),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
