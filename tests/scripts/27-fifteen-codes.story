@@ -42,10 +42,10 @@ a> {"arcp":"1.1","id":"6","type":"job.cancel","payload":{"job_id":"$j"}}
 a< {"type":"job.cancelled"}
 agent $j exits 0
 a< {"type":"job.error","job_id":"$j","payload":{"code":"CANCELLED","message":"the job was cancelled","retryable":false,"final_status":"cancelled","job_id":"$j","completed_at":"$_","request_id":"$absent"}}
-a> {"arcp":"1.1","id":"7","type":"job.submit","payload":{"agent":"echo","lease_constraints":{"expires_at":"$in_300ms"}}}
+a> {"arcp":"1.1","id":"7","type":"job.submit","payload":{"agent":"echo","lease_constraints":{"expires_at":"$in_2s"}}}
 a< {"type":"job.accepted","job_id":"$e"}
 a< {"payload":{"kind":"status"}}
-later +300ms
+later +2s
 a< {"type":"job.error","job_id":"$e","payload":{"code":"LEASE_EXPIRED","message":"the job's lease has expired","retryable":false,"final_status":"error","job_id":"$e"}}
 a> {"arcp":"1.1","id":"8","type":"job.submit","payload":{"agent":"echo","max_runtime_sec":1}}
 a< {"type":"job.accepted","job_id":"$t"}

@@ -2,11 +2,11 @@
 # [arcp:7.3-2] [arcp:9.5-2] [arcp:9.5-3] [arcp:9.5-7] [arcp:9.5-8] [arcp:9.5-9] [arcp:LA-11]
 # [arcp:LB-4]
 hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"]},"lease_constraints":{"expires_at":"$in_500ms"}}}
-a< {"type":"job.accepted","job_id":"$j","payload":{"lease_constraints":{"expires_at":"$in_500ms"}}}
+a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"tool.call":["**"]},"lease_constraints":{"expires_at":"$in_3s"}}}
+a< {"type":"job.accepted","job_id":"$j","payload":{"lease_constraints":{"expires_at":"$in_3s"}}}
 a< {"type":"job.event"}
-agent $j< {"type":"job.start","payload":{"lease_constraints":{"expires_at":"$in_500ms"}}}
-later +500ms
+agent $j< {"type":"job.start","payload":{"lease_constraints":{"expires_at":"$in_3s"}}}
+later +3s
 a< {"type":"job.error","job_id":"$j","payload":{"final_status":"error","code":"LEASE_EXPIRED","message":"the job's lease has expired","retryable":false,"job_id":"$j"}}
 agent $j killed
 audit< {"event":"expiry","decision":"ended","principal":"alice","job_id":"$j"}

@@ -32,6 +32,7 @@ agent $p> {"type":"delegate","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$c3"}
 a< {"job_id":"$p","payload":{"kind":"delegate"}}
 a< {"job_id":"$c3","payload":{"kind":"status"}}
+agent $c3< {"type":"job.start","payload":{"parent_job_id":"$p"}}
 # What a grandchild without a budget spends is the root's: reported there, and it shuts all gates.
 agent $g> {"type":"job.event","payload":{"kind":"metric","body":{"name":"cost.x","value":3,"unit":"USD"}}}
 a< {"job_id":"$g","payload":{"kind":"metric","body":{"name":"cost.x"}}}

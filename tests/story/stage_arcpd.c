@@ -25,7 +25,7 @@
 
 #define PEERS_MAX   64
 #define TEXTS_MAX   64
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 /* A client's WebSocket or an agent's socket, and what came on it. */
 typedef struct peer {
