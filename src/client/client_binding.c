@@ -132,6 +132,15 @@ arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
     return binding;
 }
 
+arcp__client_request *arcp__client_bind_cancelled(arcp__client_session *session,
+                                                  const arcp__client_frame *frame)
+{
+    if (session->tells_requests) {
+        return NULL;
+    }
+    return find_by_job(session, frame, is_kind, (int)ARCP__CLIENT_ASK_CANCEL);
+}
+
 arcp__client_binding arcp__client_bind_error(arcp__client_session *session,
                                              const arcp__client_frame *frame)
 {

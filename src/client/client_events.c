@@ -267,6 +267,12 @@ static arcp_status end_job(arcp__client_session *session, const arcp__client_fra
     }
     item->event.payload = arcp__client_item_place(item, payload);
     item->event.event_seq = frame->event_seq;
+    arcp__client_request *cancel = job->outcome.final_status == ARCP_JOB_CANCELLED
+                                       ? arcp__client_bind_cancelled(session, frame)
+                                       : NULL;
+    if (cancel != NULL) {
+        arcp__client_request_finish(session, cancel, NULL, NULL, NULL);
+    }
     deliver(session, job, item);
     return ARCP_OK;
 }

@@ -1,5 +1,7 @@
 #include "client/client_job.h"
 
+#include <stdio.h>
+
 #include <arcp/decimal.h>
 
 #include "base/alloc.h"
@@ -302,11 +304,38 @@ static arcp_job_status status_of_failure(arcp_status status)
     return status == ARCP_E_TIMEOUT ? ARCP_JOB_TIMED_OUT : ARCP_JOB_ERROR;
 }
 
+/* What ended the job. Some runtimes tell of a job that was stopped in a job.result, which has
+ * no code: its final status says as much. */
+static arcp_status read_failure(arcp_job *job, const arcp_json *json, arcp_json_ref payload,
+                                arcp_job_status told, arcp_buf *scratch)
+{
+    arcp_json_ref code = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("code"));
+    arcp_status stop = told == ARCP_JOB_CANCELLED ? ARCP_E_CANCELLED : ARCP_E_TIMEOUT;
+    if (!arcp_json_is_missing(json, code) ||
+        (told != ARCP_JOB_CANCELLED && told != ARCP_JOB_TIMED_OUT)) {
+        return arcp__client_failure_read(&job->failure, json, payload, scratch);
+    }
+    (void)arcp__client_failure_set(&job->failure, stop, "%s", arcp_status_text(stop));
+    (void)snprintf(job->failure.code, sizeof(job->failure.code), "%s", arcp_status_wire_code(stop));
+    return ARCP_OK;
+}
+
+/* The final status that the runtime names; COUNT when it names none. */
+static arcp_job_status final_status_of(const arcp_json *json, arcp_json_ref payload,
+                                       arcp_buf *scratch)
+{
+    arcp_json_ref final = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("final_status"));
+    arcp_job_status told = arcp_job_status_from_wire(arcp_json_string(json, final, scratch));
+    return arcp_job_status_is_terminal(told) ? told : ARCP_JOB_STATUS_COUNT;
+}
+
 arcp_status arcp__client_job_end(arcp_job *job, const arcp_json *json, arcp_json_ref payload,
                                  bool is_error, arcp_buf *scratch)
 {
     static const char *const result_names[] = {"result", "output", "value"};
     arcp_outcome outcome = {.final_status = ARCP_JOB_SUCCESS};
+    arcp_job_status told = final_status_of(json, payload, scratch);
+    is_error = is_error || (told != ARCP_JOB_SUCCESS && told != ARCP_JOB_STATUS_COUNT);
     arcp_status status =
         learn(job, &outcome.payload,
               payload == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("{}") : arcp_json_raw(json, payload));
@@ -321,7 +350,7 @@ arcp_status arcp__client_job_end(arcp_job *job, const arcp_json *json, arcp_json
                        arcp_json_raw(json, first_of(json, payload, result_names, 3)));
     }
     if (status == ARCP_OK && is_error) {
-        status = arcp__client_failure_read(&job->failure, json, payload, scratch);
+        status = read_failure(job, json, payload, told, scratch);
         outcome.status = job->failure.error.status;
         outcome.final_status = status_of_failure(outcome.status);
         outcome.failure = &job->failure;
@@ -329,9 +358,7 @@ arcp_status arcp__client_job_end(arcp_job *job, const arcp_json *json, arcp_json
     if (status != ARCP_OK) {
         return status;
     }
-    arcp_json_ref final = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("final_status"));
-    arcp_job_status told = arcp_job_status_from_wire(arcp_json_string(json, final, scratch));
-    if (arcp_job_status_is_terminal(told) && (told == ARCP_JOB_SUCCESS) == !is_error) {
+    if (told != ARCP_JOB_STATUS_COUNT && (told == ARCP_JOB_SUCCESS) == !is_error) {
         outcome.final_status = told;
     }
     uint64_t size = UINT64_MAX;

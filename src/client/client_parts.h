@@ -244,6 +244,10 @@ arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
 /* The submit that was not sent again and whose trace this is; NULL when there is none. */
 arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session,
                                                  const arcp__client_frame *frame);
+/* The cancel that a job's end answers where the runtime sends no job.cancelled; NULL when
+ * there is none, or the runtime names what it answers. */
+arcp__client_request *arcp__client_bind_cancelled(arcp__client_session *session,
+                                                  const arcp__client_frame *frame);
 /* For an error: by name, else job id, else trace id, else the oldest request. */
 arcp__client_binding arcp__client_bind_error(arcp__client_session *session,
                                              const arcp__client_frame *frame);

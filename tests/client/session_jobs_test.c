@@ -155,6 +155,10 @@ static void numbers_run_across_all_jobs_of_the_session(void **state)
     story_end(&s);
 }
 
+#define STOPPED(members)                                                                           \
+    "{'arcp':'1.1','id':'r','type':'job.result','session_id':'sess_1','job_id':'job_1',"           \
+    "'event_seq':1,'payload':{" members "}}"
+
 static const struct ending {
     const char *name;
     const char *frame;
@@ -182,6 +186,17 @@ static const struct ending {
     {"an error that calls itself a success",
      ERROR_OF("job_1", 1, "'final_status':'success','code':'TIMEOUT'"),
      "ended job_1 1 timed_out TIMEOUT\n", ""},
+    {"a result that says it was cancelled", STOPPED("'final_status':'cancelled','result':1"),
+     "ended job_1 1 cancelled CANCELLED\n", ""},
+    {"a result that says it timed out", STOPPED("'final_status':'timed_out'"),
+     "ended job_1 1 timed_out TIMEOUT\n", ""},
+    {"a result that says why it was stopped",
+     STOPPED("'final_status':'cancelled','code':'X_STOP','message':'m'"),
+     "ended job_1 1 cancelled X_STOP\n", ""},
+    {"a result that says it failed", STOPPED("'final_status':'error','code':'LEASE_EXPIRED'"),
+     "ended job_1 1 error LEASE_EXPIRED\n", ""},
+    {"a result with a status nobody knows", STOPPED("'final_status':'paused','result':1"),
+     "ended job_1 1 success\n", "1"},
     {"a code nobody knows", ERROR_OF("job_1", 1, "'code':'X_NEW','message':'m'"),
      "ended job_1 1 error X_NEW\n", ""},
 };

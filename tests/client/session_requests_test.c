@@ -430,6 +430,51 @@ static void cancels_and_subscriptions_are_bound_by_their_job(void **state)
     story_end(&s);
 }
 
+static void a_cancelled_job_answers_a_cancel_that_has_no_answer_of_its_own(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_cancel(&s, "other", "job_2");
+    story_cancel(&s, "c", "job_1");
+    story_hear(&s, "{'arcp':'1.1','id':'r','type':'job.result','session_id':'sess_1',"
+                   "'job_id':'job_1','event_seq':1,'payload':{'final_status':'cancelled'}}");
+    story_check_log(&s, "reply a ok job_1\nreply c ok\nended job_1 1 cancelled CANCELLED\n");
+    story_end(&s);
+}
+
+static void a_cancel_waits_for_its_answer_where_answers_are_named(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_cancel(&s, "c", "job_1");
+    story_hear(&s, "{'arcp':'1.1','id':'r','type':'job.error','session_id':'sess_1',"
+                   "'job_id':'job_1','event_seq':1,'payload':{'final_status':'cancelled',"
+                   "'code':'CANCELLED','message':'m'}}");
+    story_check_log(&s, "reply a ok job_1\nended job_1 1 cancelled CANCELLED\n");
+    story_hear(&s, "{'arcp':'1.1','id':'$(job.cancel)','type':'job.error','session_id':'sess_1',"
+                   "'event_seq':2,'payload':{'request_id':'$(job.cancel)',"
+                   "'code':'JOB_NOT_FOUND','message':'gone'}}");
+    story_check_log(&s, "reply c JOB_NOT_FOUND\n");
+    story_end(&s);
+}
+
+static void a_cancel_of_a_job_that_ends_otherwise_is_not_answered_by_that(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_cancel(&s, "c", "job_1");
+    story_hear(&s, "{'arcp':'1.1','id':'r','type':'job.result','session_id':'sess_1',"
+                   "'job_id':'job_1','event_seq':1,'payload':{'final_status':'success'}}");
+    story_check_log(&s, "reply a ok job_1\nended job_1 1 success\n");
+    story_end(&s);
+}
+
 static void cancel_refusals_arrive_as_errors_with_the_request_id(void **state)
 {
     story s;
@@ -819,6 +864,9 @@ int main(void)
         cmocka_unit_test(listing_and_subscribing_need_their_features),
         cmocka_unit_test(every_answer_finds_its_request),
         cmocka_unit_test(cancels_and_subscriptions_are_bound_by_their_job),
+        cmocka_unit_test(a_cancelled_job_answers_a_cancel_that_has_no_answer_of_its_own),
+        cmocka_unit_test(a_cancel_waits_for_its_answer_where_answers_are_named),
+        cmocka_unit_test(a_cancel_of_a_job_that_ends_otherwise_is_not_answered_by_that),
         cmocka_unit_test(cancel_refusals_arrive_as_errors_with_the_request_id),
         cmocka_unit_test(a_refusal_is_never_a_jobs_end),
         cmocka_unit_test(listings_come_back_as_pages),
