@@ -26,6 +26,15 @@
     } while (0)
 #endif
 
+/* How far a test that goes through all steps of something goes at once: 1, or what
+ * ARCP_TEST_STRIDE says, for tools under which a step takes fifty times as long. */
+static inline size_t test_stride(void)
+{
+    const char *text = getenv("ARCP_TEST_STRIDE");
+    size_t stride = text == NULL ? 1 : strtoul(text, NULL, 10);
+    return stride == 0 ? 1 : stride;
+}
+
 /* Fails with the error's own message when `status` is not ARCP_OK. */
 #define check_ok(status, err)                                                                      \
     do {                                                                                           \
