@@ -254,16 +254,13 @@ static arcp_status read_filters(const arcp__arguments *arguments, search *s, arc
     const char *since = arcp__value(arguments, ARCP__OPTION_AUDIT_SINCE);
     char room[ARCP__TIMESTAMP_SIZE];
     arcp_span text;
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     s->principal = arcp__value(arguments, ARCP__OPTION_AUDIT_PRINCIPAL);
     s->job = arcp__value(arguments, ARCP__OPTION_AUDIT_JOB);
     s->code = arcp__value(arguments, ARCP__OPTION_AUDIT_CODE);
     s->capability = arcp__value(arguments, ARCP__OPTION_AUDIT_CAPABILITY);
     arcp_status status = read_events(arguments, s, err);
     if (status == ARCP_OK && since != NULL) {
-        status = arcp__instant_text(since, -1, now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec, room,
-                                    &text, err);
+        status = arcp__instant_text("since", since, -1, arcp__now_wall_ns(), room, &text, err);
         s->has_since = true;
         if (status == ARCP_OK) {
             status = arcp__timestamp_parse(text, &s->since, err);

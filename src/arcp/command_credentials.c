@@ -1,5 +1,6 @@
 /* `arcp credentials`: what arcpd on this machine has issued and not yet taken back, read from
  * its store, also while arcpd does not run (docs/decisions/0005). */
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -119,7 +120,8 @@ static bool print_rows(arcp__program *program, sqlite3 *database)
         }
     }
     if (status != SQLITE_DONE && status != SQLITE_OK) {
-        arcp__screen_format(&program->screen, "error: %s", sqlite3_errmsg(database));
+        arcp__screen_format(&program->screen, "error: the store: %s (--store PATH)",
+                            sqlite3_errmsg(database));
         printed = false;
     }
     (void)sqlite3_finalize(rows);
@@ -134,11 +136,14 @@ int arcp__command_credentials(arcp__program *program)
     if (!done) {
         arcp__screen_format(&program->screen,
                             "error: there is no state directory here: give --store PATH");
-    } else if (access(path.data, R_OK) != 0 ||
-               sqlite3_open_v2(path.data, &database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+    } else if (access(path.data, R_OK) != 0) {
         arcp__screen_format(&program->screen,
-                            "error: %s cannot be read: is it arcpd's store? (--store PATH)",
-                            path.data);
+                            "error: %s cannot be read: %s; where is arcpd's store? (--store PATH)",
+                            path.data, strerror(errno));
+        done = false;
+    } else if (sqlite3_open_v2(path.data, &database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+        arcp__screen_format(&program->screen, "error: %s: %s; is it arcpd's store? (--store PATH)",
+                            path.data, sqlite3_errmsg(database));
         done = false;
     } else {
         (void)sqlite3_busy_timeout(database, BUSY_MS);

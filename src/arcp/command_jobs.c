@@ -32,15 +32,13 @@ static arcp_status read_statuses(const arcp__arguments *arguments, listing *l, a
 static arcp_status read_filters(const arcp__arguments *arguments, listing *l, arcp_error *err)
 {
     const char *since = arcp__value(arguments, ARCP__OPTION_SINCE);
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     l->options = (arcp_list_options)ARCP_LIST_OPTIONS_INIT;
     l->options.limit = PAGE_ROWS;
     l->options.agent = arcp_span_cstr(arcp__value(arguments, ARCP__OPTION_AGENT));
     arcp_status status = read_statuses(arguments, l, err);
     if (status == ARCP_OK && since != NULL) {
-        status = arcp__instant_text(since, -1, now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec,
-                                    l->since_room, &l->options.created_after, err);
+        status = arcp__instant_text("since", since, -1, arcp__now_wall_ns(), l->since_room,
+                                    &l->options.created_after, err);
     }
     return status;
 }

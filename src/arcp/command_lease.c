@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include <arcp/lease_explain.h>
 #include <arcp/lease_subset.h>
 
+#include "arcp/duration.h"
+#include "arcp/file_text.h"
 #include "base/alloc.h"
 #include "base/timestamp.h"
 
@@ -73,36 +73,6 @@ static int flushed(int status)
     return status;
 }
 
-static bool read_all(FILE *file, arcp_buf *out)
-{
-    char chunk[16384];
-    size_t size = 0;
-    while ((size = fread(chunk, 1, sizeof chunk, file)) > 0 && out->size <= LEASE_BYTES_MAX) {
-        arcp_buf_append(out, arcp_span_make(chunk, size));
-    }
-    return ferror(file) == 0 && !out->failed;
-}
-
-/* JSON, @FILE or - into `out`. */
-static arcp_status read_text(const char *word, arcp_buf *out, arcp_error *err)
-{
-    if (strcmp(word, "-") == 0) {
-        return read_all(stdin, out) ? ARCP_OK
-                                    : arcp_error_set(err, ARCP_E_IO, "stdin cannot be read");
-    }
-    if (word[0] != '@') {
-        arcp_buf_append_cstr(out, word);
-        return arcp_buf_status(out);
-    }
-    FILE *file = fopen(word + 1, "rb");
-    if (file == NULL) {
-        return arcp_error_set(err, ARCP_E_IO, "%s: %s", word + 1, strerror(errno));
-    }
-    const bool complete = read_all(file, out);
-    (void)fclose(file);
-    return complete ? ARCP_OK : arcp_error_set(err, ARCP_E_IO, "%s cannot be read", word + 1);
-}
-
 /* A bare map, or {"lease": ..., "lease_constraints": ...}; no capability has such a name. */
 static arcp_status parse_lease(const arcp_json *json, arcp_lease **out, arcp_error *err)
 {
@@ -124,7 +94,7 @@ static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *er
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
     limits.bytes_max = LEASE_BYTES_MAX;
-    arcp_status status = read_text(word, &text, err);
+    arcp_status status = arcp__file_text(word, true, &text, err);
     if (status == ARCP_OK) {
         status = arcp_json_scan(&json, arcp_buf_span(&text), &limits, err);
     }
@@ -358,12 +328,16 @@ static int lint(const command_line *line)
 typedef struct subcommand {
     const char *name;
     size_t words;
+    const char *takes; /* what is said when there are fewer or more */
     int (*run)(const command_line *line);
 } subcommand;
 
 static const subcommand subcommands[] = {
-    {"check", 3, check}, {"explain", 3, explain}, {"subset", 2, subset},
-    {"diff", 2, diff},   {"lint", 1, lint},
+    {"check", 3, "check takes LEASE CAPABILITY TARGET", check},
+    {"explain", 3, "explain takes LEASE CAPABILITY TARGET", explain},
+    {"subset", 2, "subset takes CHILD PARENT", subset},
+    {"diff", 2, "diff takes A B", diff},
+    {"lint", 1, "lint takes LEASE", lint},
 };
 
 /* Reads one option with its value; the number of words it took, or 0. */
@@ -424,17 +398,9 @@ static int read_command_line(int argc, char **argv, command_line *line)
     return EXIT_YES;
 }
 
-static arcp_time wall_clock(void)
-{
-    struct timespec wall = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &wall);
-    const arcp_time now = {(int64_t)wall.tv_sec * ARCP_NS_PER_SEC + wall.tv_nsec, 0};
-    return now;
-}
-
 int arcp__command_lease(int argc, char **argv)
 {
-    command_line line = {.now = wall_clock()};
+    command_line line = {.now = {arcp__now_wall_ns(), 0}};
     const int status = read_command_line(argc, argv, &line);
     if (status != EXIT_YES) {
         return status;
@@ -453,7 +419,7 @@ int arcp__command_lease(int argc, char **argv)
             continue;
         }
         if (line.word_count != subcommands[i].words + 1) {
-            return usage_error("too few or too many words for", name);
+            return usage_error(subcommands[i].takes, NULL);
         }
         if (subcommands[i].words == 2 && strcmp(line.words[0], "-") == 0 &&
             strcmp(line.words[1], "-") == 0) {

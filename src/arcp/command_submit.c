@@ -1,5 +1,3 @@
-#include <time.h>
-
 #include "arcp/duration.h"
 #include "arcp/exit_code.h"
 #include "arcp/file_text.h"
@@ -24,17 +22,15 @@ typedef struct submission {
 static arcp_status prepare(submission *s, arcp_error *err)
 {
     const arcp__arguments *arguments = &s->program->arguments;
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     const char *max_runtime = arcp__value(arguments, ARCP__OPTION_MAX_RUNTIME);
     const char *input = arcp__value(arguments, ARCP__OPTION_INPUT);
     arcp_status status = arcp__json_text("input", input, true, &s->input, err);
     if (status == ARCP_OK) {
-        status = arcp__lease_request(arguments, now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec,
-                                     &s->lease, &s->constraints, err);
+        status =
+            arcp__lease_request(arguments, arcp__now_wall_ns(), &s->lease, &s->constraints, err);
     }
     if (status == ARCP_OK && max_runtime != NULL) {
-        status = arcp__seconds_parse(max_runtime, &s->max_runtime_sec, err);
+        status = arcp__seconds_parse("max-runtime", max_runtime, &s->max_runtime_sec, err);
     }
     if (status == ARCP_OK && arcp__has(arguments, ARCP__OPTION_DETACH) &&
         arcp__has(arguments, ARCP__OPTION_OUTPUT)) {

@@ -1,9 +1,9 @@
 #include "arcp/command_table.h"
 
 const arcp__command_row arcp__commands[ARCP__COMMAND_COUNT] = {
-    [ARCP__COMMAND_ANY] = {"", "", 0, 0, ""},
-#define ARCP_COMMAND(id, name, arguments, least, most, text)                                       \
-    [ARCP__COMMAND_##id] = {name, arguments, least, most, text},
+    [ARCP__COMMAND_ANY] = {"", "", 0, 0, true, ""},
+#define ARCP_COMMAND(id, name, arguments, least, most, connects, text)                             \
+    [ARCP__COMMAND_##id] = {name, arguments, least, most, connects, text},
 #include "arcp/command.def"
 #undef ARCP_COMMAND
 };

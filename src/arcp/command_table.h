@@ -7,7 +7,7 @@
 
 typedef enum arcp__command {
     ARCP__COMMAND_ANY, /* none yet; of options: every command */
-#define ARCP_COMMAND(id, name, arguments, least, most, text) ARCP__COMMAND_##id,
+#define ARCP_COMMAND(id, name, arguments, least, most, connects, text) ARCP__COMMAND_##id,
 #include "arcp/command.def"
 #undef ARCP_COMMAND
     ARCP__COMMAND_COUNT
@@ -24,6 +24,7 @@ typedef struct arcp__command_row {
     const char *name;
     const char *arguments;
     size_t least, most;
+    bool connects;
     const char *text;
 } arcp__command_row;
 

@@ -76,9 +76,13 @@ arcp_client *arcp__program_connect(arcp__program *program, const arcp_client_opt
     arcp_client *client = NULL;
     arcp_status status = arcp_client_connect(options, &client, &failure);
     if (status != ARCP_OK) {
-        int code = arcp__program_fail(program, &failure);
         /* Whatever keeps one from connecting is 3, but for a URL that is none. */
-        *exit_status = code == ARCP__EXIT_USAGE ? code : 3;
+        if (status == ARCP_E_USAGE) {
+            *exit_status = arcp__program_usage(program, &failure.error);
+        } else {
+            (void)arcp__program_fail(program, &failure);
+            *exit_status = ARCP__EXIT_NOT_CONNECTED;
+        }
         arcp_failure_fini(&failure);
         return NULL;
     }

@@ -1,6 +1,7 @@
 #include "arcp/duration.h"
 
 #include <string.h>
+#include <time.h>
 
 #include <arcp/time.h>
 
@@ -45,18 +46,32 @@ arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *
     return arcp_error_set(err, ARCP_E_USAGE, "%s is no duration: 250ms, 90s, 10m, 2h or 1d", text);
 }
 
-arcp_status arcp__seconds_parse(const char *text, uint64_t *out, arcp_error *err)
+arcp_status arcp__seconds_parse(const char *option, const char *text, uint64_t *out,
+                                arcp_error *err)
 {
     const char *at = text;
     uint64_t value = 0;
     if (!read_digits(&at, &value) || *at != '\0' || value == 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s is no number of seconds", text);
+        return arcp_error_set(err, ARCP_E_USAGE, "--%s %.64s must be a number of seconds from 1 up",
+                              option, text);
     }
     *out = value;
     return ARCP_OK;
 }
 
-arcp_status arcp__instant_text(const char *text, int sign, int64_t now_wall_ns,
+/* What has the look of a timestamp is told what is wrong with it as one. */
+static arcp_status no_instant(const char *option, const char *text, const char *why,
+                              arcp_error *err)
+{
+    if (strchr(text, ':') != NULL || strchr(text, '-') != NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", option, why);
+    }
+    return arcp_error_set(err, ARCP_E_USAGE,
+                          "--%s %.64s is no time: 2026-05-13T19:42:13Z, or 250ms, 90s, 10m, 2h, 1d",
+                          option, text);
+}
+
+arcp_status arcp__instant_text(const char *option, const char *text, int sign, int64_t now_wall_ns,
                                char room[ARCP__TIMESTAMP_SIZE], arcp_span *out, arcp_error *err)
 {
     arcp__instant instant;
@@ -66,17 +81,23 @@ arcp_status arcp__instant_text(const char *text, int sign, int64_t now_wall_ns,
         return ARCP_OK;
     }
     int64_t ns = 0;
-    if (strchr(text, ':') != NULL || strchr(text, '-') != NULL ||
-        arcp__duration_parse(text, &ns, NULL) != ARCP_OK) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s is no time: %s", text, why.message);
+    if (arcp__duration_parse(text, &ns, NULL) != ARCP_OK) {
+        return no_instant(option, text, why.message, err);
     }
     int64_t wall_ns = 0;
     bool overflows = sign < 0 ? __builtin_sub_overflow(now_wall_ns, ns, &wall_ns)
                               : __builtin_add_overflow(now_wall_ns, ns, &wall_ns);
     if (overflows || wall_ns < 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s is too long", text);
+        return arcp_error_set(err, ARCP_E_USAGE, "--%s %.64s is too long", option, text);
     }
     arcp__timestamp_format(wall_ns, room);
     *out = arcp_span_make(room, ARCP__TIMESTAMP_SIZE);
     return ARCP_OK;
+}
+
+int64_t arcp__now_wall_ns(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec;
 }

@@ -8,6 +8,7 @@ enum {
     ARCP__EXIT_SUCCESS = 0,
     ARCP__EXIT_ERROR = 1,
     ARCP__EXIT_USAGE = 2,
+    ARCP__EXIT_NOT_CONNECTED = 3,
     ARCP__EXIT_LEFT = 130 /* as a shell has it for a program that SIGINT ended */
 };
 

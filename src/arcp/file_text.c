@@ -9,31 +9,34 @@
 
 /* More cannot be sent in a frame anyway. */
 #define TEXT_BYTES_MAX ((size_t)256 << 20)
+#define READ_BYTES     65536
 
-static arcp_status read_all(int fd, const char *option, const char *name, arcp_buf *out,
-                            arcp_error *err)
+static arcp_status read_all(int fd, const char *name, arcp_buf *out, arcp_error *err)
 {
     ssize_t got = 1;
     while (got != 0) {
-        if (out->size > TEXT_BYTES_MAX || !arcp_buf_reserve(out, 65536)) {
-            return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s is too large", option, name);
+        if (out->size > TEXT_BYTES_MAX) {
+            return arcp_error_set(err, ARCP_E_USAGE, "%s is larger than %zu bytes", name,
+                                  TEXT_BYTES_MAX);
         }
-        got = read(fd, out->data + out->size, 65536);
+        if (!arcp_buf_reserve(out, READ_BYTES)) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+        got = read(fd, out->data + out->size, READ_BYTES);
         if (got > 0) {
             out->size += (size_t)got;
         } else if (got < 0 && errno != EINTR) {
-            return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s cannot be read: %s", option, name,
+            return arcp_error_set(err, ARCP_E_USAGE, "%s cannot be read: %s", name,
                                   strerror(errno));
         }
     }
     return ARCP_OK;
 }
 
-arcp_status arcp__file_text(const char *option, const char *argument, bool may_be_stdin,
-                            arcp_buf *out, arcp_error *err)
+arcp_status arcp__file_text(const char *argument, bool may_be_stdin, arcp_buf *out, arcp_error *err)
 {
     if (may_be_stdin && strcmp(argument, "-") == 0) {
-        return read_all(STDIN_FILENO, option, "standard input", out, err);
+        return read_all(STDIN_FILENO, "standard input", out, err);
     }
     if (argument[0] != '@') {
         arcp_buf_append_cstr(out, argument);
@@ -43,10 +46,10 @@ arcp_status arcp__file_text(const char *option, const char *argument, bool may_b
     }
     int fd = open(argument + 1, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s cannot be read: %s", option,
-                              argument + 1, strerror(errno));
+        return arcp_error_set(err, ARCP_E_USAGE, "%s cannot be read: %s", argument + 1,
+                              strerror(errno));
     }
-    arcp_status status = read_all(fd, option, argument + 1, out, err);
+    arcp_status status = read_all(fd, argument + 1, out, err);
     (void)close(fd);
     return status;
 }
@@ -54,22 +57,19 @@ arcp_status arcp__file_text(const char *option, const char *argument, bool may_b
 arcp_status arcp__json_text(const char *option, const char *argument, bool may_be_stdin,
                             arcp_buf *out, arcp_error *err)
 {
+    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_error why = {0};
     if (argument == NULL) {
         return ARCP_OK;
     }
-    arcp_status status = arcp__file_text(option, argument, may_be_stdin, out, err);
-    if (status != ARCP_OK) {
-        return status;
+    arcp_status status = arcp__file_text(argument, may_be_stdin, out, &why);
+    if (status == ARCP_OK) {
+        status = arcp_json_scan(&json, arcp_buf_span(out), &limits, &why);
     }
-    arcp_json json = ARCP_JSON_INIT;
-    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
-    arcp_error why = {0};
-    status = arcp_json_scan(&json, arcp_buf_span(out), &limits, &why);
-    if (status != ARCP_OK && why.offset != ARCP_NO_OFFSET) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "--%s: %s (byte %zu)", option, why.message,
-                                why.offset);
-    } else if (status != ARCP_OK) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", option, why.message);
+    if (status != ARCP_OK) {
+        status = status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE;
+        (void)arcp_error_set(err, status, "--%s: %s", option, why.message);
     }
     arcp_json_fini(&json);
     return status;

@@ -4,12 +4,13 @@
 
 #include <arcp/buf.h>
 
-/* Appends the text that the argument means. `option` names it in messages; `may_be_stdin`: -
- * reads standard input. ARCP_E_USAGE. */
-ARCP_MUST_CHECK arcp_status arcp__file_text(const char *option, const char *argument,
-                                            bool may_be_stdin, arcp_buf *out, arcp_error *err);
+/* Appends the text that the argument means; `may_be_stdin`: - reads standard input. ARCP_E_USAGE
+ * names the file. */
+ARCP_MUST_CHECK arcp_status arcp__file_text(const char *argument, bool may_be_stdin, arcp_buf *out,
+                                            arcp_error *err);
 
-/* The same, checked to be JSON. Nothing happens without an argument (NULL). */
+/* The same for an option, checked to be JSON. Nothing happens without an argument (NULL).
+ * ARCP_E_USAGE begins with the option's name (`option`: without its dashes). */
 ARCP_MUST_CHECK arcp_status arcp__json_text(const char *option, const char *argument,
                                             bool may_be_stdin, arcp_buf *out, arcp_error *err);
 

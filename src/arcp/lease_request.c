@@ -7,6 +7,7 @@
 
 #include "arcp/duration.h"
 #include "arcp/file_text.h"
+#include "core/lease_amount.h"
 
 static const arcp_json_limits json_limits = {64, 100000, SIZE_MAX};
 
@@ -110,6 +111,14 @@ static arcp_status check_grants(const arcp__arguments *arguments, arcp_error *er
                                   arguments->values[ARCP__OPTION_GRANT][at]);
         }
     }
+    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_BUDGET]; at++) {
+        const char *text = arguments->values[ARCP__OPTION_BUDGET][at];
+        arcp__lease_amount amount;
+        arcp_error why = {0};
+        if (arcp__lease_amount_parse(arcp_span_cstr(text), &amount, &why) != ARCP_OK) {
+            return arcp_error_set(err, ARCP_E_USAGE, "--budget %.80s %s", text, why.message);
+        }
+    }
     return ARCP_OK;
 }
 
@@ -126,11 +135,14 @@ static arcp_status make_lease(const arcp__arguments *arguments, arcp_buf *lease,
     if (given == NULL) {
         arcp_buf_append_cstr(&text, "{}");
     } else {
-        status = arcp__file_text("lease", given, false, &text, err);
+        status = arcp__file_text(given, false, &text, &why);
     }
-    if (status == ARCP_OK &&
-        arcp_json_scan(&json, arcp_buf_span(&text), &json_limits, &why) != ARCP_OK) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "--lease: %s", why.message);
+    if (status == ARCP_OK) {
+        status = arcp_json_scan(&json, arcp_buf_span(&text), &json_limits, &why);
+    }
+    if (status != ARCP_OK) {
+        status = status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE;
+        (void)arcp_error_set(err, status, "--lease: %s", why.message);
     }
     if (status == ARCP_OK && !arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
         status = arcp_error_set(err, ARCP_E_USAGE,
@@ -162,10 +174,13 @@ static arcp_status make_constraints(const arcp__arguments *arguments, int64_t no
     if (in == NULL && at == NULL) {
         return ARCP_OK;
     }
-    arcp_status status = in != NULL ? arcp__duration_parse(in, &ns, err) : ARCP_OK;
-    if (status == ARCP_OK) {
-        status = arcp__instant_text(in != NULL ? in : at, 1, now_wall_ns, room, &instant, err);
+    arcp_error why = {0};
+    if (in != NULL && arcp__duration_parse(in, &ns, &why) != ARCP_OK) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--expires-in: %s", why.message);
     }
+    arcp_status status =
+        in != NULL ? arcp__instant_text("expires-in", in, 1, now_wall_ns, room, &instant, err)
+                   : arcp__instant_text("expires-at", at, 1, now_wall_ns, room, &instant, err);
     if (status == ARCP_OK) {
         arcp_json_writer writer;
         arcp_json_writer_init(&writer, constraints);

@@ -14,6 +14,7 @@
 
 #include <arcp/secret.h>
 
+#include "arcp/duration.h"
 #include "base/alloc.h"
 #include "base/ulid.h"
 
@@ -78,14 +79,12 @@ static arcp__session_file *file_at(char *path)
 arcp__session_file *arcp__session_file_new(arcp_span directory, arcp_span url)
 {
     arcp__ulid_source ids = {.random = system_random};
-    struct timespec now;
     char name[ARCP__ULID_SIZE];
     char *folder = sessions_directory(directory);
     if (folder == NULL) {
         return NULL;
     }
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    arcp__ulid_next(&ids, now.tv_sec * 1000 + now.tv_nsec / 1000000, name);
+    arcp__ulid_next(&ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, name);
     arcp_buf path = ARCP_BUF_INIT;
     arcp_buf_append_format(&path, "%s/%.*s" SUFFIX, folder, (int)sizeof(name), name);
     arcp__free(folder);

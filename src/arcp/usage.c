@@ -57,19 +57,33 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
     arcp_buf_append_byte(out, '\n');
 }
 
-static void append_option_texts(arcp_buf *out, arcp__command command)
+/* Which runtime, and what to show of what it says: accepted by every command, and of no use to
+ * one that asks none. */
+static bool is_about_runtime(arcp__option option)
+{
+    return option == ARCP__OPTION_URL || option == ARCP__OPTION_TOKEN ||
+           option == ARCP__OPTION_PROFILE || option == ARCP__OPTION_CONFIG ||
+           option == ARCP__OPTION_TIMESTAMPS || option == ARCP__OPTION_QUIET;
+}
+
+static void append_option_text(arcp_buf *out, const arcp__option_row *row)
+{
+    size_t start = out->size;
+    arcp_buf_append_format(out, "  --%s%s%s", row->name, row->argument[0] == '\0' ? "" : " ",
+                           row->argument);
+    for (size_t column = out->size - start; column < 26; column++) {
+        arcp_buf_append_byte(out, ' ');
+    }
+    arcp_buf_append_format(out, "  %s%s\n", row->text, row->repeats ? " (may be repeated)" : "");
+}
+
+/* The options of `command`'s own, or of all (ARCP__COMMAND_ANY). */
+static void append_option_texts(arcp_buf *out, arcp__command command, bool connects)
 {
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         const arcp__option_row *row = &arcp__options[option];
-        if (row->command == command) {
-            size_t start = out->size;
-            arcp_buf_append_format(out, "  --%s%s%s", row->name,
-                                   row->argument[0] == '\0' ? "" : " ", row->argument);
-            for (size_t column = out->size - start; column < 26; column++) {
-                arcp_buf_append_byte(out, ' ');
-            }
-            arcp_buf_append_format(out, "  %s%s\n", row->text,
-                                   row->repeats ? " (may be repeated)" : "");
+        if (row->command == command && (connects || !is_about_runtime((arcp__option)option))) {
+            append_option_text(out, row);
         }
     }
 }
@@ -80,10 +94,10 @@ static void append_overview(arcp_buf *out)
                               "commands:\n");
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         const arcp__command_row *row = &arcp__commands[command];
-        arcp_buf_append_format(out, "  %-10s  %s\n", row->name, row->text);
+        arcp_buf_append_format(out, "  %-11s  %s\n", row->name, row->text);
     }
     arcp_buf_append_cstr(out, "\noptions of every command:\n");
-    append_option_texts(out, ARCP__COMMAND_ANY);
+    append_option_texts(out, ARCP__COMMAND_ANY, true);
     arcp_buf_append_cstr(
         out, "\nThe runtime and the token come from the options, else from ARCP_URL and "
              "ARCP_TOKEN, else from\n~/.config/arcp/config.yaml; without any, the daemon of this "
@@ -107,8 +121,8 @@ void arcp__usage_help(arcp__command command, arcp_buf *out)
     }
     arcp__usage_synopsis(command, out);
     arcp_buf_append_format(out, "\n%s\n\noptions:\n", row->text);
-    append_option_texts(out, command);
-    append_option_texts(out, ARCP__COMMAND_ANY);
+    append_option_texts(out, command, row->connects);
+    append_option_texts(out, ARCP__COMMAND_ANY, row->connects);
 }
 
 /* ---- the manual ---- */

@@ -1,6 +1,6 @@
 arcp_test(command_lease_test
-  SOURCES command_lease_test.c ${PROJECT_SOURCE_DIR}/src/arcp/command_lease.c
-  NEEDS arcp_core)
+  SOURCES command_lease_test.c
+  NEEDS arcp_cli arcp_core)
 arcp_test(lease_guide_test
-  SOURCES lease_guide_test.c ${PROJECT_SOURCE_DIR}/src/arcp/command_lease.c
-  NEEDS arcp_core)
+  SOURCES lease_guide_test.c
+  NEEDS arcp_cli arcp_core)

@@ -62,19 +62,28 @@ static const request requests[] = {
      .expires_in = "90s",
      .expires_at = "2030-01-01T00:00:00Z",
      .says = "cannot be given together"},
-    {.name = "an expiry that is no duration", .expires_in = "soon", .says = "soon is no duration"},
+    {.name = "an expiry that is no duration",
+     .expires_in = "soon",
+     .says = "--expires-in: soon is no duration: 250ms, 90s, 10m, 2h or 1d"},
     {.name = "an expiry that is no time",
      .expires_at = "2030-13-01T00:00:00Z",
-     .says = "is no time"},
+     .says = "--expires-at: \"2030-13-01T00:00:00Z\" is no RFC 3339 time in UTC"},
     {.name = "an expiry with an offset",
      .expires_at = "2030-01-01T00:00:00+00:00",
-     .says = "is no time"},
+     .says = "--expires-at: \"2030-01-01T00:00:00+00:00\" is no RFC 3339 time in UTC"},
+    {.name = "an expiry that is no time at all",
+     .expires_at = "tomorrow",
+     .says = "--expires-at tomorrow is no time: 2026-05-13T19:42:13Z, or "},
     {.name = "a grant without a pattern", .grants = {"fs.read"}, .says = "must be CAP=PATTERN"},
     {.name = "a grant without a capability", .grants = {"=x"}, .says = "must be CAP=PATTERN"},
     {.name = "an empty pattern", .grants = {"fs.read="}, .says = "fs.read"},
     {.name = "a capability that does not exist", .grants = {"fs.raed=/x"}, .says = "fs.raed"},
-    {.name = "a budget that is no amount", .budgets = {"USD:lots"}, .says = "cost.budget"},
-    {.name = "a budget without a currency", .budgets = {"2.50"}, .says = "cost.budget"},
+    {.name = "a budget that is no amount",
+     .budgets = {"USD:lots"},
+     .says = "--budget USD:lots has an amount that is wrong"},
+    {.name = "a budget without a currency",
+     .budgets = {"2.50"},
+     .says = "--budget 2.50 is no currency:amount"},
     {.name = "a lease that is no JSON", .lease = "{fs.read}", .says = "--lease"},
     {.name = "a lease that is no object", .lease = "[]", .says = "--lease must be"},
     {.name = "a lease with a string for a list",
@@ -173,11 +182,13 @@ static void durations_are_numbers_with_a_unit(void **state)
 static void seconds_begin_at_one(void **state)
 {
     uint64_t seconds = 0;
-    assert_int_equal(arcp__seconds_parse("1", &seconds, NULL), ARCP_OK);
-    assert_int_equal(arcp__seconds_parse("18446744073709551615", &seconds, NULL), ARCP_OK);
+    assert_int_equal(arcp__seconds_parse("max-runtime", "1", &seconds, NULL), ARCP_OK);
+    assert_int_equal(arcp__seconds_parse("max-runtime", "18446744073709551615", &seconds, NULL),
+                     ARCP_OK);
     static const char *const bad[] = {"0", "-1", "x", "", "1s", "1.5", "18446744073709551616"};
     for (size_t row = 0; row < sizeof(bad) / sizeof(bad[0]); row++) {
-        assert_int_equal(arcp__seconds_parse(bad[row], &seconds, NULL), ARCP_E_USAGE);
+        assert_int_equal(arcp__seconds_parse("max-runtime", bad[row], &seconds, NULL),
+                         ARCP_E_USAGE);
     }
 }
 
@@ -185,13 +196,16 @@ static void since_looks_back(void **state)
 {
     char room[ARCP__TIMESTAMP_SIZE];
     arcp_span text;
-    assert_int_equal(arcp__instant_text("1h", -1, NOW_NS, room, &text, NULL), ARCP_OK);
+    assert_int_equal(arcp__instant_text("since", "1h", -1, NOW_NS, room, &text, NULL), ARCP_OK);
     check_span(text, "2025-12-31T23:00:00.000Z");
-    assert_int_equal(arcp__instant_text("2025-12-31T00:00:00Z", -1, NOW_NS, room, &text, NULL),
-                     ARCP_OK);
+    assert_int_equal(
+        arcp__instant_text("since", "2025-12-31T00:00:00Z", -1, NOW_NS, room, &text, NULL),
+        ARCP_OK);
     check_span(text, "2025-12-31T00:00:00Z");
-    assert_int_equal(arcp__instant_text("106000d", -1, NOW_NS, room, &text, NULL), ARCP_E_USAGE);
-    assert_int_equal(arcp__instant_text("yesterday", -1, NOW_NS, room, &text, NULL), ARCP_E_USAGE);
+    assert_int_equal(arcp__instant_text("since", "106000d", -1, NOW_NS, room, &text, NULL),
+                     ARCP_E_USAGE);
+    assert_int_equal(arcp__instant_text("since", "yesterday", -1, NOW_NS, room, &text, NULL),
+                     ARCP_E_USAGE);
 }
 
 int main(void)

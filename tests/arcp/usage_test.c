@@ -39,6 +39,24 @@ static void every_option_is_explained_where_it_belongs(void **state)
     }
 }
 
+static void a_command_that_asks_no_runtime_has_no_options_about_one(void **state)
+{
+    static const char *const options[] = {"--url",    "--token",      "--profile",
+                                          "--config", "--timestamps", "--quiet"};
+    for (size_t at = 0; at < sizeof(options) / sizeof(options[0]); at++) {
+        arcp_buf remote = ARCP_BUF_INIT;
+        arcp_buf local = ARCP_BUF_INIT;
+        arcp__usage_help(ARCP__COMMAND_PING, &remote);
+        arcp__usage_help(ARCP__COMMAND_AUDIT, &local);
+        check_contains(&remote, options[at]);
+        check_contains(&local, "--json");
+        arcp_buf_append_byte(&local, '\0');
+        assert_null(strstr(local.data, options[at]));
+        arcp_buf_fini(&remote);
+        arcp_buf_fini(&local);
+    }
+}
+
 static void the_overview_names_every_command(void **state)
 {
     arcp_buf text = ARCP_BUF_INIT;
@@ -191,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_synopsis_of_submit_is_the_contracts),
         cmocka_unit_test(every_option_is_explained_where_it_belongs),
+        cmocka_unit_test(a_command_that_asks_no_runtime_has_no_options_about_one),
         cmocka_unit_test(the_overview_names_every_command),
         cmocka_unit_test(every_completion_offers_every_option_and_command),
         cmocka_unit_test(bash_completes),
