@@ -139,10 +139,11 @@ static inline int64_t arcp__client_ms(int64_t ms)
     return ms > INT64_MAX / ARCP_NS_PER_MS ? ARCP_TIME_NEVER : ms * ARCP_NS_PER_MS;
 }
 
-/* now + ns without overflow. */
+/* now + ns, which is not negative, without overflow. The instant may lie before zero. */
 static inline int64_t arcp__client_after(int64_t now_ns, int64_t ns)
 {
-    return ns > ARCP_TIME_NEVER - now_ns ? ARCP_TIME_NEVER : now_ns + ns;
+    int64_t sum_ns = 0;
+    return __builtin_add_overflow(now_ns, ns, &sum_ns) ? ARCP_TIME_NEVER : sum_ns;
 }
 
 static inline bool arcp__client_session_has(const arcp__client_session *session,

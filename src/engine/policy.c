@@ -199,11 +199,10 @@ arcp_status arcp__policy_apply(arcp__engine *engine, const arcp__job_plan *plan,
 
 void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_buf *notes)
 {
-    const char *end = notes->data + notes->size;
-    for (const char *at = notes->data; at != end;) {
-        const char *rule = at;
+    for (size_t at = 0; at < notes->size;) {
+        const char *rule = notes->data + at;
         const char *dropped = rule + strlen(rule) + 1;
-        at = dropped + strlen(dropped) + 1;
+        at = (size_t)(dropped + strlen(dropped) + 1 - notes->data);
         arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_NARROWING,
                                                 .decision = "narrowed",
                                                 .job = job,

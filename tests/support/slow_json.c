@@ -228,8 +228,8 @@ static bool read_exponent(reader *r, slow_json *number)
     size_t significant = 0;
     for (size_t i = 0; i < count; i++) {
         significant += significant > 0 || digits.at[i] != '0';
-        if (significant > EXPONENT_DIGITS_MAX) {
-            number->huge = true;
+        number->huge = significant > EXPONENT_DIGITS_MAX;
+        if (significant > EXPONENT_DIGITS_MAX + 1) { /* one more is read: what canonical may add */
             break;
         }
         value = value * 10 + (digits.at[i] - '0');
