@@ -5,7 +5,8 @@
 
 A block ```LANGUAGE file=NAME is a file that is written; a block ```console has commands, each
 after `$ `, with what it prints (both streams, and the exit status when it is not 0). A command
-`arcpd ... &` starts a daemon, on a port of its own. Everything happens in a scratch folder.
+`arcpd ... &` starts a daemon, on a port of its own. Everything happens in a scratch folder, in
+which the programs are in build/bin too.
 --accept writes what is printed into the page instead.
 """
 import os
@@ -39,6 +40,8 @@ class Page:
         with open(path, encoding="utf-8") as file:
             self.lines = file.read().split("\n")
         self.work = work
+        os.mkdir(work + "/build")
+        os.symlink(binaries, work + "/build/bin")
         self.daemons = []
         self.port = None
         self.commands = 0
@@ -65,7 +68,7 @@ class Page:
 
     def run(self, command):
         self.commands += 1
-        if command.startswith("arcpd ") and command.endswith("&"):
+        if re.match(r"(build/bin/)?arcpd .*&$", command):
             return self.start_daemon(command[:-1])
         # A file and not a pipe: a command may leave something running.
         with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
