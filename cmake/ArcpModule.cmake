@@ -31,6 +31,21 @@ function(arcp_module name)
     ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/modules")
 endfunction()
 
+# arcp_loadable(NAME SOURCES a.c [NEEDS ...])
+#   What arcpd loads when it is configured: NAME.so, installed in lib/arcp. In the build tree
+#   it stands in build/modules, where arcpd of the same tree finds it.
+function(arcp_loadable name)
+  cmake_parse_arguments(L "" "" "SOURCES;NEEDS" ${ARGN})
+  string(REPLACE "-" "_" target ${name})
+  add_library(${target} MODULE ${L_SOURCES})
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/modules")
+  target_link_libraries(${target} PRIVATE ${L_NEEDS} arcp_flags)
+  # One symbol goes out; what it shares with arcpd's own code stays its own.
+  target_link_options(${target} PRIVATE LINKER:--exclude-libs,ALL)
+  install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/arcp)
+endfunction()
+
 # arcp_program(NAME SOURCES main.c [NEEDS ...] [LIBEXEC])
 #   A program that is installed: in bin/, or with LIBEXEC in libexec/arcp/ (helpers that
 #   people do not start themselves). In the build tree both stand in bin/.

@@ -20,6 +20,7 @@
 #include "arcpd/service.h"
 #include "arcpd/status.h"
 #include "arcpd/tokens.h"
+#include "arcpd/trace_export.h"
 #include "base/alloc.h"
 
 #define MEMORY_REPLAY_BYTES 67108864u
@@ -37,6 +38,7 @@ typedef struct daemon_state {
     arcp__directories directories;
     arcp__credentials credentials;
     arcp__arguments arguments;
+    arcp__trace_export *traces; /* NULL: not configured */
     int argc;
     char **argv_copy;
     bool stopped;
@@ -150,6 +152,8 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
     options.log_user = &state->logger;
     options.audit_barrier = arcp__audit_trail_barrier;
     options.audit_barrier_user = state->logger.audit;
+    options.trace_span = state->traces == NULL ? NULL : arcp__trace_export_add;
+    options.trace_span_user = state->traces;
     status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
     if (status == ARCP_OK) {
         status = take_verifiers(state, verifiers, err);
@@ -320,6 +324,7 @@ static arcp_status say_ready(const daemon_state *state, const arcp_buf *urls, ar
 
 static arcp_status open_status(daemon_state *state, arcp_error *err)
 {
+    state->status.traces = state->traces;
     arcp_status status =
         arcp__status_open(&state->status, &state->loop, &state->config, state->directories.state,
                           state->runtime, state->logger.audit, err);
@@ -344,6 +349,10 @@ static arcp_status start(daemon_state *state, arcp_error *err)
         status =
             arcp__audit_trail_open(&state->loop, &state->config, state->directories.state,
                                    arcp__logger_log, &state->logger, &state->logger.audit, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__trace_export_open(&state->loop, &state->config.tracing, arcp__logger_log,
+                                         &state->logger, &state->traces, err);
     }
     if (status == ARCP_OK) {
         status = make_runtime(state, &verifiers, err);
@@ -384,6 +393,7 @@ static void clean_up(daemon_state *state)
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(state->logger.audit, NULL);
     arcp_runtime_free(state->runtime);
+    arcp__trace_export_close(state->traces);
     arcp__audit_trail_close(state->logger.audit);
     state->logger.audit = NULL;
     uv_signal_t *const handles[] = {&state->terminate, &state->interrupt, &state->hangup,

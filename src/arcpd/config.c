@@ -13,6 +13,7 @@ void arcp__config_init(arcp__config *config)
 {
     *config = (arcp__config){.log_level = ARCP_LOG_INFO};
     arcp_settings_default(&config->settings);
+    arcp__config_tracing_init(&config->tracing);
 }
 
 void arcp__text_list_clear(arcp__text_list *list)
@@ -94,6 +95,7 @@ void arcp__config_fini(arcp__config *config)
     }
     arcp__free(config->profiles);
     arcp__config_credentials_fini(&config->credentials);
+    arcp__config_tracing_fini(&config->tracing);
     *config = (arcp__config){.log_level = ARCP_LOG_INFO};
 }
 
@@ -333,6 +335,7 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
     }
     print_state state = {out, config, NULL};
     arcp_settings_each(&config->settings, print_setting, &state);
+    arcp__config_tracing_print(&config->tracing, out);
     arcp_buf_append_cstr(out, "policy:\n");
     for (size_t at = 0; at < config->policy_count; at++) {
         print_policy(out, &config->policies[at]);

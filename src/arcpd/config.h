@@ -8,6 +8,7 @@
 #include <arcp/token.h>
 
 #include "arcpd/config_credentials.h"
+#include "arcpd/config_tracing.h"
 
 typedef struct arcp__config_token {
     char *token; /* wiped when freed */
@@ -70,6 +71,7 @@ typedef struct arcp__config {
     arcp__config_profile *profiles;
     size_t profile_count;
     arcp__config_credentials credentials;
+    arcp__config_tracing tracing;
     int log_level; /* arcp_log_level */
     arcp__log_format log_format;
     bool no_auth;

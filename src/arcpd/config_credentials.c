@@ -2,6 +2,7 @@
 
 #include <arcp/secret.h>
 
+#include "arcpd/config_headers.h"
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
 
@@ -21,14 +22,6 @@ static const char *const pointer_names[] = {"value",   "id",           "endpoint
 
 /* ---- life ---- */
 
-static void wipe_list(arcp__text_list *list)
-{
-    for (size_t at = 0; at < list->count; at++) {
-        arcp_wipe(list->items[at], strlen(list->items[at]));
-    }
-    arcp__text_list_clear(list);
-}
-
 static void request_fini(arcp__config_request *request)
 {
     arcp__free(request->method);
@@ -37,7 +30,7 @@ static void request_fini(arcp__config_request *request)
         arcp_wipe(request->body, strlen(request->body));
     }
     arcp__free(request->body);
-    wipe_list(&request->headers);
+    arcp__config_wipe_list(&request->headers);
     for (size_t at = 0; at < ARCP__HTTP_POINTER_COUNT; at++) {
         arcp__free(request->pointers[at]);
     }
@@ -54,7 +47,7 @@ void arcp__config_credentials_fini(arcp__config_credentials *credentials)
     arcp__text_list_clear(&credentials->agents);
     arcp__text_list_clear(&credentials->models);
     arcp__text_list_clear(&credentials->gone);
-    wipe_list(&credentials->values);
+    arcp__config_wipe_list(&credentials->values);
     for (size_t at = 0; at < credentials->error_count; at++) {
         arcp__free((char *)credentials->errors[at].contains);
     }
@@ -209,32 +202,6 @@ static arcp_status read_body(arcp__yaml_reader *r, const yaml_node_t *value, con
     return *out == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
 }
 
-static arcp_status header_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
-                                 const yaml_node_t *value)
-{
-    arcp__config_request *request = into;
-    char *text = NULL;
-    arcp_buf line = ARCP_BUF_INIT;
-    arcp_status status = arcp__yaml_text(r, value, path, &text);
-    if (status == ARCP_OK) {
-        arcp_buf_append(&line, key);
-        arcp_buf_append_cstr(&line, ": ");
-        arcp_buf_append_cstr(&line, text == NULL ? "" : text);
-        arcp_buf_append_byte(&line, '\0');
-        status = line.failed ? arcp__yaml_no_memory(r)
-                             : arcp__text_list_add(&request->headers, line.data, r->err);
-    }
-    if (line.data != NULL) {
-        arcp_wipe(line.data, line.capacity);
-    }
-    arcp_buf_fini(&line);
-    if (text != NULL) {
-        arcp_wipe(text, strlen(text));
-    }
-    arcp__free(text);
-    return status;
-}
-
 static arcp_status response_member(arcp__yaml_reader *r, void *into, arcp_span key,
                                    const char *path, const yaml_node_t *value)
 {
@@ -267,7 +234,7 @@ static arcp_status request_member(arcp__yaml_reader *r, void *into, arcp_span ke
                    : status;
     }
     if (arcp_span_equal_cstr(key, "headers")) {
-        return arcp__yaml_members(r, value, path, header_member, request);
+        return arcp__yaml_members(r, value, path, arcp__config_headers_member, &request->headers);
     }
     if (arcp_span_equal_cstr(key, "body")) {
         return read_body(r, value, path, &request->body);
@@ -408,13 +375,9 @@ static void print_request(arcp_buf *out, const char *name, const arcp__config_re
     print_text(out, "      method", request->method);
     print_text(out, "      url", request->url);
     /* Values of headers and what is written into a body may be secrets. */
-    arcp_buf_append_cstr(out, "      headers: {");
-    for (size_t at = 0; at < request->headers.count; at++) {
-        const char *line = request->headers.items[at];
-        arcp_buf_append_format(out, "%s%.*s: \"***\"", at == 0 ? "" : ", ", (int)strcspn(line, ":"),
-                               line);
-    }
-    arcp_buf_append_cstr(out, "}\n");
+    arcp_buf_append_cstr(out, "      headers: ");
+    arcp__config_headers_print(&request->headers, out);
+    arcp_buf_append_byte(out, '\n');
     arcp_buf_append_format(out, "      body: %s\n", request->body == NULL ? "null" : "\"***\"");
     arcp_buf_append_cstr(out, "      response: {");
     const char *separator = "";

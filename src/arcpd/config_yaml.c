@@ -197,6 +197,9 @@ static arcp_status top_member(arcp__yaml_reader *r, void *into, arcp_span key, c
             return arcp__yaml_members(r, value, path, mappings[at].member, config);
         }
     }
+    if (arcp_span_equal_cstr(key, "tracing")) {
+        return arcp__yaml_members(r, value, path, arcp__config_tracing_member, &config->tracing);
+    }
     if (arcp_span_equal_cstr(key, "credentials")) {
         return read_credentials(r, value, path);
     }

@@ -1,22 +1,16 @@
 #include "arcpd/credentials.h"
 
 #include <arcp/secret.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "arcpd/module.h"
 #include "provisioner/static_provisioner.h"
 
 #define TIMEOUT_MS_DEFAULT  10000u
 #define CONNECTIONS_DEFAULT 8u
-#define MODULE_NAME         "arcp-provisioner-http.so"
-
-#ifndef ARCP_MODULE_DIRECTORY
-#define ARCP_MODULE_DIRECTORY "/usr/lib/arcp"
-#endif
 
 static arcp_status place(char out[4096], const char *directory, const char *path,
                          const char *otherwise, arcp_error *err)
@@ -124,39 +118,6 @@ static arcp_status open_static(arcp__credentials *self, const arcp__config_crede
 
 /* ---- http ---- */
 
-/* Beside the program in a build tree, else where it was installed. */
-static void *load_module(arcp_error *err)
-{
-    char path[4096];
-    char self[3072];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    void *module = NULL;
-    if (size > 0) {
-        self[size] = '\0';
-        char *slash = strrchr(self, '/');
-        if (slash != NULL) {
-            *slash = '\0';
-        }
-        static const char *const places[] = {"../lib/arcp", "../modules"};
-        for (size_t at = 0; at < 2 && module == NULL; at++) {
-            (void)snprintf(path, sizeof(path), "%s/%s/" MODULE_NAME, self, places[at]);
-            if (access(path, R_OK) == 0) {
-                module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            }
-        }
-    }
-    if (module == NULL) {
-        module = dlopen(ARCP_MODULE_DIRECTORY "/" MODULE_NAME, RTLD_NOW | RTLD_LOCAL);
-    }
-    if (module == NULL) {
-        const char *why = dlerror();
-        (void)arcp_error_set(err, ARCP_E_USAGE,
-                             "credentials.provisioner: http: its module cannot be loaded: %s",
-                             why == NULL ? MODULE_NAME : why);
-    }
-    return module;
-}
-
 static arcp_status read_gone(arcp__credentials *self, const arcp__config_credentials *config,
                              arcp_error *err)
 {
@@ -199,17 +160,14 @@ static arcp_status open_http(arcp__credentials *self, const arcp__config_credent
     if (status != ARCP_OK) {
         return status;
     }
-    self->module = load_module(err);
-    if (self->module == NULL) {
-        return err->status;
+    void *symbol = NULL;
+    status = arcp__module_open("arcp-provisioner-http", ARCP__HTTP_PROVISIONER_SYMBOL,
+                               "credentials.provisioner: http", &self->module, &symbol, err);
+    if (status != ARCP_OK) {
+        return status;
     }
     arcp__http_provisioner_new_fn make = NULL;
-    void *symbol = dlsym(self->module, ARCP__HTTP_PROVISIONER_SYMBOL);
     memcpy(&make, &symbol, sizeof(make)); /* ISO C has no cast for this */
-    if (make == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "credentials.provisioner: http: %s is no module",
-                              MODULE_NAME);
-    }
     arcp__http_provisioner_options options = {
         .loop = loop,
         .terms = terms_of(config),
@@ -250,8 +208,6 @@ arcp_status arcp__credentials_open(arcp__credentials *self, arcp__config_credent
 void arcp__credentials_close(arcp__credentials *self)
 {
     arcp__config_credentials_fini(&self->config);
-    if (self->module != NULL) {
-        (void)dlclose(self->module);
-        self->module = NULL;
-    }
+    arcp__module_close(self->module);
+    self->module = NULL;
 }

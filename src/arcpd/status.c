@@ -43,6 +43,22 @@ static void write_audit(const arcp__status *status, arcp_buf *out)
                          "1 while the audit log cannot be written.", stats.is_failing);
 }
 
+static void write_traces(const arcp__status *status, arcp_buf *out)
+{
+    arcp__span_exporter_stats stats;
+    if (!arcp__trace_export_stats(status->traces, &stats)) {
+        return;
+    }
+    arcp__exposition_one(out, "arcp_trace_spans_exported_total", "counter",
+                         "Spans that the collector took.", stats.exported);
+    arcp__exposition_one(out, "arcp_trace_spans_dropped_total", "counter",
+                         "Spans that found no room in the queue, or were refused.", stats.dropped);
+    arcp__exposition_one(out, "arcp_trace_queue_bytes", "gauge",
+                         "Bytes of spans that wait for the collector.", stats.queued_bytes);
+    arcp__exposition_one(out, "arcp_trace_failing", "gauge",
+                         "1 while the collector does not take spans.", stats.is_failing);
+}
+
 /* The second number of statm is resident pages. */
 static uint64_t resident_bytes(void)
 {
@@ -78,6 +94,7 @@ void arcp__status_write_metrics(const arcp__status *status, arcp_buf *out)
     }
     write_store(status, out);
     write_audit(status, out);
+    write_traces(status, out);
     write_process(status, out);
 }
 

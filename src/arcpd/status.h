@@ -7,12 +7,14 @@
 #include "arcpd/audit_trail.h"
 #include "arcpd/config.h"
 #include "arcpd/status_server.h"
+#include "arcpd/trace_export.h"
 
 typedef struct arcp__status {
     arcp__status_server *server; /* NULL: not configured */
     const arcp_runtime *runtime;
-    arcp__audit_trail *audit; /* may be NULL */
-    char store_path[4096];    /* of the database; empty: none */
+    arcp__audit_trail *audit;   /* may be NULL */
+    arcp__trace_export *traces; /* likewise */
+    char store_path[4096];      /* of the database; empty: none */
     int64_t started_wall_ns;
 } arcp__status;
 

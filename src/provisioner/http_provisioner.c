@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "provisioner/http_client.h"
-#include "provisioner/http_template.h"
+#include "http/http_client.h"
+#include "http/http_template.h"
 
 #define HEADERS_MAX 16u
 
@@ -354,8 +354,14 @@ arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *opt
         status = prepare(self, kind, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__http_client_new(options->loop, options->timeout_ms, options->connections,
-                                       options->ca_file, on_answer, self, &self->client, err);
+        const arcp__http_client_options client = {.loop = options->loop,
+                                                  .peer = "the upstream",
+                                                  .timeout_ms = options->timeout_ms,
+                                                  .connections = options->connections,
+                                                  .ca_file = options->ca_file,
+                                                  .done = on_answer,
+                                                  .user = self};
+        status = arcp__http_client_new(&client, &self->client, err);
     }
     if (status != ARCP_OK) {
         provisioner_free(&self->base);

@@ -84,6 +84,26 @@ static void what_is_wrong_is_named_with_line_and_key(void **state)
          "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
         {"agents:\n  - {name: a, command: [x], cwd: work}\n",
          "test.yaml:2: agents[0].cwd: must be an absolute path, or null for a fresh directory"},
+        {"tracing:\n  otlp:\n    endpoint: collector:4318\n",
+         "test.yaml:3: tracing.otlp.endpoint: must be a URL such as "
+         "http://127.0.0.1:4318/v1/traces"},
+        {"tracing: {otlp: {endpoint: 'http:///v1/traces'}}\n",
+         "test.yaml:1: tracing.otlp.endpoint: must be a URL such as "
+         "http://127.0.0.1:4318/v1/traces"},
+        {"tracing: {otlp: {queue_bytes: 65535}}\n",
+         "test.yaml:1: tracing.otlp.queue_bytes: must be a whole number from 65536 to 1073741824"},
+        {"tracing: {otlp: {queue_bytes: 1073741825}}\n",
+         "test.yaml:1: tracing.otlp.queue_bytes: must be a whole number from 65536 to 1073741824"},
+        {"tracing: {otlp: {timeout_ms: 99}}\n",
+         "test.yaml:1: tracing.otlp.timeout_ms: must be a whole number from 100 to 600000"},
+        {"tracing: {otlp: {delay_ms: 60001}}\n",
+         "test.yaml:1: tracing.otlp.delay_ms: must be a whole number from 0 to 60000"},
+        {"tracing: {otlp: {flush_ms: 60001}}\n",
+         "test.yaml:1: tracing.otlp.flush_ms: must be a whole number from 0 to 60000"},
+        {"tracing: {otlp: {sampling: 1}}\n",
+         "test.yaml:1: tracing.otlp.sampling: is not a key of the configuration"},
+        {"tracing: {zipkin: {}}\n",
+         "test.yaml:1: tracing.zipkin: is not a key of the configuration"},
         {"tokens: [{token: '', principal: a}]\n",
          "test.yaml:1: tokens[0]: needs token and principal"},
         {"tokens: [{token: t, principal: ''}]\n",
@@ -211,6 +231,46 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
     }
 }
 
+static void tracing_is_printed_with_its_defaults_and_without_secrets(void **state)
+{
+    static const struct {
+        const char *endpoint, *url;
+    } rows[] = {{"http://c:4318", "http://c:4318/v1/traces"},
+                {"http://c:4318/", "http://c:4318/v1/traces"},
+                {"https://c/otlp/v1/traces", "https://c/otlp/v1/traces"},
+                {"http://c/x", "http://c/x"}};
+    (void)state;
+    char *text = printed("");
+    assert_non_null(strstr(text, "tracing:\n"
+                                 "  otlp:\n"
+                                 "    endpoint: null\n"
+                                 "    headers: {}\n"
+                                 "    ca_file: null\n"
+                                 "    service_name: \"arcpd\"\n"
+                                 "    timeout_ms: 10000\n"
+                                 "    delay_ms: 1000\n"
+                                 "    flush_ms: 3000\n"
+                                 "    queue_bytes: 4194304\n"));
+    arcp_free(text);
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        char yaml[256];
+        char expected[256];
+        (void)snprintf(yaml, sizeof(yaml),
+                       "tracing: {otlp: {endpoint: '%s', headers: {Authorization: hush-hush}, "
+                       "queue_bytes: 65536, delay_ms: 0}}\n",
+                       rows[at].endpoint);
+        (void)snprintf(expected, sizeof(expected),
+                       "    endpoint: \"%s\"\n    headers: {Authorization: \"***\"}\n",
+                       rows[at].url);
+        text = printed(yaml);
+        assert_non_null(strstr(text, expected));
+        assert_non_null(strstr(text, "    queue_bytes: 65536\n"));
+        assert_non_null(strstr(text, "    delay_ms: 0\n"));
+        assert_null(strstr(text, "hush-hush"));
+        arcp_free(text);
+    }
+}
+
 static void keys_are_tried_when_a_configuration_is_checked(void **state)
 {
     arcp__config config;
@@ -284,6 +344,7 @@ int main(void)
         cmocka_unit_test(agents_of_one_name_may_have_several_versions),
         cmocka_unit_test(a_principal_may_have_an_equals_sign_in_the_file),
         cmocka_unit_test(what_no_single_key_can_say_is_looked_at_as_a_whole),
+        cmocka_unit_test(tracing_is_printed_with_its_defaults_and_without_secrets),
         cmocka_unit_test(keys_are_tried_when_a_configuration_is_checked),
         cmocka_unit_test(only_loopback_is_safe_without_tokens),
     };

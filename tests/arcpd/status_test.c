@@ -1,9 +1,7 @@
 /* /metrics, /healthz and /readyz of a real arcpd, and what packaging/monitoring asks of them. */
-#include "arcpd/host.h"
+#include "arcpd/http_get.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,48 +20,13 @@
 static void start(host *h, unsigned short *port)
 {
     host_start(h, CONFIG);
-    process_await(&h->daemon, true, "/metrics\n");
-    arcp_buf_append_byte(&h->daemon.err, '\0');
-    const char *at = strstr(h->daemon.err.data, "metrics at http://127.0.0.1:");
-    assert_non_null(at);
-    *port = (unsigned short)strtoul(at + strlen("metrics at http://127.0.0.1:"), NULL, 10);
-    h->daemon.err.size--;
-}
-
-static int connect_to(unsigned short port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    return fd;
-}
-
-static void read_all(int fd, arcp_buf *out)
-{
-    char bytes[4096];
-    for (ssize_t got = read(fd, bytes, sizeof(bytes)); got > 0;
-         got = read(fd, bytes, sizeof(bytes))) {
-        arcp_buf_append(out, arcp_span_make(bytes, (size_t)got));
-    }
-    arcp_buf_append_byte(out, '\0');
-    close(fd);
-}
-
-/* One request as it is; the caller frees *out. */
-static void ask(unsigned short port, const char *request, arcp_buf *out)
-{
-    int fd = connect_to(port);
-    size_t size = strlen(request);
-    assert_int_equal(send(fd, request, size, MSG_NOSIGNAL), size);
-    read_all(fd, out);
+    *port = http_port(h);
 }
 
 static void expect(unsigned short port, const char *request, const char *begin, const char *part)
 {
     arcp_buf answer = ARCP_BUF_INIT;
-    ask(port, request, &answer);
+    http_ask(port, request, &answer);
     if (strncmp(answer.data, begin, strlen(begin)) != 0 || strstr(answer.data, part) == NULL) {
         fail_msg("%s\nwas answered with\n%s", request, answer.data);
     }
@@ -97,7 +60,7 @@ static void requests_get_what_they_ask_for_and_nothing_else_is_served(void **sta
         expect(port, rows[row].request, rows[row].begin, rows[row].part);
     }
     arcp_buf answer = ARCP_BUF_INIT;
-    ask(port, "HEAD /metrics HTTP/1.1\r\n" HOST, &answer);
+    http_ask(port, "HEAD /metrics HTTP/1.1\r\n" HOST, &answer);
     assert_string_equal(strstr(answer.data, "\r\n\r\n"), "\r\n\r\n");
     arcp_buf_fini(&answer);
     host_stop(h);
@@ -138,15 +101,15 @@ static void the_33rd_connection_is_closed_at_once(void **state)
     arcp_buf answer = ARCP_BUF_INIT;
     start(h, &port);
     for (size_t at = 0; at < 32; at++) {
-        held[at] = connect_to(port);
+        held[at] = http_connect(port);
     }
-    int extra = connect_to(port);
-    read_all(extra, &answer);
+    int extra = http_connect(port);
+    http_read_all(extra, &answer);
     assert_string_equal(answer.data, "");
     arcp_buf_fini(&answer);
     /* Those that are held are served, and the others again when they are gone. */
     assert_int_equal(send(held[0], "GET /healthz HTTP/1.1\r\n" HOST, 42, MSG_NOSIGNAL), 42);
-    read_all(held[0], &answer);
+    http_read_all(held[0], &answer);
     assert_non_null(strstr(answer.data, "200 OK"));
     arcp_buf_fini(&answer);
     expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
@@ -158,7 +121,7 @@ static void the_33rd_connection_is_closed_at_once(void **state)
 
 static void scrape(unsigned short port, arcp_buf *out)
 {
-    ask(port, "GET /metrics HTTP/1.1\r\n" HOST, out);
+    http_ask(port, "GET /metrics HTTP/1.1\r\n" HOST, out);
 }
 
 static void expect_sample(const arcp_buf *metrics, const char *line)

@@ -10,8 +10,8 @@ typedef struct connection {
     uv_tcp_t tcp;
     uv_timer_t timer;
     stand_in *self;
-    char text[16384];
-    size_t size;
+    char *text; /* of `capacity`, and a NUL */
+    size_t size, capacity;
     size_t request_size; /* of the request at hand, head and body */
     stand_in_mood mood;
     unsigned open_handles;
@@ -89,11 +89,36 @@ static int delete_keys(stand_in *self, const arcp_json *json, char *out, size_t 
     return status;
 }
 
+static int collect(stand_in *self, arcp_span body, char *out, size_t size)
+{
+    self->traces = realloc(self->traces, self->traces_size + body.size + 2);
+    assert_non_null(self->traces);
+    memcpy(self->traces + self->traces_size, body.data, body.size);
+    self->traces_size += body.size;
+    self->traces[self->traces_size++] = '\n';
+    self->traces[self->traces_size] = '\0';
+    self->trace_calls++;
+    (void)snprintf(out, size, "%s",
+                   self->mood == STAND_IN_PARTLY ? "{\"partialSuccess\":{\"rejectedSpans\":\"1\"}}"
+                                                 : "{}");
+    return 200;
+}
+
+void stand_in_forget(stand_in *self)
+{
+    free(self->traces);
+    self->traces = NULL;
+    self->traces_size = 0;
+}
+
 static int handle(stand_in *self, const char *path, arcp_span body, char *out, size_t size)
 {
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {16, 100, 65536};
     int status = 404;
+    if (strcmp(path, "/v1/traces") == 0) {
+        return collect(self, body, out, size);
+    }
     if (strncmp(path, "/key/info", 9) == 0) {
         self->info_calls++;
         (void)snprintf(out, size, "{\"info\":{\"spend\":1.25e-1}}");
@@ -118,6 +143,7 @@ static void on_closed(uv_handle_t *handle)
     connection *at = handle->data;
     if (--at->open_handles == 0) {
         at->self->connections--;
+        free(at->text);
         free(at);
     }
 }
@@ -142,8 +168,8 @@ static void send_reply(connection *at, int status, const char *body)
     assert_non_null(out);
     int size = snprintf(out->text, sizeof(out->text),
                         "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-                        "\r\n%s",
-                        status, strlen(body), body);
+                        "Retry-After: %u\r\n\r\n%s",
+                        status, strlen(body), at->self->retry_after_sec, body);
     uv_buf_t buffer = uv_buf_init(out->text, (unsigned)size);
     out->write.data = out;
     if (uv_write(&out->write, (uv_stream_t *)&at->tcp, &buffer, 1, on_written) != 0) {
@@ -203,6 +229,9 @@ static void serve(connection *at)
     case STAND_IN_FAILS:
         send_reply(at, 500, "oh");
         break;
+    case STAND_IN_IS_BUSY:
+        send_reply(at, 503, "{}");
+        break;
     case STAND_IN_DIES_AFTER:
         (void)execute(at, body, sizeof(body));
         hang_up(at);
@@ -212,6 +241,7 @@ static void serve(connection *at)
         send_reply(at, 200, "<html>");
         break;
     case STAND_IN_WELL:
+    case STAND_IN_PARTLY:
     case STAND_IN_TWICE:
     case STAND_IN_MOODS:
         status = execute(at, body, sizeof(body));
@@ -251,7 +281,12 @@ static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     connection *at = handle->data;
     (void)wanted;
-    *buffer = uv_buf_init(at->text + at->size, (unsigned)(sizeof(at->text) - 1 - at->size));
+    if (at->capacity - at->size < 4096) {
+        at->capacity += at->capacity + 16384;
+        at->text = realloc(at->text, at->capacity + 1);
+        assert_non_null(at->text);
+    }
+    *buffer = uv_buf_init(at->text + at->size, (unsigned)(at->capacity - at->size));
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -270,6 +305,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     if (!at->is_busy && has_request(at)) {
         uv_mutex_lock(&at->self->lock);
         at->mood = next_mood(at->self);
+        at->self->requests++;
         (void)snprintf(at->self->head, sizeof(at->self->head), "%.*s",
                        (int)(strstr(at->text, "\r\n\r\n") - at->text), at->text);
         uv_mutex_unlock(&at->self->lock);

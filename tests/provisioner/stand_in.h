@@ -1,8 +1,10 @@
-/* An upstream that issues keys over HTTP, like an LLM gateway: a real server on loopback.
+/* An upstream that issues keys over HTTP, like an LLM gateway, and a collector of spans: a real
+ * server on loopback.
  *
  *   POST /key/generate  {key_alias, max_budget?, models?, duration?}  -> {key, token_id}
  *   POST /key/delete    {key_aliases: [...]}                          -> {deleted_keys} | 404
  *   GET  /key/info?key=TOKEN_ID                                       -> {info: {spend}}
+ *   POST /v1/traces     an OTLP request, kept                         -> {}
  *
  * On a loop of the caller's, or with stand_in_start_thread on a thread of its own. */
 #ifndef ARCP_TESTS_STAND_IN_H
@@ -27,7 +29,10 @@ typedef enum stand_in_mood {
     STAND_IN_DIES_AFTER,  /* does it, hangs up */
     STAND_IN_TWICE,       /* does it once, answers twice */
     STAND_IN_GARBAGE,     /* does it, answers 200 with what is no JSON */
-    STAND_IN_MOODS
+    STAND_IN_MOODS,
+    /* Not by chance: */
+    STAND_IN_IS_BUSY, /* 503 with Retry-After, does nothing */
+    STAND_IN_PARTLY   /* does it, and says that one span was refused */
 } stand_in_mood;
 
 typedef struct stand_in_key {
@@ -47,6 +52,11 @@ typedef struct stand_in {
     stand_in_key keys[STAND_IN_KEYS_MAX];
     unsigned key_count, generate_calls, delete_calls, info_calls;
     char head[2048]; /* of the last request */
+    char *traces;    /* bodies of /v1/traces that were taken, each with a line feed and a NUL behind
+                        all; freed with stand_in_forget */
+    size_t traces_size;
+    unsigned trace_calls, requests; /* taken; of any kind, whatever became of them */
+    unsigned retry_after_sec;
 
     uv_loop_t *loop;
     uv_tcp_t listener;
@@ -56,6 +66,9 @@ typedef struct stand_in {
     uv_async_t stop;
     unsigned connections;
 } stand_in;
+
+/* Frees what was collected. */
+void stand_in_forget(stand_in *self);
 
 void stand_in_start(stand_in *self, uv_loop_t *loop);
 /* Closes listener and connections; the caller runs the loop. */

@@ -4,7 +4,8 @@
 #   tests/tree/layers.sh ROOT
 #
 # base <- json <- core <- engine <- {transport, store, provisioner} <- {client, runtime} <- {arcp, arcpd}
-# audit stands on core, beside the engine; the two programs use it.
+# audit stands on core, beside the engine; the two programs use it. http stands on core, for the
+# modules of provisioner and tracing, which arcpd loads.
 set -eu
 cd "$1"
 
@@ -23,11 +24,13 @@ BEGIN {
     allowed["engine"] = "base json core engine"
     allowed["transport"] = "base json core engine transport"
     allowed["store"] = "base json core engine store"
-    allowed["provisioner"] = "base json core engine provisioner"
+    allowed["http"] = "base json core http"
+    allowed["provisioner"] = "base json core engine http provisioner"
+    allowed["tracing"] = "base json core http tracing"
     allowed["runtime"] = "base json core engine transport store runtime"
     allowed["client"] = "base json core engine transport client"
     allowed["audit"] = "base json core audit"
-    allowed["arcpd"] = "base json core engine transport store provisioner runtime audit arcpd"
+    allowed["arcpd"] = "base json core engine transport store provisioner runtime audit tracing arcpd"
     allowed["arcp"] = "base json core engine transport client audit arcp"
     # Public headers of other layers than core; what stands in sys/ is contracts, without code.
     public["visibility.h"] = public["span.h"] = public["buf.h"] = "base"

@@ -1,8 +1,7 @@
-/* HTTP requests on a libuv loop, by libcurl, each on a connection of its own: on a kept one
- * libcurl may send a request a second time, and the second half of an upstream's double answer
- * would pass for the answer to the next request. Only for the module arcp-provisioner-http. */
-#ifndef ARCP_PROVISIONER_HTTP_CLIENT_H
-#define ARCP_PROVISIONER_HTTP_CLIENT_H
+/* HTTP requests on a libuv loop, by libcurl. Only for modules that are loaded when they are
+ * configured. */
+#ifndef ARCP_HTTP_HTTP_CLIENT_H
+#define ARCP_HTTP_HTTP_CLIENT_H
 
 #include <arcp/buf.h>
 #include <arcp/error.h>
@@ -27,15 +26,29 @@ typedef enum arcp__http_result {
 typedef struct arcp__http_answer {
     arcp__http_result result;
     int status;
-    arcp_span body;      /* borrowed during the call; wiped afterwards */
-    const char *problem; /* not ANSWERED: static text */
+    arcp_span body;           /* borrowed during the call; wiped afterwards */
+    const char *problem;      /* not ANSWERED: one line for people */
+    uint64_t retry_after_sec; /* as the answer asks; 0: it does not */
 } arcp__http_answer;
 
 typedef void (*arcp__http_done_fn)(void *user, uint64_t id, const arcp__http_answer *answer);
 
-ARCP_MUST_CHECK arcp_status arcp__http_client_new(struct uv_loop_s *loop, uint64_t timeout_ms,
-                                                  uint64_t connections, const char *ca_file,
-                                                  arcp__http_done_fn done, void *user,
+/* Texts are borrowed for the client's life. */
+typedef struct arcp__http_client_options {
+    struct uv_loop_s *loop; /* `done` is called on its thread */
+    const char *peer;       /* who is asked, for people: "the upstream" */
+    uint64_t timeout_ms;    /* for one request, everything included */
+    uint64_t connections;   /* at once */
+    const char *ca_file;    /* NULL: the system's */
+    /* Without, each request has a connection of its own: on a kept one libcurl may send a
+     * request a second time, and the second half of a double answer would pass for the answer
+     * to the next request. */
+    bool keeps_connections;
+    arcp__http_done_fn done;
+    void *user;
+} arcp__http_client_options;
+
+ARCP_MUST_CHECK arcp_status arcp__http_client_new(const arcp__http_client_options *options,
                                                   arcp__http_client **out, arcp_error *err);
 /* Gives requests under way up, without an answer; memory goes when the loop ran. */
 void arcp__http_client_free(arcp__http_client *self);

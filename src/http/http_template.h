@@ -5,8 +5,8 @@
  * and `{file:PATH}` are replaced when the template is made. In a JSON body a string that is
  * nothing but `{budget}`, `{ttl_sec}` or `{models}` becomes a number or a list, and a member
  * or element whose string names something that the request does not have is left out. */
-#ifndef ARCP_PROVISIONER_HTTP_TEMPLATE_H
-#define ARCP_PROVISIONER_HTTP_TEMPLATE_H
+#ifndef ARCP_HTTP_HTTP_TEMPLATE_H
+#define ARCP_HTTP_HTTP_TEMPLATE_H
 
 #include <arcp/buf.h>
 #include <arcp/json.h>
@@ -24,6 +24,8 @@ typedef struct arcp__template arcp__template;
  * body that is no JSON; the message says which. */
 ARCP_MUST_CHECK arcp_status arcp__template_new(const char *text, arcp__template_use use,
                                                arcp__template **out, arcp_error *err);
+/* Whether it comes to the same for every request: it names nothing of one. */
+bool arcp__template_is_constant(const arcp__template *self);
 /* Wipes it: it may hold a key from the environment. NULL is accepted. */
 void arcp__template_free(arcp__template *self);
 /* Whether it has {alias}, {id} or {value}: what says which value of the upstream is meant. */

@@ -1,9 +1,10 @@
 /* libcurl's multi interface on libuv: curl says which sockets and which time it waits for,
  * libuv tells it when. Everything on the loop's thread. */
-#include "provisioner/http_client.h"
+#include "http/http_client.h"
 
 #include <arcp/secret.h>
 #include <curl/curl.h>
+#include <stdio.h>
 #include <string.h>
 #include <uv.h>
 
@@ -29,14 +30,10 @@ typedef struct watch {
 } watch;
 
 struct arcp__http_client {
-    uv_loop_t *loop;
     uv_timer_t timer;
     CURLM *multi;
     transfer *transfers;
-    uint64_t timeout_ms;
-    const char *ca_file;
-    arcp__http_done_fn done;
-    void *user;
+    arcp__http_client_options options;
     size_t open_handles;
     bool is_freeing;
 };
@@ -75,56 +72,53 @@ static void transfer_free(transfer *self)
 
 /* ---- the end of a request ---- */
 
-static void describe(CURLcode code, arcp__http_answer *answer)
+/* How people are told; the peer's name comes first. */
+static const char *describe(CURLcode code, arcp__http_result *result)
 {
-    answer->result = ARCP__HTTP_LOST;
-    answer->problem = "the connection to the upstream was lost";
+    *result = ARCP__HTTP_NOT_SENT;
     switch ((int)code) {
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
-        answer->result = ARCP__HTTP_NOT_SENT;
-        answer->problem = "the upstream's name cannot be resolved";
-        break;
+        return "has a name that cannot be resolved";
     case CURLE_COULDNT_CONNECT:
-        answer->result = ARCP__HTTP_NOT_SENT;
-        answer->problem = "the upstream cannot be reached";
-        break;
+        return "cannot be reached";
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CACERT_BADFILE:
-        answer->result = ARCP__HTTP_NOT_SENT;
-        answer->problem = "no TLS connection to the upstream: its certificate or ours is refused";
-        break;
+        return "gets no TLS connection: its certificate or ours is refused";
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
-        answer->result = ARCP__HTTP_NOT_SENT;
-        answer->problem = "the request's URL is malformed";
-        break;
-    case CURLE_OPERATION_TIMEDOUT:
-        answer->problem = "the upstream did not answer in time";
-        break;
-    case CURLE_WRITE_ERROR:
-        answer->problem = "the upstream's answer is too long";
-        break;
+        return "has a malformed URL";
     default:
         break;
     }
+    *result = ARCP__HTTP_LOST;
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        return "did not answer in time";
+    }
+    return code == CURLE_WRITE_ERROR ? "gave too long an answer" : "lost the connection";
 }
 
 static void finish(arcp__http_client *self, transfer *done, CURLcode code)
 {
     long status = 0;
+    curl_off_t retry_after_sec = 0;
+    char problem[160];
     arcp__http_answer answer = {.result = ARCP__HTTP_ANSWERED};
     (void)curl_easy_getinfo(done->easy, CURLINFO_RESPONSE_CODE, &status);
     if (code != CURLE_OK || status == 0) {
-        describe(code, &answer);
+        (void)snprintf(problem, sizeof(problem), "%s %s", self->options.peer,
+                       describe(code, &answer.result));
+        answer.problem = problem;
     }
+    (void)curl_easy_getinfo(done->easy, CURLINFO_RETRY_AFTER, &retry_after_sec);
+    answer.retry_after_sec = retry_after_sec > 0 ? (uint64_t)retry_after_sec : 0;
     answer.status = (int)status;
     answer.body = arcp_buf_span(&done->answer);
     uint64_t id = done->id;
     DL_DELETE2(self->transfers, done, previous, next);
-    self->done(self->user, id, &answer);
+    self->options.done(self->options.user, id, &answer);
     transfer_free(done);
 }
 
@@ -178,7 +172,7 @@ static watch *watch_new(arcp__http_client *self, curl_socket_t socket)
     }
     at->client = self;
     at->socket = socket;
-    if (uv_poll_init_socket(self->loop, &at->poll, socket) != 0) {
+    if (uv_poll_init_socket(self->options.loop, &at->poll, socket) != 0) {
         arcp__free(at);
         return NULL;
     }
@@ -256,9 +250,10 @@ static bool add_headers(transfer *self)
 
 static bool set_up(transfer *self)
 {
-    const arcp__http_client *client = self->client;
+    const arcp__http_client_options *options = &self->client->options;
     const arcp__http_message *message = &self->message;
     CURL *easy = self->easy;
+    long own_connection = options->keeps_connections ? 0 : 1;
     bool good = add_headers(self) &&
                 curl_easy_setopt(easy, CURLOPT_URL, message->url.data) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_HTTPHEADER, self->headers) == CURLE_OK &&
@@ -269,17 +264,17 @@ static bool set_up(transfer *self)
                 curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_USERAGENT, "arcpd") == CURLE_OK &&
-                curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)client->timeout_ms) == CURLE_OK &&
-                curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK &&
-                curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)options->timeout_ms) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, own_connection) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, own_connection) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, message->method) == CURLE_OK;
     if (good && message->body.size != 0) {
         good = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                                 (curl_off_t)message->body.size) == CURLE_OK &&
                curl_easy_setopt(easy, CURLOPT_POSTFIELDS, message->body.data) == CURLE_OK;
     }
-    if (good && client->ca_file != NULL) {
-        good = curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file) == CURLE_OK;
+    if (good && options->ca_file != NULL) {
+        good = curl_easy_setopt(easy, CURLOPT_CAINFO, options->ca_file) == CURLE_OK;
     }
     return good;
 }
@@ -331,21 +326,16 @@ void arcp__http_client_free(arcp__http_client *self)
     uv_close((uv_handle_t *)&self->timer, on_timer_closed);
 }
 
-arcp_status arcp__http_client_new(struct uv_loop_s *loop, uint64_t timeout_ms, uint64_t connections,
-                                  const char *ca_file, arcp__http_done_fn done, void *user,
-                                  arcp__http_client **out, arcp_error *err)
+arcp_status arcp__http_client_new(const arcp__http_client_options *options, arcp__http_client **out,
+                                  arcp_error *err)
 {
     arcp__http_client *self = arcp__alloc(sizeof(*self));
     if (self == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         arcp__free(self);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    self->loop = loop;
-    self->timeout_ms = timeout_ms;
-    self->ca_file = ca_file;
-    self->done = done;
-    self->user = user;
-    (void)uv_timer_init(loop, &self->timer);
+    self->options = *options;
+    (void)uv_timer_init(options->loop, &self->timer);
     self->timer.data = self;
     self->open_handles = 1;
     self->multi = curl_multi_init();
@@ -354,8 +344,8 @@ arcp_status arcp__http_client_new(struct uv_loop_s *loop, uint64_t timeout_ms, u
                 curl_multi_setopt(self->multi, CURLMOPT_SOCKETDATA, self) == CURLM_OK &&
                 curl_multi_setopt(self->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
                 curl_multi_setopt(self->multi, CURLMOPT_TIMERDATA, self) == CURLM_OK &&
-                curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)connections) ==
-                    CURLM_OK;
+                curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+                                  (long)options->connections) == CURLM_OK;
     if (!good) {
         arcp__http_client_free(self);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

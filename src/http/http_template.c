@@ -1,4 +1,4 @@
-#include "provisioner/http_template.h"
+#include "http/http_template.h"
 
 #include <arcp/secret.h>
 #include <errno.h>
@@ -10,8 +10,9 @@
 
 struct arcp__template {
     arcp__template_use use;
-    bool names_key; /* it has {alias}, {id} or {value} */
-    arcp_buf text;  /* with {env:} and {file:} replaced; a body is JSON */
+    bool names_key;   /* it has {alias}, {id} or {value} */
+    bool is_constant; /* it names nothing of a request */
+    arcp_buf text;    /* with {env:} and {file:} replaced; a body is JSON */
 };
 
 /* ---- what can stand in braces ---- */
@@ -238,6 +239,7 @@ static arcp_status prepare(arcp__template *self, const char *text, arcp_error *e
             status = arcp_error_set(err, ARCP_E_USAGE, "there is no {%.*s}",
                                     (int)arcp_span_first(name, 64).size, name.data);
         } else {
+            self->is_constant = false;
             self->names_key = self->names_key || is_of_key(find_variable(name));
             arcp_buf_append(&self->text, arcp_span_make(whole.data + begin, end + 1 - begin));
         }
@@ -265,6 +267,7 @@ arcp_status arcp__template_new(const char *text, arcp__template_use use, arcp__t
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     self->use = use;
+    self->is_constant = true;
     arcp_status status = prepare(self, text, err);
     if (status == ARCP_OK && self->text.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -278,6 +281,11 @@ arcp_status arcp__template_new(const char *text, arcp__template_use use, arcp__t
     }
     *out = self;
     return ARCP_OK;
+}
+
+bool arcp__template_is_constant(const arcp__template *self)
+{
+    return self->is_constant;
 }
 
 void arcp__template_free(arcp__template *self)

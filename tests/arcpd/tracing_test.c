@@ -1,0 +1,304 @@
+/* Spans of a real arcpd at a stand-in of a collector: one trace from the submit to the upstream,
+ * and a collector that does not work, which no job notices. */
+#include "arcpd/http_get.h"
+#include "tracing/collected.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#define TRACE   "4bf92f3577b34da6a3ce929d0e0e4736"
+#define CALLER  "00f067aa0ba902b7"
+#define CONTEXT "00-" TRACE "-" CALLER "-01"
+
+typedef struct world {
+    host *host;
+    stand_in *upstream, *collector;
+    bool collector_runs;
+} world;
+
+static int setup(void **state)
+{
+    world *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    void *place = NULL;
+    assert_int_equal(host_setup(&place), 0);
+    w->host = place;
+    stand_in **const both[] = {&w->upstream, &w->collector};
+    for (size_t at = 0; at < 2; at++) {
+        *both[at] = calloc(1, sizeof(stand_in));
+        assert_non_null(*both[at]);
+        stand_in_start_thread(*both[at]);
+    }
+    w->collector_runs = true;
+    assert_int_equal(setenv("TRACEPARENT", CONTEXT, 1), 0);
+    assert_int_equal(setenv("COLLECTOR_KEY", "collector-hush", 1), 0);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world *w = *state;
+    void *place = w->host;
+    int result = host_teardown(&place);
+    stand_in_stop_thread(w->upstream);
+    if (w->collector_runs) {
+        stand_in_stop_thread(w->collector);
+    }
+    stand_in_forget(w->collector);
+    free(w->upstream);
+    free(w->collector);
+    free(w);
+    return result;
+}
+
+#define AGENTS                                                                                     \
+    "tokens: [{token: token-hush, principal: alice}]\n"                                            \
+    "agents:\n"                                                                                    \
+    "  - {name: parent, command: [sh, '@agents/parent.sh']}\n"                                     \
+    "  - {name: fan, command: [sh, '@agents/fan.sh']}\n"                                           \
+    "  - {name: child, command: [echo, hi], mode: plain}\n"
+
+/* `more` is put below tracing.otlp, each line with four spaces. */
+static void start(const world *w, const char *more)
+{
+    char yaml[4096];
+    (void)snprintf(yaml, sizeof(yaml),
+                   AGENTS "http: {listen: '127.0.0.1:0'}\n"
+                          "tracing:\n  otlp:\n    endpoint: http://127.0.0.1:%u\n"
+                          "    headers: {Authorization: 'Bearer {env:COLLECTOR_KEY}'}\n%s",
+                   w->collector->port, more);
+    host_start(w->host, yaml);
+}
+
+static void start_with_upstream(const world *w)
+{
+    char yaml[4096];
+    (void)snprintf(
+        yaml, sizeof(yaml),
+        AGENTS "tracing:\n  otlp:\n    endpoint: http://127.0.0.1:%u\n    delay_ms: 60000\n"
+               "    flush_ms: 60000\n"
+               "credentials:\n  provisioner: http\n  endpoint: https://gw.example/v1\n  http:\n"
+               "    issue: {url: 'http://127.0.0.1:%u/key/generate', body: {key_alias: '{alias}'},"
+               " response: {value: /key, id: /token_id}}\n"
+               "    revoke: {url: 'http://127.0.0.1:%u/key/delete', body: {key_aliases: "
+               "['{alias}']}}\n",
+        w->collector->port, w->upstream->port, w->upstream->port);
+    host_start(w->host, yaml);
+}
+
+static void submit(const world *w, const char *agent)
+{
+    process p;
+    host_run(w->host, "token-hush", &p, 0,
+             WORDS("submit", agent, "--grant", "agent.delegate=child"));
+    process_fini(&p);
+}
+
+static const collected_span *need(const collected *came, const char *name, unsigned index)
+{
+    const collected_span *span = collected_find(came, name, index);
+    if (span == NULL) {
+        fail_msg("there is no span %s number %u", name, index);
+    }
+    return span;
+}
+
+static void a_submit_is_one_trace_down_to_the_upstream(void **state)
+{
+    world *w = *state;
+    collected came;
+    char head[sizeof(w->upstream->head)];
+    char last_call[20] = "";
+    start_with_upstream(w);
+    submit(w, "parent");
+    host_stop(w->host); /* which sends what there is */
+    collected_read(w->collector, &came);
+    const collected_span *session = need(&came, "arcp.session", 0);
+    const collected_span *child = need(&came, "arcp.job", 0);
+    const collected_span *job = need(&came, "arcp.job", 1);
+    for (unsigned at = 0; at < came.count; at++) {
+        assert_string_equal(came.spans[at].trace, TRACE);
+    }
+    assert_string_equal(session->parent, CALLER);
+    assert_string_equal(job->parent, session->id);
+    assert_string_equal(child->parent, job->id);
+    /* Each of the two had a key issued and revoked. */
+    for (unsigned at = 0; at < 2; at++) {
+        const collected_span *below = at == 0 ? job : child;
+        assert_string_equal(need(&came, "arcp.provision.issue", at)->parent, below->id);
+    }
+    for (unsigned at = 0; at < 2; at++) {
+        const char *above = need(&came, "arcp.provision.revoke", at)->parent;
+        assert_true(strcmp(above, job->id) == 0 || strcmp(above, child->id) == 0);
+    }
+    assert_int_equal(came.count, 7);
+    /* The upstream was told which call it answers. */
+    (void)snprintf(head, sizeof(head), "%s", w->upstream->head);
+    const char *told = strstr(head, "traceparent: 00-" TRACE "-");
+    assert_non_null(told);
+    (void)snprintf(last_call, sizeof(last_call), "%.16s", told + strlen("traceparent: 00-") + 33);
+    const collected_span *answered = collected_by_id(&came, last_call);
+    assert_non_null(answered);
+    assert_string_equal(answered->name, "arcp.provision.revoke");
+    collected_free(&came);
+}
+
+static void no_secret_comes_to_the_collector(void **state)
+{
+    world *w = *state;
+    start_with_upstream(w);
+    submit(w, "parent");
+    host_stop(w->host);
+    assert_int_equal(w->upstream->generate_calls, 2);
+    assert_true(w->collector->traces_size != 0);
+    assert_null(strstr(w->collector->traces, STAND_IN_PREFIX));
+    assert_null(strstr(w->collector->traces, "hush"));
+    assert_null(strstr(w->collector->traces, "alice"));
+}
+
+static void the_agent_stands_below_its_job(void **state)
+{
+    world *w = *state;
+    process p;
+    collected came;
+    start(w, "");
+    host_run(w->host, "token-hush", &p, 0,
+             WORDS("submit", "parent", "--grant", "agent.delegate=child"));
+    host_stop(w->host);
+    collected_read(w->collector, &came);
+    char expected[80];
+    (void)snprintf(expected, sizeof(expected), "00-" TRACE "-%s-01",
+                   need(&came, "arcp.job", 1)->id);
+    assert_non_null(strstr(p.out.data, expected));
+    assert_non_null(strstr(w->collector->head, "Authorization: Bearer collector-hush"));
+    assert_non_null(strstr(w->collector->head, "POST /v1/traces "));
+    collected_free(&came);
+    process_fini(&p);
+}
+
+static void a_caller_that_does_not_record_gets_no_spans(void **state)
+{
+    world *w = *state;
+    assert_int_equal(setenv("TRACEPARENT", "00-" TRACE "-" CALLER "-00", 1), 0);
+    start(w, "");
+    submit(w, "parent");
+    host_stop(w->host);
+    assert_int_equal(w->collector->requests, 0);
+}
+
+/* ---- a collector that does not work ---- */
+
+static void get_metrics(const world *w, unsigned short port, arcp_buf *out)
+{
+    (void)w;
+    http_ask(port, "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n", out);
+}
+
+static unsigned long long metric(const arcp_buf *text, const char *name)
+{
+    char line[96];
+    (void)snprintf(line, sizeof(line), "\n%s ", name);
+    const char *at = strstr(text->data, line);
+    if (at == NULL) {
+        fail_msg("no metric %s", name);
+    }
+    return strtoull(at + strlen(line), NULL, 10);
+}
+
+static void check_err_has(const host *place, const char *part)
+{
+    arcp_span text = arcp_buf_span(&place->daemon.err);
+    if (memmem(text.data, text.size, part, strlen(part)) == NULL) {
+        fail_msg("%s is not in\n%.*s", part, (int)text.size, text.data);
+    }
+}
+
+/* 152 spans of more than half a KiB do not fit into 64 KiB. */
+static void a_collector_that_stalls_costs_spans_and_no_job(void **state)
+{
+    world *w = *state;
+    arcp_buf text = ARCP_BUF_INIT;
+    w->collector->mood = STAND_IN_STALLS;
+    start(w, "    queue_bytes: 65536\n    flush_ms: 10\n");
+    unsigned short port = http_port(w->host);
+    submit(w, "fan");
+    get_metrics(w, port, &text);
+    assert_true(metric(&text, "arcp_trace_spans_dropped_total") > 0);
+    assert_int_equal(metric(&text, "arcp_trace_spans_exported_total"), 0);
+    assert_true(metric(&text, "arcp_trace_queue_bytes") > 32768);
+    assert_true(metric(&text, "arcp_trace_queue_bytes") <= 65536);
+    process_await(&w->host->daemon, true, "tracing.otlp.queue_bytes are waiting");
+    process_signal(&w->host->daemon, SIGTERM);
+    assert_int_equal(process_finish(&w->host->daemon), 0);
+    check_err_has(w->host, "152 spans were dropped, 0 exported");
+    arcp_buf_fini(&text);
+}
+
+static void a_collector_that_answers_500_is_reported(void **state)
+{
+    world *w = *state;
+    arcp_buf text = ARCP_BUF_INIT;
+    w->collector->mood = STAND_IN_FAILS;
+    start(w, "    delay_ms: 0\n");
+    unsigned short port = http_port(w->host);
+    submit(w, "parent");
+    process_await(&w->host->daemon, true, "spans cannot be exported: the collector answered 500");
+    get_metrics(w, port, &text);
+    assert_int_equal(metric(&text, "arcp_trace_failing"), 1);
+    assert_true(metric(&text, "arcp_trace_spans_dropped_total") > 0);
+    host_stop(w->host);
+    arcp_buf_fini(&text);
+}
+
+static void a_collector_that_is_not_there_is_reported(void **state)
+{
+    world *w = *state;
+    stand_in_stop_thread(w->collector);
+    w->collector_runs = false;
+    start(w, "    delay_ms: 0\n    flush_ms: 0\n");
+    submit(w, "parent");
+    process_await(&w->host->daemon, true, "spans cannot be exported: the collector cannot be");
+    host_stop(w->host);
+}
+
+static void without_an_endpoint_nothing_is_loaded_or_sent(void **state)
+{
+    world *w = *state;
+    char path[64];
+    char line[512];
+    arcp_buf text = ARCP_BUF_INIT;
+    host_start(w->host, AGENTS "http: {listen: '127.0.0.1:0'}\n");
+    unsigned short port = http_port(w->host);
+    submit(w, "parent");
+    get_metrics(w, port, &text);
+    assert_null(strstr(text.data, "arcp_trace_spans_exported_total"));
+    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)w->host->daemon.pid);
+    FILE *maps = fopen(path, "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        assert_null(strstr(line, "arcp-tracing"));
+        assert_null(strstr(line, "libcurl"));
+    }
+    (void)fclose(maps);
+    host_stop(w->host);
+    assert_int_equal(w->collector->requests, 0);
+    arcp_buf_fini(&text);
+}
+
+#define t(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        t(a_submit_is_one_trace_down_to_the_upstream),
+        t(no_secret_comes_to_the_collector),
+        t(the_agent_stands_below_its_job),
+        t(a_caller_that_does_not_record_gets_no_spans),
+        t(a_collector_that_stalls_costs_spans_and_no_job),
+        t(a_collector_that_answers_500_is_reported),
+        t(a_collector_that_is_not_there_is_reported),
+        t(without_an_endpoint_nothing_is_loaded_or_sent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
