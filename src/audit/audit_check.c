@@ -122,6 +122,17 @@ static void begin_chain(arcp__audit_check *check, const arcp__audit_line_view *v
     memcpy(check->first.hash, check->head.hash, sizeof(check->first.hash));
 }
 
+/* Each file of ours begins with a line that repeats the hash before it; one that does not had
+ * another beginning, and nothing vouches for the line that is its first now. */
+static void report_beheaded(arcp__audit_check *check, const arcp__audit_line_view *view)
+{
+    char message[160];
+    (void)snprintf(message, sizeof(message),
+                   "what stood before number %llu is missing: no log begins with such a line",
+                   (unsigned long long)view->seq);
+    report(check, ARCP__AUDIT_PROBLEM_MISSING, view->seq, message);
+}
+
 /* After a gap the line before is not there; the file's first line knows its hash. */
 static void report_missing(arcp__audit_check *check, const arcp__audit_line_view *view,
                            const note *about)
@@ -198,6 +209,9 @@ static void check_line(arcp__audit_check *check, arcp_span line)
         /* Without the line before and without its hash there is nothing to compare with. */
         begin_chain(check, &view, &about);
         follows = about.has_previous || view.seq == 1;
+        if (!follows) {
+            report_beheaded(check, &view);
+        }
     } else if (view.seq <= check->head.seq) {
         char message[120];
         (void)snprintf(message, sizeof(message), "number %llu stands behind number %llu",

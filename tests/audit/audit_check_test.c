@@ -239,6 +239,25 @@ static void lines_cut_off_the_end_show_when_the_last_one_is_known(void **state)
     log_fini(&l);
 }
 
+/* Nothing in the file could say whether what is the first line now was altered. */
+static void lines_cut_off_the_beginning_are_missing(void **state)
+{
+    (void)state;
+    for (size_t cut = 1; cut < LINES; cut++) {
+        log l;
+        log_init(&l);
+        for (size_t at = 0; at < cut; at++) {
+            arcp_buf_clear(&l.lines[at]);
+        }
+        expect(&l, "a:1:missing");
+        char *target = strstr(l.lines[cut].data, "/srv/");
+        assert_non_null(target);
+        target[1] = 'S';
+        expect(&l, "a:1:missing");
+        log_fini(&l);
+    }
+}
+
 static void a_chain_made_anew_shows_when_one_line_is_known(void **state)
 {
     (void)state;
@@ -360,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_line_of_ones_own_is_found),
         cmocka_unit_test(a_file_that_ends_within_a_line_is_truncated),
         cmocka_unit_test(lines_cut_off_the_end_show_when_the_last_one_is_known),
+        cmocka_unit_test(lines_cut_off_the_beginning_are_missing),
         cmocka_unit_test(a_chain_made_anew_shows_when_one_line_is_known),
         cmocka_unit_test(files_follow_each_other_and_each_can_be_checked_alone),
         cmocka_unit_test(a_torn_line_that_the_next_one_vouches_for_is_no_problem),
