@@ -56,8 +56,10 @@ void arcp__metrics_spent(arcp__engine *engine, arcp_span currency, arcp_decimal 
         at++;
     }
     if (at == metrics->currency_count) {
+        /* What is behind a NUL would not be shown, and there would be two of one name. */
         if (at == ARCP__METRIC_CURRENCIES_MAX ||
-            currency.size >= sizeof(metrics->spent[0].currency)) {
+            currency.size >= sizeof(metrics->spent[0].currency) ||
+            memchr(currency.data, '\0', currency.size) != NULL) {
             at = ARCP__METRIC_CURRENCIES_MAX;
         } else {
             memcpy(metrics->spent[at].currency, currency.data, currency.size);

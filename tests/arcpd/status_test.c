@@ -157,6 +157,7 @@ static void what_happens_is_counted(void **state)
         "arcp_denials_total{code=\"PERMISSION_DENIED\",capability=\"fs.read\"} 1",
         "arcp_submits_refused_total{code=\"AGENT_NOT_AVAILABLE\"} 1",
         "arcp_budget_spent_total{currency=\"USD\"} 0.3",
+        "arcp_budget_spent_total{currency=\"other\"} 2",
         "arcp_authentications_refused_total 1",
         "arcp_store_failing 0",
         "arcp_audit_failing 0",

@@ -1,6 +1,9 @@
 #!/bin/sh
-# Spends 0.1 USD three times.
+# Spends 0.1 USD three times, and what has no name that could be shown.
 for id in 1 2 3; do
     echo '{"type":"job.event","id":"'$id'","payload":{"kind":"metric","body":{"name":"cost.inference","value":0.1,"unit":"USD"}}}'
+done
+for unit in 'X\u0000a' 'X\u0000b'; do
+    printf '%s\n' '{"type":"job.event","payload":{"kind":"metric","body":{"name":"cost.inference","value":1,"unit":"'"$unit"'"}}}'
 done
 echo '{"type":"job.result","payload":{"result":"done"}}'
