@@ -25,6 +25,9 @@
 
 #define MEMORY_REPLAY_BYTES 67108864u
 
+/* A hello is small, and what a stranger sends is kept until it is whole. */
+#define FIRST_FRAME_BYTES_MAX 65536u
+
 enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 typedef struct daemon_state {
@@ -172,6 +175,7 @@ static arcp_status listen_everywhere(daemon_state *state, arcp_buf *ready, arcp_
     options.origins = (const char *const *)config->origins.items;
     options.origin_count = config->origins.count;
     options.frame_bytes_max = (size_t)config->settings.limits_frame_bytes;
+    options.first_frame_bytes_max = FIRST_FRAME_BYTES_MAX;
     arcp_status status = ARCP_OK;
     for (size_t at = 0; status == ARCP_OK && at < config->listen.count; at++) {
         const char *url = NULL;

@@ -252,6 +252,9 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
     arcp__websocket_reader_init(&connection->reader, options->pool,
                                 options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT
                                                               : options->frame_bytes_max);
+    if (options->first_frame_bytes_max != 0) {
+        arcp__websocket_reader_limit_first(&connection->reader, options->first_frame_bytes_max);
+    }
     arcp__stream_connection_flush(&connection->base);
     *out = &connection->base.base;
     return ARCP_OK;

@@ -13,6 +13,7 @@ typedef struct arcp__websocket_connection_options {
     bool encrypted;
     bool local;
     size_t frame_bytes_max;
+    size_t first_frame_bytes_max; /* 0: the same */
     uint32_t close_timeout_ms;
     arcp_span greeting; /* is sent before everything: the server's answer; copied */
     arcp_span early;    /* came behind the upgrade; copied */

@@ -14,6 +14,14 @@ void arcp__websocket_reader_init(arcp__websocket_reader *reader, arcp__websocket
     };
 }
 
+void arcp__websocket_reader_limit_first(arcp__websocket_reader *reader, size_t bytes_max)
+{
+    if (bytes_max < reader->message_bytes_max) {
+        reader->later_bytes_max = reader->message_bytes_max;
+        reader->message_bytes_max = bytes_max;
+    }
+}
+
 void arcp__websocket_reader_fini(arcp__websocket_reader *reader)
 {
     arcp__websocket_decoder_give(reader->pool, reader->decoder);
@@ -132,6 +140,10 @@ static arcp__websocket_event data_event(arcp__websocket_reader *reader,
         reader->message_is_given = true;
     }
     reader->in_message = false;
+    if (reader->later_bytes_max != 0) {
+        reader->message_bytes_max = reader->later_bytes_max;
+        reader->later_bytes_max = 0;
+    }
     return (arcp__websocket_event){.type = ARCP__WEBSOCKET_MESSAGE, .data = text};
 }
 

@@ -14,11 +14,12 @@ typedef struct arcp__websocket_reader {
     arcp__websocket_pool *pool;       /* borrowed */
     arcp__websocket_decoder *decoder; /* NULL between frames */
     size_t message_bytes_max;
-    arcp_buf message;      /* of the message under way, unless it came in one piece */
-    bool peer_masks;       /* the peer is a client */
-    bool in_message;       /* between a message's first frame and its last */
-    bool message_is_given; /* `message` was handed out and is not needed any more */
-    bool broken;           /* an error was reported; nothing more is read */
+    size_t later_bytes_max; /* after the first message, when that has another limit; else 0 */
+    arcp_buf message;       /* of the message under way, unless it came in one piece */
+    bool peer_masks;        /* the peer is a client */
+    bool in_message;        /* between a message's first frame and its last */
+    bool message_is_given;  /* `message` was handed out and is not needed any more */
+    bool broken;            /* an error was reported; nothing more is read */
     uint8_t control_size;
     char control[ARCP__WEBSOCKET_CONTROL_MAX];
 } arcp__websocket_reader;
@@ -45,6 +46,8 @@ typedef struct arcp__websocket_event {
 void arcp__websocket_reader_init(arcp__websocket_reader *reader, arcp__websocket_pool *pool,
                                  size_t message_bytes_max);
 void arcp__websocket_reader_fini(arcp__websocket_reader *reader);
+/* A lower limit for the first message only. */
+void arcp__websocket_reader_limit_first(arcp__websocket_reader *reader, size_t bytes_max);
 
 /* The next event; takes bytes off *input. After CLOSED and WRONG there is only NOTHING. */
 arcp__websocket_event arcp__websocket_reader_next(arcp__websocket_reader *reader, arcp_span *input);

@@ -150,6 +150,7 @@ static void accept_upgrade(handshake *shake, const arcp__upgrade *upgrade, arcp_
         .encrypted = listener->tls != NULL,
         .local = shake->local,
         .frame_bytes_max = listener->options.frame_bytes_max,
+        .first_frame_bytes_max = listener->options.first_frame_bytes_max,
         .close_timeout_ms = listener->options.close_timeout_ms,
         .greeting = arcp_buf_span(&answer),
         .early = early,

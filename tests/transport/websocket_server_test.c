@@ -150,6 +150,35 @@ static void a_message_at_the_cap_is_taken_in_fragments_too(void **state)
     session_close(&t);
 }
 
+/* Nobody knows yet who sends it, and what is not whole is kept. */
+static void a_stranger_s_first_message_may_have_a_cap_of_its_own(void **state)
+{
+    (void)state;
+    char part[501] = "";
+    memset(part, 'x', 500);
+    arcp_listen_options options = plain();
+    options.first_frame_bytes_max = 500;
+    session t;
+    session_open(&t, options);
+    send_frame(&t, TEXT, part);
+    send_frame(&t, FIN | CONTINUATION, "x");
+    expect_close(&t, 1009);
+    session_close(&t);
+
+    session_open(&t, options);
+    send_frame(&t, FIN | TEXT, part);
+    run_until(&t.s.test, t.owner->messages == 1);
+    send_frame(&t, TEXT, part);
+    send_frame(&t, FIN | CONTINUATION, part);
+    run_until(&t.s.test, t.owner->messages == 2);
+    assert_int_equal(t.owner->last_size, 1000);
+    send_frame(&t, TEXT, part);
+    send_frame(&t, CONTINUATION, part);
+    send_frame(&t, FIN | CONTINUATION, "x");
+    expect_close(&t, 1009);
+    session_close(&t);
+}
+
 static void a_frame_is_read_however_slowly_it_comes(void **state)
 {
     session t;
@@ -412,6 +441,7 @@ int main(void)
         cmocka_unit_test(each_violation_has_its_close_code),
         cmocka_unit_test(a_peer_at_fault_that_stays_is_cut_and_its_fault_is_told),
         cmocka_unit_test(a_message_at_the_cap_is_taken_in_fragments_too),
+        cmocka_unit_test(a_stranger_s_first_message_may_have_a_cap_of_its_own),
         cmocka_unit_test(a_frame_is_read_however_slowly_it_comes),
         cmocka_unit_test(pings_are_answered_in_order),
         cmocka_unit_test(pongs_do_not_pile_up_before_a_peer_that_does_not_read),

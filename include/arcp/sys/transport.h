@@ -160,11 +160,14 @@ typedef struct arcp_listen_options {
     uint32_t close_timeout_ms;
     uint32_t handshakes_per_address_max; /* unfinished ones; more are dropped */
     uint32_t handshakes_max;             /* unfinished ones of all peers */
+    /* The same for a connection's first frame, when nobody knows yet who sends it; 0: as
+     * frame_bytes_max. */
+    size_t first_frame_bytes_max;
 } arcp_listen_options;
 
 #define ARCP_LISTEN_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(arcp_listen_options), NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0                \
+        sizeof(arcp_listen_options), NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0             \
     }
 
 /* Listens at ws://HOST:PORT/PATH or wss://…; port 0 picks one, no path is "/arcp".
