@@ -1,6 +1,6 @@
 /* The directory: principals and their jobs, agents and their versions, idempotency keys,
  * peer profiles. */
-#include "engine/parts.h"
+#include "engine/restore.h"
 
 #include "base/timestamp.h"
 #include "core/agent_name.h"
@@ -432,11 +432,6 @@ void arcp__idempotency_sweep(arcp__engine *engine)
     }
 }
 
-static int nibble(char digit)
-{
-    return digit >= 'a' ? digit - 'a' + 10 : digit - '0';
-}
-
 arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err)
 {
     arcp_json_ref key = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key"));
@@ -447,7 +442,8 @@ arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row
     arcp__instant until;
     arcp_span hex = arcp_json_string(row, print, &engine->scratch);
     arcp_span id = arcp_json_string(row, job_id, &engine->scratch);
-    if (hex.size != 64 || id.size == 0 || id.size >= ARCP__ID_SIZE ||
+    uint8_t fingerprint[32];
+    if (!arcp__restore_hash(hex, fingerprint) || id.size == 0 || id.size >= ARCP__ID_SIZE ||
         !arcp_json_is(row, accepted, ARCP_JSON_OBJECT) ||
         arcp__timestamp_parse(arcp_json_string(row, expires, &engine->scratch), &until, err) !=
             ARCP_OK) {
@@ -458,10 +454,7 @@ arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row
     if (entry == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    for (size_t at = 0; at < 32; at++) {
-        entry->fingerprint[at] =
-            (uint8_t)((nibble(hex.data[2 * at]) << 4) | nibble(hex.data[2 * at + 1]));
-    }
+    memcpy(entry->fingerprint, fingerprint, sizeof(fingerprint));
     memcpy(entry->job_id, id.data, id.size);
     entry->expires_wall_ns = until.wall_ns;
     return link_entry(engine, entry) == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;

@@ -12,6 +12,9 @@ arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table,
 arcp_span arcp__restore_text(arcp__engine *engine, const arcp_json *row, const char *name);
 uint64_t arcp__restore_number(const arcp_json *row, const char *name);
 
+/* 64 lower-case hex digits; false, and nothing written that means anything, for other text. */
+bool arcp__restore_hash(arcp_span hex, uint8_t out[32]);
+
 /* Fill *err. */
 arcp_status arcp__restore_damaged(const char *what, arcp_span key, arcp_error *err);
 arcp_status arcp__restore_out_of_memory(arcp_error *err);

@@ -35,7 +35,7 @@ static int nibble(char digit)
     return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-static bool read_hash(arcp_span hex, uint8_t out[32])
+bool arcp__restore_hash(arcp_span hex, uint8_t out[32])
 {
     if (hex.size != 64) {
         return false;
@@ -73,7 +73,8 @@ static arcp_status restore_session(arcp__engine *engine, const arcp_json *row, a
 {
     arcp_span principal_name = arcp__restore_text(engine, row, "principal");
     arcp_span id = arcp__restore_text(engine, row, "session_id");
-    if (principal_name.size == 0 || id.size == 0 || id.size >= ARCP__ID_SIZE) {
+    if (principal_name.size == 0 || id.size == 0 || id.size >= ARCP__ID_SIZE ||
+        !arcp_span_equal(id, key)) {
         return arcp__restore_damaged("session", key, err);
     }
     arcp__principal *principal = arcp__principal_get(engine, principal_name);
@@ -88,10 +89,10 @@ static arcp_status restore_session(arcp__engine *engine, const arcp_json *row, a
     session->acked_seq = arcp__restore_number(row, "acked_seq");
     session->profile =
         arcp__directory_profile(engine, arcp__restore_text(engine, row, "client"), principal);
-    session->has_previous =
-        read_hash(arcp__restore_text(engine, row, "previous_token_hash"), session->previous_hash);
+    session->has_previous = arcp__restore_hash(
+        arcp__restore_text(engine, row, "previous_token_hash"), session->previous_hash);
     if (!read_instant(engine, row, "created_at", &session->created_wall_ns) ||
-        !read_hash(arcp__restore_text(engine, row, "token_hash"), session->token_hash)) {
+        !arcp__restore_hash(arcp__restore_text(engine, row, "token_hash"), session->token_hash)) {
         return arcp__restore_damaged("session", key, err);
     }
     if (!copy_cstr(&session->client_name, arcp__restore_text(engine, row, "client")) ||
@@ -168,7 +169,8 @@ static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_
     arcp_span principal_name = arcp__restore_text(engine, row, "principal");
     arcp_job_status status_word =
         arcp_job_status_from_wire(arcp__restore_text(engine, row, "status"));
-    if (principal_name.size == 0 || status_word == ARCP_JOB_STATUS_COUNT) {
+    if (principal_name.size == 0 || status_word == ARCP_JOB_STATUS_COUNT || key.size == 0 ||
+        key.size >= ARCP__ID_SIZE) {
         return arcp__restore_damaged("job", key, err);
     }
     arcp__principal *principal = arcp__principal_get(engine, principal_name);

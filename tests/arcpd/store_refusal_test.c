@@ -173,6 +173,13 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
         {"UPDATE jobs SET value = json_set(value, '$.status', 'dreaming')",
          "the stored job \"job_"},
         {"UPDATE idempotency SET value = '[]'", "is damaged"},
+        {"UPDATE idempotency SET value = json_set(value, '$.fingerprint', "
+         "replace(printf('%064d', 0), '0', '!'))",
+         "an idempotency row is damaged"},
+        {"INSERT INTO jobs SELECT key || '0123456789', value FROM jobs WHERE key NOT LIKE '%/%'",
+         "the stored job \"job_"},
+        {"UPDATE sessions SET value = json_set(value, '$.session_id', 'sess_x')",
+         "the stored session \"sess_"},
         {"INSERT INTO subscriptions VALUES('x', '{')", "the stored subscription \"x\" is damaged"},
         {"INSERT INTO subscriptions VALUES('x', '{\"session_id\":7}')",
          "the stored subscription \"x\" is damaged"},
