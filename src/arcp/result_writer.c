@@ -12,7 +12,9 @@ arcp_status arcp__result_writer_open(arcp__result_writer *writer, arcp__program 
                                     .path = path,
                                     .fd = -1,
                                     .is_fresh = true,
-                                    .discards = program->is_json && path == NULL};
+                                    .discards = program->is_json && path == NULL,
+                                    .is_shown = path == NULL && isatty(STDOUT_FILENO),
+                                    .held = ARCP_BUF_INIT};
     if (path == NULL) {
         return ARCP_OK;
     }
@@ -41,6 +43,23 @@ static arcp_status write_file(arcp__result_writer *writer, arcp_span bytes, arcp
     return ARCP_OK;
 }
 
+/* To standard output. */
+static bool print(arcp__result_writer *writer, arcp_span bytes, bool is_last)
+{
+    arcp_buf shown = ARCP_BUF_INIT;
+    if (writer->is_shown) {
+        arcp__append_shown(&shown, bytes, &writer->held, is_last);
+        bytes = arcp_buf_span(&shown);
+    }
+    bool printed = !shown.failed && !writer->held.failed &&
+                   (bytes.size == 0 || arcp__program_print(writer->program, bytes));
+    if (printed && bytes.size != 0) {
+        writer->last = bytes.data[bytes.size - 1];
+    }
+    arcp_buf_fini(&shown);
+    return printed;
+}
+
 static arcp_status put(void *user, arcp_span bytes, arcp_error *err)
 {
     arcp__result_writer *writer = user;
@@ -50,16 +69,14 @@ static arcp_status put(void *user, arcp_span bytes, arcp_error *err)
     if (writer->fd >= 0) {
         return write_file(writer, bytes, err);
     }
-    if (isatty(STDOUT_FILENO)) {
+    if (writer->is_shown) {
         /* Bars would end up in the middle of the text. */
         arcp__screen_status(&writer->program->screen, arcp_span_make(NULL, 0));
         writer->program->screen.status_off = true;
     }
-    if (!arcp__program_print(writer->program, bytes)) {
-        return arcp_error_set(err, ARCP_E_IO, "the result could not be written");
-    }
-    writer->last = bytes.data[bytes.size - 1];
-    return ARCP_OK;
+    return print(writer, bytes, false)
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_IO, "the result could not be written");
 }
 
 arcp_result_sink arcp__result_writer_sink(arcp__result_writer *writer)
@@ -96,7 +113,7 @@ static bool finish_inline(arcp__result_writer *writer, arcp_span result)
         if (text.size == 0 || text.data[text.size - 1] != '\n') {
             arcp_buf_append_byte(&text, '\n');
         }
-        written = written && arcp__program_print(writer->program, arcp_buf_span(&text));
+        written = written && print(writer, arcp_buf_span(&text), true);
     }
     if (!written && err.message[0] != '\0') {
         arcp__screen_format(&writer->program->screen, "error: %s", err.message);
@@ -118,14 +135,16 @@ bool arcp__result_writer_finish(arcp__result_writer *writer, const arcp_outcome 
         return write_file(writer, arcp_span_make(NULL, 0), &err) == ARCP_OK;
     }
     /* On a terminal the prompt begins on a line of its own. */
-    if (writer->fd < 0 && isatty(STDOUT_FILENO) && writer->last != '\n' && writer->last != '\0') {
+    bool written = writer->fd >= 0 || print(writer, arcp_span_make(NULL, 0), true);
+    if (written && writer->is_shown && writer->last != '\n' && writer->last != '\0') {
         return arcp__program_print(writer->program, ARCP_SPAN_LITERAL("\n"));
     }
-    return true;
+    return written;
 }
 
 void arcp__result_writer_close(arcp__result_writer *writer)
 {
+    arcp_buf_fini(&writer->held);
     if (writer->fd >= 0) {
         (void)close(writer->fd);
         writer->fd = -1;

@@ -171,6 +171,42 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
     }
 }
 
+/* What the character at `at` is shown as; 0 when more of it may come. */
+static size_t append_shown(arcp_buf *out, const unsigned char *at, size_t left, bool is_last)
+{
+    size_t size = arcp__utf8_character_size(at, left);
+    size_t control = arcp__control_size(arcp_span_make((const char *)at, left));
+    bool is_line_end = at[0] == '\n' || (at[0] == '\r' && left > 1 && at[1] == '\n');
+    bool may_grow = (at[0] == '\r' || (at[0] >= 0xc2 && size == 0)) && left < 4 && !is_last;
+    if (may_grow && (at[0] != '\r' || left == 1)) {
+        return 0;
+    }
+    if (size == 0 || (control == 1 && !is_line_end && at[0] != '\t')) {
+        arcp_buf_append_format(out, "\\x%02x", at[0]);
+        return 1;
+    }
+    if (control == 2) {
+        arcp_buf_append_format(out, "\\u%04x", at[1]);
+        return 2;
+    }
+    arcp_buf_append(out, arcp_span_make((const char *)at, size));
+    return size;
+}
+
+void arcp__append_shown(arcp_buf *out, arcp_span text, arcp_buf *held, bool is_last)
+{
+    arcp_buf_append(held, text);
+    arcp_span left = arcp_buf_span(held);
+    while (left.size != 0) {
+        size_t size = append_shown(out, (const unsigned char *)left.data, left.size, is_last);
+        if (size == 0) {
+            break;
+        }
+        left = arcp_span_from(left, size);
+    }
+    arcp_buf_consume(held, held->size - left.size);
+}
+
 size_t arcp__text_columns(arcp_span text)
 {
     size_t columns = 0;

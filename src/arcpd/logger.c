@@ -8,6 +8,7 @@
 #include <arcp/json.h>
 
 #include "base/timestamp.h"
+#include "base/utf8.h"
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "audit"};
 
@@ -51,9 +52,12 @@ void arcp__logger_log(void *user, arcp_log_level level, const char *text)
         arcp_buf_append_cstr(&line, "}\n");
     } else {
         arcp_buf_append_format(&line, "%.*s %-5s ", ARCP__TIMESTAMP_SIZE, when, level_names[level]);
-        for (const char *at = text; *at != '\0'; at++) {
+        arcp_span left = arcp_span_cstr(text);
+        while (left.size != 0) {
             /* A peer's bytes must not control a terminal or fake a line. */
-            arcp_buf_append_byte(&line, (unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at);
+            size_t control = arcp__control_size(left);
+            arcp_buf_append_byte(&line, control != 0 ? '?' : left.data[0]);
+            left = arcp_span_from(left, control != 0 ? control : 1);
         }
         arcp_buf_append_byte(&line, '\n');
     }

@@ -34,6 +34,17 @@ static inline size_t arcp__utf8_character_size(const unsigned char *at, size_t l
     return size > 3 && (at[3] & 0xc0) != 0x80 ? 0 : size;
 }
 
+/* Bytes of the control character that `text` begins with, 0 for any other. U+0080 to U+009F are
+ * two bytes; U+009B is to a terminal what ESC [ is. */
+static inline size_t arcp__control_size(arcp_span text)
+{
+    const unsigned char *at = (const unsigned char *)text.data;
+    if (text.size != 0 && (at[0] < 0x20 || at[0] == 0x7f)) {
+        return 1;
+    }
+    return text.size > 1 && at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0 ? 2 : 0;
+}
+
 /* Length of the longest valid prefix; text.size when all of it is valid. */
 size_t arcp__utf8_valid_prefix(arcp_span text);
 

@@ -127,6 +127,40 @@ static void long_texts_are_cut_at_a_character(void **state)
     arcp_buf_fini(&out);
 }
 
+/* A result of many lines; the pieces of a stream end anywhere. */
+static void a_result_cannot_control_the_terminal(void **state)
+{
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        {"a\n\tb\r\nc\n", "a\n\tb\r\nc\n"},
+        {"\x1b]0;owned\x07", "\\x1b]0;owned\\x07"},
+        {"ok\rno", "ok\\x0dno"},
+        {"\xc2\x9b\x33\x31m\x7f", "\\u009b31m\\x7f"},
+        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"},
+        {"a\x9b\xff\xe2\x82z", "a\\x9b\\xff\\xe2\\x82z"},
+        {"end\xf0\x9f\x98", "end\\xf0\\x9f\\x98"},
+        {"end\r", "end\\x0d"},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        for (size_t step = 1; step <= 4; step++) {
+            arcp_buf out = ARCP_BUF_INIT;
+            arcp_buf held = ARCP_BUF_INIT;
+            for (arcp_span left = arcp_span_cstr(rows[row].text); left.size != 0;) {
+                arcp_span piece = arcp_span_first(left, step);
+                arcp__append_shown(&out, piece, &held, false);
+                left = arcp_span_from(left, piece.size);
+            }
+            arcp__append_shown(&out, arcp_span_make(NULL, 0), &held, true);
+            check_span(arcp_buf_span(&out), rows[row].shown);
+            assert_int_equal(held.size, 0);
+            arcp_buf_fini(&held);
+            arcp_buf_fini(&out);
+        }
+    }
+    (void)state;
+}
+
 /* ---- the status area ---- */
 
 static void note(arcp__progress *progress, const char *job, const char *kind, const char *body)
@@ -318,6 +352,7 @@ int main(void)
         cmocka_unit_test(chunks_have_no_line),
         cmocka_unit_test(times_and_depth_stand_in_front),
         cmocka_unit_test(long_texts_are_cut_at_a_character),
+        cmocka_unit_test(a_result_cannot_control_the_terminal),
         cmocka_unit_test(a_job_without_progress_spins),
         cmocka_unit_test(a_job_with_a_total_has_a_bar),
         cmocka_unit_test(several_jobs_have_a_line_each),

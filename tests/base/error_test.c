@@ -130,6 +130,7 @@ typedef struct message_row {
 static const message_row messages[] = {
     {"a line feed cannot start a second log line", "a\nb\r\n", "a?b??"},
     {"a terminal's escape sequence", "\x1b[31mred\x7f", "?[31mred?"},
+    {"one that begins with U+009B", "\xc2\x9b\x33\x31mred\xc2\xa0", "??31mred\xc2\xa0"},
     {"text in another language stays", "d\xc3\xbcrfen \xe2\x82\xac", "d\xc3\xbcrfen \xe2\x82\xac"},
     {"a stray byte", "a\xff z", "a? z"},
     {"a character that is cut short", "a\xe2\x82", "a??"},
