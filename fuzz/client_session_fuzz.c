@@ -180,7 +180,8 @@ static void play_line(world *w, const char *line, size_t size)
     } else if (what == 't' && size <= 6) {
         char digits[8] = "";
         memcpy(digits, line + 1, size - 1);
-        int64_t ns = (int64_t)strtoul(digits, NULL, 10) * 10 * ARCP_NS_PER_MS;
+        long steps = strtol(digits, NULL, 10); /* the monotonic clock never goes back */
+        int64_t ns = steps <= 0 ? 0 : steps * 10 * ARCP_NS_PER_MS;
         w->now.mono_ns += ns;
         w->now.wall_ns += ns;
         arcp__client_session_tick(w->session, w->now);
