@@ -197,7 +197,9 @@ arcp_status arcp__lease_request(const arcp__arguments *arguments, int64_t now_wa
                                 arcp_buf *lease, arcp_buf *constraints, arcp_error *err)
 {
     /* A person may ask for more than the usual runtime grants: that one decides. */
-    const arcp_lease_limits limits = {SIZE_MAX, SIZE_MAX, 4096, 32};
+    arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+    limits.patterns_max = SIZE_MAX;
+    limits.bytes_max = SIZE_MAX;
     arcp_lease *parsed = NULL;
     arcp_status status = make_lease(arguments, lease, err);
     if (status == ARCP_OK) {

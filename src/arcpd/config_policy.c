@@ -86,7 +86,9 @@ static arcp_status make_ceiling(arcp__yaml_reader *r, const char *path, policy_d
         write_list(r, draft->budget, &writer);
     }
     arcp_json_end_object(&writer);
-    arcp_lease_limits limits = {100000, SIZE_MAX, 4096, 32};
+    arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+    limits.patterns_max = SIZE_MAX; /* the operator's own */
+    limits.bytes_max = SIZE_MAX;
     arcp_error why = {0};
     arcp_status status = text.failed
                              ? ARCP_E_NO_MEMORY

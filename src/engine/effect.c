@@ -1,5 +1,7 @@
 #include "engine/parts.h"
 
+#include <arcp/secret.h>
+
 #include <stdio.h>
 
 static void push_back(arcp__effect_queue *queue, arcp__pending_effect *pending)
@@ -33,7 +35,7 @@ static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
     }
     bool is_secret = pending->effect.is_secret || pending->effect.kind == ARCP__EFFECT_AUTHENTICATE;
     if (is_secret && pending->text.data != NULL) {
-        explicit_bzero(pending->text.data, pending->text.size);
+        arcp_wipe(pending->text.data, pending->text.size);
     }
     arcp_buf_fini(&pending->text);
     pending->next = engine->effect_free;

@@ -4,6 +4,33 @@
 
 #include "core/trace.h"
 
+/* ---- the lease that is asked for ---- */
+
+/* [arcp:9.5-3] [arcp:LB-7] */
+arcp_status arcp__job_read_lease(const arcp__engine *engine, const arcp_json *json,
+                                 arcp_json_ref object, arcp_lease **out, arcp_error *err)
+{
+    const arcp_settings *settings = &engine->settings;
+    const arcp_lease_limits limits = {
+        .patterns_max = (size_t)settings->limits_lease_patterns,
+        .bytes_max = (size_t)settings->limits_lease_bytes,
+        .pattern_bytes_max = (size_t)settings->limits_pattern_bytes,
+        .pattern_wildcards_max = (size_t)settings->limits_pattern_wildcards,
+    };
+    arcp_json_ref lease = arcp_json_member(json, object, ARCP_SPAN_LITERAL("lease_request"));
+    arcp_json_ref constraints =
+        arcp_json_member(json, object, ARCP_SPAN_LITERAL("lease_constraints"));
+    arcp_status status = arcp_lease_from_json(json, lease, constraints, &limits, out, err);
+    if (status == ARCP_OK && arcp_lease_has_expiry(*out) &&
+        arcp_lease_expires_wall_ns(*out) <= engine->now.wall_ns) {
+        arcp_lease_unref(*out);
+        *out = NULL;
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "lease_constraints.expires_at is not in the future");
+    }
+    return status;
+}
+
 /* ---- the job.accepted payload ---- */
 
 /* [arcp:7.1-2] [arcp:7.5-8] [arcp:LA-10] */

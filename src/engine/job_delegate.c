@@ -73,27 +73,6 @@ static arcp_status ask_gate(arcp__engine *engine, arcp__job *parent, const arcp_
     return err->status;
 }
 
-static arcp_status read_request(arcp__engine *engine, const arcp_json *json, arcp_json_ref body,
-                                arcp_lease **out, arcp_error *err)
-{
-    arcp_lease_limits limits = {(size_t)engine->settings.limits_lease_patterns,
-                                (size_t)engine->settings.limits_lease_bytes,
-                                (size_t)engine->settings.limits_pattern_bytes,
-                                (size_t)engine->settings.limits_pattern_wildcards};
-    arcp_json_ref request = arcp_json_member(json, body, ARCP_SPAN_LITERAL("lease_request"));
-    arcp_json_ref constraints =
-        arcp_json_member(json, body, ARCP_SPAN_LITERAL("lease_constraints"));
-    arcp_status status = arcp_lease_from_json(json, request, constraints, &limits, out, err);
-    if (status == ARCP_OK && arcp_lease_has_expiry(*out) &&
-        arcp_lease_expires_wall_ns(*out) <= engine->now.wall_ns) {
-        arcp_lease_unref(*out);
-        *out = NULL;
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "lease_constraints.expires_at is not in the future");
-    }
-    return status;
-}
-
 /* What is left of the parent's time, rounded up; 0 when it has no deadline. */
 static uint64_t runtime_left(const arcp__engine *engine, const arcp__job *parent)
 {
@@ -210,7 +189,7 @@ static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const del
         status = arcp__audit_check(engine, err);
     }
     if (status == ARCP_OK) {
-        status = read_request(engine, wanted->json, wanted->body, &request, err);
+        status = arcp__job_read_lease(engine, wanted->json, wanted->body, &request, err);
     }
     if (status == ARCP_OK) {
         status = arcp_lease_derive(parent->authority, request, &derived, details, err);

@@ -191,29 +191,6 @@ static arcp_status check_caps(const arcp__engine *engine, const arcp__session *s
     return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "too many running jobs (%s)", limit);
 }
 
-/* [arcp:9.5-3] [arcp:LB-7] */
-static arcp_status read_lease(arcp__engine *engine, arcp_json_ref payload, arcp_lease **out,
-                              arcp_error *err)
-{
-    const arcp_json *json = &engine->json;
-    arcp_lease_limits limits = {(size_t)engine->settings.limits_lease_patterns,
-                                (size_t)engine->settings.limits_lease_bytes,
-                                (size_t)engine->settings.limits_pattern_bytes,
-                                (size_t)engine->settings.limits_pattern_wildcards};
-    arcp_json_ref lease = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("lease_request"));
-    arcp_json_ref constraints =
-        arcp_json_member(json, payload, ARCP_SPAN_LITERAL("lease_constraints"));
-    arcp_status status = arcp_lease_from_json(json, lease, constraints, &limits, out, err);
-    if (status == ARCP_OK && arcp_lease_has_expiry(*out) &&
-        arcp_lease_expires_wall_ns(*out) <= engine->now.wall_ns) {
-        arcp_lease_unref(*out);
-        *out = NULL;
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "lease_constraints.expires_at is not in the future");
-    }
-    return status;
-}
-
 /* ---- the request ---- */
 
 static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job, bool is_narrowed,
@@ -454,7 +431,7 @@ void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_re
         }
     }
     arcp_lease *parsed = NULL;
-    if (read_lease(engine, payload, &parsed, &error) != ARCP_OK) {
+    if (arcp__job_read_lease(engine, &engine->json, payload, &parsed, &error) != ARCP_OK) {
         refuse_with(engine, request, &error, NULL, NULL);
         return;
     }

@@ -191,21 +191,6 @@ static bool number(arcp__engine *engine, arcp__observation *observation, uint64_
     return true;
 }
 
-/* One back_pressure status when a session that acknowledges falls behind. [arcp:6.5-4] */
-static void note_lag(arcp__engine *engine, arcp__observation *observation)
-{
-    arcp__session *session = observation->session;
-    if (observation->job->owner != observation || session->back_pressured ||
-        !arcp__session_has_feature(session, ARCP_FEATURE_ACK) || observation->job->ended ||
-        session->next_seq - 1 - session->acked_seq <= engine->settings.session_ack_lag_events) {
-        return;
-    }
-    session->back_pressured = true;
-    engine->metrics.back_pressure++;
-    arcp__job_emit_status(engine, observation->job, "back_pressure",
-                          ARCP_SPAN_LITERAL("events are acknowledged more slowly than they come"));
-}
-
 void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
                       size_t bytes, arcp_feature feature)
 {
@@ -217,7 +202,7 @@ void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint
         return;
     }
     if (number(engine, observation, position, 1, bytes)) {
-        note_lag(engine, observation);
+        arcp__session_note_lag(engine, observation);
     }
 }
 

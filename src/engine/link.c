@@ -1,6 +1,8 @@
 /* Links: one transport connection each, from the first byte to a session or a refusal. */
 #include "engine/parts.h"
 
+#include <arcp/secret.h>
+
 arcp__link *arcp__link_ref(arcp__link *link)
 {
     link->refs++;
@@ -223,7 +225,7 @@ void arcp__link_release_held(arcp__engine *engine, arcp__link *link)
         at += size;
     }
     if (held.data != NULL) {
-        explicit_bzero(held.data, held.size); /* it held a token */
+        arcp_wipe(held.data, held.size); /* it held a token */
     }
     arcp_buf_fini(&held);
 }

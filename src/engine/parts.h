@@ -11,6 +11,7 @@
 #include "core/body.h"
 #include "core/envelope.h"
 #include "core/error_payload.h"
+#include "engine/credential.h"
 #include "engine/job_lifecycle.h"
 #include "engine/span.h"
 #include "engine/state.h"
@@ -230,7 +231,8 @@ void arcp__session_wake(arcp__engine *engine, arcp__session *session);
 bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session);
 void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint64_t first,
                              const arcp_span *records, size_t count, bool failed);
-void arcp__session_ack(arcp__engine *engine, arcp__session *session, uint64_t seq);
+/* Runs up to the last one that was acknowledged need not be kept. */
+void arcp__session_forget_acked(arcp__engine *engine, arcp__session *session);
 bool arcp__session_write_index(arcp__engine *engine, arcp__session *session);
 void arcp__session_evict(arcp__engine *engine, arcp__session *session);
 void arcp__session_drop_runs(arcp__engine *engine, arcp__session *session);
@@ -239,6 +241,17 @@ void arcp__session_drained(arcp__engine *engine, arcp__session *session);
 void arcp__session_format_frame(arcp__engine *engine, const arcp__session *session, uint64_t seq,
                                 arcp_span record, arcp_buf *out);
 bool arcp__session_push_run(arcp__session *session, const arcp__run *run);
+
+/* ---- session_ack.c ---- */
+void arcp__session_ack(arcp__engine *engine, arcp__request *request, arcp_json_ref payload);
+/* An event was numbered for the observer. */
+void arcp__session_note_lag(arcp__engine *engine, arcp__observation *observation);
+
+/* ---- session_close.c ---- */
+/* Answers session.closed, then closes the link. */
+void arcp__session_close(arcp__engine *engine, arcp__session *session,
+                         const arcp__envelope *envelope);
+void arcp__session_bye(arcp__engine *engine, arcp__session *session);
 
 /* ---- session_heartbeat.c ---- */
 void arcp__session_heartbeat_start(arcp__engine *engine, arcp__session *session);
@@ -301,6 +314,11 @@ void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq
                               uint64_t count);
 
 /* ---- job_create.c: the parts that a submit and a delegation share ---- */
+/* The members lease_request and lease_constraints of `object`, within the limits that are set;
+ * an expiry that is not in the future is refused. */
+ARCP_MUST_CHECK arcp_status arcp__job_read_lease(const arcp__engine *engine, const arcp_json *json,
+                                                 arcp_json_ref object, arcp_lease **out,
+                                                 arcp_error *err);
 typedef struct arcp__job_plan {
     const arcp__agent_version *agent;
     arcp_span agent_name; /* without the version */
@@ -435,83 +453,6 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
 /* Pauses or resumes reading the job's agent as the queues ask for. */
 void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job);
 void arcp__engine_update_pressure(arcp__engine *engine);
-
-/* ---- credential_ask.c: who gets one, and how it is asked for ---- */
-typedef struct arcp__credential_wish {
-    const char *job_id;
-    const char *principal;
-    const char *trace_id;
-    arcp_span agent_name; /* without a version */
-    arcp_span traceparent;
-    const arcp_lease *lease;
-    arcp_budget *budget; /* of the job, in its tree; NULL: it has none */
-} arcp__credential_wish;
-/* Whether such a job of this session is to get a value (§9.8; docs/protocol.md, Authority). */
-bool arcp__credential_is_wanted(const arcp__engine *engine, const arcp__session *session,
-                                const arcp__credential_wish *wish);
-/* Writes the intent down and asks when it is durable. NULL when out of memory. */
-arcp__credential *arcp__credential_ask(arcp__engine *engine, const arcp__credential_wish *wish,
-                                       arcp__admission *admission);
-/* What the upstream's cap is to be, as text: the least that remains in the job's tree; ""
- * without a budget in the cap's currency. False: there is nothing left to spend. */
-bool arcp__credential_budget(const arcp__engine *engine, const arcp_budget *budget,
-                             char out[ARCP_DECIMAL_TEXT_MAX]);
-/* An intent with its limits, not yet written down. NULL when out of memory. */
-arcp__credential *arcp__credential_intend(arcp__engine *engine, const arcp__credential_wish *wish,
-                                          const char *id, uint32_t generation);
-
-/* ---- credential.c: the life of one upstream value ---- */
-/* Nobody needs it any more: it is revoked, at once or when its issue was answered. */
-void arcp__credential_abandon(arcp__engine *engine, arcp__credential *credential);
-/* The job begins with it; the job ended. */
-void arcp__credential_give(arcp__engine *engine, arcp__credential *credential, arcp__job *job);
-void arcp__credential_job_ended(arcp__engine *engine, arcp__job *job);
-void arcp__credential_due(arcp__engine *engine, arcp__credential *credential);
-/* Revocations that nobody would come back to (memory was short) are begun again. */
-void arcp__credential_sweep(arcp__engine *engine);
-void arcp__credential_free_all(arcp__engine *engine);
-
-/* ---- credential_usage.c: what the upstream says was spent ---- */
-void arcp__credential_usage_due(arcp__engine *engine, arcp__credential *credential);
-void arcp__credential_measured(arcp__engine *engine, arcp__credential *credential,
-                               const arcp_provision_result *result);
-/* What the agent reported by itself is not charged a second time. */
-void arcp__credential_note_spend(arcp__engine *engine, arcp__job *job, arcp_span currency,
-                                 arcp_decimal amount);
-/* An agent's error that is the upstream's: the code it has here, ARCP_OK when it stays. */
-arcp_status arcp__credential_translate(const arcp__engine *engine, const arcp__job *job,
-                                       const arcp_json *json, arcp_json_ref error);
-
-/* ---- credential_row.c ---- */
-void arcp__credential_store(arcp__engine *engine, const arcp__credential *credential);
-arcp_status arcp__credential_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
-                                     arcp_error *err);
-/* After a restart: everything that an earlier run left is revoked. */
-void arcp__credential_restored(arcp__engine *engine);
-
-/* ---- credential_call.c ---- */
-/* Makes an empty one and lists it under its alias; NULL when out of memory. */
-arcp__credential *arcp__credential_new(arcp__engine *engine, const char *id, uint32_t generation);
-void arcp__credential_free(arcp__engine *engine, arcp__credential *credential);
-bool arcp__credential_call(arcp__engine *engine, arcp__credential *credential,
-                           arcp__provision_verb verb);
-void arcp__credential_audit(arcp__engine *engine, const arcp__credential *credential,
-                            const char *action, const char *why);
-
-/* ---- credential_show.c: who sees a value ---- */
-bool arcp__credentials_are_offered(const arcp__engine *engine, const arcp__link *link,
-                                   bool is_anonymous);
-bool arcp__credentials_are_shown(const arcp__engine *engine, const arcp__session *session,
-                                 const arcp__job *job);
-/* The member `credentials`, when the job has any. */
-void arcp__credentials_write(arcp__engine *engine, const arcp__job *job, arcp_json_writer *writer);
-/* Adds them to an answer whose payload is its last member. False: nothing was added. */
-bool arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
-                              arcp_buf *frame);
-void arcp__credential_emit_rotated(arcp__engine *engine, arcp__job *job);
-/* The record of a rotation with the value in it; false: it is shown as it is. */
-bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__session *session,
-                                     arcp_span record, arcp_buf *out);
 
 /* ---- admission.c ---- */
 /* A submit that has its turn only when those before it, or the one that has its key, are

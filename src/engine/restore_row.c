@@ -113,7 +113,9 @@ static bool copy_id(char to[ARCP__ID_SIZE], arcp_span text)
 
 static arcp_status restore_lease(const arcp_json *row, arcp__job *job, arcp_error *err)
 {
-    arcp_lease_limits limits = {SIZE_MAX, SIZE_MAX, 4096, 32};
+    arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+    limits.patterns_max = SIZE_MAX; /* it was accepted under limits that may be others now */
+    limits.bytes_max = SIZE_MAX;
     arcp_lease *lease = NULL;
     arcp_status status = arcp_lease_from_json(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease")),

@@ -1,6 +1,8 @@
 /* session.hello and session.welcome (§6.1, §6.2): who is it, what do both sides speak. */
 #include "engine/parts.h"
 
+#include <arcp/secret.h>
+
 #include <stdio.h>
 
 #include "base/base64.h"
@@ -126,7 +128,7 @@ void arcp__session_make_token(arcp__engine *engine, arcp__session *session, arcp
     arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
                         token);
     arcp__sha256(arcp_buf_span(token), session->token_hash);
-    explicit_bzero(bytes, sizeof(bytes));
+    arcp_wipe(bytes, sizeof(bytes));
 }
 
 static void write_features(arcp_feature_set features, arcp_json_writer *writer)
@@ -194,7 +196,7 @@ void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_sp
                                                  .session_id = arcp_span_cstr(session->id)},
                           arcp_buf_span(&payload), &frame);
     if (payload.data != NULL) {
-        explicit_bzero(payload.data, payload.size);
+        arcp_wipe(payload.data, payload.size);
     }
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
@@ -312,14 +314,14 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     engine->metrics.sessions_opened++;
     arcp__session_store(engine, session);
     if (session->owes_row) {
-        explicit_bzero(token.data, token.size);
+        arcp_wipe(token.data, token.size);
         arcp_buf_fini(&token);
         arcp__session_end(engine, session, "out of memory");
         return;
     }
     arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
     session->opens_at = arcp__batch_open_id(engine);
-    explicit_bzero(token.data, token.size);
+    arcp_wipe(token.data, token.size);
     arcp_buf_fini(&token);
     arcp__session_heartbeat_start(engine, session);
 }

@@ -186,17 +186,9 @@ void arcp__session_evict(arcp__engine *engine, arcp__session *session)
     }
 }
 
-/* [arcp:6.5-2] */
-void arcp__session_ack(arcp__engine *engine, arcp__session *session, uint64_t seq)
+void arcp__session_forget_acked(arcp__engine *engine, arcp__session *session)
 {
-    if (seq <= session->acked_seq) {
-        return;
-    }
-    session->acked_seq = seq;
-    if (session->back_pressured &&
-        session->next_seq - 1 - seq < engine->settings.session_ack_lag_events) {
-        session->back_pressured = false;
-    }
+    uint64_t seq = session->acked_seq;
     bool dropped = false;
     while (first_run_is_below(session, seq) && first_run_is_below(session, session->indexed_seq)) {
         forget_first_run(engine, session);

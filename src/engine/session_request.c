@@ -374,52 +374,12 @@ static void unsubscribe(arcp__engine *engine, arcp__request *request,
     arcp__job_unsubscribe(engine, request, job);
 }
 
-/* [arcp:6.5-6] */
-static void acknowledge(arcp__engine *engine, arcp__request *request,
-                        const arcp__envelope *envelope)
-{
-    arcp__session *session = request->session;
-    uint64_t seq = 0;
-    arcp_json_ref ref =
-        arcp_json_member(&engine->json, envelope->payload, ARCP_SPAN_LITERAL("last_processed_seq"));
-    if (!needs(engine, request, ARCP_FEATURE_ACK)) {
-        return;
-    }
-    if (!arcp_json_u64(&engine->json, ref, &seq) || seq > session->sent_seq) {
-        refuse(engine, request, ARCP_E_INVALID_REQUEST,
-               "last_processed_seq is beyond what this session was sent");
-        return;
-    }
-    arcp__session_ack(engine, session, seq);
-}
-
 /* Exactly-once matters for what changes something or costs something. */
 static bool is_remembered(arcp_message_type type)
 {
     return type == ARCP_MESSAGE_JOB_SUBMIT || type == ARCP_MESSAGE_JOB_CANCEL ||
            type == ARCP_MESSAGE_JOB_SUBSCRIBE || type == ARCP_MESSAGE_JOB_UNSUBSCRIBE ||
            type == ARCP_MESSAGE_SESSION_LIST_JOBS;
-}
-
-/* [arcp:6.7-1] */
-static void close_session(arcp__engine *engine, arcp__session *session,
-                          const arcp__envelope *envelope)
-{
-    arcp_buf payload = ARCP_BUF_INIT;
-    arcp_buf frame = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&payload, "{\"request_id\":");
-    arcp_json_quote(envelope->id, &payload);
-    arcp_buf_append_cstr(&payload, ",\"reply_to\":");
-    arcp_json_quote(envelope->id, &payload);
-    arcp_buf_append_byte(&payload, '}');
-    arcp__envelope_format(&(arcp__envelope_head){.type = "session.closed",
-                                                 .id = envelope->id,
-                                                 .session_id = arcp_span_cstr(session->id)},
-                          arcp_buf_span(&payload), &frame);
-    frame.failed = frame.failed || payload.failed;
-    arcp_buf_fini(&payload);
-    arcp__session_send(engine, session, &frame, true);
-    arcp__link_close(engine, session->link, 1000, "closed", true);
 }
 
 /* [arcp:9.5-9] [arcp:LA-11] */
@@ -448,7 +408,9 @@ static void execute(arcp__engine *engine, arcp__request *request, const arcp__en
         envelope->type == ARCP_MESSAGE_SESSION_RESUME) {
         refuse(engine, request, ARCP_E_INVALID_REQUEST, "this session has said hello already");
     } else if (envelope->type == ARCP_MESSAGE_SESSION_ACK) {
-        acknowledge(engine, request, envelope);
+        if (needs(engine, request, ARCP_FEATURE_ACK)) {
+            arcp__session_ack(engine, request, envelope->payload);
+        }
     } else if (envelope->type == ARCP_MESSAGE_SESSION_LIST_JOBS) {
         if (needs(engine, request, ARCP_FEATURE_LIST_JOBS)) {
             arcp__session_list_jobs(engine, request, envelope->payload);
@@ -483,13 +445,11 @@ static bool is_chatter(arcp__engine *engine, arcp__session *session, const arcp_
         return true;
     }
     if (envelope->type == ARCP_MESSAGE_SESSION_CLOSE) {
-        session->said_goodbye = true;
-        close_session(engine, session, envelope);
+        arcp__session_close(engine, session, envelope);
         return true;
     }
     if (envelope->type == ARCP_MESSAGE_SESSION_BYE) {
-        session->said_goodbye = true;
-        arcp__link_close(engine, session->link, 1000, "bye", true);
+        arcp__session_bye(engine, session);
         return true;
     }
     return false;

@@ -171,7 +171,7 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     session->backlog_bytes = 0;
     arcp__session_store(engine, session);
     arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
-    explicit_bzero(token.data, token.size);
+    arcp_wipe(token.data, token.size);
     arcp_buf_fini(&token);
     repeat_accepted(engine, session, resume->last_event_seq);
     /* The replay follows the welcome, which waits for the new token to be durable. */
