@@ -101,8 +101,8 @@ typedef struct arcp__policy {
 ARCP_MUST_CHECK arcp_status arcp__engine_add_policy(arcp__engine *engine,
                                                     const arcp__policy *policy, arcp_error *err);
 void arcp__engine_clear_policies(arcp__engine *engine);
-/* The embedding program's own policy; NULL: none. The one function that inputs call: it
- * decides from its arguments, does no I/O and does not call the engine. */
+/* The embedding program's own policy; NULL: none. Called from within inputs, as the functions
+ * of the options are: it decides from its arguments, does no I/O and does not call the engine. */
 void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn ask, void *user);
 
 /* Which peer profile a session gets (docs/protocol.md, Peer profiles): both globs must match, an
