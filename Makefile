@@ -9,6 +9,8 @@ SECONDS ?= 600
 FIRST ?= $(shell date +%Y%m%d)0000
 # Where `make demo` looks around: a directory of your choice.
 DIR ?= .
+# What `make bench-peers` is told besides: see tools/bench-peers.
+PEERS ?=
 # How many compilers and tests run at once.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -18,7 +20,7 @@ build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --pr
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(JOBS) $(REPEAT) $(2)
 
-.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz soak bench coverage analyze \
+.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz soak bench bench-peers coverage analyze \
 	lint format docs install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
@@ -60,6 +62,9 @@ soak: all ## the simulation for SECONDS (600) seconds, from seed FIRST (today's 
 bench: all ## every benchmark: medians over several runs, then the programs under load
 	@tools/run-benches build
 	@tools/bench-daemon build
+
+bench-peers: all ## beside the runtimes of other SDKs: docs/performance.md (PEERS='--minutes 3')
+	@tools/bench-peers build $(PEERS)
 
 coverage: dev-deps ## which lines the tests enter: build-coverage/coverage/index.html
 	@$(call build,coverage) && $(call test,coverage) && tools/coverage-report build-coverage

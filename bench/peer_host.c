@@ -1,0 +1,131 @@
+/* What the other runtimes' programs in bench/peers/ are, on our library: a runtime whose agents
+ * are callbacks inside the program. `make bench-peers` drives it like them.
+ *
+ *   arcp-bench-host STORE       memory: or sqlite:PATH
+ *
+ * Prints "ready URL" and serves until SIGTERM. `bench` says {"events": N} log events of 64
+ * bytes, as arcp-bench-agent does; `quick` returns at once. Any token is let in. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include <arcp/runtime.h>
+
+#define MESSAGE_BYTES 64
+
+typedef struct host {
+    uv_loop_t loop;
+    uv_signal_t terminate;
+    arcp_runtime *runtime;
+} host;
+
+static void must(arcp_status status, const arcp_error *error)
+{
+    if (status != ARCP_OK) {
+        (void)fprintf(stderr, "arcp-bench-host: %s\n", error->message);
+        exit(1);
+    }
+}
+
+static void let_in(void *user, arcp_token_question *question)
+{
+    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
+    (void)user;
+    answer.status = ARCP_OK;
+    answer.principal = ARCP_SPAN_LITERAL("bench");
+    arcp_token_question_answer(question, &answer);
+}
+
+static void bench(arcp_agent_call *call, void *user)
+{
+    const arcp_json *start = arcp_agent_start(call);
+    uint64_t events = 0;
+    (void)user;
+    (void)arcp_json_u64(
+        start, arcp_json_member(start, arcp_agent_input(call), ARCP_SPAN_LITERAL("events")),
+        &events);
+    for (uint64_t at = 0; at < events; at++) {
+        char message[MESSAGE_BYTES + 1];
+        char body[MESSAGE_BYTES + 64];
+        int size = snprintf(message, sizeof(message), "%" PRIu64 " ", at);
+        memset(message + size, '.', MESSAGE_BYTES - (size_t)size);
+        message[MESSAGE_BYTES] = '\0';
+        size = snprintf(body, sizeof(body), "{\"level\":\"info\",\"message\":\"%s\"}", message);
+        if (arcp_agent_event(call, "log", arcp_span_make(body, (size_t)size), NULL) != ARCP_OK) {
+            return;
+        }
+    }
+    char count[24];
+    int size = snprintf(count, sizeof(count), "%" PRIu64, events);
+    arcp_agent_succeed(call, arcp_span_make(count, (size_t)size));
+}
+
+static void quick(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("0"));
+}
+
+static void on_stopped(void *user)
+{
+    host *h = user;
+    uv_close((uv_handle_t *)&h->terminate, NULL);
+    arcp_runtime_free(h->runtime);
+}
+
+static void on_terminate(uv_signal_t *handle, int number)
+{
+    host *h = handle->data;
+    (void)number;
+    (void)uv_signal_stop(handle);
+    arcp_runtime_stop(h->runtime, on_stopped, h);
+}
+
+static void add_agents(host *h)
+{
+    arcp_error error = {0};
+    arcp_agent agent = ARCP_AGENT_INIT;
+    agent.name = "bench";
+    agent.run = bench;
+    must(arcp_runtime_register(h->runtime, &agent, &error), &error);
+    agent.name = "quick";
+    agent.kind = ARCP_AGENT_NON_BLOCKING;
+    agent.run = quick;
+    must(arcp_runtime_register(h->runtime, &agent, &error), &error);
+}
+
+int main(int argc, char **argv)
+{
+    static host h;
+    arcp_error error = {0};
+    arcp_settings settings;
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_token_verifier *verifier = NULL;
+    const char *url = NULL;
+    if (argc != 2) {
+        (void)fputs("usage: arcp-bench-host memory:|sqlite:PATH\n", stderr);
+        return 2;
+    }
+    (void)uv_loop_init(&h.loop);
+    (void)uv_signal_init(&h.loop, &h.terminate);
+    h.terminate.data = &h;
+    (void)uv_signal_start(&h.terminate, on_terminate, SIGTERM);
+    arcp_settings_default(&settings);
+    settings.shutdown_grace_sec = 0;
+    must(arcp_store_open(argv[1], &options.store, &error), &error);
+    options.name = "arcp-bench-host";
+    options.settings = &settings;
+    options.agent_threads = 128; /* every session of a run has a job that blocks */
+    must(arcp_runtime_new(&h.loop, &options, &h.runtime, &error), &error);
+    must(arcp_token_verifier_new_callback(let_in, NULL, NULL, &verifier, &error), &error);
+    must(arcp_runtime_set_token_verifiers(h.runtime, &verifier, 1, &error), &error);
+    add_agents(&h);
+    must(arcp_runtime_listen(h.runtime, "ws://127.0.0.1:0/arcp", NULL, &url, &error), &error);
+    (void)printf("ready %s\n", url);
+    (void)fflush(stdout);
+    (void)uv_run(&h.loop, UV_RUN_DEFAULT);
+    return uv_loop_close(&h.loop) == 0 ? 0 : 1;
+}
