@@ -132,13 +132,23 @@ arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
     return binding;
 }
 
+static arcp__client_request *find_unnamed(arcp__client_session *session,
+                                          const arcp__client_frame *frame,
+                                          arcp__client_request_kind kind)
+{
+    return session->tells_requests ? NULL : find_by_job(session, frame, is_kind, (int)kind);
+}
+
 arcp__client_request *arcp__client_bind_cancelled(arcp__client_session *session,
                                                   const arcp__client_frame *frame)
 {
-    if (session->tells_requests) {
-        return NULL;
-    }
-    return find_by_job(session, frame, is_kind, (int)ARCP__CLIENT_ASK_CANCEL);
+    return find_unnamed(session, frame, ARCP__CLIENT_ASK_CANCEL);
+}
+
+arcp__client_request *arcp__client_bind_subscribe(arcp__client_session *session,
+                                                  const arcp__client_frame *frame)
+{
+    return find_unnamed(session, frame, ARCP__CLIENT_ASK_SUBSCRIBE);
 }
 
 arcp__client_binding arcp__client_bind_error(arcp__client_session *session,

@@ -29,12 +29,14 @@ struct arcp_job {
     arcp_job_budget budgets[ARCP__JOB_BUDGETS_MAX];
     size_t budget_count;
     arcp_job_status status;
-    bool announced;    /* the program knows of it, or will by the items queued so far */
-    bool ended;        /* its terminal frame was received */
-    bool outcome_only; /* its events are not wanted */
-    bool is_keyed;     /* the program gave its idempotency key, and may ask for it again */
-    bool is_past;      /* over, and kept for that (client_past.c) */
-    size_t past_size;  /* what it counts for while it is */
+    bool announced;     /* the program knows of it, or will by the items queued so far */
+    bool ended;         /* its terminal frame was received */
+    bool outcome_only;  /* its events are not wanted */
+    bool is_keyed;      /* the program gave its idempotency key, and may ask for it again */
+    bool numbers_apart; /* its frames have a numbering of their own, see client_receive.c */
+    uint64_t apart_seq; /* the last one of it that was received */
+    bool is_past;       /* over, and kept for that (client_past.c) */
+    size_t past_size;   /* what it counts for while it is */
     struct arcp_job *past_prev, *past_next;
     atomic_bool over;        /* JOB_ENDED was handed over; outcome is final */
     arcp__client_item *held; /* utlist: events that came before the job was announced */

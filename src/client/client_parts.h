@@ -41,9 +41,10 @@ struct arcp__client_request {
     bool can_repeat; /* sending it twice does no harm */
     bool is_sent;    /* on this connection, or on one before when it cannot be repeated */
     unsigned sends;
-    unsigned vain;     /* see ARCP__REQUEST_VAIN_MAX */
-    uint64_t sent_seq; /* the session's last_seq when it was sent */
-    bool abandoned;    /* nobody waits, but the answer may still come */
+    unsigned vain;      /* see ARCP__REQUEST_VAIN_MAX */
+    uint64_t sent_seq;  /* the session's last_seq when it was sent */
+    uint64_t early_seq; /* subscribe: of what came before the answer, see client_receive.c */
+    bool abandoned;     /* nobody waits, but the answer may still come */
     int64_t sent_ns;
     arcp__timer timer;
     arcp_reply_fn on_reply;
@@ -245,6 +246,10 @@ arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
 /* The submit that was not sent again and whose trace this is; NULL when there is none. */
 arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session,
                                                  const arcp__client_frame *frame);
+/* The subscribe that waits for its answer about the frame's job; NULL when there is none, or
+ * the runtime names what it answers. */
+arcp__client_request *arcp__client_bind_subscribe(arcp__client_session *session,
+                                                  const arcp__client_frame *frame);
 /* The cancel that a job's end answers where the runtime sends no job.cancelled; NULL when
  * there is none, or the runtime names what it answers. */
 arcp__client_request *arcp__client_bind_cancelled(arcp__client_session *session,

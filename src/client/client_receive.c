@@ -1,5 +1,10 @@
 /* What becomes of a frame: read, checked against the numbering, handed to who knows its
- * type. */
+ * type.
+ *
+ * A session has one numbering. The Python SDK's runtime has others besides: what a subscriber is
+ * sent of a job is numbered by itself, from 1, and the history comes before the answer to the
+ * subscribe, which then says in `replayed` how many records that were. Such numbers are checked
+ * the same way, and never acknowledged: a frame that has one counts as having none. */
 #include "client/client_failure.h"
 #include "client/client_parts.h"
 
@@ -107,17 +112,55 @@ static bool is_next(arcp__client_session *session, const arcp__client_frame *fra
     return false;
 }
 
-static void receive_live(arcp__client_session *session, const arcp__client_frame *frame)
+/* The last number of the numbering that the frame's job has to itself; NULL when the session's
+ * holds, or may hold. */
+static uint64_t *own_numbering(arcp__client_session *session, const arcp__client_frame *frame)
+{
+    arcp_span id = arcp__client_frame_job(session, frame);
+    if (session->tells_requests || frame->event_seq == 0 || id.size == 0) {
+        return NULL;
+    }
+    arcp_job *job = arcp__client_session_find_job(session, id);
+    if (job != NULL && job->numbers_apart) {
+        return &job->apart_seq;
+    }
+    arcp__client_request *asked = arcp__client_bind_subscribe(session, frame);
+    bool is_early = asked != NULL && (job == NULL || asked->early_seq != 0);
+    return is_early && frame->event_seq <= asked->early_seq + 1 ? &asked->early_seq : NULL;
+}
+
+/* Whether the frame is the next one of a numbering of its own, which it leaves. */
+static bool is_next_apart(arcp__client_session *session, arcp__client_frame *frame,
+                          uint64_t *last_seq)
+{
+    uint64_t seq = frame->event_seq;
+    if (seq > *last_seq + 1) {
+        arcp__client_break(session, ARCP_E_IO, "event %llu of a subscription came, %llu was next",
+                           (unsigned long long)seq, (unsigned long long)*last_seq + 1);
+    }
+    if (seq != *last_seq + 1) {
+        return false;
+    }
+    *last_seq = seq;
+    frame->event_seq = 0;
+    return true;
+}
+
+static void receive_live(arcp__client_session *session, arcp__client_frame *frame)
 {
     if (frame->session_id.size != 0 && frame->type != ARCP_MESSAGE_SESSION_ERROR &&
         !arcp_span_equal(frame->session_id, arcp_buf_span(&session->id))) {
         arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored a frame of another session");
         return;
     }
-    if (!is_next(session, frame)) {
+    uint64_t *own = own_numbering(session, frame);
+    if (own != NULL ? !is_next_apart(session, frame, own) : !is_next(session, frame)) {
         return;
     }
     if (dispatch(session, frame) != ARCP_OK) {
+        if (own != NULL) {
+            (*own)--;
+        }
         /* The only way to fail. It counts as not received: the resume brings it again. */
         arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a frame");
         return;

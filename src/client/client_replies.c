@@ -113,6 +113,28 @@ arcp_status arcp__client_on_accepted(arcp__client_session *session, const arcp__
     return hand_job(session, job, binding.request);
 }
 
+/* Which numbering the job's frames have (client_receive.c). A runtime that counts what it has
+ * replayed numbers each subscription by itself. A job of the session's own is none of those. */
+static void note_numbering(arcp__client_session *session, const arcp__client_frame *frame,
+                           arcp_job *job, const arcp__client_request *request)
+{
+    const arcp_json *json = &session->json;
+    arcp_json_ref replayed = arcp_json_member(json, frame->payload, ARCP_SPAN_LITERAL("replayed"));
+    arcp_json_ref from =
+        arcp_json_member(json, frame->payload, ARCP_SPAN_LITERAL("subscribed_from"));
+    uint64_t early = request == NULL ? 0 : request->early_seq;
+    if (session->tells_requests || (job->announced && !job->numbers_apart)) {
+        return;
+    }
+    if (arcp_json_is(json, replayed, ARCP_JSON_NUMBER)) {
+        job->numbers_apart = true;
+        job->apart_seq = early;
+        (void)arcp_json_u64(json, from, &job->apart_seq);
+    } else if (early > session->last_seq) {
+        session->last_seq = early;
+    }
+}
+
 arcp_status arcp__client_on_subscribed(arcp__client_session *session,
                                        const arcp__client_frame *frame)
 {
@@ -123,6 +145,7 @@ arcp_status arcp__client_on_subscribed(arcp__client_session *session,
     }
     arcp__client_binding binding =
         arcp__client_bind_reply(session, frame, ARCP__CLIENT_ASK_SUBSCRIBE);
+    note_numbering(session, frame, job, binding.request);
     return hand_job(session, job, binding.request);
 }
 
