@@ -20,8 +20,8 @@ build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --pr
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(JOBS) $(REPEAT) $(2)
 
-.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz soak bench bench-peers coverage analyze \
-	lint format docs install uninstall clean
+.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz soak bench bench-peers interop \
+	coverage analyze lint format docs install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
 	@$(call build,release)
@@ -65,6 +65,12 @@ bench: all ## every benchmark: medians over several runs, then the programs unde
 
 bench-peers: all ## beside the runtimes of other SDKs: docs/performance.md (PEERS='--minutes 3')
 	@tools/bench-peers build $(PEERS)
+
+# --check writes nothing, --accept what is expected from now on.
+INTEROP ?=
+interop: all ## the published SDKs with arcpd and the client, both ways: docs/interop.md
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
+	@tests/interop/run $(INTEROP) build
 
 coverage: dev-deps ## which lines the tests enter: build-coverage/coverage/index.html
 	@$(call build,coverage) && $(call test,coverage) && tools/coverage-report build-coverage

@@ -3,6 +3,7 @@
 #
 #   tools/install-deps.sh          what `make`, `make demo` and `make test` need
 #   tools/install-deps.sh --dev    also what `make lint`, `asan`, `fuzz`, `docs`, ... need
+#   tools/install-deps.sh --interop  also what `make interop` needs to install the SDKs
 #   tools/install-deps.sh --list   the packages and what each is for; installs nothing
 #
 # Does nothing, and prints nothing, where everything is there. Installing takes root;
@@ -40,17 +41,23 @@ gcovr              make coverage
 doxygen            make docs
 '
 
+interop='
+python3-venv       make interop: the Python SDK in a folder of its own
+'
+
 usage() {
-    sed -n '2,9s/^# \{0,1\}//p' "$0"
+    sed -n '2,10s/^# \{0,1\}//p' "$0"
 }
 
 wanted=$build
 case "${1-}" in
 '') ;;
 --dev) wanted="$build$dev" ;;
+--interop) wanted="$build$interop" ;;
 --list)
     echo "To build and test:$build"
     echo "To work on the code, besides:$dev"
+    echo "To play the published SDKs, besides:$interop"
     exit 0
     ;;
 --help)

@@ -1,0 +1,204 @@
+#include "world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void world_begin(world *w, const char *url, const char *token, const char *scenario)
+{
+    *w = (world){.url = url, .token = token, .scenario = scenario, .failure = ARCP_FAILURE_INIT};
+    (void)snprintf(w->folder, sizeof(w->folder), "/tmp/arcp-interop-XXXXXX");
+    if (mkdtemp(w->folder) == NULL) {
+        perror("mkdtemp");
+        exit(2);
+    }
+    (void)snprintf(w->gate, sizeof(w->gate), "%s/gate", w->folder);
+}
+
+void world_end(world *w)
+{
+    world_open_gate(w); /* no agent waits any longer */
+    for (size_t at = 0; at < w->job_count; at++) {
+        arcp_job_release(w->jobs[at]);
+    }
+    for (size_t at = 0; at < w->client_count; at++) {
+        arcp_client_close(w->clients[at]);
+        arcp_client_free(w->clients[at]);
+    }
+    arcp_failure_fini(&w->failure);
+    usleep(100000); /* an agent looks for the gate every 10 ms */
+    (void)unlink(w->gate);
+    (void)rmdir(w->folder);
+}
+
+bool world_gap(world *w, const char *format, ...)
+{
+    if (w->why[0] == '\0') {
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(w->why, sizeof(w->why), format, arguments);
+        va_end(arguments);
+    }
+    return false;
+}
+
+void world_open_gate(const world *w)
+{
+    FILE *file = fopen(w->gate, "w");
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+}
+
+arcp_span world_gate_input(const world *w, arcp_buf *storage)
+{
+    arcp_buf_append_cstr(storage, "{\"gate\":");
+    arcp_json_quote(arcp_span_cstr(w->gate), storage);
+    arcp_buf_append_cstr(storage, "}");
+    return arcp_buf_span(storage);
+}
+
+/* ---- connections ---- */
+
+arcp_client_options world_options(const world *w)
+{
+    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    options.url = arcp_span_cstr(w->url);
+    options.token = arcp_span_cstr(w->token);
+    options.client_name = arcp_span_cstr(w->scenario); /* the peer's record of frames says it */
+    options.connect_timeout_ms = DEADLINE_MS;
+    options.request_timeout_ms = DEADLINE_MS;
+    options.no_reconnect = true;
+    return options;
+}
+
+arcp_client *world_connect(world *w, const arcp_client_options *options)
+{
+    arcp_client *client = NULL;
+    if (arcp_client_connect(options, &client, &w->failure) != ARCP_OK) {
+        (void)world_gap(w, "cannot connect: %s", w->failure.error.message);
+        return NULL;
+    }
+    w->clients[w->client_count++] = client;
+    return client;
+}
+
+arcp_client *world_join(world *w)
+{
+    arcp_client_options options = world_options(w);
+    return world_connect(w, &options);
+}
+
+void world_cut(world *w, arcp_client *client)
+{
+    for (size_t at = 0; at < w->client_count; at++) {
+        if (w->clients[at] == client) {
+            w->clients[at] = w->clients[--w->client_count];
+        }
+    }
+    arcp_client_free(client);
+}
+
+/* ---- jobs ---- */
+
+arcp_job *world_keep(world *w, arcp_job *job)
+{
+    w->jobs[w->job_count++] = job;
+    return job;
+}
+
+arcp_job *world_submit(world *w, arcp_client *client, const arcp_submit_options *options)
+{
+    arcp_job *job = NULL;
+    if (arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->failure) != ARCP_OK) {
+        (void)world_gap(w, "%.*s is refused: %s %s", TEXT(options->agent), w->failure.code,
+                        w->failure.error.message);
+        return NULL;
+    }
+    return world_keep(w, job);
+}
+
+arcp_job *world_start(world *w, arcp_client *client, const char *agent, const char *input)
+{
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    options.agent = arcp_span_cstr(agent);
+    options.input = arcp_span_cstr(input);
+    return world_submit(w, client, &options);
+}
+
+bool world_is_refused(world *w, arcp_client *client, const arcp_submit_options *options,
+                      arcp_status code)
+{
+    arcp_job *job = NULL;
+    arcp_status status = arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->failure);
+    arcp_job_release(job);
+    return status == code || world_gap(w, "a submit gave %s, not %s", arcp_status_text(status),
+                                       arcp_status_wire_code(code));
+}
+
+bool world_event(world *w, arcp_job *job, arcp_event_kind kind, arcp_event_view *view)
+{
+    for (;;) {
+        const arcp_client_event *event = NULL;
+        if (arcp_job_next_event(job, DEADLINE_MS, &event, &w->failure) != ARCP_OK) {
+            return world_gap(w, "no %s event came", arcp_event_kind_name(kind));
+        }
+        if (event->type == ARCP_CLIENT_JOB_ENDED) {
+            return world_gap(w, "the job ended without a %s event", arcp_event_kind_name(kind));
+        }
+        if (event->type == ARCP_CLIENT_JOB_EVENT && event->kind == kind) {
+            return arcp_event_view_read(view, event, &w->failure.error) == ARCP_OK ||
+                   world_gap(w, "the event has no body");
+        }
+    }
+}
+
+const arcp_outcome *world_outcome(world *w, arcp_job *job)
+{
+    const arcp_outcome *outcome = NULL;
+    if (arcp_job_wait(job, DEADLINE_MS, &outcome, &w->failure) != ARCP_OK) {
+        (void)world_gap(w, "the job does not end: %s", w->failure.error.message);
+        return NULL;
+    }
+    return outcome;
+}
+
+static bool canonical(arcp_span text, arcp_buf *out)
+{
+    static const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json json = ARCP_JSON_INIT;
+    bool is_json = arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK &&
+                   arcp_json_canonical(&json, ARCP_JSON_ROOT, out, NULL) == ARCP_OK;
+    arcp_json_fini(&json);
+    return is_json;
+}
+
+bool world_results_in(world *w, arcp_job *job, const char *result)
+{
+    const arcp_outcome *outcome = world_outcome(w, job);
+    if (outcome == NULL) {
+        return false;
+    }
+    arcp_buf wanted = ARCP_BUF_INIT;
+    arcp_buf got = ARCP_BUF_INIT;
+    bool same = outcome->status == ARCP_OK && canonical(arcp_span_cstr(result), &wanted) &&
+                canonical(outcome->result, &got) &&
+                arcp_span_equal(arcp_buf_span(&wanted), arcp_buf_span(&got));
+    arcp_buf_fini(&wanted);
+    arcp_buf_fini(&got);
+    return same || world_gap(w, "the job ended with %.*s", TEXT(outcome->payload));
+}
+
+bool world_fails_with(world *w, arcp_job *job, arcp_status code)
+{
+    const arcp_outcome *outcome = world_outcome(w, job);
+    return outcome != NULL && (outcome->status == code ||
+                               world_gap(w, "the job ended with %.*s", TEXT(outcome->payload)));
+}
+
+bool world_is_alive(world *w, arcp_client *client)
+{
+    arcp_job *job = world_start(w, client, "echo", "{\"alive\":true}");
+    return job != NULL && world_results_in(w, job, "{\"alive\":true}");
+}

@@ -1,0 +1,189 @@
+"""What tests/interop/run found: compared with expected.tsv, and written to docs/interop.md."""
+import json
+import platform
+import re
+
+HEAD = "# sdk\tpair\tscenario\tverdict\tside\twhy (the last two by hand, for what does not work)\n"
+
+# What is played by whom with whom, and what it is called in the table.
+PAIRS = {
+    "self": "its client, its runtime",
+    "client": "its client, `arcpd`",
+    "plain": "... without its peer profile",
+    "runtime": "`libarcp-client`, its runtime",
+}
+
+WHAT = {
+    "hello": "welcome, features, inventory; a wrong token is UNAUTHENTICATED",
+    "submit": "accepted with the agent and the lease",
+    "events": "seven kinds, an artifact and a vendor's kind, in order, with their bodies",
+    "result": "an inline result, as it was given",
+    "error": "an agent fails with a code; the session goes on",
+    "refusal": "an unknown agent is AGENT_NOT_AVAILABLE; the session goes on",
+    "cancel": "a running job is cancelled; the session goes on",
+    "deadline": "`max_runtime_sec` ends a job as timed out",
+    "list": "three jobs, page by page",
+    "subscribe": "another session follows a job live to its end, and goes on",
+    "history": "the same, with what was said before",
+    "resume": "what a job says while nobody is connected arrives after a resume",
+    "replay": "what was sent comes again to a client that asks for it",
+    "ack": "events are acknowledged; the job goes on",
+    "heartbeat": "two and a half silent intervals",
+    "idempotency": "the same key: the same job with its result; other input: DUPLICATE_KEY",
+    "budget": "the budget in the answer, what remains in metrics, BUDGET_EXHAUSTED in the end",
+    "expiry": "`expires_at` ends a job with LEASE_EXPIRED",
+    "delegation": "a child job, while another submit is under way",
+    "chunks": "a streamed result of text and bytes",
+    "versions": "default, another, and an unknown version",
+    "credentials": "a credential for the job, in the answer",
+    "trace": "the trace of a submit on its job's frames",
+    "close": "a job outlives the closing of its session",
+}
+
+MASKS = [(r"\b((?:[a-z]+_)?)[0-9A-HJKMNP-TV-Z]{26}\b", r"\1..."),
+         (r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)", "TIME"),
+         (r"\b[0-9a-f]{32}\b", "TRACE"),
+         (r"/tmp/[\w./-]+", "FILE"),
+         (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT")]
+
+
+def masked(text):
+    """Without what is different in every run."""
+    for pattern, instead in MASKS:
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+# ---- expected.tsv ----
+
+
+def read_expected(path):
+    """{(sdk, pair, scenario): (verdict, side, why)}"""
+    try:
+        with open(path, encoding="utf-8") as file:
+            rows = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
+    except FileNotFoundError:
+        return {}
+    return {tuple(row[:3]): tuple(row[3:6]) for row in rows}
+
+
+def found(results):
+    return {(sdk, pair, scenario): row for sdk, pairs in results.items()
+            for pair, rows in pairs.items() for scenario, row in rows.items()}
+
+
+def write_expected(path, results):
+    """What was found; what was said by hand stays."""
+    before = read_expected(path)
+    rows = {key: row for key, row in before.items() if key[0] not in results}
+    for key, row in found(results).items():
+        side, why = before.get(key, ("", "", ""))[1:]
+        rows[key] = ("works", "", "") if row["works"] else ("fails", side, why)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(HEAD)
+        for key, row in rows.items():
+            file.write("\t".join(key + row).rstrip("\t") + "\n")
+
+
+def compare(path, results):
+    """Prints what differs; how many things work no longer."""
+    expected, now = read_expected(path), found(results)
+    worse = 0
+    for key, row in now.items():
+        verdict = expected.get(key, ("unknown",))[0]
+        if verdict != "works" and row["works"]:
+            print(f"better: {' '.join(key)} works ({verdict} in expected.tsv)")
+        elif verdict != "fails" and not row["works"]:
+            worse += 1
+            print(f"WORSE: {' '.join(key)}: {row['why']}\n  {json.dumps(row.get('frame'))}")
+    for key, row in expected.items():
+        if row[0] == "works" and key[0] in results and key not in now:
+            worse += 1
+            print(f"WORSE: {' '.join(key)} was not played")
+    good = sum(row["works"] for row in now.values())
+    print(f"interop: {good} of {len(now)} work, {worse} worse than expected")
+    return worse
+
+
+# ---- docs/interop.md ----
+
+
+def side_of(key, results, expected):
+    """Whose side what does not work is, as far as the run shows or somebody has found out."""
+    sdk, pair, scenario = key
+    own = results[sdk].get("self-stdio" if pair.endswith("stdio") else "self", {}).get(scenario)
+    side, why = expected.get(key, ("", "", ""))[1:] or ("", "")
+    if own is not None and not own["works"] and pair.split("-")[0] != "plain":
+        side = side or "the SDK's"
+        why = why or "Its own client and runtime fail at it together."
+    return side or "ours until shown otherwise", why
+
+
+def gap(key, row, results, expected):
+    side, why = side_of(key, results, expected)
+    lines = [f"* **{key[2]}**, {side}." + (f" {why}" if why else ""),
+             f"  Seen: {masked(row['why'])}."]
+    if row.get("frame"):
+        frame = masked(json.dumps(row["frame"], ensure_ascii=False))
+        lines += ["", "  ```json", "  " + (frame if len(frame) < 700 else frame[:700] + " ..."),
+                  "  ```", ""]
+    return lines
+
+
+def cell(row):
+    return "" if row is None else "works" if row["works"] else "**no**"
+
+
+def table(sdk, results, scenarios, suffix=""):
+    pairs = [pair for pair in PAIRS if pair + suffix in results[sdk]]
+    lines = ["| scenario | " + " | ".join(PAIRS[pair] for pair in pairs) + " |",
+             "|---" * (len(pairs) + 1) + "|"]
+    for scenario in scenarios:
+        cells = [cell(results[sdk][pair + suffix].get(scenario)) for pair in pairs]
+        lines.append(f"| {scenario} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def gaps(sdk, results, expected, suffix):
+    lines = []
+    for pair, title in PAIRS.items():
+        rows = results[sdk].get(pair + suffix, {})
+        found_gaps = [line for scenario, row in rows.items() if not row["works"]
+                      for line in gap((sdk, pair + suffix, scenario), row, results, expected)]
+        if found_gaps:
+            over = " (stdio)" if suffix else ""
+            lines += ["", f"### {sdk}: {title.lstrip('. ')}{over}", ""] + found_gaps
+    return lines
+
+
+INTRO = """# Interoperability
+
+The published SDKs of ARCP v1.1 with this implementation, both ways. `make interop` plays every scenario and
+writes this page; [tests/interop](../tests/interop) has the programs, with lock files for what they install.
+Besides, each SDK's client is played with its own runtime: what fails there too is a gap of the SDK, whoever
+it talks to. Frames are shown as they came, without ids, times and secrets.
+
+`arcpd` has the SDK's peer profile ([protocol.md](protocol.md#peer-profiles)); the column beside it shows what
+the profile is for.
+"""
+
+
+def write(path, results, versions, not_run, scenarios, stdio_scenarios, expected):
+    lines = INTRO.split("\n")
+    for sdk, version in versions.items():
+        lines += [f"## {sdk}", "", f"`{version}`, {platform.python_implementation()} "
+                  f"{'.'.join(platform.python_version_tuple()[:2])}, over WebSocket:", ""]
+        lines += table(sdk, results, scenarios)
+        lines += ["", "Over stdio:", ""] + table(sdk, results, stdio_scenarios, "-stdio")
+        lines += gaps(sdk, results, expected, "") + gaps(sdk, results, expected, "-stdio")
+        lines.append("")
+    own = [name for name, row in results.get("C", {}).get("self", {}).items() if not row["works"]]
+    lines += ["`libarcp-client` with `arcpd`: " +
+              ("every scenario works." if not own else f"**not**: {', '.join(own)}."), ""]
+    lines += ["## Not run", "", "| SDK | package | why |", "|---|---|---|"]
+    lines += [f"| {name} | `{package}` | {masked(why)} |" for name, package, why in not_run]
+    lines += ["", "## The scenarios", "", "| | |", "|---|---|"]
+    lines += [f"| {name} | {WHAT[name]} |" for name in scenarios]
+    with open(path, "w", encoding="utf-8") as file:
+        text = "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+        file.write(re.sub(r"\n{3,}", "\n\n", text))

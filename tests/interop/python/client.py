@@ -1,0 +1,431 @@
+#!/usr/bin/env python3
+"""The SDK's client through the scenarios of tests/interop.
+
+    client.py URL TOKEN NAME SCENARIO...
+
+NAME is what the client calls itself. Prints for each scenario one line of JSON: its name,
+whether it works, and if not why, with the last error, else the last frame, that came from the runtime.
+"""
+import asyncio
+import json
+import os
+import shlex
+import sys
+import tempfile
+from datetime import datetime, timedelta, timezone
+
+import arcp
+from arcp.client import ARCPClient
+
+from recorder import Recorder, without_secrets
+
+DEADLINE_SEC = 8
+HEARTBEAT_SEC = 1  # of both runtimes
+# The SDK asks for credentials only when it is told to.
+FEATURES = (*arcp.V1_1_FEATURES, "model.use", "provisioned_credentials")
+
+
+class Gap(Exception):
+    """What a scenario expected, and what it saw instead."""
+
+
+def expect(condition, why):
+    if not condition:
+        raise Gap(why)
+
+
+class World:
+    """One scenario's connections to one runtime, and every frame that went over them."""
+
+    def __init__(self, url, token, name, folder):
+        self.url, self.token, self.name = url, token, name
+        self.gate = os.path.join(folder, "gate")
+        self.frames = []
+        self.clients = []
+        self.programs = []
+
+    def open_gate(self):
+        with open(self.gate, "wb"):
+            pass
+
+    async def transport(self):
+        if self.url.startswith("stdio:"):
+            program = await asyncio.create_subprocess_exec(
+                *shlex.split(self.url[len("stdio:"):]), stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE)
+            self.programs.append(program)
+            transport = await arcp.StdioTransport.from_process_pipes(program)
+        else:
+            transport = await arcp.WebSocketTransport.connect(self.url)
+        return Recorder(transport, lambda *frame: self.frames.append(frame))
+
+    def client(self, token=None):
+        client = ARCPClient(client=arcp.ClientInfo(name=self.name, version="1"),
+                            token=token or self.token, features=FEATURES)
+        self.clients.append(client)
+        return client
+
+    async def connect(self, token=None):
+        client = self.client(token)
+        await client.connect(await self.transport())
+        return client
+
+    def received(self, kind=None):
+        return [frame for direction, frame in self.frames
+                if direction == "received" and kind in (None, frame["type"])]
+
+    async def wait_for(self, kind, job_id):
+        """The frame of this type of this job, once it has come."""
+        while True:
+            for frame in self.received(kind):
+                if frame.get("job_id") == job_id:
+                    return frame
+            await asyncio.sleep(0.01)
+
+    async def leave(self):
+        for client in self.clients:
+            await client.close()
+        for program in self.programs:
+            program.stdin.close()
+            await program.wait()
+
+
+async def first(handle, kind, phase=None):
+    """The body of the job's next event of this kind."""
+    async for event in handle.events():
+        if event["kind"] == kind and phase in (None, event["body"].get("phase")):
+            return event["body"]
+    raise Gap(f"the job ended without a {kind} event")
+
+
+async def ending(handle):
+    """(final status, error code): a job that ends badly is an exception or a result."""
+    try:
+        return (await handle.done).final_status, None
+    except arcp.ARCPError as error:
+        return None, error.code
+
+
+async def expect_alive(client):
+    """The session still serves."""
+    handle = await client.submit(agent="echo", input={"alive": True})
+    expect((await handle.done).result == {"alive": True}, "the session does not go on")
+
+
+async def expect_refused(request, code):
+    try:
+        await request
+    except arcp.ARCPError as error:
+        expect(error.code == code, f"refused as {error.code} instead of {code}: {error}")
+    else:
+        raise Gap(f"not refused as {code}")
+
+
+# ---- scenarios ----
+
+
+async def hello(world):
+    client = await world.connect()
+    expect(client.welcome.runtime.name, "the welcome names no runtime")
+    expect("subscribe" in client.negotiated_features, "subscribe was not negotiated")
+    agents = {agent.name: agent for agent in client.welcome.capabilities.agents}
+    expect(agents["greet"].default == "2.0.0", "the inventory of agents has no default version")
+    if not world.url.startswith("stdio:"):  # arcpd trusts the parent that starts it
+        await expect_refused(world.connect(token="wrong"), "UNAUTHENTICATED")
+
+
+async def submit(world):
+    client = await world.connect()
+    lease = {"fs.read": ["/srv/**"]}
+    handle = await client.submit(agent="echo", input={"n": 1}, lease_request=lease)
+    expect(handle.job_id and handle.agent_ref == "echo", f"accepted as {handle.agent_ref!r}")
+    expect(handle.lease == lease, f"the lease became {handle.lease}")
+    await handle.done
+
+
+async def events(world):
+    client = await world.connect()
+    handle = await client.submit(agent="kinds", lease_request={"tool.call": ["*"]})
+    seen = [event async for event in handle.events() if event["body"].get("phase") != "running"]
+    await handle.done
+    kinds = [event["kind"] for event in seen]
+    expect(kinds == ["log", "thought", "tool_call", "tool_result", "status", "metric", "progress",
+                     "artifact_ref", "x-vendor.acme.note"], f"the events were {kinds}")
+    expect(seen[2]["body"]["args"] == {"q": "x"}, f"tool_call came as {seen[2]['body']}")
+    expect(seen[5]["body"]["value"] == 12, f"metric came as {seen[5]['body']}")
+
+
+async def result(world):
+    client = await world.connect()
+    value = {"text": "gr\u00fc\u00dfe \U0001f600\n", "nested": [1, -2.5, None, {"deep": [True]}]}
+    handle = await client.submit(agent="echo", input=value)
+    came = await handle.done
+    expect(came.final_status == "success" and came.result == value, f"the result was {came.result}")
+
+
+async def error(world):
+    client = await world.connect()
+    handle = await client.submit(agent="fails")
+    status, code = await ending(handle)
+    expect(code == "INVALID_REQUEST", f"the job ended as {status or code}")
+    await expect_alive(client)
+
+
+async def refusal(world):
+    client = await world.connect()
+    await expect_refused(client.submit(agent="nobody"), "AGENT_NOT_AVAILABLE")
+    await expect_alive(client)
+
+
+async def cancel(world):
+    client = await world.connect()
+    handle = await client.submit(agent="waits")
+    await first(handle, "status", "waiting")
+    await client.cancel_job(handle.job_id)
+    end = await ending(handle)
+    expect(end in [("cancelled", None), (None, "CANCELLED")], f"the job ended as {end}")
+    await expect_alive(client)
+
+
+async def deadline(world):
+    client = await world.connect()
+    handle = await client.submit(agent="waits", max_runtime_sec=1)
+    end = await ending(handle)
+    expect(end in [("timed_out", None), (None, "TIMEOUT")], f"the job ended as {end}")
+    await expect_alive(client)
+
+
+async def list_jobs(world):
+    client = await world.connect()
+    jobs = [await client.submit(agent="echo") for _ in range(3)]
+    for job in jobs:
+        await job.done
+    listed, cursor = [], None
+    while True:
+        page = await client.list_jobs(filter=arcp.ListJobsFilter(agent="echo"), limit=2,
+                                      cursor=cursor)
+        listed += [row.job_id for row in page.jobs if row.status == "success"]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    for job in jobs:
+        expect(listed.count(job.job_id) == 1, f"{job.job_id} is listed {listed.count(job.job_id)} x")
+
+
+async def subscribe(world):
+    owner, observer = await world.connect(), await world.connect()
+    job = await owner.submit(agent="gated", input={"gate": world.gate})
+    await first(job, "progress")
+    subscription = await observer.subscribe(job.job_id)
+    world.open_gate()
+    expect((await first(subscription.handle, "progress"))["current"] == 2, "not the next event")
+    expect((await first(subscription.handle, "progress"))["current"] == 3, "not the last event")
+    expect((await subscription.handle.done).result == "open", "not the job's result")
+    await expect_alive(observer)
+
+
+async def history(world):
+    owner, observer = await world.connect(), await world.connect()
+    job = await owner.submit(agent="gated", input={"gate": world.gate})
+    await first(job, "progress")
+    subscription = await observer.subscribe(job.job_id, history=True)
+    expect(subscription.replayed, "nothing was replayed")
+    expect((await first(subscription.handle, "progress"))["current"] == 1, "not the first event")
+    world.open_gate()
+    expect((await subscription.handle.done).result == "open", "not the job's result")
+
+
+async def drop(client, last_event_seq):
+    """Cuts the connection; what it takes to come back."""
+    state = arcp.SessionResume(session_id=client.session_id, last_event_seq=last_event_seq,
+                               resume_token=client.welcome.resume_token)
+    await client._transport.close()
+    return state
+
+
+async def begin_and_drop(world, from_start):
+    """A job that has said something when its connection is cut: (job, state, what came last)."""
+    client = await world.connect()
+    job = await client.submit(agent="gated", input={"gate": world.gate})
+    await first(job, "progress")
+    seq = world.received("job.event")[-1]["event_seq"]
+    return job, await drop(client, 0 if from_start else seq), seq
+
+
+async def resume(world):
+    job, state, seq = await begin_and_drop(world, from_start=False)
+    world.open_gate()
+    client = world.client()
+    await client.resume(await world.transport(), resume=state)
+    expect(client.session_id == state.session_id, "resumed as another session")
+    last = await world.wait_for("job.result", job.job_id)
+    numbers = [frame["event_seq"] for frame in world.received() if frame.get("event_seq")]
+    expect(numbers == list(range(1, seq + 4)), f"the events' numbers were {numbers}")
+    expect(last["payload"]["result"] == "open", "not the job's result")
+
+
+async def replay(world):
+    job, state, seq = await begin_and_drop(world, from_start=True)
+    client = world.client()
+    world.frames.clear()
+    await client.resume(await world.transport(), resume=state)
+    while len(world.received("job.event")) < seq:
+        await asyncio.sleep(0.01)
+    numbers = [frame["event_seq"] for frame in world.received("job.event")]
+    expect(numbers == list(range(1, seq + 1)), f"the events' numbers were {numbers}")
+    world.open_gate()
+
+
+async def ack(world):
+    client = await world.connect()
+    job = await client.submit(agent="gated", input={"gate": world.gate})
+    await first(job, "progress")
+    await client.ack(world.received("job.event")[-1]["event_seq"])
+    world.open_gate()
+    expect((await job.done).result == "open", "the job's result did not come")
+    await expect_alive(client)
+
+
+async def heartbeat(world):
+    client = await world.connect()
+    await asyncio.sleep(2.5 * HEARTBEAT_SEC)
+    expect(world.received("session.ping"), "no ping came")
+    await expect_alive(client)
+
+
+async def idempotency(world):
+    client = await world.connect()
+    key = os.urandom(8).hex()
+    one = await client.submit(agent="echo", input={"n": 1}, idempotency_key=key)
+    expect((await one.done).result == {"n": 1}, "not the job's result")
+    again = await client.submit(agent="echo", input={"n": 1}, idempotency_key=key)
+    expect(again.job_id == one.job_id, "another job was started")
+    expect((await again.done).result == {"n": 1}, "not the first job's result")
+    await expect_refused(client.submit(agent="echo", input={"n": 2}, idempotency_key=key),
+                         "DUPLICATE_KEY")
+    await expect_alive(client)
+
+
+async def budget(world):
+    client = await world.connect()
+    job = await client.submit(agent="spends", lease_request={"tool.call": ["*"],
+                                                             "cost.budget": ["USD:1.00"]})
+    expect("USD" in (job.budget or {}), f"accepted with the budget {job.budget}")
+    status, code = await ending(job)
+    expect(code == "BUDGET_EXHAUSTED", f"the job ended as {status or code}")
+    metrics = [event["body"] async for event in job.events() if event["kind"] == "metric"]
+    left = [body["value"] for body in metrics if body["name"] == "cost.budget.remaining"]
+    expect(left and abs(left[-1] + 0.2) < 1e-9, f"what remained was reported as {left}")
+
+
+async def expiry(world):
+    client = await world.connect()
+    soon = datetime.now(timezone.utc) + timedelta(seconds=1)
+    expires_at = soon.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    job = await client.submit(agent="waits",
+                              lease_constraints=arcp.LeaseConstraints(expires_at=expires_at))
+    status, code = await ending(job)
+    expect(code == "LEASE_EXPIRED", f"the job ended as {status or code}")
+    await expect_alive(client)
+
+
+async def delegation(world):
+    client = await world.connect()
+    job = await client.submit(agent="delegates", input={"n": 1},
+                              lease_request={"agent.delegate": ["*"]})
+    # Another submit, while the parent starts its child: each gets its own answer.
+    other = await client.submit(agent="echo", input={"n": 2})
+    body = await first(job, "delegate")
+    expect(body.get("child_job_id") and body.get("agent") == "echo", f"delegate came as {body}")
+    expect((await job.done).result == {"n": 1}, "not the child's result")
+    expect((await other.done).result == {"n": 2}, "the other submit got another job's answer")
+
+
+async def chunks(world):
+    client = await world.connect()
+    job = await client.submit(agent="chunks")
+    whole = b"one two \xff three"
+    came = await job.done
+    expect(await job.collect_chunks() == whole, "the chunks are not the result")
+    expect(came.result_size == len(whole), f"the result's size came as {came.result_size}")
+
+
+async def versions(world):
+    client = await world.connect()
+    for asked, got in (("greet", "2.0.0"), ("greet@1.0.0", "1.0.0")):
+        job = await client.submit(agent=asked)
+        expect(job.agent_ref == f"greet@{got}", f"{asked} was accepted as {job.agent_ref}")
+        expect((await job.done).result == f"hello from {got}", "another version answered")
+    await expect_refused(client.submit(agent="greet@9.0.0"), "AGENT_VERSION_NOT_AVAILABLE")
+
+
+async def credentials(world):
+    client = await world.connect()
+    expect(client.has_feature("provisioned_credentials"), "credentials were not negotiated")
+    job = await client.submit(agent="greet", lease_request={"model.use": ["fast/*"]})
+    expect(len(job.credentials) == 1, f"{len(job.credentials)} credentials came")
+    expect(job.credentials[0].value and job.credentials[0].endpoint, "the credential has no value")
+    await job.done
+
+
+async def trace(world):
+    client = await world.connect()
+    trace_id = os.urandom(16).hex()
+    job = await client.submit(agent="echo", trace_id=trace_id)
+    await job.done
+    traces = {frame.get("trace_id") for frame in world.received() if frame.get("job_id")}
+    expect(traces == {trace_id}, f"the job's frames have the traces {traces}")
+
+
+async def close(world):
+    client, other = await world.connect(), await world.connect()
+    job = await client.submit(agent="gated", input={"gate": world.gate})
+    await first(job, "progress")
+    await client.close()
+    world.open_gate()
+    status = None
+    while status != "success":
+        page = await other.list_jobs(filter=arcp.ListJobsFilter(agent="gated"))
+        status = {row.job_id: row.status for row in page.jobs}[job.job_id]
+        expect(status in ("running", "success"), f"the job is {status} after its session closed")
+
+
+SCENARIOS = {"list": list_jobs, **{one.__name__: one for one in (
+    hello, submit, events, result, error, refusal, cancel, deadline, subscribe, history, resume,
+    replay, ack, heartbeat, idempotency, budget, expiry, delegation, chunks, versions,
+    credentials, trace, close)}}
+
+
+async def run(name, url, token, called):
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(url, token, called, folder)
+        why = None
+        try:
+            async with asyncio.timeout(DEADLINE_SEC):
+                await SCENARIOS[name](world)
+        except TimeoutError:
+            why = f"nothing more came in {DEADLINE_SEC} s"
+        except Gap as gap:
+            why = str(gap)
+        except Exception as error:  # whatever the SDK throws is a finding
+            why = f"{type(error).__name__}: {error}".split("\n")[0]
+        finally:
+            world.open_gate()
+            async with asyncio.timeout(DEADLINE_SEC):
+                await world.leave()
+        frames = [frame for frame in world.received() if frame["type"] != "session.ping"]
+        frames = [frame for frame in frames if frame["type"].endswith(".error")] or frames
+        line = {"scenario": name, "works": why is None}
+        if why is not None:
+            line |= {"why": why, "frame": without_secrets(frames[-1]) if frames else None}
+        print(json.dumps(line), flush=True)
+
+
+async def main(words):
+    url, token, called, *names = words
+    for name in names or SCENARIOS:
+        await run(name, url, token, called)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""The SDK's runtime with the agents that every scenario of tests/interop knows.
+
+    runtime.py [--stdio] TOKEN FRAMES
+
+Prints `ready URL`. Each frame is added to the file FRAMES, with the name that the client gave
+itself. Ends with its standard input.
+"""
+import asyncio
+import sys
+
+from arcp import InvalidRequestError, RuntimeInfo, StdioTransport, serve_websocket
+from arcp.runtime import (ARCPRuntime, InMemoryCredentialProvisioner, InMemoryRevocationLog,
+                          StaticBearerVerifier)
+
+from recorder import Recorder, write_line
+
+HEARTBEAT_SEC = 1
+
+
+async def echo(value, ctx):
+    await ctx.log("info", "echo")
+    return value
+
+
+async def kinds(value, ctx):
+    await ctx.log("warn", "a log")
+    await ctx.thought("a thought")
+    await ctx.tool_call({"tool": "search", "args": {"q": "x"}, "call_id": "c1"})
+    await ctx.tool_result({"call_id": "c1", "result": 3})
+    await ctx.status("halfway", "a status")
+    await ctx.metric({"name": "tokens.in", "value": 12, "unit": "tokens"})
+    await ctx.progress(1, total=2, units="pages", message="a page")
+    await ctx.job.emit_event("artifact_ref", {"uri": "file:///a.txt", "content_type": "text/plain"})
+    await ctx.job.emit_event("x-vendor.acme.note", {"text": "a note"})
+    return None
+
+
+async def fails(value, ctx):
+    raise InvalidRequestError("the input is odd")
+
+
+async def waits(value, ctx):
+    await ctx.status("waiting")
+    await asyncio.Event().wait()
+
+
+async def gated(value, ctx):
+    """Some progress, then the rest once the file `gate` is there."""
+    await ctx.progress(1, total=3)
+    while not await asyncio.to_thread(exists, value["gate"]):
+        await asyncio.sleep(0.01)
+    await ctx.progress(2, total=3)
+    await ctx.progress(3, total=3)
+    return "open"
+
+
+def exists(path):
+    try:
+        with open(path, "rb"):
+            return True
+    except FileNotFoundError:
+        return False
+
+
+async def spends(value, ctx):
+    for _ in range(2):
+        ctx.authorize("tool.call", "search")
+        await ctx.metric({"name": "cost.search", "value": 0.6, "unit": "USD"})
+    ctx.authorize("tool.call", "search")
+    return "not stopped"
+
+
+async def delegates(value, ctx):
+    if not hasattr(ctx, "delegate"):
+        raise InvalidRequestError("the SDK's agents have no way to start a child job")
+    return await ctx.delegate("echo", value)
+
+
+async def chunks(value, ctx):
+    async with ctx.stream_result() as stream:
+        await stream.write("one ")
+        await stream.write(b"two \xff ")
+        await stream.write("three")
+
+
+async def greet_1(value, ctx):
+    return "hello from 1.0.0"
+
+
+async def greet_2(value, ctx):
+    return "hello from 2.0.0"
+
+
+def new_runtime(token):
+    runtime = ARCPRuntime(
+        runtime=RuntimeInfo(name="interop-python", version="1"),
+        bearer=StaticBearerVerifier({token: "me"}),
+        heartbeat_interval_sec=HEARTBEAT_SEC,
+        credential_provisioner=InMemoryCredentialProvisioner(),
+        revocation_log=InMemoryRevocationLog())
+    for agent in (echo, kinds, fails, waits, gated, spends, delegates, chunks):
+        runtime.register_agent(agent.__name__, agent)
+    runtime.register_agent_version("greet", "1.0.0", greet_1)
+    runtime.register_agent_version("greet", "2.0.0", greet_2)
+    runtime.set_default_agent_version("greet", "2.0.0")
+    return runtime
+
+
+def recorded(transport, file):
+    peer = {"name": None}
+
+    def on_frame(direction, frame):
+        if frame.get("type") == "session.hello":
+            peer["name"] = frame["payload"].get("client", {}).get("name")
+        write_line(file, scenario=peer["name"], direction=direction, frame=frame)
+
+    return Recorder(transport, on_frame)
+
+
+async def stdin_ended():
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    await reader.read()
+
+
+async def main(words):
+    stdio = words[0] == "--stdio"
+    token, frames = words[-2:]
+    runtime = new_runtime(token)
+    with open(frames, "a", encoding="utf-8") as file:
+        if stdio:
+            await runtime.accept(recorded(await StdioTransport.from_std_streams(), file))
+            await runtime.close()
+            return
+        server = await serve_websocket(lambda one: runtime.accept(recorded(one, file)),
+                                       host="127.0.0.1", port=0)
+        port = server.sockets[0].getsockname()[1]
+        print(f"ready ws://127.0.0.1:{port}/arcp", flush=True)
+        await stdin_ended()
+        server.close()
+        await runtime.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))
