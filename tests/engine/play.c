@@ -122,6 +122,7 @@ static void begin(play *self, const arcp_settings *settings)
     self->trace = getenv("ARCP_SIMULATION_TRACE") != NULL;
     rig_begin(&self->rig, settings);
     self->rig.store = &self->disk.store;
+    self->rig.makes_spans = self->makes_spans;
     rig_open(&self->rig);
     self->rig.on_effect = on_effect;
     self->rig.on_effect_user = self;
@@ -205,6 +206,7 @@ void play_begin_seed(play *self, uint64_t seed)
 void play_begin_calm(play *self, uint64_t seed, const arcp_settings *settings, const char *program)
 {
     plant(self, seed);
+    self->makes_spans = true;
     begin(self, settings);
     label_seed(self, seed, program);
 }

@@ -53,6 +53,7 @@ typedef struct play {
     uint64_t waited_sec; /* how far the clock was moved */
     bool is_stopping;
     bool trace;
+    bool makes_spans;
     size_t spends, children, silences, restarts; /* figures */
     size_t unsent_max, tail_max, queue_max;
 } play;
