@@ -201,6 +201,9 @@ typedef struct arcp__agent_event {
     const arcp_budget_report *reports;
     size_t report_count;
     bool spent; /* the spend was taken already */
+    /* What the metric said that it cost; an empty unit: nothing. Also without a budget. */
+    arcp_span unit;
+    arcp_decimal amount;
 } arcp__agent_event;
 void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *job,
                               const arcp__agent_event *event);

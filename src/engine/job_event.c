@@ -280,6 +280,12 @@ bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capabil
 
 /* ---- what an agent says ---- */
 
+static void note_spend(arcp__engine *engine, arcp__job *job, arcp_span unit, arcp_decimal amount)
+{
+    arcp__credential_note_spend(engine, job, unit, amount);
+    arcp__metrics_spent(engine, unit, amount);
+}
+
 /* [arcp:9.6-3] [arcp:9.6-5] */
 static void spend(arcp__engine *engine, arcp__job *job, const arcp__event_facts *facts,
                   arcp_budget_report *reports, size_t *count)
@@ -288,8 +294,7 @@ static void spend(arcp__engine *engine, arcp__job *job, const arcp__event_facts 
     *count = budget == NULL
                  ? 0
                  : arcp_budget_spend(budget, facts->unit, facts->amount, reports, REPORTS_MAX);
-    arcp__credential_note_spend(engine, job, facts->unit, facts->amount);
-    arcp__metrics_spent(engine, facts->unit, facts->amount);
+    note_spend(engine, job, facts->unit, facts->amount);
     if (*count > REPORTS_MAX) {
         *count = REPORTS_MAX;
     }
@@ -338,6 +343,9 @@ void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *jo
 {
     arcp__engine_enter(engine, now);
     engine->current_job = job;
+    if (event->unit.size != 0) {
+        note_spend(engine, job, event->unit, event->amount); /* also after the job's end */
+    }
     if (!job->ended) {
         arcp__job_emit_event(engine, job, event->kind, event->kind_text, event->body);
         if (event->spent) {

@@ -231,6 +231,11 @@ static arcp_status put_event(arcp_agent_call *call, const char *kind,
     message->event = facts->kind;
     (void)snprintf(message->kind_text, sizeof(message->kind_text), "%s", kind);
     arcp_budget *budget = arcp_authority_budget(call->authority);
+    if (facts->is_spend) {
+        arcp_span unit = arcp_span_first(facts->unit, sizeof(message->unit) - 1);
+        memcpy(message->unit, unit.data, unit.size);
+        message->amount = facts->amount;
+    }
     if (facts->is_spend && budget != NULL) {
         message->spent = true;
         arcp_budget_report reports[REPORTS_MAX];

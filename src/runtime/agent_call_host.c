@@ -20,6 +20,8 @@ void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *
             .reports = message->reports,
             .report_count = message->report_count,
             .spent = message->spent,
+            .unit = arcp_span_cstr(message->unit),
+            .amount = message->amount,
         };
         arcp__engine_agent_event(runtime->engine, now, job, &event);
         break;

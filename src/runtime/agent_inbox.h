@@ -5,6 +5,7 @@
 
 #include <arcp/runtime.h>
 
+#include "core/lease_amount.h"
 #include "engine/engine.h"
 
 typedef struct arcp__agent_inbox arcp__agent_inbox;
@@ -24,6 +25,10 @@ typedef struct arcp__agent_message {
     arcp__agent_message_kind kind;
     arcp_event_kind event;
     bool spent;       /* the event took something from a budget */
+    /* What it said that something cost; one byte more than a currency has, so that what is too
+     * long stays so. */
+    char unit[ARCP__CURRENCY_BYTES_MAX + 2];
+    arcp_decimal amount;
     arcp_status code; /* of a denial, with its reason, capability and target */
     arcp_deny_reason reason;
     char capability[80];

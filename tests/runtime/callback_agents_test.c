@@ -79,6 +79,33 @@ static void a_blocking_agent_says_all_kinds_of_things_in_order(void **state)
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result_size\":13"));
 }
 
+static void spend_a_little(arcp_agent_call *call, void *user)
+{
+    arcp_error error = {0};
+    (void)user;
+    assert_int_equal(arcp_agent_metric(call, "cost.x", "1.25", "USD", &error), ARCP_OK);
+    assert_int_equal(arcp_agent_metric(call, "cost.y", "0.5", "USD", &error), ARCP_OK);
+    assert_int_equal(arcp_agent_metric(call, "latency", "7", "ms", &error), ARCP_OK);
+}
+
+static void what_callback_agents_spend_is_counted_with_and_without_a_budget(void **state)
+{
+    static const char *const leases[] = {"", ",\"lease_request\":{\"cost.budget\":[\"USD:1\"]}"};
+    static const char *const sums[] = {"{currency=\"USD\"} 1.75\n", "{currency=\"USD\"} 3.5\n"};
+    (void)state;
+    add("spender", ARCP_AGENT_BLOCKING, spend_a_little, NULL);
+    for (size_t at = 0; at < 2; at++) {
+        arcp_buf text = ARCP_BUF_INIT;
+        runtime_rig_submit(&rig, "spender", leases[at]);
+        (void)runtime_rig_wait(&rig, "\"job.result\"");
+        assert_int_equal(arcp_runtime_write_metrics(rig.runtime, &text), ARCP_OK);
+        arcp_buf_append_byte(&text, '\0');
+        assert_non_null(strstr(text.data, sums[at]));
+        assert_null(strstr(text.data, "currency=\"ms\""));
+        arcp_buf_fini(&text);
+    }
+}
+
 static void answer_input(arcp_agent_call *call, void *user)
 {
     (void)user;
@@ -269,6 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_blocking_agent_says_all_kinds_of_things_in_order, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            what_callback_agents_spend_is_counted_with_and_without_a_budget, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_agent_cannot_say_what_the_runtime_says, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_non_blocking_agent_ends_when_it_says_so, set_up,

@@ -59,18 +59,28 @@ static void connect_client(runtime_rig *rig)
     assert_int_equal(arcp_runtime_serve(rig->runtime, served, NULL, NULL, NULL), ARCP_OK);
 }
 
-void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings)
+void runtime_rig_begin(runtime_rig *rig)
 {
-    arcp_error error = {0};
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
-    arcp_token_verifier *verifier = NULL;
     *rig = (runtime_rig){.next_id = 1};
     (void)snprintf(rig->directory, sizeof(rig->directory), "/tmp/arcp-test-XXXXXX");
     assert_non_null(mkdtemp(rig->directory));
     assert_int_equal(uv_loop_init(&rig->loop), 0);
+}
+
+void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings)
+{
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
     options.settings = settings;
-    options.work_directory = rig->directory;
-    check_ok(arcp_runtime_new(&rig->loop, &options, &rig->runtime, &error), &error);
+    runtime_rig_begin(rig);
+    runtime_rig_open(rig, &options);
+}
+
+void runtime_rig_open(runtime_rig *rig, arcp_runtime_options *options)
+{
+    arcp_error error = {0};
+    arcp_token_verifier *verifier = NULL;
+    options->work_directory = rig->directory;
+    check_ok(arcp_runtime_new(&rig->loop, options, &rig->runtime, &error), &error);
     check_ok(arcp_token_verifier_new_callback(let_in, NULL, NULL, &verifier, &error), &error);
     check_ok(arcp_runtime_set_token_verifiers(rig->runtime, &verifier, 1, &error), &error);
     connect_client(rig);
@@ -78,7 +88,7 @@ void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings)
                      "{\"client\":{\"name\":\"rig\",\"version\":\"1\"},\"auth\":{\"scheme\":"
                      "\"bearer\",\"token\":\"alice\"},\"capabilities\":{\"features\":[\"progress\","
                      "\"result_chunk\",\"cost.budget\",\"list_jobs\",\"model.use\","
-                     "\"lease_expires_at\"]}}");
+                     "\"lease_expires_at\",\"provisioned_credentials\"]}}");
     (void)runtime_rig_wait(rig, "session.welcome");
 }
 

@@ -20,6 +20,10 @@ typedef struct runtime_rig {
 } runtime_rig;
 
 void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings);
+/* The same in two steps, for tests that bring options of their own: what loop, directory and
+ * client do not need is theirs. */
+void runtime_rig_begin(runtime_rig *rig);
+void runtime_rig_open(runtime_rig *rig, arcp_runtime_options *options);
 void runtime_rig_stop(runtime_rig *rig);
 
 /* Submits `agent` with `more` members (",\"input\":1" or "") in the payload. */

@@ -1,0 +1,162 @@
+/* What agents that are C callbacks are given for upstreams (§9.8), and what they have after a
+ * rotation. */
+#include "provisioner/static_provisioner.h"
+#include "runtime/runtime_rig.h"
+
+#include "support/check.h"
+
+static runtime_rig rig;
+static char store_url[96], key_file[96], used_file[96];
+
+static const char *const agents[] = {"keen"};
+static const char *const values[] = {"hush-1", "hush-2", "hush-3", "hush-4", "hush-5",
+                                     "hush-6", "hush-7", "hush-8", "hush-9"};
+#define VALUES (sizeof(values) / sizeof(values[0]))
+
+static int start(uint64_t rotate_sec)
+{
+    arcp_error error = {0};
+    arcp_settings settings;
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_settings_default(&settings);
+    settings.credentials_rotate_sec = rotate_sec;
+    runtime_rig_begin(&rig);
+    (void)snprintf(store_url, sizeof(store_url), "sqlite:%s/db", rig.directory);
+    (void)snprintf(key_file, sizeof(key_file), "%s/key", rig.directory);
+    (void)snprintf(used_file, sizeof(used_file), "%s/used", rig.directory);
+    const arcp__static_provisioner_options provisioner = {
+        .loop = &rig.loop,
+        .terms = {.struct_size = sizeof(provisioner.terms), .agents = agents, .agent_count = 1},
+        .values = values,
+        .value_count = VALUES,
+        .endpoint = "https://gw.example/v1",
+        .scheme = "bearer",
+        .profile = "openai",
+        .used_file = used_file,
+    };
+    check_ok(arcp__static_provisioner_new(&provisioner, &options.provisioner, &error), &error);
+    check_ok(arcp_store_open(store_url, &options.store, &error), &error);
+    options.settings = &settings;
+    options.credential_key_file = key_file;
+    runtime_rig_open(&rig, &options);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return start(0);
+}
+
+static int set_up_with_rotation(void **state)
+{
+    (void)state;
+    return start(1);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    runtime_rig_stop(&rig);
+    return 0;
+}
+
+static void add(const char *name, void (*run)(arcp_agent_call *, void *), void *user)
+{
+    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_error error = {0};
+    agent.name = name;
+    agent.kind = ARCP_AGENT_BLOCKING;
+    agent.run = run;
+    agent.user = user;
+    check_ok(arcp_runtime_register(rig.runtime, &agent, &error), &error);
+}
+
+/* What the agent saw, for the test's thread after the job. */
+typedef struct seen {
+    char first[512], second[512];
+    uv_sem_t is_rotated;
+} seen;
+
+static void ask(arcp_agent_call *call, char *out, size_t size)
+{
+    arcp_error error = {0};
+    arcp_buf text = ARCP_BUF_INIT;
+    check_ok(arcp_agent_credentials(call, &text, &error), &error);
+    (void)snprintf(out, size, "%.*s", (int)text.size, text.data);
+    arcp_buf_fini(&text);
+}
+
+static void look_once(arcp_agent_call *call, void *user)
+{
+    seen *at = user;
+    ask(call, at->first, sizeof(at->first));
+}
+
+static void look_before_and_after(arcp_agent_call *call, void *user)
+{
+    seen *at = user;
+    ask(call, at->first, sizeof(at->first));
+    assert_int_equal(arcp_agent_log(call, "info", "looked", NULL), ARCP_OK);
+    uv_sem_wait(&at->is_rotated);
+    ask(call, at->second, sizeof(at->second));
+}
+
+static void an_agent_gets_its_job_s_credential(void **state)
+{
+    seen got = {.first = ""};
+    (void)state;
+    add("keen", look_once, &got);
+    runtime_rig_submit(&rig, "keen", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_ptr_equal(strstr(got.first, "[{\"id\":\"cred_"), got.first);
+    assert_non_null(strstr(got.first, "\"scheme\":\"bearer\",\"value\":\"hush-1\",\"endpoint\":"
+                                      "\"https://gw.example/v1\",\"profile\":\"openai\""));
+    /* Not the same one again. */
+    runtime_rig_submit(&rig, "keen", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_non_null(strstr(got.first, "\"value\":\"hush-2\""));
+}
+
+static void an_agent_without_a_credential_has_an_empty_list(void **state)
+{
+    seen got = {.first = ""};
+    (void)state;
+    add("plain", look_once, &got);
+    runtime_rig_submit(&rig, "plain", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_string_equal(got.first, "[]");
+}
+
+static void an_agent_finds_the_new_value_after_a_rotation(void **state)
+{
+    seen got = {.first = ""};
+    (void)state;
+    assert_int_equal(uv_sem_init(&got.is_rotated, 0), 0);
+    add("keen", look_before_and_after, &got);
+    runtime_rig_submit(&rig, "keen", "");
+    (void)runtime_rig_wait(&rig, "\"looked\"");
+    (void)runtime_rig_wait(&rig, "\"credential_rotated\""); /* a second later, whichever it is */
+    uv_sem_post(&got.is_rotated);
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_non_null(strstr(got.first, "\"value\":\"hush-"));
+    assert_non_null(strstr(got.second, "\"value\":\"hush-"));
+    assert_string_not_equal(got.first, got.second);
+    /* The id is the credential's, not the value's: it stays. */
+    char id[64];
+    (void)snprintf(id, sizeof(id), "%.40s", strstr(got.first, "\"id\":\"cred_"));
+    assert_non_null(strstr(got.second, id));
+    uv_sem_destroy(&got.is_rotated);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_agent_gets_its_job_s_credential, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_without_a_credential_has_an_empty_list, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_finds_the_new_value_after_a_rotation,
+                                        set_up_with_rotation, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
