@@ -78,6 +78,8 @@ static int run_command(arcp__program *program)
         return arcp__command_ping(program);
     case ARCP__COMMAND_BENCH:
         return arcp__command_bench(program);
+    case ARCP__COMMAND_CONFORMANCE:
+        return arcp__command_conformance(program);
     case ARCP__COMMAND_LEASE:
         return command_lease(program);
     case ARCP__COMMAND_AUDIT:

@@ -64,6 +64,8 @@ int arcp__command_agents(arcp__program *program);
 int arcp__command_credentials(arcp__program *program);
 int arcp__command_ping(arcp__program *program);
 int arcp__command_bench(arcp__program *program);
+/* 0 no case failed; 1 one did; 3 no session could be opened. */
+int arcp__command_conformance(arcp__program *program);
 /* 0 the chain is whole, or lines were looked for; 1 a file cannot be read; 4 the chain is not
  * whole. */
 int arcp__command_audit(arcp__program *program);

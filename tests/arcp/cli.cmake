@@ -1,6 +1,7 @@
 arcp_test(arcp_arguments_test SOURCES arguments_test.c NEEDS arcp_cli)
 arcp_test(arcp_bench_test SOURCES bench_test.c NEEDS arcp_cli)
 arcp_test(arcp_usage_test SOURCES usage_test.c NEEDS arcp_cli)
+arcp_test(arcp_conformance_parts_test SOURCES conformance_parts_test.c NEEDS arcp_cli)
 arcp_test(arcp_config_test SOURCES config_test.c temp_tree.c NEEDS arcp_cli)
 arcp_test(arcp_lease_request_test SOURCES lease_request_test.c NEEDS arcp_cli)
 arcp_test(arcp_rendering_test SOURCES rendering_test.c NEEDS arcp_cli)

@@ -12,6 +12,10 @@ if(TARGET arcp AND TARGET arcpd AND TARGET arcp-bench-agent)
     LABELS integration slow)
   arcp_test(arcp_exit_status_test SOURCES exit_status_test.c NEEDS arcp_world
     LABELS integration slow)
+  arcp_test(arcp_conformance_test SOURCES conformance_test.c editing_proxy.c NEEDS arcp_world
+    LABELS integration slow)
+  target_compile_definitions(arcp_conformance_test PRIVATE
+    ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
   arcp_test(arcp_golden_test SOURCES golden_test.c NEEDS arcp_world LABELS integration slow)
   arcp_test(arcp_terminal_test SOURCES terminal_test.c tty_screen.c NEEDS arcp_world
     LABELS integration slow)

@@ -1,0 +1,292 @@
+/* arcp conformance: our own runtime passes every case, and each kind of fault is named with its
+ * section and its frame. The faulty runtimes are ours, with one text of their frames put in
+ * another's place. */
+#include "arcp/world.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "arcp/editing_proxy.h"
+#include "arcp/temp_tree.h"
+
+typedef struct fixture {
+    char directory[64];
+    process daemon;
+    char url[128];
+    unsigned short port;
+} fixture;
+
+static int begin(void **state)
+{
+    static fixture f;
+    static const char config[] = "jobs: {cancel_grace_ms: 2000}\n";
+    static const char *const foreign[] = {"ARCP_URL", "ARCP_PROFILE", "STATE_DIRECTORY",
+                                          "XDG_CONFIG_HOME"};
+    char path[96];
+    for (size_t row = 0; row < sizeof(foreign) / sizeof(foreign[0]); row++) {
+        assert_int_equal(unsetenv(foreign[row]), 0);
+    }
+    temp_tree_make(f.directory, sizeof(f.directory));
+    snprintf(path, sizeof(path), "%s/arcpd.yaml", f.directory);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(config, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(setenv("XDG_STATE_HOME", f.directory, 1), 0);
+    assert_int_equal(setenv("HOME", f.directory, 1), 0);
+    assert_int_equal(setenv("ARCP_TOKEN", "token-of-alice", 1), 0);
+    assert_int_equal(setenv("ARCP_OTHER_TOKEN", "token-of-bob", 1), 0);
+    process_start(&f.daemon,
+                  WORDS(ARCP_BINARY_DIR "/bin/arcpd", "--config", path, "--listen",
+                        "ws://127.0.0.1:0/arcp", "--store", "memory:", "--token",
+                        "token-of-alice=alice", "--token", "token-of-bob=bob", "--agent",
+                        "hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh", "--agent",
+                        "plain=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh", "--agent",
+                        "wait=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/wait.sh"),
+                  NULL, NULL);
+    process_await(&f.daemon, false, "/arcp\n");
+    assert_int_equal(sscanf(f.daemon.out.data, "arcpd: ready %127s", f.url), 1);
+    f.port = (unsigned short)strtoul(f.url + strlen("ws://127.0.0.1:"), NULL, 10);
+    *state = &f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    fixture *f = *state;
+    process_signal(&f->daemon, SIGTERM);
+    int exit_status = process_finish(&f->daemon);
+    process_fini(&f->daemon);
+    return temp_tree_remove(f->directory) != 0 || exit_status != 0 ? -1 : 0;
+}
+
+static bool has(const process *p, const char *text)
+{
+    return p->out.size != 0 && memmem(p->out.data, p->out.size, text, strlen(text)) != NULL;
+}
+
+static void check_has(const process *p, const char *name, const char *text)
+{
+    if (!has(p, text)) {
+        fail_msg("%s: '%s' is not in:\n%.*s\n%.*s", name, text, (int)p->out.size,
+                 p->out.size ? p->out.data : "", (int)p->err.size, p->err.size ? p->err.data : "");
+    }
+}
+
+/* ---- our own ---- */
+
+static void our_runtime_passes_every_case(void **state)
+{
+    const fixture *f = *state;
+    process p;
+    world_run(NULL, &p, 0, WORDS("conformance", f->url, "--long-agent", "wait"));
+    check_has(&p, "ours", "pass  6.4 ");
+    check_has(&p, "ours", "arcpd 0.1.0: 34 passed, 0 failed, 0 skipped\n");
+    process_fini(&p);
+}
+
+static void what_cannot_be_asked_is_skipped_and_says_why(void **state)
+{
+    const fixture *f = *state;
+    process p;
+    assert_int_equal(unsetenv("ARCP_OTHER_TOKEN"), 0);
+    world_run(NULL, &p, 0, WORDS("conformance", "--url", f->url, "--agent", "plain"));
+    assert_int_equal(setenv("ARCP_OTHER_TOKEN", "token-of-bob", 1), 0);
+    check_has(&p, "no long agent",
+              "(takes an agent that runs until it is cancelled: --long-agent)");
+    check_has(&p, "no version", "(the runtime shows no version of the agent)");
+    process_fini(&p);
+}
+
+static void a_command_is_asked_what_one_connection_can_tell(void **state)
+{
+    process p;
+    world_run(NULL, &p, 0,
+              WORDS("conformance",
+                    "stdio:" ARCP_BINARY_DIR "/bin/arcpd --stdio --store memory: --agent "
+                    "'hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh'"));
+    check_has(&p, "stdio", "(a command is another runtime on each connection)");
+    check_has(&p, "stdio", "pass  7.2 ");
+    check_has(&p, "stdio", " 0 failed, ");
+    process_fini(&p);
+}
+
+static void json_has_a_line_for_each_case_and_one_for_all(void **state)
+{
+    const fixture *f = *state;
+    process p;
+    world_run(NULL, &p, 0, WORDS("conformance", f->url, "--json", "--long-agent", "wait"));
+    check_has(&p, "json",
+              "{\"result\":\"pass\",\"section\":\"6.7\",\"case\":\"a close is answered by "
+              "session.closed\"}\n");
+    check_has(&p, "json",
+              "{\"runtime\":\"arcpd 0.1.0\",\"passed\":34,\"failed\":0,\"skipped\":0}\n");
+    process_fini(&p);
+}
+
+/* ---- others ---- */
+
+static const struct fault {
+    const char *name;
+    const char *from, *to; /* of the same size */
+    const char *says[3];
+} faults[] = {
+    {"a pong of another name",
+     "\"type\":\"session.pong\"",
+     "\"type\":\"session.pang\"",
+     {"fail  6.4   a ping is answered",
+      "the next message is \"session.pang\", must be session.pong", "\"type\":\"session.pang\""}},
+    {"a pong that never comes",
+     "\"type\":\"session.pong\"",
+     "\"type\":\"x-vendr.pong\"",
+     {"fail  6.4   a ping is answered", "waiting for session.pong: nothing came within 2000 ms"}},
+    {"a pong without its nonce",
+     "\"ping_nonce\"",
+     "\"ping_nance\"",
+     {"fail  6.4   a ping is answered", "payload.ping_nonce is missing, must be \"n-1\""}},
+    {"a gap",
+     "\"event_seq\":2,",
+     "\"event_seq\":3,",
+     {"fail  8.3   a submit is accepted", "event_seq 3 follows 1"}},
+    {"a number twice",
+     "\"event_seq\":2,",
+     "\"event_seq\":1,",
+     {"fail  8.3   a submit is accepted", "event_seq 1 follows 1"}},
+    {"errors that do not say whether",
+     "\"retryable\"",
+     "\"retryabla\"",
+     {"fail  12    a submit without an agent", "an error does not say whether it is retryable"}},
+    {"an event without its kind",
+     "\"kind\":",
+     "\"kynd\":",
+     {"fail  8.1   a submit is accepted", "an event's payload.kind is no string"}},
+    {"what is no JSON",
+     "\"type\":\"job.accepted\"",
+     "\"type\":\"job.accepted'",
+     {"fail  5     a submit is accepted", "a frame is no JSON: ", "job.accepted'"}},
+    {"another session",
+     "\"type\":\"job.accepted\",\"session_id\":\"s",
+     "\"type\":\"job.accepted\",\"session_id\":\"x",
+     {"fail  5     a submit is accepted", "the frame is of another session: \"xess_"}},
+    {"another code",
+     "DUPLICATE_KEY",
+     "DUPLICATE_KAY",
+     {"fail  7.2   the same key with other parameters",
+      "payload.code is \"DUPLICATE_KAY\", must be DUPLICATE_KEY"}},
+    {"another end",
+     "\"final_status\":\"cancelled\"",
+     "\"final_status\":\"cancalled\"",
+     {"fail  7.4   a cancel is acknowledged",
+      "payload.final_status is \"cancalled\", must be \"cancelled\""}},
+    {"an answer to nobody",
+     "\"request_id\"",
+     "\"request_ad\"",
+     {"fail  6.6   a listing names its request", "payload.request_id is missing"}},
+    {"a feature that is not there",
+     "\"lease_expires_at\"",
+     "\"lease_expires_bt\"",
+     {"skip  9.5   an expiry to come is echoed (lease_expires_at was not negotiated)",
+      " 0 failed"}},
+};
+
+static void each_kind_of_fault_is_named_with_its_section(void **state)
+{
+    const fixture *f = *state;
+    for (size_t row = 0; row < sizeof(faults) / sizeof(faults[0]); row++) {
+        const struct fault *fault = &faults[row];
+        editing_proxy proxy;
+        process p;
+        char url[64];
+        bool has_failed = strstr(fault->says[1], " 0 failed") == NULL;
+        editing_proxy_start(&proxy, f->port, fault->from, fault->to);
+        snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", proxy.port);
+        /* The case about a deadline is the only one that comes to it. */
+        bool waits = strstr(fault->says[1], "2000 ms") != NULL;
+        bool needs_long =
+            strstr(fault->says[0], " 7.4 ") != NULL || strstr(fault->says[0], " 6.6 ") != NULL;
+        world_run(NULL, &p, has_failed ? 1 : 0,
+                  WORDS("conformance", url, "--timeout", waits ? "2s" : "30s",
+                        needs_long ? "--long-agent" : "--quiet", needs_long ? "wait" : NULL));
+        for (size_t at = 0; at < 3 && fault->says[at] != NULL; at++) {
+            check_has(&p, fault->name, fault->says[at]);
+        }
+        process_fini(&p);
+        editing_proxy_stop(&proxy);
+    }
+}
+
+static void no_secret_is_shown(void **state)
+{
+    const fixture *f = *state;
+    editing_proxy proxy;
+    process p;
+    char url[64];
+    editing_proxy_start(&proxy, f->port, "\"resume_window_sec\"", "\"resume_windaw_sec\"");
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", proxy.port);
+    world_run(NULL, &p, 1, WORDS("conformance", url));
+    check_has(&p, "a welcome", "payload.resume_window_sec is missing, must be a number");
+    check_has(&p, "a welcome", "\"resume_token\":\"***\"");
+    assert_false(has(&p, "token-of-alice"));
+    assert_false(has(&p, "\"resume_token\":\"rt"));
+    process_fini(&p);
+    editing_proxy_stop(&proxy);
+}
+
+/* ---- where nothing can be asked ---- */
+
+static void a_runtime_without_a_welcome_fails_and_the_others_exit_with_3(void **state)
+{
+    const fixture *f = *state;
+    editing_proxy proxy;
+    process p;
+    char url[64];
+    editing_proxy_start(&proxy, f->port, "session.welcome", "session.walcome");
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", proxy.port);
+    world_run(NULL, &p, 1, WORDS("conformance", url));
+    check_has(&p, "no welcome", "fail  6.2   a hello is answered by a welcome");
+    process_fini(&p);
+    editing_proxy_stop(&proxy);
+    world_run(NULL, &p, 3, WORDS("conformance", f->url, "--token", "nobodys"));
+    check_has(&p, "a wrong token", "UNAUTHENTICATED");
+    process_fini(&p);
+    world_run(NULL, &p, 3, WORDS("conformance", "ws://127.0.0.1:1/arcp"));
+    process_fini(&p);
+}
+
+static const struct wrong {
+    const char *words[5];
+    const char *says;
+} wrongs[] = {
+    {{"conformance", "ws://127.0.0.1:1/arcp", "--url", "ws://127.0.0.1:1/arcp"}, "together"},
+    {{"conformance", "--timeout", "soon"}, "--timeout: "},
+    {{"conformance", "--timeout", "2h"}, "is not from 1ms to 1h"},
+    {{"conformance", "--input", "{oops"}, "--input: "},
+    {{"conformance", "gopher://x"}, "gopher"},
+};
+
+static void wrong_usage_is_said(void **state)
+{
+    for (size_t row = 0; row < sizeof(wrongs) / sizeof(wrongs[0]); row++) {
+        process p;
+        world_run(NULL, &p, 2, wrongs[row].words);
+        if (memmem(p.err.data, p.err.size, wrongs[row].says, strlen(wrongs[row].says)) == NULL) {
+            fail_msg("'%s' is not in %.*s", wrongs[row].says, (int)p.err.size, p.err.data);
+        }
+        process_fini(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(our_runtime_passes_every_case),
+        cmocka_unit_test(what_cannot_be_asked_is_skipped_and_says_why),
+        cmocka_unit_test(a_command_is_asked_what_one_connection_can_tell),
+        cmocka_unit_test(json_has_a_line_for_each_case_and_one_for_all),
+        cmocka_unit_test(each_kind_of_fault_is_named_with_its_section),
+        cmocka_unit_test(no_secret_is_shown),
+        cmocka_unit_test(a_runtime_without_a_welcome_fails_and_the_others_exit_with_3),
+        cmocka_unit_test(wrong_usage_is_said),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
