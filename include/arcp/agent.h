@@ -8,7 +8,7 @@
  *
  * Unless noted otherwise a function may be called from any thread, one at a time per call.
  * What the runtime refuses comes back as the status and in `err` (which may be NULL). The
- * gate is asked on the calling thread, without a hop to the loop. DESIGN §5; draft §8-§10. */
+ * gate is asked on the calling thread, without a hop to the loop. Draft §8-§10. */
 #ifndef ARCP_AGENT_H
 #define ARCP_AGENT_H
 
@@ -67,12 +67,15 @@ ARCP_API bool arcp_agent_is_cancelled(const arcp_agent_call *call);
  * is told by `drained`. ARCP_E_CLOSED when the job has ended. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind,
                                                       arcp_span body, arcp_error *err);
+/* A log event (§8.2): `level` is debug, info, warn or error. As arcp_agent_event. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_log(arcp_agent_call *call, const char *level,
                                                     const char *text, arcp_error *err);
+/* A progress event (§8.2.1). `total` 0: not known; `message` may be NULL. As arcp_agent_event. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current,
                                                          uint64_t total, const char *message,
                                                          arcp_error *err);
-/* A metric; `value` is a JSON number's text. */
+/* A metric; `value` is a JSON number's text, kept as it is written. `unit` may be NULL; cost.*
+ * with a budgeted currency spends (§9.6). As arcp_agent_event. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_metric(arcp_agent_call *call, const char *name,
                                                        const char *value, const char *unit,
                                                        arcp_error *err);
@@ -84,11 +87,14 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_authorize(arcp_agent_call *call,
                                                           arcp_span capability, arcp_span target,
                                                           arcp_target_scratch *scratch,
                                                           arcp_decision *decision, arcp_error *err);
-/* The guides' authorize model. */
+/* The same for `model.use` of a model's name. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_authorize_model(arcp_agent_call *call,
                                                                 arcp_span model, arcp_error *err);
 
-/* Streams a part of the result (§8.4); `more` is false for the last one. */
+/* Streams a part of the result (§8.4), in the order of the calls; `more` is false for the last
+ * one, and then arcp_agent_succeed follows without a result. More than limits.chunk_bytes at a
+ * time, or limits.result_bytes in all, ends the job with INTERNAL_ERROR. Errors as
+ * arcp_agent_event has them. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes,
                                                       bool more, arcp_error *err);
 

@@ -71,7 +71,8 @@ typedef struct arcp_runtime_options {
 /* Makes a runtime and takes up what its store holds; reading it is finished when this
  * returns (it runs the loop until then, before anything else is attached to the runtime).
  * SIGPIPE is ignored from then on when it had its default action.
- * ARCP_E_CORRUPT, ARCP_E_IO, ARCP_E_NO_MEMORY. */
+ * ARCP_E_CORRUPT, ARCP_E_IO, ARCP_E_NO_MEMORY; ARCP_E_USAGE for options that did not begin as
+ * ARCP_RUNTIME_OPTIONS_INIT: of these nothing is taken over. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_new(struct uv_loop_s *loop,
                                                       const arcp_runtime_options *options,
                                                       arcp_runtime **out, arcp_error *err);
@@ -85,11 +86,16 @@ ARCP_API void arcp_runtime_free(arcp_runtime *runtime);
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_set_token_verifiers(
     arcp_runtime *runtime, arcp_token_verifier *const *verifiers, size_t count, arcp_error *err);
 
+/* Offers an agent that is a callback, for jobs submitted from now on. The strings are copied;
+ * `user` has to live as long as the runtime. A name and version that are there already are
+ * replaced for new jobs. ARCP_E_USAGE for an agent that did not begin as ARCP_AGENT_INIT or has no
+ * `run`, ARCP_E_INVALID_REQUEST for a name or version of another form than §7.5 has,
+ * ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register(arcp_runtime *runtime,
                                                            const arcp_agent *agent,
                                                            arcp_error *err);
 
-/* An agent that is a program (DESIGN §5, the line protocol). Strings are copied. */
+/* An agent that is a program; what it reads and writes is in arcp-agent(7). */
 typedef struct arcp_process_agent {
     size_t struct_size;
     const char *name;
@@ -97,12 +103,12 @@ typedef struct arcp_process_agent {
     bool is_default;
     const char *const *command; /* argv, NULL-terminated */
     bool is_plain;              /* mode: plain */
-    size_t warm;                /* processes kept waiting */
+    size_t warm;                /* processes kept started for the next jobs; not with is_plain */
     const char *const *env;     /* NAME=VALUE, or NAME to pass ours; NULL-terminated; may be NULL */
     const char *cwd;            /* NULL: a fresh directory per job */
     const char *user;           /* NULL: ours */
-    bool stderr_in_errors;
-    size_t max_jobs;                 /* at once; 0: no limit of its own */
+    bool stderr_in_errors;      /* the last 2 KiB, in the details of its failures */
+    size_t max_jobs;            /* at once; 0: no limit of its own */
     const arcp_launch_limit *limits; /* resource limits; may be NULL */
     size_t limit_count;
 } arcp_process_agent;
@@ -112,6 +118,9 @@ typedef struct arcp_process_agent {
             NULL, 0                                                                                \
     }
 
+/* The same for a program; everything in `agent` is copied. ARCP_E_USAGE also for an empty
+ * command. That the program can be started is seen when a job is (or, with `warm`, a process
+ * of those kept: the log says so). */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register_process(arcp_runtime *runtime,
                                                                    const arcp_process_agent *agent,
                                                                    arcp_error *err);
@@ -119,13 +128,16 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register_process(arcp_runtime 
 /* Forgets every agent, so that others can be registered (reload); running jobs go on. */
 ARCP_API void arcp_runtime_clear_agents(arcp_runtime *runtime);
 
-/* Listens; the URL with the real port is written to `url_out` (may be NULL), which lives as
- * long as the runtime. */
+/* Listens on ws://HOST:PORT/PATH or wss://...; port 0 picks one. The URL with the real port is
+ * written to `url_out` (may be NULL); it lives until the runtime stops. `options` are borrowed
+ * during the call. ARCP_E_USAGE for a URL or options that cannot be, ARCP_E_IO when the address
+ * cannot be had, ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
                                                          const arcp_listen_options *options,
                                                          const char **url_out, arcp_error *err);
 
-/* Serves a connection that exists (stdio, memory); it is taken over. With `principal` any
+/* Serves a connection that exists (stdio, memory); it is taken over, also on failure
+ * (ARCP_E_NO_MEMORY). With `principal` any
  * token is accepted for it; NULL: tokens are verified. `closed` (may be NULL) is called
  * when the connection is gone. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_serve(arcp_runtime *runtime,
@@ -133,9 +145,13 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_serve(arcp_runtime *runtime,
                                                         const char *principal,
                                                         void (*closed)(void *user), void *user);
 
-/* Settings, policies and profiles from now on (reload). `ceiling` may be NULL. */
+/* Replaces the settings (reload; copied). Limits apply to what comes from now on. */
 ARCP_API void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings);
+/* Forgets every policy, so that others can be added (reload); running jobs keep their leases. */
 ARCP_API void arcp_runtime_clear_policies(arcp_runtime *runtime);
+/* Narrows what jobs can be given (docs/leases.md, Narrowing by policy) where both globs match;
+ * every row that matches applies. `ceiling`: a reference is kept; NULL: no ceiling.
+ * `max_lifetime_sec`: at most so long from the submit; 0: no bound. ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status
 arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal_glob, const char *agent_glob,
                         const arcp_lease *ceiling, uint64_t max_lifetime_sec, arcp_error *err);
@@ -154,7 +170,8 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_peer_profile(arcp_runtime 
                                                                    const char *principal_glob,
                                                                    const char *profile,
                                                                    arcp_error *err);
-/* Reads certificates again, where a listener has any. */
+/* Reads certificates again, where a listener has any, for connections from now on. ARCP_E_USAGE
+ * names a file that cannot be used: that listener goes on with the old ones. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_reload_tls(arcp_runtime *runtime,
                                                              arcp_error *err);
 
@@ -173,18 +190,20 @@ ARCP_API void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *use
  * SIGCHLD. */
 ARCP_API void arcp_runtime_reap_orphans(arcp_runtime *runtime);
 
-/* Figures for metrics and tests. */
+/* Figures for programs and tests; those that only grow count from the start of the runtime. */
 typedef struct arcp_runtime_stats {
-    uint64_t sessions;
+    uint64_t sessions; /* open, connected or not */
     uint64_t sessions_connected;
     uint64_t jobs_running;
-    uint64_t jobs_kept;
-    uint64_t events;
-    uint64_t denials;
-    uint64_t batches;
+    uint64_t jobs_kept;               /* ended, and still there to be looked at */
+    uint64_t events;                  /* grows */
+    uint64_t denials;                 /* grows */
+    uint64_t batches;                 /* grows: commits that were asked of the store */
     uint64_t credentials_outstanding; /* issued, or perhaps issued, and not known to be dead */
     uint64_t credentials_stuck;       /* of these: revoking failed several times */
 } arcp_runtime_stats;
+ARCP_API void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out);
+
 /* Appends figures as Prometheus reads them (text format 0.0.4), of a bounded number of
  * samples. ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime,
@@ -193,8 +212,6 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_write_metrics(const arcp_runti
 /* Whether sessions and jobs are taken: it is not stopping and can record what it does. `why`
  * says why not (static). */
 ARCP_API bool arcp_runtime_is_ready(const arcp_runtime *runtime, const char **why);
-
-ARCP_API void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out);
 
 #ifdef __cplusplus
 }

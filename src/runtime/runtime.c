@@ -215,6 +215,11 @@ static arcp_status fill(arcp_runtime *runtime, const arcp_runtime_options *optio
 arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *options,
                              arcp_runtime **out, arcp_error *err)
 {
+    if (options->struct_size != sizeof(*options)) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "options must begin as ARCP_RUNTIME_OPTIONS_INIT (struct_size %zu)",
+                              options->struct_size);
+    }
     arcp_runtime *runtime = arcp__alloc(sizeof(*runtime));
     if (runtime == NULL) {
         if (options->store != NULL) {
@@ -295,12 +300,20 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
 
 arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *agent, arcp_error *err)
 {
+    if (agent->struct_size != sizeof(*agent) || agent->run == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "an agent must begin as ARCP_AGENT_INIT (struct_size %zu) and have "
+                              "run",
+                              agent->struct_size);
+    }
     arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
     if (entry == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     entry->ops = &arcp__agent_callback_host;
     entry->callback = *agent;
+    entry->callback.name = NULL; /* the caller's; the entry has copies */
+    entry->callback.version = NULL;
     return arcp__runtime_add_entry(runtime, entry, agent->name, agent->version, agent->is_default,
                                    NULL, err);
 }

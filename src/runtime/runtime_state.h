@@ -46,7 +46,7 @@ typedef struct arcp__runtime_listener {
 typedef struct arcp__agent_entry {
     struct arcp__agent_entry *next;
     const arcp__agent_host_ops *ops;
-    arcp_agent callback;                 /* of a callback agent; strings owned by texts */
+    arcp_agent callback;                 /* of a callback agent, without name and version */
     struct arcp__process_agent *process; /* of a process agent; owned by its host */
     char *name, *version;                /* owned */
 } arcp__agent_entry;

@@ -37,6 +37,11 @@ static void free_jwt(arcp_token_verifier *base)
 arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *options, arcp_token_verifier **out,
                                         arcp_error *err)
 {
+    if (options->struct_size != sizeof(*options)) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "options must begin as ARCP_JWT_OPTIONS_INIT (struct_size %zu)",
+                              options->struct_size);
+    }
     static const arcp_token_verifier_ops ops = {.name = "jwt", .ask = ask, .free = free_jwt};
     jwt_verifier *verifier = arcp__alloc(sizeof(*verifier));
     if (verifier == NULL) {

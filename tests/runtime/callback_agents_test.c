@@ -291,6 +291,45 @@ static void ten_thousand_events_of_four_threads_arrive_numbered_without_a_gap(vo
     }
 }
 
+static void nothing(arcp_agent_call *call, void *user)
+{
+    (void)call;
+    (void)user;
+}
+
+static void what_did_not_begin_as_its_init_is_refused(void **state)
+{
+    arcp_error error = {0};
+    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_process_agent process = ARCP_PROCESS_AGENT_INIT;
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_jwt_options jwt = ARCP_JWT_OPTIONS_INIT;
+    const char *const command[] = {"/bin/true", NULL};
+    arcp_runtime *runtime = NULL;
+    arcp_token_verifier *verifier = NULL;
+    (void)state;
+    agent.name = process.name = "late";
+    assert_int_equal(arcp_runtime_register(rig.runtime, &agent, &error), ARCP_E_USAGE);
+    agent.run = nothing;
+    check_ok(arcp_runtime_register(rig.runtime, &agent, &error), &error);
+    agent.struct_size--;
+    assert_int_equal(arcp_runtime_register(rig.runtime, &agent, &error), ARCP_E_USAGE);
+
+    assert_int_equal(arcp_runtime_register_process(rig.runtime, &process, &error), ARCP_E_USAGE);
+    process.command = command;
+    check_ok(arcp_runtime_register_process(rig.runtime, &process, &error), &error);
+    process.struct_size++;
+    assert_int_equal(arcp_runtime_register_process(rig.runtime, &process, &error), ARCP_E_USAGE);
+
+    options.struct_size = 0;
+    assert_int_equal(arcp_runtime_new(&rig.loop, &options, &runtime, &error), ARCP_E_USAGE);
+    assert_null(runtime);
+    jwt.struct_size = 0;
+    jwt.key = ARCP_SPAN_LITERAL("0123456789abcdef0123456789abcdef");
+    assert_int_equal(arcp_token_verifier_new_jwt(&jwt, &verifier, &error), ARCP_E_USAGE);
+    assert_null(verifier);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +337,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             what_callback_agents_spend_is_counted_with_and_without_a_budget, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_did_not_begin_as_its_init_is_refused, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(an_agent_cannot_say_what_the_runtime_says, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_non_blocking_agent_ends_when_it_says_so, set_up,

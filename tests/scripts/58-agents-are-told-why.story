@@ -1,4 +1,4 @@
-# DESIGN line protocol: job.cancel says why and how long; what is not a client's cancel has no grace.
+# arcp-agent(7): job.cancel says why and how long; what is not a client's cancel has no grace.
 # (The clock keeps this story in memory: a process is often ended before it has read the line.)
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"agent.delegate":["**"]},"max_runtime_sec":10}}

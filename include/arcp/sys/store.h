@@ -20,7 +20,7 @@
  *    again, in the same order, when the cause is gone. Batches submitted after the
  *    delivery are tried afresh. A batch with both faults fails like this.
  *
- * DESIGN: durable before visible; several nodes later (nothing here is SQLite's). */
+ * Nothing here is SQLite's: a store may be on other machines. */
 #ifndef ARCP_SYS_STORE_H
 #define ARCP_SYS_STORE_H
 
