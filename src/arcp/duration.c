@@ -74,10 +74,11 @@ static arcp_status no_instant(const char *option, const char *text, const char *
 arcp_status arcp__instant_text(const char *option, const char *text, int sign, int64_t now_wall_ns,
                                char room[ARCP__TIMESTAMP_SIZE], arcp_span *out, arcp_error *err)
 {
+    const arcp_span given = arcp_span_make(text, strlen(text));
     arcp__instant instant;
     arcp_error why = {0};
-    if (arcp__timestamp_parse(arcp_span_cstr(text), &instant, &why) == ARCP_OK) {
-        *out = arcp_span_cstr(text);
+    if (arcp__timestamp_parse(given, &instant, &why) == ARCP_OK) {
+        *out = given;
         return ARCP_OK;
     }
     int64_t ns = 0;
