@@ -214,6 +214,7 @@ class Writing(unittest.TestCase):
     def test_the_axis_reaches_around_what_is_on_it(self):
         self.assertEqual(plot.decades([300, 45000]), (2, 5))
         self.assertEqual(plot.decades([1000, 1000]), (3, 4))
+        self.assertEqual([plot.label(at) for at in (-1, 0, 4)], ["0.1", "1", "10 000"])
         for value in (100, 100000):
             self.assertTrue(plot.LEFT <= plot.place(value, 2, 5) <= plot.WIDTH - plot.RIGHT)
 

@@ -36,7 +36,7 @@ def plain(title):
 
 
 def label(exponent):
-    return {0: "1", 1: "10", 2: "100", 3: "1 000"}.get(exponent, f"10^{exponent}")
+    return f"{10 ** exponent:,}".replace(",", " ") if exponent >= 0 else f"{10.0 ** exponent:g}"
 
 
 def text(x, y, words, anchor="start", size=12, weight="normal"):

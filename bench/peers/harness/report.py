@@ -168,7 +168,8 @@ def section(told):
         "![medians and their ranges](performance.svg)",
         "### Medians", medians(told),
         "### From the least to the most of all rounds", spread(told),
-        "### How many times better ours is", ratios(told) if told.theirs() else "No other runtime was there.",
+        "### How many times better ours is (below 1×: worse)",
+        ratios(told) if told.theirs() else "No other runtime was there.",
     ]
     if share_of_push(told):
         parts += ["### Events, as a share of the bare push", share_of_push(told)]
