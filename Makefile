@@ -64,6 +64,7 @@ bench: all ## every benchmark: medians over several runs, then the programs unde
 	@tools/bench-daemon build
 
 bench-peers: all ## beside the runtimes of other SDKs: docs/performance.md (PEERS='--minutes 3')
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
 	@tools/bench-peers build $(PEERS)
 
 # --check writes nothing, --accept what is expected from now on.

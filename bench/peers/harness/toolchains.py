@@ -13,6 +13,8 @@ from pathlib import Path
 from runtimes import Runtime
 
 PEERS = Path(__file__).resolve().parent.parent
+# The SDK and what it needs, with hashes: the same as `make interop` plays with.
+PYTHON_LOCK = PEERS.parents[1] / "tests" / "interop" / "python" / "requirements.txt"
 TIMEOUT_SEC = 240
 
 
@@ -74,18 +76,17 @@ def fingerprint(*files):
 
 
 def python(place):
-    """A virtual environment with the pinned packages; made again when they change."""
+    """A virtual environment with the locked packages; made again when they change."""
     source = PEERS / "python"
-    lock = source / "requirements.txt"
     home = place / "python"
     stamp = home / "stamp"
-    wanted = fingerprint(lock) + sys.version
+    wanted = fingerprint(PYTHON_LOCK) + sys.version
     interpreter = home / "bin" / "python"
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(home, ignore_errors=True)
         run("python3 -m venv", [sys.executable, "-m", "venv", str(home)])
         run("PyPI", [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                     "--requirement", str(lock)])
+                     "--require-hashes", "--requirement", str(PYTHON_LOCK)])
         stamp.write_text(wanted, encoding="utf-8")
     version = run("pip", [str(interpreter), "-c", "import importlib.metadata as m; "
                           "print(m.version('agentruntimecontrolprotocol'))"]).strip()
