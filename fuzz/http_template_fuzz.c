@@ -1,0 +1,196 @@
+/* Templates of requests to an upstream, and pointers into its answers. The first byte says what
+ * the template is for and what the request has; then come, a line each, the template, what the
+ * request's texts are, a pointer, and an answer.
+ *
+ * Whatever comes: a header stays one line, a URL gets nothing but unreserved characters, a body
+ * is JSON in which nothing of the request becomes structure, and who names nothing of a request
+ * comes to the same for every one. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/http_template.h"
+
+#define FILES "{file:"
+
+static void must(bool condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+static arcp_span take_line(arcp_span *rest)
+{
+    const char *feed = rest->size == 0 ? NULL : memchr(rest->data, '\n', rest->size);
+    size_t size = feed == NULL ? rest->size : (size_t)(feed - rest->data);
+    arcp_span line = arcp_span_first(*rest, size);
+    *rest = arcp_span_from(*rest, feed == NULL ? size : size + 1);
+    return line;
+}
+
+static char *to_cstr(arcp_span text)
+{
+    char *copy = malloc(text.size + 1);
+    must(copy != NULL);
+    if (text.size != 0) {
+        memcpy(copy, text.data, text.size);
+    }
+    copy[text.size] = '\0';
+    return copy;
+}
+
+/* As the engine asks: ids are its own, texts are what a client or an upstream chose. */
+static arcp_provision_request make_request(uint8_t has, arcp_span text, const arcp_span *models)
+{
+    return (arcp_provision_request){
+        .struct_size = sizeof(arcp_provision_request),
+        .alias = ARCP_SPAN_LITERAL("cred_1"),
+        .credential_id = ARCP_SPAN_LITERAL("cred_1"),
+        .upstream_id = (has & 4) != 0 ? text : arcp_span_make(NULL, 0),
+        .value = (has & 8) != 0 ? text : arcp_span_make(NULL, 0),
+        .principal = text,
+        .agent = text,
+        .budget = (has & 16) != 0 ? ARCP_SPAN_LITERAL("1.25") : arcp_span_make(NULL, 0),
+        .models = models,
+        .model_count = 2,
+        .has_models = (has & 32) != 0,
+        .ttl_sec = (has & 64) != 0 ? 60 : 0,
+    };
+}
+
+static size_t count_nodes(arcp_span text, bool *is_json)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 100000, SIZE_MAX};
+    *is_json = arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK;
+    size_t count = json.count;
+    arcp_json_fini(&json);
+    return count;
+}
+
+static void check_header(arcp_span out, const char *text)
+{
+    /* What the operator wrote is his; what was put in is not. */
+    for (size_t at = 0; at < out.size && strpbrk(text, "\r\n") == NULL; at++) {
+        must(out.data[at] != '\r' && out.data[at] != '\n');
+    }
+}
+
+/* The same template with longer texts has as many values: none of them is structure. */
+static void check_body(const arcp__template *self, const arcp_provision_request *request,
+                       arcp_span out)
+{
+    bool is_json = false;
+    size_t count = count_nodes(out, &is_json);
+    must(is_json);
+    arcp_provision_request other = *request;
+    arcp_span plain = ARCP_SPAN_LITERAL("x");
+    other.principal = request->principal.size == 0 ? request->principal : plain;
+    other.agent = request->agent.size == 0 ? request->agent : plain;
+    other.upstream_id = request->upstream_id.size == 0 ? request->upstream_id : plain;
+    other.value = request->value.size == 0 ? request->value : plain;
+    arcp_buf again = ARCP_BUF_INIT;
+    bool names_key = false;
+    must(arcp__template_expand(self, &other, &names_key, &again));
+    must(count_nodes(arcp_buf_span(&again), &is_json) == count && is_json);
+    arcp_buf_fini(&again);
+}
+
+static void check_constant(const arcp__template *self, arcp_span out)
+{
+    const arcp_provision_request nobody = {.struct_size = sizeof(nobody)};
+    arcp_buf again = ARCP_BUF_INIT;
+    bool names_key = false;
+    must(arcp__template_expand(self, &nobody, &names_key, &again));
+    must(!names_key && arcp_span_equal(out, arcp_buf_span(&again)));
+    arcp_buf_fini(&again);
+}
+
+static void try_template(arcp__template_use use, const char *text,
+                         const arcp_provision_request *request)
+{
+    arcp__template *made = NULL;
+    arcp_error error = {0};
+    arcp_buf out = ARCP_BUF_INIT;
+    bool names_key = false;
+    arcp_status status = arcp__template_new(text, use, &made, &error);
+    must(status == ARCP_OK || (status == ARCP_E_USAGE && error.message[0] != '\0'));
+    if (status != ARCP_OK) {
+        return;
+    }
+    if (arcp__template_expand(made, request, &names_key, &out)) {
+        arcp_span came = arcp_buf_span(&out);
+        if (use == ARCP__TEMPLATE_HEADER) {
+            check_header(came, text);
+        } else if (use == ARCP__TEMPLATE_BODY) {
+            check_body(made, request, came);
+        }
+        if (arcp__template_is_constant(made) && use != ARCP__TEMPLATE_BODY) {
+            check_constant(made, came);
+        }
+    }
+    arcp_buf_fini(&out);
+    arcp__template_free(made);
+}
+
+/* {principal} alone, as a URL: what came is put in percent-encoded and comes back. */
+static void try_url(arcp_span text, const arcp_provision_request *request)
+{
+    arcp__template *made = NULL;
+    arcp_buf out = ARCP_BUF_INIT;
+    bool names_key = false;
+    must(arcp__template_new("{principal}", ARCP__TEMPLATE_URL, &made, NULL) == ARCP_OK);
+    if (arcp__template_expand(made, request, &names_key, &out)) {
+        size_t from = 0;
+        for (size_t at = 0; at < text.size; at++) {
+            unsigned char byte = (unsigned char)out.data[from];
+            if (byte == '%') {
+                char hex[3] = {out.data[from + 1], out.data[from + 2], '\0'};
+                must(strtoul(hex, NULL, 16) == (unsigned char)text.data[at]);
+                from += 3;
+            } else {
+                must(byte == (unsigned char)text.data[at] && strchr(" /?#&=%:@\r\n", byte) == NULL);
+                from++;
+            }
+        }
+        must(from == out.size);
+    }
+    arcp_buf_fini(&out);
+    arcp__template_free(made);
+}
+
+static void try_pointer(const char *pointer, arcp_span answer)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {32, 10000, SIZE_MAX};
+    if (arcp_json_scan(&json, answer, &limits, NULL) == ARCP_OK) {
+        arcp_json_ref found = arcp__json_pointer(&json, pointer);
+        must(found == ARCP_JSON_ABSENT || found < json.count);
+        must(arcp__json_pointer(&json, "") == ARCP_JSON_ROOT);
+    }
+    arcp_json_fini(&json);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    arcp_span rest = arcp_span_make((const char *)data + 1, size - 1);
+    char *text = to_cstr(take_line(&rest));
+    arcp_span value = take_line(&rest);
+    char *pointer = to_cstr(take_line(&rest));
+    const arcp_span models[] = {ARCP_SPAN_LITERAL("a"), value};
+    arcp_provision_request request = make_request(data[0], value, models);
+    (void)setenv("ARCP_FUZZ", "hush", 1);
+    /* Files are what they are on whose machine this runs. */
+    if (strstr(text, FILES) == NULL) {
+        try_template((arcp__template_use)(data[0] % 3), text, &request);
+    }
+    try_url(value, &request);
+    try_pointer(pointer, rest);
+    free(text);
+    free(pointer);
+    return 0;
+}
