@@ -36,11 +36,14 @@ static arcp_status make_token(const char *path, arcp_buf *token, arcp_error *err
     arcp_span text = arcp_buf_span(token);
     bool written = !token->failed && write(file, text.data, text.size) == (ssize_t)text.size &&
                    write(file, "\n", 1) == 1 && fsync(file) == 0;
+    arcp_status status =
+        written ? ARCP_OK
+                : arcp_error_set(err, ARCP_E_IO, "the token file %s cannot be written: %s", path,
+                                 strerror(errno));
     (void)close(file);
     if (!written) {
         (void)unlink(path);
-        return arcp_error_set(err, ARCP_E_IO, "the token file %s cannot be written: %s", path,
-                              strerror(errno));
+        return status;
     }
     return ARCP_OK;
 }

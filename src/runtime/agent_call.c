@@ -69,10 +69,11 @@ bool arcp_agent_is_cancelled(const arcp_agent_call *call)
     return atomic_load(&call->cancelled);
 }
 
+/* With room for `more` bytes behind the text. */
 static arcp__agent_message *new_message(arcp_agent_call *call, arcp__agent_message_kind kind,
-                                        arcp_span text)
+                                        arcp_span text, size_t more)
 {
-    arcp__agent_message *message = arcp__alloc(sizeof(*message) + text.size);
+    arcp__agent_message *message = arcp__alloc(sizeof(*message) + text.size + more);
     if (message != NULL) {
         message->kind = kind;
         message->call = arcp__agent_call_ref(call);
@@ -87,7 +88,7 @@ static arcp__agent_message *new_message(arcp_agent_call *call, arcp__agent_messa
 static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind, arcp_span text,
                        arcp_error *err)
 {
-    arcp__agent_message *message = new_message(call, kind, text);
+    arcp__agent_message *message = new_message(call, kind, text, 0);
     if (message == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -119,24 +120,32 @@ static arcp_status wait_for_room(arcp_agent_call *call, arcp_error *err)
     return ARCP_OK;
 }
 
-static void copy_text(char *to, size_t capacity, arcp_span text)
+/* The audit log keeps no more of what peers chose (docs/audit.md). */
+#define REPORT_BYTES_MAX 1024u
+
+static arcp_span keep(char *to, arcp_span text)
 {
-    (void)snprintf(to, capacity, "%.*s", (int)arcp_span_first(text, capacity - 1).size,
-                   text.size == 0 ? "" : text.data);
+    if (text.size != 0) {
+        memcpy(to, text.data, text.size);
+    }
+    return arcp_span_make(to, text.size);
 }
 
 /* What was decided here is recorded by the loop, as it was decided. */
 static void report(arcp_agent_call *call, arcp__agent_message_kind kind,
-                   const arcp_decision *decision, arcp_span tool_result)
+                   const arcp_decision *decision, arcp_span text)
 {
-    arcp__agent_message *message = new_message(call, kind, tool_result);
+    arcp_span capability = arcp_span_first(decision->capability, REPORT_BYTES_MAX);
+    arcp_span target = arcp_span_first(decision->target, REPORT_BYTES_MAX);
+    arcp__agent_message *message = new_message(call, kind, text, capability.size + target.size);
     if (message == NULL) {
         return; /* the decision stands; only its record is missing */
     }
+    char *behind = message->text + text.size;
     message->code = decision->code;
     message->reason = decision->reason;
-    copy_text(message->capability, sizeof(message->capability), decision->capability);
-    copy_text(message->target, sizeof(message->target), decision->target);
+    message->capability = keep(behind, capability);
+    message->target = keep(behind + capability.size, target);
     arcp__agent_inbox_put(call->runtime->inbox, message);
 }
 
@@ -224,7 +233,7 @@ static arcp_status put_event(arcp_agent_call *call, const char *kind,
                              const arcp__event_facts *facts, arcp_error *err)
 {
     arcp__agent_message *message =
-        new_message(call, ARCP__AGENT_SAYS_EVENT, arcp_buf_span(&call->body));
+        new_message(call, ARCP__AGENT_SAYS_EVENT, arcp_buf_span(&call->body), 0);
     if (message == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

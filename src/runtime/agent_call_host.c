@@ -34,16 +34,15 @@ void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *
             .tool_result = text,
             .code = message->code,
             .reason = message->reason,
-            .capability = arcp_span_cstr(message->capability),
-            .target = arcp_span_cstr(message->target),
+            .capability = message->capability,
+            .target = message->target,
         };
         arcp__engine_agent_denied(runtime->engine, now, job, &denial);
         break;
     }
     case ARCP__AGENT_WAS_GRANTED: {
-        arcp__agent_grant grant = {.capability = arcp_span_cstr(message->capability),
-                                   .target = arcp_span_cstr(message->target),
-                                   .pattern = text};
+        arcp__agent_grant grant = {
+            .capability = message->capability, .target = message->target, .pattern = text};
         arcp__engine_agent_granted(runtime->engine, now, job, &grant);
         break;
     }

@@ -18,25 +18,24 @@ typedef enum arcp__agent_message_kind {
     ARCP__AGENT_SAYS_BYE     /* it has returned */
 } arcp__agent_message_kind;
 
-/* One message; `size` bytes of text follow the struct. */
+/* One message; its texts follow the struct. */
 typedef struct arcp__agent_message {
     struct arcp__agent_message *next;
     arcp_agent_call *call; /* referenced */
     arcp__agent_message_kind kind;
     arcp_event_kind event;
-    bool spent;       /* the event took something from a budget */
+    bool spent; /* the event took something from a budget */
     /* What it said that something cost; one byte more than a currency has, so that what is too
      * long stays so. */
     char unit[ARCP__CURRENCY_BYTES_MAX + 2];
     arcp_decimal amount;
-    arcp_status code; /* of a denial, with its reason, capability and target */
+    arcp_status code; /* of a denial, with its reason */
     arcp_deny_reason reason;
-    char capability[80];
-    char target[160];
+    arcp_span capability, target; /* what the gate was asked, behind `text` */
     char kind_text[ARCP_EVENT_KIND_BYTES_MAX + 1];
     size_t report_count;
     arcp_budget_report *reports; /* owned */
-    size_t size;
+    size_t size;                 /* of what `text` is of this kind of message */
     char text[];
 } arcp__agent_message;
 

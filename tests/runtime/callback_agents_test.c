@@ -291,6 +291,58 @@ static void ten_thousand_events_of_four_threads_arrive_numbered_without_a_gap(vo
     }
 }
 
+/* ---- what is recorded of a gate ---- */
+
+#define LONG_TARGET_SIZE 1025u
+
+static char audited[65536];
+
+static void keep_audit(void *user, arcp_log_level level, const char *text)
+{
+    (void)user;
+    if (level == ARCP_LOG_AUDIT && strstr(text, "\"event\":\"gate\"") != NULL) {
+        size_t used = strlen(audited);
+        (void)snprintf(audited + used, sizeof(audited) - used, "%s\n", text);
+    }
+}
+
+static void ask_for_long_targets(arcp_agent_call *call, void *user)
+{
+    char target[LONG_TARGET_SIZE + 1] = "/etc/";
+    arcp_error error = {0};
+    (void)user;
+    memset(target + 5, 'x', sizeof(target) - 6);
+    target[LONG_TARGET_SIZE - 1] = 'y';
+    target[LONG_TARGET_SIZE] = '\0';
+    for (size_t size = LONG_TARGET_SIZE - 1; size <= LONG_TARGET_SIZE; size++) {
+        assert_int_equal(arcp_agent_authorize(call, ARCP_SPAN_LITERAL("fs.read"),
+                                              arcp_span_make(target, size), NULL, NULL, &error),
+                         ARCP_E_PERMISSION_DENIED);
+    }
+}
+
+static void a_denied_target_is_recorded_with_a_thousand_bytes(void **state)
+{
+    char most[LONG_TARGET_SIZE + 32] = "\"target\":\"/etc/";
+    size_t head = strlen(most);
+    (void)state;
+    memset(most + head, 'x', LONG_TARGET_SIZE - 1 - 5);
+    most[head + LONG_TARGET_SIZE - 1 - 5] = '"';
+    most[head + LONG_TARGET_SIZE - 5] = '\0';
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    options.log = keep_audit;
+    audited[0] = '\0';
+    runtime_rig_begin(&rig);
+    runtime_rig_open(&rig, &options);
+    add("asker", ARCP_AGENT_BLOCKING, ask_for_long_targets, NULL);
+    runtime_rig_submit(&rig, "asker", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    runtime_rig_stop(&rig);
+    const char *first = strstr(audited, most);
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, most)); /* one byte more is cut */
+}
+
 static void nothing(arcp_agent_call *call, void *user)
 {
     (void)call;
@@ -337,6 +389,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             what_callback_agents_spend_is_counted_with_and_without_a_budget, set_up, tear_down),
+        cmocka_unit_test(a_denied_target_is_recorded_with_a_thousand_bytes),
         cmocka_unit_test_setup_teardown(what_did_not_begin_as_its_init_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_agent_cannot_say_what_the_runtime_says, set_up,
