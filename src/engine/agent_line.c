@@ -2,6 +2,10 @@
  * object or plain text per line, and what it is answered. */
 #include "engine/parts.h"
 
+/* What most job.start lines take without their input: one allocation where growing took
+ * several. */
+#define START_BYTES 448u
+
 /* ---- runtime to agent ---- */
 
 static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
@@ -59,6 +63,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer;
+    (void)arcp_buf_reserve(out, START_BYTES + arcp_span_cstr(job->input).size);
     arcp_json_writer_init(&writer, out);
     arcp_json_begin_object(&writer);
     arcp_json_name(&writer, "type");

@@ -7,7 +7,8 @@
 #include "core/trace.h"
 
 /* What a peer chose is cut here: a line's size is bounded whatever was asked for. */
-#define TEXT_MAX 1024u
+#define TEXT_MAX   1024u
+#define LINE_BYTES 512u /* most lines have less */
 
 static void write_text(arcp_json_writer *writer, const char *name, arcp_span text)
 {
@@ -64,6 +65,7 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer;
+    (void)arcp_buf_reserve(&text, LINE_BYTES);
     arcp_json_writer_init(&writer, &text);
     arcp_json_begin_object(&writer);
     arcp__write_timestamp(&writer, "ts", engine->now.wall_ns);

@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+/* What most take: one allocation where growing took several. */
+#define ROW_BYTES 768u
+
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id)
 {
     arcp__job *job = NULL;
@@ -194,6 +197,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     arcp_buf row = ARCP_BUF_INIT;
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer;
+    (void)arcp_buf_reserve(&row, ROW_BYTES);
     arcp_json_writer_init(&writer, &row);
     arcp_json_begin_object(&writer);
     const struct {

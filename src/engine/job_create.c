@@ -4,6 +4,8 @@
 
 #include "core/trace.h"
 
+#define ACCEPTED_BYTES 256u /* most have less */
+
 /* ---- the lease that is asked for ---- */
 
 /* [arcp:9.5-3] [arcp:LB-7] */
@@ -198,6 +200,7 @@ static bool format_accepted(arcp__job *job)
 {
     arcp_buf accepted = ARCP_BUF_INIT;
     arcp_json_writer writer;
+    (void)arcp_buf_reserve(&accepted, ACCEPTED_BYTES);
     arcp_json_writer_init(&writer, &accepted);
     write_accepted(job, &writer);
     job->accepted = arcp_buf_take_cstr(&accepted);

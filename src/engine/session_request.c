@@ -168,6 +168,7 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
     (void)durable;
     arcp_buf whole = ARCP_BUF_INIT;
     arcp_span id = arcp_span_cstr(request->id);
+    (void)arcp_buf_reserve(&whole, payload.size + 2 * id.size + 64);
     arcp_buf_append_cstr(&whole, "{\"request_id\":");
     arcp_json_quote(id, &whole);
     arcp_buf_append_cstr(&whole, ",\"reply_to\":");
