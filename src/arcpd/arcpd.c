@@ -190,6 +190,10 @@ static arcp_status listen_everywhere(daemon_state *state, arcp_buf *ready, arcp_
 static void on_stopped(void *user)
 {
     daemon_state *state = user;
+    const char *why = NULL;
+    if (!arcp_runtime_is_ready(state->runtime, &why) && strcmp(why, "stopping") != 0) {
+        state->exit_status = EXIT_FAILED; /* the store could not be written: the log says so */
+    }
     state->stopped = true;
     uv_stop(&state->loop);
 }

@@ -292,6 +292,7 @@ static void fail(arcp__engine *engine, arcp__batch *batch)
             arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1011);
         }
         arcp__engine_update_pressure(engine);
+        arcp__effect_release_stops(engine);
     }
     unsigned shift = engine->store_failures < 6 ? engine->store_failures : 6;
     arcp__engine_arm(engine, &engine->store_retry_timer, ARCP__TIMER_STORE_RETRY, engine,

@@ -104,6 +104,21 @@ void arcp__effect_release(arcp__engine *engine)
     }
 }
 
+/* Nothing new is told while nothing can be stored, but an agent that runs is stopped all the
+ * same: whoever fills the disk must not outlive its lease by that. */
+void arcp__effect_release_stops(arcp__engine *engine)
+{
+    arcp__effect_queue kept = {NULL, NULL};
+    for (arcp__pending_effect *at = pop_front(&engine->waiting); at != NULL;
+         at = pop_front(&engine->waiting)) {
+        bool stops = at->effect.kind == ARCP__EFFECT_CANCEL_AGENT ||
+                     at->effect.kind == ARCP__EFFECT_KILL_AGENT;
+        bool runs = stops && at->effect.job->agent_state == ARCP__AGENT_RUNNING;
+        push_back(runs ? &engine->ready : &kept, at);
+    }
+    engine->waiting = kept;
+}
+
 static void drop_job_from(arcp__engine *engine, arcp__effect_queue *queue, const arcp__job *job)
 {
     arcp__effect_queue kept = {NULL, NULL};

@@ -235,7 +235,7 @@ static void finish_stopping(arcp__engine *engine)
     engine->stopped = true;
     for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
         next = link->next;
-        arcp__link_close(engine, link, 1001, "the runtime is stopping", true);
+        arcp__link_close(engine, link, 1001, "the runtime is stopping", !engine->store_failing);
     }
 }
 
@@ -338,11 +338,25 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
     arcp__engine_settle(engine);
 }
 
+/* So many attempts in a row, some 13 s: not the store that stumbles once. */
+#define HOPELESS_FAILURES 6u
+
+bool arcp__engine_is_hopeless(const arcp__engine *engine)
+{
+    return engine->store_failing && engine->store_failures > HOPELESS_FAILURES;
+}
+
 bool arcp__engine_is_finished(const arcp__engine *engine)
 {
-    return engine->stopped && engine->running_jobs == 0 && engine->live_agents == 0 &&
-           engine->links == NULL && engine->batches == NULL && !arcp__batch_has_work(engine) &&
-           engine->credential_calls == NULL && engine->ready.first == NULL;
+    if (!engine->stopped || engine->running_jobs != 0 || engine->live_agents != 0 ||
+        engine->links != NULL || engine->ready.first != NULL) {
+        return false;
+    }
+    /* What could not be stored was shown to nobody: the next start finds what it would find
+     * after a crash. */
+    return arcp__engine_is_hopeless(engine) ||
+           (engine->batches == NULL && !arcp__batch_has_work(engine) &&
+            engine->credential_calls == NULL);
 }
 
 void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)

@@ -284,6 +284,8 @@ int64_t arcp__engine_deadline(const arcp__engine *engine);
 void arcp__engine_shutdown(arcp__engine *engine, arcp_time now);
 /* After shutdown: no job, no agent, no link, nothing to write. */
 bool arcp__engine_is_finished(const arcp__engine *engine);
+/* The store fails and goes on failing: a shutdown does not wait for it. */
+bool arcp__engine_is_hopeless(const arcp__engine *engine);
 
 /* ---- effects ---- */
 

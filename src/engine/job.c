@@ -329,6 +329,9 @@ void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *
             job->status = ARCP_JOB_RUNNING;
             arcp__job_emit_status(engine, job, "running", arcp_span_make(NULL, 0));
         }
+        if (engine->store_failing) {
+            arcp__effect_release_stops(engine);
+        }
     }
     arcp__engine_settle(engine);
 }

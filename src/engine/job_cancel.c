@@ -15,6 +15,13 @@ static bool has_agent(const arcp__job *job)
     return job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING;
 }
 
+/* Behind the open batch, like START_AGENT: an agent is never told to stop before it was told to
+ * start. One that runs does not have to wait for a store that cannot write. */
+static bool waits_for_store(const arcp__engine *engine, const arcp__job *job)
+{
+    return !engine->store_failing || job->agent_state != ARCP__AGENT_RUNNING;
+}
+
 static void tell_to_stop(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
                          uint64_t grace_ms)
 {
@@ -23,14 +30,12 @@ static void tell_to_stop(arcp__engine *engine, arcp__job *job, arcp__cancel_reas
         &line, "{\"type\":\"job.cancel\",\"payload\":{\"reason\":\"%s\",\"grace_ms\":%llu}}",
         reason_names[reason], (unsigned long long)grace_ms);
     job->told_to_stop = true;
-    /* Behind the open batch, like START_AGENT: an agent is never told to stop before it
-     * was told to start. */
     arcp__effect_push(engine,
                       &(arcp__effect){.kind = ARCP__EFFECT_CANCEL_AGENT,
                                       .job = job,
                                       .reason = (int)reason,
                                       .grace_ms = (int64_t)grace_ms},
-                      &line, true);
+                      &line, waits_for_store(engine, job));
 }
 
 void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
@@ -52,8 +57,9 @@ void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_rea
 void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
 {
     if (has_agent(job) && !job->told_to_die) {
-        job->told_to_die = arcp__effect_push(
-            engine, &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job}, NULL, true);
+        job->told_to_die =
+            arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job},
+                              NULL, waits_for_store(engine, job));
         if (!job->told_to_die) {
             arcp__engine_arm(engine, &job->grace_timer, ARCP__TIMER_JOB_GRACE, job,
                              arcp__engine_after_ms(engine, 100));

@@ -187,10 +187,10 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
 bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)
 {
     const char *reason = NULL;
-    if (engine->stopping) {
-        reason = "stopping";
-    } else if (engine->store_failing) {
+    if (engine->store_failing) {
         reason = "the store cannot be written";
+    } else if (engine->stopping) {
+        reason = "stopping";
     } else if (engine->audit_failing && engine->settings.audit_on_failure == ARCP_AUDIT_DENY) {
         reason = "the audit log cannot be written";
     }

@@ -41,6 +41,8 @@ void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *f
     ARCP_PRINTF(3, 4);
 /* Moves what waited for batches up to the committed one. */
 void arcp__effect_release(arcp__engine *engine);
+/* Of what waits for the store, what stops agents that run. */
+void arcp__effect_release_stops(arcp__engine *engine);
 void arcp__effect_queues_free(arcp__engine *engine);
 /* Drops queued START_AGENT and the like of a job that is over. */
 void arcp__effect_drop_job(arcp__engine *engine, const arcp__job *job);

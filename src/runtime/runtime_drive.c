@@ -189,6 +189,11 @@ static void finish_stop(arcp_runtime *runtime)
 {
     if (runtime->is_stopping && runtime->stopped != NULL &&
         arcp__engine_is_finished(runtime->engine) && runtime->links == NULL) {
+        if (arcp__engine_is_hopeless(runtime->engine)) {
+            arcp__runtime_log(runtime, ARCP_LOG_ERROR,
+                              "stopped with a store that cannot be written: what it does not "
+                              "have was shown to nobody, and is lost");
+        }
         void (*stopped)(void *) = runtime->stopped;
         runtime->stopped = NULL;
         stopped(runtime->stopped_user);

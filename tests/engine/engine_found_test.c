@@ -227,6 +227,83 @@ static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
     end(self);
 }
 
+/* An agent could fill the disk on purpose: what ends its job must reach it all the same. */
+static void a_store_that_cannot_write_keeps_no_agent_alive(void **state)
+{
+    static const struct {
+        const char *payload;
+        bool fails_before; /* the store, before the deadline; else the end is what fails */
+        bool is_shutdown;
+    } rows[] = {
+        {"{\"agent\":\"echo\",\"max_runtime_sec\":5}", true, false},
+        {"{\"agent\":\"echo\",\"max_runtime_sec\":5}", false, false},
+        {"{\"agent\":\"echo\",\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:00:05Z\"}}",
+         true, false},
+        {"{\"agent\":\"echo\",\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:00:05Z\"}}",
+         false, false},
+        {"{\"agent\":\"echo\"}", true, true},
+        {"{\"agent\":\"echo\"}", false, true},
+    };
+    (void)state;
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        arcp_settings settings;
+        char frame[300];
+        arcp_settings_default(&settings);
+        settings.shutdown_grace_sec = 5;
+        scene *self = begin(&settings);
+        rig_send(&self->rig, self->client,
+                 "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
+                 "\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{\"features\":["
+                 "\"lease_expires_at\"]}}}");
+        (void)snprintf(frame, sizeof(frame),
+                       "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":%s}",
+                       rows[row].payload);
+        rig_send(&self->rig, self->client, frame);
+        rig_agent *agent = rig_agent_last(&self->rig);
+        assert_non_null(agent);
+        self->rig.fail_store = true;
+        if (rows[row].fails_before) {
+            rig_agent_says(&self->rig, agent, "a line that finds no room");
+        }
+        if (rows[row].is_shutdown) {
+            arcp__engine_shutdown(self->rig.engine, self->rig.now);
+        }
+        assert_false(agent->cancelled);
+        rig_clock(&self->rig, 6 * (int64_t)ARCP_NS_PER_SEC);
+        assert_int_equal(agent->cancels, 1);
+        assert_int_equal(agent->kills, 1);
+        assert_false(agent->forgotten);
+        rig_agent_exits(&self->rig, agent, true, 9);
+        assert_true(agent->forgotten);
+        end(self);
+    }
+}
+
+static void a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever(void **state)
+{
+    (void)state;
+    for (int recovers = 0; recovers < 2; recovers++) {
+        scene *self = begin(NULL);
+        rig_send(&self->rig, self->client, HELLO);
+        rig_agent *agent = start_job(self);
+        self->rig.fail_store = true;
+        rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+        rig_agent_exits(&self->rig, agent, false, 0);
+        arcp__engine_shutdown(self->rig.engine, self->rig.now);
+        for (int second = 0; second < 3; second++) {
+            rig_clock(&self->rig, (int64_t)ARCP_NS_PER_SEC);
+            assert_false(arcp__engine_is_finished(self->rig.engine));
+        }
+        self->rig.fail_store = recovers == 0;
+        for (int second = 0; second < 20; second++) {
+            rig_clock(&self->rig, (int64_t)ARCP_NS_PER_SEC);
+        }
+        assert_true(arcp__engine_is_finished(self->rig.engine));
+        assert_int_equal(arcp__engine_is_hopeless(self->rig.engine), recovers == 0);
+        end(self);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +313,8 @@ int main(void)
         cmocka_unit_test(a_second_reason_leaves_a_cancelled_agent_less_time),
         cmocka_unit_test(a_batch_that_the_store_did_not_take_is_handed_out_again),
         cmocka_unit_test(quiet_jobs_do_not_keep_their_records_in_memory),
+        cmocka_unit_test(a_store_that_cannot_write_keeps_no_agent_alive),
+        cmocka_unit_test(a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
