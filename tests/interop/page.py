@@ -64,7 +64,7 @@ def read_expected(path):
             rows = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
     except FileNotFoundError:
         return {}
-    return {tuple(row[:3]): tuple(row[3:6]) for row in rows}
+    return {tuple(row[:3]): tuple((row[3:] + ["", ""])[:3]) for row in rows}
 
 
 def found(results):
@@ -112,7 +112,7 @@ def side_of(key, results, expected):
     """Whose side what does not work is, as far as the run shows or somebody has found out."""
     sdk, pair, scenario = key
     own = results[sdk].get("self-stdio" if pair.endswith("stdio") else "self", {}).get(scenario)
-    side, why = expected.get(key, ("", "", ""))[1:] or ("", "")
+    side, why = expected.get(key, ("", "", ""))[1:]
     if own is not None and not own["works"] and pair.split("-")[0] != "plain":
         side = side or "the SDK's"
         why = why or "Its own client and runtime fail at it together."

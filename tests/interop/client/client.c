@@ -411,8 +411,7 @@ static bool reads_numbers(world *w, arcp_client *client, uint64_t from, uint64_t
     while (from <= to) {
         const arcp_client_event *event = NULL;
         if (arcp_client_next_event(client, DEADLINE_MS, &event, &w->failure) != ARCP_OK) {
-            return world_gap(w, "event %llu does not come: %s", (unsigned long long)from,
-                             w->failure.error.message);
+            return world_gap(w, "the next event does not come: %s", w->failure.error.message);
         }
         if (event->event_seq != 0 && event->event_seq != from++) {
             return world_gap(w, "event %llu came, %llu was next",
