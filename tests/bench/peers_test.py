@@ -24,7 +24,7 @@ from runtimes import READY, Running, Runtime  # noqa: E402
 RATE = Figure("events_1", "events", "events/s")
 TIME = Figure("start_ms", "start", "ms")
 
-REPORT = """{"runtime":"x","jobs_per_sec":3.5,"events_per_sec":10,"events":10,"failed":0,"idle_lost":0,
+REPORT = """{"runtime":"x","jobs_per_sec":3.5,"events_per_sec":10,"events":10,"failed":0,"idle_lost":0,"reconnects":0,
 "client_core_percent":9,"result_ms":{"p50":1,"p99":2}}""".replace("\n", "")
 
 
@@ -62,6 +62,14 @@ class Statistics(unittest.TestCase):
         self.assertEqual(load.job_events(400000, 100), 1000)
         self.assertEqual(load.job_events(300, 100), 100)
         self.assertEqual(load.job_events(10**9, 1), 200000)
+
+
+    def test_what_is_too_slow_to_be_seen_has_short_jobs(self):
+        one = load.Load("/nonexistent", SimpleNamespace(url="ws://127.0.0.1:1/arcp"), 1)
+        one.events = lambda *asked: (_ for _ in ()).throw(load.LoadError("nothing ended"))
+        self.assertEqual(one.calibrate(100), load.JOB_EVENTS[0])
+        one.events = lambda sessions, each, seconds: {"events_per_sec": 40000 if each == 100 else 80000}
+        self.assertEqual(one.calibrate(10), 2000)
 
 
 class Reading(unittest.TestCase):
@@ -156,6 +164,7 @@ def told():
     run.of(theirs, "start_ms").values += [50, 50]
     run.of(theirs, "jobs_64").failures.append("it said no")
     run.of(theirs, "events_1").failed_jobs = 3
+    run.of(theirs, "events_1").reconnects = 2
     run.leases = {"ours": {"check/20": Samples([100, 100])}, "python": {"check/20": Samples([2500, 2500])}}
     run.wrong = {"python": {"check/20"}}
     peer = SimpleNamespace(key="python", title="Python SDK", version="1 from PyPI")
@@ -173,6 +182,7 @@ class Writing(unittest.TestCase):
             "* not run: Java SDK: no such artifact",
             "* Python SDK, jobs, 64 in flight: no figure in 1 round(s): it said no",
             "* Python SDK, events, 1 session: 3 job(s) were refused or failed",
+            "* Python SDK, events, 1 session: 2 connection(s) broke",
             "| bare push | 60 % |", "2 rounds, each measurement 1.2 s",
         ):
             with self.subTest(said):

@@ -39,6 +39,7 @@ class Samples:
     values: list = field(default_factory=list)
     failures: list = field(default_factory=list)  # why a round gave none
     failed_jobs: int = 0  # in rounds that gave one all the same
+    reconnects: int = 0  # the client left a session, and resumed it
     client_percent: list = field(default_factory=list)  # of a core that the load generator took
 
     def median(self):

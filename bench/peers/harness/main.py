@@ -37,8 +37,8 @@ class Run:
         return self.samples.setdefault(runtime.key, {}).setdefault(figure, Samples())
 
     def lacks(self, runtime):
-        """Whether a measurement failed, or jobs did."""
-        return any(one.failures or one.failed_jobs for one in self.samples.get(runtime.key, {}).values())
+        """Whether a measurement failed, or jobs or connections did."""
+        return any(one.failures or one.failed_jobs or one.reconnects for one in self.samples.get(runtime.key, {}).values())
 
     def attempt(self, runtime, keys, measure):
         """Takes one sample of each of `keys`, or notes for them why there is none."""
@@ -53,6 +53,7 @@ class Run:
             samples.values.append(value)
             if about is not None:
                 samples.failed_jobs += about["failed"]
+                samples.reconnects += about["reconnects"]
                 samples.client_percent.append(about["client_core_percent"])
 
 

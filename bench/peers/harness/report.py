@@ -158,6 +158,8 @@ def remarks(told):
                              f"{samples.failures[0]}")
             if samples.failed_jobs:
                 lines.append(f"* {one.title}, {name}: {samples.failed_jobs} job(s) were refused or failed")
+            if samples.reconnects:
+                lines.append(f"* {one.title}, {name}: {samples.reconnects} connection(s) broke")
     lines += [f"* {note}" for note in told.run.notes]
     return "\n".join(lines)
 
