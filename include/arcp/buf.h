@@ -42,6 +42,7 @@ ARCP_API void arcp_buf_clear(arcp_buf *buf);
  * that is not possible. */
 ARCP_API bool arcp_buf_reserve(arcp_buf *buf, size_t more);
 
+/* For arcp_buf_append below, when there is no room. */
 ARCP_API void arcp_buf_append_slow(arcp_buf *buf, const char *data, size_t size);
 ARCP_API void arcp_buf_append_format(arcp_buf *buf, const char *format, ...) ARCP_PRINTF(2, 3);
 ARCP_API void arcp_buf_append_u64(arcp_buf *buf, uint64_t value);

@@ -403,6 +403,10 @@ typedef struct arcp_reply {
 /* Called exactly once per started request, later, on the loop's thread. */
 typedef void (*arcp_reply_fn)(void *user, arcp_client *client, const arcp_reply *reply);
 
+/* The requests of the blocking form, whose comments hold here too, without waiting: what cannot
+ * even be asked is returned (ARCP_E_USAGE, ARCP_E_CLOSED, ARCP_E_NO_MEMORY, and a lease or an
+ * agent's name that is malformed), everything else comes with the reply. Options and spans are
+ * copied. A job of a reply is the program's to release, a page to free. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_submit_start(arcp_client *client,
                                                               const arcp_submit_options *options,
                                                               arcp_reply_fn on_reply, void *user,
@@ -453,6 +457,8 @@ ARCP_API arcp_span arcp_job_delegate_id(const arcp_job *job);
 /* The payload of job.accepted or job.subscribed on one line, without credentials. */
 ARCP_API arcp_span arcp_job_descriptor(const arcp_job *job);
 
+/* The pointer that the submit or the subscription had in `user`; the client does not look at
+ * it, and does not guard it: one thread at a time. */
 ARCP_API void *arcp_job_user(const arcp_job *job);
 ARCP_API void arcp_job_set_user(arcp_job *job, void *user);
 
@@ -503,6 +509,7 @@ typedef struct arcp_job_row {
     arcp_span json; /* the whole row on one line, without credentials */
 } arcp_job_row;
 
+/* Rows of this page, not of the whole listing. */
 ARCP_API size_t arcp_job_page_count(const arcp_job_page *page);
 /* Row `index` < count; lives with the page. */
 ARCP_API arcp_job_row arcp_job_page_row(const arcp_job_page *page, size_t index);

@@ -76,6 +76,7 @@ typedef struct arcp_json {
         {NULL, 0}, NULL, 0, 0, false, NULL                                                         \
     }
 
+/* Frees the index; the scan is as initialised. The text was borrowed and stays. */
 ARCP_API void arcp_json_fini(arcp_json *json);
 
 /* Scans `text` (one JSON value with white space around it at most). On failure the
@@ -167,11 +168,13 @@ typedef struct arcp_json_writer {
     bool after_name;
 } arcp_json_writer;
 
+/* Writes behind what `out` has; there is nothing to release. */
 ARCP_API void arcp_json_writer_init(arcp_json_writer *writer, arcp_buf *out);
 ARCP_API void arcp_json_begin_object(arcp_json_writer *writer);
 ARCP_API void arcp_json_end_object(arcp_json_writer *writer);
 ARCP_API void arcp_json_begin_array(arcp_json_writer *writer);
 ARCP_API void arcp_json_end_array(arcp_json_writer *writer);
+/* A member's name, before its value. Names and texts are quoted and escaped. */
 ARCP_API void arcp_json_name(arcp_json_writer *writer, const char *name);
 ARCP_API void arcp_json_name_span(arcp_json_writer *writer, arcp_span name);
 ARCP_API void arcp_json_write_string(arcp_json_writer *writer, arcp_span text);

@@ -72,6 +72,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_parse(arcp_span lease, arcp_span
                                                       const arcp_lease_limits *limits,
                                                       arcp_lease **out, arcp_error *err);
 
+/* Another reference to the same lease, for any thread; each is given back once. */
 ARCP_API arcp_lease *arcp_lease_ref(const arcp_lease *lease);
 ARCP_API void arcp_lease_unref(const arcp_lease *lease); /* NULL is accepted */
 
@@ -85,6 +86,8 @@ ARCP_API bool arcp_lease_has_expiry(const arcp_lease *lease);
 /* The wall-clock instant of expiry in ns since 1970, rounded down; ARCP_TIME_NEVER. */
 ARCP_API int64_t arcp_lease_expires_wall_ns(const arcp_lease *lease);
 
+/* What it says, by index (asserted to be below the count); names and patterns live with the
+ * lease, in the order they were given. The patterns of cost.budget are its amounts as text. */
 ARCP_API size_t arcp_lease_capability_count(const arcp_lease *lease);
 ARCP_API arcp_span arcp_lease_capability_name(const arcp_lease *lease, size_t capability);
 ARCP_API size_t arcp_lease_pattern_count(const arcp_lease *lease, size_t capability);

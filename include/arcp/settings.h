@@ -23,12 +23,15 @@ typedef struct arcp_settings {
 #undef ARCP_SETTING_CHOICE
 } arcp_settings;
 
+/* The words of the choices lease.on_expiry, budget.on_exhaustion, those of yes or no,
+ * audit.on_failure and authorization.subscribe, in the order of their rows. */
 enum { ARCP_ON_EXPIRY_TERMINATE, ARCP_ON_EXPIRY_DENY };
 enum { ARCP_ON_EXHAUSTION_DENY, ARCP_ON_EXHAUSTION_FAIL };
 enum { ARCP_CHOICE_TRUE, ARCP_CHOICE_FALSE };
 enum { ARCP_AUDIT_CONTINUE, ARCP_AUDIT_DENY };
 enum { ARCP_SUBSCRIBE_SAME_PRINCIPAL, ARCP_SUBSCRIBE_ANY };
 
+/* Every setting as settings.def has it first. Any thread. */
 ARCP_API void arcp_settings_default(arcp_settings *settings);
 
 /* Sets one by its names from text, as the configuration file has it. ARCP_E_NOT_FOUND

@@ -22,6 +22,7 @@ typedef enum arcp_message_type {
     ARCP_MESSAGE_COUNT
 } arcp_message_type;
 
+/* ARCP_MESSAGE_VENDOR or ARCP_MESSAGE_UNKNOWN for what is not in the table. */
 ARCP_API arcp_message_type arcp_message_type_from_wire(arcp_span text);
 ARCP_API const char *arcp_message_type_name(arcp_message_type type); /* static */
 /* Whether a client may send the type. */
@@ -56,6 +57,7 @@ typedef enum arcp_event_kind {
 /* A vendor's kind is a name of letters, digits and . _ - of at most this size. */
 #define ARCP_EVENT_KIND_BYTES_MAX 128
 
+/* ARCP_EVENT_VENDOR or ARCP_EVENT_UNKNOWN for what is not in the table. */
 ARCP_API arcp_event_kind arcp_event_kind_from_wire(arcp_span text);
 ARCP_API const char *arcp_event_kind_name(arcp_event_kind kind); /* static */
 /* The feature that a session needs to get events of this kind, or ARCP_FEATURE_NONE. */
