@@ -48,6 +48,8 @@ typedef struct arcp_agent {
 ARCP_API arcp_span arcp_agent_job_id(const arcp_agent_call *call);
 ARCP_API const arcp_json *arcp_agent_start(const arcp_agent_call *call);
 ARCP_API arcp_json_ref arcp_agent_input(const arcp_agent_call *call);
+/* What the job holds, to be shown or explained. Ask with arcp_agent_authorize: it knows that a
+ * job has ended, which an authority does not. */
 ARCP_API const arcp_authority *arcp_agent_authority(const arcp_agent_call *call);
 
 /* Appends the job's credentials for upstreams (§9.8) as a JSON array, [] when it has none:
@@ -81,8 +83,9 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_metric(arcp_agent_call *call, co
                                                        arcp_error *err);
 
 /* Asks the gate before acting. ARCP_OK, or PERMISSION_DENIED, LEASE_EXPIRED,
- * BUDGET_EXHAUSTED. `decision` (may be NULL) has the canonical target to act on; it
- * borrows from the arguments and from `scratch`, which must be given with it. */
+ * BUDGET_EXHAUSTED; ARCP_E_CLOSED when the job has ended. `decision` (may be NULL) has the
+ * canonical target to act on; it borrows from the arguments and from `scratch`, which must be given
+ * with it. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_authorize(arcp_agent_call *call,
                                                           arcp_span capability, arcp_span target,
                                                           arcp_target_scratch *scratch,

@@ -166,9 +166,27 @@ static bool may_grant(arcp_agent_call *call, arcp_decision *decision, arcp_error
     return true;
 }
 
+/* A thread cannot be killed, but it has no authority any more. */
+static bool is_over(const arcp_agent_call *call, arcp_span capability, arcp_span target,
+                    arcp_decision *decision, arcp_error *err)
+{
+    if (!atomic_load(&call->ended)) {
+        return false;
+    }
+    *decision = (arcp_decision){.code = ARCP_E_CLOSED,
+                                .reason = ARCP_DENY_NO_MATCH,
+                                .capability = capability,
+                                .target = target};
+    (void)arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
+    return true;
+}
+
 static bool gate(arcp_agent_call *call, arcp_span capability, arcp_span target,
                  arcp_target_scratch *scratch, arcp_decision *decision, arcp_error *err)
 {
+    if (is_over(call, capability, target, decision, err)) {
+        return false;
+    }
     if (arcp_authorize(call->authority, arcp__runtime_now(), capability, target, scratch,
                        decision)) {
         return may_grant(call, decision, err);
@@ -192,7 +210,9 @@ arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, ar
     if (gate(call, capability, target, space, answer, err)) {
         return ARCP_OK;
     }
-    report(call, ARCP__AGENT_WAS_DENIED, answer, arcp_span_make(NULL, 0));
+    if (answer->code != ARCP_E_CLOSED) {
+        report(call, ARCP__AGENT_WAS_DENIED, answer, arcp_span_make(NULL, 0));
+    }
     return answer->code;
 }
 
@@ -298,7 +318,9 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
         arcp_target_scratch scratch;
         arcp_decision decision;
         if (!gate(call, ARCP_SPAN_LITERAL("tool.call"), facts.tool, &scratch, &decision, err)) {
-            return refuse_tool(call, facts.call_id, &decision, err);
+            return decision.code == ARCP_E_CLOSED
+                       ? ARCP_E_CLOSED
+                       : refuse_tool(call, facts.call_id, &decision, err);
         }
         arcp__denied_calls_remove(&call->denied, facts.call_id);
     }

@@ -3,6 +3,8 @@
 
 #include "support/check.h"
 
+#include <sched.h>
+
 static runtime_rig rig;
 
 static int set_up(void **state)
@@ -225,6 +227,52 @@ static void a_cancelled_blocking_agent_is_told_and_its_job_ends(void **state)
         strstr(runtime_rig_wait(&rig, "\"job.error\""), "\"final_status\":\"cancelled\""));
 }
 
+typedef struct late_answers {
+    arcp_status file, model, tool;
+    bool allowed;
+} late_answers;
+
+/* Goes on when its job is over, and asks. */
+static void outstay(arcp_agent_call *call, void *user)
+{
+    late_answers *late = user;
+    arcp_target_scratch scratch;
+    arcp_decision decision = {.allowed = true};
+    while (!arcp_agent_is_cancelled(call) || arcp_agent_log(call, "debug", "x", NULL) == ARCP_OK) {
+        (void)sched_yield();
+    }
+    late->file = arcp_agent_authorize(call, ARCP_SPAN_LITERAL("fs.read"),
+                                      ARCP_SPAN_LITERAL("/srv/a"), &scratch, &decision, NULL);
+    late->allowed = decision.allowed;
+    late->model = arcp_agent_authorize_model(call, ARCP_SPAN_LITERAL("gpt"), NULL);
+    late->tool = arcp_agent_event(call, "tool_call",
+                                  ARCP_SPAN_LITERAL("{\"tool\":\"ls\",\"call_id\":\"c1\"}"), NULL);
+}
+
+static void an_agent_whose_job_is_over_has_no_authority(void **state)
+{
+    late_answers late = {ARCP_OK, ARCP_OK, ARCP_OK, true};
+    arcp_settings settings;
+    char payload[128];
+    (void)state;
+    arcp_settings_default(&settings);
+    settings.jobs_cancel_grace_ms = 1;
+    runtime_rig_start(&rig, &settings);
+    add("outstayer", ARCP_AGENT_BLOCKING, outstay, &late);
+    runtime_rig_submit(&rig, "outstayer",
+                       ",\"lease_request\":{\"fs.read\":[\"/srv/**\"],\"tool.call\":[\"ls\"],"
+                       "\"model.use\":[\"gpt\"]}");
+    (void)runtime_rig_wait(&rig, "\"phase\":\"running\"");
+    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
+    runtime_rig_send(&rig, "job.cancel", payload);
+    (void)runtime_rig_wait(&rig, "\"final_status\":\"cancelled\"");
+    runtime_rig_stop(&rig);
+    assert_int_equal(late.file, ARCP_E_CLOSED);
+    assert_false(late.allowed);
+    assert_int_equal(late.model, ARCP_E_CLOSED);
+    assert_int_equal(late.tool, ARCP_E_CLOSED);
+}
+
 static void delegate_both(arcp_agent_call *call, void *user)
 {
     arcp_buf reply = ARCP_BUF_INIT;
@@ -389,6 +437,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             what_callback_agents_spend_is_counted_with_and_without_a_budget, set_up, tear_down),
+        cmocka_unit_test(an_agent_whose_job_is_over_has_no_authority),
         cmocka_unit_test(a_denied_target_is_recorded_with_a_thousand_bytes),
         cmocka_unit_test_setup_teardown(what_did_not_begin_as_its_init_is_refused, set_up,
                                         tear_down),
