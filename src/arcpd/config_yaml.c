@@ -45,8 +45,9 @@ static arcp_status profile_item(arcp__yaml_reader *r, const char *path, const ya
         status = arcp__yaml_refuse(r, node, path, "needs profile, and client or principal");
     }
     if (status == ARCP_OK && arcp__peer_profile_named(arcp_span_cstr(profile->profile)) == NULL) {
-        status = arcp__yaml_refuse(r, node, path,
-                                   "names no profile: draft, ts, go, python, csharp, java, ruby");
+        char what[256];
+        (void)snprintf(what, sizeof(what), "names no profile: %s", arcp__peer_profile_names());
+        status = arcp__yaml_refuse(r, node, path, what);
     }
     return status;
 }

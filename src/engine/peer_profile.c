@@ -27,6 +27,18 @@ const arcp__peer_profile *arcp__peer_profile_named(arcp_span name)
     return NULL;
 }
 
+const char *arcp__peer_profile_names(void)
+{
+    static const char names[] =
+#define ARCP_PEER_PROFILE(name, client_glob, refusals, output, stops_as_result, repeats_end,       \
+                          hides_children, budget_as_text, omits_lease, refuses_without_job_id)     \
+    ", " name
+#include "engine/peer_profile.def"
+#undef ARCP_PEER_PROFILE
+        ;
+    return names + 2; /* behind the first separator */
+}
+
 const arcp__peer_profile *arcp__peer_profile_for_client(arcp_span client_name)
 {
     for (size_t row = 0; row < ROW_COUNT; row++) {

@@ -29,6 +29,9 @@ typedef struct arcp__peer_profile {
 /* NULL for a name that is not in the table. */
 const arcp__peer_profile *arcp__peer_profile_named(arcp_span name);
 
+/* All names with ", " between them, for messages. */
+const char *arcp__peer_profile_names(void);
+
 /* The draft's own form. */
 const arcp__peer_profile *arcp__peer_profile_draft(void);
 
