@@ -516,18 +516,20 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
     return status;
 }
 
-void arcp__agent_call_bye(arcp_agent_call *call, arcp_span line)
+void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line)
 {
     if (call->said_bye) {
         return;
     }
     call->said_bye = true;
-    if (line.size != 0 && put(call, ARCP__AGENT_SAYS_LINE, line, NULL) != ARCP_OK) {
-        atomic_store(&call->cancelled, true); /* the exit below ends the job */
+    bool is_lost = line != NULL && (line->failed || put(call, ARCP__AGENT_SAYS_LINE,
+                                                        arcp_buf_span(line), NULL) != ARCP_OK);
+    arcp__agent_message *bye = NULL;
+    while (bye == NULL) { /* it must arrive: memory comes back when the loop takes the inbox */
+        bye = new_message(call, ARCP__AGENT_SAYS_BYE, arcp_span_make(NULL, 0), 0);
     }
-    while (put(call, ARCP__AGENT_SAYS_BYE, arcp_span_make(NULL, 0), NULL) != ARCP_OK) {
-        /* The end must arrive: memory comes back when the loop takes the inbox. */
-    }
+    bye->code = is_lost ? ARCP_E_NO_MEMORY : ARCP_OK;
+    arcp__agent_inbox_put(call->runtime->inbox, bye);
 }
 
 void arcp_agent_succeed(arcp_agent_call *call, arcp_span result)
@@ -544,7 +546,7 @@ void arcp_agent_succeed(arcp_agent_call *call, arcp_span result)
         }
         arcp_buf_append_cstr(&line, "}}");
     }
-    arcp__agent_call_bye(call, arcp_buf_span(&line));
+    arcp__agent_call_bye(call, &line);
     arcp_buf_fini(&line);
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
         arcp__agent_call_unref(call);
@@ -568,7 +570,7 @@ void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *mess
                                 details);
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
-    arcp__agent_call_bye(call, arcp_buf_span(&line));
+    arcp__agent_call_bye(call, &line);
     arcp_buf_fini(&line);
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
         arcp__agent_call_unref(call);

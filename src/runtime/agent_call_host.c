@@ -47,7 +47,8 @@ void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *
         break;
     }
     case ARCP__AGENT_SAYS_BYE: {
-        arcp__agent_exit exit = {0};
+        /* Without its last word a job has not succeeded, whatever that was. */
+        arcp__agent_exit exit = {.code = message->code == ARCP_OK ? 0 : 1};
         arcp__engine_agent_exited(runtime->engine, now, job, &exit);
         break;
     }
@@ -59,7 +60,7 @@ static void run_blocking(void *user)
 {
     arcp_agent_call *call = user;
     call->entry->callback.run(call, call->entry->callback.user);
-    arcp__agent_call_bye(call, arcp_span_make(NULL, 0));
+    arcp__agent_call_bye(call, NULL);
     arcp__agent_call_unref(call);
 }
 

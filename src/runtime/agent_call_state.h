@@ -36,7 +36,8 @@ struct arcp_agent_call {
     arcp_buf reply;
 };
 
-/* The agent's last word (a line, or empty), then that it has returned; once. */
-void arcp__agent_call_bye(arcp_agent_call *call, arcp_span line);
+/* The agent's last word (a line; NULL: it has none), then that it has returned; once. A line that
+ * there is no memory for ends the job as a failure. */
+void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line);
 
 #endif

@@ -29,7 +29,7 @@ typedef struct arcp__agent_message {
      * long stays so. */
     char unit[ARCP__CURRENCY_BYTES_MAX + 2];
     arcp_decimal amount;
-    arcp_status code; /* of a denial, with its reason */
+    arcp_status code; /* of a denial, with its reason; of a bye: whether the last word was lost */
     arcp_deny_reason reason;
     arcp_span capability, target; /* what the gate was asked, behind `text` */
     char kind_text[ARCP_EVENT_KIND_BYTES_MAX + 1];

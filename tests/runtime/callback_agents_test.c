@@ -2,6 +2,7 @@
 #include "runtime/runtime_rig.h"
 
 #include "support/check.h"
+#include "support/failing_alloc.h"
 
 #include <sched.h>
 
@@ -391,6 +392,36 @@ static void a_denied_target_is_recorded_with_a_thousand_bytes(void **state)
     assert_non_null(strstr(first + 1, most)); /* one byte more is cut */
 }
 
+/* ---- memory ---- */
+
+typedef struct poor_agent {
+    size_t nth; /* the allocation of its last word that fails */
+    bool fired;
+} poor_agent;
+
+static void fail_in_poverty(arcp_agent_call *call, void *user)
+{
+    poor_agent *agent = user;
+    failing_alloc_arm(agent->nth, FAILING_ALLOC_ONE);
+    arcp_agent_fail(call, ARCP_E_PERMISSION_DENIED, "not for you", arcp_span_make(NULL, 0));
+    agent->fired = failing_alloc_disarm();
+}
+
+static void a_failure_that_there_is_no_memory_for_is_no_success(void **state)
+{
+    poor_agent agent = {.fired = true};
+    (void)state;
+    add("poor", ARCP_AGENT_NON_BLOCKING, fail_in_poverty, &agent);
+    for (agent.nth = 1; agent.fired; agent.nth++) {
+        assert_true(agent.nth < 100);
+        runtime_rig_submit(&rig, "poor", "");
+        const char *frame = runtime_rig_wait(&rig, "\"final_status\"");
+        assert_non_null(strstr(frame, "\"final_status\":\"error\""));
+        assert_non_null(strstr(frame, agent.fired ? "\"code\":\"" : "\"PERMISSION_DENIED\""));
+    }
+    assert_true(agent.nth > 3); /* the line and its message, at least */
+}
+
 static void nothing(arcp_agent_call *call, void *user)
 {
     (void)call;
@@ -438,6 +469,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             what_callback_agents_spend_is_counted_with_and_without_a_budget, set_up, tear_down),
         cmocka_unit_test(an_agent_whose_job_is_over_has_no_authority),
+        cmocka_unit_test_setup_teardown(a_failure_that_there_is_no_memory_for_is_no_success, set_up,
+                                        tear_down),
         cmocka_unit_test(a_denied_target_is_recorded_with_a_thousand_bytes),
         cmocka_unit_test_setup_teardown(what_did_not_begin_as_its_init_is_refused, set_up,
                                         tear_down),
