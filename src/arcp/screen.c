@@ -193,9 +193,9 @@ static size_t append_shown(arcp_buf *out, const unsigned char *at, size_t left, 
     return size;
 }
 
-void arcp__append_shown(arcp_buf *out, arcp_span text, arcp_buf *held, bool is_last)
+void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_last)
 {
-    arcp_buf_append(held, text);
+    arcp_buf_append(held, piece);
     arcp_span left = arcp_buf_span(held);
     while (left.size != 0) {
         size_t size = append_shown(out, (const unsigned char *)left.data, left.size, is_last);
