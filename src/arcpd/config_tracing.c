@@ -77,6 +77,12 @@ static arcp_status read_endpoint(arcp__yaml_reader *r, const yaml_node_t *value,
         return arcp__yaml_refuse(r, value, path,
                                  "must be a URL such as http://127.0.0.1:4318/v1/traces");
     }
+    /* The endpoint is printed and logged: what is secret has its place in a header. */
+    if (memchr(host, '@', strcspn(host, "/?#")) != NULL) {
+        arcp__free(text);
+        return arcp__yaml_refuse(r, value, path,
+                                 "must not have a name or password: put them into a header");
+    }
     const char *slash = strchr(host, '/');
     arcp_buf url = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&url, text);

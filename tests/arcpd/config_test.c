@@ -90,6 +90,9 @@ static void what_is_wrong_is_named_with_line_and_key(void **state)
         {"tracing: {otlp: {endpoint: 'http:///v1/traces'}}\n",
          "test.yaml:1: tracing.otlp.endpoint: must be a URL such as "
          "http://127.0.0.1:4318/v1/traces"},
+        {"tracing: {otlp: {endpoint: 'http://me:hush@c:4318'}}\n",
+         "test.yaml:1: tracing.otlp.endpoint: must not have a name or password: put them into a "
+         "header"},
         {"tracing: {otlp: {queue_bytes: 65535}}\n",
          "test.yaml:1: tracing.otlp.queue_bytes: must be a whole number from 65536 to 1073741824"},
         {"tracing: {otlp: {queue_bytes: 1073741825}}\n",
@@ -238,7 +241,7 @@ static void tracing_is_printed_with_its_defaults_and_without_secrets(void **stat
     } rows[] = {{"http://c:4318", "http://c:4318/v1/traces"},
                 {"http://c:4318/", "http://c:4318/v1/traces"},
                 {"https://c/otlp/v1/traces", "https://c/otlp/v1/traces"},
-                {"http://c/x", "http://c/x"}};
+                {"http://c/x@y", "http://c/x@y"}};
     (void)state;
     char *text = printed("");
     assert_non_null(strstr(text, "tracing:\n"
