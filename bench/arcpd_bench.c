@@ -17,6 +17,7 @@
 
 #include "arcpd/daemon.h"
 #include "arcpd/wire.h"
+#include "bare.h"
 #include "harness.h"
 
 #define SESSIONS_MAX    100u
@@ -99,6 +100,31 @@ static void run_events(void *state, uint64_t iterations)
     }
     for (unsigned at = 0; at < l->sessions; at++) {
         wire_close(&wires[at]);
+    }
+}
+
+/* ---- what they are compared with ---- */
+
+#define FRAME_BYTES 300u    /* of an event, about */
+#define BATCH_BYTES 262144u /* that one commit brings */
+
+static void bare_file(void *state, uint64_t iterations)
+{
+    (void)state;
+    bench_file_bytes(running(&chatty)->directory, iterations * FRAME_BYTES, BATCH_BYTES);
+}
+
+static void bare_socket(void *state, uint64_t iterations)
+{
+    (void)state;
+    bench_socket_bytes(iterations * FRAME_BYTES);
+}
+
+static void bare_gap(void *state, uint64_t iterations)
+{
+    (void)state;
+    for (uint64_t at = 0; at < iterations; at++) {
+        bench_socket_bytes((uint64_t)GAP_EVENTS * FRAME_BYTES);
     }
 }
 
@@ -473,12 +499,17 @@ int main(int argc, char **argv)
     static load eight = {1, 8};
     static load hundred = {100, 1};
     const bench_case cases[] = {
-        {"durable events, 1 session, 1 job", NULL, run_events, &one, 1, "events/s", 300000},
-        {"durable events, 1 session, 8 jobs", NULL, run_events, &eight, 1, "events/s", 400000},
-        {"durable events, 100 sessions, 1 job each", NULL, run_events, &hundred, 1, "events/s",
-         400000},
-        {"replay of 200 000 events", NULL, run_replay, NULL, STORED_EVENTS, "events/s", 1},
-        {"resume of a 10 000-event gap", NULL, run_gap, NULL, 0, NULL, 5},
+        {"bare file, synced for every 256 KiB", NULL, bare_file, NULL, 1, "events/s", 400000},
+        {"durable events, 1 session, 1 job", "bare file, synced for every 256 KiB", run_events,
+         &one, 1, "events/s", 300000},
+        {"durable events, 1 session, 8 jobs", "bare file, synced for every 256 KiB", run_events,
+         &eight, 1, "events/s", 400000},
+        {"durable events, 100 sessions, 1 job each", "bare file, synced for every 256 KiB",
+         run_events, &hundred, 1, "events/s", 400000},
+        {"bare socket", NULL, bare_socket, NULL, 1, "events/s", 400000},
+        {"replay of 200 000 events", "bare socket", run_replay, NULL, STORED_EVENTS, "events/s", 1},
+        {"bare socket, 10 000 events", NULL, bare_gap, NULL, 0, NULL, 5},
+        {"resume of a 10 000-event gap", "bare socket, 10 000 events", run_gap, NULL, 0, NULL, 5},
     };
     struct rlimit files = {20000, 20000};
     (void)setrlimit(RLIMIT_NOFILE, &files);

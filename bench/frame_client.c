@@ -1,5 +1,7 @@
 #include "frame_client.h"
 
+#include "bare.h"
+
 #include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/in.h>
@@ -9,17 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-void bench_write_all(int fd, const void *data, size_t size)
-{
-    const char *at = data;
-    while (size > 0) {
-        ssize_t written = write(fd, at, size);
-        assert(written > 0);
-        at += written;
-        size -= (size_t)written;
-    }
-}
 
 static void fill(client *c)
 {

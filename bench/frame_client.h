@@ -23,6 +23,5 @@ arcp_span client_next_frame(client *c);
 void client_submit(client *c, const char *agent, const char *input);
 /* Whether the beginning of a frame, where its type stands, contains a word. */
 bool frame_is(arcp_span frame, const char *word);
-void bench_write_all(int fd, const void *data, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 /* Jobs: how many a runtime takes, starts and ends, from a client on a WebSocket.
  *
- * Agents that are callbacks, beside two measured commits per job: with 64 jobs in flight, each
+ * Agents that are callbacks: with memory:, beside as many requests over a socket that another
+ * thread answers; with sqlite:, beside two measured commits per job: with 64 jobs in flight, each
  * of which waits for the commit that holds its acceptance and for the one that holds its end,
  * no runtime can do more than 64 jobs in two commits. Agents that are processes, beside a plain
  * fork, exec and wait of the same program with the same line on its standard input, as many
@@ -18,6 +19,7 @@
 
 #include <arcp/runtime.h>
 
+#include "bare.h"
 #include "frame_client.h"
 #include "harness.h"
 
@@ -182,6 +184,14 @@ static void jobs(void *state, uint64_t iterations)
         done += frame_is(frame, "\"job.result\"") ? 1 : 0;
     }
     client_close(&c);
+}
+
+/* A submit's bytes, answered with those of job.accepted, running and job.result. */
+static void bare_requests(void *state, uint64_t iterations)
+{
+    const bench_exchange how = {IN_FLIGHT, 130, 900};
+    (void)state;
+    bench_socket_requests(&how, iterations);
 }
 
 static void gate_over_pipe(void *state, uint64_t iterations)
@@ -394,7 +404,10 @@ int main(int argc, char **argv)
     plain_bench native = {native_command};
     plain_bench snake = {python_command};
     const bench_case cases[] = {
-        {"in-process, memory:, 64 in flight", NULL, jobs, &rows[0], 1, "jobs/s", 20000},
+        {"bare requests over a socket, 64 in flight", NULL, bare_requests, NULL, 1, "jobs/s",
+         20000},
+        {"in-process, memory:, 64 in flight", "bare requests over a socket, 64 in flight", jobs,
+         &rows[0], 1, "jobs/s", 20000},
         {"two commits for 64 jobs, sqlite:", NULL, two_commits, &commits, 1, "jobs/s", 6400},
         {"in-process, sqlite:, 64 in flight", "two commits for 64 jobs, sqlite:", jobs, &rows[1], 1,
          "jobs/s", 6400},

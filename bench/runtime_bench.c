@@ -1,7 +1,7 @@
 /* The whole path: an in-process agent says something, a client on a WebSocket over loopback
  * has it. The runtime runs on one thread, the agent on another, the client (which only
- * cuts frames) on a third. Baseline of the event cases: the same bytes through a pipe-less
- * socket pair, as fast as the system moves them. */
+ * cuts frames) on a third. Baselines: the same bytes through a socket, as fast as the system
+ * moves them, and as many requests that another thread answers with as many bytes. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 
 #include <arcp/runtime.h>
 
+#include "bare.h"
 #include "frame_client.h"
 #include "harness.h"
 
@@ -181,34 +182,21 @@ static void jobs(void *state, uint64_t iterations)
     client_close(&c);
 }
 
-static void *copy_side(void *argument)
-{
-    int fd = *(int *)argument;
-    static char bytes[262144];
-    while (read(fd, bytes, sizeof(bytes)) > 0) {
-    }
-    return NULL;
-}
+#define EVENT_BYTES  300u /* a frame of the chatty agent's */
+#define SUBMIT_BYTES 130u
+#define ANSWER_BYTES 900u /* job.accepted, running, job.result */
 
-/* 300 bytes an iteration, 64 KiB a write. */
 static void bare_socket(void *state, uint64_t iterations)
 {
     (void)state;
-    static char block[65536];
-    int fds[2];
-    pthread_t reader;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
-        exit(1);
-    }
-    (void)pthread_create(&reader, NULL, copy_side, &fds[1]);
-    for (uint64_t left = iterations * 300; left > 0;) {
-        size_t size = left < sizeof(block) ? (size_t)left : sizeof(block);
-        bench_write_all(fds[0], block, size);
-        left -= size;
-    }
-    (void)close(fds[0]);
-    (void)pthread_join(reader, NULL);
-    (void)close(fds[1]);
+    bench_socket_bytes(iterations * EVENT_BYTES);
+}
+
+static void bare_requests(void *state, uint64_t iterations)
+{
+    const bench_state *s = state;
+    const bench_exchange how = {s->in_flight, SUBMIT_BYTES, ANSWER_BYTES};
+    bench_socket_requests(&how, iterations);
 }
 
 static void remove_store(const char *directory)
@@ -243,10 +231,16 @@ int main(int argc, char **argv)
         {"bare socket, 300 bytes", NULL, bare_socket, NULL, 1, "events/s", 300000},
         {"events, memory:", "bare socket, 300 bytes", events, &memory, 1, "events/s", 300000},
         {"events, sqlite:", "bare socket, 300 bytes", events, &sqlite, 1, "events/s", 200000},
-        {"submit to result, memory:, one at a time", NULL, jobs, &memory_one, 0, NULL, 2000},
-        {"submit to result, sqlite:, one at a time", NULL, jobs, &sqlite_one, 0, NULL, 500},
-        {"jobs, memory:, 64 in flight", NULL, jobs, &memory, 1, "jobs/s", 20000},
-        {"jobs, sqlite:, 64 in flight", NULL, jobs, &sqlite, 1, "jobs/s", 5000},
+        {"bare request, one at a time", NULL, bare_requests, &memory_one, 0, NULL, 2000},
+        {"submit to result, memory:, one at a time", "bare request, one at a time", jobs,
+         &memory_one, 0, NULL, 2000},
+        {"submit to result, sqlite:, one at a time", "bare request, one at a time", jobs,
+         &sqlite_one, 0, NULL, 500},
+        {"bare requests, 64 in flight", NULL, bare_requests, &memory, 1, "jobs/s", 20000},
+        {"jobs, memory:, 64 in flight", "bare requests, 64 in flight", jobs, &memory, 1, "jobs/s",
+         20000},
+        {"jobs, sqlite:, 64 in flight", "bare requests, 64 in flight", jobs, &sqlite, 1, "jobs/s",
+         5000},
     };
     int status = bench_main(argc, argv, "runtime: agent to client over a WebSocket", cases,
                             sizeof(cases) / sizeof(cases[0]));
