@@ -364,9 +364,10 @@ static void pause_process(arcp_runtime *runtime, arcp__job *job, bool paused)
 static void release(process_job *pj)
 {
     if (pj->is_waiting) {
-        leave_line(pj);
+        DL_DELETE2(pj->runtime->waiting_process_jobs, pj, previous, next);
+    } else {
+        DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
     }
-    DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
     forget_text(&pj->start);
     forget_text(&pj->later);
     if (pj->process != NULL) {
