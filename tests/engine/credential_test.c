@@ -431,9 +431,11 @@ static void revoking_is_tried_again_with_growing_pauses_and_becomes_stuck(void *
     rig_clock(&f->rig, 4 * ARCP_NS_PER_SEC);
     assert_int_equal(f->up.revoke_calls, 4);
     assert_int_equal(stuck(f), 0);
+    assert_string_equal(f->up.last_error, "");
     rig_clock(&f->rig, 8 * ARCP_NS_PER_SEC);
     assert_int_equal(f->up.revoke_calls, 5);
     assert_int_equal(stuck(f), 1); /* credentials.stuck_after is 5 */
+    check_has(f->up.last_error, " cannot be revoked after 5 attempts");
     rig_clock(&f->rig, INT64_C(3600) * ARCP_NS_PER_SEC);
     assert_true(f->up.revoke_calls > 15); /* at the latest every 300 s */
     assert_true(f->up.revoke_calls < 30);

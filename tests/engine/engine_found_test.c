@@ -302,6 +302,50 @@ static void a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever(void **s
         assert_int_equal(arcp__engine_is_hopeless(self->rig.engine), recovers == 0);
         end(self);
     }
+/* ---- the log ---- */
+
+static char last_warning[256];
+
+static void keep_warning(engine_rig *rig, arcp__log_level level, arcp_span text)
+{
+    (void)rig;
+    if (level == ARCP__LOG_WARN) {
+        (void)snprintf(last_warning, sizeof(last_warning), "%.*s", (int)text.size, text.data);
+    }
+}
+
+static rig_agent *start_another(scene *self, const char *id)
+{
+    char frame[128];
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":"
+                   "{\"agent\":\"echo\"}}",
+                   id);
+    rig_send(&self->rig, self->client, frame);
+    rig_agent *agent = rig_agent_last(&self->rig);
+    assert_non_null(agent);
+    return agent;
+}
+
+/* [arcp:EG-6] */
+static void the_log_says_how_an_agent_failed(void **state)
+{
+    (void)state;
+    scene *self = begin(NULL);
+    last_warning[0] = '\0';
+    self->rig.logged = keep_warning;
+    rig_send(&self->rig, self->client, HELLO);
+    rig_agent_exits(&self->rig, start_another(self, "1"), false, 0);
+    assert_string_equal(last_warning, "");
+    rig_agent_exits(&self->rig, start_another(self, "2"), false, 3);
+    assert_non_null(strstr(last_warning, "(echo): the agent ended with exit status 3"));
+    rig_agent_exits(&self->rig, start_another(self, "3"), true, 11);
+    assert_non_null(strstr(last_warning, "(echo): the agent ended with signal 11"));
+    rig_agent_says(&self->rig, start_another(self, "4"),
+                   "{\"type\":\"job.error\",\"payload\":{\"code\":\"E_OWN\",\"message\":\"m\"}}");
+    assert_non_null(strstr(last_warning, "E_OWN"));
+    skip_all(self);
+    end(self);
 }
 
 int main(void)
@@ -315,6 +359,7 @@ int main(void)
         cmocka_unit_test(quiet_jobs_do_not_keep_their_records_in_memory),
         cmocka_unit_test(a_store_that_cannot_write_keeps_no_agent_alive),
         cmocka_unit_test(a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever),
+        cmocka_unit_test(the_log_says_how_an_agent_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

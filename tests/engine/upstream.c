@@ -50,8 +50,12 @@ static void look(upstream *self, arcp_span text)
 
 static void on_log(engine_rig *rig, arcp__log_level level, arcp_span text)
 {
-    (void)level;
-    look(rig->upstream, text);
+    upstream *self = rig->upstream;
+    if (level == ARCP__LOG_ERROR) {
+        (void)snprintf(self->last_error, sizeof(self->last_error), "%.*s", (int)text.size,
+                       text.data);
+    }
+    look(self, text);
 }
 
 static void on_store(engine_rig *rig, const arcp_store_op *op)

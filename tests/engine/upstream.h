@@ -59,7 +59,8 @@ typedef struct upstream {
     const char *spent;
     char traceparent[64]; /* of the last call */
     uint64_t lifetime_sec;
-    bool leaked; /* a value was stored or logged in the clear */
+    char last_error[256]; /* in the log */
+    bool leaked;          /* a value was stored or logged in the clear */
 } upstream;
 
 /* The rig gets this upstream as its provisioner; before rig_open. */
