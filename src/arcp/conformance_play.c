@@ -2,9 +2,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <uv.h>
 
 #include "arcp/conformance_look.h"
+#include "base/ulid.h"
 
 #define PEERS 2
 /* Events that are passed over while something else is waited for: more than any agent for a test
@@ -31,7 +35,7 @@ typedef struct play {
     peer peers[PEERS];
     arcp_buf frame; /* the last one taken */
     arcp_json json; /* of it */
-    unsigned ids;
+    arcp__ulid_source ids;
     arcp__verdict *verdict;
 } play;
 
@@ -105,14 +109,48 @@ static bool send_text(play *p, peer *who, arcp_span text)
     return arcp__wire_send(who->end, text, &err) == ARCP_OK || fail_with_error(p, "sending", &err);
 }
 
+static void fill_random(void *user, void *out, size_t size)
+{
+    if (uv_random(NULL, NULL, out, size, 0, NULL) != 0) {
+        abort(); /* only a kernel without getrandom */
+    }
+}
+
+/* $id: a new one, a ULID, which is what the draft's own examples have. */
+static void make_id(play *p, char id[ARCP__ULID_SIZE + 1])
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    arcp__ulid_next(&p->ids, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, id);
+    id[ARCP__ULID_SIZE] = '\0';
+    arcp__variable_set_text(&p->variables, "id", arcp_span_cstr(id));
+}
+
+/* The draft has job_id in the envelope and in payloads, and leaves open where requests have it:
+ * both. */
+static void append_job_id(arcp_span payload, arcp_buf *out)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_error err;
+    if (arcp__wire_scan(&json, payload, &err) == ARCP_OK) {
+        arcp_json_ref job = arcp__frame_member(&json, "job_id");
+        if (job != ARCP_JSON_ABSENT) {
+            arcp_buf_append_cstr(out, ",\"job_id\":");
+            arcp_buf_append(out, arcp_json_raw(&json, job));
+        }
+    }
+    arcp_json_fini(&json);
+}
+
 /* An envelope around what a step says. */
 static bool send_message(play *p, peer *who, arcp_span type, arcp_span payload)
 {
-    char id[32];
+    char id[ARCP__ULID_SIZE + 1];
     char name[ARCP__VARIABLE_NAME_MAX];
     arcp_buf text = ARCP_BUF_INIT;
-    (void)snprintf(id, sizeof(id), "conformance-%u", ++p->ids);
-    arcp__variable_set_text(&p->variables, "id", arcp_span_cstr(id));
+    arcp_buf body = ARCP_BUF_INIT;
+    make_id(p, id);
+    bool is_known = arcp__variables_replace(&p->variables, payload, &body);
     arcp_buf_append_format(&text, "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"%.*s\"", id,
                            (int)type.size, type.data);
     const arcp_buf *session = arcp__variable_get(&p->variables, own_name(who, "session_", name));
@@ -120,20 +158,28 @@ static bool send_message(play *p, peer *who, arcp_span type, arcp_span payload)
         arcp_buf_append_cstr(&text, ",\"session_id\":");
         arcp_buf_append(&text, arcp_buf_span(session));
     }
+    append_job_id(arcp_buf_span(&body), &text);
     arcp_buf_append_cstr(&text, ",\"payload\":");
-    bool sent = arcp__variables_replace(&p->variables, payload, &text)
-                    ? true
-                    : fail(p, "a case names a variable that is not set");
+    arcp_buf_append(&text, arcp_buf_span(&body));
     arcp_buf_append_byte(&text, '}');
-    sent =
-        sent && (text.failed ? fail(p, "out of memory") : send_text(p, who, arcp_buf_span(&text)));
+    bool sent = false;
+    if (!is_known) {
+        (void)fail(p, "a case names a variable that is not set");
+    } else if (text.failed || body.failed) {
+        (void)fail(p, "out of memory");
+    } else {
+        sent = send_text(p, who, arcp_buf_span(&text));
+    }
     arcp_buf_fini(&text);
+    arcp_buf_fini(&body);
     return sent;
 }
 
 static bool send_as_it_stands(play *p, peer *who, arcp_span text)
 {
+    char id[ARCP__ULID_SIZE + 1];
     arcp_buf frame = ARCP_BUF_INIT;
+    make_id(p, id);
     bool sent = arcp__variables_replace(&p->variables, text, &frame) && !frame.failed
                     ? send_text(p, who, arcp_buf_span(&frame))
                     : fail(p, "a case names a variable that is not set");
@@ -432,6 +478,7 @@ static bool play_step(play *p, arcp_span line)
 {
     arcp_span rest = line;
     arcp_span word = next_word(&rest);
+    arcp__wire_begin(p->wire);
     if (arcp_span_equal_cstr(word, "differ")) {
         return check_differ(p, rest);
     }
@@ -468,11 +515,12 @@ static bool play_step(play *p, arcp_span line)
 /* Asks for the job's end, and waits until that was heard: a dropped connection may lose it. */
 static void cancel(play *p, peer *who)
 {
+    arcp__wire_begin(p->wire);
     bool heard = send_message(p, who, ARCP_SPAN_LITERAL("job.cancel"),
-                              ARCP_SPAN_LITERAL("{\"job_id\":$job}"));
+                              ARCP_SPAN_LITERAL("{\"job_id\":$job,\"reason\":\"conformance\"}"));
     while (heard && take(p, who, "job.cancelled")) {
         heard = !arcp__frame_is(&p->json, "job.cancelled") &&
-                !arcp__frame_is(&p->json, "job.error") &&
+                !arcp__frame_is(&p->json, "job.error") && !arcp__frame_is(&p->json, "job.result") &&
                 !arcp__frame_is(&p->json, "session.error");
     }
 }
@@ -514,7 +562,11 @@ static bool play_steps(play *p)
 void arcp__case_play(const arcp__case *played, arcp__wire *wire, const arcp__variables *given,
                      arcp__verdict *verdict, arcp_buf *welcome)
 {
-    play p = {.played = played, .wire = wire, .verdict = verdict, .json = ARCP_JSON_INIT};
+    play p = {.played = played,
+              .wire = wire,
+              .verdict = verdict,
+              .json = ARCP_JSON_INIT,
+              .ids = {.random = fill_random}};
     *verdict = (arcp__verdict){.section = played->section};
     for (size_t at = 0; at < PEERS; at++) {
         p.peers[at].name = (char)('a' + at);

@@ -17,6 +17,7 @@ struct arcp__wire {
     uint64_t wait_ms;
     uv_loop_t loop;
     uv_timer_t timer;
+    uint64_t deadline_ms; /* of the loop's clock */
     bool is_late;
 };
 
@@ -67,14 +68,21 @@ static void on_late(uv_timer_t *timer)
     wire->is_late = true;
 }
 
-/* Turns the loop until the end has news, or for wait_ms. */
+void arcp__wire_begin(arcp__wire *wire)
+{
+    uv_update_time(&wire->loop);
+    wire->deadline_ms = uv_now(&wire->loop) + wire->wait_ms;
+}
+
+/* Turns the loop until the end has news, or until the deadline. */
 static void wait_for(arcp__wire *wire, bool (*has_news)(const arcp__wire_end *end),
                      const arcp__wire_end *end)
 {
-    wire->is_late = false;
-    wire->timer.data = wire;
     uv_update_time(&wire->loop);
-    (void)uv_timer_start(&wire->timer, on_late, wire->wait_ms, 0);
+    uint64_t now_ms = uv_now(&wire->loop);
+    wire->is_late = now_ms >= wire->deadline_ms;
+    wire->timer.data = wire;
+    (void)uv_timer_start(&wire->timer, on_late, wire->is_late ? 0 : wire->deadline_ms - now_ms, 0);
     while (!has_news(end) && !wire->is_late) {
         (void)uv_run(&wire->loop, UV_RUN_ONCE);
     }
@@ -207,7 +215,7 @@ arcp_status arcp__wire_next(arcp__wire_end *end, arcp_buf *out, arcp_error *err)
 {
     arcp_buf_clear(out);
     wait_for(end->wire, has_frame, end);
-    if (end->first != NULL) {
+    if (end->first != NULL && !end->wire->is_late) {
         frame *first = end->first;
         end->first = first->next;
         if (end->first == NULL) {
@@ -221,10 +229,10 @@ arcp_status arcp__wire_next(arcp__wire_end *end, arcp_buf *out, arcp_error *err)
     if (end->lacks_memory) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (end->is_closed) {
+    if (end->is_closed && end->first == NULL) {
         *err = end->why;
         return end->why.status;
     }
-    return arcp_error_set(err, ARCP_E_DEADLINE, "nothing came within %llu ms",
+    return arcp_error_set(err, ARCP_E_DEADLINE, "it did not come within %llu ms",
                           (unsigned long long)end->wire->wait_ms);
 }

@@ -9,11 +9,15 @@
 typedef struct arcp__wire arcp__wire;         /* the way to a runtime */
 typedef struct arcp__wire_end arcp__wire_end; /* one connection */
 
-/* `url` and `ca_file` (may be NULL) are borrowed; no wait is longer than wait_ms. NULL without
- * memory. */
+/* `url` and `ca_file` (may be NULL) are borrowed; wait_ms: see
+ * arcp__wire_begin. NULL without memory. */
 ARCP_MUST_CHECK arcp__wire *arcp__wire_new(const char *url, const char *ca_file, uint64_t wait_ms);
 /* Drops what is still connected. */
 void arcp__wire_free(arcp__wire *wire);
+
+/* From here on all waits together take wait_ms at most, however much comes meanwhile. To be called
+ * before the first one. */
+void arcp__wire_begin(arcp__wire *wire);
 
 /* Connects; *out is to be dropped. ARCP_E_IO, ARCP_E_DEADLINE, ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__wire_open(arcp__wire *wire, arcp__wire_end **out,

@@ -139,7 +139,8 @@ static const struct fault {
     {"a pong that never comes",
      "\"type\":\"session.pong\"",
      "\"type\":\"x-vendr.pong\"",
-     {"fail  6.4   a ping is answered", "waiting for session.pong: nothing came within 2000 ms"}},
+     {"fail  6.4   a ping is answered",
+      "waiting for session.pong: it did not come within 2000 ms"}},
     {"a pong without its nonce",
      "\"ping_nonce\"",
      "\"ping_nance\"",
@@ -253,6 +254,17 @@ static void a_runtime_without_a_welcome_fails_and_the_others_exit_with_3(void **
     process_fini(&p);
 }
 
+static void a_peer_that_only_pings_is_given_up(void **state)
+{
+    process p;
+    world_run(NULL, &p, 3,
+              WORDS("conformance", "--timeout", "500ms",
+                    "stdio:yes '{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\","
+                    "\"payload\":{\"nonce\":1}}'"));
+    assert_non_null(memmem(p.err.data, p.err.size, "it did not come within 500 ms", 29));
+    process_fini(&p);
+}
+
 static const struct wrong {
     const char *words[5];
     const char *says;
@@ -286,6 +298,7 @@ int main(void)
         cmocka_unit_test(each_kind_of_fault_is_named_with_its_section),
         cmocka_unit_test(no_secret_is_shown),
         cmocka_unit_test(a_runtime_without_a_welcome_fails_and_the_others_exit_with_3),
+        cmocka_unit_test(a_peer_that_only_pings_is_given_up),
         cmocka_unit_test(wrong_usage_is_said),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -302,6 +302,8 @@ static void a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever(void **s
         assert_int_equal(arcp__engine_is_hopeless(self->rig.engine), recovers == 0);
         end(self);
     }
+}
+
 /* ---- the log ---- */
 
 static char last_warning[256];
