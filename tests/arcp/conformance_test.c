@@ -256,11 +256,10 @@ static void a_runtime_without_a_welcome_fails_and_the_others_exit_with_3(void **
 
 static void a_peer_that_only_pings_is_given_up(void **state)
 {
+    static const char url[] =
+        "stdio:yes '{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\",\"payload\":{}}'";
     process p;
-    world_run(NULL, &p, 3,
-              WORDS("conformance", "--timeout", "500ms",
-                    "stdio:yes '{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\","
-                    "\"payload\":{\"nonce\":1}}'"));
+    world_run(NULL, &p, 3, WORDS("conformance", "--timeout", "500ms", url));
     assert_non_null(memmem(p.err.data, p.err.size, "it did not come within 500 ms", 29));
     process_fini(&p);
 }
