@@ -7,6 +7,9 @@
 
 #include "base/alloc.h"
 
+/* What a runtime that does not read may leave with us. */
+#define UNSENT_MAX ((size_t)64 * 1024 * 1024)
+
 typedef struct frame {
     struct frame *next;
     arcp_buf text;
@@ -202,6 +205,9 @@ arcp_status arcp__wire_send(arcp__wire_end *end, arcp_span text, arcp_error *err
     if (end->connection == NULL) {
         *err = end->why;
         return end->why.status;
+    }
+    if (end->connection->ops->unsent(end->connection) > UNSENT_MAX) {
+        return arcp_error_set(err, ARCP_E_LIMIT, "the runtime does not read what it is sent");
     }
     arcp_status status = end->connection->ops->send(end->connection, text);
     if (status != ARCP_OK) {

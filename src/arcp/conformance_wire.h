@@ -25,7 +25,7 @@ ARCP_MUST_CHECK arcp_status arcp__wire_open(arcp__wire *wire, arcp__wire_end **o
 /* Cuts the connection. NULL is allowed. */
 void arcp__wire_drop(arcp__wire_end *end);
 
-/* ARCP_E_CLOSED when the peer has closed. */
+/* ARCP_E_CLOSED when the peer has closed, ARCP_E_LIMIT when it has left 64 MiB unread. */
 ARCP_MUST_CHECK arcp_status arcp__wire_send(arcp__wire_end *end, arcp_span frame, arcp_error *err);
 
 /* Takes the next frame, in `out` (cleared first). ARCP_E_DEADLINE when none came in time,

