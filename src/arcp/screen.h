@@ -43,7 +43,7 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max);
 /* Appends a piece of a text of many lines that came from elsewhere, as a terminal may see it:
  * line ends and tabs as they are, other control characters, and bytes that are no UTF-8, as
  * escapes. A character may be cut at the piece's end; `held` keeps its beginning. */
-void arcp__append_shown(arcp_buf *out, arcp_span text, arcp_buf *held, bool is_last);
+void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_last);
 
 /* How many columns a text without escapes takes, roughly: one per character. */
 size_t arcp__text_columns(arcp_span text);

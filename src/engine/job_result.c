@@ -445,7 +445,8 @@ static void fail_exit(arcp__engine *engine, arcp__job *job, const arcp__agent_ex
                        exit->by_signal ? "signal" : "exit status", exit->code);
     }
     if (!job->cancelling) { /* who was asked to stop may end as it likes */
-        arcp__effect_log(engine, ARCP__LOG_WARN, "job %s (%s): %s", job->id, job->agent_text, message);
+        arcp__effect_log(engine, ARCP__LOG_WARN, "job %s (%s): %s", job->id, job->agent_text,
+                         message);
     }
     arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
                    arcp_span_cstr(message), true, arcp__details(&details));

@@ -57,88 +57,86 @@ static void what_was_read_is_printed_without_secrets(void **state)
     arcp_free(again);
 }
 
+static const struct {
+    const char *text, *message;
+} wrong[] = {
+    {"jwt: [{algorithm: HS256}]\n", "test.yaml:1: jwt[0]: needs algorithm and key_file"},
+    {"jwt: [{key_file: /k}]\n", "test.yaml:1: jwt[0]: needs algorithm and key_file"},
+    {"jwt:\n  - {key_file: /k, algorithm: none}\n",
+     "test.yaml:2: jwt[0].algorithm: must be HS256, RS256 or ES256"},
+    {"jwt:\n  - {key_file: /k, algorithm: RS512}\n",
+     "test.yaml:2: jwt[0].algorithm: must be HS256, RS256 or ES256"},
+    {"jwt:\n  - {key_file: /k, algorithm: [HS256]}\n",
+     "test.yaml:2: jwt[0].algorithm: must be HS256, RS256 or ES256"},
+    {"jwt:\n  - {key_file: /k, algorithm: HS256, leeway_sec: 3601}\n",
+     "test.yaml:2: jwt[0].leeway_sec: must be a whole number from 0 to 3600"},
+    {"jwt:\n  - {key_file: /k, algorithm: HS256, key: abc}\n",
+     "test.yaml:2: jwt[0].key: is not a key of the configuration"},
+    {"jwt: x\n", "test.yaml:1: jwt: must be a list"},
+    {"peer_profiles:\n  - {client: a, profile: cobol}\n",
+     "test.yaml:2: peer_profiles[0]: names no profile: draft, ts, go, python, csharp, java, "
+     "ruby"},
+    {"peer_profiles:\n  - {profile: go}\n",
+     "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
+    {"peer_profiles:\n  - {client: a}\n",
+     "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
+    {"agents:\n  - {name: a, command: [x], cwd: work}\n",
+     "test.yaml:2: agents[0].cwd: must be an absolute path, or null for a fresh directory"},
+    {"tracing:\n  otlp:\n    endpoint: collector:4318\n",
+     "test.yaml:3: tracing.otlp.endpoint: must be a URL such as "
+     "http://127.0.0.1:4318/v1/traces"},
+    {"tracing: {otlp: {endpoint: 'http:///v1/traces'}}\n",
+     "test.yaml:1: tracing.otlp.endpoint: must be a URL such as "
+     "http://127.0.0.1:4318/v1/traces"},
+    {"tracing: {otlp: {endpoint: 'http://me:hush@c:4318'}}\n",
+     "test.yaml:1: tracing.otlp.endpoint: must not have a name or password: put them into a "
+     "header"},
+    {"tracing: {otlp: {queue_bytes: 65535}}\n",
+     "test.yaml:1: tracing.otlp.queue_bytes: must be a whole number from 65536 to 1073741824"},
+    {"tracing: {otlp: {queue_bytes: 1073741825}}\n",
+     "test.yaml:1: tracing.otlp.queue_bytes: must be a whole number from 65536 to 1073741824"},
+    {"tracing: {otlp: {timeout_ms: 99}}\n",
+     "test.yaml:1: tracing.otlp.timeout_ms: must be a whole number from 100 to 600000"},
+    {"tracing: {otlp: {delay_ms: 60001}}\n",
+     "test.yaml:1: tracing.otlp.delay_ms: must be a whole number from 0 to 60000"},
+    {"tracing: {otlp: {flush_ms: 60001}}\n",
+     "test.yaml:1: tracing.otlp.flush_ms: must be a whole number from 0 to 60000"},
+    {"tracing: {otlp: {sampling: 1}}\n",
+     "test.yaml:1: tracing.otlp.sampling: is not a key of the configuration"},
+    {"tracing: {zipkin: {}}\n", "test.yaml:1: tracing.zipkin: is not a key of the configuration"},
+    {"tokens: [{token: '', principal: a}]\n", "test.yaml:1: tokens[0]: needs token and principal"},
+    {"tokens: [{token: t, principal: ''}]\n", "test.yaml:1: tokens[0]: needs token and principal"},
+    {"agents:\n  - {name: a, command: [x]}\n  - {name: a, command: [y]}\n",
+     "test.yaml:3: agents[1]: an agent of this name and version stands above"},
+    {"agents:\n  - {name: a, version: 1, default: true, command: [x]}\n"
+     "  - {name: a, version: 2, default: true, command: [x]}\n",
+     "test.yaml:3: agents[1]: another version of this agent is the default already"},
+    {"agents: [{name: a, command: [x], env: {'A=B': c}}]\n",
+     "test.yaml:1: agents[0].env.A=B: a variable needs a name without '='"},
+    {"agents: [{name: a, command: [x], env: {'': c}}]\n",
+     "test.yaml:1: agents[0].env.: a variable needs a name without '='"},
+    {"policy: [{max_lease: {fs.read: &a [*a]}}]\n",
+     "test.yaml:1: policy[0]: fs.read[0] is null: it must be a string"},
+    {"policy: [{max_budget: [[[USD:1]]]}]\n",
+     "test.yaml:1: policy[0]: cost.budget[0] is null: it must be a string"},
+    {"policy: [{max_lease: {fs.read: /srv}}]\n",
+     "test.yaml:1: policy[0]: fs.read is a string: it must be an array of strings"},
+    {"limits: {frame_bytes: 4M}\n", "test.yaml:1: limits.frame_bytes is \"4M\", must be a "
+                                    "whole number from 1024 to 1073741824"},
+    {"[]\n", "test.yaml:1: must be a mapping (key: value)"},
+    {"log: {level: info}\n--- {log: {level: warn}}\n",
+     "test.yaml:2: a second document: want one in a file"},
+    {"log: {level: info}\n--- [\n", "test.yaml:3: did not find expected node content"},
+};
+
 static void what_is_wrong_is_named_with_line_and_key(void **state)
 {
-    static const struct {
-        const char *text, *message;
-    } rows[] = {
-        {"jwt: [{algorithm: HS256}]\n", "test.yaml:1: jwt[0]: needs algorithm and key_file"},
-        {"jwt: [{key_file: /k}]\n", "test.yaml:1: jwt[0]: needs algorithm and key_file"},
-        {"jwt:\n  - {key_file: /k, algorithm: none}\n",
-         "test.yaml:2: jwt[0].algorithm: must be HS256, RS256 or ES256"},
-        {"jwt:\n  - {key_file: /k, algorithm: RS512}\n",
-         "test.yaml:2: jwt[0].algorithm: must be HS256, RS256 or ES256"},
-        {"jwt:\n  - {key_file: /k, algorithm: [HS256]}\n",
-         "test.yaml:2: jwt[0].algorithm: must be HS256, RS256 or ES256"},
-        {"jwt:\n  - {key_file: /k, algorithm: HS256, leeway_sec: 3601}\n",
-         "test.yaml:2: jwt[0].leeway_sec: must be a whole number from 0 to 3600"},
-        {"jwt:\n  - {key_file: /k, algorithm: HS256, key: abc}\n",
-         "test.yaml:2: jwt[0].key: is not a key of the configuration"},
-        {"jwt: x\n", "test.yaml:1: jwt: must be a list"},
-        {"peer_profiles:\n  - {client: a, profile: cobol}\n",
-         "test.yaml:2: peer_profiles[0]: names no profile: draft, ts, go, python, csharp, java, "
-         "ruby"},
-        {"peer_profiles:\n  - {profile: go}\n",
-         "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
-        {"peer_profiles:\n  - {client: a}\n",
-         "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
-        {"agents:\n  - {name: a, command: [x], cwd: work}\n",
-         "test.yaml:2: agents[0].cwd: must be an absolute path, or null for a fresh directory"},
-        {"tracing:\n  otlp:\n    endpoint: collector:4318\n",
-         "test.yaml:3: tracing.otlp.endpoint: must be a URL such as "
-         "http://127.0.0.1:4318/v1/traces"},
-        {"tracing: {otlp: {endpoint: 'http:///v1/traces'}}\n",
-         "test.yaml:1: tracing.otlp.endpoint: must be a URL such as "
-         "http://127.0.0.1:4318/v1/traces"},
-        {"tracing: {otlp: {endpoint: 'http://me:hush@c:4318'}}\n",
-         "test.yaml:1: tracing.otlp.endpoint: must not have a name or password: put them into a "
-         "header"},
-        {"tracing: {otlp: {queue_bytes: 65535}}\n",
-         "test.yaml:1: tracing.otlp.queue_bytes: must be a whole number from 65536 to 1073741824"},
-        {"tracing: {otlp: {queue_bytes: 1073741825}}\n",
-         "test.yaml:1: tracing.otlp.queue_bytes: must be a whole number from 65536 to 1073741824"},
-        {"tracing: {otlp: {timeout_ms: 99}}\n",
-         "test.yaml:1: tracing.otlp.timeout_ms: must be a whole number from 100 to 600000"},
-        {"tracing: {otlp: {delay_ms: 60001}}\n",
-         "test.yaml:1: tracing.otlp.delay_ms: must be a whole number from 0 to 60000"},
-        {"tracing: {otlp: {flush_ms: 60001}}\n",
-         "test.yaml:1: tracing.otlp.flush_ms: must be a whole number from 0 to 60000"},
-        {"tracing: {otlp: {sampling: 1}}\n",
-         "test.yaml:1: tracing.otlp.sampling: is not a key of the configuration"},
-        {"tracing: {zipkin: {}}\n",
-         "test.yaml:1: tracing.zipkin: is not a key of the configuration"},
-        {"tokens: [{token: '', principal: a}]\n",
-         "test.yaml:1: tokens[0]: needs token and principal"},
-        {"tokens: [{token: t, principal: ''}]\n",
-         "test.yaml:1: tokens[0]: needs token and principal"},
-        {"agents:\n  - {name: a, command: [x]}\n  - {name: a, command: [y]}\n",
-         "test.yaml:3: agents[1]: an agent of this name and version stands above"},
-        {"agents:\n  - {name: a, version: 1, default: true, command: [x]}\n"
-         "  - {name: a, version: 2, default: true, command: [x]}\n",
-         "test.yaml:3: agents[1]: another version of this agent is the default already"},
-        {"agents: [{name: a, command: [x], env: {'A=B': c}}]\n",
-         "test.yaml:1: agents[0].env.A=B: a variable needs a name without '='"},
-        {"agents: [{name: a, command: [x], env: {'': c}}]\n",
-         "test.yaml:1: agents[0].env.: a variable needs a name without '='"},
-        {"policy: [{max_lease: {fs.read: &a [*a]}}]\n",
-         "test.yaml:1: policy[0]: fs.read[0] is null: it must be a string"},
-        {"policy: [{max_budget: [[[USD:1]]]}]\n",
-         "test.yaml:1: policy[0]: cost.budget[0] is null: it must be a string"},
-        {"policy: [{max_lease: {fs.read: /srv}}]\n",
-         "test.yaml:1: policy[0]: fs.read is a string: it must be an array of strings"},
-        {"limits: {frame_bytes: 4M}\n", "test.yaml:1: limits.frame_bytes is \"4M\", must be a "
-                                        "whole number from 1024 to 1073741824"},
-        {"[]\n", "test.yaml:1: must be a mapping (key: value)"},
-        {"log: {level: info}\n--- {log: {level: warn}}\n",
-         "test.yaml:2: a second document: want one in a file"},
-        {"log: {level: info}\n--- [\n", "test.yaml:3: did not find expected node content"},
-    };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
         arcp__config config;
         arcp_error error = {0};
-        assert_int_equal(read_text(&config, rows[at].text, &error), ARCP_E_USAGE);
-        assert_string_equal(error.message, rows[at].message);
+        assert_int_equal(read_text(&config, wrong[at].text, &error), ARCP_E_USAGE);
+        assert_string_equal(error.message, wrong[at].message);
         arcp__config_fini(&config);
     }
 }
