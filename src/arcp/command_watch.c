@@ -87,5 +87,6 @@ int arcp__command_watch(arcp__program *program)
     exit_status = watch(program, client, &writer);
     arcp__interrupt_watch(NULL);
     arcp_client_free(client);
+    arcp__result_writer_close(&writer);
     return exit_status;
 }
