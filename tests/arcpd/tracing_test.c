@@ -134,6 +134,7 @@ static void a_submit_is_one_trace_down_to_the_upstream(void **state)
     }
     assert_int_equal(came.count, 7);
     /* The upstream was told which call it answers. */
+    stand_in_settle(w->upstream);
     (void)snprintf(head, sizeof(head), "%s", w->upstream->head);
     const char *told = strstr(head, "traceparent: 00-" TRACE "-");
     assert_non_null(told);
@@ -150,6 +151,8 @@ static void no_secret_comes_to_the_collector(void **state)
     start_with_upstream(w);
     submit(w, "parent");
     host_stop(w->host);
+    stand_in_settle(w->upstream);
+    stand_in_settle(w->collector);
     assert_int_equal(w->upstream->generate_calls, 2);
     assert_true(w->collector->traces_size != 0);
     assert_null(strstr(w->collector->traces, STAND_IN_PREFIX));
@@ -184,6 +187,7 @@ static void a_caller_that_does_not_record_gets_no_spans(void **state)
     start(w, "");
     submit(w, "parent");
     host_stop(w->host);
+    stand_in_settle(w->collector);
     assert_int_equal(w->collector->requests, 0);
 }
 
@@ -219,7 +223,7 @@ static void a_collector_that_stalls_costs_spans_and_no_job(void **state)
 {
     world *w = *state;
     arcp_buf text = ARCP_BUF_INIT;
-    w->collector->mood = STAND_IN_STALLS;
+    stand_in_set_mood(w->collector, STAND_IN_STALLS);
     start(w, "    queue_bytes: 65536\n    flush_ms: 10\n");
     unsigned short port = http_port(w->host);
     submit(w, "fan");
@@ -239,7 +243,7 @@ static void a_collector_that_answers_500_is_reported(void **state)
 {
     world *w = *state;
     arcp_buf text = ARCP_BUF_INIT;
-    w->collector->mood = STAND_IN_FAILS;
+    stand_in_set_mood(w->collector, STAND_IN_FAILS);
     start(w, "    delay_ms: 0\n");
     unsigned short port = http_port(w->host);
     submit(w, "parent");
@@ -282,6 +286,7 @@ static void without_an_endpoint_nothing_is_loaded_or_sent(void **state)
     }
     (void)fclose(maps);
     host_stop(w->host);
+    stand_in_settle(w->collector);
     assert_int_equal(w->collector->requests, 0);
     arcp_buf_fini(&text);
 }

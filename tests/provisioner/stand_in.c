@@ -394,6 +394,19 @@ void stand_in_start_thread(stand_in *self)
     assert_int_equal(uv_thread_create(&self->thread, run, self), 0);
 }
 
+void stand_in_set_mood(stand_in *self, stand_in_mood mood)
+{
+    uv_mutex_lock(&self->lock);
+    self->mood = mood;
+    uv_mutex_unlock(&self->lock);
+}
+
+void stand_in_settle(stand_in *self)
+{
+    uv_mutex_lock(&self->lock);
+    uv_mutex_unlock(&self->lock);
+}
+
 void stand_in_stop_thread(stand_in *self)
 {
     (void)uv_async_send(&self->stop);

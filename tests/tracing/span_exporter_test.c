@@ -116,13 +116,6 @@ static arcp__span_exporter_stats stop(fixture *f, uint64_t flush_ms)
     return last;
 }
 
-static void set_mood(fixture *f, stand_in_mood mood)
-{
-    uv_mutex_lock(&f->collector->lock);
-    f->collector->mood = mood;
-    uv_mutex_unlock(&f->collector->lock);
-}
-
 static void wait_for_failure(fixture *f)
 {
     uv_mutex_lock(&f->lock);
@@ -192,7 +185,7 @@ static void a_full_batch_does_not_wait_for_company(void **state)
     f->options.delay_ms = LONG;
     f->options.batch_bytes = 512;
     start(f);
-    set_mood(f, STAND_IN_FAILS);
+    stand_in_set_mood(f->collector, STAND_IN_FAILS);
     for (unsigned at = 0; at < 4; at++) {
         assert_true(add(f));
     }
@@ -241,13 +234,13 @@ static void a_busy_collector_gets_the_same_batch_again(void **state)
 {
     fixture *f = *state;
     start(f);
-    set_mood(f, STAND_IN_IS_BUSY);
+    stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
     for (unsigned at = 0; at < 10; at++) {
         assert_true(add(f));
     }
     wait_for_failure(f);
     assert_string_equal(f->why, "the collector answered 503");
-    set_mood(f, STAND_IN_WELL);
+    stand_in_set_mood(f->collector, STAND_IN_WELL);
     wait_for_recovery(f);
     arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported, 10);
@@ -262,15 +255,15 @@ static void a_pause_that_the_collector_asks_for_is_kept(void **state)
     arcp__span_exporter_stats stats;
     f->collector->retry_after_sec = 200;
     start(f);
-    set_mood(f, STAND_IN_IS_BUSY);
+    stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
     assert_true(add(f));
     wait_for_failure(f);
-    set_mood(f, STAND_IN_WELL);
+    stand_in_set_mood(f->collector, STAND_IN_WELL);
     /* By itself it would be there a millisecond later; at the end nobody waits 200 s. */
     f->exporter->ops->get_stats(f->exporter, &stats);
     assert_int_equal(stats.exported, 0);
     assert_true(stats.is_failing);
-    set_mood(f, STAND_IN_IS_BUSY);
+    stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
     arcp__span_exporter_stats last = stop(f, 10000);
     assert_int_equal(last.exported, 0);
     assert_int_equal(last.dropped, 1);
@@ -286,7 +279,7 @@ static void what_is_refused_is_dropped_and_not_sent_again(void **state)
     for (size_t row = 0; row < 2; row++) {
         f->collector->requests = 0;
         f->failures = 0;
-        set_mood(f, moods[row]);
+        stand_in_set_mood(f->collector, moods[row]);
         start(f);
         assert_true(add(f));
         wait_for_failure(f);
@@ -302,7 +295,7 @@ static void spans_that_are_refused_out_of_a_batch_are_counted(void **state)
 {
     fixture *f = *state;
     f->options.delay_ms = LONG;
-    set_mood(f, STAND_IN_PARTLY);
+    stand_in_set_mood(f->collector, STAND_IN_PARTLY);
     start(f);
     for (unsigned at = 0; at < 3; at++) {
         assert_true(add(f));
@@ -318,7 +311,7 @@ static void a_collector_that_stalls_blocks_nobody_and_the_queue_is_bounded(void 
     fixture *f = *state;
     arcp__span_exporter_stats stats;
     unsigned refused = 0;
-    set_mood(f, STAND_IN_STALLS);
+    stand_in_set_mood(f->collector, STAND_IN_STALLS);
     start(f);
     for (unsigned at = 0; at < 5000; at++) {
         refused += add(f) ? 0 : 1;
@@ -337,7 +330,7 @@ static void a_collector_that_is_late_gets_everything(void **state)
 {
     fixture *f = *state;
     f->collector->late_ms = 20;
-    set_mood(f, STAND_IN_IS_LATE);
+    stand_in_set_mood(f->collector, STAND_IN_IS_LATE);
     start(f);
     for (unsigned at = 0; at < 50; at++) {
         assert_true(add(f));
@@ -350,12 +343,12 @@ static void an_answer_that_does_not_come_in_time_is_given_up_on(void **state)
 {
     fixture *f = *state;
     f->options.timeout_ms = 50;
-    set_mood(f, STAND_IN_STALLS);
+    stand_in_set_mood(f->collector, STAND_IN_STALLS);
     start(f);
     assert_true(add(f));
     wait_for_failure(f);
     assert_string_equal(f->why, "the collector did not answer in time");
-    set_mood(f, STAND_IN_WELL);
+    stand_in_set_mood(f->collector, STAND_IN_WELL);
     assert_int_equal(stop(f, LONG).exported, 1);
 }
 
