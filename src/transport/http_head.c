@@ -18,10 +18,13 @@ static int on_line(http_parser *parser, const char *data, size_t size)
 static int on_name(http_parser *parser, const char *data, size_t size)
 {
     arcp__http_head *head = parser->data;
+    if (head->too_many) {
+        return 0;
+    }
     if (head->header_count == 0 || head->in_value) {
         if (head->header_count == ARCP__HTTP_HEADERS_MAX) {
-            head->too_big = true;
-            return -1;
+            head->too_many = true;
+            return 0;
         }
         head->headers[head->header_count++] =
             (arcp__http_header){.name_at = (uint32_t)head->text.size};
@@ -33,6 +36,9 @@ static int on_name(http_parser *parser, const char *data, size_t size)
 static int on_value(http_parser *parser, const char *data, size_t size)
 {
     arcp__http_head *head = parser->data;
+    if (head->too_many) {
+        return 0;
+    }
     arcp__http_header *header = &head->headers[head->header_count - 1];
     if (!head->in_value) {
         header->value_at = (uint32_t)head->text.size;
@@ -82,11 +88,9 @@ arcp__http_result arcp__http_head_feed(arcp__http_head *head, arcp_span *input)
     if (head->text.failed) {
         return ARCP__HTTP_NO_MEMORY;
     }
-    if (head->too_big) {
-        return ARCP__HTTP_TOO_BIG;
-    }
     if (head->complete) {
-        return ARCP__HTTP_COMPLETE;
+        /* Only now: what comes behind could make it invalid, in whatever pieces it comes. */
+        return head->too_many ? ARCP__HTTP_TOO_BIG : ARCP__HTTP_COMPLETE;
     }
     if (now.size > 0 && HTTP_PARSER_ERRNO(&head->parser) != HPE_OK) {
         return HTTP_PARSER_ERRNO(&head->parser) == HPE_HEADER_OVERFLOW ? ARCP__HTTP_TOO_BIG

@@ -29,7 +29,7 @@ typedef struct arcp__http_head {
     uint16_t header_count;
     bool in_value;
     bool complete;
-    bool too_big;
+    bool too_many; /* headers: the rest is read, not kept */
     arcp__http_header headers[ARCP__HTTP_HEADERS_MAX];
 } arcp__http_head;
 
