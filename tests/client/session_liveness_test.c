@@ -1,8 +1,7 @@
 /* Heartbeats and acknowledgements (draft §6.4, §6.5). The interval of the stories is 30 s. */
 #include "client/story.h"
 
-#define DEFAULTS ((arcp_client_options)ARCP_CLIENT_OPTIONS_INIT)
-#define PING     "{'arcp':'1.1','id':'p','type':'session.ping','payload':{'nonce':'n1'}}"
+#define PING "{'arcp':'1.1','id':'p','type':'session.ping','payload':{'nonce':'n1'}}"
 
 #define EVENT(seq)                                                                                 \
     "{'arcp':'1.1','id':'e" #seq "','type':'job.event','session_id':'sess_1','job_id':'job_1',"    \

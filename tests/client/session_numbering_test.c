@@ -1,11 +1,6 @@
 /* Numberings besides the session's own (src/client/client_receive.c). */
 #include "client/story.h"
 
-#define DEFAULTS ((arcp_client_options)ARCP_CLIENT_OPTIONS_INIT)
-
-#define ACCEPTED(id, members, job)                                                                 \
-    "{'arcp':'1.1','id':'" id "','type':'job.accepted','session_id':'sess_1','payload':{" members  \
-    "'job_id':'" job "','lease':{}}}"
 #define SAID(job, seq)                                                                             \
     "{'arcp':'1.1','id':'e','type':'job.event','session_id':'sess_1','job_id':'" job               \
     "','event_seq':" #seq ",'payload':{'kind':'log','ts':'2026-01-01T00:00:00.000Z','body':{}}}"

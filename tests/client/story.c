@@ -48,6 +48,14 @@ void story_live_plain(story *s, arcp_client_options options)
     story_check_log(s, "dial\nconnected\n");
 }
 
+void story_live_job(story *s)
+{
+    story_live(s, DEFAULTS);
+    story_submit(s, "a", "echo");
+    story_hear(s, JOB_1_ACCEPTED);
+    story_check_log(s, "reply a ok job_1\n");
+}
+
 void story_end(story *s)
 {
     for (size_t at = 0; at < s->job_count; at++) {
@@ -321,15 +329,21 @@ void story_wait_deadline(story *s)
     story_drain(s);
 }
 
+arcp_status story_submit_with(story *s, const char *name, const arcp_submit_options *options,
+                              arcp_error *err)
+{
+    arcp_status status =
+        arcp__client_session_submit(s->session, s->now, options, on_reply, (void *)name, NULL, err);
+    story_drain(s);
+    return status;
+}
+
 void story_submit(story *s, const char *name, const char *agent)
 {
     arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
     arcp_error err = {0};
     options.agent = arcp_span_cstr(agent);
-    check_ok(arcp__client_session_submit(s->session, s->now, &options, on_reply, (void *)name, NULL,
-                                         &err),
-             &err);
-    story_drain(s);
+    check_ok(story_submit_with(s, name, &options, &err), &err);
 }
 
 void story_subscribe(story *s, const char *name, const char *job_id, bool history)

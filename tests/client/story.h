@@ -19,6 +19,8 @@
 
 #include "client/client_session.h"
 
+#define DEFAULTS ((arcp_client_options)ARCP_CLIENT_OPTIONS_INIT)
+
 #define STORY_SENT_MAX 4096
 #define STORY_JOBS_MAX 16
 
@@ -43,6 +45,8 @@ void story_new(story *s, arcp_client_options options);
 void story_live(story *s, arcp_client_options options);
 /* The same with a runtime that names nothing. */
 void story_live_plain(story *s, arcp_client_options options);
+/* As story_live, with job_1, which was asked for as "a" and accepted; the log is empty. */
+void story_live_job(story *s);
 void story_end(story *s);
 
 /* Does what the session wants done and logs it. Called by the functions below. */
@@ -58,6 +62,8 @@ void story_wait_deadline(story *s);
 
 /* Requests by name; a job handle that comes with the reply is kept in s->jobs. */
 void story_submit(story *s, const char *name, const char *agent);
+arcp_status story_submit_with(story *s, const char *name, const arcp_submit_options *options,
+                              arcp_error *err);
 void story_subscribe(story *s, const char *name, const char *job_id, bool history);
 void story_cancel(story *s, const char *name, const char *job_id);
 void story_list(story *s, const char *name);
@@ -73,6 +79,8 @@ size_t story_sent_count(const story *s, const char *type);
 /* Fails unless the frame's member at the dotted path is this JSON text ("" for absent). */
 void story_check_member(const char *frame, const char *path, const char *json);
 
+/* ---- what a runtime says ---- */
+
 #define WELCOME                                                                                    \
     "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1','payload':{"           \
     "'session_id':'sess_1','request_id':'$(session.hello)','reply_to':'$(session.hello)',"         \
@@ -81,5 +89,35 @@ void story_check_member(const char *frame, const char *path, const char *json);
     "'ack','list_jobs','subscribe','lease_expires_at','cost.budget','model.use',"                  \
     "'provisioned_credentials','progress','result_chunk','agent_versions'],"                       \
     "'agents':[{'name':'echo','versions':['1.0.0','2.0.0'],'default':'1.0.0'}]}}}"
+/* To who comes back. */
+#define WELCOME_AGAIN                                                                              \
+    "{'arcp':'1.1','id':'w2','type':'session.welcome','session_id':'sess_1','payload':{"           \
+    "'request_id':'$(session.hello)','resume_token':'rt_2','resume_window_sec':600,"               \
+    "'heartbeat_interval_sec':30,'capabilities':{'features':['heartbeat','ack','list_jobs',"       \
+    "'subscribe','agent_versions','result_chunk','progress','cost.budget','model.use',"            \
+    "'lease_expires_at','provisioned_credentials']}}}"
+
+#define ACCEPTED(id, members, job)                                                                 \
+    "{'arcp':'1.1','id':'" id "','type':'job.accepted','session_id':'sess_1','payload':{" members  \
+    "'job_id':'" job "','lease':{}}}"
+/* To the last submit, as a runtime that names requests says it. */
+#define JOB_1_ACCEPTED                                                                             \
+    "{'arcp':'1.1','id':'$(job.submit)','type':'job.accepted','session_id':'sess_1','payload':{"   \
+    "'request_id':'$(job.submit)','job_id':'job_1','agent':'echo@1.0.0','lease':{},"               \
+    "'accepted_at':'2026-01-01T00:00:00.000Z','trace_id':'%(job.submit)'}}"
+#define SESSION_ERROR(id, members)                                                                 \
+    "{'arcp':'1.1','id':'" id "','type':'session.error','session_id':'sess_1',"                    \
+    "'payload':{" members "'code':'AGENT_NOT_AVAILABLE','message':'no'}}"
+
+#define EVENT_OF(job, seq, kind, body)                                                             \
+    "{'arcp':'1.1','id':'e" #seq "','type':'job.event','session_id':'sess_1','job_id':'" job       \
+    "','event_seq':" #seq ",'payload':{'kind':'" kind                                              \
+    "','ts':'2026-01-01T00:00:00.000Z','body':" body "}}"
+#define RESULT_OF(job, seq, members)                                                               \
+    "{'arcp':'1.1','id':'r','type':'job.result','session_id':'sess_1','job_id':'" job              \
+    "','event_seq':" #seq ",'payload':{'final_status':'success'" members "}}"
+#define ERROR_OF(job, seq, members)                                                                \
+    "{'arcp':'1.1','id':'r','type':'job.error','session_id':'sess_1','job_id':'" job               \
+    "','event_seq':" #seq ",'payload':{" members "}}"
 
 #endif

@@ -1,0 +1,80 @@
+/* Submit, follow, and try again (arcp_client_run in src/client/client_reading.c). */
+#include "client/blocking_fixture.h"
+
+#include <pthread.h>
+
+/* [arcp:EG-11] */
+static void retrying_uses_one_key_until_it_works(void **state)
+{
+    fixture f;
+    arcp_submit_options submit_options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
+    arcp_job *job = NULL;
+    fixture_begin(&f);
+    retry.first_ms = 2;
+    submit_options.agent = ARCP_SPAN_LITERAL("flaky");
+    check_ok(arcp_client_run(f.client, &submit_options, &retry, &job, &f.failure),
+             &f.failure.error);
+    assert_int_equal(arcp_job_outcome(job)->final_status, ARCP_JOB_SUCCESS);
+    assert_int_equal(atomic_load(&f.runtime.submits), 2);
+    assert_non_null(strstr(f.runtime.last_key, "run_"));
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+static void what_is_not_retryable_is_not_retried(void **state)
+{
+    fixture f;
+    arcp_submit_options submit_options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_job *job = NULL;
+    fixture_begin(&f);
+    submit_options.agent = ARCP_SPAN_LITERAL("refuse");
+    assert_int_equal(arcp_client_run(f.client, &submit_options, NULL, &job, &f.failure),
+                     ARCP_E_AGENT_NOT_AVAILABLE);
+    assert_int_equal(atomic_load(&f.runtime.submits), 1);
+    fixture_end(&f);
+}
+
+static void retries_are_counted(void **state)
+{
+    fixture f;
+    arcp_submit_options submit_options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
+    arcp_job *job = NULL;
+    fixture_begin(&f);
+    retry.attempts = 1;
+    submit_options.agent = ARCP_SPAN_LITERAL("flaky");
+    assert_int_equal(arcp_client_run(f.client, &submit_options, &retry, &job, &f.failure),
+                     ARCP_E_INTERNAL_ERROR);
+    assert_null(job);
+    fixture_end(&f);
+}
+
+/* What somebody wants to end is not tried again. */
+static void a_run_that_is_interrupted_ends(void **state)
+{
+    fixture f;
+    pthread_t thread;
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_job *job = NULL;
+    fixture_begin(&f);
+    options.agent = arcp_span_cstr("wait");
+    assert_int_equal(pthread_create(&thread, NULL, fixture_interrupt_soon, f.client), 0);
+    assert_int_equal(arcp_client_run(f.client, &options, NULL, &job, &f.failure),
+                     ARCP_E_INTERRUPTED);
+    assert_null(job);
+    assert_int_equal(f.failure.error.status, ARCP_E_INTERRUPTED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(retrying_uses_one_key_until_it_works),
+        cmocka_unit_test(what_is_not_retryable_is_not_retried),
+        cmocka_unit_test(retries_are_counted),
+        cmocka_unit_test(a_run_that_is_interrupted_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

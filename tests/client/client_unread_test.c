@@ -1,0 +1,136 @@
+/* What the program does not read, or has read: bounded memory, what is kept for whom,
+ * acknowledgements. */
+#include "client/blocking_fixture.h"
+
+#include <sched.h>
+
+#include "client/client_driver.h"
+
+static bool is_paused(fixture *f)
+{
+    uv_mutex_lock(&f->client->mutex);
+    bool paused = f->client->is_paused;
+    uv_mutex_unlock(&f->client->mutex);
+    return paused;
+}
+
+static void who_does_not_read_stops_the_connection_not_the_memory(void **state)
+{
+    fixture f;
+    const arcp_client_event *event = NULL;
+    fake_runtime_init(&f.runtime);
+    arcp_client_options options = fake_runtime_options(&f.runtime);
+    options.unread_bytes_max = 100000;
+    fixture_begin_with(&f, &options);
+    arcp_job *job = fixture_submit(&f, "count", "{\"n\": 5000}");
+    while (!is_paused(&f)) {
+        sched_yield();
+    }
+    uv_mutex_lock(&f.client->mutex);
+    size_t unread = f.client->unread_bytes;
+    uv_mutex_unlock(&f.client->mutex);
+    /* The events may overtake the submit: until its thread has run it counts as waiting, and while
+     * somebody waits four times as much is read. */
+    assert_true(unread > 100000 && unread < 410000);
+    uint64_t events = 0;
+    do {
+        check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure), &f.failure.error);
+        events++;
+    } while (event->type != ARCP_CLIENT_JOB_ENDED);
+    assert_int_equal(events, 5001);
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+static void unread_events_of_others_end_a_wait_before_they_fill_the_memory(void **state)
+{
+    fixture f;
+    const arcp_outcome *outcome = NULL;
+    fake_runtime_init(&f.runtime);
+    arcp_client_options options = fake_runtime_options(&f.runtime);
+    options.unread_bytes_max = 100000;
+    fixture_begin_with(&f, &options);
+    arcp_job *waiting = fixture_submit(&f, "wait", "{}");
+    arcp_job *chatty = fixture_submit(&f, "count", "{\"n\": 20000}");
+    assert_int_equal(arcp_job_wait(waiting, ARCP_WAIT_FOREVER, &outcome, &f.failure), ARCP_E_LIMIT);
+    uv_mutex_lock(&f.client->mutex);
+    assert_true(f.client->unread_bytes < 510000);
+    uv_mutex_unlock(&f.client->mutex);
+    /* Giving the handle back gives the memory back, and the connection goes on. */
+    arcp_job_release(chatty);
+    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, NULL, &f.failure), &f.failure.error);
+    uv_mutex_lock(&f.client->mutex);
+    assert_int_equal(f.client->unread_bytes, 0);
+    uv_mutex_unlock(&f.client->mutex);
+    arcp_job_release(waiting);
+    fixture_end(&f);
+}
+
+static void events_of_jobs_without_a_handle_are_not_kept(void **state)
+{
+    fixture f;
+    const arcp_client_event *event = NULL;
+    fixture_begin(&f);
+    arcp_job *job = fixture_submit(&f, "parent", "{}");
+    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure), &f.failure.error);
+    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure), &f.failure.error);
+    assert_int_equal(event->type, ARCP_CLIENT_JOB_ENDED);
+    assert_int_equal(arcp_client_next_event(f.client, 0, &event, &f.failure), ARCP_E_DEADLINE);
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+static void who_observes_all_sees_sessions_and_children(void **state)
+{
+    static const arcp_client_event_type expected[] = {
+        ARCP_CLIENT_CONNECTED, ARCP_CLIENT_JOB_ADDED, ARCP_CLIENT_JOB_EVENT,
+        ARCP_CLIENT_JOB_ENDED, ARCP_CLIENT_JOB_EVENT, ARCP_CLIENT_JOB_ENDED,
+    };
+    fixture f;
+    const arcp_client_event *event = NULL;
+    fake_runtime_init(&f.runtime);
+    arcp_client_options options = fake_runtime_options(&f.runtime);
+    options.observe_all = true;
+    fixture_begin_with(&f, &options);
+    arcp_job *job = fixture_submit(&f, "parent", "{}");
+    for (size_t at = 0; at < sizeof(expected) / sizeof(expected[0]); at++) {
+        check_ok(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.failure),
+                 &f.failure.error);
+        assert_int_equal(event->type, expected[at]);
+        if (event->type == ARCP_CLIENT_JOB_ADDED) {
+            check_span(arcp_job_parent_id(event->job), "job_1");
+            check_span(arcp_job_agent(event->job), "child@1");
+        }
+    }
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+static void what_was_read_is_acknowledged(void **state)
+{
+    fixture f;
+    const arcp_outcome *outcome = NULL;
+    fake_runtime_init(&f.runtime);
+    arcp_client_options options = fake_runtime_options(&f.runtime);
+    options.ack_ms = 1;
+    fixture_begin_with(&f, &options);
+    arcp_job *job = fixture_submit(&f, "count", "{\"n\": 30}");
+    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure), &f.failure.error);
+    while (atomic_load(&f.runtime.acked) != 31) {
+        sched_yield();
+    }
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_does_not_read_stops_the_connection_not_the_memory),
+        cmocka_unit_test(unread_events_of_others_end_a_wait_before_they_fill_the_memory),
+        cmocka_unit_test(events_of_jobs_without_a_handle_are_not_kept),
+        cmocka_unit_test(who_observes_all_sees_sessions_and_children),
+        cmocka_unit_test(what_was_read_is_acknowledged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

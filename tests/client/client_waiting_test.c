@@ -1,0 +1,200 @@
+/* Calls that wait (src/client/client_waiting.c): deadlines, the session's end, interruptions,
+ * threads. */
+#include "client/blocking_fixture.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "client/client_driver.h"
+
+static void a_request_that_is_not_answered_ends_by_the_calls_deadline(void **state)
+{
+    fixture f;
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_job *job = NULL;
+    fixture_begin(&f);
+    options.agent = ARCP_SPAN_LITERAL("silent");
+    assert_int_equal(arcp_client_submit(f.client, &options, 20, &job, &f.failure), ARCP_E_DEADLINE);
+    /* And nothing is left of it: the session goes on. */
+    job = fixture_submit(&f, "echo", "1");
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+static void an_event_that_does_not_come_ends_by_the_deadline(void **state)
+{
+    fixture f;
+    const arcp_client_event *event = NULL;
+    const arcp_outcome *outcome = NULL;
+    fixture_begin(&f);
+    arcp_job *job = fixture_submit(&f, "wait", "{}");
+    assert_int_equal(arcp_job_next_event(job, 0, &event, &f.failure), ARCP_E_DEADLINE);
+    assert_int_equal(arcp_job_next_event(job, 10, &event, &f.failure), ARCP_E_DEADLINE);
+    assert_int_equal(arcp_job_wait(job, 10, &outcome, &f.failure), ARCP_E_DEADLINE);
+    assert_int_equal(arcp_client_next_event(f.client, 10, &event, &f.failure), ARCP_E_DEADLINE);
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+static void a_session_that_is_lost_tells_every_waiter(void **state)
+{
+    fixture f;
+    const arcp_client_event *event = NULL;
+    const arcp_outcome *outcome = NULL;
+    fixture_begin(&f);
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_job *none = NULL;
+    arcp_job *job = fixture_submit(&f, "wait", "{}");
+    atomic_store(&f.runtime.forgets, true);
+    options.agent = ARCP_SPAN_LITERAL("hangup");
+    assert_int_equal(arcp_client_submit(f.client, &options, ARCP_WAIT_DEFAULT, &none, &f.failure),
+                     ARCP_E_RESUME_WINDOW_EXPIRED);
+    assert_int_equal(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure),
+                     ARCP_E_RESUME_WINDOW_EXPIRED);
+    assert_int_equal(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.failure),
+                     ARCP_E_RESUME_WINDOW_EXPIRED);
+    assert_string_equal(f.failure.code, "RESUME_WINDOW_EXPIRED");
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+static void a_waiting_call_can_be_interrupted(void **state)
+{
+    fixture f;
+    const arcp_client_event *event = NULL;
+    pthread_t thread;
+    fixture_begin(&f);
+    arcp_job *job = fixture_submit(&f, "wait", "{}");
+    assert_int_equal(pthread_create(&thread, NULL, fixture_interrupt_soon, f.client), 0);
+    assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure),
+                     ARCP_E_INTERRUPTED);
+    assert_string_equal(f.failure.error.message, "the wait was interrupted");
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+static void an_interruption_while_nobody_waits_meets_the_next_call(void **state)
+{
+    fixture f;
+    const arcp_client_event *event = NULL;
+    fixture_begin(&f);
+    arcp_job *job = fixture_submit(&f, "wait", "{}");
+    arcp_client_interrupt(f.client);
+    bool pending = false;
+    while (!pending) {
+        uv_mutex_lock(&f.client->mutex);
+        pending = f.client->interrupts_next;
+        uv_mutex_unlock(&f.client->mutex);
+        sched_yield();
+    }
+    assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure),
+                     ARCP_E_INTERRUPTED);
+    assert_int_equal(arcp_job_next_event(job, 0, &event, &f.failure), ARCP_E_DEADLINE);
+    assert_string_equal(f.failure.error.message, "the time to wait is up");
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+/* ---- threads ---- */
+
+static void *close_client(void *user)
+{
+    arcp_client_close(user);
+    arcp_client_close(user);
+    return NULL;
+}
+
+static void closing_may_come_from_any_thread_and_twice(void **state)
+{
+    fixture f;
+    pthread_t threads[2];
+    const arcp_outcome *outcome = NULL;
+    fixture_begin(&f);
+    arcp_job *job = fixture_submit(&f, "wait", "{}");
+    for (int at = 0; at < 2; at++) {
+        assert_int_equal(pthread_create(&threads[at], NULL, close_client, f.client), 0);
+    }
+    assert_int_equal(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure), ARCP_E_CLOSED);
+    for (int at = 0; at < 2; at++) {
+        assert_int_equal(pthread_join(threads[at], NULL), 0);
+    }
+    assert_int_equal(atomic_load(&f.runtime.closes), 1);
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+typedef struct worker {
+    fixture *f;
+    pthread_t thread;
+    unsigned good;
+} worker;
+
+static void *run_jobs(void *user)
+{
+    worker *w = user;
+    fixture *f = w->f;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    for (int at = 0; at < 20; at++) {
+        arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+        arcp_job *job = NULL;
+        const arcp_outcome *outcome = NULL;
+        options.agent = ARCP_SPAN_LITERAL("count");
+        options.input = ARCP_SPAN_LITERAL("{\"n\": 50}");
+        if (arcp_client_submit(f->client, &options, ARCP_WAIT_DEFAULT, &job, &failure) == ARCP_OK &&
+            arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &failure) == ARCP_OK &&
+            arcp_span_equal_cstr(outcome->result, "50")) {
+            w->good++;
+        }
+        arcp_job_release(job);
+    }
+    arcp_failure_fini(&failure);
+    return NULL;
+}
+
+static void several_threads_share_a_client(void **state)
+{
+    fixture f;
+    worker workers[4];
+    fake_runtime_init(&f.runtime);
+    arcp_client_options options = fake_runtime_options(&f.runtime);
+    f.runtime.cut_every = 500;
+    fixture_begin_with(&f, &options);
+    for (int at = 0; at < 4; at++) {
+        workers[at] = (worker){.f = &f};
+        assert_int_equal(pthread_create(&workers[at].thread, NULL, run_jobs, &workers[at]), 0);
+    }
+    for (int at = 0; at < 4; at++) {
+        assert_int_equal(pthread_join(workers[at].thread, NULL), 0);
+        assert_int_equal(workers[at].good, 20);
+    }
+    fixture_end(&f);
+}
+
+static void a_job_is_read_by_one_thread_at_a_time(void **state)
+{
+    fixture f;
+    const arcp_client_event *event = NULL;
+    fixture_begin(&f);
+    arcp_job *job = fixture_submit(&f, "wait", "{}");
+    job->is_being_read = true;
+    assert_int_equal(arcp_job_next_event(job, 0, &event, &f.failure), ARCP_E_USAGE);
+    job->is_being_read = false;
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_that_is_not_answered_ends_by_the_calls_deadline),
+        cmocka_unit_test(an_event_that_does_not_come_ends_by_the_deadline),
+        cmocka_unit_test(a_session_that_is_lost_tells_every_waiter),
+        cmocka_unit_test(a_waiting_call_can_be_interrupted),
+        cmocka_unit_test(an_interruption_while_nobody_waits_meets_the_next_call),
+        cmocka_unit_test(closing_may_come_from_any_thread_and_twice),
+        cmocka_unit_test(several_threads_share_a_client),
+        cmocka_unit_test(a_job_is_read_by_one_thread_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* Each request gets its own answer, whatever way the runtime has of saying which one it is
+ * (src/client/client_binding.c). */
+#include "client/story.h"
+
+#define REFUSED(id, members)                                                                       \
+    "{'arcp':'1.1','id':'" id "','type':'job.error','session_id':'sess_1',"                        \
+    "'payload':{" members "'code':'AGENT_NOT_AVAILABLE','message':'no','final_status':'error'}}"
+
+typedef struct binding_row {
+    const char *name;
+    bool plain; /* a runtime that names nothing in its welcome */
+    const char *frames[3];
+    const char *log;
+} binding_row;
+
+/* Two submits are out: a, then b. */
+static const binding_row bindings[] = {
+    {"by request_id, out of order",
+     false,
+     {ACCEPTED("x", "'request_id':'$(job.submit 2)',", "job_b"),
+      ACCEPTED("y", "'request_id':'$(job.submit 1)',", "job_a")},
+     "reply b ok job_b\nreply a ok job_a\n"},
+    {"by reply_to",
+     true,
+     {ACCEPTED("x", "'reply_to':'$(job.submit 2)',", "job_b"),
+      ACCEPTED("y", "'reply_to':'$(job.submit 1)',", "job_a")},
+     "reply b ok job_b\nreply a ok job_a\n"},
+    {"by correlation_id in the payload",
+     true,
+     {ACCEPTED("x", "'correlation_id':'$(job.submit 2)',", "job_b")},
+     "reply b ok job_b\n"},
+    {"by the echoed envelope id",
+     true,
+     {ACCEPTED("$(job.submit 2)", "", "job_b"), ACCEPTED("$(job.submit 1)", "", "job_a")},
+     "reply b ok job_b\nreply a ok job_a\n"},
+    {"by the trace id",
+     true,
+     {ACCEPTED("x", "'trace_id':'%(job.submit)',", "job_b"), ACCEPTED("y", "", "job_a")},
+     "reply b ok job_b\nreply a ok job_a\n"},
+    {"by order",
+     true,
+     {ACCEPTED("x", "", "job_a"), ACCEPTED("y", "", "job_b")},
+     "reply a ok job_a\nreply b ok job_b\n"},
+    {"a name that is nobody's is nobody's",
+     true,
+     {ACCEPTED("x", "'request_id':'somebody_elses',", "job_c"), ACCEPTED("y", "", "job_a")},
+     "added job_c\nreply a ok job_a\n"},
+    {"a runtime that names requests is never guessed at",
+     false,
+     {ACCEPTED("x", "", "job_c"), ACCEPTED("y", "'request_id':'$(job.submit 1)',", "job_a"),
+      ACCEPTED("z", "'request_id':'$(job.submit 2)',", "job_b")},
+     "reply a ok job_a\nreply b ok job_b\nadded job_c\n"},
+    {"a child is no answer, not even by its trace",
+     true,
+     {ACCEPTED("x", "'trace_id':'%(job.submit)','parent_job_id':'job_0','delegate_id':'d1',",
+               "job_c"),
+      ACCEPTED("y", "", "job_a")},
+     "added job_c\nreply a ok job_a\n"},
+    {"a null parent is no parent",
+     true,
+     {ACCEPTED("x", "'parent_job_id':null,", "job_a")},
+     "reply a ok job_a\n"},
+    {"a refusal by request_id spares the other",
+     false,
+     {REFUSED("x", "'request_id':'$(job.submit 2)',"),
+      ACCEPTED("y", "'request_id':'$(job.submit 1)',", "job_a")},
+     "reply b AGENT_NOT_AVAILABLE\nreply a ok job_a\n"},
+    {"a refusal by the echoed id",
+     true,
+     {REFUSED("$(job.submit 2)", ""), ACCEPTED("y", "", "job_a")},
+     "reply b AGENT_NOT_AVAILABLE\nreply a ok job_a\n"},
+    {"a refusal without any name is the oldest one's",
+     true,
+     {REFUSED("x", ""), ACCEPTED("y", "", "job_b")},
+     "reply a AGENT_NOT_AVAILABLE\nreply b ok job_b\n"},
+    {"a refusal by trace",
+     true,
+     {REFUSED("x", "'trace_id':'%(job.submit)',")},
+     "reply b AGENT_NOT_AVAILABLE\n"},
+    {"a session.error with request_id",
+     false,
+     {SESSION_ERROR("x", "'request_id':'$(job.submit 2)',"),
+      ACCEPTED("y", "'request_id':'$(job.submit 1)',", "job_a")},
+     "reply b AGENT_NOT_AVAILABLE\nreply a ok job_a\n"},
+    {"a session.error without any name is the oldest one's",
+     true,
+     {SESSION_ERROR("x", ""), ACCEPTED("y", "", "job_b")},
+     "reply a AGENT_NOT_AVAILABLE\nreply b ok job_b\n"},
+    {"a nack",
+     true,
+     {"{'arcp':'1.1','id':'x','type':'nack','payload':{'code':'INVALID_REQUEST','message':'no'}}"},
+     "reply a INVALID_REQUEST\n"},
+    {"a refusal of what was given up is nobody's",
+     false,
+     {REFUSED("x", "'request_id':'msg_01AAAAAAAAAAAAAAAAAAAAAAAA',")},
+     ""},
+    {"an unnamed session.error of a runtime that names requests refuses nothing",
+     false,
+     {SESSION_ERROR("x", "")},
+     ""},
+    {"an accepted without a job id",
+     false,
+     {"{'arcp':'1.1','id':'x','type':'job.accepted','payload':{'request_id':'$(job.submit 1)'}}"},
+     "notice INVALID_REQUEST\n"},
+};
+
+static void every_answer_finds_its_request(void **state)
+{
+    for (size_t row = 0; row < sizeof(bindings) / sizeof(bindings[0]); row++) {
+        story s;
+        print_message("  %s\n", bindings[row].name);
+        if (bindings[row].plain) {
+            story_live_plain(&s, DEFAULTS);
+        } else {
+            story_live(&s, DEFAULTS);
+        }
+        story_submit(&s, "a", "echo");
+        story_submit(&s, "b", "echo");
+        for (size_t at = 0; at < 3 && bindings[row].frames[at] != NULL; at++) {
+            story_hear(&s, bindings[row].frames[at]);
+        }
+        story_check_log(&s, bindings[row].log);
+        story_end(&s);
+    }
+}
+
+static void cancels_and_subscriptions_are_bound_by_their_job(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_cancel(&s, "c1", "job_1");
+    story_cancel(&s, "c2", "job_2");
+    story_subscribe(&s, "s1", "job_3", false);
+    story_subscribe(&s, "s2", "job_4", false);
+    story_hear(&s, "{'arcp':'1.1','id':'x','type':'job.cancelled','session_id':'sess_1',"
+                   "'job_id':'job_2','payload':{}}");
+    story_hear(&s, "{'arcp':'1.1','id':'x','type':'job.subscribed','session_id':'sess_1',"
+                   "'payload':{'job_id':'job_4','current_status':'running','agent':'echo@1',"
+                   "'lease':{},'replayed':3}}");
+    story_hear(&s, "{'arcp':'1.1','id':'x','type':'job.cancelled','session_id':'sess_1',"
+                   "'payload':{'job_id':'job_1','reason':'because'}}");
+    story_check_log(&s, "reply c2 ok\nreply s2 ok job_4\nreply c1 ok\n");
+    story_hear(&s, "{'arcp':'1.1','id':'x','type':'session.error','session_id':'sess_1',"
+                   "'job_id':'job_3','payload':{'code':'PERMISSION_DENIED','message':'no'}}");
+    story_check_log(&s, "reply s1 PERMISSION_DENIED\n");
+    story_end(&s);
+}
+
+static void a_cancelled_job_answers_a_cancel_that_has_no_answer_of_its_own(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_cancel(&s, "other", "job_2");
+    story_cancel(&s, "c", "job_1");
+    story_hear(&s, "{'arcp':'1.1','id':'r','type':'job.result','session_id':'sess_1',"
+                   "'job_id':'job_1','event_seq':1,'payload':{'final_status':'cancelled'}}");
+    story_check_log(&s, "reply a ok job_1\nreply c ok\nended job_1 1 cancelled CANCELLED\n");
+    story_end(&s);
+}
+
+static void a_cancel_waits_for_its_answer_where_answers_are_named(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_cancel(&s, "c", "job_1");
+    story_hear(&s, "{'arcp':'1.1','id':'r','type':'job.error','session_id':'sess_1',"
+                   "'job_id':'job_1','event_seq':1,'payload':{'final_status':'cancelled',"
+                   "'code':'CANCELLED','message':'m'}}");
+    story_check_log(&s, "reply a ok job_1\nended job_1 1 cancelled CANCELLED\n");
+    story_hear(&s, "{'arcp':'1.1','id':'$(job.cancel)','type':'job.error','session_id':'sess_1',"
+                   "'event_seq':2,'payload':{'request_id':'$(job.cancel)',"
+                   "'code':'JOB_NOT_FOUND','message':'gone'}}");
+    story_check_log(&s, "reply c JOB_NOT_FOUND\n");
+    story_end(&s);
+}
+
+static void a_cancel_of_a_job_that_ends_otherwise_is_not_answered_by_that(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_cancel(&s, "c", "job_1");
+    story_hear(&s, "{'arcp':'1.1','id':'r','type':'job.result','session_id':'sess_1',"
+                   "'job_id':'job_1','event_seq':1,'payload':{'final_status':'success'}}");
+    story_check_log(&s, "reply a ok job_1\nended job_1 1 success\n");
+    story_end(&s);
+}
+
+static void cancel_refusals_arrive_as_errors_with_the_request_id(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_cancel(&s, "c", "job_9");
+    story_hear(&s, "{'arcp':'1.1','id':'$(job.cancel)','type':'job.error','session_id':'sess_1',"
+                   "'event_seq':1,'payload':{'request_id':'$(job.cancel)','code':'JOB_NOT_FOUND',"
+                   "'message':'no job_9','retryable':false,'final_status':'error',"
+                   "'details':{'job_id':'job_9'}}}");
+    story_check_log(&s, "reply c JOB_NOT_FOUND\n");
+    assert_int_equal(arcp__client_session_last_seq(s.session), 1);
+    story_end(&s);
+}
+
+static void a_refusal_is_never_a_jobs_end(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_cancel(&s, "c", "job_1");
+    story_hear(&s, "{'arcp':'1.1','id':'$(job.cancel)','type':'job.error','session_id':'sess_1',"
+                   "'job_id':'job_1','event_seq':1,'payload':{'request_id':'$(job.cancel)',"
+                   "'code':'PERMISSION_DENIED','message':'not yours','final_status':'error'}}");
+    story_hear(&s, "{'arcp':'1.1','id':'r','type':'job.error','session_id':'sess_1',"
+                   "'job_id':'job_1','event_seq':2,'payload':{'request_id':'gone',"
+                   "'code':'PERMISSION_DENIED','message':'not yours','final_status':'error'}}");
+    story_hear(&s, "{'arcp':'1.1','id':'r','type':'job.result','session_id':'sess_1',"
+                   "'job_id':'job_1','event_seq':3,'payload':{'final_status':'success',"
+                   "'result':1}}");
+    story_check_log(&s, "reply a ok job_1\nreply c PERMISSION_DENIED\nended job_1 3 success\n");
+    story_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_answer_finds_its_request),
+        cmocka_unit_test(cancels_and_subscriptions_are_bound_by_their_job),
+        cmocka_unit_test(a_cancelled_job_answers_a_cancel_that_has_no_answer_of_its_own),
+        cmocka_unit_test(a_cancel_waits_for_its_answer_where_answers_are_named),
+        cmocka_unit_test(a_cancel_of_a_job_that_ends_otherwise_is_not_answered_by_that),
+        cmocka_unit_test(cancel_refusals_arrive_as_errors_with_the_request_id),
+        cmocka_unit_test(a_refusal_is_never_a_jobs_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

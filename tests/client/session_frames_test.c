@@ -1,0 +1,120 @@
+/* Frames that are none, of other versions, types and sessions (draft §5;
+ * src/client/client_frame.c). */
+#include "client/story.h"
+
+static const struct bad_frame {
+    const char *name;
+    const char *frame;
+} bad_frames[] = {
+    {"nothing", ""},
+    {"half an object", "{'arcp':"},
+    {"an array", "[]"},
+    {"a number", "17"},
+    {"no type", "{'arcp':'1.1','id':'x','payload':{}}"},
+    {"a type that is no string", "{'arcp':'1.1','id':'x','type':7,'payload':{}}"},
+    {"another major version", "{'arcp':'2.0','id':'x','type':'session.ping'}"},
+    {"two ids", "{'arcp':'1.1','id':'x','id':'y','type':'session.ping'}"},
+    {"bad UTF-8", "{'arcp':'1.1','id':'\xff','type':'session.ping'}"},
+};
+
+/* [arcp:5-1] */
+static void a_frame_that_is_none_cuts_the_connection_and_the_session_goes_on(void **state)
+{
+    for (size_t row = 0; row < sizeof(bad_frames) / sizeof(bad_frames[0]); row++) {
+        story s;
+        print_message("  %s\n", bad_frames[row].name);
+        story_live(&s, DEFAULTS);
+        story_hear(&s, bad_frames[row].frame);
+        story_drop(&s);
+        story_check_log(&s, "abort\ndisconnected INVALID_REQUEST\n");
+        story_wait_deadline(&s);
+        story_connect(&s);
+        story_hear(&s, WELCOME_AGAIN);
+        story_check_log(&s, "dial\nresumed\n");
+        story_end(&s);
+    }
+}
+
+static void a_runtime_that_sends_only_rubbish_is_given_up(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    for (int attempt = 0; attempt < 4; attempt++) {
+        story_hear(&s, "rubbish");
+        story_drop(&s);
+        if (attempt < 3) {
+            story_wait_deadline(&s);
+            story_connect(&s);
+            story_hear(&s, WELCOME_AGAIN);
+        }
+    }
+    assert_int_equal(arcp__client_session_state_of(s.session), ARCP__SESSION_CLOSED);
+    assert_int_equal(arcp__client_session_failure(s.session)->error.status, ARCP_E_CORRUPT);
+    story_end(&s);
+}
+
+static const char *const known_versions[] = {"'arcp':'1.1',", "'arcp':'1',", "", "'arcp':'1.2',",
+                                             "'arcp':null,"};
+
+static void frames_of_version_1_are_understood(void **state)
+{
+    for (size_t row = 0; row < sizeof(known_versions) / sizeof(known_versions[0]); row++) {
+        story s;
+        char frame[256];
+        story_live(&s, DEFAULTS);
+        snprintf(frame, sizeof(frame),
+                 "{%s'id':'p','type':'session.ping','session_id':'sess_1','payload':{'nonce':'n'}}",
+                 known_versions[row]);
+        story_hear(&s, frame);
+        story_check_member(story_sent(&s, "session.pong"), "payload/ping_nonce", "\"n\"");
+        story_end(&s);
+    }
+}
+
+/* [arcp:5-2] */
+static void members_that_nobody_knows_are_ignored(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_hear(&s,
+               "{'future':{'deep':[1]},'arcp':'1.1','id':'p','type':'session.ping','priority':9,"
+               "'session_id':'sess_1','payload':{'nonce':'n'},'payloads':null}");
+    story_check_member(story_sent(&s, "session.pong"), "payload/ping_nonce", "\"n\"");
+    story_check_log(&s, "");
+    story_end(&s);
+}
+
+static void unknown_types_are_survived_and_vendors_are_silent(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_hear(&s, "{'arcp':'1.1','id':'x','type':'session.dance','payload':{}}");
+    story_check_log(&s, "notice INVALID_REQUEST\n");
+    story_hear(&s, "{'arcp':'1.1','id':'x','type':'x-vendor.acme.dance','payload':{}}");
+    story_check_log(&s, "");
+    story_end(&s);
+}
+
+static void frames_of_another_session_are_ignored(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_hear(&s, "{'arcp':'1.1','id':'e','type':'job.event','session_id':'sess_2',"
+                   "'job_id':'job_1','event_seq':1,'payload':{'kind':'log','body':{}}}");
+    story_check_log(&s, "notice INVALID_REQUEST\n");
+    assert_int_equal(arcp__client_session_last_seq(s.session), 0);
+    story_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_that_is_none_cuts_the_connection_and_the_session_goes_on),
+        cmocka_unit_test(a_runtime_that_sends_only_rubbish_is_given_up),
+        cmocka_unit_test(frames_of_version_1_are_understood),
+        cmocka_unit_test(members_that_nobody_knows_are_ignored),
+        cmocka_unit_test(unknown_types_are_survived_and_vendors_are_silent),
+        cmocka_unit_test(frames_of_another_session_are_ignored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
