@@ -190,47 +190,54 @@ static const struct fault {
       " 0 failed"}},
 };
 
+/* Asks our runtime with `to` in the place of `from`; the options follow the URL. */
+static void run_edited(const fixture *f, process *p, int exit_status, const char *from,
+                       const char *to, const char *const *options)
+{
+    editing_proxy proxy;
+    char url[64];
+    const char *words[8] = {"conformance", url};
+    for (size_t at = 0; options != NULL && options[at] != NULL; at++) {
+        assert_true(at < 5);
+        words[at + 2] = options[at];
+    }
+    editing_proxy_start(&proxy, f->port, from, to);
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", proxy.tcp.port);
+    world_run(NULL, p, exit_status, words);
+    editing_proxy_stop(&proxy);
+}
+
 static void each_kind_of_fault_is_named_with_its_section(void **state)
 {
     const fixture *f = *state;
     for (size_t row = 0; row < sizeof(faults) / sizeof(faults[0]); row++) {
         const struct fault *fault = &faults[row];
-        editing_proxy proxy;
         process p;
-        char url[64];
         bool has_failed = strstr(fault->says[1], " 0 failed") == NULL;
-        editing_proxy_start(&proxy, f->port, fault->from, fault->to);
-        snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", proxy.port);
         /* The case about a deadline is the only one that comes to it. */
         bool waits = strstr(fault->says[1], "2000 ms") != NULL;
         bool needs_long =
             strstr(fault->says[0], " 7.4 ") != NULL || strstr(fault->says[0], " 6.6 ") != NULL;
-        world_run(NULL, &p, has_failed ? 1 : 0,
-                  WORDS("conformance", url, "--timeout", waits ? "2s" : "30s",
-                        needs_long ? "--long-agent" : "--quiet", needs_long ? "wait" : NULL));
+        run_edited(f, &p, has_failed ? 1 : 0, fault->from, fault->to,
+                   WORDS("--timeout", waits ? "2s" : "30s", needs_long ? "--long-agent" : "--quiet",
+                         needs_long ? "wait" : NULL));
         for (size_t at = 0; at < 3 && fault->says[at] != NULL; at++) {
             check_has(&p, fault->name, fault->says[at]);
         }
         process_fini(&p);
-        editing_proxy_stop(&proxy);
     }
 }
 
 static void no_secret_is_shown(void **state)
 {
     const fixture *f = *state;
-    editing_proxy proxy;
     process p;
-    char url[64];
-    editing_proxy_start(&proxy, f->port, "\"resume_window_sec\"", "\"resume_windaw_sec\"");
-    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", proxy.port);
-    world_run(NULL, &p, 1, WORDS("conformance", url));
+    run_edited(f, &p, 1, "\"resume_window_sec\"", "\"resume_windaw_sec\"", NULL);
     check_has(&p, "a welcome", "payload.resume_window_sec is missing, must be a number");
     check_has(&p, "a welcome", "\"resume_token\":\"***\"");
     assert_false(has(&p, "token-of-alice"));
     assert_false(has(&p, "\"resume_token\":\"rt"));
     process_fini(&p);
-    editing_proxy_stop(&proxy);
 }
 
 /* ---- where nothing can be asked ---- */
@@ -238,15 +245,10 @@ static void no_secret_is_shown(void **state)
 static void a_runtime_without_a_welcome_fails_and_the_others_exit_with_3(void **state)
 {
     const fixture *f = *state;
-    editing_proxy proxy;
     process p;
-    char url[64];
-    editing_proxy_start(&proxy, f->port, "session.welcome", "session.walcome");
-    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", proxy.port);
-    world_run(NULL, &p, 1, WORDS("conformance", url));
+    run_edited(f, &p, 1, "session.welcome", "session.walcome", NULL);
     check_has(&p, "no welcome", "fail  6.2   a hello is answered by a welcome");
     process_fini(&p);
-    editing_proxy_stop(&proxy);
     world_run(NULL, &p, 3, WORDS("conformance", f->url, "--token", "nobodys"));
     check_has(&p, "a wrong token", "UNAUTHENTICATED");
     process_fini(&p);

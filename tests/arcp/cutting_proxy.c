@@ -2,18 +2,9 @@
 
 #include "support/check.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static struct sockaddr_in loopback(unsigned short port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
 
 /* Closes with a reset, so that what is on the way is lost. */
 static void cut(int fd)
@@ -23,19 +14,6 @@ static void cut(int fd)
     (void)close(fd);
 }
 
-static bool send_all(int fd, const char *bytes, size_t size)
-{
-    while (size != 0) {
-        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
-        if (sent <= 0) {
-            return false;
-        }
-        bytes += sent;
-        size -= (size_t)sent;
-    }
-    return true;
-}
-
 /* Forwards both ways until the budget is used up or somebody closes. True: go on. */
 static bool forward(cutting_proxy *proxy, int client, int server, unsigned long budget)
 {
@@ -43,19 +21,16 @@ static bool forward(cutting_proxy *proxy, int client, int server, unsigned long 
     for (;;) {
         struct pollfd fds[3] = {{.fd = client, .events = POLLIN},
                                 {.fd = server, .events = POLLIN},
-                                {.fd = proxy->stop[0], .events = POLLIN}};
+                                {.fd = proxy->tcp.stop, .events = POLLIN}};
         if (poll(fds, 3, -1) <= 0 || fds[2].revents != 0) {
             return false;
         }
-        if (fds[0].revents != 0) {
-            ssize_t got = recv(client, bytes, sizeof(bytes), 0);
-            if (got <= 0 || !send_all(server, bytes, (size_t)got)) {
-                return true;
-            }
+        if (fds[0].revents != 0 && !tcp_proxy_forward(client, server)) {
+            return true;
         }
         if (fds[1].revents != 0) {
             ssize_t got = recv(server, bytes, sizeof(bytes), 0);
-            if (got <= 0 || !send_all(client, bytes, (size_t)got)) {
+            if (got <= 0 || !tcp_proxy_send(client, bytes, (size_t)got)) {
                 return true;
             }
             if ((unsigned long)got >= budget) {
@@ -78,16 +53,14 @@ static void *run(void *user)
     cutting_proxy *proxy = user;
     bool goes_on = true;
     while (goes_on) {
-        struct pollfd fds[2] = {{.fd = proxy->listener, .events = POLLIN},
-                                {.fd = proxy->stop[0], .events = POLLIN}};
+        struct pollfd fds[2] = {{.fd = proxy->tcp.listener, .events = POLLIN},
+                                {.fd = proxy->tcp.stop, .events = POLLIN}};
         if (poll(fds, 2, -1) <= 0 || fds[1].revents != 0) {
             break;
         }
-        int client = accept(proxy->listener, NULL, NULL);
-        int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        const struct sockaddr_in address = loopback(proxy->target);
-        if (client >= 0 && server >= 0 &&
-            connect(server, (const struct sockaddr *)&address, sizeof(address)) == 0) {
+        int client = accept(proxy->tcp.listener, NULL, NULL);
+        int server = tcp_proxy_dial(&proxy->tcp);
+        if (client >= 0 && server >= 0) {
             goes_on = forward(proxy, client, server, next_budget(proxy));
         }
         cut(client);
@@ -99,25 +72,11 @@ static void *run(void *user)
 void cutting_proxy_start(cutting_proxy *proxy, unsigned short target, unsigned long bytes_min,
                          unsigned long bytes_max)
 {
-    struct sockaddr_in address = loopback(0);
-    socklen_t size = sizeof(address);
-    *proxy = (cutting_proxy){
-        .target = target, .bytes_min = bytes_min, .bytes_max = bytes_max, .random = 7};
-    proxy->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(proxy->listener >= 0);
-    assert_int_equal(bind(proxy->listener, (const struct sockaddr *)&address, size), 0);
-    assert_int_equal(listen(proxy->listener, 16), 0);
-    assert_int_equal(getsockname(proxy->listener, (struct sockaddr *)&address, &size), 0);
-    proxy->port = ntohs(address.sin_port);
-    assert_int_equal(pipe(proxy->stop), 0);
-    assert_int_equal(pthread_create(&proxy->thread, NULL, run, proxy), 0);
+    *proxy = (cutting_proxy){.bytes_min = bytes_min, .bytes_max = bytes_max, .random = 7};
+    tcp_proxy_start(&proxy->tcp, target, run, proxy);
 }
 
 void cutting_proxy_stop(cutting_proxy *proxy)
 {
-    assert_int_equal(write(proxy->stop[1], "x", 1), 1);
-    assert_int_equal(pthread_join(proxy->thread, NULL), 0);
-    close(proxy->stop[0]);
-    close(proxy->stop[1]);
-    close(proxy->listener);
+    tcp_proxy_stop(&proxy->tcp);
 }

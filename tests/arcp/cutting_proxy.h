@@ -3,20 +3,16 @@
 #ifndef ARCP_TESTS_ARCP_CUTTING_PROXY_H
 #define ARCP_TESTS_ARCP_CUTTING_PROXY_H
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
+
+#include "arcp/tcp_proxy.h"
 
 typedef struct cutting_proxy {
-    unsigned short port; /* listens here, on 127.0.0.1 */
-    atomic_uint cuts;    /* so far */
+    tcp_proxy tcp;
+    atomic_uint cuts; /* so far */
     /* its own */
-    unsigned short target;
     unsigned long bytes_min, bytes_max; /* towards the client, per connection */
     unsigned long random;
-    int listener;
-    int stop[2];
-    pthread_t thread;
 } cutting_proxy;
 
 /* Forwards to the port; each connection is cut after bytes_min to bytes_max bytes from there. */

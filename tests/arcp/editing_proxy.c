@@ -2,8 +2,6 @@
 
 #include "support/check.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,38 +18,11 @@ typedef struct pair {
     size_t held_size; /* bytes that may be the beginning of `from` */
 } pair;
 
-static struct sockaddr_in loopback(unsigned short port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-static bool send_all(int fd, const char *bytes, size_t size)
-{
-    while (size != 0) {
-        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
-        if (sent <= 0) {
-            return false;
-        }
-        bytes += sent;
-        size -= (size_t)sent;
-    }
-    return true;
-}
-
 static void hang_up(pair *p)
 {
     (void)close(p->client);
     (void)close(p->server);
     *p = (pair){.client = -1, .server = -1};
-}
-
-static bool forward(int from, int to)
-{
-    char bytes[BYTES_MAX];
-    ssize_t got = recv(from, bytes, sizeof(bytes), 0);
-    return got > 0 && send_all(to, bytes, (size_t)got);
 }
 
 /* How many bytes at the end may be the beginning of what is looked for. */
@@ -82,21 +53,19 @@ static bool forward_edited(const editing_proxy *proxy, pair *p)
     }
     p->held_size = may_go_on(proxy, bytes, size);
     memcpy(p->held, bytes + size - p->held_size, p->held_size);
-    return send_all(p->client, bytes, size - p->held_size);
+    return tcp_proxy_send(p->client, bytes, size - p->held_size);
 }
 
 static void take_in(const editing_proxy *proxy, pair *pairs)
 {
-    const struct sockaddr_in address = loopback(proxy->target);
-    int client = accept(proxy->listener, NULL, NULL);
+    int client = accept(proxy->tcp.listener, NULL, NULL);
     for (size_t at = 0; at < PAIRS; at++) {
         if (pairs[at].client < 0) {
-            pairs[at] =
-                (pair){.client = client, .server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-            if (connect(pairs[at].server, (const struct sockaddr *)&address, sizeof(address)) !=
-                0) {
-                hang_up(&pairs[at]);
+            int server = tcp_proxy_dial(&proxy->tcp);
+            if (server < 0) {
+                break;
             }
+            pairs[at] = (pair){.client = client, .server = server};
             return;
         }
     }
@@ -112,8 +81,8 @@ static void *run(void *user)
         pairs[at] = (pair){.client = -1, .server = -1};
     }
     for (;;) {
-        fds[0] = (struct pollfd){.fd = proxy->stop[0], .events = POLLIN};
-        fds[1] = (struct pollfd){.fd = proxy->listener, .events = POLLIN};
+        fds[0] = (struct pollfd){.fd = proxy->tcp.stop, .events = POLLIN};
+        fds[1] = (struct pollfd){.fd = proxy->tcp.listener, .events = POLLIN};
         for (size_t at = 0; at < PAIRS; at++) {
             fds[FDS_BEFORE + 2 * at] = (struct pollfd){.fd = pairs[at].client, .events = POLLIN};
             fds[FDS_BEFORE + 2 * at + 1] =
@@ -124,7 +93,8 @@ static void *run(void *user)
         }
         for (size_t at = 0; at < PAIRS; at++) {
             pair *p = &pairs[at];
-            if ((fds[FDS_BEFORE + 2 * at].revents != 0 && !forward(p->client, p->server)) ||
+            if ((fds[FDS_BEFORE + 2 * at].revents != 0 &&
+                 !tcp_proxy_forward(p->client, p->server)) ||
                 (fds[FDS_BEFORE + 2 * at + 1].revents != 0 && !forward_edited(proxy, p))) {
                 hang_up(p);
             }
@@ -144,26 +114,13 @@ static void *run(void *user)
 void editing_proxy_start(editing_proxy *proxy, unsigned short target, const char *from,
                          const char *to)
 {
-    struct sockaddr_in address = loopback(0);
-    socklen_t size = sizeof(address);
-    *proxy = (editing_proxy){.target = target, .from = from, .to = to, .size = strlen(from)};
+    *proxy = (editing_proxy){.from = from, .to = to, .size = strlen(from)};
     assert_int_equal(strlen(to), proxy->size);
     assert_true(proxy->size <= TEXT_MAX);
-    proxy->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(proxy->listener >= 0);
-    assert_int_equal(bind(proxy->listener, (const struct sockaddr *)&address, size), 0);
-    assert_int_equal(listen(proxy->listener, 16), 0);
-    assert_int_equal(getsockname(proxy->listener, (struct sockaddr *)&address, &size), 0);
-    proxy->port = ntohs(address.sin_port);
-    assert_int_equal(pipe(proxy->stop), 0);
-    assert_int_equal(pthread_create(&proxy->thread, NULL, run, proxy), 0);
+    tcp_proxy_start(&proxy->tcp, target, run, proxy);
 }
 
 void editing_proxy_stop(editing_proxy *proxy)
 {
-    assert_int_equal(write(proxy->stop[1], "x", 1), 1);
-    assert_int_equal(pthread_join(proxy->thread, NULL), 0);
-    close(proxy->stop[0]);
-    close(proxy->stop[1]);
-    close(proxy->listener);
+    tcp_proxy_stop(&proxy->tcp);
 }

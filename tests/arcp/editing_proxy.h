@@ -3,18 +3,13 @@
 #ifndef ARCP_TESTS_ARCP_EDITING_PROXY_H
 #define ARCP_TESTS_ARCP_EDITING_PROXY_H
 
-#include <pthread.h>
-#include <stddef.h>
+#include "arcp/tcp_proxy.h"
 
 typedef struct editing_proxy {
-    unsigned short port; /* listens here, on 127.0.0.1 */
+    tcp_proxy tcp;
     /* its own */
-    unsigned short target;
     const char *from, *to;
     size_t size; /* of both */
-    int listener;
-    int stop[2];
-    pthread_t thread;
 } editing_proxy;
 
 /* Forwards to the port; `to` has as many bytes as `from`, which does not begin with }. Both are

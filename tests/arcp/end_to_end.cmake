@@ -1,6 +1,6 @@
 # Start the programs of this build.
 if(TARGET arcp AND TARGET arcpd AND TARGET arcp-bench-agent)
-  add_library(arcp_world STATIC world.c temp_tree.c process.c cutting_proxy.c)
+  add_library(arcp_world STATIC world.c temp_tree.c process.c tcp_proxy.c cutting_proxy.c)
   target_include_directories(arcp_world PUBLIC ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(arcp_world PRIVATE
     ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
@@ -8,8 +8,9 @@ if(TARGET arcp AND TARGET arcpd AND TARGET arcp-bench-agent)
     PRIVATE arcp_flags)
   add_dependencies(arcp_world arcp arcpd arcp-bench-agent)
 
-  arcp_test(arcp_end_to_end_test SOURCES end_to_end_test.c NEEDS arcp_world
-    LABELS integration slow)
+  foreach(name submit cancel query connect bench_run connection_loss)
+    arcp_test(arcp_${name}_test SOURCES ${name}_test.c NEEDS arcp_world LABELS integration slow)
+  endforeach()
   arcp_test(arcp_exit_status_test SOURCES exit_status_test.c NEEDS arcp_world
     LABELS integration slow)
   arcp_test(arcp_conformance_test SOURCES conformance_test.c editing_proxy.c NEEDS arcp_world

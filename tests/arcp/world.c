@@ -227,3 +227,13 @@ void check_errors(const process *p, const char *text)
 {
     check_masked(&p->err, text);
 }
+
+void check_stream(const char *bytes, size_t size)
+{
+    assert_int_equal(size, 300000);
+    for (size_t at = 0; at < size; at++) {
+        if (bytes[at] != 'a' + (char)(at / 1000 % 26)) {
+            fail_msg("byte %zu is %c", at, bytes[at]);
+        }
+    }
+}

@@ -39,5 +39,7 @@ void world_mask(const arcp_buf *text, arcp_buf *out);
 /* Fails unless standard output (or errors) is exactly the text, masked. */
 void check_output(const process *p, const char *text);
 void check_errors(const process *p, const char *text);
+/* Fails unless the bytes are what the agent "stream" results in. */
+void check_stream(const char *bytes, size_t size);
 
 #endif

@@ -1,0 +1,187 @@
+/* `arcp` against a real arcpd: jobs that are cancelled or left, and the sessions that stay behind.
+ */
+#include "arcp/world.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* Calls `each`, unless it is NULL, for the path of every session's file, temporary ones too;
+ * returns how many there were. */
+static unsigned each_session_file(const world *w, void (*each)(const char *path))
+{
+    char folder[128];
+    char path[512];
+    unsigned count = 0;
+    snprintf(folder, sizeof(folder), "%s/state/arcp/sessions", w->directory);
+    DIR *entries = opendir(folder);
+    assert_non_null(entries);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        if (strstr(entry->d_name, ".json") != NULL) {
+            count++;
+            if (each != NULL) {
+                snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+                each(path);
+            }
+        }
+    }
+    closedir(entries);
+    return count;
+}
+
+static unsigned count_session_files(const world *w)
+{
+    return each_session_file(w, NULL);
+}
+
+static void remove_file(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+}
+
+static unsigned remove_session_files(const world *w)
+{
+    return each_session_file(w, remove_file);
+}
+
+/* Another resume token of the same length. */
+static void spoil_file(const char *path)
+{
+    char text[4096];
+    FILE *file = fopen(path, "r+e");
+    assert_non_null(file);
+    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    text[size] = '\0';
+    char *token = strstr(text, "\"resume_token\":\"");
+    assert_non_null(token);
+    memset(token + 16, 'x', strcspn(token + 16, "\""));
+    rewind(file);
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void spoil_session_files(const world *w)
+{
+    assert_int_equal(each_session_file(w, spoil_file), 1);
+}
+
+static void ctrl_c_once_asks_for_the_cancellation(void **state)
+{
+    process p;
+    world_start(*state, &p, WORDS("submit", "wait"));
+    process_await(&p, true, "log       waiting\n");
+    process_signal(&p, SIGINT);
+    assert_int_equal(process_finish(&p), 5);
+    assert_non_null(strstr(p.err.data, "asking for the job to be cancelled"));
+    assert_non_null(strstr(p.err.data, "error: CANCELLED"));
+    process_fini(&p);
+    assert_int_equal(count_session_files(*state), 0);
+}
+
+static void ctrl_c_leaves_a_watch_and_the_job_goes_on(void **state)
+{
+    process submitter;
+    process watcher;
+    char job[64];
+    world_start(*state, &submitter, WORDS("submit", "wait"));
+    process_await(&submitter, true, "log       waiting\n");
+    assert_int_equal(sscanf(submitter.err.data, "accepted %63s", job), 1);
+    world_start(*state, &watcher, WORDS("watch", job, "--from-start"));
+    process_await(&watcher, true, "log       waiting\n");
+    process_signal(&watcher, SIGINT);
+    assert_int_equal(process_finish(&watcher), 130);
+    assert_non_null(strstr(watcher.err.data, "left; the job goes on"));
+    process_fini(&watcher);
+    process_signal(&submitter, SIGINT);
+    assert_int_equal(process_finish(&submitter), 5);
+    process_fini(&submitter);
+}
+
+static void ctrl_c_twice_leaves(void **state)
+{
+    process p;
+    world_start(*state, &p, WORDS("submit", "stubborn"));
+    process_await(&p, true, "log       never mind\n");
+    process_signal(&p, SIGINT);
+    process_await(&p, true, "asking for the job to be cancelled");
+    process_signal(&p, SIGINT);
+    assert_int_equal(process_finish(&p), 130);
+    assert_non_null(strstr(p.err.data, "left; the job goes on: arcp watch job_"));
+    process_fini(&p);
+    assert_int_equal(remove_session_files(*state), 1);
+}
+
+/* A saved session that the runtime no longer knows is of no use; then the runtime says who may
+ * cancel. */
+static void a_cancel_without_the_session_is_the_runtimes_to_refuse(void **state)
+{
+    process p;
+    char job[64];
+    world_run(*state, &p, 0, WORDS("submit", "wait", "--max-runtime", "2", "--detach", "--quiet"));
+    assert_int_equal(sscanf(p.out.data, "%63s", job), 1);
+    process_fini(&p);
+    spoil_session_files(*state);
+    world_run(*state, &p, 4, WORDS("cancel", job));
+    check_errors(
+        &p, "error: PERMISSION_DENIED: only the session that submitted the job may cancel it\n");
+    process_fini(&p);
+    assert_int_equal(count_session_files(*state), 0);
+    world_run(*state, &p, 6, WORDS("watch", job));
+    process_fini(&p);
+}
+
+static void a_cancel_of_another_process_borrows_the_session(void **state)
+{
+    process submitter;
+    process canceller;
+    char job[64];
+    world_start(*state, &submitter, WORDS("submit", "wait"));
+    process_await(&submitter, true, "log       waiting\n");
+    assert_int_equal(sscanf(submitter.err.data, "accepted %63s", job), 1);
+    world_run(*state, &canceller, 0, WORDS("cancel", job, "--reason", "enough"));
+    process_fini(&canceller);
+    assert_int_equal(process_finish(&submitter), 5);
+    assert_non_null(strstr(submitter.err.data, "resumed   the connection is back"));
+    process_fini(&submitter);
+    assert_int_equal(count_session_files(*state), 0);
+}
+
+/* [arcp:7.7-1] */
+static void a_detached_job_is_watched_listed_and_cancelled(void **state)
+{
+    process p;
+    char job[64];
+    world_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--quiet"));
+    check_output(&p, "job_...\n");
+    assert_int_equal(sscanf(p.out.data, "%63s", job), 1);
+    process_fini(&p);
+    assert_int_equal(count_session_files(*state), 1);
+
+    process watcher;
+    world_start(*state, &watcher, WORDS("watch", job, "--from-start"));
+    process_await(&watcher, true, "log       waiting\n");
+
+    world_run(*state, &p, 0, WORDS("jobs", "--status", "running", "--json"));
+    assert_non_null(strstr(p.out.data, job));
+    process_fini(&p);
+    world_run(*state, &p, 0, WORDS("cancel", job));
+    process_fini(&p);
+    assert_int_equal(process_finish(&watcher), 5);
+    process_fini(&watcher);
+    world_run(*state, &p, 5, WORDS("watch", job));
+    check_errors(&p, "error: CANCELLED: the job was cancelled\n");
+    process_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ctrl_c_once_asks_for_the_cancellation),
+        cmocka_unit_test(ctrl_c_leaves_a_watch_and_the_job_goes_on),
+        cmocka_unit_test(ctrl_c_twice_leaves),
+        cmocka_unit_test(a_cancel_without_the_session_is_the_runtimes_to_refuse),
+        cmocka_unit_test(a_cancel_of_another_process_borrows_the_session),
+        cmocka_unit_test(a_detached_job_is_watched_listed_and_cancelled),
+    };
+    return cmocka_run_group_tests(tests, world_begin, world_end);
+}

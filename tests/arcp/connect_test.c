@@ -1,0 +1,120 @@
+/* Which runtime `arcp` turns to, as whom, and that the token stays hidden. */
+#include "arcp/world.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "arcp/temp_tree.h"
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The daemon's own token, as a person would keep it for another machine. */
+static void keep_token(const world *w, const char *path)
+{
+    char from[96];
+    char token[256];
+    snprintf(from, sizeof(from), "%s/state/arcp/token", w->directory);
+    FILE *file = fopen(from, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(token, sizeof(token), file));
+    assert_int_equal(fclose(file), 0);
+    write_file(path, token);
+}
+
+static void profiles_say_where_and_who(void **state)
+{
+    world *w = *state;
+    process p;
+    char path[128];
+    char token[96];
+    char text[1024];
+    snprintf(token, sizeof(token), "%s/prod.token", w->directory);
+    keep_token(w, token);
+    snprintf(path, sizeof(path), "%s/.config/arcp", w->directory);
+    temp_tree_add(path);
+    snprintf(path, sizeof(path), "%s/.config/arcp/config.yaml", w->directory);
+    snprintf(text, sizeof(text),
+             "profiles:\n"
+             "  prod: {url: '%s', token_file: %s}\n"
+             "  pass: {url: '%s', token_command: [cat, %s]}\n"
+             "  wrong: {url: '%s', token: wrong}\n"
+             "  nowhere: {url: 'ws://127.0.0.1:1/arcp', token_file: %s}\n",
+             w->url, token, w->url, token, w->url, token);
+    write_file(path, text);
+    assert_int_equal(unsetenv("ARCP_URL"), 0);
+    /* Where the daemon has not left its token for its user. */
+    char other[128];
+    snprintf(other, sizeof(other), "XDG_STATE_HOME=%s/other", w->directory);
+    const char *const elsewhere[] = {other, NULL};
+    static const struct {
+        const char *profile;
+        int exit_status;
+    } rows[] = {{"prod", 0}, {"pass", 0}, {"wrong", 3}, {"nowhere", 3}, {"other", 2}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        print_message("  %s\n", rows[row].profile);
+        world_start_with(w, &p, WORDS("submit", "hello", "--quiet", "--profile", rows[row].profile),
+                         elsewhere, NULL);
+        assert_int_equal(process_finish(&p), rows[row].exit_status);
+        check_output(&p, rows[row].exit_status == 0 ? "hello\n" : "");
+        process_fini(&p);
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
+}
+
+static void a_runtime_can_be_a_command(void **state)
+{
+    process p;
+    char url[1024];
+    snprintf(url, sizeof(url),
+             "stdio:%s/bin/arcpd --stdio --store memory: --agent 'hello=sh %s/tests/arcp/agents/"
+             "hello.sh'",
+             ARCP_BINARY_DIR, ARCP_SOURCE_DIR);
+    world_run(*state, &p, 0, WORDS("submit", "hello", "--quiet", "--url", url));
+    check_output(&p, "hello\n");
+    process_fini(&p);
+}
+
+static void a_token_is_not_seen_among_the_processes(void **state)
+{
+    world *w = *state;
+    process p;
+    char path[96];
+    char token[256] = "";
+    char line[1024] = "";
+    snprintf(path, sizeof(path), "%s/state/arcp/token", w->directory);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(token, sizeof(token), file));
+    fclose(file);
+    token[strcspn(token, "\n")] = '\0';
+    world_start(w, &p, WORDS("submit", "wait", "--token", token));
+    process_await(&p, true, "log       waiting\n");
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)p.pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    size_t size = fread(line, 1, sizeof(line), file);
+    fclose(file);
+    assert_non_null(memmem(line, size, "--token", 7));
+    assert_null(memmem(line, size, token, strlen(token)));
+    process_signal(&p, SIGINT);
+    assert_int_equal(process_finish(&p), 5);
+    process_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profiles_say_where_and_who),
+        cmocka_unit_test(a_runtime_can_be_a_command),
+        cmocka_unit_test(a_token_is_not_seen_among_the_processes),
+    };
+    return cmocka_run_group_tests(tests, world_begin, world_end);
+}

@@ -1,0 +1,87 @@
+/* `arcp` over connections that break, to a real arcpd that is killed and comes back: nothing is
+ * lost, and nothing doubled. */
+#include "arcp/world.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "arcp/cutting_proxy.h"
+
+/* [arcp:7.7-2] */
+static void a_runtime_that_is_killed_and_comes_back_is_resumed(void **state)
+{
+    world *w = *state;
+    world other = {0};
+    process p;
+    char store[128];
+    memcpy(other.directory, w->directory, sizeof(other.directory));
+    snprintf(store, sizeof(store), "sqlite:%s/killed.db", w->directory);
+    world_start_daemon(&other, store, 0);
+    world_start(&other, &p, WORDS("submit", "wait"));
+    process_await(&p, true, "log       waiting\n");
+    process_signal(&other.daemon, SIGKILL);
+    assert_int_equal(process_finish(&other.daemon), 128 + SIGKILL);
+    process_fini(&other.daemon);
+    process_await(&p, true, "waiting   the connection was lost");
+    world_start_daemon(&other, store, other.port);
+    assert_int_equal(process_finish(&p), 1);
+    arcp_buf_append_byte(&p.err, '\0');
+    assert_non_null(strstr(p.err.data, "resumed   the connection is back"));
+    assert_non_null(strstr(p.err.data, "error: INTERNAL_ERROR"));
+    process_fini(&p);
+    process_signal(&other.daemon, SIGTERM);
+    assert_int_equal(process_finish(&other.daemon), 0);
+    process_fini(&other.daemon);
+    assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
+}
+
+static void a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing(void **state)
+{
+    world *w = *state;
+    cutting_proxy proxy;
+    process p;
+    char url[64];
+    cutting_proxy_start(&proxy, w->port, 10000, 30000);
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", (unsigned)proxy.tcp.port);
+    world_run(w, &p, 0, WORDS("submit", "count", "--json", "--quiet", "--url", url));
+    unsigned cuts = atomic_load(&proxy.cuts);
+    cutting_proxy_stop(&proxy);
+    assert_true(cuts >= 3);
+    const char *at = p.out.data;
+    for (unsigned n = 0; n < 400; n++) {
+        char expected[64];
+        snprintf(expected, sizeof(expected), "\"body\":{\"name\":\"n\",\"value\":%u}}\n", n);
+        const char *found = strstr(at, "\"body\":{\"name\":\"n\"");
+        assert_non_null(found);
+        assert_int_equal(strncmp(found, expected, strlen(expected)), 0);
+        at = found + strlen(expected);
+    }
+    assert_null(strstr(at, "\"kind\""));
+    assert_non_null(strstr(at, "\"result\":400"));
+    process_fini(&p);
+}
+
+static void a_stream_over_a_bad_network_is_whole(void **state)
+{
+    world *w = *state;
+    cutting_proxy proxy;
+    process p;
+    char url[64];
+    cutting_proxy_start(&proxy, w->port, 20000, 60000);
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", (unsigned)proxy.tcp.port);
+    world_run(w, &p, 0, WORDS("submit", "stream", "--quiet", "--url", url));
+    assert_true(atomic_load(&proxy.cuts) >= 3);
+    cutting_proxy_stop(&proxy);
+    check_stream(p.out.data, p.out.size);
+    process_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_runtime_that_is_killed_and_comes_back_is_resumed),
+        cmocka_unit_test(a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing),
+        cmocka_unit_test(a_stream_over_a_bad_network_is_whole),
+    };
+    return cmocka_run_group_tests(tests, world_begin, world_end);
+}

@@ -1,0 +1,30 @@
+/* What the proxies here have in common: a port on 127.0.0.1, the port of a server behind it, and a
+ * thread that serves until it is told to stop. */
+#ifndef ARCP_TESTS_ARCP_TCP_PROXY_H
+#define ARCP_TESTS_ARCP_TCP_PROXY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tcp_proxy {
+    unsigned short port; /* listens here */
+    int listener;
+    int stop; /* readable: the thread is to return */
+    /* its own */
+    unsigned short target;
+    int stopper;
+    pthread_t thread;
+} tcp_proxy;
+
+/* The thread calls run(user). */
+void tcp_proxy_start(tcp_proxy *proxy, unsigned short target, void *(*run)(void *user), void *user);
+void tcp_proxy_stop(tcp_proxy *proxy);
+
+/* For the thread. A connection to the server, -1 when there is none. */
+int tcp_proxy_dial(const tcp_proxy *proxy);
+/* Passes on what can be read; false when either side is gone. */
+bool tcp_proxy_forward(int from, int to);
+bool tcp_proxy_send(int fd, const char *bytes, size_t size);
+
+#endif

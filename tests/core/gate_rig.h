@@ -1,0 +1,31 @@
+/* Authorities made of text, and what the gate answers them. What cannot be made fails the test. */
+#ifndef ARCP_TESTS_CORE_GATE_RIG_H
+#define ARCP_TESTS_CORE_GATE_RIG_H
+
+#include <arcp/gate.h>
+
+#define SPAN(text) ARCP_SPAN_LITERAL(text)
+#define SEC        ARCP_NS_PER_SEC
+
+static const arcp_time at_zero = {0, 0};
+static const char expires_at_100[] = "{\"expires_at\":\"1970-01-01T00:01:40Z\"}";
+
+/* What the last decision borrows; each thread needs one of its own. */
+extern arcp_target_scratch scratch;
+
+/* Lease and constraints are JSON; "" for no constraints. */
+arcp_lease *lease_of(const char *lease, const char *constraints);
+arcp_authority *authority_of(const char *lease, const char *constraints);
+arcp_authority *authority_with(const char *lease, const char *constraints,
+                               arcp_authority_options options);
+/* Whoever names the parent does not have to make the budget too. */
+arcp_authority *child_of(const arcp_authority *parent, const char *lease_text,
+                         bool model_use_required);
+
+/* The decision's parts are checked against each other. */
+arcp_decision ask(const arcp_authority *authority, const char *capability, const char *target);
+arcp_decision ask_at(const arcp_authority *authority, arcp_time now, const char *capability,
+                     const char *target);
+void spend(const arcp_authority *authority, const char *currency, const char *text);
+
+#endif
