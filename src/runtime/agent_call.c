@@ -39,6 +39,7 @@ void arcp__agent_call_unref(arcp_agent_call *call)
     arcp_buf_fini(&call->body);
     arcp_buf_fini(&call->reply);
     arcp__denied_calls_fini(&call->denied);
+    arcp__free(call->bye);
     arcp__free(call);
 }
 
@@ -131,15 +132,16 @@ static arcp_span keep(char *to, arcp_span text)
     return arcp_span_make(to, text.size);
 }
 
-/* What was decided here is recorded by the loop, as it was decided. */
-static void report(arcp_agent_call *call, arcp__agent_message_kind kind,
+/* What was decided here is recorded by the loop, as it was decided. False: there is no memory
+ * for the record. */
+static bool report(arcp_agent_call *call, arcp__agent_message_kind kind,
                    const arcp_decision *decision, arcp_span text)
 {
     arcp_span capability = arcp_span_first(decision->capability, REPORT_BYTES_MAX);
     arcp_span target = arcp_span_first(decision->target, REPORT_BYTES_MAX);
     arcp__agent_message *message = new_message(call, kind, text, capability.size + target.size);
     if (message == NULL) {
-        return; /* the decision stands; only its record is missing */
+        return false;
     }
     char *behind = message->text + text.size;
     message->code = decision->code;
@@ -147,23 +149,34 @@ static void report(arcp_agent_call *call, arcp__agent_message_kind kind,
     message->capability = keep(behind, capability);
     message->target = keep(behind + capability.size, target);
     arcp__agent_inbox_put(call->runtime->inbox, message);
+    return true;
+}
+
+/* A denial stands, also where only its record is missing. */
+static void report_denial(arcp_agent_call *call, const arcp_decision *decision,
+                          arcp_span tool_result)
+{
+    bool recorded = report(call, ARCP__AGENT_WAS_DENIED, decision, tool_result);
+    (void)recorded;
 }
 
 /* The lease allows it; so does the operator, unless what is decided has to be recorded and
  * cannot be. */
 static bool may_grant(arcp_agent_call *call, arcp_decision *decision, arcp_error *err)
 {
-    if (atomic_load(&call->runtime->gates_are_shut)) {
+    arcp_runtime *runtime = call->runtime;
+    bool is_shut = atomic_load(&runtime->gates_are_shut);
+    if (!is_shut && atomic_load(&runtime->grants_are_logged)) {
+        bool recorded = report(call, ARCP__AGENT_WAS_GRANTED, decision, decision->pattern);
+        is_shut = !recorded && atomic_load(&runtime->audit_must_work);
+    }
+    if (is_shut) {
         decision->allowed = false;
         decision->code = ARCP_E_INTERNAL_ERROR;
         (void)arcp_error_set(err, decision->code,
                              "the audit log cannot be written right now; try again later");
-        return false;
     }
-    if (atomic_load(&call->runtime->grants_are_logged)) {
-        report(call, ARCP__AGENT_WAS_GRANTED, decision, decision->pattern);
-    }
-    return true;
+    return !is_shut;
 }
 
 /* A thread cannot be killed, but it has no authority any more. */
@@ -211,7 +224,7 @@ arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, ar
         return ARCP_OK;
     }
     if (answer->code != ARCP_E_CLOSED) {
-        report(call, ARCP__AGENT_WAS_DENIED, answer, arcp_span_make(NULL, 0));
+        report_denial(call, answer, arcp_span_make(NULL, 0));
     }
     return answer->code;
 }
@@ -240,8 +253,8 @@ static arcp_status refuse_tool(arcp_agent_call *call, arcp_span call_id,
         arcp_span_cstr(err->message), err->retryable, arcp_buf_span(&details));
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
-    report(call, ARCP__AGENT_WAS_DENIED, decision,
-           body.failed || details.failed ? arcp_span_make(NULL, 0) : arcp_buf_span(&body));
+    report_denial(call, decision,
+                  body.failed || details.failed ? arcp_span_make(NULL, 0) : arcp_buf_span(&body));
     bool noted = arcp__denied_calls_add(&call->denied, call_id);
     (void)noted; /* the denial stands; without memory only this guard is missing */
     arcp_buf_fini(&details);
@@ -518,16 +531,15 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
 
 void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line)
 {
-    if (call->said_bye) {
+    arcp__agent_message *bye = call->bye;
+    if (bye == NULL) {
         return;
     }
-    call->said_bye = true;
+    call->bye = NULL;
     bool is_lost = line != NULL && (line->failed || put(call, ARCP__AGENT_SAYS_LINE,
                                                         arcp_buf_span(line), NULL) != ARCP_OK);
-    arcp__agent_message *bye = NULL;
-    while (bye == NULL) { /* it must arrive: memory comes back when the loop takes the inbox */
-        bye = new_message(call, ARCP__AGENT_SAYS_BYE, arcp_span_make(NULL, 0), 0);
-    }
+    bye->kind = ARCP__AGENT_SAYS_BYE;
+    bye->call = arcp__agent_call_ref(call);
     bye->code = is_lost ? ARCP_E_NO_MEMORY : ARCP_OK;
     arcp__agent_inbox_put(call->runtime->inbox, bye);
 }

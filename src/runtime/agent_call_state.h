@@ -28,7 +28,7 @@ struct arcp_agent_call {
     arcp_json json;
     arcp_buf scratch, body;
     arcp__denied_calls denied;
-    bool said_bye;
+    arcp__agent_message *bye; /* kept from the beginning: it must arrive; NULL once it was said */
 
     /* A reply that the agent's thread waits for; under the inbox's lock. */
     bool has_reply;

@@ -135,8 +135,9 @@ static char *copy_or(const char *text, const char *otherwise)
 static void update_gates(arcp_runtime *runtime, const arcp_settings *settings)
 {
     atomic_store(&runtime->grants_are_logged, settings->audit_grants == ARCP_CHOICE_TRUE);
-    runtime->audit_must_work = settings->audit_on_failure == ARCP_AUDIT_DENY;
-    atomic_store(&runtime->gates_are_shut, runtime->audit_is_failing && runtime->audit_must_work);
+    bool must_work = settings->audit_on_failure == ARCP_AUDIT_DENY;
+    atomic_store(&runtime->audit_must_work, must_work);
+    atomic_store(&runtime->gates_are_shut, runtime->audit_is_failing && must_work);
 }
 
 static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,
@@ -338,7 +339,7 @@ void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *setti
 void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing)
 {
     runtime->audit_is_failing = failing;
-    atomic_store(&runtime->gates_are_shut, failing && runtime->audit_must_work);
+    atomic_store(&runtime->gates_are_shut, failing && atomic_load(&runtime->audit_must_work));
     arcp__engine_set_audit_failing(runtime->engine, failing);
 }
 

@@ -100,7 +100,8 @@ struct arcp_runtime {
     /* What agents' own threads ask before they use what their lease grants. */
     atomic_bool gates_are_shut;    /* decisions cannot be recorded, and must be */
     atomic_bool grants_are_logged; /* audit.grants */
-    bool audit_is_failing, audit_must_work;
+    atomic_bool audit_must_work;   /* audit.on_failure is deny */
+    bool audit_is_failing;
     void (*audit_barrier)(void *user, bool must_wait); /* may be NULL */
     void *audit_barrier_user;
     void (*trace_span)(void *user, arcp_span json); /* may be NULL */

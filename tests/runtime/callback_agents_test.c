@@ -396,30 +396,72 @@ static void a_denied_target_is_recorded_with_a_thousand_bytes(void **state)
 
 typedef struct poor_agent {
     size_t nth; /* the allocation of its last word that fails */
+    failing_alloc_mode mode;
     bool fired;
 } poor_agent;
 
 static void fail_in_poverty(arcp_agent_call *call, void *user)
 {
     poor_agent *agent = user;
-    failing_alloc_arm(agent->nth, FAILING_ALLOC_ONE);
+    failing_alloc_arm(agent->nth, agent->mode);
     arcp_agent_fail(call, ARCP_E_PERMISSION_DENIED, "not for you", arcp_span_make(NULL, 0));
     agent->fired = failing_alloc_disarm();
 }
 
+/* Also while memory stays away: that it has returned needs none. */
 static void a_failure_that_there_is_no_memory_for_is_no_success(void **state)
 {
+    static const failing_alloc_mode modes[] = {FAILING_ALLOC_ONE, FAILING_ALLOC_ALL_AFTER};
     poor_agent agent = {.fired = true};
     (void)state;
     add("poor", ARCP_AGENT_NON_BLOCKING, fail_in_poverty, &agent);
-    for (agent.nth = 1; agent.fired; agent.nth++) {
-        assert_true(agent.nth < 100);
-        runtime_rig_submit(&rig, "poor", "");
-        const char *frame = runtime_rig_wait(&rig, "\"final_status\"");
-        assert_non_null(strstr(frame, "\"final_status\":\"error\""));
-        assert_non_null(strstr(frame, agent.fired ? "\"code\":\"" : "\"PERMISSION_DENIED\""));
+    for (size_t at = 0; at < sizeof(modes) / sizeof(modes[0]); at++) {
+        agent.mode = modes[at];
+        agent.fired = true;
+        for (agent.nth = 1; agent.fired; agent.nth++) {
+            assert_true(agent.nth < 100);
+            runtime_rig_submit(&rig, "poor", "");
+            const char *frame = runtime_rig_wait(&rig, "\"final_status\"");
+            assert_non_null(strstr(frame, "\"final_status\":\"error\""));
+            assert_non_null(strstr(frame, agent.fired ? "\"code\":\"" : "\"PERMISSION_DENIED\""));
+        }
+        assert_true(agent.nth > 3); /* the line and its message, at least */
     }
-    assert_true(agent.nth > 3); /* the line and its message, at least */
+}
+
+static void ask_in_poverty(arcp_agent_call *call, void *user)
+{
+    arcp_status *answer = user;
+    failing_alloc_arm(1, FAILING_ALLOC_ALL_AFTER);
+    *answer = arcp_agent_authorize(call, ARCP_SPAN_LITERAL("fs.read"), ARCP_SPAN_LITERAL("/srv/a"),
+                                   NULL, NULL, NULL);
+    (void)failing_alloc_disarm();
+    arcp_agent_succeed(call, arcp_span_make(NULL, 0));
+}
+
+static void a_grant_that_must_be_recorded_and_cannot_be_is_none(void **state)
+{
+    static const struct {
+        bool logs_grants;
+        uint32_t on_failure;
+        arcp_status want;
+    } rows[] = {{true, ARCP_AUDIT_DENY, ARCP_E_INTERNAL_ERROR},
+                {true, ARCP_AUDIT_CONTINUE, ARCP_OK},
+                {false, ARCP_AUDIT_DENY, ARCP_OK}};
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp_settings settings;
+        arcp_status answer = ARCP_E_CLOSED;
+        arcp_settings_default(&settings);
+        settings.audit_grants = rows[at].logs_grants ? ARCP_CHOICE_TRUE : ARCP_CHOICE_FALSE;
+        settings.audit_on_failure = rows[at].on_failure;
+        runtime_rig_start(&rig, &settings);
+        add("asker", ARCP_AGENT_NON_BLOCKING, ask_in_poverty, &answer);
+        runtime_rig_submit(&rig, "asker", ",\"lease_request\":{\"fs.read\":[\"/srv/**\"]}");
+        (void)runtime_rig_wait(&rig, "\"job.result\"");
+        assert_int_equal(answer, rows[at].want);
+        runtime_rig_stop(&rig);
+    }
 }
 
 static void nothing(arcp_agent_call *call, void *user)
@@ -471,6 +513,7 @@ int main(void)
         cmocka_unit_test(an_agent_whose_job_is_over_has_no_authority),
         cmocka_unit_test_setup_teardown(a_failure_that_there_is_no_memory_for_is_no_success, set_up,
                                         tear_down),
+        cmocka_unit_test(a_grant_that_must_be_recorded_and_cannot_be_is_none),
         cmocka_unit_test(a_denied_target_is_recorded_with_a_thousand_bytes),
         cmocka_unit_test_setup_teardown(what_did_not_begin_as_its_init_is_refused, set_up,
                                         tear_down),
