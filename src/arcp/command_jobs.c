@@ -109,6 +109,10 @@ static int list(arcp__program *program, arcp_client *client, listing *l)
         arcp_buf_clear(&cursor);
         arcp_buf_append(&cursor, next);
         l->options.cursor = arcp_buf_span(&cursor);
+        if (cursor.failed) { /* without a cursor it would begin anew */
+            (void)arcp_error_set(&failure.error, ARCP_E_NO_MEMORY, "out of memory");
+            exit_status = arcp__program_fail(program, &failure);
+        }
         if (!all && next.size != 0 && program->screen.is_terminal) {
             arcp__screen_format(&program->screen, "there are more: --all");
         }

@@ -23,16 +23,19 @@ static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool his
 }
 
 /* A job that had ended before anybody attached says nothing more by itself: its end is in the
- * history, so that is asked for, and only the end is shown. */
+ * history, so that is asked for, and only the end is shown. Releases `job`; NULL when it failed,
+ * which is said then. */
 static arcp_job *subscribe_ended(arcp__program *program, arcp_client *client, arcp_job *job,
                                  arcp__result_writer *writer, int *exit_status)
 {
-    arcp_error err = {0};
-    if (arcp_client_unsubscribe(client, arcp_job_id(job), &err) != ARCP_OK) {
-        arcp__screen_format(&program->screen, "error: %s", err.message);
-        return NULL;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_job *again = NULL;
+    if (arcp_client_unsubscribe(client, arcp_job_id(job), &failure.error) == ARCP_OK) {
+        again = subscribe(program, client, true, writer, exit_status);
+    } else {
+        *exit_status = arcp__program_fail(program, &failure);
     }
-    arcp_job *again = subscribe(program, client, true, writer, exit_status);
+    arcp_failure_fini(&failure);
     arcp_job_release(job);
     return again;
 }
@@ -80,12 +83,11 @@ int arcp__command_watch(arcp__program *program)
     int exit_status = ARCP__EXIT_ERROR;
     options.observe_all = true;
     arcp_client *client = arcp__program_connect(program, &options, &exit_status);
-    if (client == NULL) {
-        return exit_status;
+    if (client != NULL) {
+        arcp__interrupt_watch(client);
+        exit_status = watch(program, client, &writer);
+        arcp__interrupt_watch(NULL);
     }
-    arcp__interrupt_watch(client);
-    exit_status = watch(program, client, &writer);
-    arcp__interrupt_watch(NULL);
     arcp_client_free(client);
     arcp__result_writer_close(&writer);
     return exit_status;

@@ -101,22 +101,31 @@ static void append_result(arcp_span result, arcp_buf *out)
     arcp_json_fini(&json);
 }
 
+/* To the file of --output; what goes wrong is said. */
+static bool write_whole(arcp__result_writer *writer, arcp_span text)
+{
+    arcp_error err = {0};
+    bool written = write_file(writer, text, &err) == ARCP_OK;
+    if (!written) {
+        arcp__screen_format(&writer->program->screen, "error: %s", err.message);
+    }
+    return written;
+}
+
 static bool finish_inline(arcp__result_writer *writer, arcp_span result)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_error err = {0};
+    bool written = false;
     append_result(result, &text);
-    bool written = !text.failed;
-    if (writer->fd >= 0) {
-        written = written && write_file(writer, arcp_buf_span(&text), &err) == ARCP_OK;
-    } else {
-        if (text.size == 0 || text.data[text.size - 1] != '\n') {
-            arcp_buf_append_byte(&text, '\n');
-        }
-        written = written && print(writer, arcp_buf_span(&text), true);
+    if (writer->fd < 0 && (text.size == 0 || text.data[text.size - 1] != '\n')) {
+        arcp_buf_append_byte(&text, '\n');
     }
-    if (!written && err.message[0] != '\0') {
-        arcp__screen_format(&writer->program->screen, "error: %s", err.message);
+    if (text.failed) {
+        arcp__screen_format(&writer->program->screen, "error: out of memory for the result");
+    } else if (writer->fd >= 0) {
+        written = write_whole(writer, arcp_buf_span(&text));
+    } else {
+        written = print(writer, arcp_buf_span(&text), true);
     }
     arcp_buf_fini(&text);
     return written;
@@ -131,8 +140,7 @@ bool arcp__result_writer_finish(arcp__result_writer *writer, const arcp_outcome 
         return outcome->result.size == 0 || finish_inline(writer, outcome->result);
     }
     if (writer->fd >= 0 && writer->is_fresh) { /* a stream of no bytes */
-        arcp_error err = {0};
-        return write_file(writer, arcp_span_make(NULL, 0), &err) == ARCP_OK;
+        return write_whole(writer, arcp_span_make(NULL, 0));
     }
     /* On a terminal the prompt begins on a line of its own. */
     bool written = writer->fd >= 0 || print(writer, arcp_span_make(NULL, 0), true);

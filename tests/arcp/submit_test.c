@@ -121,6 +121,14 @@ static void results_go_to_a_file_and_replace_what_was_there(void **state)
     assert_int_equal(about.st_size, 5);
 }
 
+static void a_file_that_cannot_take_the_result_is_named(void **state)
+{
+    process p;
+    world_run(*state, &p, 1, WORDS("submit", "hello", "--quiet", "--output", "/dev/full"));
+    check_errors(&p, "error: /dev/full cannot be written: No space left on device\n");
+    process_fini(&p);
+}
+
 static void with_json_a_refusal_is_the_last_line(void **state)
 {
     process p;
@@ -191,6 +199,7 @@ int main(void)
         cmocka_unit_test(the_lease_and_the_trace_reach_the_agent),
         cmocka_unit_test(streamed_results_go_straight_to_standard_output),
         cmocka_unit_test(results_go_to_a_file_and_replace_what_was_there),
+        cmocka_unit_test(a_file_that_cannot_take_the_result_is_named),
         cmocka_unit_test(with_json_a_refusal_is_the_last_line),
         cmocka_unit_test(a_reader_that_leaves_is_no_crash),
         cmocka_unit_test(a_key_finds_the_first_job_again),
