@@ -1,7 +1,9 @@
 # The rig of tests/story fails by cmocka's fail_msg, which ends the program where no test runs.
-set(engine_rig ${PROJECT_SOURCE_DIR}/tests/story/engine_rig.c
-  ${PROJECT_SOURCE_DIR}/tests/engine/watch.c ${PROJECT_SOURCE_DIR}/tests/engine/disk.c ${PROJECT_SOURCE_DIR}/tests/engine/play.c
-  ${PROJECT_SOURCE_DIR}/tests/engine/play_client.c ${PROJECT_SOURCE_DIR}/tests/engine/play_agent.c)
+include(${PROJECT_SOURCE_DIR}/tests/story/engine_rig.cmake)
+set(engine_rig ${engine_rig_sources})
+foreach(part watch disk play play_client play_agent)
+  list(APPEND engine_rig ${PROJECT_SOURCE_DIR}/tests/engine/${part}.c)
+endforeach()
 if(NOT TARGET PkgConfig::CMOCKA)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)

@@ -6,15 +6,10 @@
 #include <arcp/buf.h>
 
 #include "engine/engine.h"
+#include "story/rig_text.h"
 
 #define RIG_CLIENTS_MAX 16
 #define RIG_AGENTS_MAX  256
-
-typedef struct rig_text {
-    struct rig_text *next;
-    size_t size;
-    char text[];
-} rig_text;
 
 typedef struct rig_client {
     char name[16];

@@ -1,0 +1,248 @@
+/* What the engine asks for, carried out: effects, and batches of the store. */
+#include "story/engine_rig.h"
+
+#include "support/check.h"
+
+#include <arcp/sys/store.h>
+
+static rig_client *client_of(engine_rig *rig, const void *user)
+{
+    return &rig->clients[(const rig_client *)user - rig->clients];
+}
+
+static rig_agent *agent_by_job(engine_rig *rig, const arcp__job *job)
+{
+    for (size_t at = rig->agent_count; at > 0; at--) {
+        if (rig->agents[at - 1].job == job && !rig->agents[at - 1].forgotten) {
+            return &rig->agents[at - 1];
+        }
+    }
+    return NULL;
+}
+
+static void start_agent(engine_rig *rig, const arcp__effect *effect)
+{
+    assert_true(rig->agent_count < RIG_AGENTS_MAX);
+    rig_agent *agent = &rig->agents[rig->agent_count++];
+    arcp_span id = arcp__job_id(effect->job);
+    arcp_span name = arcp__job_agent(effect->job);
+    *agent = (rig_agent){.job = effect->job};
+    memcpy(agent->job_id, id.data, id.size);
+    memcpy(agent->agent, name.data, name.size);
+    rig_text_push(&agent->lines, &agent->newest, effect->text);
+    if (rig->hold_start) {
+        agent->starting = true;
+        return;
+    }
+    arcp__engine_agent_started(rig->engine, rig->now, effect->job,
+                               rig->fail_start ? ARCP_E_IO : ARCP_OK,
+                               ARCP_SPAN_LITERAL("no such file"));
+}
+
+static void authenticate(engine_rig *rig, const arcp__effect *effect)
+{
+    if (rig->hold_questions) {
+        assert_true(rig->question_count < 8);
+        rig->questions[rig->question_count++] = effect->id;
+        return;
+    }
+    arcp_span token = effect->text;
+    arcp_span prefix = ARCP_SPAN_LITERAL("t-");
+    bool known = arcp_span_starts_with(token, prefix) && token.size > prefix.size;
+    char name[64] = {0};
+    arcp_span principal = arcp_span_first(arcp_span_from(token, prefix.size), 63);
+    if (known) {
+        memcpy(name, principal.data, principal.size);
+    }
+    arcp__engine_authenticated(rig->engine, rig->now, effect->id,
+                               known ? ARCP_OK : ARCP_E_UNAUTHENTICATED, arcp_span_cstr(name),
+                               rig->is_anonymous);
+}
+
+static void close_client(engine_rig *rig, rig_client *client, int code)
+{
+    arcp__link *link = client->link;
+    client->close_code = code;
+    client->link = NULL;
+    if (link != NULL) {
+        arcp__engine_disconnect(rig->engine, rig->now, link);
+    }
+}
+
+static void take_log(engine_rig *rig, const arcp__effect *effect)
+{
+    if (rig->logged != NULL) {
+        rig->logged(rig, effect->level, effect->text);
+    }
+    if (effect->level == ARCP__LOG_AUDIT) {
+        rig->audits++;
+        if (rig->keep_audit) {
+            rig_text_push(&rig->audit_records, &rig->newest_audit, effect->text);
+        }
+        arcp_span shown = arcp_span_first(effect->text, sizeof(rig->last_audit) - 1);
+        memcpy(rig->last_audit, shown.data, shown.size);
+        rig->last_audit[shown.size] = '\0';
+    }
+}
+
+static void perform(engine_rig *rig, const arcp__effect *effect)
+{
+    rig_agent *agent = effect->job == NULL ? NULL : agent_by_job(rig, effect->job);
+    arcp_error error = {0};
+    switch (effect->kind) {
+    case ARCP__EFFECT_SEND: {
+        rig_client *client = client_of(rig, effect->link_user);
+        rig_text_push(&client->frames, &client->newest, effect->text);
+        client->unsent += effect->text.size;
+        if (!client->slow) {
+            client->unsent = 0;
+            arcp__engine_drained(rig->engine, rig->now, effect->link, 0);
+        }
+        break;
+    }
+    case ARCP__EFFECT_CLOSE:
+        close_client(rig, client_of(rig, effect->link_user), effect->close_code);
+        break;
+    case ARCP__EFFECT_PAUSE_LINK:
+    case ARCP__EFFECT_RESUME_LINK:
+        client_of(rig, effect->link_user)->paused = effect->kind == ARCP__EFFECT_PAUSE_LINK;
+        break;
+    case ARCP__EFFECT_AUTHENTICATE:
+        authenticate(rig, effect);
+        break;
+    case ARCP__EFFECT_START_AGENT:
+        start_agent(rig, effect);
+        break;
+    case ARCP__EFFECT_AGENT_LINE:
+        assert_non_null(agent);
+        rig_text_push(&agent->lines, &agent->newest, effect->text);
+        break;
+    case ARCP__EFFECT_CANCEL_AGENT:
+        assert_non_null(agent);
+        agent->cancelled = true;
+        agent->cancels++;
+        rig_text_push(&agent->lines, &agent->newest, effect->text);
+        break;
+    case ARCP__EFFECT_KILL_AGENT:
+        assert_non_null(agent);
+        agent->killed = true;
+        agent->kills++;
+        break;
+    case ARCP__EFFECT_PAUSE_AGENT:
+    case ARCP__EFFECT_RESUME_AGENT:
+        assert_non_null(agent);
+        agent->paused = effect->kind == ARCP__EFFECT_PAUSE_AGENT;
+        break;
+    case ARCP__EFFECT_FORGET_AGENT:
+        assert_non_null(agent);
+        agent->forgotten = true;
+        agent->forgets++;
+        break;
+    case ARCP__EFFECT_READ:
+        check_ok(rig->store->ops->read(rig->store, effect->id, effect->text, effect->from,
+                                       effect->count_max, effect->bytes_max, &error),
+                 &error);
+        break;
+    case ARCP__EFFECT_PROVISION:
+        if (rig->provision != NULL) {
+            rig->provision(rig, &effect->provision);
+        }
+        break;
+    case ARCP__EFFECT_LOG:
+        take_log(rig, effect);
+        break;
+    case ARCP__EFFECT_SPAN:
+        assert_true(rig->makes_spans);
+        rig_text_push(&rig->spans, &rig->newest_span, effect->text);
+        break;
+    }
+}
+
+/* False: this is where the process dies. */
+static bool step(engine_rig *rig)
+{
+    if (rig->fuse != 0 && --rig->fuse == 0) {
+        rig->is_dead = true;
+    }
+    return !rig->is_dead;
+}
+
+static bool submit_batches(engine_rig *rig)
+{
+    bool any = false;
+    if (!step(rig)) {
+        return false;
+    }
+    while (rig->batches_max == 0 || rig->batches_under_way < rig->batches_max) {
+        const arcp_store_batch *batch = arcp__engine_take_batch(rig->engine);
+        if (batch == NULL) {
+            break;
+        }
+        arcp_error error = {0};
+        any = true;
+        if (rig->fail_store || rig->store->ops->submit(rig->store, batch, &error) != ARCP_OK) {
+            arcp__engine_committed(rig->engine, rig->now, batch->id, ARCP_E_IO);
+            break;
+        }
+        for (size_t at = 0; rig->stored != NULL && at < batch->count; at++) {
+            rig->stored(rig, &batch->ops[at]);
+        }
+        rig->batches_under_way++;
+    }
+    return any;
+}
+
+static bool is_out_of_steps(const engine_rig *rig)
+{
+    return rig->is_stepping && rig->effects_left == 0;
+}
+
+void rig_run(engine_rig *rig)
+{
+    for (bool more = true; more;) {
+        arcp__effect effect;
+        more = false;
+        arcp__engine_tick(rig->engine, rig->now);
+        while (!rig->is_dead && !is_out_of_steps(rig) &&
+               arcp__engine_next_effect(rig->engine, rig->now, &effect)) {
+            rig->effects_left -= rig->is_stepping ? 1 : 0;
+            if (rig->on_effect != NULL) {
+                rig->on_effect(rig->on_effect_user, &effect);
+            }
+            if (step(rig)) {
+                perform(rig, &effect);
+            }
+            more = true;
+        }
+        if (is_out_of_steps(rig)) {
+            return;
+        }
+        if (!rig->hold_store && !rig->is_dead) {
+            more = submit_batches(rig) || more;
+            while (step(rig) && rig->store->ops->poll(rig->store)) {
+                more = true;
+            }
+        }
+        if (!more && rig->answer != NULL && step(rig)) {
+            more = rig->answer(rig);
+        }
+        more = more && !rig->is_dead;
+    }
+}
+
+/* Deadlines on the way are met at their own time. */
+void rig_clock(engine_rig *rig, int64_t forward_ns)
+{
+    int64_t end = rig->now.mono_ns + forward_ns;
+    rig_run(rig);
+    for (int64_t next = arcp__engine_deadline(rig->engine); next <= end;
+         next = arcp__engine_deadline(rig->engine)) {
+        int64_t step = next > rig->now.mono_ns ? next - rig->now.mono_ns : 0;
+        rig->now.mono_ns += step;
+        rig->now.wall_ns += step;
+        rig_run(rig);
+    }
+    rig->now.wall_ns += end - rig->now.mono_ns;
+    rig->now.mono_ns = end;
+    rig_run(rig);
+}

@@ -1,0 +1,131 @@
+/* The clients and the agents of the rig. */
+#include "story/engine_rig.h"
+
+#include "support/check.h"
+
+/* ---- clients ---- */
+
+rig_client *rig_find(engine_rig *rig, const char *name)
+{
+    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
+        rig_client *client = &rig->clients[at];
+        if (client->name[0] == '\0') {
+            (void)snprintf(client->name, sizeof(client->name), "%s", name);
+        }
+        if (strcmp(client->name, name) == 0) {
+            return client;
+        }
+    }
+    fail_msg("too many clients");
+    return NULL;
+}
+
+rig_client *rig_connect(engine_rig *rig, const char *name)
+{
+    rig_client *client = rig_find(rig, name);
+    rig_text_clear(&client->frames);
+    client->close_code = 0;
+    client->unsent = 0;
+    client->slow = client->paused = false;
+    arcp__link_options options = rig->link;
+    options.user = client;
+    client->link = arcp__engine_connect(rig->engine, rig->now, &options);
+    if (client->link == NULL) {
+        client->link = arcp__engine_connect(rig->engine, rig->now, &options);
+    }
+    assert_non_null(client->link);
+    return client;
+}
+
+void rig_send(engine_rig *rig, rig_client *client, const char *frame)
+{
+    if (rig->is_dead) {
+        return;
+    }
+    assert_non_null(client->link);
+    arcp__engine_receive(rig->engine, rig->now, client->link, arcp_span_cstr(frame));
+    rig_run(rig);
+}
+
+void rig_drop(engine_rig *rig, rig_client *client)
+{
+    arcp__link *link = client->link;
+    client->link = NULL;
+    if (link != NULL) {
+        arcp__engine_disconnect(rig->engine, rig->now, link);
+    }
+    rig_text_clear(&client->frames);
+    rig_run(rig);
+}
+
+char *rig_take(rig_client *client)
+{
+    return rig_text_take(&client->frames);
+}
+
+char *rig_read(engine_rig *rig, rig_client *client)
+{
+    char *frame = rig_text_take(&client->frames);
+    if (frame != NULL && client->slow && client->link != NULL) {
+        size_t size = strlen(frame);
+        client->unsent -= size < client->unsent ? size : client->unsent;
+        arcp__engine_drained(rig->engine, rig->now, client->link, client->unsent);
+        rig_run(rig);
+    }
+    return frame;
+}
+
+/* ---- agents ---- */
+
+rig_agent *rig_agent_of(engine_rig *rig, const char *job_id)
+{
+    for (size_t at = rig->agent_count; at > 0; at--) {
+        if (strcmp(rig->agents[at - 1].job_id, job_id) == 0) {
+            return &rig->agents[at - 1];
+        }
+    }
+    return NULL;
+}
+
+rig_agent *rig_agent_last(engine_rig *rig)
+{
+    for (size_t at = rig->agent_count; at > 0; at--) {
+        if (!rig->agents[at - 1].forgotten) {
+            return &rig->agents[at - 1];
+        }
+    }
+    return NULL;
+}
+
+void rig_agent_started(engine_rig *rig, rig_agent *agent)
+{
+    if (agent->starting && !agent->forgotten) {
+        agent->starting = false;
+        arcp__engine_agent_started(rig->engine, rig->now, agent->job,
+                                   rig->fail_start ? ARCP_E_IO : ARCP_OK,
+                                   ARCP_SPAN_LITERAL("no such file"));
+    }
+    rig_run(rig);
+}
+
+void rig_agent_says(engine_rig *rig, rig_agent *agent, const char *line)
+{
+    if (!agent->forgotten && !rig->is_dead) {
+        arcp__engine_agent_line(rig->engine, rig->now, agent->job, arcp_span_cstr(line));
+    }
+    rig_run(rig);
+}
+
+char *rig_agent_take(rig_agent *agent)
+{
+    return rig_text_take(&agent->lines);
+}
+
+void rig_agent_exits(engine_rig *rig, rig_agent *agent, bool by_signal, int code)
+{
+    arcp__agent_exit exit = {.by_signal = by_signal, .code = code};
+    if (!agent->forgotten) {
+        arcp__engine_agent_exited(rig->engine, rig->now, agent->job, &exit);
+    }
+    rig_run(rig);
+}
