@@ -158,33 +158,84 @@ static bool is_json_literal(const yaml_node_t *node)
     return literal;
 }
 
-/* YAML as JSON: plain numbers, true, false and null are what they look like. */
-static void write_json(arcp__yaml_reader *r, const yaml_node_t *node, arcp_json_writer *writer)
+/* A body's own levels; an alias can make a list an element of itself. */
+#define BODY_DEPTH_MAX 32u
+/* Aliases can make a short file a long text. */
+#define BODY_BYTES_MAX ((size_t)1 << 20)
+
+typedef struct body_draft {
+    arcp_json_writer writer;
+    unsigned depth;
+} body_draft;
+
+static arcp_status write_json(arcp__yaml_reader *r, body_draft *draft, const char *path,
+                              const yaml_node_t *node);
+
+/* Plain numbers, true, false and null are what they look like. */
+static void write_scalar(body_draft *draft, const yaml_node_t *node)
+{
+    if (arcp__yaml_is_null(node)) {
+        arcp_json_write_null(&draft->writer);
+    } else if (is_json_literal(node)) {
+        arcp_json_write_raw(&draft->writer, arcp__yaml_scalar(node));
+    } else {
+        arcp_json_write_string(&draft->writer, arcp__yaml_scalar(node));
+    }
+}
+
+static arcp_status write_list(arcp__yaml_reader *r, body_draft *draft, const char *path,
+                              const yaml_node_t *node)
+{
+    arcp_status status = ARCP_OK;
+    arcp_json_begin_array(&draft->writer);
+    for (yaml_node_item_t *at = node->data.sequence.items.start;
+         status == ARCP_OK && at < node->data.sequence.items.top; at++) {
+        status = write_json(r, draft, path, arcp__yaml_node(r, *at));
+    }
+    if (status == ARCP_OK) {
+        arcp_json_end_array(&draft->writer);
+    }
+    return status;
+}
+
+static arcp_status body_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
+                               const yaml_node_t *value)
+{
+    body_draft *draft = into;
+    arcp_json_name_span(&draft->writer, key);
+    return write_json(r, draft, path, value);
+}
+
+static arcp_status write_mapping(arcp__yaml_reader *r, body_draft *draft, const char *path,
+                                 const yaml_node_t *node)
+{
+    arcp_json_begin_object(&draft->writer);
+    arcp_status status = arcp__yaml_members(r, node, path, body_member, draft);
+    if (status == ARCP_OK) {
+        arcp_json_end_object(&draft->writer);
+    }
+    return status;
+}
+
+/* YAML as JSON; after a refusal what was written is nothing. */
+static arcp_status write_json(arcp__yaml_reader *r, body_draft *draft, const char *path,
+                              const yaml_node_t *node)
 {
     if (node->type == YAML_SCALAR_NODE) {
-        if (arcp__yaml_is_null(node)) {
-            arcp_json_write_null(writer);
-        } else if (is_json_literal(node)) {
-            arcp_json_write_raw(writer, arcp__yaml_scalar(node));
-        } else {
-            arcp_json_write_string(writer, arcp__yaml_scalar(node));
-        }
-    } else if (node->type == YAML_SEQUENCE_NODE) {
-        arcp_json_begin_array(writer);
-        for (yaml_node_item_t *at = node->data.sequence.items.start;
-             at < node->data.sequence.items.top; at++) {
-            write_json(r, arcp__yaml_node(r, *at), writer);
-        }
-        arcp_json_end_array(writer);
-    } else {
-        arcp_json_begin_object(writer);
-        for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-             pair < node->data.mapping.pairs.top; pair++) {
-            arcp_json_name_span(writer, arcp__yaml_scalar(arcp__yaml_node(r, pair->key)));
-            write_json(r, arcp__yaml_node(r, pair->value), writer);
-        }
-        arcp_json_end_object(writer);
+        write_scalar(draft, node);
+        return ARCP_OK;
     }
+    if (draft->depth == BODY_DEPTH_MAX) {
+        return arcp__yaml_refuse(r, node, path, "stands deeper than 32 levels");
+    }
+    if (draft->writer.out->size > BODY_BYTES_MAX) {
+        return arcp__yaml_refuse(r, node, path, "makes the body longer than 1048576 bytes");
+    }
+    draft->depth++;
+    arcp_status status = node->type == YAML_SEQUENCE_NODE ? write_list(r, draft, path, node)
+                                                          : write_mapping(r, draft, path, node);
+    draft->depth--;
+    return status;
 }
 
 static arcp_status read_body(arcp__yaml_reader *r, const yaml_node_t *value, const char *path,
@@ -194,12 +245,15 @@ static arcp_status read_body(arcp__yaml_reader *r, const yaml_node_t *value, con
         return arcp__yaml_refuse(r, value, path, "must be a mapping or a list: it is sent as JSON");
     }
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &text);
-    write_json(r, value, &writer);
-    *out = arcp_buf_take_cstr(&text);
+    body_draft draft = {.depth = 0};
+    arcp_json_writer_init(&draft.writer, &text);
+    arcp_status status = write_json(r, &draft, path, value);
+    if (status == ARCP_OK) {
+        *out = arcp_buf_take_cstr(&text);
+        status = *out == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
+    }
     arcp_buf_fini(&text);
-    return *out == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
+    return status;
 }
 
 static arcp_status response_member(arcp__yaml_reader *r, void *into, arcp_span key,

@@ -1,5 +1,7 @@
 #include "arcpd/config_policy.h"
 
+#include <stdio.h>
+
 #include <arcp/json.h>
 
 #include "base/alloc.h"
@@ -64,41 +66,57 @@ static arcp_status policy_member(arcp__yaml_reader *r, void *into, arcp_span key
     return ARCP_E_NOT_FOUND;
 }
 
-/* max_lease and max_budget are one ceiling: the budget is its cost.budget. */
-static arcp_status make_ceiling(arcp__yaml_reader *r, const char *path, policy_draft *draft)
+static arcp_status capability_member(arcp__yaml_reader *r, void *into, arcp_span key,
+                                     const char *path, const yaml_node_t *value)
 {
-    if (draft->lease == NULL && draft->budget == NULL) {
-        return ARCP_OK;
-    }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer *writer = into;
+    (void)path;
+    arcp_json_name_span(writer, key);
+    write_list(r, value, writer);
+    return ARCP_OK;
+}
+
+/* max_lease and max_budget are one ceiling: the budget is its cost.budget. */
+static arcp_status write_ceiling(arcp__yaml_reader *r, const char *path, const policy_draft *draft,
+                                 arcp_buf *out)
+{
+    arcp_status status = ARCP_OK;
     arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &text);
+    arcp_json_writer_init(&writer, out);
     arcp_json_begin_object(&writer);
     if (draft->lease != NULL) {
-        for (yaml_node_pair_t *pair = draft->lease->data.mapping.pairs.start;
-             pair < draft->lease->data.mapping.pairs.top; pair++) {
-            arcp_json_name_span(&writer, arcp__yaml_scalar(arcp__yaml_node(r, pair->key)));
-            write_list(r, arcp__yaml_node(r, pair->value), &writer);
-        }
+        char here[160];
+        (void)snprintf(here, sizeof(here), "%s.max_lease", path);
+        status = arcp__yaml_members(r, draft->lease, here, capability_member, &writer);
     }
     if (draft->budget != NULL) {
         arcp_json_name(&writer, "cost.budget");
         write_list(r, draft->budget, &writer);
     }
     arcp_json_end_object(&writer);
-    arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
-    limits.patterns_max = SIZE_MAX; /* the operator's own */
-    limits.bytes_max = SIZE_MAX;
-    arcp_error why = {0};
-    arcp_status status = text.failed
-                             ? ARCP_E_NO_MEMORY
-                             : arcp_lease_parse(arcp_buf_span(&text), arcp_span_make(NULL, 0),
-                                                &limits, &draft->policy.ceiling, &why);
-    if (status == ARCP_E_NO_MEMORY) {
-        status = arcp__yaml_no_memory(r);
-    } else if (status != ARCP_OK) {
-        status = arcp__yaml_refuse(r, draft->lease != NULL ? draft->lease : draft->budget, path,
-                                   why.message);
+    return status == ARCP_OK && out->failed ? arcp__yaml_no_memory(r) : status;
+}
+
+static arcp_status make_ceiling(arcp__yaml_reader *r, const char *path, policy_draft *draft)
+{
+    if (draft->lease == NULL && draft->budget == NULL) {
+        return ARCP_OK;
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_status status = write_ceiling(r, path, draft, &text);
+    if (status == ARCP_OK) {
+        arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+        limits.patterns_max = SIZE_MAX; /* the operator's own */
+        limits.bytes_max = SIZE_MAX;
+        arcp_error why = {0};
+        status = arcp_lease_parse(arcp_buf_span(&text), arcp_span_make(NULL, 0), &limits,
+                                  &draft->policy.ceiling, &why);
+        if (status == ARCP_E_NO_MEMORY) {
+            status = arcp__yaml_no_memory(r);
+        } else if (status != ARCP_OK) {
+            status = arcp__yaml_refuse(r, draft->lease != NULL ? draft->lease : draft->budget, path,
+                                       why.message);
+        }
     }
     arcp_buf_fini(&text);
     return status;

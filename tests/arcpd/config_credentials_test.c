@@ -90,6 +90,14 @@ static void what_is_wrong_is_named_with_its_place(void **state)
          "f.yaml:1: credentials.http.issue.response.value: must be a JSON pointer such as /key"},
         {"credentials: {http: {issue: {body: text}}}",
          "f.yaml:1: credentials.http.issue.body: must be a mapping or a list: it is sent as JSON"},
+        {"credentials: {http: {issue: {body: &b [*b]}}}",
+         "f.yaml:1: credentials.http.issue.body: stands deeper than 32 levels"},
+        {"credentials: {http: {issue: {body: &b {b: *b}}}}",
+         "f.yaml:1: credentials.http.issue.body.b.b."},
+        {"credentials: {http: {issue: {body: {a: {? [b] : c}}}}}",
+         "f.yaml:1: credentials.http.issue.body.a: a key must be a word"},
+        {"credentials: {http: {issue: {body: {a: 1, a: 2}}}}",
+         "f.yaml:1: credentials.http.issue.body.a: occurs twice"},
         {"credentials: {enforces: [magic]}",
          "f.yaml:1: credentials.enforces: must be a list of budget, models and expiry"},
         {"credentials: {enforces: [budget]}",
@@ -116,12 +124,58 @@ static void what_is_wrong_is_named_with_its_place(void **state)
     }
 }
 
+static void a_body_has_at_most_32_levels(void **state)
+{
+    (void)state;
+    for (unsigned levels = 32; levels <= 33; levels++) {
+        char list[80] = "";
+        char text[256];
+        arcp__config config;
+        arcp_error error = {0};
+        memset(list, '[', levels);
+        memset(list + levels, ']', levels);
+        snprintf(text, sizeof(text), "credentials: {http: {issue: {body: %s}}}", list);
+        assert_int_equal(read_text(text, &config, &error), levels == 32 ? ARCP_OK : ARCP_E_USAGE);
+        const char *body = config.credentials.requests[ARCP__HTTP_ISSUE].body;
+        if (levels == 32) {
+            assert_string_equal(body, list);
+        } else {
+            assert_null(body);
+        }
+        arcp__config_fini(&config);
+    }
+}
+
+static void aliases_do_not_make_a_short_file_a_long_body(void **state)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__config config;
+    arcp_error error = {0};
+    (void)state;
+    arcp_buf_append_cstr(&text, "credentials: {http: {issue: {body: {l0: &l0 [x]");
+    for (unsigned at = 1; at <= 20; at++) { /* each is eight times the one before */
+        arcp_buf_append_format(&text, ", l%u: &l%u [", at, at);
+        for (unsigned copy = 0; copy < 8; copy++) {
+            arcp_buf_append_format(&text, "%s*l%u", copy == 0 ? "" : ", ", at - 1);
+        }
+        arcp_buf_append_byte(&text, ']');
+    }
+    arcp_buf_append(&text, arcp_span_cstr("}}}}"));
+    arcp_buf_append_byte(&text, '\0');
+    assert_int_equal(read_text(text.data, &config, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, ": makes the body longer than 1048576 bytes"));
+    arcp_buf_fini(&text);
+    arcp__config_fini(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_upstream_is_described_by_templates),
         cmocka_unit_test(nothing_secret_is_printed),
         cmocka_unit_test(what_is_wrong_is_named_with_its_place),
+        cmocka_unit_test(a_body_has_at_most_32_levels),
+        cmocka_unit_test(aliases_do_not_make_a_short_file_a_long_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

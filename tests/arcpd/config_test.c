@@ -121,6 +121,10 @@ static const struct {
      "test.yaml:1: policy[0]: cost.budget[0] is null: it must be a string"},
     {"policy: [{max_lease: {fs.read: /srv}}]\n",
      "test.yaml:1: policy[0]: fs.read is a string: it must be an array of strings"},
+    {"policy: [{max_lease: {? [fs.read] : [/srv]}}]\n",
+     "test.yaml:1: policy[0].max_lease: a key must be a word"},
+    {"policy:\n  - max_lease:\n      fs.read: [/a]\n      fs.read: [/b]\n",
+     "test.yaml:4: policy[0].max_lease.fs.read: occurs twice"},
     {"limits: {frame_bytes: 4M}\n", "test.yaml:1: limits.frame_bytes is \"4M\", must be a "
                                     "whole number from 1024 to 1073741824"},
     {"[]\n", "test.yaml:1: must be a mapping (key: value)"},
