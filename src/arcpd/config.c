@@ -3,6 +3,7 @@
 #include <arcp/runtime.h>
 #include <arcp/secret.h>
 
+#include "arcpd/yaml_printer.h"
 #include "base/alloc.h"
 #include "runtime/jwt_key.h"
 #include "transport/command_words.h"
@@ -196,25 +197,6 @@ arcp_status arcp__config_add_agent_flag(arcp__config *config, const char *text, 
 
 /* ---- printing ---- */
 
-static void print_quoted(arcp_buf *out, const char *text)
-{
-    if (text == NULL) {
-        arcp_buf_append_cstr(out, "null");
-    } else {
-        arcp_json_quote(arcp_span_cstr(text), out);
-    }
-}
-
-static void print_list(arcp_buf *out, const char *key, const arcp__text_list *list)
-{
-    arcp_buf_append_format(out, "%s: [", key);
-    for (size_t at = 0; at < list->count; at++) {
-        arcp_buf_append_cstr(out, at == 0 ? "" : ", ");
-        print_quoted(out, list->items[at]);
-    }
-    arcp_buf_append_cstr(out, "]\n");
-}
-
 typedef struct print_state {
     arcp_buf *out;
     const arcp__config *config;
@@ -228,9 +210,7 @@ static void print_texts_of_group(const print_state *state, const char *group)
         arcp__config_credentials_print(&state->config->credentials, state->out);
     } else if (strcmp(group, "audit") == 0) {
         const char *path = state->config->audit_path;
-        arcp_buf_append_cstr(state->out, "  path: ");
-        print_quoted(state->out, path == NULL ? "audit.jsonl" : path);
-        arcp_buf_append_byte(state->out, '\n');
+        arcp__yaml_print_text(state->out, "  path", path == NULL ? "audit.jsonl" : path);
     }
 }
 
@@ -249,20 +229,15 @@ static void print_setting(void *user, const char *group, const char *key, const 
 
 static void print_agent(arcp_buf *out, const arcp__config_agent *agent)
 {
-    arcp_buf_append_cstr(out, "  - name: ");
-    print_quoted(out, agent->name);
-    arcp_buf_append_cstr(out, "\n    version: ");
-    print_quoted(out, agent->version);
-    arcp_buf_append_format(out, "\n    default: %s\n    mode: %s\n    warm: %llu\n",
+    arcp__yaml_print_text(out, "  - name", agent->name);
+    arcp__yaml_print_text(out, "    version", agent->version);
+    arcp_buf_append_format(out, "    default: %s\n    mode: %s\n    warm: %llu\n",
                            agent->is_default ? "true" : "false", agent->is_plain ? "plain" : "arcp",
                            (unsigned long long)agent->warm);
-    arcp_buf_append_cstr(out, "    ");
-    print_list(out, "command", &agent->command);
-    arcp_buf_append_cstr(out, "    cwd: ");
-    print_quoted(out, agent->cwd);
-    arcp_buf_append_cstr(out, "\n    user: ");
-    print_quoted(out, agent->user);
-    arcp_buf_append_format(out, "\n    stderr_in_errors: %s\n    max_jobs: %llu\n",
+    arcp__yaml_print_list(out, "    command", &agent->command);
+    arcp__yaml_print_text(out, "    cwd", agent->cwd);
+    arcp__yaml_print_text(out, "    user", agent->user);
+    arcp_buf_append_format(out, "    stderr_in_errors: %s\n    max_jobs: %llu\n",
                            agent->stderr_in_errors ? "true" : "false",
                            (unsigned long long)agent->max_jobs);
     /* Values of the environment may be secrets: names only. */
@@ -281,29 +256,21 @@ static void print_agent(arcp_buf *out, const arcp__config_agent *agent)
 
 static void print_jwt(arcp_buf *out, const arcp__config_jwt *jwt)
 {
-    const struct {
-        const char *key;
-        const char *text;
-    } texts[] = {{"key_file", jwt->key_file},
-                 {"key_id", jwt->key_id},
-                 {"issuer", jwt->issuer},
-                 {"audience", jwt->audience},
-                 {"principal_claim", jwt->principal_claim}};
     arcp_buf_append_format(out, "  - algorithm: %s\n", arcp__jwt_algorithm_name(jwt->algorithm));
-    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
-        arcp_buf_append_format(out, "    %s: ", texts[at].key);
-        print_quoted(out, texts[at].text);
-        arcp_buf_append_byte(out, '\n');
-    }
+    arcp__yaml_print_text(out, "    key_file", jwt->key_file);
+    arcp__yaml_print_text(out, "    key_id", jwt->key_id);
+    arcp__yaml_print_text(out, "    issuer", jwt->issuer);
+    arcp__yaml_print_text(out, "    audience", jwt->audience);
+    arcp__yaml_print_text(out, "    principal_claim", jwt->principal_claim);
     arcp_buf_append_format(out, "    leeway_sec: %llu\n", (unsigned long long)jwt->leeway_sec);
 }
 
 static void print_policy(arcp_buf *out, const arcp__config_policy *policy)
 {
     arcp_buf_append_cstr(out, "  - {principal: ");
-    print_quoted(out, policy->principal);
+    arcp__yaml_print_quoted(out, policy->principal);
     arcp_buf_append_cstr(out, ", agent: ");
-    print_quoted(out, policy->agent);
+    arcp__yaml_print_quoted(out, policy->agent);
     if (policy->ceiling != NULL) {
         arcp_buf_append_cstr(out, ", max_lease: ");
         arcp_lease_format(policy->ceiling, out);
@@ -314,15 +281,13 @@ static void print_policy(arcp_buf *out, const arcp__config_policy *policy)
 
 void arcp__config_print(const arcp__config *config, arcp_buf *out)
 {
-    print_list(out, "listen", &config->listen);
-    arcp_buf_append_cstr(out, "store: ");
-    print_quoted(out, config->store);
-    arcp_buf_append_cstr(out, "\ntoken_file: ");
-    print_quoted(out, config->token_file);
-    arcp_buf_append_cstr(out, "\ntokens:\n");
+    arcp__yaml_print_list(out, "listen", &config->listen);
+    arcp__yaml_print_text(out, "store", config->store);
+    arcp__yaml_print_text(out, "token_file", config->token_file);
+    arcp_buf_append_cstr(out, "tokens:\n");
     for (size_t at = 0; at < config->token_count; at++) {
         arcp_buf_append_cstr(out, "  - {token: \"***\", principal: ");
-        print_quoted(out, config->tokens[at].principal);
+        arcp__yaml_print_quoted(out, config->tokens[at].principal);
         arcp_buf_append_cstr(out, "}\n");
     }
     arcp_buf_append_format(out, "no_auth: %s\njwt:\n", config->no_auth ? "true" : "false");
@@ -343,23 +308,20 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
     arcp_buf_append_cstr(out, "peer_profiles:\n");
     for (size_t at = 0; at < config->profile_count; at++) {
         arcp_buf_append_cstr(out, "  - {client: ");
-        print_quoted(out, config->profiles[at].client);
+        arcp__yaml_print_quoted(out, config->profiles[at].client);
         arcp_buf_append_cstr(out, ", principal: ");
-        print_quoted(out, config->profiles[at].principal);
+        arcp__yaml_print_quoted(out, config->profiles[at].principal);
         arcp_buf_append_cstr(out, ", profile: ");
-        print_quoted(out, config->profiles[at].profile);
+        arcp__yaml_print_quoted(out, config->profiles[at].profile);
         arcp_buf_append_cstr(out, "}\n");
     }
-    print_list(out, "origins", &config->origins);
-    print_list(out, "hosts", &config->hosts);
-    arcp_buf_append_cstr(out, "http:\n  listen: ");
-    print_quoted(out, config->http_listen);
-    arcp_buf_append_byte(out, '\n');
-    arcp_buf_append_cstr(out, "tls:\n  certificate: ");
-    print_quoted(out, config->tls_certificate);
-    arcp_buf_append_cstr(out, "\n  key: ");
-    print_quoted(out, config->tls_key);
-    arcp_buf_append_format(out, "\nlog:\n  level: %s\n  format: %s\n",
-                           log_levels[config->log_level],
+    arcp__yaml_print_list(out, "origins", &config->origins);
+    arcp__yaml_print_list(out, "hosts", &config->hosts);
+    arcp_buf_append_cstr(out, "http:\n");
+    arcp__yaml_print_text(out, "  listen", config->http_listen);
+    arcp_buf_append_cstr(out, "tls:\n");
+    arcp__yaml_print_text(out, "  certificate", config->tls_certificate);
+    arcp__yaml_print_text(out, "  key", config->tls_key);
+    arcp_buf_append_format(out, "log:\n  level: %s\n  format: %s\n", log_levels[config->log_level],
                            config->log_format == ARCP__LOG_JSON ? "json" : "text");
 }

@@ -1,5 +1,6 @@
 #include "arcpd/config_agents.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -71,42 +72,35 @@ static arcp_status limit_member(arcp__yaml_reader *r, void *into, arcp_span key,
     return status;
 }
 
+static const arcp__yaml_field agent_fields[] = {
+    {"name", ARCP__YAML_TEXT, offsetof(arcp__config_agent, name), 0, 0},
+    {"version", ARCP__YAML_TEXT, offsetof(arcp__config_agent, version), 0, 0},
+    {"user", ARCP__YAML_TEXT, offsetof(arcp__config_agent, user), 0, 0},
+    {"cwd", ARCP__YAML_TEXT, offsetof(arcp__config_agent, cwd), 0, 0},
+    {"command", ARCP__YAML_TEXTS, offsetof(arcp__config_agent, command), 0, 0},
+    {"default", ARCP__YAML_BOOL, offsetof(arcp__config_agent, is_default), 0, 0},
+    {"stderr_in_errors", ARCP__YAML_BOOL, offsetof(arcp__config_agent, stderr_in_errors), 0, 0},
+    {"warm", ARCP__YAML_COUNT, offsetof(arcp__config_agent, warm), 0, 0},
+    {"max_jobs", ARCP__YAML_COUNT, offsetof(arcp__config_agent, max_jobs), 0, 0},
+};
+
+static arcp_status read_mode(arcp__yaml_reader *r, const yaml_node_t *value, const char *path,
+                             bool *is_plain)
+{
+    char *mode = NULL;
+    arcp_status status = arcp__yaml_text(r, value, path, &mode);
+    *is_plain = mode != NULL && strcmp(mode, "plain") == 0;
+    if (status == ARCP_OK && !*is_plain && (mode == NULL || strcmp(mode, "arcp") != 0)) {
+        status = arcp__yaml_refuse(r, value, path, "must be arcp or plain");
+    }
+    arcp__free(mode);
+    return status;
+}
+
 static arcp_status agent_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                                 const yaml_node_t *value)
 {
     arcp__config_agent *agent = into;
-    const struct {
-        const char *key;
-        char **text;
-    } texts[] = {{"name", &agent->name}, {"version", &agent->version}, {"user", &agent->user}};
-    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
-        if (arcp_span_equal_cstr(key, texts[at].key)) {
-            return arcp__yaml_text(r, value, path, texts[at].text);
-        }
-    }
-    if (arcp_span_equal_cstr(key, "cwd")) {
-        arcp_status status = arcp__yaml_text(r, value, path, &agent->cwd);
-        if (status == ARCP_OK && agent->cwd != NULL && agent->cwd[0] != '/') {
-            status = arcp__yaml_refuse(r, value, path,
-                                       "must be an absolute path, or null for a fresh directory");
-        }
-        return status;
-    }
-    if (arcp_span_equal_cstr(key, "command")) {
-        return arcp__yaml_texts(r, value, path, &agent->command);
-    }
-    if (arcp_span_equal_cstr(key, "default")) {
-        return arcp__yaml_bool(r, value, path, &agent->is_default);
-    }
-    if (arcp_span_equal_cstr(key, "stderr_in_errors")) {
-        return arcp__yaml_bool(r, value, path, &agent->stderr_in_errors);
-    }
-    if (arcp_span_equal_cstr(key, "warm")) {
-        return arcp__yaml_count(r, value, path, &agent->warm);
-    }
-    if (arcp_span_equal_cstr(key, "max_jobs")) {
-        return arcp__yaml_count(r, value, path, &agent->max_jobs);
-    }
     if (arcp_span_equal_cstr(key, "env")) {
         return arcp__yaml_members(r, value, path, env_member, agent);
     }
@@ -114,17 +108,14 @@ static arcp_status agent_member(arcp__yaml_reader *r, void *into, arcp_span key,
         return arcp__yaml_members(r, value, path, limit_member, agent);
     }
     if (arcp_span_equal_cstr(key, "mode")) {
-        char *mode = NULL;
-        arcp_status status = arcp__yaml_text(r, value, path, &mode);
-        bool is_plain = mode != NULL && strcmp(mode, "plain") == 0;
-        if (status == ARCP_OK && !is_plain && (mode == NULL || strcmp(mode, "arcp") != 0)) {
-            status = arcp__yaml_refuse(r, value, path, "must be arcp or plain");
-        }
-        agent->is_plain = is_plain;
-        arcp__free(mode);
-        return status;
+        return read_mode(r, value, path, &agent->is_plain);
     }
-    return ARCP_E_NOT_FOUND;
+    arcp_status status = arcp__yaml_field_read(
+        r, agent_fields, ARCP__YAML_FIELD_COUNT(agent_fields), agent, key, path, value);
+    return status == ARCP_OK && agent->cwd != NULL && agent->cwd[0] != '/'
+               ? arcp__yaml_refuse(r, value, path,
+                                   "must be an absolute path, or null for a fresh directory")
+               : status;
 }
 
 static bool same_text(const char *a, const char *b)

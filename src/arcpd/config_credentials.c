@@ -1,8 +1,11 @@
 #include "arcpd/config_credentials.h"
 
+#include <stddef.h>
+
 #include <arcp/secret.h>
 
 #include "arcpd/config_headers.h"
+#include "arcpd/yaml_printer.h"
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
 
@@ -276,9 +279,6 @@ static arcp_status request_member(arcp__yaml_reader *r, void *into, arcp_span ke
                                   const yaml_node_t *value)
 {
     arcp__config_request *request = into;
-    if (arcp_span_equal_cstr(key, "method")) {
-        return arcp__yaml_text(r, value, path, &request->method);
-    }
     if (arcp_span_equal_cstr(key, "url")) {
         arcp_status status = arcp__yaml_text(r, value, path, &request->url);
         bool good = request->url != NULL && (strncmp(request->url, "https://", 8) == 0 ||
@@ -293,10 +293,19 @@ static arcp_status request_member(arcp__yaml_reader *r, void *into, arcp_span ke
     if (arcp_span_equal_cstr(key, "body")) {
         return read_body(r, value, path, &request->body);
     }
-    return arcp_span_equal_cstr(key, "response")
-               ? arcp__yaml_members(r, value, path, response_member, request)
-               : ARCP_E_NOT_FOUND;
+    if (arcp_span_equal_cstr(key, "response")) {
+        return arcp__yaml_members(r, value, path, response_member, request);
+    }
+    return arcp_span_equal_cstr(key, "method") ? arcp__yaml_text(r, value, path, &request->method)
+                                               : ARCP_E_NOT_FOUND;
 }
+
+static const arcp__yaml_field http_fields[] = {
+    {"timeout_ms", ARCP__YAML_COUNT, offsetof(arcp__config_credentials, timeout_ms), 0, 0},
+    {"connections", ARCP__YAML_COUNT, offsetof(arcp__config_credentials, connections), 0, 0},
+    {"gone", ARCP__YAML_TEXTS, offsetof(arcp__config_credentials, gone), 0, 0},
+    {"ca_file", ARCP__YAML_TEXT, offsetof(arcp__config_credentials, ca_file), 0, 0},
+};
 
 static arcp_status http_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                                const yaml_node_t *value)
@@ -307,48 +316,27 @@ static arcp_status http_member(arcp__yaml_reader *r, void *into, arcp_span key, 
             return arcp__yaml_members(r, value, path, request_member, &credentials->requests[at]);
         }
     }
-    if (arcp_span_equal_cstr(key, "timeout_ms")) {
-        return arcp__yaml_count(r, value, path, &credentials->timeout_ms);
-    }
-    if (arcp_span_equal_cstr(key, "connections")) {
-        return arcp__yaml_count(r, value, path, &credentials->connections);
-    }
-    if (arcp_span_equal_cstr(key, "gone")) {
-        return arcp__yaml_texts(r, value, path, &credentials->gone);
-    }
-    return arcp_span_equal_cstr(key, "ca_file")
-               ? arcp__yaml_text(r, value, path, &credentials->ca_file)
-               : ARCP_E_NOT_FOUND;
+    return arcp__yaml_field_read(r, http_fields, COUNT(http_fields), credentials, key, path, value);
 }
 
 /* ---- the group ---- */
+
+static const arcp__yaml_field group_fields[] = {
+    {"key_file", ARCP__YAML_TEXT, offsetof(arcp__config_credentials, key_file), 0, 0},
+    {"endpoint", ARCP__YAML_TEXT, offsetof(arcp__config_credentials, endpoint), 0, 0},
+    {"scheme", ARCP__YAML_TEXT, offsetof(arcp__config_credentials, scheme), 0, 0},
+    {"profile", ARCP__YAML_TEXT, offsetof(arcp__config_credentials, profile), 0, 0},
+    {"currency", ARCP__YAML_TEXT, offsetof(arcp__config_credentials, currency), 0, 0},
+    {"values_file", ARCP__YAML_TEXT, offsetof(arcp__config_credentials, values_file), 0, 0},
+    {"agents", ARCP__YAML_TEXTS, offsetof(arcp__config_credentials, agents), 0, 0},
+    {"models", ARCP__YAML_TEXTS, offsetof(arcp__config_credentials, models), 0, 0},
+    {"values", ARCP__YAML_TEXTS, offsetof(arcp__config_credentials, values), 0, 0},
+};
 
 arcp_status arcp__config_credentials_member(arcp__yaml_reader *r, void *into, arcp_span key,
                                             const char *path, const yaml_node_t *value)
 {
     arcp__config_credentials *credentials = into;
-    const struct {
-        const char *key;
-        char **text;
-    } texts[] = {{"key_file", &credentials->key_file}, {"endpoint", &credentials->endpoint},
-                 {"scheme", &credentials->scheme},     {"profile", &credentials->profile},
-                 {"currency", &credentials->currency}, {"values_file", &credentials->values_file}};
-    const struct {
-        const char *key;
-        arcp__text_list *list;
-    } lists[] = {{"agents", &credentials->agents},
-                 {"models", &credentials->models},
-                 {"values", &credentials->values}};
-    for (size_t at = 0; at < COUNT(texts); at++) {
-        if (arcp_span_equal_cstr(key, texts[at].key)) {
-            return arcp__yaml_text(r, value, path, texts[at].text);
-        }
-    }
-    for (size_t at = 0; at < COUNT(lists); at++) {
-        if (arcp_span_equal_cstr(key, lists[at].key)) {
-            return arcp__yaml_texts(r, value, path, lists[at].list);
-        }
-    }
     if (arcp_span_equal_cstr(key, "provisioner")) {
         return read_kind(r, value, path, credentials);
     }
@@ -358,9 +346,11 @@ arcp_status arcp__config_credentials_member(arcp__yaml_reader *r, void *into, ar
     if (arcp_span_equal_cstr(key, "errors")) {
         return arcp__yaml_items(r, value, path, error_item);
     }
-    return arcp_span_equal_cstr(key, "http")
-               ? arcp__yaml_members(r, value, path, http_member, credentials)
-               : ARCP_E_NOT_FOUND;
+    if (arcp_span_equal_cstr(key, "http")) {
+        return arcp__yaml_members(r, value, path, http_member, credentials);
+    }
+    return arcp__yaml_field_read(r, group_fields, COUNT(group_fields), credentials, key, path,
+                                 value);
 }
 
 arcp_status arcp__config_credentials_check(arcp__yaml_reader *r,
@@ -399,35 +389,14 @@ arcp_status arcp__config_credentials_check(arcp__yaml_reader *r,
 
 /* ---- printing ---- */
 
-static void print_text(arcp_buf *out, const char *key, const char *text)
-{
-    arcp_buf_append_format(out, "%s: ", key);
-    if (text == NULL) {
-        arcp_buf_append_cstr(out, "null");
-    } else {
-        arcp_json_quote(arcp_span_cstr(text), out);
-    }
-    arcp_buf_append_byte(out, '\n');
-}
-
-static void print_list(arcp_buf *out, const char *key, const arcp__text_list *list, bool masked)
-{
-    arcp_buf_append_format(out, "%s: [", key);
-    for (size_t at = 0; at < list->count; at++) {
-        arcp_buf_append_cstr(out, at == 0 ? "" : ", ");
-        arcp_json_quote(arcp_span_cstr(masked ? "***" : list->items[at]), out);
-    }
-    arcp_buf_append_cstr(out, "]\n");
-}
-
 static void print_request(arcp_buf *out, const char *name, const arcp__config_request *request)
 {
     if (request->url == NULL) {
         return;
     }
     arcp_buf_append_format(out, "    %s:\n", name);
-    print_text(out, "      method", request->method);
-    print_text(out, "      url", request->url);
+    arcp__yaml_print_text(out, "      method", request->method);
+    arcp__yaml_print_text(out, "      url", request->url);
     /* Values of headers and what is written into a body may be secrets. */
     arcp_buf_append_cstr(out, "      headers: ");
     arcp__config_headers_print(&request->headers, out);
@@ -468,13 +437,13 @@ void arcp__config_credentials_print(const arcp__config_credentials *credentials,
     if (credentials->kind == ARCP__PROVISIONER_NONE) {
         return;
     }
-    print_text(out, "  key_file", credentials->key_file);
-    print_text(out, "  endpoint", credentials->endpoint);
-    print_text(out, "  scheme", credentials->scheme);
-    print_text(out, "  profile", credentials->profile);
-    print_text(out, "  currency", credentials->currency);
-    print_list(out, "  agents", &credentials->agents, false);
-    print_list(out, "  models", &credentials->models, false);
+    arcp__yaml_print_text(out, "  key_file", credentials->key_file);
+    arcp__yaml_print_text(out, "  endpoint", credentials->endpoint);
+    arcp__yaml_print_text(out, "  scheme", credentials->scheme);
+    arcp__yaml_print_text(out, "  profile", credentials->profile);
+    arcp__yaml_print_text(out, "  currency", credentials->currency);
+    arcp__yaml_print_list(out, "  agents", &credentials->agents);
+    arcp__yaml_print_list(out, "  models", &credentials->models);
     arcp_buf_append_cstr(out, "  enforces: [");
     const char *separator = "";
     for (size_t at = 0; at < COUNT(enforceable); at++) {
@@ -486,8 +455,8 @@ void arcp__config_credentials_print(const arcp__config_credentials *credentials,
     arcp_buf_append_cstr(out, "]\n");
     print_errors(credentials, out);
     if (credentials->kind == ARCP__PROVISIONER_STATIC) {
-        print_list(out, "  values", &credentials->values, true);
-        print_text(out, "  values_file", credentials->values_file);
+        arcp__yaml_print_masked_list(out, "  values", &credentials->values);
+        arcp__yaml_print_text(out, "  values_file", credentials->values_file);
         return;
     }
     arcp_buf_append_cstr(out, "  http:\n");
@@ -497,6 +466,6 @@ void arcp__config_credentials_print(const arcp__config_credentials *credentials,
     arcp_buf_append_format(out, "    timeout_ms: %llu\n    connections: %llu\n",
                            (unsigned long long)credentials->timeout_ms,
                            (unsigned long long)credentials->connections);
-    print_text(out, "    ca_file", credentials->ca_file);
-    print_list(out, "    gone", &credentials->gone, false);
+    arcp__yaml_print_text(out, "    ca_file", credentials->ca_file);
+    arcp__yaml_print_list(out, "    gone", &credentials->gone);
 }

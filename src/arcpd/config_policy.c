@@ -1,5 +1,6 @@
 #include "arcpd/config_policy.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include <arcp/json.h>
@@ -40,16 +41,13 @@ typedef struct policy_draft {
 static arcp_status policy_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                                  const yaml_node_t *value)
 {
+    static const arcp__yaml_field fields[] = {
+        {"principal", ARCP__YAML_TEXT, offsetof(arcp__config_policy, principal), 0, 0},
+        {"agent", ARCP__YAML_TEXT, offsetof(arcp__config_policy, agent), 0, 0},
+        {"max_lifetime_sec", ARCP__YAML_COUNT, offsetof(arcp__config_policy, max_lifetime_sec), 0,
+         0},
+    };
     policy_draft *draft = into;
-    if (arcp_span_equal_cstr(key, "principal")) {
-        return arcp__yaml_text(r, value, path, &draft->policy.principal);
-    }
-    if (arcp_span_equal_cstr(key, "agent")) {
-        return arcp__yaml_text(r, value, path, &draft->policy.agent);
-    }
-    if (arcp_span_equal_cstr(key, "max_lifetime_sec")) {
-        return arcp__yaml_count(r, value, path, &draft->policy.max_lifetime_sec);
-    }
     if (arcp_span_equal_cstr(key, "max_lease")) {
         draft->lease = value;
         return value->type == YAML_MAPPING_NODE
@@ -63,7 +61,8 @@ static arcp_status policy_member(arcp__yaml_reader *r, void *into, arcp_span key
                    ? ARCP_OK
                    : arcp__yaml_refuse(r, value, path, "must be a list of amounts like USD:5.00");
     }
-    return ARCP_E_NOT_FOUND;
+    return arcp__yaml_field_read(r, fields, ARCP__YAML_FIELD_COUNT(fields), &draft->policy, key,
+                                 path, value);
 }
 
 static arcp_status capability_member(arcp__yaml_reader *r, void *into, arcp_span key,

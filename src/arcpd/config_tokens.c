@@ -1,6 +1,7 @@
 /* Reading `tokens` and `jwt` of the configuration file. */
 #include "arcpd/config_tokens.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include <arcp/secret.h>
@@ -13,14 +14,11 @@
 static arcp_status token_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                                 const yaml_node_t *value)
 {
-    arcp__config_token *token = into;
-    if (arcp_span_equal_cstr(key, "token")) {
-        return arcp__yaml_text(r, value, path, &token->token);
-    }
-    if (arcp_span_equal_cstr(key, "principal")) {
-        return arcp__yaml_text(r, value, path, &token->principal);
-    }
-    return ARCP_E_NOT_FOUND;
+    static const arcp__yaml_field fields[] = {
+        {"token", ARCP__YAML_TEXT, offsetof(arcp__config_token, token), 0, 0},
+        {"principal", ARCP__YAML_TEXT, offsetof(arcp__config_token, principal), 0, 0},
+    };
+    return arcp__yaml_field_read(r, fields, ARCP__YAML_FIELD_COUNT(fields), into, key, path, value);
 }
 
 arcp_status arcp__yaml_token_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node)
@@ -60,36 +58,26 @@ typedef struct jwt_draft {
     bool has_algorithm;
 } jwt_draft;
 
+static const arcp__yaml_field jwt_fields[] = {
+    {"key_file", ARCP__YAML_TEXT, offsetof(arcp__config_jwt, key_file), 0, 0},
+    {"key_id", ARCP__YAML_TEXT, offsetof(arcp__config_jwt, key_id), 0, 0},
+    {"issuer", ARCP__YAML_TEXT, offsetof(arcp__config_jwt, issuer), 0, 0},
+    {"audience", ARCP__YAML_TEXT, offsetof(arcp__config_jwt, audience), 0, 0},
+    {"principal_claim", ARCP__YAML_TEXT, offsetof(arcp__config_jwt, principal_claim), 0, 0},
+    {"leeway_sec", ARCP__YAML_COUNT, offsetof(arcp__config_jwt, leeway_sec), 0,
+     ARCP_JWT_LEEWAY_SEC_MAX},
+};
+
 static arcp_status jwt_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                               const yaml_node_t *value)
 {
     jwt_draft *draft = into;
-    arcp__config_jwt *jwt = draft->jwt;
-    const struct {
-        const char *key;
-        char **text;
-    } texts[] = {{"key_file", &jwt->key_file},
-                 {"key_id", &jwt->key_id},
-                 {"issuer", &jwt->issuer},
-                 {"audience", &jwt->audience},
-                 {"principal_claim", &jwt->principal_claim}};
-    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
-        if (arcp_span_equal_cstr(key, texts[at].key)) {
-            return arcp__yaml_text(r, value, path, texts[at].text);
-        }
-    }
     if (arcp_span_equal_cstr(key, "algorithm")) {
         draft->has_algorithm = true;
-        return jwt_algorithm(r, value, path, &jwt->algorithm);
+        return jwt_algorithm(r, value, path, &draft->jwt->algorithm);
     }
-    if (!arcp_span_equal_cstr(key, "leeway_sec")) {
-        return ARCP_E_NOT_FOUND;
-    }
-    arcp_status status = arcp__yaml_count(r, value, path, &jwt->leeway_sec);
-    if (status == ARCP_OK && jwt->leeway_sec > ARCP_JWT_LEEWAY_SEC_MAX) {
-        status = arcp__yaml_refuse(r, value, path, "must be a whole number from 0 to 3600");
-    }
-    return status;
+    return arcp__yaml_field_read(r, jwt_fields, ARCP__YAML_FIELD_COUNT(jwt_fields), draft->jwt, key,
+                                 path, value);
 }
 
 arcp_status arcp__yaml_jwt_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node)

@@ -1,34 +1,28 @@
 #include "arcpd/config_tracing.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
+#include "arcpd/yaml_printer.h"
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
 
-static const struct number {
-    const char *key;
-    size_t offset;
-    uint64_t otherwise, minimum, maximum;
-} numbers[] = {
-    {"timeout_ms", offsetof(arcp__config_tracing, timeout_ms), 10000, 100, 600000},
-    {"delay_ms", offsetof(arcp__config_tracing, delay_ms), 1000, 0, 60000},
-    {"flush_ms", offsetof(arcp__config_tracing, flush_ms), 3000, 0, 60000},
-    {"queue_bytes", offsetof(arcp__config_tracing, queue_bytes), 4194304, 65536, 1073741824},
+#define NUMBER(key, minimum, maximum)                                                              \
+    {                                                                                              \
+#key, ARCP__YAML_COUNT, offsetof(arcp__config_tracing, key), minimum, maximum              \
+    }
+static const arcp__yaml_field fields[] = {
+    {"ca_file", ARCP__YAML_TEXT, offsetof(arcp__config_tracing, ca_file), 0, 0},
+    {"service_name", ARCP__YAML_TEXT, offsetof(arcp__config_tracing, service_name), 0, 0},
+    NUMBER(timeout_ms, 100, 600000),
+    NUMBER(delay_ms, 0, 60000),
+    NUMBER(flush_ms, 0, 60000),
+    NUMBER(queue_bytes, 65536, 1073741824),
 };
-#define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
-
-static uint64_t *place_of(arcp__config_tracing *tracing, const struct number *number)
-{
-    return (uint64_t *)((char *)tracing + number->offset);
-}
 
 void arcp__config_tracing_init(arcp__config_tracing *tracing)
 {
-    *tracing = (arcp__config_tracing){.endpoint = NULL};
-    for (size_t at = 0; at < NUMBER_COUNT; at++) {
-        *place_of(tracing, &numbers[at]) = numbers[at].otherwise;
-    }
+    *tracing = (arcp__config_tracing){
+        .timeout_ms = 10000, .delay_ms = 1000, .flush_ms = 3000, .queue_bytes = 4194304};
 }
 
 void arcp__config_tracing_fini(arcp__config_tracing *tracing)
@@ -41,24 +35,6 @@ void arcp__config_tracing_fini(arcp__config_tracing *tracing)
 }
 
 /* ---- reading ---- */
-
-static arcp_status read_number(arcp__yaml_reader *r, const yaml_node_t *value, const char *path,
-                               const struct number *number, arcp__config_tracing *into)
-{
-    char what[96];
-    uint64_t read = 0;
-    arcp_status status = arcp__yaml_count(r, value, path, &read);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    if (read < number->minimum || read > number->maximum) {
-        (void)snprintf(what, sizeof(what), "must be a whole number from %llu to %llu",
-                       (unsigned long long)number->minimum, (unsigned long long)number->maximum);
-        return arcp__yaml_refuse(r, value, path, what);
-    }
-    *place_of(into, number) = read;
-    return ARCP_OK;
-}
 
 /* As it stands, but for a collector's bare address: its usual path is added then. */
 static arcp_status read_endpoint(arcp__yaml_reader *r, const yaml_node_t *value, const char *path,
@@ -100,11 +76,6 @@ static arcp_status otlp_member(arcp__yaml_reader *r, void *user, arcp_span key, 
                                const yaml_node_t *value)
 {
     arcp__config_tracing *into = user;
-    for (size_t at = 0; at < NUMBER_COUNT; at++) {
-        if (arcp_span_equal_cstr(key, numbers[at].key)) {
-            return read_number(r, value, path, &numbers[at], into);
-        }
-    }
     if (arcp_span_equal_cstr(key, "endpoint")) {
         return read_endpoint(r, value, path, into);
     }
@@ -112,12 +83,7 @@ static arcp_status otlp_member(arcp__yaml_reader *r, void *user, arcp_span key, 
         arcp__config_wipe_list(&into->headers);
         return arcp__yaml_members(r, value, path, arcp__config_headers_member, &into->headers);
     }
-    if (arcp_span_equal_cstr(key, "ca_file")) {
-        return arcp__yaml_text(r, value, path, &into->ca_file);
-    }
-    return arcp_span_equal_cstr(key, "service_name")
-               ? arcp__yaml_text(r, value, path, &into->service_name)
-               : ARCP_E_NOT_FOUND;
+    return arcp__yaml_field_read(r, fields, ARCP__YAML_FIELD_COUNT(fields), into, key, path, value);
 }
 
 arcp_status arcp__config_tracing_member(arcp__yaml_reader *r, void *into, arcp_span key,
@@ -129,30 +95,25 @@ arcp_status arcp__config_tracing_member(arcp__yaml_reader *r, void *into, arcp_s
 
 /* ---- printing ---- */
 
-static void print_text(arcp_buf *out, const char *key, const char *text)
-{
-    arcp_buf_append_format(out, "    %s: ", key);
-    if (text == NULL) {
-        arcp_buf_append_cstr(out, "null");
-    } else {
-        arcp_json_quote(arcp_span_cstr(text), out);
-    }
-    arcp_buf_append_byte(out, '\n');
-}
-
 void arcp__config_tracing_print(const arcp__config_tracing *tracing, arcp_buf *out)
 {
     arcp_buf_append_cstr(out, "tracing:\n  otlp:\n");
-    print_text(out, "endpoint", tracing->endpoint);
+    arcp__yaml_print_text(out, "    endpoint", tracing->endpoint);
     arcp_buf_append_cstr(out, "    headers: ");
     arcp__config_headers_print(&tracing->headers, out);
     arcp_buf_append_byte(out, '\n');
-    print_text(out, "ca_file", tracing->ca_file);
-    print_text(out, "service_name",
-               tracing->service_name == NULL ? "arcpd" : tracing->service_name);
-    for (size_t at = 0; at < NUMBER_COUNT; at++) {
-        arcp__config_tracing copy = *tracing;
+    arcp__yaml_print_text(out, "    ca_file", tracing->ca_file);
+    arcp__yaml_print_text(out, "    service_name",
+                          tracing->service_name == NULL ? "arcpd" : tracing->service_name);
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {{"timeout_ms", tracing->timeout_ms},
+                   {"delay_ms", tracing->delay_ms},
+                   {"flush_ms", tracing->flush_ms},
+                   {"queue_bytes", tracing->queue_bytes}};
+    for (size_t at = 0; at < sizeof(numbers) / sizeof(numbers[0]); at++) {
         arcp_buf_append_format(out, "    %s: %llu\n", numbers[at].key,
-                               (unsigned long long)*place_of(&copy, &numbers[at]));
+                               (unsigned long long)numbers[at].value);
     }
 }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "engine/peer_profile.h"
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* ---- peer profiles ---- */
@@ -15,17 +16,12 @@
 static arcp_status profile_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                                   const yaml_node_t *value)
 {
-    arcp__config_profile *profile = into;
-    if (arcp_span_equal_cstr(key, "client")) {
-        return arcp__yaml_text(r, value, path, &profile->client);
-    }
-    if (arcp_span_equal_cstr(key, "principal")) {
-        return arcp__yaml_text(r, value, path, &profile->principal);
-    }
-    if (arcp_span_equal_cstr(key, "profile")) {
-        return arcp__yaml_text(r, value, path, &profile->profile);
-    }
-    return ARCP_E_NOT_FOUND;
+    static const arcp__yaml_field fields[] = {
+        {"client", ARCP__YAML_TEXT, offsetof(arcp__config_profile, client), 0, 0},
+        {"principal", ARCP__YAML_TEXT, offsetof(arcp__config_profile, principal), 0, 0},
+        {"profile", ARCP__YAML_TEXT, offsetof(arcp__config_profile, profile), 0, 0},
+    };
+    return arcp__yaml_field_read(r, fields, ARCP__YAML_FIELD_COUNT(fields), into, key, path, value);
 }
 
 static arcp_status profile_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node)
@@ -57,12 +53,11 @@ static arcp_status profile_item(arcp__yaml_reader *r, const char *path, const ya
 static arcp_status tls_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                               const yaml_node_t *value)
 {
-    arcp__config *config = into;
-    if (arcp_span_equal_cstr(key, "certificate")) {
-        return arcp__yaml_text(r, value, path, &config->tls_certificate);
-    }
-    return arcp_span_equal_cstr(key, "key") ? arcp__yaml_text(r, value, path, &config->tls_key)
-                                            : ARCP_E_NOT_FOUND;
+    static const arcp__yaml_field fields[] = {
+        {"certificate", ARCP__YAML_TEXT, offsetof(arcp__config, tls_certificate), 0, 0},
+        {"key", ARCP__YAML_TEXT, offsetof(arcp__config, tls_key), 0, 0},
+    };
+    return arcp__yaml_field_read(r, fields, ARCP__YAML_FIELD_COUNT(fields), into, key, path, value);
 }
 
 static arcp_status log_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
@@ -171,6 +166,15 @@ static bool is_settings_group(arcp_span key)
     return false;
 }
 
+static const arcp__yaml_field top_fields[] = {
+    {"listen", ARCP__YAML_TEXTS, offsetof(arcp__config, listen), 0, 0},
+    {"origins", ARCP__YAML_TEXTS, offsetof(arcp__config, origins), 0, 0},
+    {"hosts", ARCP__YAML_TEXTS, offsetof(arcp__config, hosts), 0, 0},
+    {"store", ARCP__YAML_TEXT, offsetof(arcp__config, store), 0, 0},
+    {"no_auth", ARCP__YAML_BOOL, offsetof(arcp__config, no_auth), 0, 0},
+    {"token_file", ARCP__YAML_TEXT, offsetof(arcp__config, token_file), 0, 0},
+};
+
 static arcp_status top_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                               const yaml_node_t *value)
 {
@@ -208,24 +212,8 @@ static arcp_status top_member(arcp__yaml_reader *r, void *into, arcp_span key, c
         group settings = {config, key};
         return arcp__yaml_members(r, value, path, setting_member, &settings);
     }
-    if (arcp_span_equal_cstr(key, "listen")) {
-        return arcp__yaml_texts(r, value, path, &config->listen);
-    }
-    if (arcp_span_equal_cstr(key, "origins")) {
-        return arcp__yaml_texts(r, value, path, &config->origins);
-    }
-    if (arcp_span_equal_cstr(key, "hosts")) {
-        return arcp__yaml_texts(r, value, path, &config->hosts);
-    }
-    if (arcp_span_equal_cstr(key, "store")) {
-        return arcp__yaml_text(r, value, path, &config->store);
-    }
-    if (arcp_span_equal_cstr(key, "no_auth")) {
-        return arcp__yaml_bool(r, value, path, &config->no_auth);
-    }
-    return arcp_span_equal_cstr(key, "token_file")
-               ? arcp__yaml_text(r, value, path, &config->token_file)
-               : ARCP_E_NOT_FOUND;
+    return arcp__yaml_field_read(r, top_fields, ARCP__YAML_FIELD_COUNT(top_fields), config, key,
+                                 path, value);
 }
 
 static arcp_status read_document(arcp__yaml_reader *r)

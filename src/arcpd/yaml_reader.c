@@ -122,6 +122,49 @@ arcp_status arcp__yaml_texts(arcp__yaml_reader *r, const yaml_node_t *node, cons
     return status;
 }
 
+/* ---- fields ---- */
+
+static arcp_status read_count(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,
+                              const arcp__yaml_field *field, uint64_t *out)
+{
+    uint64_t number = 0;
+    arcp_status status = arcp__yaml_count(r, node, path, &number);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (field->maximum != 0 && (number < field->minimum || number > field->maximum)) {
+        char what[96];
+        (void)snprintf(what, sizeof(what), "must be a whole number from %llu to %llu",
+                       (unsigned long long)field->minimum, (unsigned long long)field->maximum);
+        return arcp__yaml_refuse(r, node, path, what);
+    }
+    *out = number;
+    return ARCP_OK;
+}
+
+arcp_status arcp__yaml_field_read(arcp__yaml_reader *r, const arcp__yaml_field *fields,
+                                  size_t count, void *into, arcp_span key, const char *path,
+                                  const yaml_node_t *value)
+{
+    for (size_t at = 0; at < count; at++) {
+        if (!arcp_span_equal_cstr(key, fields[at].key)) {
+            continue;
+        }
+        void *place = (char *)into + fields[at].offset;
+        switch (fields[at].form) {
+        case ARCP__YAML_TEXT:
+            return arcp__yaml_text(r, value, path, place);
+        case ARCP__YAML_TEXTS:
+            return arcp__yaml_texts(r, value, path, place);
+        case ARCP__YAML_BOOL:
+            return arcp__yaml_bool(r, value, path, place);
+        case ARCP__YAML_COUNT:
+            return read_count(r, value, path, &fields[at], place);
+        }
+    }
+    return ARCP_E_NOT_FOUND;
+}
+
 /* ---- mappings and lists ---- */
 
 arcp_status arcp__yaml_members(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,

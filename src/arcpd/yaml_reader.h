@@ -41,6 +41,24 @@ arcp_status arcp__yaml_count(arcp__yaml_reader *r, const yaml_node_t *node, cons
 /* A list of strings; replaces what `out` has. */
 arcp_status arcp__yaml_texts(arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
                              arcp__text_list *out);
+/* A key whose value goes as it stands into a struct. */
+typedef struct arcp__yaml_field {
+    const char *key;
+    enum arcp__yaml_form {
+        ARCP__YAML_TEXT,  /* char *, see arcp__yaml_text */
+        ARCP__YAML_TEXTS, /* arcp__text_list */
+        ARCP__YAML_BOOL,  /* bool */
+        ARCP__YAML_COUNT  /* uint64_t */
+    } form;
+    size_t offset;
+    uint64_t minimum, maximum; /* of a count; maximum 0: any is good */
+} arcp__yaml_field;
+#define ARCP__YAML_FIELD_COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
+
+/* Reads into the struct `into` what one of its fields is. ARCP_E_NOT_FOUND: none has the key. */
+arcp_status arcp__yaml_field_read(arcp__yaml_reader *r, const arcp__yaml_field *fields,
+                                  size_t count, void *into, arcp_span key, const char *path,
+                                  const yaml_node_t *value);
 /* Calls `member` for each key of a mapping; a key that occurs twice is refused. */
 arcp_status arcp__yaml_members(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,
                                arcp__yaml_member_fn member, void *into);
