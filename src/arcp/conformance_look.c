@@ -82,22 +82,38 @@ static bool wrong(const char **section, arcp_buf *why, const char *which, const 
     return false;
 }
 
+typedef struct member_rule {
+    const char *name;
+    bool in_payload;
+    arcp_json_type type;
+    const char *what; /* is wrong when it has another one */
+} member_rule;
+
+static bool look_at_members(const member_rule *rules, size_t count, const char *which,
+                            const arcp_json *json, const char **section, arcp_buf *why)
+{
+    for (size_t at = 0; at < count; at++) {
+        arcp_json_ref value = rules[at].in_payload ? arcp__payload_member(json, rules[at].name)
+                                                   : arcp__frame_member(json, rules[at].name);
+        if (!arcp_json_is(json, value, rules[at].type)) {
+            return wrong(section, why, which, rules[at].what, json, value);
+        }
+    }
+    return true;
+}
+
 static bool look_at_envelope(const arcp__look *look, const arcp_json *json, const char **section,
                              arcp_buf *why)
 {
-    arcp_json_ref type = arcp__frame_member(json, "type");
-    arcp_json_ref payload = arcp__frame_member(json, "payload");
+    static const member_rule rules[] = {
+        {"type", false, ARCP_JSON_STRING, "the envelope's type is no string"},
+        {"arcp", false, ARCP_JSON_STRING, "the envelope does not say which protocol it is (arcp)"},
+        {"payload", false, ARCP_JSON_OBJECT, "the payload is no object"},
+    };
+    if (!look_at_members(rules, sizeof(rules) / sizeof(rules[0]), "5", json, section, why)) {
+        return false;
+    }
     arcp_json_ref session = arcp__frame_member(json, "session_id");
-    if (!arcp_json_is(json, type, ARCP_JSON_STRING)) {
-        return wrong(section, why, "5", "the envelope's type is no string", json, type);
-    }
-    if (!arcp_json_is(json, arcp__frame_member(json, "arcp"), ARCP_JSON_STRING)) {
-        return wrong(section, why, "5", "the envelope does not say which protocol it is (arcp)",
-                     json, arcp__frame_member(json, "arcp"));
-    }
-    if (!arcp_json_is(json, payload, ARCP_JSON_OBJECT)) {
-        return wrong(section, why, "5", "the payload is no object", json, payload);
-    }
     if (look->session.size != 0 && !arcp_json_is_missing(json, session) &&
         !arcp_span_equal(arcp_json_raw(json, session), arcp_buf_span(&look->session))) {
         return wrong(section, why, "5", "the frame is of another session", json, session);
@@ -137,18 +153,15 @@ static bool look_at_number(arcp__look *look, const arcp_json *json, const char *
 static bool look_at_event(const arcp__look *look, const arcp_json *json, const char **section,
                           arcp_buf *why)
 {
+    static const member_rule rules[] = {
+        {"kind", true, ARCP_JSON_STRING, "an event's payload.kind is no string"},
+        {"body", true, ARCP_JSON_OBJECT, "an event's payload.body is no object"},
+        {"job_id", false, ARCP_JSON_STRING, "an event's job_id is no string"},
+    };
+    if (!look_at_members(rules, sizeof(rules) / sizeof(rules[0]), "8.1", json, section, why)) {
+        return false;
+    }
     arcp_json_ref kind = arcp__payload_member(json, "kind");
-    arcp_json_ref body = arcp__payload_member(json, "body");
-    arcp_json_ref job = arcp__frame_member(json, "job_id");
-    if (!arcp_json_is(json, kind, ARCP_JSON_STRING)) {
-        return wrong(section, why, "8.1", "an event's payload.kind is no string", json, kind);
-    }
-    if (!arcp_json_is(json, body, ARCP_JSON_OBJECT)) {
-        return wrong(section, why, "8.1", "an event's payload.body is no object", json, body);
-    }
-    if (!arcp_json_is(json, job, ARCP_JSON_STRING)) {
-        return wrong(section, why, "8.1", "an event's job_id is no string", json, job);
-    }
     if ((!look->may_progress &&
          arcp_json_string_equals(json, kind, ARCP_SPAN_LITERAL("progress"))) ||
         (!look->may_chunk &&

@@ -1,0 +1,262 @@
+#include "arcp/conformance_step.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+static arcp_span next_word(arcp_span *rest)
+{
+    size_t at = 0;
+    while (at < rest->size && rest->data[at] != ' ') {
+        at++;
+    }
+    arcp_span word = arcp_span_first(*rest, at);
+    *rest = arcp_span_from(*rest, at < rest->size ? at + 1 : at);
+    return word;
+}
+
+static arcp__talk_peer *peer_of(arcp__talk *t, arcp_span name)
+{
+    if (name.size == 0 || name.data[0] < 'a' || name.data[0] >= 'a' + ARCP__TALK_PEERS) {
+        return NULL;
+    }
+    return &t->peers[name.data[0] - 'a'];
+}
+
+/* ---- what is waited for ---- */
+
+static bool expect(arcp__talk *t, arcp__talk_peer *who, arcp_span type, arcp_span pattern)
+{
+    char name[64];
+    arcp_json wanted = ARCP_JSON_INIT;
+    arcp_error err = {0};
+    (void)snprintf(name, sizeof(name), "%.*s", (int)type.size, type.data);
+    if (!arcp__talk_await(t, who, name)) {
+        return false;
+    }
+    bool fits = false;
+    if (arcp__wire_scan(&wanted, pattern, &err) != ARCP_OK) {
+        (void)arcp__talk_fail_with_error(t, "a pattern", &err);
+    } else {
+        fits = arcp__pattern_matches(&t->variables, &wanted, ARCP_JSON_ROOT, &t->json,
+                                     ARCP_JSON_ROOT, &t->verdict->why)
+                   ? true
+                   : arcp__talk_fail_with_frame(t);
+    }
+    arcp_json_fini(&wanted);
+    return fits;
+}
+
+/* An error with one of the codes, parted by |. */
+static bool expect_refusal(arcp__talk *t, arcp__talk_peer *who, arcp_span codes)
+{
+    char wanted[96];
+    (void)snprintf(wanted, sizeof(wanted), "a refusal: %.*s", (int)codes.size, codes.data);
+    do {
+        if (!arcp__talk_take(t, who, wanted)) {
+            return false;
+        }
+    } while (arcp__talk_may_come_between(t));
+    if (!arcp__frame_is(&t->json, "job.error") && !arcp__frame_is(&t->json, "session.error")) {
+        return arcp__talk_unexpected(t, wanted);
+    }
+    arcp_json_ref code = arcp__payload_member(&t->json, "code");
+    for (arcp_span rest = codes; rest.size != 0;) {
+        size_t at = 0;
+        while (at < rest.size && rest.data[at] != '|') {
+            at++;
+        }
+        if (arcp_json_string_equals(&t->json, code, arcp_span_first(rest, at))) {
+            return true;
+        }
+        rest = arcp_span_from(rest, at < rest.size ? at + 1 : at);
+    }
+    arcp_buf_append_cstr(&t->verdict->why, "payload.code is ");
+    arcp__append_value(&t->verdict->why, &t->json, code);
+    arcp_buf_append_format(&t->verdict->why, ", must be %.*s", (int)codes.size, codes.data);
+    return arcp__talk_fail_with_frame(t);
+}
+
+/* A ping and its pong; about jobs nothing may come before it when it is to be quiet. */
+static bool settle(arcp__talk *t, arcp__talk_peer *who, bool is_quiet)
+{
+    if (!arcp__talk_send(t, who, ARCP_SPAN_LITERAL("session.ping"),
+                         ARCP_SPAN_LITERAL("{\"nonce\":$id,\"sent_at\":$now}"))) {
+        return false;
+    }
+    for (unsigned passed = 0; passed < ARCP__TALK_FRAMES_MAX; passed++) {
+        if (!arcp__talk_take(t, who, "session.pong")) {
+            return false;
+        }
+        if (arcp__frame_is(&t->json, "session.pong")) {
+            return true;
+        }
+        if (arcp__frame_begins(&t->json, "job.") ? is_quiet : !arcp__talk_may_come_between(t)) {
+            return arcp__talk_unexpected(
+                t, is_quiet ? "session.pong, and nothing about jobs before it" : "session.pong");
+        }
+    }
+    return arcp__talk_fail(t, "too many events before a pong");
+}
+
+/* ---- the other steps ---- */
+
+static bool open_peer(arcp__talk *t, arcp__talk_peer *who)
+{
+    arcp_error err = {0};
+    /* What a session that is resumed has negotiated is not said again: it may be anything. */
+    who->look.may_chunk = who->look.may_progress = true;
+    return arcp__wire_open(t->wire, &who->end, &err) == ARCP_OK ||
+           arcp__talk_fail_with_error(t, "connecting", &err);
+}
+
+static bool say_hello(arcp__talk *t, arcp__talk_peer *who, arcp_span features, const char *token)
+{
+    char name[ARCP__VARIABLE_NAME_MAX];
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf asked = ARCP_BUF_INIT;
+    bool greeted = open_peer(t, who);
+    if (greeted && !arcp__variables_replace(
+                       &t->variables,
+                       features.size != 0 ? features : ARCP_SPAN_LITERAL("$features"), &asked)) {
+        greeted = arcp__talk_fail(t, "a case names a variable that is not set");
+    }
+    arcp_buf_append_format(&payload,
+                           "{\"client\":{\"name\":\"arcp-conformance\",\"version\":\"1\"},\"auth\":"
+                           "{\"scheme\":\"bearer\",\"token\":$%s},\"capabilities\":{\"encodings\":"
+                           "[\"json\"],\"features\":",
+                           token);
+    arcp_buf_append(&payload, arcp_buf_span(&asked));
+    arcp_buf_append_cstr(&payload, "}}");
+    greeted =
+        greeted && !payload.failed &&
+        arcp__talk_send(t, who, ARCP_SPAN_LITERAL("session.hello"), arcp_buf_span(&payload)) &&
+        expect(t, who, ARCP_SPAN_LITERAL("session.welcome"),
+               ARCP_SPAN_LITERAL(
+                   "{\"session_id\":\"$string\",\"payload\":{\"resume_token\":\"$string\"}}"));
+    if (greeted) {
+        arcp__look_welcome(&who->look, &t->json, arcp_buf_span(&asked));
+        arcp__variable_set(&t->variables, arcp__talk_own_name(who, "session_", name),
+                           arcp_json_raw(&t->json, arcp__frame_member(&t->json, "session_id")));
+        arcp__variable_set(&t->variables, arcp__talk_own_name(who, "resume_", name),
+                           arcp_json_raw(&t->json, arcp__payload_member(&t->json, "resume_token")));
+    }
+    arcp_buf_fini(&payload);
+    arcp_buf_fini(&asked);
+    return greeted;
+}
+
+static const arcp_buf *value_of(arcp__talk *t, arcp_span word)
+{
+    const arcp_buf *value = arcp__variable_get(&t->variables, arcp_span_from(word, 1));
+    if (value == NULL) {
+        (void)arcp__talk_fail(t, "a case names a variable that is not set");
+    }
+    return value;
+}
+
+static bool begin_after(arcp__talk *t, arcp__talk_peer *who, arcp_span word)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_error err;
+    const arcp_buf *value = value_of(t, word);
+    bool set = value != NULL && arcp__wire_scan(&json, arcp_buf_span(value), &err) == ARCP_OK &&
+               arcp_json_u64(&json, ARCP_JSON_ROOT, &who->look.number);
+    who->look.has_number = set;
+    arcp_json_fini(&json);
+    return set;
+}
+
+static bool check_differ(arcp__talk *t, arcp_span rest)
+{
+    const arcp_buf *left = value_of(t, next_word(&rest));
+    const arcp_buf *right = value_of(t, next_word(&rest));
+    if (left == NULL || right == NULL ||
+        !arcp_span_equal(arcp_buf_span(left), arcp_buf_span(right))) {
+        return left != NULL && right != NULL;
+    }
+    (void)arcp__talk_fail(t, "a value that has to be new is the same as before");
+    return arcp__talk_fail_with_frame(t);
+}
+
+static bool check_lacks(arcp__talk *t, arcp_span word)
+{
+    const arcp_buf *value = value_of(t, word);
+    if (value == NULL) {
+        return false;
+    }
+    for (size_t at = 0; at + value->size <= t->frame.size; at++) {
+        if (memcmp(t->frame.data + at, value->data, value->size) == 0) {
+            arcp_buf_append_cstr(&t->verdict->why, "the message must not have ");
+            arcp_buf_append(&t->verdict->why, arcp_buf_span(value));
+            return arcp__talk_fail_with_frame(t);
+        }
+    }
+    return true;
+}
+
+/* a VERB REST, a> TYPE PAYLOAD, a< TYPE PATTERN, a>> TEXT */
+static bool step_of_peer(arcp__talk *t, arcp_span word, arcp_span rest)
+{
+    arcp__talk_peer *who = peer_of(t, word);
+    if (who == NULL) {
+        return arcp__talk_fail(t, "a case has a step that nobody knows");
+    }
+    if (arcp_span_ends_with(word, ARCP_SPAN_LITERAL(">>"))) {
+        return arcp__talk_send_as_it_stands(t, who, rest);
+    }
+    arcp_span verb = next_word(&rest);
+    if (arcp_span_ends_with(word, ARCP_SPAN_LITERAL(">"))) {
+        return arcp__talk_send(t, who, verb, rest);
+    }
+    if (arcp_span_ends_with(word, ARCP_SPAN_LITERAL("<"))) {
+        return expect(t, who, verb, rest);
+    }
+    if (arcp_span_equal_cstr(verb, "refused")) {
+        return expect_refusal(t, who, rest);
+    }
+    if (arcp_span_equal_cstr(verb, "quiet") || arcp_span_equal_cstr(verb, "settle")) {
+        return settle(t, who, verb.data[0] == 'q');
+    }
+    if (arcp_span_equal_cstr(verb, "lacks")) {
+        return check_lacks(t, rest);
+    }
+    return arcp__talk_fail(t, "a case has a step that nobody knows");
+}
+
+bool arcp__step_play(arcp__talk *t, arcp_span line)
+{
+    arcp_span rest = line;
+    arcp_span word = next_word(&rest);
+    arcp__wire_begin(t->wire);
+    if (arcp_span_equal_cstr(word, "differ")) {
+        return check_differ(t, rest);
+    }
+    if (word.size <= 3 && word.size != 0 &&
+        (word.size == 1 || word.data[1] == '>' || word.data[1] == '<')) {
+        return step_of_peer(t, word, rest);
+    }
+    arcp__talk_peer *who = peer_of(t, next_word(&rest));
+    if (who == NULL) {
+        return arcp__talk_fail(t, "a case has a step that nobody knows");
+    }
+    if (arcp_span_equal_cstr(word, "open")) {
+        return open_peer(t, who);
+    }
+    if (arcp_span_equal_cstr(word, "hello")) {
+        return say_hello(t, who, rest, "token");
+    }
+    if (arcp_span_equal_cstr(word, "other")) {
+        return say_hello(t, who, rest, "other");
+    }
+    if (arcp_span_equal_cstr(word, "drop")) {
+        arcp__wire_drop(who->end);
+        who->end = NULL;
+        return true;
+    }
+    if (arcp_span_equal_cstr(word, "after")) {
+        return begin_after(t, who, rest);
+    }
+    return arcp__talk_fail(t, "a case has a step that nobody knows");
+}
