@@ -118,8 +118,16 @@ bool arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t
                                               .value = record});
 }
 
+bool arcp__batch_keeps_rows(const arcp__engine *engine)
+{
+    return engine->options.store_is_durable;
+}
+
 bool arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value)
 {
+    if (!arcp__batch_keeps_rows(engine)) {
+        return true;
+    }
     return add_copied(
         engine,
         (arcp_store_op){.kind = ARCP_STORE_PUT, .table = table, .key = key, .value = value});
@@ -127,8 +135,10 @@ bool arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key
 
 void arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key)
 {
-    (void)add_copied(engine,
-                     (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
+    if (arcp__batch_keeps_rows(engine)) {
+        (void)add_copied(engine,
+                         (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
+    }
 }
 
 void arcp__batch_trim(arcp__engine *engine, arcp_span stream_key, uint64_t position)

@@ -383,6 +383,9 @@ static void row_key(const arcp__idempotency *entry, char out[64])
 
 void arcp__idempotency_store(arcp__engine *engine, const arcp__idempotency *entry)
 {
+    if (!arcp__batch_keeps_rows(engine)) {
+        return;
+    }
     char key[64];
     char hex[64];
     row_key(entry, key);

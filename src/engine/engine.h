@@ -52,7 +52,7 @@ typedef struct arcp__engine_options {
     arcp_settings settings;
     arcp__random_fn random; /* a CSPRNG, or a seeded source in tests */
     void *random_user;
-    bool store_is_durable;
+    bool store_is_durable;    /* else only records are written, no rows: nothing restarts from it */
     arcp_span work_directory; /* absolute: jobs get <it>/<job id> as cwd; empty: none */
     arcp__credential_options credentials;
     bool makes_spans; /* SPAN effects are wanted */

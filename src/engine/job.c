@@ -194,6 +194,9 @@ bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
 
 void arcp__job_store(arcp__engine *engine, arcp__job *job)
 {
+    if (!arcp__batch_keeps_rows(engine)) {
+        return;
+    }
     arcp_buf row = ARCP_BUF_INIT;
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer;

@@ -102,6 +102,9 @@ void arcp__budget_changed(arcp__engine *engine, arcp__job *job)
 
 static void store_row(arcp__engine *engine, arcp__job *job)
 {
+    if (!arcp__batch_keeps_rows(engine)) {
+        return;
+    }
     char key[ARCP__ID_SIZE + sizeof(row_suffix)];
     arcp_buf row = ARCP_BUF_INIT;
     arcp_json_writer writer;

@@ -36,8 +36,42 @@ static bool lacks_event_features(const arcp__session *session)
     return (session->features & wanted) != wanted;
 }
 
+static void row_is_old(arcp__observation *observation)
+{
+    arcp__session *session = observation->session;
+    if (observation->row_is_old) {
+        return;
+    }
+    observation->row_is_old = true;
+    observation->previous_outdated = NULL;
+    observation->next_outdated = session->outdated;
+    if (session->outdated != NULL) {
+        session->outdated->previous_outdated = observation;
+    }
+    session->outdated = observation;
+}
+
+static void row_is_new(arcp__observation *observation)
+{
+    if (!observation->row_is_old) {
+        return;
+    }
+    observation->row_is_old = false;
+    if (observation->previous_outdated != NULL) {
+        observation->previous_outdated->next_outdated = observation->next_outdated;
+    } else {
+        observation->session->outdated = observation->next_outdated;
+    }
+    if (observation->next_outdated != NULL) {
+        observation->next_outdated->previous_outdated = observation->previous_outdated;
+    }
+}
+
 void arcp__observation_store(arcp__engine *engine, arcp__observation *observation)
 {
+    if (!arcp__batch_keeps_rows(engine)) {
+        return;
+    }
     char key[2 * ARCP__ID_SIZE];
     char row[256];
     int key_size =
@@ -49,10 +83,11 @@ void arcp__observation_store(arcp__engine *engine, arcp__observation *observatio
         observation->session->id, observation->job->id, observation->may_cancel ? "true" : "false",
         (unsigned long long)observation->kept_position, (unsigned long long)observation->first_seq);
     observation->has_row = true;
-    observation->row_is_old = false;
-    if (!arcp__batch_put(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
-                         arcp_span_make(row, (size_t)row_size))) {
-        observation->row_is_old = true;
+    if (arcp__batch_put(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
+                        arcp_span_make(row, (size_t)row_size))) {
+        row_is_new(observation);
+    } else {
+        row_is_old(observation);
         arcp__engine_owe(engine);
     }
 }
@@ -61,16 +96,15 @@ void arcp__observation_moved(arcp__observation *observation, uint64_t position)
 {
     if (position > observation->kept_position) {
         observation->kept_position = position;
-        observation->row_is_old = true;
+        row_is_old(observation);
     }
 }
 
 void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session)
 {
-    for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
-        if (at->row_is_old) {
-            arcp__observation_store(engine, at);
-        }
+    for (arcp__observation *at = session->outdated, *next = NULL; at != NULL; at = next) {
+        next = at->next_outdated;
+        arcp__observation_store(engine, at);
     }
 }
 
@@ -103,6 +137,7 @@ void arcp__observation_remove(arcp__engine *engine, arcp__observation *observati
     arcp__session *session = observation->session;
     arcp__job *job = observation->job;
     arcp__mail_forget_observation(engine, observation);
+    row_is_new(observation);
     if (observation->previous_of_session != NULL) {
         observation->previous_of_session->next_of_session = observation->next_of_session;
     } else {

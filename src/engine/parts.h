@@ -100,6 +100,9 @@ void arcp__batch_append(arcp__engine *engine, const arcp__stream *stream, uint64
 bool arcp__batch_reserve(arcp__engine *engine, size_t count);
 bool arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t position,
                             arcp_span record);
+/* False where nothing outlives the process: rows and indexes, which only a restart reads,
+ * are not written then, and put and delete have nothing to do. */
+bool arcp__batch_keeps_rows(const arcp__engine *engine);
 bool arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value);
 void arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key);
 void arcp__batch_trim(arcp__engine *engine, arcp_span stream_key, uint64_t position);

@@ -120,6 +120,9 @@ static void write_hex(arcp_json_writer *writer, const char *name, const uint8_t 
 
 void arcp__session_store(arcp__engine *engine, arcp__session *session)
 {
+    if (!arcp__batch_keeps_rows(engine)) {
+        return;
+    }
     arcp_buf row = ARCP_BUF_INIT;
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &row);

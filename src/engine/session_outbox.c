@@ -100,6 +100,10 @@ bool arcp__session_write_index(arcp__engine *engine, arcp__session *session)
     if (session->indexed_seq + 1 >= session->next_seq) {
         return true;
     }
+    if (!arcp__batch_keeps_rows(engine)) {
+        session->indexed_seq = session->next_seq - 1;
+        return true;
+    }
     char key[ARCP__ID_SIZE + 2];
     char record[256];
     index_key(session, key);
@@ -141,7 +145,7 @@ static void forget_first_run(arcp__engine *engine, arcp__session *session)
 {
     const arcp__run *run = &session->runs[session->run_first];
     arcp_span key = arcp_span_cstr(run->stream->key);
-    if (arcp_span_starts_with(key, ARCP_SPAN_LITERAL("j:"))) {
+    if (arcp__batch_keeps_rows(engine) && arcp_span_starts_with(key, ARCP_SPAN_LITERAL("j:"))) {
         arcp__job *job = arcp__job_find(engine, arcp_span_from(key, 2));
         arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
         if (at != NULL) {
@@ -153,6 +157,9 @@ static void forget_first_run(arcp__engine *engine, arcp__session *session)
 
 static void trim_index(arcp__engine *engine, arcp__session *session)
 {
+    if (!arcp__batch_keeps_rows(engine)) {
+        return;
+    }
     arcp__observations_store_moved(engine, session);
     char key[ARCP__ID_SIZE + 2];
     index_key(session, key);

@@ -149,6 +149,7 @@ struct arcp__session {
     uint64_t read_next_seq; /* event_seq of the record at read_at */
 
     arcp__observation *observations;
+    arcp__observation *outdated; /* of these, whose rows are to be written again */
     arcp__timer heartbeat_timer;
     arcp__timer window_timer; /* away: end of the window; connected: idle check */
     int64_t last_sent_ns, last_received_ns, last_activity_ns;
@@ -209,7 +210,8 @@ struct arcp__observation {
     /* Where a restart goes on when the index has no run of the job any more. */
     uint64_t kept_position;
     bool has_row;    /* in the table SUBSCRIPTIONS */
-    bool row_is_old; /* kept_position was raised */
+    bool row_is_old; /* kept_position was raised, or memory ran out: listed in its session */
+    arcp__observation *next_outdated, *previous_outdated;
 };
 
 /* ---- jobs ---- */

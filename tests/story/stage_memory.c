@@ -142,10 +142,11 @@ static bool agent_is_killed(void *user, const char *job_id)
     return agent_of(user, job_id)->killed;
 }
 
-void story_stage_memory_begin(story_stage *stage)
+void story_stage_memory_begin(story_stage *stage, bool is_volatile)
 {
     static engine_rig rig;
     rig_start(&rig, NULL);
+    rig.is_volatile = is_volatile;
     rig.keep_audit = true;
     *stage = (story_stage){
         .is_strict = true,

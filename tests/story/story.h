@@ -69,7 +69,8 @@ typedef struct story_stage {
 void story_play(const story_stage *stage, const char *path);
 
 /* The stages; each call gives a fresh one. `end` frees it. */
-void story_stage_memory_begin(story_stage *stage);
+/* A volatile store says that nothing outlives it. */
+void story_stage_memory_begin(story_stage *stage, bool is_volatile);
 void story_stage_memory_end(story_stage *stage);
 void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *agent);
 void story_stage_arcpd_end(story_stage *out);

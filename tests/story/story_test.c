@@ -1,5 +1,5 @@
-/* Every script of tests/scripts, each as a named test: in memory, or with the arguments
- * ARCPD AGENT on a real arcpd. */
+/* Every script of tests/scripts, each as a named test: in memory; with --volatile in memory on
+ * a store that nothing outlives; or with the arguments ARCPD AGENT on a real arcpd. */
 #include <dirent.h>
 
 #include "story/story.h"
@@ -7,12 +7,13 @@
 
 static const char *arcpd;
 static const char *agent;
+static bool is_volatile;
 
 static void play(void **state)
 {
     story_stage stage;
     if (arcpd == NULL) {
-        story_stage_memory_begin(&stage);
+        story_stage_memory_begin(&stage, is_volatile);
         story_play(&stage, *state);
         story_stage_memory_end(&stage);
     } else {
@@ -22,19 +23,25 @@ static void play(void **state)
     }
 }
 
-/* Time cannot be set on a real arcpd. */
-static bool has_clock(const char *path)
+static bool has_line(const char *path, const char *begin)
 {
     char line[4096];
     bool found = false;
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        found = found || strncmp(line, "clock ", 6) == 0 || strncmp(line, "wall ", 5) == 0;
+        found = found || strncmp(line, begin, strlen(begin)) == 0;
     }
     if (file != NULL) {
         (void)fclose(file);
     }
     return found;
+}
+
+/* Time cannot be set on a real arcpd, and nothing of a volatile store is there after a restart. */
+static bool is_for_another_stage(const char *path)
+{
+    return (arcpd != NULL && (has_line(path, "clock ") || has_line(path, "wall "))) ||
+           (is_volatile && has_line(path, "restart"));
 }
 
 int main(int argc, char **argv)
@@ -46,6 +53,7 @@ int main(int argc, char **argv)
         arcpd = argv[1];
         agent = argv[2];
     }
+    is_volatile = argc == 2 && strcmp(argv[1], "--volatile") == 0;
     const char *only = argc > 3 ? argv[3] : "";
     int found = scandir(ARCP_SOURCE_DIR "/tests/scripts", &entries, NULL, alphasort);
     for (int at = 0; at < found && count < 512; at++) {
@@ -54,7 +62,7 @@ int main(int argc, char **argv)
         char *path = NULL;
         if (dot != NULL && strcmp(dot, ".story") == 0 && strstr(name, only) != NULL &&
             asprintf(&path, "%s/tests/scripts/%s", ARCP_SOURCE_DIR, name) >= 0) {
-            if (arcpd != NULL && has_clock(path)) {
+            if (is_for_another_stage(path)) {
                 free(path);
                 free(entries[at]);
                 continue;
