@@ -66,9 +66,11 @@ bool arcp__client_is_over(const arcp_client *client)
 
 /* Where a request's reply goes; on the stack of the call that waits. */
 typedef struct reply_slot {
+    arcp_failure *failure; /* the caller's, may be NULL */
+    arcp__client_request *request;
+    arcp_error err; /* why there is no request */
     bool done;
     arcp_status status;
-    arcp_failure *failure; /* the caller's, may be NULL */
     arcp_job *job;
     arcp_job_page *page;
     int64_t round_trip_ns;
@@ -88,10 +90,15 @@ static void fill_slot(void *user, arcp_client *client, const arcp_reply *reply)
     uv_cond_broadcast(&client->changed);
 }
 
-/* Waits for the reply to a request that was just made; takes the lock off. */
-static arcp_status await_reply(arcp_client *client, arcp__client_request *request, reply_slot *slot,
+/* Waits for the reply to a request that was just made, unless it was refused (`asked`); takes the
+ * lock off. */
+static arcp_status await_reply(arcp_client *client, arcp_status asked, reply_slot *slot,
                                int64_t timeout_ms)
 {
+    if (asked != ARCP_OK) {
+        uv_mutex_unlock(&client->mutex);
+        return arcp__client_failure_from_error(slot->failure, &slot->err);
+    }
     arcp__client_wait wait;
     arcp_status status = ARCP_OK;
     arcp__client_begin_wait(client, timeout_ms, &wait);
@@ -103,31 +110,20 @@ static arcp_status await_reply(arcp_client *client, arcp__client_request *reques
     if (slot->done) {
         status = slot->status;
     } else {
-        arcp__client_request_abandon(client->session, request);
+        arcp__client_request_abandon(client->session, slot->request);
     }
     uv_mutex_unlock(&client->mutex);
     return status;
 }
 
-static arcp_status refuse_call(arcp_client *client, const arcp_error *err, arcp_failure *failure)
-{
-    uv_mutex_unlock(&client->mutex);
-    return arcp__client_failure_from_error(failure, err);
-}
-
 arcp_status arcp_client_submit(arcp_client *client, const arcp_submit_options *options,
                                int64_t timeout_ms, arcp_job **out, arcp_failure *failure)
 {
-    arcp_error err = {0};
     reply_slot slot = {.failure = failure};
-    arcp__client_request *request = NULL;
     uv_mutex_lock(&client->mutex);
     arcp_status status = arcp__client_session_submit(client->session, arcp__client_now(), options,
-                                                     fill_slot, &slot, &request, &err);
-    if (status != ARCP_OK) {
-        return refuse_call(client, &err, failure);
-    }
-    status = await_reply(client, request, &slot, timeout_ms);
+                                                     fill_slot, &slot, &slot.request, &slot.err);
+    status = await_reply(client, status, &slot, timeout_ms);
     if (status == ARCP_OK) {
         *out = slot.job;
     }
@@ -137,16 +133,11 @@ arcp_status arcp_client_submit(arcp_client *client, const arcp_submit_options *o
 arcp_status arcp_client_subscribe(arcp_client *client, const arcp_subscribe_options *options,
                                   int64_t timeout_ms, arcp_job **out, arcp_failure *failure)
 {
-    arcp_error err = {0};
     reply_slot slot = {.failure = failure};
-    arcp__client_request *request = NULL;
     uv_mutex_lock(&client->mutex);
-    arcp_status status = arcp__client_session_subscribe(client->session, arcp__client_now(),
-                                                        options, fill_slot, &slot, &request, &err);
-    if (status != ARCP_OK) {
-        return refuse_call(client, &err, failure);
-    }
-    status = await_reply(client, request, &slot, timeout_ms);
+    arcp_status status = arcp__client_session_subscribe(
+        client->session, arcp__client_now(), options, fill_slot, &slot, &slot.request, &slot.err);
+    status = await_reply(client, status, &slot, timeout_ms);
     if (status == ARCP_OK) {
         *out = slot.job;
     }
@@ -156,31 +147,22 @@ arcp_status arcp_client_subscribe(arcp_client *client, const arcp_subscribe_opti
 arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id, arcp_span reason,
                                int64_t timeout_ms, arcp_failure *failure)
 {
-    arcp_error err = {0};
     reply_slot slot = {.failure = failure};
-    arcp__client_request *request = NULL;
     uv_mutex_lock(&client->mutex);
-    arcp_status status = arcp__client_session_cancel(client->session, arcp__client_now(), job_id,
-                                                     reason, fill_slot, &slot, &request, &err);
-    if (status != ARCP_OK) {
-        return refuse_call(client, &err, failure);
-    }
-    return await_reply(client, request, &slot, timeout_ms);
+    arcp_status status =
+        arcp__client_session_cancel(client->session, arcp__client_now(), job_id, reason, fill_slot,
+                                    &slot, &slot.request, &slot.err);
+    return await_reply(client, status, &slot, timeout_ms);
 }
 
 arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *options,
                              int64_t timeout_ms, arcp_job_page **out, arcp_failure *failure)
 {
-    arcp_error err = {0};
     reply_slot slot = {.failure = failure};
-    arcp__client_request *request = NULL;
     uv_mutex_lock(&client->mutex);
     arcp_status status = arcp__client_session_list(client->session, arcp__client_now(), options,
-                                                   fill_slot, &slot, &request, &err);
-    if (status != ARCP_OK) {
-        return refuse_call(client, &err, failure);
-    }
-    status = await_reply(client, request, &slot, timeout_ms);
+                                                   fill_slot, &slot, &slot.request, &slot.err);
+    status = await_reply(client, status, &slot, timeout_ms);
     if (status == ARCP_OK) {
         *out = slot.page;
     }
@@ -190,16 +172,11 @@ arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *optio
 arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *round_trip_ns,
                              arcp_failure *failure)
 {
-    arcp_error err = {0};
     reply_slot slot = {.failure = failure};
-    arcp__client_request *request = NULL;
     uv_mutex_lock(&client->mutex);
     arcp_status status = arcp__client_session_ping(client->session, arcp__client_now(), fill_slot,
-                                                   &slot, &request, &err);
-    if (status != ARCP_OK) {
-        return refuse_call(client, &err, failure);
-    }
-    status = await_reply(client, request, &slot, timeout_ms);
+                                                   &slot, &slot.request, &slot.err);
+    status = await_reply(client, status, &slot, timeout_ms);
     if (status == ARCP_OK && round_trip_ns != NULL) {
         *round_trip_ns = slot.round_trip_ns;
     }

@@ -270,7 +270,8 @@ static void connection_set_callbacks(arcp_connection *base,
 static void connection_info(const arcp_connection *base, arcp_connection_info *out)
 {
     const arcp__stream_connection *connection = (const arcp__stream_connection *)base;
-    out->transport = connection->framing->transport;
+    out->transport = connection->encrypted ? connection->framing->encrypted_transport
+                                           : connection->framing->transport;
     out->peer = connection->peer;
     out->encrypted = connection->encrypted;
     out->local = connection->local;

@@ -29,6 +29,7 @@ typedef struct arcp__stream_connection arcp__stream_connection;
  * arcp__stream_connection_deliver. */
 typedef struct arcp__framing {
     const char *transport;
+    const char *encrypted_transport; /* its name over TLS; NULL where there is none */
     /* Appends the frame in its outer form. */
     arcp_status (*encode)(arcp__stream_connection *connection, arcp_span frame, arcp_buf *out);
     /* Delivers the frames in *input and takes them off it, also those of earlier calls

@@ -198,19 +198,9 @@ static void websocket_free(arcp__stream_connection *base)
     arcp__websocket_pool_unref(connection->pool);
 }
 
-static const arcp__framing plain_framing = {
+static const arcp__framing websocket_framing = {
     .transport = "ws",
-    .encode = websocket_encode,
-    .input = websocket_input,
-    .input_ended = websocket_input_ended,
-    .batch_left = websocket_batch_left,
-    .advance = websocket_advance,
-    .ended = websocket_ended,
-    .free = websocket_free,
-};
-
-static const arcp__framing secure_framing = {
-    .transport = "wss",
+    .encrypted_transport = "wss",
     .encode = websocket_encode,
     .input = websocket_input,
     .input_ended = websocket_input_ended,
@@ -238,7 +228,7 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
     arcp__stream_connection_parts parts = {
-        .framing = options->encrypted ? &secure_framing : &plain_framing,
+        .framing = &websocket_framing,
         .share = options->share,
         .in = options->stream,
         .out = options->stream,
