@@ -51,14 +51,6 @@ void world_open_gate(const world *w)
     }
 }
 
-arcp_span world_gate_input(const world *w, arcp_buf *storage)
-{
-    arcp_buf_append_cstr(storage, "{\"gate\":");
-    arcp_json_quote(arcp_span_cstr(w->gate), storage);
-    arcp_buf_append_cstr(storage, "}");
-    return arcp_buf_span(storage);
-}
-
 /* ---- connections ---- */
 
 arcp_client_options world_options(const world *w)
@@ -108,9 +100,19 @@ arcp_job *world_keep(world *w, arcp_job *job)
     return job;
 }
 
+arcp_submit_options world_ask(const char *agent)
+{
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    options.agent = arcp_span_cstr(agent);
+    return options;
+}
+
 arcp_job *world_submit(world *w, arcp_client *client, const arcp_submit_options *options)
 {
     arcp_job *job = NULL;
+    if (client == NULL) {
+        return NULL;
+    }
     if (arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->failure) != ARCP_OK) {
         (void)world_gap(w, "%.*s is refused: %s %s", TEXT(options->agent), w->failure.code,
                         w->failure.error.message);
@@ -121,15 +123,33 @@ arcp_job *world_submit(world *w, arcp_client *client, const arcp_submit_options 
 
 arcp_job *world_start(world *w, arcp_client *client, const char *agent, const char *input)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
-    options.agent = arcp_span_cstr(agent);
+    arcp_submit_options options = world_ask(agent);
     options.input = arcp_span_cstr(input);
     return world_submit(w, client, &options);
+}
+
+arcp_job *world_start_gated(world *w, arcp_client *client)
+{
+    arcp_buf storage = ARCP_BUF_INIT;
+    arcp_submit_options options = world_ask("gated");
+    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
+    arcp_buf_append_cstr(&storage, "{\"gate\":");
+    arcp_json_quote(arcp_span_cstr(w->gate), &storage);
+    arcp_buf_append_cstr(&storage, "}");
+    options.input = arcp_buf_span(&storage);
+    arcp_job *job = world_submit(w, client, &options);
+    bool waits = world_event(w, job, ARCP_EVENT_PROGRESS, &view);
+    arcp_event_view_fini(&view);
+    arcp_buf_fini(&storage);
+    return waits ? job : NULL;
 }
 
 bool world_is_refused(world *w, arcp_client *client, const arcp_submit_options *options,
                       arcp_status code)
 {
+    if (client == NULL) {
+        return false;
+    }
     arcp_job *job = NULL;
     arcp_status status = arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->failure);
     arcp_job_release(job);
@@ -137,9 +157,19 @@ bool world_is_refused(world *w, arcp_client *client, const arcp_submit_options *
                                        arcp_status_wire_code(code));
 }
 
+arcp_job_page *world_list(world *w, arcp_client *client, const arcp_list_options *options)
+{
+    arcp_job_page *page = NULL;
+    if (arcp_client_list(client, options, ARCP_WAIT_DEFAULT, &page, &w->failure) != ARCP_OK) {
+        (void)world_gap(w, "cannot list: %s", w->failure.error.message);
+        return NULL;
+    }
+    return page;
+}
+
 bool world_event(world *w, arcp_job *job, arcp_event_kind kind, arcp_event_view *view)
 {
-    for (;;) {
+    while (job != NULL) {
         const arcp_client_event *event = NULL;
         if (arcp_job_next_event(job, DEADLINE_MS, &event, &w->failure) != ARCP_OK) {
             return world_gap(w, "no %s event came", arcp_event_kind_name(kind));
@@ -152,11 +182,15 @@ bool world_event(world *w, arcp_job *job, arcp_event_kind kind, arcp_event_view 
                    world_gap(w, "the event has no body");
         }
     }
+    return false;
 }
 
 const arcp_outcome *world_outcome(world *w, arcp_job *job)
 {
     const arcp_outcome *outcome = NULL;
+    if (job == NULL) {
+        return NULL;
+    }
     if (arcp_job_wait(job, DEADLINE_MS, &outcome, &w->failure) != ARCP_OK) {
         (void)world_gap(w, "the job does not end: %s", w->failure.error.message);
         return NULL;
@@ -199,6 +233,6 @@ bool world_fails_with(world *w, arcp_job *job, arcp_status code)
 
 bool world_is_alive(world *w, arcp_client *client)
 {
-    arcp_job *job = world_start(w, client, "echo", "{\"alive\":true}");
-    return job != NULL && world_results_in(w, job, "{\"alive\":true}");
+    static const char input[] = "{\"alive\":true}";
+    return world_results_in(w, world_start(w, client, "echo", input), input);
 }

@@ -1,5 +1,6 @@
 /* One scenario's connections to one runtime through libarcp-client. Every function that fails
- * says why in the world, once: what was expected, and what was seen instead. */
+ * says why in the world, once: what was expected, and what was seen instead. A client or a job
+ * that is NULL, because what should have given it failed, makes the next function fail too. */
 #ifndef ARCP_TESTS_INTEROP_WORLD_H
 #define ARCP_TESTS_INTEROP_WORLD_H
 
@@ -28,8 +29,6 @@ void world_end(world *w);
 __attribute__((format(printf, 2, 3))) bool world_gap(world *w, const char *format, ...);
 
 void world_open_gate(const world *w);
-/* {"gate": "PATH"}, for the agent that waits for it; lives with the buffer. */
-arcp_span world_gate_input(const world *w, arcp_buf *storage);
 
 /* The options that all connections have. */
 arcp_client_options world_options(const world *w);
@@ -39,12 +38,18 @@ arcp_client *world_join(world *w);
 /* Cuts the connection: the runtime sees one that broke. */
 void world_cut(world *w, arcp_client *client);
 
+/* What is asked for, but for an agent, is to be filled in. */
+arcp_submit_options world_ask(const char *agent);
 /* The world's to release. */
 arcp_job *world_submit(world *w, arcp_client *client, const arcp_submit_options *options);
 arcp_job *world_start(world *w, arcp_client *client, const char *agent, const char *input);
+/* A job that has said something and waits for the gate. */
+arcp_job *world_start_gated(world *w, arcp_client *client);
 arcp_job *world_keep(world *w, arcp_job *job);
 bool world_is_refused(world *w, arcp_client *client, const arcp_submit_options *options,
                       arcp_status code);
+/* The caller's to free. */
+arcp_job_page *world_list(world *w, arcp_client *client, const arcp_list_options *options);
 
 /* The job's next event of this kind; `view` has its body. */
 bool world_event(world *w, arcp_job *job, arcp_event_kind kind, arcp_event_view *view);

@@ -1,0 +1,143 @@
+#include "scenarios.h"
+
+static bool list(world *w)
+{
+    arcp_client *client = world_join(w);
+    for (int at = 0; at < 3; at++) {
+        if (world_outcome(w, world_start(w, client, "echo", "{}")) == NULL) {
+            return false;
+        }
+    }
+    size_t seen[3] = {0, 0, 0};
+    arcp_buf cursor = ARCP_BUF_INIT;
+    arcp_list_options options = ARCP_LIST_OPTIONS_INIT;
+    options.agent = ARCP_SPAN_LITERAL("echo");
+    options.limit = 2;
+    do {
+        options.cursor = arcp_buf_span(&cursor);
+        arcp_job_page *page = world_list(w, client, &options);
+        if (page == NULL) {
+            arcp_buf_fini(&cursor);
+            return false;
+        }
+        for (size_t at = 0; at < arcp_job_page_count(page); at++) {
+            arcp_job_row row = arcp_job_page_row(page, at);
+            for (size_t job = 0; job < 3; job++) {
+                seen[job] += row.status == ARCP_JOB_SUCCESS &&
+                             arcp_span_equal(row.job_id, arcp_job_id(w->jobs[job]));
+            }
+        }
+        arcp_buf_clear(&cursor);
+        arcp_buf_append(&cursor, arcp_job_page_next_cursor(page));
+        arcp_job_page_free(page);
+    } while (cursor.size != 0);
+    arcp_buf_fini(&cursor);
+    return (seen[0] == 1 && seen[1] == 1 && seen[2] == 1) ||
+           world_gap(w, "three jobs are listed %zu, %zu and %zu times", seen[0], seen[1], seen[2]);
+}
+
+static bool observe(world *w, bool history)
+{
+    arcp_job *job = world_start_gated(w, world_join(w));
+    arcp_client *observer = job == NULL ? NULL : world_join(w);
+    if (observer == NULL) {
+        return false;
+    }
+    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    options.job_id = arcp_job_id(job);
+    options.history = history;
+    arcp_job *seen = NULL;
+    if (arcp_client_subscribe(observer, &options, ARCP_WAIT_DEFAULT, &seen, &w->failure) !=
+        ARCP_OK) {
+        return world_gap(w, "cannot subscribe: %s", w->failure.error.message);
+    }
+    (void)world_keep(w, seen);
+    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
+    bool works = true;
+    for (int next = history ? 1 : 2; works && next <= 3; next++) {
+        if (next == 2) {
+            world_open_gate(w);
+        }
+        works = world_event(w, seen, ARCP_EVENT_PROGRESS, &view);
+        if (works && view.current.data[0] != '0' + next) {
+            works = world_gap(w, "event %.*s came, %d was next", TEXT(view.current), next);
+        }
+    }
+    arcp_event_view_fini(&view);
+    return works && world_results_in(w, seen, "\"open\"") && world_is_alive(w, observer);
+}
+
+static bool subscribe(world *w)
+{
+    return observe(w, false);
+}
+
+static bool history(world *w)
+{
+    return observe(w, true);
+}
+
+/* ---- coming back ---- */
+
+/* Reads events until the numbers `from` to `to` have come, each once and in order. */
+static bool reads_numbers(world *w, arcp_client *client, uint64_t from, uint64_t to)
+{
+    while (from <= to) {
+        const arcp_client_event *event = NULL;
+        if (arcp_client_next_event(client, DEADLINE_MS, &event, &w->failure) != ARCP_OK) {
+            return world_gap(w, "the next event does not come: %s", w->failure.error.message);
+        }
+        if (event->event_seq != 0 && event->event_seq != from++) {
+            return world_gap(w, "event %llu came, %llu was next",
+                             (unsigned long long)event->event_seq, (unsigned long long)from - 1);
+        }
+    }
+    return true;
+}
+
+/* Cuts the connection of a job that has sent its first events, and takes the session up again:
+ * as it was, or as if nothing had come yet. */
+static bool come_back(world *w, bool from_start)
+{
+    arcp_client *client = world_join(w);
+    arcp_job *job = world_start_gated(w, client);
+    arcp_buf storage = ARCP_BUF_INIT;
+    arcp_client_options options = world_options(w);
+    options.observe_all = true;
+    if (job == NULL || arcp_client_session_state(client, &storage, &options.resume,
+                                                 &w->failure.error) != ARCP_OK) {
+        arcp_buf_fini(&storage);
+        return world_gap(w, "there is no session to come back to");
+    }
+    uint64_t seen = options.resume.last_event_seq;
+    if (from_start) {
+        options.resume.last_event_seq = 0;
+    }
+    world_cut(w, client);
+    if (!from_start) {
+        world_open_gate(w);
+    }
+    client = world_connect(w, &options);
+    arcp_buf_fini(&storage);
+    if (client == NULL) {
+        return false;
+    }
+    /* Two more pieces of progress, and the result. */
+    return from_start ? reads_numbers(w, client, 1, seen)
+                      : reads_numbers(w, client, seen + 1, seen + 3);
+}
+
+static bool resume(world *w)
+{
+    return come_back(w, false);
+}
+
+static bool replay(world *w)
+{
+    return come_back(w, true);
+}
+
+const scenario observer_scenarios[] = {
+    {"list", list},     {"subscribe", subscribe}, {"history", history},
+    {"resume", resume}, {"replay", replay},       {NULL, NULL},
+};
