@@ -63,6 +63,19 @@ static ids find(fixture *f, const char *name, unsigned index)
     return found;
 }
 
+/* It is of the same trace as `parent`. */
+static void check_below(const ids *span, const ids *parent)
+{
+    assert_string_equal(span->trace, parent->trace);
+    assert_string_equal(span->parent, parent->id);
+}
+
+static void check_below_the_caller(const ids *span)
+{
+    assert_string_equal(span->trace, TRACE);
+    assert_string_equal(span->parent, CALLER);
+}
+
 static unsigned count(const fixture *f)
 {
     unsigned all = 0;
@@ -112,12 +125,9 @@ static void a_submit_s_trace_has_session_job_and_child_below_the_caller(void **s
     ids session = find(f, "arcp.session", 0);
     ids below = find(f, "arcp.job", 0);
     ids job = find(f, "arcp.job", 1);
-    assert_string_equal(session.trace, TRACE);
-    assert_string_equal(job.trace, TRACE);
-    assert_string_equal(below.trace, TRACE);
-    assert_string_equal(session.parent, CALLER);
-    assert_string_equal(job.parent, session.id);
-    assert_string_equal(below.parent, job.id);
+    check_below_the_caller(&session);
+    check_below(&job, &session);
+    check_below(&below, &job);
     assert_string_not_equal(below.id, job.id);
     check_has(session.text, "\"traceState\":\"v=1\"");
     check_has(session.text, "\"flags\":769");
@@ -219,8 +229,7 @@ static void a_submit_without_a_context_begins_a_trace(void **state)
     ids session = find(f, "arcp.session", 0);
     ids job = find(f, "arcp.job", 0);
     assert_string_equal(session.parent, "");
-    assert_string_equal(job.parent, session.id);
-    assert_string_equal(job.trace, session.trace);
+    check_below(&job, &session);
     check_has(session.text, "\"flags\":257"); /* no parent, and so no remote one */
     check_has(next(f, "a"), session.trace);   /* job.accepted */
 }
@@ -272,8 +281,8 @@ static void calls_to_the_provisioner_hang_below_the_job(void **state)
     ids revoke = find(f, "arcp.provision.revoke", 0);
     ids job = find(f, "arcp.job", 0);
     assert_string_equal(issue.trace, TRACE);
-    assert_string_equal(issue.parent, job.id);
-    assert_string_equal(revoke.parent, job.id);
+    check_below(&issue, &job);
+    check_below(&revoke, &job);
     assert_string_not_equal(revoke.id, issue.id);
     check_has(issue.text, "\"kind\":3");
     check_has(issue.text, "\"arcp.provision.outcome\",\"value\":{\"stringValue\":\"done\"}");
@@ -294,9 +303,9 @@ static void a_credential_that_is_refused_leaves_a_failed_job_span(void **state)
     ids issue = find(f, "arcp.provision.issue", 0);
     ids job = find(f, "arcp.job", 0);
     ids session = find(f, "arcp.session", 0);
-    assert_string_equal(issue.parent, job.id);
-    assert_string_equal(job.parent, session.id);
-    assert_string_equal(session.parent, CALLER);
+    check_below_the_caller(&session);
+    check_below(&job, &session);
+    check_below(&issue, &job);
     check_has(issue.text, "\"status\":{\"code\":2,\"message\":\"refused\"}");
     check_has(job.text, "\"status\":{\"code\":2,\"message\":\"INTERNAL_ERROR\"}");
     check_has(job.text, "\"arcp.job.status\",\"value\":{\"stringValue\":\"refused\"}");
@@ -315,10 +324,10 @@ static void a_restart_ends_the_spans_of_what_ran(void **state)
     ids job = find(f, "arcp.job", 0);
     ids session = find(f, "arcp.session", 0);
     ids revoke = find(f, "arcp.provision.revoke", 0);
-    assert_string_equal(session.parent, CALLER);
-    assert_string_equal(job.parent, session.id);
-    assert_string_equal(job.id, issue.parent);
-    assert_string_equal(revoke.parent, job.id);
+    check_below_the_caller(&session);
+    check_below(&job, &session);
+    check_below(&issue, &job);
+    check_below(&revoke, &job);
     check_has(job.text, "\"status\":{\"code\":2,\"message\":\"INTERNAL_ERROR\"}");
 }
 
