@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/play.h"
+#include "lines.h"
 
 #define LINES_MAX 64
 
@@ -25,31 +26,23 @@ static void start_job(play *self)
     rig_send(&self->rig, client, hello);
     rig_send(&self->rig, client, submit);
     play_look(self);
-    if (self->watch.job_count != 1 || rig_agent_last(&self->rig) == NULL) {
-        abort();
-    }
+    require(self->watch.job_count == 1 && rig_agent_last(&self->rig) != NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     play *self = malloc(sizeof(*self));
-    if (self == NULL) {
-        abort();
-    }
+    require(self != NULL);
     play_begin_bytes(self, data, size);
     start_job(self);
     rig_agent *agent = &self->rig.agents[0];
-    const char *at = (const char *)data;
-    const char *end = at + size;
-    for (unsigned count = 0; at < end && count < LINES_MAX && !agent->forgotten; count++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        stop = stop == NULL ? end : stop;
+    arcp_span rest = arcp_span_make((const char *)data, size);
+    for (unsigned count = 0; rest.size != 0 && count < LINES_MAX && !agent->forgotten; count++) {
+        arcp_span line = take_line(&rest);
         self->watch.step++;
-        arcp__engine_agent_line(self->rig.engine, self->rig.now, agent->job,
-                                arcp_span_make(at, (size_t)(stop - at)));
+        arcp__engine_agent_line(self->rig.engine, self->rig.now, agent->job, line);
         rig_run(&self->rig);
         play_look(self);
-        at = stop == end ? end : stop + 1;
     }
     play_settle(self);
     play_end(self);

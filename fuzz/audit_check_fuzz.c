@@ -10,13 +10,6 @@ typedef struct tally {
     uint64_t count, hash;
 } tally;
 
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
 static void on_finding(void *user, const arcp__audit_finding *finding)
 {
     tally *t = user;

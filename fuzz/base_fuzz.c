@@ -12,13 +12,6 @@
 #include "base/ulid.h"
 #include "base/utf8.h"
 
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
 /* ---- time ---- */
 
 static int digits(const char *text, size_t from, size_t count)

@@ -20,6 +20,7 @@
 
 #include "client/client_job.h"
 #include "client/client_session.h"
+#include "lines.h"
 
 #define IDS          10
 #define REQUESTS_MAX 256
@@ -35,13 +36,6 @@ typedef struct world {
     size_t requests;
     arcp_json json;
 } world;
-
-static void must(bool holds)
-{
-    if (!holds) {
-        abort();
-    }
-}
 
 static void seeded(void *user, void *out, size_t size)
 {
@@ -63,9 +57,9 @@ static void on_reply(void *user, arcp_client *client, const arcp_reply *reply)
 static void check_frame(world *w, arcp_span frame)
 {
     const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
-    must(arcp_json_scan(&w->json, frame, &limits, NULL) == ARCP_OK);
-    must(arcp_json_is(&w->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT));
-    must(frame.size == 0 || memchr(frame.data, '\n', frame.size) == NULL);
+    require(arcp_json_scan(&w->json, frame, &limits, NULL) == ARCP_OK);
+    require(arcp_json_is(&w->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT));
+    require(frame.size == 0 || memchr(frame.data, '\n', frame.size) == NULL);
     arcp_buf scratch = ARCP_BUF_INIT;
     arcp_span id = arcp_json_string(
         &w->json, arcp_json_member(&w->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id")), &scratch);
@@ -80,16 +74,16 @@ static void check_item(world *w, arcp__client_item *item)
 {
     if (item->is_reply) {
         bool *replied = item->reply_user;
-        must(!*replied);
+        require(!*replied);
         *replied = true;
-        must((item->reply.failure != NULL) == (item->reply.status != ARCP_OK));
+        require((item->reply.failure != NULL) == (item->reply.status != ARCP_OK));
         return;
     }
     if (item->event.event_seq != 0 && item->event.job->held == NULL) {
-        must(item->event.event_seq <= arcp__client_session_last_seq(w->session));
+        require(item->event.event_seq <= arcp__client_session_last_seq(w->session));
     }
     if (item->event.job != NULL) {
-        must(!item->event.job->over);
+        require(!item->event.job->over);
         arcp__client_job_hand_over(item->event.job, item);
         arcp_event_view view = ARCP_EVENT_VIEW_INIT;
         arcp_error err = {0};
@@ -113,12 +107,12 @@ static void drain(world *w)
         item = arcp__client_session_next_item(w->session);
     }
     uint64_t last = arcp__client_session_last_seq(w->session);
-    must(last >= w->last_seq);
+    require(last >= w->last_seq);
     w->last_seq = last;
     arcp__client_session_handed_over(w->session, w->now, last);
     arcp__client_session_action ignored = arcp__client_session_take_action(w->session);
     (void)ignored;
-    must(arcp__client_session_deadline(w->session) >= 0);
+    require(arcp__client_session_deadline(w->session) >= 0);
 }
 
 /* A frame with the ids put in. */
@@ -204,16 +198,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
     options.url = ARCP_SPAN_LITERAL("ws://x");
     options.token = ARCP_SPAN_LITERAL("t");
-    must(arcp__client_session_new(&options, seeded, &w, &w.session, NULL) == ARCP_OK);
+    require(arcp__client_session_new(&options, seeded, &w, &w.session, NULL) == ARCP_OK);
     arcp__client_session_start(w.session, w.now);
     drain(&w);
-    const char *at = (const char *)data;
-    const char *end = at + size;
-    while (at < end) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        line_end = line_end == NULL ? end : line_end;
-        play_line(&w, at, (size_t)(line_end - at));
-        at = line_end + 1;
+    arcp_span rest = arcp_span_make((const char *)data, size);
+    while (rest.size != 0) {
+        arcp_span line = take_line(&rest);
+        play_line(&w, line.data, line.size);
     }
     arcp__client_session_free(w.session);
     arcp_json_fini(&w.json);

@@ -22,13 +22,6 @@ typedef struct digits {
     size_t total;
 } digits;
 
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
 /* Collects the digits of `text` up to `end` and puts the point `shift` places further. */
 static void collect(digits *out, const char *text, size_t end, long shift)
 {

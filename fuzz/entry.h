@@ -2,10 +2,20 @@
 #ifndef ARCP_FUZZ_ENTRY_H
 #define ARCP_FUZZ_ENTRY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* Runs one input; returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What must hold for every input; a fuzzer reports the one for which it does not. */
+static inline void require(bool condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
 
 #endif

@@ -6,30 +6,9 @@
 #include "core/glob_model.h"
 #include "core/glob_pattern.h"
 #include "core/glob_set.h"
+#include "lines.h"
 
 enum { INPUT_MAX = 400, LINES_MAX = 12 };
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
-static size_t cut_lines(arcp_span text, arcp_span lines[LINES_MAX])
-{
-    size_t count = 0;
-    while (count < LINES_MAX) {
-        const char *end = text.size == 0 ? NULL : memchr(text.data, '\n', text.size);
-        const size_t size = end == NULL ? text.size : (size_t)(end - text.data);
-        lines[count++] = arcp_span_make(text.data, size);
-        if (end == NULL) {
-            break;
-        }
-        text = arcp_span_from(text, size + 1);
-    }
-    return count;
-}
 
 /* What the set of these patterns says must be what the model says. */
 static void check(arcp__capability capability, const arcp_span *patterns, size_t count,
@@ -64,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     arcp_span lines[LINES_MAX];
     const arcp__capability capability = capabilities[data[0] % 4];
-    const size_t count = cut_lines(arcp_span_make((const char *)data + 1, size - 1), lines);
+    const size_t count =
+        cut_lines(arcp_span_make((const char *)data + 1, size - 1), lines, LINES_MAX);
     const arcp_span target = lines[count - 1];
     if (target.size > 0 && memchr(target.data, '\0', target.size) != NULL) {
         return 0; /* no canonical target has one */

@@ -10,39 +10,9 @@
 #include "core/glob_subset.h"
 #include "core/subset_model.h"
 #include "core/target_model.h"
+#include "lines.h"
 
 enum { INPUT_MAX = 160, LINES_MAX = 6, STRINGS = 24, EXACT_MAX = 48, REPEATED = 20 };
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
-static size_t cut_lines(arcp_span text, arcp_span lines[LINES_MAX])
-{
-    size_t count = 0;
-    while (count < LINES_MAX) {
-        const char *end = text.size == 0 ? NULL : memchr(text.data, '\n', text.size);
-        const size_t size = end == NULL ? text.size : (size_t)(end - text.data);
-        lines[count++] = arcp_span_make(text.data, size);
-        if (end == NULL) {
-            break;
-        }
-        text = arcp_span_from(text, size + 1);
-    }
-    return count;
-}
-
-static bool is_canonical(arcp__target_kind kind, arcp_span target)
-{
-    arcp_buf made = ARCP_BUF_INIT;
-    const bool is_same = model_canonicalise(kind, true, target, &made) == ARCP_DENY_NONE &&
-                         arcp_span_equal(target, arcp_buf_span(&made));
-    arcp_buf_fini(&made);
-    return is_same;
-}
 
 /* The pattern with its stars replaced; `choice` says by what. */
 static arcp_span fill_in(arcp_span pattern, uint32_t choice, char *out)
@@ -68,7 +38,7 @@ static void check_yes(arcp__target_kind kind, arcp_span child, const arcp_span *
     char text[3 * INPUT_MAX];
     for (uint32_t i = 0; i < STRINGS; i++) {
         const arcp_span target = fill_in(child, i, text);
-        if (is_canonical(kind, target) && model_matches(kind, child, target)) {
+        if (model_is_canonical(kind, target) && model_matches(kind, child, target)) {
             require(model_matches_any(kind, parents, count, target));
         }
     }
@@ -112,7 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arcp_span lines[LINES_MAX];
     const arcp__capability capability = capabilities[data[0] % 4];
     const arcp__target_kind kind = arcp__capability_kind(capability);
-    const size_t count = cut_lines(arcp_span_make((const char *)data + 1, size - 1), lines);
+    const size_t count =
+        cut_lines(arcp_span_make((const char *)data + 1, size - 1), lines, LINES_MAX);
     for (size_t i = 0; i < count; i++) {
         if (arcp__glob_pattern_fault(lines[i]) != NULL) {
             return 0;
@@ -128,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     } else if (!verdict.too_complex) {
         const arcp_span witness = arcp_buf_span(&verdict.witness);
-        require(is_canonical(kind, witness) && model_matches(kind, lines[0], witness) &&
+        require(model_is_canonical(kind, witness) && model_matches(kind, lines[0], witness) &&
                 !model_matches_any(kind, lines + 1, count - 1, witness));
     }
     arcp_buf_fini(&verdict.witness);

@@ -10,29 +10,14 @@
 #include <string.h>
 
 #include "http/http_template.h"
+#include "lines.h"
 
 #define FILES "{file:"
-
-static void must(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
-static arcp_span take_line(arcp_span *rest)
-{
-    const char *feed = rest->size == 0 ? NULL : memchr(rest->data, '\n', rest->size);
-    size_t size = feed == NULL ? rest->size : (size_t)(feed - rest->data);
-    arcp_span line = arcp_span_first(*rest, size);
-    *rest = arcp_span_from(*rest, feed == NULL ? size : size + 1);
-    return line;
-}
 
 static char *to_cstr(arcp_span text)
 {
     char *copy = malloc(text.size + 1);
-    must(copy != NULL);
+    require(copy != NULL);
     if (text.size != 0) {
         memcpy(copy, text.data, text.size);
     }
@@ -73,7 +58,7 @@ static void check_header(arcp_span out, const char *text)
 {
     /* What the operator wrote is his; what was put in is not. */
     for (size_t at = 0; at < out.size && strpbrk(text, "\r\n") == NULL; at++) {
-        must(out.data[at] != '\r' && out.data[at] != '\n');
+        require(out.data[at] != '\r' && out.data[at] != '\n');
     }
 }
 
@@ -83,7 +68,7 @@ static void check_body(const arcp__template *self, const arcp_provision_request 
 {
     bool is_json = false;
     size_t count = count_nodes(out, &is_json);
-    must(is_json);
+    require(is_json);
     arcp_provision_request other = *request;
     arcp_span plain = ARCP_SPAN_LITERAL("x");
     other.principal = request->principal.size == 0 ? request->principal : plain;
@@ -92,8 +77,8 @@ static void check_body(const arcp__template *self, const arcp_provision_request 
     other.value = request->value.size == 0 ? request->value : plain;
     arcp_buf again = ARCP_BUF_INIT;
     bool names_key = false;
-    must(arcp__template_expand(self, &other, &names_key, &again));
-    must(count_nodes(arcp_buf_span(&again), &is_json) == count && is_json);
+    require(arcp__template_expand(self, &other, &names_key, &again));
+    require(count_nodes(arcp_buf_span(&again), &is_json) == count && is_json);
     arcp_buf_fini(&again);
 }
 
@@ -102,8 +87,8 @@ static void check_constant(const arcp__template *self, arcp_span out)
     const arcp_provision_request nobody = {.struct_size = sizeof(nobody)};
     arcp_buf again = ARCP_BUF_INIT;
     bool names_key = false;
-    must(arcp__template_expand(self, &nobody, &names_key, &again));
-    must(!names_key && arcp_span_equal(out, arcp_buf_span(&again)));
+    require(arcp__template_expand(self, &nobody, &names_key, &again));
+    require(!names_key && arcp_span_equal(out, arcp_buf_span(&again)));
     arcp_buf_fini(&again);
 }
 
@@ -115,7 +100,7 @@ static void try_template(arcp__template_use use, const char *text,
     arcp_buf out = ARCP_BUF_INIT;
     bool names_key = false;
     arcp_status status = arcp__template_new(text, use, &made, &error);
-    must(status == ARCP_OK || (status == ARCP_E_USAGE && error.message[0] != '\0'));
+    require(status == ARCP_OK || (status == ARCP_E_USAGE && error.message[0] != '\0'));
     if (status != ARCP_OK) {
         return;
     }
@@ -140,21 +125,22 @@ static void try_url(arcp_span text, const arcp_provision_request *request)
     arcp__template *made = NULL;
     arcp_buf out = ARCP_BUF_INIT;
     bool names_key = false;
-    must(arcp__template_new("{principal}", ARCP__TEMPLATE_URL, &made, NULL) == ARCP_OK);
+    require(arcp__template_new("{principal}", ARCP__TEMPLATE_URL, &made, NULL) == ARCP_OK);
     if (arcp__template_expand(made, request, &names_key, &out)) {
         size_t from = 0;
         for (size_t at = 0; at < text.size; at++) {
             unsigned char byte = (unsigned char)out.data[from];
             if (byte == '%') {
                 char hex[3] = {out.data[from + 1], out.data[from + 2], '\0'};
-                must(strtoul(hex, NULL, 16) == (unsigned char)text.data[at]);
+                require(strtoul(hex, NULL, 16) == (unsigned char)text.data[at]);
                 from += 3;
             } else {
-                must(byte == (unsigned char)text.data[at] && strchr(" /?#&=%:@\r\n", byte) == NULL);
+                require(byte == (unsigned char)text.data[at] &&
+                        strchr(" /?#&=%:@\r\n", byte) == NULL);
                 from++;
             }
         }
-        must(from == out.size);
+        require(from == out.size);
     }
     arcp_buf_fini(&out);
     arcp__template_free(made);
@@ -166,8 +152,8 @@ static void try_pointer(const char *pointer, arcp_span answer)
     const arcp_json_limits limits = {32, 10000, SIZE_MAX};
     if (arcp_json_scan(&json, answer, &limits, NULL) == ARCP_OK) {
         arcp_json_ref found = arcp__json_pointer(&json, pointer);
-        must(found == ARCP_JSON_ABSENT || found < json.count);
-        must(arcp__json_pointer(&json, "") == ARCP_JSON_ROOT);
+        require(found == ARCP_JSON_ABSENT || found < json.count);
+        require(arcp__json_pointer(&json, "") == ARCP_JSON_ROOT);
     }
     arcp_json_fini(&json);
 }

@@ -16,13 +16,6 @@
 
 static const arcp_json_limits limits = {16, 200, INPUT_MAX};
 
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
 /* Scans what must be good. */
 static void rescan(arcp_json *json, const arcp_buf *text)
 {

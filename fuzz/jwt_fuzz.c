@@ -13,17 +13,11 @@
 #include <arcp/time.h>
 
 #include "base/base64.h"
+#include "lines.h"
 #include "runtime/jwt.h"
 
 #define SECRET "0123456789abcdef0123456789abcdef"
 #define NOW    1700000000
-
-static void must(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static arcp__jwt_rules *rules(void)
 {
@@ -33,7 +27,7 @@ static arcp__jwt_rules *rules(void)
         arcp_error error = {0};
         options.key = ARCP_SPAN_LITERAL(SECRET);
         options.audience = "arcp";
-        must(arcp__jwt_rules_init(&made, &options, &error) == ARCP_OK);
+        require(arcp__jwt_rules_init(&made, &options, &error) == ARCP_OK);
     }
     return &made;
 }
@@ -42,8 +36,8 @@ static void sign(arcp_buf *token)
 {
     unsigned char mac[32];
     unsigned size = 0;
-    must(HMAC(EVP_sha256(), SECRET, 32, (const unsigned char *)token->data, token->size, mac,
-              &size) != NULL);
+    require(HMAC(EVP_sha256(), SECRET, 32, (const unsigned char *)token->data, token->size, mac,
+                 &size) != NULL);
     arcp_buf_append_byte(token, '.');
     arcp__base64_encode(arcp_span_make((const char *)mac, size), ARCP__BASE64_URL, token);
 }
@@ -59,29 +53,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arcp_error error = {0};
     bool is_signed = (data[0] & 1) != 0;
     if (is_signed) {
-        const char *line = rest.size == 0 ? NULL : memchr(rest.data, '\n', rest.size);
-        size_t head = line == NULL ? rest.size : (size_t)(line - rest.data);
-        arcp__base64_encode(arcp_span_first(rest, head), ARCP__BASE64_URL, &token);
+        arcp__base64_encode(take_line(&rest), ARCP__BASE64_URL, &token);
         arcp_buf_append_byte(&token, '.');
-        arcp__base64_encode(line == NULL ? arcp_span_make(NULL, 0) : arcp_span_from(rest, head + 1),
-                            ARCP__BASE64_URL, &token);
+        arcp__base64_encode(rest, ARCP__BASE64_URL, &token);
         sign(&token);
     } else {
         arcp_buf_append(&token, rest);
     }
     arcp_status status =
         arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal, &error);
-    must(status == ARCP_OK || status == ARCP_E_UNAUTHENTICATED);
+    require(status == ARCP_OK || status == ARCP_E_UNAUTHENTICATED);
     if (status == ARCP_OK) {
-        must(principal.size != 0 && token.size > 2 && token.data != NULL);
+        require(principal.size != 0 && token.size > 2 && token.data != NULL);
         arcp_buf_clear(&principal);
         /* One bit of the signature less, and it is nobody's. */
         token.data[token.size - 2] ^= 1;
-        must(arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal,
-                             &error) == ARCP_E_UNAUTHENTICATED);
+        require(arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal,
+                                &error) == ARCP_E_UNAUTHENTICATED);
     } else {
-        must(principal.size == 0);
-        must(error.message[0] != '\0');
+        require(principal.size == 0);
+        require(error.message[0] != '\0');
     }
     arcp_buf_fini(&principal);
     arcp_buf_fini(&token);

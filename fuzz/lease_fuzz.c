@@ -11,12 +11,7 @@
 #include <arcp/lease_explain.h>
 #include <arcp/lease_subset.h>
 
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
+#include "lines.h"
 
 static arcp_target_scratch scratch;
 static const arcp_time now = {0, 0};
@@ -168,15 +163,6 @@ static void check_all(arcp_span a_text, arcp_span b_text, arcp_span capability, 
 }
 
 /* The part of `rest` up to `end`, which is taken off. */
-static arcp_span take_until(arcp_span *rest, char end)
-{
-    const char *found = rest->size == 0 ? NULL : memchr(rest->data, end, rest->size);
-    const size_t size = found == NULL ? rest->size : (size_t)(found - rest->data);
-    const arcp_span taken = arcp_span_first(*rest, size);
-    *rest = arcp_span_from(*rest, size + 1);
-    return taken;
-}
-
 static const char *const capabilities[] = {"fs.read", "net.fetch", "tool.call", "model.use",
                                            "x-vendor.a.b"};
 static const char *const begins[] = {"/", "https://", "", "", ""};
@@ -214,8 +200,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (size > 0 && data[0] == '{') {
-        const arcp_span a = take_until(&rest, '\n');
-        const arcp_span b = take_until(&rest, '\n');
+        const arcp_span a = take_line(&rest);
+        const arcp_span b = take_line(&rest);
         const arcp_span capability = take_until(&rest, ' ');
         check_all(a, b, capability, rest);
         return 0;

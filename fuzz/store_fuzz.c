@@ -39,13 +39,6 @@ typedef struct run {
 static const char *const stream_names[STREAMS] = {"s", "s/1", "t"};
 static const char *const row_names[ROWS] = {"a", "ab", "b"};
 
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
 static void make_record(size_t stream, unsigned drops, uint64_t position, char text[48])
 {
     /* Some are empty. */

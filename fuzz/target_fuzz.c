@@ -7,13 +7,6 @@
 #include "core/target_model.h"
 #include "core/target_shape.h"
 
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
 static bool is_canonical_shape(arcp__target_kind kind, arcp_span target)
 {
     arcp__shape shape = ARCP__SHAPE_START;

@@ -2,8 +2,6 @@
  * the cap and how the rest is cut into pieces. However it is cut, the events are the same;
  * messages keep to the cap; after the end nothing is told; and what is echoed with our
  * encoder is read back as it was. */
-#include <assert.h>
-
 #include "transport/websocket_reader.h"
 
 typedef struct log {
@@ -24,20 +22,20 @@ static void note(log *out, const arcp__websocket_event *event, size_t cap)
     arcp_buf_append(&out->text, event->data);
     arcp_buf_append_byte(&out->text, '\n');
     if (event->type == ARCP__WEBSOCKET_MESSAGE) {
-        assert(event->data.size <= cap);
+        require(event->data.size <= cap);
         out->messages++;
         bool done =
             arcp__websocket_frame_append(out->other, ARCP__WEBSOCKET_TEXT, event->data, &out->echo);
-        assert(done);
+        require(done);
     } else {
-        assert(event->data.size <= ARCP__WEBSOCKET_CONTROL_MAX);
+        require(event->data.size <= ARCP__WEBSOCKET_CONTROL_MAX);
     }
     if (event->type == ARCP__WEBSOCKET_CLOSED) {
-        assert(event->code == ARCP__WEBSOCKET_NO_CODE ||
-               arcp__websocket_close_code_is_valid(event->code));
+        require(event->code == ARCP__WEBSOCKET_NO_CODE ||
+                arcp__websocket_close_code_is_valid(event->code));
     }
     if (event->type == ARCP__WEBSOCKET_WRONG) {
-        assert(arcp__websocket_close_code_is_valid(event->code) && event->why != NULL);
+        require(arcp__websocket_close_code_is_valid(event->code) && event->why != NULL);
     }
 }
 
@@ -54,12 +52,12 @@ static void read_all(arcp__websocket_pool *pool, arcp_span bytes, size_t piece, 
         do {
             event = arcp__websocket_reader_next(&reader, &input);
             if (event.type != ARCP__WEBSOCKET_NOTHING) {
-                assert(!over);
+                require(!over);
                 over = is_over(&event);
                 note(out, &event, cap);
             }
         } while (event.type != ARCP__WEBSOCKET_NOTHING);
-        assert(input.size == 0);
+        require(input.size == 0);
     }
     arcp__websocket_reader_fini(&reader);
 }
@@ -84,15 +82,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         arcp__websocket_pool_new(server ? ARCP__WEBSOCKET_SERVER : ARCP__WEBSOCKET_CLIENT);
     arcp__websocket_pool *other =
         arcp__websocket_pool_new(server ? ARCP__WEBSOCKET_CLIENT : ARCP__WEBSOCKET_SERVER);
-    assert(pool != NULL && other != NULL);
+    require(pool != NULL && other != NULL);
     log whole = {.other = other};
     log cut = {.other = other};
     log again = {.other = other};
     read_all(pool, bytes, SIZE_MAX, cap, &whole);
     read_all(pool, bytes, piece, cap, &cut);
-    assert(arcp_span_equal(arcp_buf_span(&whole.text), arcp_buf_span(&cut.text)));
+    require(arcp_span_equal(arcp_buf_span(&whole.text), arcp_buf_span(&cut.text)));
     read_all(pool, arcp_buf_span(&whole.echo), piece, cap, &again);
-    assert(again.messages == whole.messages);
+    require(again.messages == whole.messages);
     log_fini(&whole);
     log_fini(&cut);
     log_fini(&again);

@@ -2,8 +2,6 @@
  * origins. The first byte of the input picks which, and how the rest is cut into pieces.
  * However it is cut, the outcome is the same; only a request that asks for our path at one
  * of our names is upgraded; hosts survive being written and read again. */
-#include <assert.h>
-
 #include "transport/websocket_handshake.h"
 
 #define HEAD_BYTES 2048
@@ -27,21 +25,21 @@ static void check_authority(arcp_span text)
     char written[ARCP__HOST_MAX + 16];
     arcp__authority_format(&first, written, sizeof(written));
     bool again = arcp__authority_parse(arcp_span_cstr(written), false, &second);
-    assert(again && second.kind == first.kind && strcmp(second.host, first.host) == 0 &&
-           second.has_port == first.has_port && second.port == first.port);
+    require(again && second.kind == first.kind && strcmp(second.host, first.host) == 0 &&
+            second.has_port == first.has_port && second.port == first.port);
 }
 
 static void check_upgraded(const arcp__http_head *head)
 {
     arcp_span value = {NULL, 0};
     arcp__authority host;
-    assert(head->parser.method == HTTP_GET);
-    assert(arcp__http_head_find(head, "Host", &value) == 1);
+    require(head->parser.method == HTTP_GET);
+    require(arcp__http_head_find(head, "Host", &value) == 1);
     bool valid = arcp__authority_parse(value, false, &host);
-    assert(valid && arcp__authority_is_loopback(&host));
-    assert(arcp_span_starts_with(arcp__http_head_line(head), ARCP_SPAN_LITERAL("/arcp")));
+    require(valid && arcp__authority_is_loopback(&host));
+    require(arcp_span_starts_with(arcp__http_head_line(head), ARCP_SPAN_LITERAL("/arcp")));
     if (arcp__http_head_find(head, "Origin", &value) > 0) {
-        assert(!arcp_span_equal_cstr(value, "null"));
+        require(!arcp_span_equal_cstr(value, "null"));
     }
 }
 
@@ -58,7 +56,7 @@ static outcome read_head(enum http_parser_type type, arcp_span bytes, size_t pie
         bytes = arcp_span_from(bytes, before - input.size);
     }
     if (out.result == ARCP__HTTP_COMPLETE) {
-        assert(head.bytes <= HEAD_BYTES);
+        require(head.bytes <= HEAD_BYTES);
         out.rest = bytes.size;
         arcp_error err = {0};
         if (type == HTTP_REQUEST) {
@@ -81,10 +79,10 @@ static outcome read_head(enum http_parser_type type, arcp_span bytes, size_t pie
 static void check_response(const outcome *out)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    assert(out->upgrade.status == 101 || out->upgrade.status >= 400);
+    require(out->upgrade.status == 101 || out->upgrade.status >= 400);
     arcp__upgrade_respond(&out->upgrade, &text);
     outcome again = read_head(HTTP_RESPONSE, arcp_buf_span(&text), SIZE_MAX, NULL);
-    assert(again.result == ARCP__HTTP_COMPLETE);
+    require(again.result == ARCP__HTTP_COMPLETE);
     arcp_buf_fini(&text);
 }
 
@@ -99,14 +97,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arcp__authority self;
     arcp_status status = arcp__web_names_init(&names, NULL, 0, NULL, 0, NULL);
     bool parsed = arcp__authority_parse(ARCP_SPAN_LITERAL("127.0.0.1:7777"), false, &self);
-    assert(status == ARCP_OK && parsed);
+    require(status == ARCP_OK && parsed);
     arcp__web_names_bind(&names, &self, true, false);
     check_authority(bytes);
     enum http_parser_type type = (data[0] & 1) != 0 ? HTTP_RESPONSE : HTTP_REQUEST;
     outcome whole = read_head(type, bytes, SIZE_MAX, &names);
     outcome cut = read_head(type, bytes, piece, &names);
-    assert(whole.result == cut.result && whole.rest == cut.rest);
-    assert(whole.status == cut.status && whole.upgrade.status == cut.upgrade.status);
+    require(whole.result == cut.result && whole.rest == cut.rest);
+    require(whole.status == cut.status && whole.upgrade.status == cut.upgrade.status);
     if (type == HTTP_REQUEST && whole.result == ARCP__HTTP_COMPLETE) {
         check_response(&whole);
     }
