@@ -4,22 +4,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/amount.h"
 #include "core/budget_counter.h"
-
-static arcp_decimal amount(const char *text)
-{
-    arcp_decimal value = ARCP_DECIMAL_ZERO;
-    arcp_error err = {0};
-    check_ok(arcp_decimal_parse(arcp_span_cstr(text), &value, &err), &err);
-    return value;
-}
-
-static void check_amount(arcp_decimal value, const char *want)
-{
-    char text[ARCP_DECIMAL_TEXT_MAX];
-    (void)arcp_decimal_format(value, text);
-    assert_string_equal(text, want);
-}
 
 static arcp__counter counter_of(const char *initial)
 {

@@ -6,24 +6,11 @@
 
 #include <arcp/budget.h>
 
+#include "core/amount.h"
+
 #define USD     ARCP_SPAN_LITERAL("USD")
 #define EUR     ARCP_SPAN_LITERAL("EUR")
 #define CREDITS ARCP_SPAN_LITERAL("credits")
-
-static arcp_decimal amount(const char *text)
-{
-    arcp_decimal value = ARCP_DECIMAL_ZERO;
-    arcp_error err = {0};
-    check_ok(arcp_decimal_parse(arcp_span_cstr(text), &value, &err), &err);
-    return value;
-}
-
-static void check_amount(arcp_decimal value, const char *want)
-{
-    char text[ARCP_DECIMAL_TEXT_MAX];
-    (void)arcp_decimal_format(value, text);
-    assert_string_equal(text, want);
-}
 
 /* A node whose lease has this cost.budget (a JSON array); NULL: none. */
 static arcp_budget *node(const char *amounts, arcp_budget *parent)

@@ -85,13 +85,6 @@ int main(void)
         cmocka_unit_test(seven_names_are_reserved),
         cmocka_unit_test(only_tool_names_have_dots_between_segments),
     };
-    enum { ROWS = sizeof rows / sizeof rows[0] };
-    struct CMUnitTest table[ROWS];
-    for (size_t i = 0; i < ROWS; i++) {
-        table[i] = (struct CMUnitTest){.name = rows[i].name[0] == '\0' ? "(empty)" : rows[i].name,
-                                       .test_func = check_row,
-                                       .initial_state = (void *)&rows[i]};
-    }
-    const int failed = cmocka_run_group_tests(table, NULL, NULL);
+    const int failed = run_rows(rows, sizeof rows / sizeof rows[0], sizeof rows[0], check_row);
     return failed + cmocka_run_group_tests(others, NULL, NULL);
 }

@@ -4,16 +4,6 @@
 
 arcp_target_scratch scratch;
 
-arcp_lease *lease_of(const char *lease, const char *constraints)
-{
-    arcp_lease *parsed = NULL;
-    arcp_error err = {0};
-    check_ok(
-        arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, &err),
-        &err);
-    return parsed;
-}
-
 arcp_authority *authority_with(const char *lease, const char *constraints,
                                arcp_authority_options options)
 {

@@ -4,6 +4,8 @@
 
 #include <arcp/gate.h>
 
+#include "core/lease_text.h"
+
 #define SPAN(text) ARCP_SPAN_LITERAL(text)
 #define SEC        ARCP_NS_PER_SEC
 
@@ -13,8 +15,6 @@ static const char expires_at_100[] = "{\"expires_at\":\"1970-01-01T00:01:40Z\"}"
 /* What the last decision borrows; each thread needs one of its own. */
 extern arcp_target_scratch scratch;
 
-/* Lease and constraints are JSON; "" for no constraints. */
-arcp_lease *lease_of(const char *lease, const char *constraints);
 arcp_authority *authority_of(const char *lease, const char *constraints);
 arcp_authority *authority_with(const char *lease, const char *constraints,
                                arcp_authority_options options);

@@ -41,15 +41,6 @@ static void free_words(words *list)
     free(list->spans);
 }
 
-static bool is_canonical(arcp__target_kind kind, arcp_span target)
-{
-    arcp_buf made = ARCP_BUF_INIT;
-    const bool is_same = model_canonicalise(kind, true, target, &made) == ARCP_DENY_NONE &&
-                         arcp_span_equal(target, arcp_buf_span(&made));
-    arcp_buf_fini(&made);
-    return is_same;
-}
-
 /* One world: a capability, all patterns and targets over some bytes, and which pattern
  * matches which target. */
 typedef struct world {
@@ -67,7 +58,7 @@ static void add_targets(world *w, const char *beginning, const char *alphabet, s
     all_strings_begin(&strings, alphabet, size);
     do {
         add_word(&w->targets, beginning, all_strings_span(&strings));
-        if (!is_canonical(w->kind, w->targets.spans[w->targets.count - 1])) {
+        if (!model_is_canonical(w->kind, w->targets.spans[w->targets.count - 1])) {
             free((char *)w->targets.spans[--w->targets.count].data);
         }
     } while (all_strings_next(&strings));
@@ -181,7 +172,8 @@ static void check_question(const world *w, size_t child, const arcp_span *parent
         is_right = is_right && outside == SIZE_MAX;
     } else {
         is_right = is_right && witness.size > 0 && witness.size <= outside &&
-                   is_canonical(w->kind, witness) && model_matches(w->kind, pattern, witness) &&
+                   model_is_canonical(w->kind, witness) &&
+                   model_matches(w->kind, pattern, witness) &&
                    !model_matches_any(w->kind, parents, count, witness);
     }
     if (!is_right) {
@@ -237,7 +229,7 @@ static void check_dead(const world *w)
         }
         assert_false(is_dead && any != 0);
         if (!is_dead) {
-            assert_true(is_canonical(w->kind, arcp_buf_span(&example)));
+            assert_true(model_is_canonical(w->kind, arcp_buf_span(&example)));
             assert_true(model_matches(w->kind, w->patterns.spans[p], arcp_buf_span(&example)));
         }
         dead += is_dead;

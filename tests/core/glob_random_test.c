@@ -129,15 +129,6 @@ static arcp_span instantiate(uint64_t *random, const vocabulary *words, arcp_spa
     return arcp_span_make(out, size);
 }
 
-static bool is_canonical(arcp__target_kind kind, arcp_span target)
-{
-    arcp_buf made = ARCP_BUF_INIT;
-    const bool is_same = model_canonicalise(kind, true, target, &made) == ARCP_DENY_NONE &&
-                         arcp_span_equal(target, arcp_buf_span(&made));
-    arcp_buf_fini(&made);
-    return is_same;
-}
-
 typedef struct tally {
     size_t matches;
     size_t misses;
@@ -172,7 +163,7 @@ static void check_targets(uint64_t *random, const vocabulary *words, const list 
         }
         t->matches += does;
         t->misses += !does;
-        if (is_subset && !does && is_canonical(kind, target) &&
+        if (is_subset && !does && model_is_canonical(kind, target) &&
             model_matches_any(kind, child->spans, child->count, target)) {
             fail_msg("\"%.*s\" is the child's only", (int)target.size, target.data);
         }
@@ -194,7 +185,7 @@ static void check_round(uint64_t *random, const vocabulary *words, tally *t)
     assert_false(verdict.too_complex);
     if (!verdict.is_subset) {
         const arcp_span witness = arcp_buf_span(&verdict.witness);
-        assert_true(is_canonical(kind, witness));
+        assert_true(model_is_canonical(kind, witness));
         assert_true(model_matches(kind, child.spans[verdict.child_index], witness));
         assert_false(model_matches_any(kind, parent.spans, parent.count, witness));
     }

@@ -6,6 +6,7 @@
 #include <arcp/lease_explain.h>
 #include <arcp/lease_subset.h>
 
+#include "core/lease_text.h"
 #include "support/failing_alloc.h"
 
 #define SPAN(text) ARCP_SPAN_LITERAL(text)
@@ -24,16 +25,6 @@ typedef struct fixture {
     arcp_lease *narrow;
     arcp_authority *authority;
 } fixture;
-
-static arcp_lease *parse(const char *lease, const char *constraints)
-{
-    arcp_lease *parsed = NULL;
-    arcp_error err = {0};
-    check_ok(
-        arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, &err),
-        &err);
-    return parsed;
-}
 
 static arcp_status parse_both(const fixture *with)
 {
@@ -203,14 +194,14 @@ static const struct {
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    fixture with = {parse(wide_text, until), parse(narrow_text, ""), NULL};
+    fixture with = {lease_of(wide_text, until), lease_of(narrow_text, ""), NULL};
     arcp_error err = {0};
     const arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
     /* Under this one the request inherits an expiry and the empty model list. */
-    arcp_lease *parent = parse("{\"fs.read\":[\"/a/**\",\"/c\"],\"net.fetch\":[\"https://**\"],"
-                               "\"x-vendor.a.b\":[\"q/*\"],\"model.use\":[\"m\"],"
-                               "\"cost.budget\":[\"USD:2\"]}",
-                               "{\"expires_at\":\"2100-01-01T00:00:00Z\"}");
+    arcp_lease *parent = lease_of("{\"fs.read\":[\"/a/**\",\"/c\"],\"net.fetch\":[\"https://**\"],"
+                                  "\"x-vendor.a.b\":[\"q/*\"],\"model.use\":[\"m\"],"
+                                  "\"cost.budget\":[\"USD:2\"]}",
+                                  "{\"expires_at\":\"2100-01-01T00:00:00Z\"}");
     check_ok(arcp_authority_new(parent, &options, &with.authority, &err), &err);
     arcp_lease_unref(parent);
     for (size_t i = 0; i < 2 * (sizeof scenarios / sizeof *scenarios); i++) {
@@ -237,7 +228,7 @@ static void every_allocation_may_fail(void **state)
 static void the_gate_allocates_nothing(void **state)
 {
     (void)state;
-    arcp_lease *lease = parse(wide_text, "{\"expires_at\":\"2100-01-01T00:00:00Z\"}");
+    arcp_lease *lease = lease_of(wide_text, "{\"expires_at\":\"2100-01-01T00:00:00Z\"}");
     const arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
     arcp_authority *authority = NULL;
     arcp_error err = {0};

@@ -4,24 +4,16 @@
 
 #include <arcp/lease_subset.h>
 
+#include "core/lease_text.h"
+
 #define SPAN(text)  ARCP_SPAN_LITERAL(text)
 #define UNTIL(text) "{\"expires_at\":\"" text "\"}"
-
-static arcp_lease *parse(const char *lease, const char *constraints)
-{
-    arcp_lease *parsed = NULL;
-    arcp_error err = {0};
-    check_ok(
-        arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, &err),
-        &err);
-    return parsed;
-}
 
 /* A job that holds this lease; `above` may be NULL. */
 static arcp_authority *job(const char *lease, const char *constraints, const arcp_authority *above,
                            bool model_use_required)
 {
-    arcp_lease *parsed = parse(lease, constraints);
+    arcp_lease *parsed = lease_of(lease, constraints);
     arcp_budget *budget = NULL;
     arcp_authority *authority = NULL;
     arcp_error err = {0};
@@ -52,7 +44,7 @@ static void check_derived(const arcp_authority *parent, const char *request_text
                           const char *request_constraints, const char *want,
                           const char *want_constraints)
 {
-    arcp_lease *request = parse(request_text, request_constraints);
+    arcp_lease *request = lease_of(request_text, request_constraints);
     arcp_lease *derived = NULL;
     arcp_buf details = ARCP_BUF_INIT;
     arcp_error err = {0};
@@ -257,7 +249,7 @@ static void a_request_that_inherits_nothing_is_taken_as_it_is(void **state)
 {
     (void)state;
     arcp_authority *parent = job("{\"fs.read\":[\"/a/**\"]}", "", NULL, true);
-    arcp_lease *request = parse("{\"fs.read\":[\"/a/b\"]}", "");
+    arcp_lease *request = lease_of("{\"fs.read\":[\"/a/b\"]}", "");
     arcp_lease *derived = NULL;
     arcp_error err = {0};
     check_ok(arcp_lease_derive(parent, request, &derived, NULL, &err), &err);
@@ -274,7 +266,7 @@ static void a_derived_lease_is_within_its_parents(void **state)
         "{\"fs.read\":[\"/a/**\"],\"model.use\":[\"m*\"],\"cost.budget\":[\"USD:3\"],"
         "\"x-vendor.a.b\":[\"q/**\"]}";
     arcp_authority *parent = job(parent_text, UNTIL("2026-05-13T23:42:00Z"), NULL, true);
-    arcp_lease *request = parse("{\"x-vendor.a.b\":[\"q/1\"],\"cost.budget\":[\"USD:1\"]}", "");
+    arcp_lease *request = lease_of("{\"x-vendor.a.b\":[\"q/1\"],\"cost.budget\":[\"USD:1\"]}", "");
     arcp_lease *derived = NULL;
     bool is_subset = false;
     arcp_error err = {0};

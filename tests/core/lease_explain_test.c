@@ -3,17 +3,9 @@
 
 #include <arcp/lease_explain.h>
 
-#define SPAN(text) ARCP_SPAN_LITERAL(text)
+#include "core/lease_text.h"
 
-static arcp_lease *parse(const char *lease, const char *constraints)
-{
-    arcp_lease *parsed = NULL;
-    arcp_error err = {0};
-    check_ok(
-        arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, &err),
-        &err);
-    return parsed;
-}
+#define SPAN(text) ARCP_SPAN_LITERAL(text)
 
 typedef struct explain_row {
     const char *name;
@@ -73,7 +65,7 @@ static const explain_row explanations[] = {
 
 static arcp_authority *authority_of(const char *text, bool model_use_required)
 {
-    arcp_lease *lease = parse(text, "");
+    arcp_lease *lease = lease_of(text, "");
     arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
     options.model_use_required = model_use_required;
     arcp_authority *authority = NULL;
@@ -237,7 +229,7 @@ static void what_is_odd_is_found(void **state)
     const arcp_time now = {0, 0};
     for (size_t i = 0; i < sizeof lints / sizeof *lints; i++) {
         print_message("  %s\n", lints[i].name);
-        arcp_lease *lease = parse(lints[i].lease, "");
+        arcp_lease *lease = lease_of(lints[i].lease, "");
         arcp_buf text = ARCP_BUF_INIT;
         const size_t count = arcp_lease_lint(lease, now, false, &text);
         check_span(arcp_buf_span(&text), lints[i].text);
@@ -254,7 +246,7 @@ static void what_is_odd_is_found(void **state)
 static void an_expiry_is_linted_from_its_instant_on(void **state)
 {
     (void)state;
-    arcp_lease *lease = parse("{}", "{\"expires_at\":\"1970-01-01T00:00:10Z\"}");
+    arcp_lease *lease = lease_of("{}", "{\"expires_at\":\"1970-01-01T00:00:10Z\"}");
     arcp_buf text = ARCP_BUF_INIT;
     const arcp_time before = {10 * ARCP_NS_PER_SEC - 1, 0};
     const arcp_time at = {10 * ARCP_NS_PER_SEC, 0};
@@ -270,7 +262,7 @@ static void findings_may_be_json(void **state)
 {
     (void)state;
     arcp_lease *lease =
-        parse("{\"fs.write\":[\"/a\",\"/**\"]}", "{\"expires_at\":\"1970-01-01T00:00:00Z\"}");
+        lease_of("{\"fs.write\":[\"/a\",\"/**\"]}", "{\"expires_at\":\"1970-01-01T00:00:00Z\"}");
     arcp_buf text = ARCP_BUF_INIT;
     const arcp_time now = {0, 0};
     assert_int_equal(arcp_lease_lint(lease, now, true, &text), 3);
@@ -286,8 +278,8 @@ static void findings_may_be_json(void **state)
 
 static void check_diff(const char *a_text, const char *b_text, bool as_json, const char *want)
 {
-    arcp_lease *a = parse(a_text, "");
-    arcp_lease *b = parse(b_text, "{\"expires_at\":\"2026-01-01T00:00:00Z\"}");
+    arcp_lease *a = lease_of(a_text, "");
+    arcp_lease *b = lease_of(b_text, "{\"expires_at\":\"2026-01-01T00:00:00Z\"}");
     arcp_buf text = ARCP_BUF_INIT;
     assert_int_equal(arcp_lease_diff(a, b, as_json, &text), ARCP_OK);
     check_span(arcp_buf_span(&text), want);

@@ -4,18 +4,10 @@
 
 #include <arcp/lease_subset.h>
 
+#include "core/lease_text.h"
+
 #define UNTIL(text) "{\"expires_at\":\"" text "\"}"
 #define NONE        ""
-
-static arcp_lease *parse(const char *lease, const char *constraints)
-{
-    arcp_lease *parsed = NULL;
-    arcp_error err = {0};
-    check_ok(
-        arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, &err),
-        &err);
-    return parsed;
-}
 
 typedef struct narrow_row {
     const char *name;
@@ -108,8 +100,8 @@ static void a_request_is_narrowed_to_what_the_ceiling_allows(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         print_message("  %s\n", rows[i].name);
-        arcp_lease *request = parse(rows[i].request, NONE);
-        arcp_lease *ceiling = parse(rows[i].ceiling, NONE);
+        arcp_lease *request = lease_of(rows[i].request, NONE);
+        arcp_lease *ceiling = lease_of(rows[i].ceiling, NONE);
         arcp_lease *narrowed = NULL;
         arcp_buf dropped = ARCP_BUF_INIT;
         arcp_error err = {0};
@@ -132,8 +124,8 @@ static void a_request_is_narrowed_to_what_the_ceiling_allows(void **state)
 static void check_expiry(const char *request_until, const char *ceiling_until, const char *want,
                          const char *want_dropped)
 {
-    arcp_lease *request = parse("{}", request_until);
-    arcp_lease *ceiling = parse("{}", ceiling_until);
+    arcp_lease *request = lease_of("{}", request_until);
+    arcp_lease *ceiling = lease_of("{}", ceiling_until);
     arcp_lease *narrowed = NULL;
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf dropped = ARCP_BUF_INIT;
@@ -166,8 +158,8 @@ static void the_earlier_expiry_wins(void **state)
 static void a_request_within_the_ceiling_comes_back_itself(void **state)
 {
     (void)state;
-    arcp_lease *request = parse("{\"fs.read\":[\"/a/b\"]}", NONE);
-    arcp_lease *ceiling = parse("{\"fs.read\":[\"/a/**\"]}", NONE);
+    arcp_lease *request = lease_of("{\"fs.read\":[\"/a/b\"]}", NONE);
+    arcp_lease *ceiling = lease_of("{\"fs.read\":[\"/a/**\"]}", NONE);
     arcp_lease *narrowed = NULL;
     arcp_error err = {0};
     check_ok(arcp_lease_narrow(request, ceiling, true, &narrowed, NULL, &err), &err);

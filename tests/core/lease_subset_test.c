@@ -3,17 +3,9 @@
 
 #include <arcp/lease_subset.h>
 
-#define NONE ""
+#include "core/lease_text.h"
 
-static arcp_lease *parse(const char *lease, const char *constraints)
-{
-    arcp_lease *parsed = NULL;
-    arcp_error err = {0};
-    check_ok(
-        arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, &err),
-        &err);
-    return parsed;
-}
+#define NONE ""
 
 typedef struct subset_row {
     const char *name;
@@ -96,8 +88,8 @@ static void leases_are_compared_member_by_member(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const subset_row *row = &rows[i];
         print_message("  %s\n", row->name);
-        arcp_lease *child = parse(row->child, row->child_constraints);
-        arcp_lease *parent = parse(row->parent, row->parent_constraints);
+        arcp_lease *child = lease_of(row->child, row->child_constraints);
+        arcp_lease *parent = lease_of(row->parent, row->parent_constraints);
         arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
         bool is_subset = false;
         assert_int_equal(arcp_lease_is_subset(child, parent, &is_subset, &violation), ARCP_OK);
@@ -121,8 +113,8 @@ static void leases_are_compared_member_by_member(void **state)
 static void check_assertion(const char *child_text, const char *constraints,
                             const char *parent_text, const char *details, const char *message)
 {
-    arcp_lease *child = parse(child_text, constraints);
-    arcp_lease *parent = parse(parent_text, UNTIL("2026-05-13T23:42:00Z"));
+    arcp_lease *child = lease_of(child_text, constraints);
+    arcp_lease *parent = lease_of(parent_text, UNTIL("2026-05-13T23:42:00Z"));
     arcp_buf text = ARCP_BUF_INIT;
     arcp_error err = {0};
     assert_int_equal(arcp_lease_assert_subset(child, parent, &text, &err),
@@ -168,7 +160,7 @@ static void the_assertion_yields_the_error_with_its_details(void **state)
 static void the_assertion_is_silent_about_a_subset(void **state)
 {
     (void)state;
-    arcp_lease *lease = parse("{\"fs.read\":[\"/a/**\"]}", NONE);
+    arcp_lease *lease = lease_of("{\"fs.read\":[\"/a/**\"]}", NONE);
     arcp_buf details = ARCP_BUF_INIT;
     arcp_error err = {0};
     check_ok(arcp_lease_assert_subset(lease, lease, &details, &err), &err);
@@ -198,8 +190,8 @@ static const char complex_parent[] = "{\"x-vendor.a.b\":[\"**ab*aa*b**ab**ba**bb
 static void a_question_beyond_the_bound_is_answered_no_with_that_reason(void **state)
 {
     (void)state;
-    arcp_lease *child = parse(complex_child, NONE);
-    arcp_lease *parent = parse(complex_parent, NONE);
+    arcp_lease *child = lease_of(complex_child, NONE);
+    arcp_lease *parent = lease_of(complex_parent, NONE);
     arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
     arcp_buf details = ARCP_BUF_INIT;
     bool is_subset = true;

@@ -4,17 +4,9 @@
 #include <arcp/lease.h>
 #include <arcp/time.h>
 
-#define SPAN(text) ARCP_SPAN_LITERAL(text)
+#include "core/lease_text.h"
 
-static arcp_lease *parse(const char *lease, const char *constraints)
-{
-    arcp_lease *parsed = NULL;
-    arcp_error err = {0};
-    check_ok(
-        arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, &err),
-        &err);
-    return parsed;
-}
+#define SPAN(text) ARCP_SPAN_LITERAL(text)
 
 static void check_text(const arcp_lease *lease, const char *want, const char *want_constraints)
 {
@@ -35,7 +27,7 @@ static void the_guides_lease_reads_back_as_it_was_written(void **state)
         "\"tool.call\":[\"web.*\",\"summarize\"],\"agent.delegate\":[\"pdf-renderer@*\"],"
         "\"cost.budget\":[\"USD:2.00\",\"tokens:100000\"],\"fs.write\":[],"
         "\"x-vendor.acme.kafka.publish\":[\"topic-events-*\"]}";
-    arcp_lease *lease = parse(text, "{\"expires_at\":\"2026-05-13T23:42:00.50Z\"}");
+    arcp_lease *lease = lease_of(text, "{\"expires_at\":\"2026-05-13T23:42:00.50Z\"}");
     check_text(lease, text, "{\"expires_at\":\"2026-05-13T23:42:00.50Z\"}");
     assert_int_equal(arcp_lease_capability_count(lease), 6);
     check_span(arcp_lease_capability_name(lease, 1), "tool.call");
@@ -47,12 +39,12 @@ static void the_guides_lease_reads_back_as_it_was_written(void **state)
 static void an_absent_or_null_lease_is_the_empty_one(void **state)
 {
     (void)state;
-    arcp_lease *lease = parse("null", "null");
+    arcp_lease *lease = lease_of("null", "null");
     check_text(lease, "{}", "{}");
     assert_false(arcp_lease_has_expiry(lease));
     assert_true(arcp_lease_expires_wall_ns(lease) == ARCP_TIME_NEVER);
     arcp_lease_unref(lease);
-    lease = parse("{}", "{\"expires_at\":null,\"max_runtime_sec\":5}");
+    lease = lease_of("{}", "{\"expires_at\":null,\"max_runtime_sec\":5}");
     check_text(lease, "{}", "{}");
     arcp_lease_unref(lease);
 }
@@ -60,7 +52,7 @@ static void an_absent_or_null_lease_is_the_empty_one(void **state)
 static void names_and_patterns_may_be_written_with_escapes(void **state)
 {
     (void)state;
-    arcp_lease *lease = parse("{\"fs\\u002eread\":[\"\\/a\\u002fb\\n\"]}", "");
+    arcp_lease *lease = lease_of("{\"fs\\u002eread\":[\"\\/a\\u002fb\\n\"]}", "");
     assert_true(arcp_lease_names(lease, SPAN("fs.read")));
     check_span(arcp_lease_pattern(lease, 0, 0), "/a/b\n");
     arcp_lease_unref(lease);
@@ -69,7 +61,7 @@ static void names_and_patterns_may_be_written_with_escapes(void **state)
 static void a_lease_names_what_it_names_even_without_patterns(void **state)
 {
     (void)state;
-    arcp_lease *lease = parse(
+    arcp_lease *lease = lease_of(
         "{\"fs.write\":[],\"x-vendor.b.c\":[\"q\"],\"x-vendor.a.b\":[],\"x-vendor.b.cc\":[]}", "");
     assert_true(arcp_lease_names(lease, SPAN("fs.write")));
     assert_true(arcp_lease_names(lease, SPAN("x-vendor.a.b")));
@@ -85,7 +77,7 @@ static void an_expiry_keeps_its_text_and_is_rounded_down_to_nanoseconds(void **s
 {
     (void)state;
     const char *const text = "{\"expires_at\":\"1970-01-01T00:00:01.0000000019Z\"}";
-    arcp_lease *lease = parse("{}", text);
+    arcp_lease *lease = lease_of("{}", text);
     assert_true(arcp_lease_has_expiry(lease));
     assert_true(arcp_lease_expires_wall_ns(lease) == ARCP_NS_PER_SEC + 1);
     check_text(lease, "{}", text);
@@ -230,7 +222,7 @@ static void a_currency_has_at_most_64_bytes(void **state)
 static void amounts_are_no_patterns_and_may_hold_stars(void **state)
 {
     (void)state;
-    arcp_lease *lease = parse("{\"cost.budget\":[\"a*b*:1\",\"GPU \\u00b5s:0\"]}", "");
+    arcp_lease *lease = lease_of("{\"cost.budget\":[\"a*b*:1\",\"GPU \\u00b5s:0\"]}", "");
     check_text(lease, "{\"cost.budget\":[\"a*b*:1\",\"GPU \xc2\xb5s:0\"]}", "{}");
     arcp_lease_unref(lease);
 }

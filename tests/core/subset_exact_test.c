@@ -12,19 +12,10 @@
 
 enum { PATTERNS_MAX = 5, TEXT_MAX = 120, ROUNDS = 1000, REPEATED = 20 };
 
-static bool is_canonical(arcp__target_kind kind, arcp_span target)
-{
-    arcp_buf made = ARCP_BUF_INIT;
-    const bool is_same = model_canonicalise(kind, true, target, &made) == ARCP_DENY_NONE &&
-                         arcp_span_equal(target, arcp_buf_span(&made));
-    arcp_buf_fini(&made);
-    return is_same;
-}
-
 static bool is_witness(arcp__target_kind kind, arcp_span child, const arcp_span *parents,
                        size_t count, arcp_span witness)
 {
-    return is_canonical(kind, witness) && model_matches(kind, child, witness) &&
+    return model_is_canonical(kind, witness) && model_matches(kind, child, witness) &&
            !model_matches_any(kind, parents, count, witness);
 }
 

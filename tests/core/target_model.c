@@ -386,3 +386,12 @@ arcp_deny_reason model_canonicalise(arcp__target_kind kind, bool has_cwd, arcp_s
     free(text);
     return reason;
 }
+
+bool model_is_canonical(arcp__target_kind kind, arcp_span target)
+{
+    arcp_buf made = ARCP_BUF_INIT;
+    const bool is_same = model_canonicalise(kind, true, target, &made) == ARCP_DENY_NONE &&
+                         arcp_span_equal(target, arcp_buf_span(&made));
+    arcp_buf_fini(&made);
+    return is_same;
+}

@@ -12,4 +12,7 @@
 arcp_deny_reason model_canonicalise(arcp__target_kind kind, bool has_cwd, arcp_span target,
                                     arcp_buf *out);
 
+/* Whether its canonical form is the target itself. */
+bool model_is_canonical(arcp__target_kind kind, arcp_span target);
+
 #endif

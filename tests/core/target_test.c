@@ -338,12 +338,6 @@ int main(void)
         cmocka_unit_test(a_relative_path_needs_a_directory_to_be_below),
         cmocka_unit_test(an_odd_byte_is_seen_wherever_it_stands),
     };
-    enum { ROWS = sizeof rows / sizeof rows[0] };
-    struct CMUnitTest table[ROWS];
-    for (size_t i = 0; i < ROWS; i++) {
-        table[i] = (struct CMUnitTest){
-            .name = rows[i].name, .test_func = check_row, .initial_state = (void *)&rows[i]};
-    }
-    const int failed = cmocka_run_group_tests(table, NULL, NULL);
+    const int failed = run_rows(rows, sizeof rows / sizeof rows[0], sizeof rows[0], check_row);
     return failed + cmocka_run_group_tests(others, NULL, NULL);
 }

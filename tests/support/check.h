@@ -35,6 +35,27 @@ static inline size_t test_stride(void)
     return stride == 0 ? 1 : stride;
 }
 
+/* Each row of a table as a test by itself. A row begins with its name, a C string; `check` gets
+ * it as its state. Returns how many failed. */
+static inline int run_rows(const void *rows, size_t count, size_t size, CMUnitTestFunction check)
+{
+    struct CMUnitTest *tests = calloc(count, sizeof(*tests));
+    if (tests == NULL) {
+        return -1;
+    }
+    for (size_t at = 0; at < count; at++) {
+        const char *row = (const char *)rows + at * size;
+        const char *name;
+        memcpy(&name, row, sizeof(name));
+        tests[at] = (struct CMUnitTest){.name = name[0] == '\0' ? "(empty)" : name,
+                                        .test_func = check,
+                                        .initial_state = (void *)row};
+    }
+    const int failed = _cmocka_run_group_tests("rows", tests, count, NULL, NULL);
+    free(tests);
+    return failed;
+}
+
 /* Fails with the error's own message when `status` is not ARCP_OK. */
 #define check_ok(status, err)                                                                      \
     do {                                                                                           \
