@@ -240,6 +240,8 @@ void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint6
 void arcp__session_forget_acked(arcp__engine *engine, arcp__session *session);
 bool arcp__session_write_index(arcp__engine *engine, arcp__session *session);
 void arcp__session_evict(arcp__engine *engine, arcp__session *session);
+/* The oldest runs, fewer than there are; what they said of their jobs is kept. */
+void arcp__session_forget_oldest(arcp__engine *engine, arcp__session *session, size_t count);
 void arcp__session_drop_runs(arcp__engine *engine, arcp__session *session);
 void arcp__session_drained(arcp__engine *engine, arcp__session *session);
 /* Builds the frame of a record for this session. */

@@ -4,7 +4,8 @@
  *                 spent, are kept aside
  *   2. observers  who gets which job's records; authorities, parents before children
  *   3. indexes    each session's numbers (its stream "x:") are read
- *   4. tails      where the streams of running jobs and of sessions' own records end
+ *   4. tails      where the streams of running jobs and of sessions' own records end, and
+ *                 that every other stream holds what a row or an index says it holds
  *   5. ends       jobs that were running end as INTERNAL_ERROR, once, numbered and stored
  *                 like any other end; every credential that is in the books is revoked
  *
@@ -16,14 +17,18 @@
 #define PAGE_RECORDS 4096u
 #define PAGE_BYTES   1048576u
 
-typedef enum read_kind { READ_INDEX, READ_TAIL } read_kind;
+typedef enum read_kind {
+    READ_INDEX,
+    READ_TAIL, /* all that the stream holds beyond what is known of it */
+    READ_END   /* only whether it holds that much */
+} read_kind;
 
 typedef struct restore_read {
     struct restore_read *next;
     uint64_t id;
     read_kind kind;
     arcp__session *session; /* READ_INDEX; pinned */
-    arcp__stream *stream;   /* READ_TAIL; referenced */
+    arcp__stream *stream;   /* READ_TAIL, READ_END; referenced */
     uint64_t from;
 } restore_read;
 
@@ -35,7 +40,8 @@ typedef struct kept_row {
 } kept_row;
 
 typedef struct arcp__restore {
-    restore_read *reads;
+    restore_read *reads; /* oldest first, which is how most are answered */
+    restore_read *newest_read;
     kept_row *observers;
     bool is_tailing;    /* step 4 has begun */
     arcp_error failure; /* what is stored cannot be taken up */
@@ -46,6 +52,17 @@ static void restore_damaged(arcp__engine *engine, const char *what, arcp_span ke
 {
     if (engine->restore->failure.status == ARCP_OK) {
         (void)arcp__restore_damaged(what, key, &engine->restore->failure);
+    }
+}
+
+/* Less is stored than was shown: nobody may be told that this is all. */
+static void restore_short(arcp__engine *engine, const char *prefix, const char *id,
+                          const char *unit, uint64_t end, uint64_t said)
+{
+    if (engine->restore->failure.status == ARCP_OK) {
+        (void)arcp_error_set(&engine->restore->failure, ARCP_E_CORRUPT,
+                             "the stored stream \"%s%s\" is damaged: it ends after %s %llu of %llu",
+                             prefix, id, unit, (unsigned long long)end, (unsigned long long)said);
     }
 }
 
@@ -116,13 +133,17 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
     if (stream != NULL) {
         stream->refs++;
     }
-    *read = (restore_read){.next = engine->restore->reads,
-                           .id = ++engine->next_read_id,
+    *read = (restore_read){.id = ++engine->next_read_id,
                            .kind = kind,
                            .session = session,
                            .stream = stream,
                            .from = from};
-    engine->restore->reads = read;
+    if (engine->restore->reads == NULL) {
+        engine->restore->reads = read;
+    } else {
+        engine->restore->newest_read->next = read;
+    }
+    engine->restore->newest_read = read;
     if (kind == READ_INDEX) {
         arcp_buf_append_cstr(&key, "x:");
         arcp_buf_append_cstr(&key, session->id);
@@ -133,7 +154,7 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
                       &(arcp__effect){.kind = ARCP__EFFECT_READ,
                                       .id = read->id,
                                       .from = from,
-                                      .count_max = PAGE_RECORDS,
+                                      .count_max = kind == READ_END ? 1 : PAGE_RECORDS,
                                       .bytes_max = PAGE_BYTES},
                       &key, false);
 }
@@ -197,8 +218,12 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     }
 }
 
-static void index_done(arcp__session *session)
+static void index_done(arcp__engine *engine, arcp__session *session)
 {
+    if (session->acked_seq >= session->next_seq) {
+        restore_short(engine, "x:", session->id, "number", session->next_seq - 1,
+                      session->acked_seq);
+    }
     session->loading = false;
     session->durable_seq = session->next_seq - 1;
     session->indexed_seq = session->next_seq - 1;
@@ -219,17 +244,47 @@ static void take_index(arcp__engine *engine, arcp__session *session, uint64_t fi
         take_run(engine, session, records[at]);
     }
     if (count == 0) {
-        index_done(session);
+        index_done(engine, session);
         return;
     }
     session->index_next = first + count;
     ask(engine, READ_INDEX, session, NULL, session->index_next);
 }
 
-static void take_tail(arcp__engine *engine, arcp__stream *stream, uint64_t first,
+static arcp__job *job_of(arcp__engine *engine, const arcp__stream *stream)
+{
+    arcp_span key = arcp_span_cstr(stream->key);
+    return arcp_span_starts_with(key, ARCP_SPAN_LITERAL("j:"))
+               ? arcp__job_find(engine, arcp_span_from(key, 2))
+               : NULL;
+}
+
+/* The store's answer for what comes after all that a row or an index speaks of: it begins
+ * there, because streams of records are dropped whole but never trimmed. */
+static bool is_whole(arcp__engine *engine, arcp__stream *stream, uint64_t first, size_t count)
+{
+    if (first == stream->next) {
+        return true;
+    }
+    if (first == 0 && count == 0 && job_of(engine, stream) == NULL &&
+        arcp_span_starts_with(arcp_span_cstr(stream->key), ARCP_SPAN_LITERAL("j:"))) {
+        stream->is_gone = true; /* the job was forgotten; see forget_gone_runs */
+        return true;
+    }
+    if (first < stream->next) {
+        restore_short(engine, "", stream->key, "record", first, stream->next);
+    } else {
+        restore_damaged(engine, "stream", arcp_span_cstr(stream->key));
+    }
+    return false;
+}
+
+static void take_tail(arcp__engine *engine, const restore_read *read, uint64_t first,
                       const arcp_span *records, size_t count)
 {
-    if (count == 0) {
+    arcp__stream *stream = read->stream;
+    if (engine->restore->failure.status != ARCP_OK || !is_whole(engine, stream, first, count) ||
+        count == 0 || read->kind == READ_END) {
         return;
     }
     for (size_t at = 0; at < count; at++) {
@@ -282,19 +337,42 @@ static void read_tails(arcp__engine *engine)
             /* Its records may all be acknowledged and out of the index. */
             session->own = arcp__stream_open(engine, "s:", session->id);
         }
-        if (session->own != NULL) {
-            ask(engine, READ_TAIL, NULL, session->own, session->own->next);
+    }
+    for (arcp__stream *stream = engine->streams; stream != NULL; stream = stream->hh.next) {
+        const arcp__job *job = job_of(engine, stream);
+        bool is_own = arcp_span_starts_with(arcp_span_cstr(stream->key), ARCP_SPAN_LITERAL("s:"));
+        if (is_own || (job != NULL && !job->ended)) {
+            ask(engine, READ_TAIL, NULL, stream, stream->next);
+        } else if (stream->next != 0) {
+            ask(engine, READ_END, NULL, stream, stream->next);
         }
     }
-    for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        if (!job->ended) {
-            ask(engine, READ_TAIL, NULL, job->stream, job->stream->next);
+}
+
+/* A trimmed index may come back longer than it was, with runs whose job and stream were
+ * dropped since. They are the oldest: the newest run is never trimmed. */
+static void forget_gone_runs(arcp__engine *engine)
+{
+    for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
+        size_t count = 0;
+        for (size_t at = session->run_first; at < session->run_end; at++) {
+            count = session->runs[at].stream->is_gone ? at + 1 - session->run_first : count;
         }
+        if (count != 0 && count == session->run_end - session->run_first) {
+            const arcp__stream *stream = session->runs[session->run_end - 1].stream;
+            restore_short(engine, "", stream->key, "record", 0, stream->next);
+            return;
+        }
+        arcp__session_forget_oldest(engine, session, count);
     }
 }
 
 static void finish(arcp__engine *engine)
 {
+    forget_gone_runs(engine);
+    if (engine->restore->failure.status != ARCP_OK) {
+        return;
+    }
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
         for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
             arcp__mail_catch_up(engine, at);
@@ -373,15 +451,23 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
     if (engine->restore == NULL) {
         return false;
     }
-    restore_read **at = &engine->restore->reads;
-    while (*at != NULL && (*at)->id != read_id) {
-        at = &(*at)->next;
+    restore_read *before = NULL;
+    restore_read *read = engine->restore->reads;
+    while (read != NULL && read->id != read_id) {
+        before = read;
+        read = read->next;
     }
-    restore_read *read = *at;
     if (read == NULL) {
         return false;
     }
-    *at = read->next;
+    if (before == NULL) {
+        engine->restore->reads = read->next;
+    } else {
+        before->next = read->next;
+    }
+    if (engine->restore->newest_read == read) {
+        engine->restore->newest_read = before;
+    }
     if (status != ARCP_OK && engine->restore->failure.status == ARCP_OK) {
         (void)arcp_error_set(&engine->restore->failure, status, "the store cannot be read");
     }
@@ -392,7 +478,7 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
         take_index(engine, read->session, first, records, count);
         arcp__session_unpin(engine, read->session);
     } else {
-        take_tail(engine, read->stream, first, records, count);
+        take_tail(engine, read, first, records, count);
         arcp__stream_unref(engine, read->stream);
     }
     arcp__free(read);

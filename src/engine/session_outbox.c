@@ -206,6 +206,17 @@ void arcp__session_forget_acked(arcp__engine *engine, arcp__session *session)
     }
 }
 
+void arcp__session_forget_oldest(arcp__engine *engine, arcp__session *session, size_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    for (size_t done = 0; done < count; done++) {
+        forget_first_run(engine, session);
+    }
+    trim_index(engine, session);
+}
+
 void arcp__session_drop_runs(arcp__engine *engine, arcp__session *session)
 {
     while (session->run_first < session->run_end) {

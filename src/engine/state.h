@@ -62,6 +62,7 @@ struct arcp__stream {
     arcp__chunk *newest;
     arcp__chunk *peeked; /* where the last reader was; NULL: nowhere */
     size_t tail_bytes;
+    bool is_gone; /* after a restart: it was dropped, and an old index still speaks of it */
     arcp__stream *older_tail, *newer_tail; /* by their last record; while there is a tail */
     arcp__stream *next_dying;
     UT_hash_handle hh;

@@ -190,6 +190,13 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
         {"UPDATE runs SET data = replace(data, '\"seq\":1,', '\"seq\":2,') WHERE id >> 38 = "
          "(SELECT id FROM streams WHERE key LIKE 'x:%' ORDER BY key LIMIT 1)",
          "is damaged"},
+        /* The last records of the job are gone, or all of them. */
+        {"DELETE FROM runs WHERE id = (SELECT max(id) FROM runs WHERE id >> 38 = (SELECT id FROM "
+         "streams WHERE key LIKE 'j:%'))",
+         "is damaged: it ends after record "},
+        {"DELETE FROM runs WHERE id >> 38 = (SELECT id FROM streams WHERE key LIKE 'j:%')",
+         "is damaged: it ends after record 0 of 3"},
+        {"DELETE FROM streams WHERE key LIKE 'j:%'", "the stored stream \"j:job_"},
     };
     (void)state;
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {

@@ -162,7 +162,7 @@ bool disk_fail(disk *self)
 
 bool disk_answer(disk *self, unsigned choice)
 {
-    size_t eligible[64];
+    size_t eligible[sizeof(self->reads) / sizeof(self->reads[0])];
     size_t count = 0;
     for (size_t at = 0; at < self->read_count; at++) {
         if (self->reads[at].after <= self->reported) {

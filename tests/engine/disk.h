@@ -48,7 +48,7 @@ typedef struct disk {
     disk_batch queue[DISK_QUEUE_MAX];
     size_t queued, written;       /* the first `written` of the queue are on the disk */
     uint64_t submitted, reported; /* batches ever */
-    disk_read reads[64];
+    disk_read reads[512];
     size_t read_count;
     arcp_status inner_status;
     disk_known known[DISK_KNOWN_MAX];

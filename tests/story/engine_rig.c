@@ -192,6 +192,10 @@ static bool try_engine(engine_rig *rig)
         rig_run(rig);
         arcp_status restored = arcp__engine_restore_status(rig->engine, &error);
         rig->has_no_memory = restored == ARCP_E_NO_MEMORY || restored == ARCP_E_IO;
+        if (!rig->has_no_memory && restored != ARCP_OK && rig->refusal != NULL) {
+            *rig->refusal = error;
+            return true;
+        }
         if (!rig->has_no_memory && restored != ARCP_OK) {
             fail_msg("%s: %s", arcp_status_name(restored), error.message);
         }

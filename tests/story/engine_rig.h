@@ -43,12 +43,13 @@ struct engine_rig {
     rig_client clients[RIG_CLIENTS_MAX];
     rig_agent agents[RIG_AGENTS_MAX];
     size_t agent_count;
-    bool keep_store;    /* over a restart */
-    bool hold_store;    /* batches are submitted but not completed */
-    bool fail_store;    /* batches fail */
-    bool has_no_memory; /* the engine could not be started for want of it */
-    bool fail_start;    /* agents cannot be started */
-    bool hold_start;    /* starts are reported by rig_agent_started */
+    bool keep_store;     /* over a restart */
+    bool hold_store;     /* batches are submitted but not completed */
+    bool fail_store;     /* batches fail */
+    bool has_no_memory;  /* the engine could not be started for want of it */
+    arcp_error *refusal; /* NULL: a store that is not taken up fails the test */
+    bool fail_start;     /* agents cannot be started */
+    bool hold_start;     /* starts are reported by rig_agent_started */
     /* With is_stepping, rig_run returns after so many effects, whatever is left. */
     bool is_stepping;
     size_t effects_left;
