@@ -183,8 +183,10 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
         {"INSERT INTO subscriptions VALUES('x', '{')", "the stored subscription \"x\" is damaged"},
         {"INSERT INTO subscriptions VALUES('x', '{\"session_id\":7}')",
          "the stored subscription \"x\" is damaged"},
-        {"UPDATE runs SET data = 'x', bytes = 1 WHERE id >> 38 = (SELECT id FROM streams WHERE "
-         "key LIKE 'x:%' ORDER BY key LIMIT 1)",
+        /* A run has as many records as its commits were written together. */
+        {"UPDATE runs SET data = substr(replace(printf('%.*c', count, 'y'), 'y', char(10) || 'x'), "
+         "2), bytes = 2 * count - 1 WHERE id >> 38 = (SELECT id FROM streams WHERE key LIKE 'x:%' "
+         "ORDER BY key LIMIT 1)",
          "is damaged"},
         /* A run that begins where the one before it does not end. */
         {"UPDATE runs SET data = replace(data, '\"seq\":1,', '\"seq\":2,') WHERE id >> 38 = "
