@@ -58,22 +58,20 @@ static void print_agent(void *user, const arcp_agent_row *agent)
 
 int arcp__command_agents(arcp__program *program)
 {
-    arcp_client_options options;
-    arcp_error err = {0};
-    if (arcp__program_options(program, &options, &err) != ARCP_OK) {
-        return arcp__program_usage(program, &err);
-    }
     int exit_status = ARCP__EXIT_ERROR;
-    arcp_client *client = arcp__program_connect(program, &options, &exit_status);
+    arcp_client *client = arcp__program_open(program, &exit_status);
     if (client == NULL) {
         return exit_status;
     }
     printer p = {.program = program};
-    arcp_status status = arcp_client_agents(client, print_agent, &p, &err);
-    if (status != ARCP_OK) {
-        arcp__screen_format(&program->screen, "error: %s", err.message);
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    if (arcp_client_agents(client, print_agent, &p, &failure.error) != ARCP_OK) {
+        exit_status = arcp__program_fail(program, &failure);
+    } else {
+        exit_status = p.failed ? ARCP__EXIT_ERROR : ARCP__EXIT_SUCCESS;
     }
+    arcp_failure_fini(&failure);
     arcp_client_close(client);
     arcp_client_free(client);
-    return status == ARCP_OK && !p.failed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+    return exit_status;
 }

@@ -126,17 +126,12 @@ static int list(arcp__program *program, arcp_client *client, listing *l)
 int arcp__command_jobs(arcp__program *program)
 {
     listing l = {0};
-    arcp_client_options options;
     arcp_error err = {0};
-    arcp_status status = read_filters(&program->arguments, &l, &err);
-    if (status == ARCP_OK) {
-        status = arcp__program_options(program, &options, &err);
-    }
-    if (status != ARCP_OK) {
+    if (read_filters(&program->arguments, &l, &err) != ARCP_OK) {
         return arcp__program_usage(program, &err);
     }
     int exit_status = ARCP__EXIT_ERROR;
-    arcp_client *client = arcp__program_connect(program, &options, &exit_status);
+    arcp_client *client = arcp__program_open(program, &exit_status);
     if (client == NULL) {
         return exit_status;
     }

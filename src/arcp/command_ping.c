@@ -24,13 +24,8 @@ static bool print_answer(arcp__program *program, arcp_client *client, int64_t ro
 
 int arcp__command_ping(arcp__program *program)
 {
-    arcp_client_options options;
-    arcp_error err = {0};
-    if (arcp__program_options(program, &options, &err) != ARCP_OK) {
-        return arcp__program_usage(program, &err);
-    }
     int exit_status = ARCP__EXIT_ERROR;
-    arcp_client *client = arcp__program_connect(program, &options, &exit_status);
+    arcp_client *client = arcp__program_open(program, &exit_status);
     if (client == NULL) {
         return exit_status;
     }

@@ -88,3 +88,14 @@ arcp_client *arcp__program_connect(arcp__program *program, const arcp_client_opt
     }
     return client;
 }
+
+arcp_client *arcp__program_open(arcp__program *program, int *exit_status)
+{
+    arcp_client_options options;
+    arcp_error err = {0};
+    if (arcp__program_options(program, &options, &err) != ARCP_OK) {
+        *exit_status = arcp__program_usage(program, &err);
+        return NULL;
+    }
+    return arcp__program_connect(program, &options, exit_status);
+}

@@ -43,6 +43,8 @@ ARCP_MUST_CHECK arcp_status arcp__program_options(arcp__program *program, arcp_c
 /* Connects; NULL when that failed, which is said then, and *exit_status set. */
 ARCP_MUST_CHECK arcp_client *
 arcp__program_connect(arcp__program *program, const arcp_client_options *options, int *exit_status);
+/* The same with arcp__program_options as they are. */
+ARCP_MUST_CHECK arcp_client *arcp__program_open(arcp__program *program, int *exit_status);
 
 /* ---- interrupt.c ---- */
 
