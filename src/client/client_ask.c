@@ -1,5 +1,6 @@
 /* What the program asks for: checked, written down, put in line. */
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/timestamp.h"
 #include "client/client_parts.h"
 #include "core/agent_name.h"
@@ -59,6 +60,13 @@ static arcp_status check_open(const arcp__client_session *session, arcp_error *e
         return arcp_error_set(err, ARCP_E_CLOSED, "the client is closed");
     }
     return ARCP_OK;
+}
+
+static arcp_status check_call(const arcp__client_session *session, const void *options, size_t size,
+                              const char *init, arcp_error *err)
+{
+    arcp_status status = check_open(session, err);
+    return status == ARCP_OK ? arcp__options_check(options, size, init, err) : status;
 }
 
 /* Checks that `text` is JSON (of the given type, when it must be an object), puts it on one
@@ -214,14 +222,10 @@ arcp_status arcp__client_session_submit(arcp__client_session *session, arcp_time
                                         const arcp_submit_options *options, arcp_reply_fn on_reply,
                                         void *user, arcp__client_request **out, arcp_error *err)
 {
-    arcp_status status = check_open(session, err);
+    arcp_status status =
+        check_call(session, options, sizeof(*options), "ARCP_SUBMIT_OPTIONS_INIT", err);
     if (status != ARCP_OK) {
         return status;
-    }
-    if (options->struct_size != sizeof(*options)) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "options must begin as ARCP_SUBMIT_OPTIONS_INIT (struct_size %zu)",
-                              options->struct_size);
     }
     arcp_span name = {NULL, 0};
     arcp_span version = {NULL, 0};
@@ -257,13 +261,13 @@ arcp_status arcp__client_session_subscribe(arcp__client_session *session, arcp_t
                                            arcp_reply_fn on_reply, void *user,
                                            arcp__client_request **out, arcp_error *err)
 {
-    arcp_status status = check_open(session, err);
+    arcp_status status =
+        check_call(session, options, sizeof(*options), "ARCP_SUBSCRIBE_OPTIONS_INIT", err);
     if (status != ARCP_OK) {
         return status;
     }
-    if (options->struct_size != sizeof(*options) || options->job_id.size == 0) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "options must begin as ARCP_SUBSCRIBE_OPTIONS_INIT and name a job");
+    if (options->job_id.size == 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "the job to subscribe to has no id");
     }
     arcp__client_request *request =
         request_new(session, now, ARCP__CLIENT_ASK_SUBSCRIBE, on_reply, user);
@@ -315,14 +319,10 @@ arcp_status arcp__client_session_list(arcp__client_session *session, arcp_time n
                                       const arcp_list_options *options, arcp_reply_fn on_reply,
                                       void *user, arcp__client_request **out, arcp_error *err)
 {
-    arcp_status status = check_open(session, err);
+    arcp_status status =
+        check_call(session, options, sizeof(*options), "ARCP_LIST_OPTIONS_INIT", err);
     if (status != ARCP_OK) {
         return status;
-    }
-    if (options->struct_size != sizeof(*options)) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "options must begin as ARCP_LIST_OPTIONS_INIT (struct_size %zu)",
-                              options->struct_size);
     }
     arcp__client_request *request =
         request_new(session, now, ARCP__CLIENT_ASK_LIST, on_reply, user);

@@ -1,12 +1,12 @@
 #include "base/alloc.h"
+#include "base/options.h"
 #include "client/client_parts.h"
 
 static arcp_status check(const arcp_client_options *from, arcp_error *err)
 {
-    if (from->struct_size != sizeof(*from)) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "options must begin as ARCP_CLIENT_OPTIONS_INIT (struct_size %zu)",
-                              from->struct_size);
+    arcp_status status = arcp__options_check(from, sizeof(*from), "ARCP_CLIENT_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
     }
     if (from->url.size == 0 && from->dial == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "options need a url or a dial function");

@@ -1,4 +1,5 @@
 /* Reading events in the blocking form, and the errors guide's loop on top of it. */
+#include "base/options.h"
 #include "client/client_driver.h"
 #include "client/client_failure.h"
 #include "client/client_parts.h"
@@ -218,19 +219,34 @@ static arcp_status attempt_once(arcp_client *client, const arcp_submit_options *
     return status == ARCP_OK ? arcp_job_wait(*job, left_ms(until_ns), &outcome, failure) : status;
 }
 
+static arcp_status check_run(const arcp_submit_options *submit, const arcp_retry_options *retry,
+                             arcp_error *err)
+{
+    arcp_status status =
+        arcp__options_check(submit, sizeof(*submit), "ARCP_SUBMIT_OPTIONS_INIT", err);
+    if (status == ARCP_OK) {
+        status = arcp__options_check(retry, sizeof(*retry), "ARCP_RETRY_OPTIONS_INIT", err);
+    }
+    if (status == ARCP_OK && (retry->attempts == 0 || retry->first_ms < 0)) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "attempts must be at least 1, and first_ms at least 0");
+    }
+    return status;
+}
+
 /* [arcp:EG-11] */
 arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *submit,
                             const arcp_retry_options *retry, arcp_job **out, arcp_failure *failure)
 {
     arcp_retry_options defaults = ARCP_RETRY_OPTIONS_INIT;
-    arcp_submit_options options = *submit;
     arcp_failure local = ARCP_FAILURE_INIT;
     char key[4 + ARCP__ULID_SIZE];
     retry = retry == NULL ? &defaults : retry;
-    if (retry->struct_size != sizeof(*retry) || retry->attempts == 0 || retry->first_ms < 0) {
-        return arcp__client_failure_set(failure, ARCP_E_USAGE,
-                                        "options must begin as ARCP_RETRY_OPTIONS_INIT");
+    arcp_error err = {0};
+    if (check_run(submit, retry, &err) != ARCP_OK) {
+        return arcp__client_failure_from_error(failure, &err);
     }
+    arcp_submit_options options = *submit;
     bool has_key = options.idempotency_key.size != 0;
     int64_t now_ns = arcp__client_now().mono_ns;
     int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry->timeout_ms));

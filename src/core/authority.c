@@ -1,6 +1,7 @@
 #include "core/authority.h"
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "core/lease.h"
 
 #define GRACE_NS_MAX ARCP_NS_PER_SEC
@@ -38,6 +39,11 @@ static void anchor(arcp_authority *authority, const arcp_authority_options *opti
 
 static arcp_status check_options(const arcp_authority_options *options, arcp_error *err)
 {
+    const arcp_status status =
+        arcp__options_check(options, sizeof(*options), "ARCP_AUTHORITY_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     if (options->expiry_grace_ns < 0 || options->expiry_grace_ns > GRACE_NS_MAX) {
         return arcp_error_set(err, ARCP_E_USAGE, "the expiry grace must be 0 to 1 second");
     }
@@ -64,11 +70,6 @@ static arcp_status take_budget(const arcp_lease *lease, const arcp_authority_opt
 arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_options *options,
                                arcp_authority **out, arcp_error *err)
 {
-    /* A caller built against an older header knows fewer options. */
-    arcp_authority_options known = ARCP_AUTHORITY_OPTIONS_INIT;
-    memcpy(&known, options,
-           options->struct_size < sizeof known ? options->struct_size : sizeof known);
-    options = &known;
     const arcp_status valid = check_options(options, err);
     if (valid != ARCP_OK) {
         return valid;

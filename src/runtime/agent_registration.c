@@ -1,6 +1,7 @@
 #include "runtime/agent_registration.h"
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "runtime/runtime_state.h"
 
 /* ---- copying what was registered ---- */
@@ -132,14 +133,12 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
 arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_process_agent *from,
                                           arcp_error *err)
 {
-    if (from->struct_size != sizeof(*from)) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "an agent must begin as ARCP_PROCESS_AGENT_INIT (struct_size %zu)",
-                              from->struct_size);
+    arcp_status status = arcp__options_check(from, sizeof(*from), "ARCP_PROCESS_AGENT_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
     }
     arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
     arcp__process_agent *agent = arcp__alloc(sizeof(*agent));
-    arcp_status status = ARCP_OK;
     if (agent != NULL) {
         agent->runtime = runtime;
     }

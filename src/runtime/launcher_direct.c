@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "runtime/launcher_plan.h"
 #include "runtime/launcher_watch.h"
 
@@ -248,6 +249,11 @@ static const arcp_launcher_ops launcher_ops = {"direct", start, launcher_free};
 arcp_status arcp_launcher_new_direct(const arcp_direct_launcher_options *options,
                                      arcp_launcher **out, arcp_error *err)
 {
+    arcp_status status =
+        arcp__options_check(options, sizeof(*options), "ARCP_DIRECT_LAUNCHER_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     direct_launcher *direct = arcp__alloc(sizeof(*direct));
     const char *helper = options == NULL ? NULL : options->helper;
     if (direct != NULL && helper != NULL) {

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/options.h"
 #include "runtime/agent_inbox.h"
 #include "runtime/agent_threads.h"
 #include "runtime/runtime_state.h"
@@ -216,10 +217,10 @@ static arcp_status fill(arcp_runtime *runtime, const arcp_runtime_options *optio
 arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *options,
                              arcp_runtime **out, arcp_error *err)
 {
-    if (options->struct_size != sizeof(*options)) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "options must begin as ARCP_RUNTIME_OPTIONS_INIT (struct_size %zu)",
-                              options->struct_size);
+    arcp_status status =
+        arcp__options_check(options, sizeof(*options), "ARCP_RUNTIME_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
     }
     arcp_runtime *runtime = arcp__alloc(sizeof(*runtime));
     if (runtime == NULL) {
@@ -240,7 +241,7 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     runtime->audit_barrier_user = options->audit_barrier_user;
     runtime->trace_span = options->trace_span;
     runtime->trace_span_user = options->trace_span_user;
-    arcp_status status = fill(runtime, options, err);
+    status = fill(runtime, options, err);
     if (status == ARCP_OK) {
         status = make_engine(runtime, options, err);
     }
@@ -301,11 +302,12 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
 
 arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *agent, arcp_error *err)
 {
-    if (agent->struct_size != sizeof(*agent) || agent->run == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "an agent must begin as ARCP_AGENT_INIT (struct_size %zu) and have "
-                              "run",
-                              agent->struct_size);
+    arcp_status status = arcp__options_check(agent, sizeof(*agent), "ARCP_AGENT_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (agent->run == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "an agent must have run");
     }
     arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
     if (entry == NULL) {

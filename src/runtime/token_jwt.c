@@ -1,6 +1,7 @@
 #include <arcp/token.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "runtime/jwt.h"
 
 typedef struct jwt_verifier {
@@ -37,10 +38,10 @@ static void free_jwt(arcp_token_verifier *base)
 arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *options, arcp_token_verifier **out,
                                         arcp_error *err)
 {
-    if (options->struct_size != sizeof(*options)) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "options must begin as ARCP_JWT_OPTIONS_INIT (struct_size %zu)",
-                              options->struct_size);
+    arcp_status status =
+        arcp__options_check(options, sizeof(*options), "ARCP_JWT_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
     }
     static const arcp_token_verifier_ops ops = {.name = "jwt", .ask = ask, .free = free_jwt};
     jwt_verifier *verifier = arcp__alloc(sizeof(*verifier));
@@ -48,7 +49,7 @@ arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *options, arcp_to
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     verifier->base.ops = &ops;
-    arcp_status status = arcp__jwt_rules_init(&verifier->rules, options, err);
+    status = arcp__jwt_rules_init(&verifier->rules, options, err);
     if (status != ARCP_OK) {
         arcp__free(verifier);
         return status;

@@ -4,8 +4,8 @@
 #include <arcp/sys/transport.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "transport/loop_share.h"
-#include "transport/options.h"
 #include "transport/url.h"
 #include "transport/websocket_client.h"
 
@@ -79,14 +79,19 @@ arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_op
                          arcp_error *err)
 {
     arcp__url parsed;
-    arcp_connect_options options;
-    if (!arcp__options_copy(&options, sizeof(options), given)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "arcp_connect_options has no struct_size");
+    arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+    arcp_status status =
+        arcp__options_check(given, sizeof(*given), "ARCP_CONNECT_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (given != NULL) {
+        options = *given;
     }
     if (options.timeout_ms == 0) {
         options.timeout_ms = ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT;
     }
-    arcp_status status = arcp__url_parse(arcp_span_cstr(url), &parsed, err);
+    status = arcp__url_parse(arcp_span_cstr(url), &parsed, err);
     if (status != ARCP_OK) {
         return status;
     }

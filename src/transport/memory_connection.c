@@ -16,9 +16,9 @@
 #include <utlist.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/utf8.h"
 #include "transport/loop_share.h"
-#include "transport/options.h"
 #include "transport/stream_connection.h"
 
 typedef struct parcel {
@@ -400,9 +400,14 @@ static const arcp_connection_ops memory_ops = {
 arcp_status arcp_memory_pair(uv_loop_t *loop, const arcp_memory_options *given,
                              arcp_connection **out_a, arcp_connection **out_b, arcp_error *err)
 {
-    arcp_memory_options options;
-    if (!arcp__options_copy(&options, sizeof(options), given)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "arcp_memory_options has no struct_size");
+    arcp_memory_options options = ARCP_MEMORY_OPTIONS_INIT;
+    arcp_status status =
+        arcp__options_check(given, sizeof(*given), "ARCP_MEMORY_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (given != NULL) {
+        options = *given;
     }
     memory_pair *pair = arcp__alloc(sizeof(*pair));
     arcp__loop_share *share = pair == NULL ? NULL : arcp__loop_share_new(loop);

@@ -6,11 +6,11 @@
 #include <arcp/sys/transport.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "transport/command_words.h"
 #include "transport/file_stream.h"
 #include "transport/handle_stream.h"
 #include "transport/line_connection.h"
-#include "transport/options.h"
 
 /* Whether the descriptor is open in a way that can be read, or written. */
 static arcp_status check_access(int fd, int wanted, arcp_error *err)
@@ -110,15 +110,16 @@ static arcp_status new_lines(uv_loop_t *loop, int input, int output, const char 
                              const arcp_stdio_options *given, arcp__line_connection **out,
                              arcp_error *err)
 {
-    arcp_stdio_options options;
-    if (!arcp__options_copy(&options, sizeof(options), given)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "arcp_stdio_options has no struct_size");
+    arcp_status status = arcp__options_check(given, sizeof(*given), "ARCP_STDIO_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
     }
+    const arcp_stdio_options defaults = ARCP_STDIO_OPTIONS_INIT;
     arcp__loop_share *share = arcp__loop_share_new(loop);
     if (share == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
-    arcp_status status = lines_over(share, input, output, peer, &options, out, err);
+    status = lines_over(share, input, output, peer, given == NULL ? &defaults : given, out, err);
     arcp__loop_share_unref(share); /* the connection has its own */
     return status;
 }

@@ -15,8 +15,8 @@
 #include <utlist.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "transport/handle_stream.h"
-#include "transport/options.h"
 #include "transport/socket_name.h"
 #include "transport/tls_stream.h"
 #include "transport/websocket_connection.h"
@@ -392,8 +392,13 @@ static arcp_status read_options(websocket_listener *listener, const arcp_listen_
                                 arcp_error *err)
 {
     arcp_listen_options *options = &listener->options;
-    if (!arcp__options_copy(options, sizeof(*options), given)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "arcp_listen_options has no struct_size");
+    arcp_status status =
+        arcp__options_check(given, sizeof(*given), "ARCP_LISTEN_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (given != NULL) {
+        *options = *given;
     }
     if (options->handshake_bytes_max == 0) {
         options->handshake_bytes_max = ARCP_HANDSHAKE_BYTES_DEFAULT;
@@ -404,8 +409,8 @@ static arcp_status read_options(websocket_listener *listener, const arcp_listen_
     options->handshakes_per_address_max =
         number_or(options->handshakes_per_address_max, ARCP_HANDSHAKES_PER_ADDRESS_DEFAULT);
     options->handshakes_max = number_or(options->handshakes_max, ARCP_HANDSHAKES_DEFAULT);
-    arcp_status status = arcp__web_names_init(&listener->names, options->hosts, options->host_count,
-                                              options->origins, options->origin_count, err);
+    status = arcp__web_names_init(&listener->names, options->hosts, options->host_count,
+                                  options->origins, options->origin_count, err);
     if (status != ARCP_OK || listener->parsed.scheme == ARCP__URL_WS) {
         return status;
     }

@@ -50,6 +50,29 @@ static void retries_are_counted(void **state)
     fixture_end(&f);
 }
 
+static void what_did_not_begin_as_its_init_is_refused(void **state)
+{
+    fixture f;
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
+    arcp_job *job = NULL;
+    fixture_begin(&f);
+    options.agent = ARCP_SPAN_LITERAL("flaky");
+    options.struct_size--;
+    assert_int_equal(arcp_client_run(f.client, &options, NULL, &job, &f.failure), ARCP_E_USAGE);
+    assert_non_null(strstr(f.failure.error.message, "ARCP_SUBMIT_OPTIONS_INIT"));
+    options.struct_size++;
+    retry.struct_size++;
+    assert_int_equal(arcp_client_run(f.client, &options, &retry, &job, &f.failure), ARCP_E_USAGE);
+    assert_non_null(strstr(f.failure.error.message, "ARCP_RETRY_OPTIONS_INIT"));
+    retry.struct_size--;
+    retry.attempts = 0;
+    assert_int_equal(arcp_client_run(f.client, &options, &retry, &job, &f.failure), ARCP_E_USAGE);
+    assert_null(job);
+    assert_int_equal(atomic_load(&f.runtime.submits), 0);
+    fixture_end(&f);
+}
+
 /* What somebody wants to end is not tried again. */
 static void a_run_that_is_interrupted_ends(void **state)
 {
@@ -74,6 +97,7 @@ int main(void)
         cmocka_unit_test(retrying_uses_one_key_until_it_works),
         cmocka_unit_test(what_is_not_retryable_is_not_retried),
         cmocka_unit_test(retries_are_counted),
+        cmocka_unit_test(what_did_not_begin_as_its_init_is_refused),
         cmocka_unit_test(a_run_that_is_interrupted_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,7 +111,7 @@ static void the_options_are_checked(void **state)
     arcp_lease_unref(lease);
 }
 
-static void a_caller_of_an_older_header_gets_the_defaults_for_what_it_does_not_know(void **state)
+static void what_a_caller_of_another_releases_header_meant_is_not_guessed(void **state)
 {
     (void)state;
     struct {
@@ -119,14 +119,20 @@ static void a_caller_of_an_older_header_gets_the_defaults_for_what_it_does_not_k
         arcp_budget *budget;
         arcp_time now;
     } old = {sizeof old, NULL, {0, 0}};
+    struct {
+        arcp_authority_options known;
+        bool ask_first;
+    } later = {ARCP_AUTHORITY_OPTIONS_INIT, true};
+    later.known.struct_size = sizeof later;
+    const void *const others[] = {&old, &later};
     arcp_lease *lease = lease_of("{}", "");
-    arcp_authority *authority = NULL;
-    arcp_error err = {0};
-    check_ok(arcp_authority_new(lease, (const arcp_authority_options *)(const void *)&old,
-                                &authority, &err),
-             &err);
-    assert_false(ask(authority, "model.use", "gpt-4").allowed);
-    arcp_authority_unref(authority);
+    for (size_t i = 0; i < 2; i++) {
+        arcp_authority *authority = NULL;
+        arcp_error err = {0};
+        assert_int_equal(arcp_authority_new(lease, others[i], &authority, &err), ARCP_E_USAGE);
+        assert_null(authority);
+        assert_non_null(strstr(err.message, "ARCP_AUTHORITY_OPTIONS_INIT: its struct_size is "));
+    }
     arcp_lease_unref(lease);
 }
 
@@ -177,7 +183,7 @@ int main(void)
         cmocka_unit_test(the_caller_gets_the_canonical_form_that_was_matched),
         cmocka_unit_test(relative_paths_need_a_directory_and_stay_below_it),
         cmocka_unit_test(the_options_are_checked),
-        cmocka_unit_test(a_caller_of_an_older_header_gets_the_defaults_for_what_it_does_not_know),
+        cmocka_unit_test(what_a_caller_of_another_releases_header_meant_is_not_guessed),
         cmocka_unit_test(expiry_is_told_before_budget_and_budget_before_permission),
         cmocka_unit_test(a_vendors_capability_is_enforced_like_the_others),
         cmocka_unit_test(an_authority_keeps_what_it_is_made_of),

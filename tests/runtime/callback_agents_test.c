@@ -6,6 +6,8 @@
 
 #include <sched.h>
 
+#include <arcp/sys/launcher.h>
+
 static runtime_rig rig;
 
 static int set_up(void **state)
@@ -501,6 +503,11 @@ static void what_did_not_begin_as_its_init_is_refused(void **state)
     jwt.key = ARCP_SPAN_LITERAL("0123456789abcdef0123456789abcdef");
     assert_int_equal(arcp_token_verifier_new_jwt(&jwt, &verifier, &error), ARCP_E_USAGE);
     assert_null(verifier);
+    arcp_direct_launcher_options direct = ARCP_DIRECT_LAUNCHER_OPTIONS_INIT;
+    arcp_launcher *launcher = NULL;
+    direct.struct_size++;
+    assert_int_equal(arcp_launcher_new_direct(&direct, &launcher, &error), ARCP_E_USAGE);
+    assert_null(launcher);
 }
 
 int main(void)

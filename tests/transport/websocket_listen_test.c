@@ -372,18 +372,33 @@ static void the_listener_may_be_closed_from_inside_its_callbacks(void **state)
 
 /* ---- options of another version ---- */
 
-static void a_shorter_options_struct_has_defaults_for_the_rest(void **state)
+static void what_did_not_begin_as_its_init_is_refused(void **state)
 {
-    server s;
-    raw_peer peer;
-    arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
-    options.struct_size = offsetof(arcp_listen_options, frame_bytes_max);
-    options.handshake_bytes_max = 1; /* behind what the struct is said to have */
-    server_open(&s, NULL, options);
-    raw_peer_connect(&peer, &s.test, s.url);
-    raw_peer_upgrade(&peer);
-    raw_peer_fini(&peer);
-    server_fini(&s);
+    const size_t sizes[] = {0, offsetof(arcp_listen_options, frame_bytes_max),
+                            sizeof(arcp_listen_options) + 1};
+    for (size_t at = 0; at < sizeof(sizes) / sizeof(sizes[0]); at++) {
+        arcp_listen_options listen = ARCP_LISTEN_OPTIONS_INIT;
+        arcp_connect_options connect = ARCP_CONNECT_OPTIONS_INIT;
+        arcp_stdio_options stdio = ARCP_STDIO_OPTIONS_INIT;
+        arcp_memory_options memory = ARCP_MEMORY_OPTIONS_INIT;
+        const arcp_connect_callbacks callbacks = {NULL, NULL, NULL};
+        arcp_connector *connector = NULL;
+        arcp_connection *ends[2] = {NULL, NULL};
+        arcp_error err = {0};
+        uv_loop_t loop;
+        listen.struct_size = connect.struct_size = stdio.struct_size = memory.struct_size =
+            sizes[at];
+        check_refused("ws://127.0.0.1:0/arcp", &listen, ARCP_E_USAGE, "ARCP_LISTEN_OPTIONS_INIT");
+        assert_int_equal(uv_loop_init(&loop), 0);
+        assert_int_equal(
+            arcp_connect(&loop, "ws://127.0.0.1:1/", &connect, &callbacks, &connector, &err),
+            ARCP_E_USAGE);
+        assert_int_equal(arcp_open_stdio(&loop, 0, 1, &stdio, &ends[0], &err), ARCP_E_USAGE);
+        assert_int_equal(arcp_memory_pair(&loop, &memory, &ends[0], &ends[1], &err), ARCP_E_USAGE);
+        assert_null(connector);
+        assert_null(ends[0]);
+        assert_int_equal(uv_loop_close(&loop), 0);
+    }
 }
 
 int main(void)
@@ -406,7 +421,7 @@ int main(void)
         cmocka_unit_test(unfinished_handshakes_of_all_are_limited),
         cmocka_unit_test(closing_the_listener_drops_unfinished_handshakes),
         cmocka_unit_test(the_listener_may_be_closed_from_inside_its_callbacks),
-        cmocka_unit_test(a_shorter_options_struct_has_defaults_for_the_rest),
+        cmocka_unit_test(what_did_not_begin_as_its_init_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
