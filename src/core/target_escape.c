@@ -4,11 +4,12 @@
  * last one only whether it would decode to something else matters.
  *
  * For each reading five bits say what of an escape has been seen (nothing, a '%', or
- * ESCAPE_DIGIT + the first digit), and two bits what the current component is so far. */
+ * ESCAPE_DIGIT + the first digit), and three bits what the current component is so far. */
 enum {
     READINGS = 5,
     ESCAPE_BITS = 5,
     COMPONENT_SHIFT = READINGS * ESCAPE_BITS,
+    COMPONENT_BITS = 3,
 
     ESCAPE_NONE = 0,
     ESCAPE_PERCENT = 1,
@@ -17,10 +18,13 @@ enum {
     COMPONENT_EMPTY = 0,
     COMPONENT_DOT = 1,
     COMPONENT_DOT_DOT = 2,
-    COMPONENT_OTHER = 3
+    COMPONENT_OTHER = 3,
+    COMPONENT_ENDS_IN_E0 = 4, /* with 80 to 9f behind it, overlong for three bytes */
+    COMPONENT_ENDS_IN_F0 = 5  /* with 80 to 8f behind it, overlong for four */
 };
 
-_Static_assert(COMPONENT_SHIFT + 2 * READINGS == ARCP__ESCAPE_BITS, "the state's size");
+_Static_assert(COMPONENT_SHIFT + COMPONENT_BITS * READINGS == ARCP__ESCAPE_BITS,
+               "the state's size");
 
 static unsigned get_escape(uint64_t state, unsigned reading)
 {
@@ -35,13 +39,13 @@ static void set_escape(uint64_t *state, unsigned reading, unsigned escape)
 
 static unsigned get_component(uint64_t state, unsigned reading)
 {
-    return (state >> (COMPONENT_SHIFT + 2 * reading)) & 3;
+    return (state >> (COMPONENT_SHIFT + COMPONENT_BITS * reading)) & 7;
 }
 
 static void set_component(uint64_t *state, unsigned reading, unsigned component)
 {
-    const unsigned shift = COMPONENT_SHIFT + 2 * reading;
-    *state = (*state & ~(UINT64_C(3) << shift)) | (uint64_t)component << shift;
+    const unsigned shift = COMPONENT_SHIFT + COMPONENT_BITS * reading;
+    *state = (*state & ~(UINT64_C(7) << shift)) | (uint64_t)component << shift;
 }
 
 static bool is_dots(unsigned component)
@@ -49,12 +53,19 @@ static bool is_dots(unsigned component)
     return component == COMPONENT_DOT || component == COMPONENT_DOT_DOT;
 }
 
+static bool is_overlong(unsigned component, unsigned char byte)
+{
+    return byte == 0xc0 || byte == 0xc1 ||
+           (component == COMPONENT_ENDS_IN_E0 && byte >= 0x80 && byte <= 0x9f) ||
+           (component == COMPONENT_ENDS_IN_F0 && byte >= 0x80 && byte <= 0x8f);
+}
+
 /* Tells the component of one reading about a byte. */
 static bool feed_component(uint64_t *state, unsigned reading, unsigned char byte)
 {
     const unsigned component = get_component(*state, reading);
     const bool ends = byte == '/' || byte == '\\' || byte == ';';
-    if (byte == '\0' || (ends && is_dots(component))) {
+    if (byte == '\0' || (ends && is_dots(component)) || is_overlong(component, byte)) {
         return false;
     }
     unsigned next = COMPONENT_OTHER;
@@ -62,6 +73,8 @@ static bool feed_component(uint64_t *state, unsigned reading, unsigned char byte
         next = COMPONENT_EMPTY;
     } else if (byte == '.' && component < COMPONENT_DOT_DOT) {
         next = component + 1;
+    } else if (byte == 0xe0 || byte == 0xf0) {
+        next = byte == 0xe0 ? COMPONENT_ENDS_IN_E0 : COMPONENT_ENDS_IN_F0;
     }
     set_component(state, reading, next);
     return true;

@@ -1,11 +1,13 @@
 /* What a segment of a URL's path may turn into when somebody behind us decodes it, once or
  * several times: a machine that is fed the segment byte by byte and knows all readings.
  *
- * It refuses a segment that has a `.` or `..` component, or a NUL, in any of the readings
- * after zero to four rounds of percent-decoding, and one that a fifth round would still
- * change. A component ends at '/', at '\' and, for the comparison, at its first ';'.
- * An escape that is malformed as written is refused too; one that only comes up in a later
- * round stays as it is. docs/leases.md, Canonical targets.
+ * It refuses a segment that has a `.` or `..` component, a NUL, or an overlong form of UTF-8 in
+ * any of the readings after zero to four rounds of percent-decoding, and one that a fifth round
+ * would still change. Overlong forms (c0 ae for a dot) are no UTF-8, but some decoders read them;
+ * other bytes that are no UTF-8 are fine, since no decoder makes a dot of them. A component ends at
+ * '/', at '\' and, for the comparison, at its first ';'. An escape that is malformed as written is
+ * refused too; one that only comes up in a later round stays as it is. docs/leases.md, Canonical
+ * targets.
  *
  * The state is one number, so that the search of glob_search.c can compare and keep it. */
 #ifndef ARCP_CORE_TARGET_ESCAPE_H
@@ -15,14 +17,14 @@
 #include <stdint.h>
 
 /* Fits into this many bits. */
-#define ARCP__ESCAPE_BITS 35
+#define ARCP__ESCAPE_BITS 40
 
 /* Nothing read yet. */
 #define ARCP__ESCAPE_START UINT64_C(0)
 
 /* Ordinary bytes read and no escape begun: whatever may follow in any other state may
  * follow here. */
-#define ARCP__ESCAPE_PLAIN (UINT64_C(0x3ff) << 25)
+#define ARCP__ESCAPE_PLAIN (UINT64_C(033333) << 25)
 
 /* Reads one more byte; false when no segment that goes on like this is accepted. */
 bool arcp__escape_feed(uint64_t *state, unsigned char byte);

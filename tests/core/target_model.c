@@ -242,15 +242,37 @@ static bool has_dot_component(const char *text)
     return has;
 }
 
+/* A character of UTF-8 in more bytes than it needs, told by what it would decode to. */
+static bool has_overlong(const char *text)
+{
+    static const unsigned least[] = {0x80, 0x800, 0x10000};
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        const int more = *at >= 0xf0 && *at < 0xf8 ? 3 : *at >= 0xe0 && *at < 0xf0 ? 2 : 1;
+        if (*at == 0xc0 || *at == 0xc1) { /* whatever follows */
+            return true;
+        }
+        if (*at < 0xe0 || *at >= 0xf8 || (at[1] & 0xc0) != 0x80) {
+            continue;
+        }
+        /* The second byte decides: the others cannot make up for what it lacks. */
+        const unsigned most = (*at & (0x3fu >> more)) << (6 * more) |
+                              (at[1] & 0x3fu) << (6 * (more - 1)) | ((1u << (6 * (more - 1))) - 1);
+        if (most < least[more - 1]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool hides_dots(const char *segment)
 {
     char *now = copy(segment, strlen(segment));
-    bool hides = has_dot_component(now);
+    bool hides = has_dot_component(now) || has_overlong(now);
     for (int round = 1; round <= 4; round++) {
         char *next = decode(now);
         free(now);
         now = next;
-        hides = hides || has_dot_component(now) || strchr(now, '\1') != NULL;
+        hides = hides || has_dot_component(now) || strchr(now, '\1') != NULL || has_overlong(now);
     }
     char *fifth = decode(now);
     hides = hides || !is(fifth, now);

@@ -129,6 +129,9 @@ static void all_short_url_paths_agree_with_the_model(void **state)
     check_all(ARCP__TARGET_URL, "http://h/", "/.%2eE5", 5);
     check_all(ARCP__TARGET_URL, "http://h/%2", "eEf5/;.", 5);
     check_all(ARCP__TARGET_URL, "http://h/abcdef", "/.%\\ $", 5);
+    check_all(ARCP__TARGET_URL, "http://h/%e0", "%89afAF", 4);
+    check_all(ARCP__TARGET_URL, "http://h/%25f0", "%2589a", 5);
+    check_all(ARCP__TARGET_URL, "http://h/%", "cC01ef/", 3);
     check_all(ARCP__TARGET_URL, "http://h?", "%/2g", 5);
 }
 
@@ -136,7 +139,7 @@ static void all_short_url_paths_agree_with_the_model(void **state)
  * number of times: each round of encoding hits each byte or not. */
 static void make_escaped(uint64_t *random, char *out, size_t capacity)
 {
-    static const char plain[] = "..././\\;aa%2e5";
+    static const char plain[] = "..././\\;aa%2e5\xe0\x80\x9f\xa0\xf0\x8f\x90\xc0\xc3\xa9";
     char now[4096];
     size_t size = random_below(random, 5);
     for (size_t i = 0; i < size; i++) {
@@ -165,7 +168,7 @@ static void make_escaped(uint64_t *random, char *out, size_t capacity)
         size = to;
     }
     for (size_t i = 0; i < size; i++) {
-        out[i] = now[i] == '\0' || now[i] == '\\' ? 'n' : now[i];
+        out[i] = now[i] <= '\0' || now[i] == '\\' ? 'n' : now[i];
     }
     out[size] = '\0';
 }
