@@ -242,6 +242,9 @@ const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
     if (batch == NULL || !arcp__batch_has_work(engine)) {
         return NULL;
     }
+    if (!arcp__jobs_store_due(engine)) {
+        return NULL;
+    }
     arcp__budgets_store(engine);
     if (!seal(engine, batch)) {
         return NULL;

@@ -1,8 +1,6 @@
-/* The directory: principals and their jobs, agents and their versions, idempotency keys,
- * peer profiles. */
-#include "engine/restore.h"
+/* The directory: principals and their jobs, agents and their versions, peer profiles. */
+#include "engine/parts.h"
 
-#include "base/timestamp.h"
 #include "core/agent_name.h"
 
 /* ---- principals ---- */
@@ -277,192 +275,6 @@ void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_js
     arcp_json_end_array(writer);
 }
 
-/* ---- idempotency (§7.2) ---- */
-
-static bool make_key(const arcp__principal *principal, arcp_span key, arcp_buf *out)
-{
-    arcp_buf_append_cstr(out, principal->name);
-    arcp_buf_append_byte(out, '\n');
-    arcp_buf_append(out, key);
-    return !out->failed;
-}
-
-arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
-                                          arcp_span key)
-{
-    arcp__idempotency *entry = NULL;
-    arcp_buf whole = ARCP_BUF_INIT;
-    if (make_key(principal, key, &whole)) {
-        HASH_FIND(hh, engine->keys, whole.data, whole.size, entry);
-    } else {
-        arcp__engine_no_memory(engine);
-    }
-    arcp_buf_fini(&whole);
-    if (entry != NULL && entry->expires_wall_ns <= engine->now.wall_ns) {
-        return NULL;
-    }
-    return entry;
-}
-
-static void entry_free(arcp__idempotency *entry)
-{
-    arcp_buf_fini(&entry->accepted);
-    arcp__free(entry->key);
-    arcp__free(entry);
-}
-
-static arcp__idempotency *link_entry(arcp__engine *engine, arcp__idempotency *entry)
-{
-    arcp__idempotency *old = NULL;
-    HASH_FIND(hh, engine->keys, entry->key, entry->key_size, old);
-    if (old != NULL) {
-        HASH_DEL(engine->keys, old); /* expired; the sweep frees it */
-        old->hh.tbl = NULL;
-    }
-    HASH_ADD_KEYPTR(hh, engine->keys, entry->key, entry->key_size, entry);
-    if (!ARCP__HASH_ADDED(entry)) {
-        entry_free(entry);
-        arcp__engine_no_memory(engine);
-        return NULL;
-    }
-    if (engine->keys_oldest == NULL) {
-        engine->keys_oldest = entry;
-    } else {
-        engine->keys_newest->newer = entry;
-    }
-    engine->keys_newest = entry;
-    return entry;
-}
-
-static arcp__idempotency *entry_new(arcp_span key, arcp_span accepted)
-{
-    arcp__idempotency *entry = arcp__alloc(sizeof(*entry));
-    if (entry == NULL) {
-        return NULL;
-    }
-    entry->key = arcp__copy_cstr(key.data, key.size);
-    entry->key_size = key.size;
-    arcp_buf_append(&entry->accepted, accepted);
-    if (entry->key == NULL || entry->accepted.failed) {
-        entry_free(entry);
-        return NULL;
-    }
-    return entry;
-}
-
-arcp__idempotency *arcp__idempotency_add(arcp__engine *engine, const arcp__principal *principal,
-                                         arcp_span key, const uint8_t fingerprint[32],
-                                         const char *job_id, arcp_span accepted)
-{
-    arcp_buf whole = ARCP_BUF_INIT;
-    arcp__idempotency *entry = NULL;
-    if (make_key(principal, key, &whole)) {
-        entry = entry_new(arcp_buf_span(&whole), accepted);
-    }
-    arcp_buf_fini(&whole);
-    if (entry == NULL) {
-        arcp__engine_no_memory(engine);
-        return NULL;
-    }
-    memcpy(entry->fingerprint, fingerprint, 32);
-    memcpy(entry->job_id, job_id, strlen(job_id) + 1);
-    entry->expires_wall_ns =
-        engine->now.wall_ns + (int64_t)engine->settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
-    return link_entry(engine, entry);
-}
-
-static void row_key(const arcp__idempotency *entry, char out[64])
-{
-    uint8_t hash[32];
-    arcp__sha256(arcp_span_make(entry->key, entry->key_size), hash);
-    for (size_t at = 0; at < 32; at++) {
-        out[2 * at] = "0123456789abcdef"[hash[at] >> 4];
-        out[2 * at + 1] = "0123456789abcdef"[hash[at] & 15];
-    }
-}
-
-void arcp__idempotency_store(arcp__engine *engine, const arcp__idempotency *entry)
-{
-    if (!arcp__batch_keeps_rows(engine)) {
-        return;
-    }
-    char key[64];
-    char hex[64];
-    row_key(entry, key);
-    for (size_t at = 0; at < 32; at++) {
-        hex[2 * at] = "0123456789abcdef"[entry->fingerprint[at] >> 4];
-        hex[2 * at + 1] = "0123456789abcdef"[entry->fingerprint[at] & 15];
-    }
-    arcp_buf row = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &row);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "key");
-    arcp_json_write_string(&writer, arcp_span_make(entry->key, entry->key_size));
-    arcp_json_name(&writer, "fingerprint");
-    arcp_json_write_string(&writer, arcp_span_make(hex, sizeof(hex)));
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_cstr(&writer, entry->job_id);
-    arcp__write_timestamp(&writer, "expires_at", entry->expires_wall_ns);
-    arcp_json_name(&writer, "accepted");
-    arcp_json_write_raw(&writer, arcp_buf_span(&entry->accepted));
-    arcp_json_end_object(&writer);
-    if (row.failed) {
-        arcp__engine_no_memory(engine);
-    } else {
-        arcp__batch_put(engine, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)),
-                        arcp_buf_span(&row));
-    }
-    arcp_buf_fini(&row);
-}
-
-void arcp__idempotency_sweep(arcp__engine *engine)
-{
-    while (engine->keys_oldest != NULL &&
-           engine->keys_oldest->expires_wall_ns <= engine->now.wall_ns) {
-        arcp__idempotency *entry = engine->keys_oldest;
-        engine->keys_oldest = entry->newer;
-        if (engine->keys_oldest == NULL) {
-            engine->keys_newest = NULL;
-        }
-        if (entry->hh.tbl != NULL) {
-            char key[64];
-            row_key(entry, key);
-            arcp__batch_delete(engine, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)));
-            HASH_DEL(engine->keys, entry);
-        }
-        entry_free(entry);
-    }
-}
-
-arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err)
-{
-    arcp_json_ref key = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key"));
-    arcp_json_ref print = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("fingerprint"));
-    arcp_json_ref job_id = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id"));
-    arcp_json_ref expires = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("expires_at"));
-    arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
-    arcp__instant until;
-    arcp_span hex = arcp_json_string(row, print, &engine->scratch);
-    arcp_span id = arcp_json_string(row, job_id, &engine->scratch);
-    uint8_t fingerprint[32];
-    if (!arcp__restore_hash(hex, fingerprint) || id.size == 0 || id.size >= ARCP__ID_SIZE ||
-        !arcp_json_is(row, accepted, ARCP_JSON_OBJECT) ||
-        arcp__timestamp_parse(arcp_json_string(row, expires, &engine->scratch), &until, err) !=
-            ARCP_OK) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "an idempotency row is damaged");
-    }
-    arcp__idempotency *entry =
-        entry_new(arcp_json_string(row, key, &engine->scratch), arcp_json_raw(row, accepted));
-    if (entry == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    memcpy(entry->fingerprint, fingerprint, sizeof(fingerprint));
-    memcpy(entry->job_id, id.data, id.size);
-    entry->expires_wall_ns = until.wall_ns;
-    return link_entry(engine, entry) == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
-}
-
 /* ---- peer profiles ---- */
 
 static char *copy_glob(arcp_span glob)
@@ -522,12 +334,7 @@ void arcp__directory_free(arcp__engine *engine)
     arcp__engine_clear_agents(engine);
     arcp__engine_clear_policies(engine);
     arcp__engine_clear_peer_profiles(engine);
-    HASH_CLEAR(hh, engine->keys);
-    while (engine->keys_oldest != NULL) {
-        arcp__idempotency *entry = engine->keys_oldest;
-        engine->keys_oldest = entry->newer;
-        entry_free(entry);
-    }
+    arcp__idempotency_free_all(engine);
     for (arcp__principal *principal = engine->principals, *next = NULL; principal != NULL;
          principal = next) {
         next = principal->hh.next;

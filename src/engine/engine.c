@@ -188,6 +188,7 @@ void arcp__engine_free(arcp__engine *engine)
         session->in_outbox = false;
         arcp__session_unpin(engine, session);
     }
+    (void)arcp__jobs_store_due(engine); /* nothing is written any more: it lets go of them */
     arcp__budgets_store(engine);
     for (arcp__session *session = engine->sessions, *next = NULL; session != NULL; session = next) {
         next = session->hh.next;

@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 
-/* What most take: one allocation where growing took several. */
-#define ROW_BYTES 768u
-
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id)
 {
     arcp__job *job = NULL;
@@ -39,6 +36,7 @@ static bool add_to_tables(arcp__engine *engine, arcp__job *job)
         arcp__stream_unref(engine, job->stream);
         return false;
     }
+    job->stream->job = job;
     return true;
 }
 
@@ -136,6 +134,7 @@ static void drop(arcp__engine *engine, arcp__job *job)
     if (!engine->closing) {
         arcp__credential_job_ended(engine, job);
     }
+    arcp__idempotency_take_back(engine, job);
     arcp__timer *timers[] = {&job->runtime_timer, &job->expiry_timer, &job->grace_timer,
                              &job->keep_timer};
     for (size_t at = 0; at < sizeof(timers) / sizeof(timers[0]); at++) {
@@ -158,6 +157,7 @@ static void drop(arcp__engine *engine, arcp__job *job)
     job->principal = NULL;
     HASH_DEL(engine->jobs, job);
     arcp__timer_heap_release(&engine->timers, ARCP__JOB_TIMERS);
+    job->stream->job = NULL;
     arcp__stream_unref(engine, job->stream);
     job->stream = NULL;
     arcp__job_unpin(engine, job);
@@ -178,6 +178,7 @@ void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
                          arcp__engine_after_sec(engine, 1));
         return;
     }
+    arcp__idempotency_job_forgotten(engine, job);
     arcp__batch_delete(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id));
     drop(engine, job);
 }
@@ -188,69 +189,6 @@ bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
 {
     return job->principal == session->principal ||
            engine->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
-}
-
-/* ---- the row ---- */
-
-void arcp__job_store(arcp__engine *engine, arcp__job *job)
-{
-    if (!arcp__batch_keeps_rows(engine)) {
-        return;
-    }
-    arcp_buf row = ARCP_BUF_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    (void)arcp_buf_reserve(&row, ROW_BYTES);
-    arcp_json_writer_init(&writer, &row);
-    arcp_json_begin_object(&writer);
-    const struct {
-        const char *name;
-        const char *value;
-    } words[] = {
-        {"job_id", job->id},
-        {"session_id", job->session_id},
-        {"principal", job->principal->name},
-        {"agent", job->agent_text},
-        {"status", arcp_job_status_name(job->status)},
-        {"parent_job_id", job->parent_id},
-        {"trace_id", job->trace_id},
-        {"result_id", job->result_id},
-    };
-    for (size_t at = 0; at < sizeof(words) / sizeof(words[0]); at++) {
-        arcp_json_name(&writer, words[at].name);
-        arcp_json_write_cstr(&writer, words[at].value);
-    }
-    arcp__write_timestamp(&writer, "created_at", job->created_wall_ns);
-    if (job->ended) {
-        arcp__write_timestamp(&writer, "ended_at", job->ended_wall_ns);
-        arcp_json_name(&writer, "records");
-        arcp_json_write_u64(&writer, job->stream->next);
-        arcp_json_name(&writer, "bytes");
-        arcp_json_write_u64(&writer, job->stream->bytes);
-        arcp__budget_write_spent(job, &writer);
-    } else {
-        arcp__trace_write_row(&job->trace, &writer);
-    }
-    arcp_json_name(&writer, "features");
-    arcp_json_write_u64(&writer, job->features);
-    arcp_json_name(&writer, "lease");
-    arcp_lease_format(job->lease, &text);
-    arcp__write_formatted(&writer, &text);
-    arcp_buf_clear(&text);
-    arcp_json_name(&writer, "lease_constraints");
-    arcp_lease_format_constraints(job->lease, &text);
-    arcp__write_formatted(&writer, &text);
-    arcp_json_name(&writer, "accepted");
-    arcp_json_write_raw(&writer, arcp_span_cstr(job->accepted));
-    arcp_json_end_object(&writer);
-    job->owes_row =
-        row.failed || text.failed ||
-        !arcp__batch_put(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&row));
-    if (job->owes_row) {
-        arcp__engine_owe(engine);
-    }
-    arcp_buf_fini(&text);
-    arcp_buf_fini(&row);
 }
 
 /* [arcp:7.6-7] */

@@ -208,41 +208,51 @@ static bool format_accepted(arcp__job *job)
     return job->accepted != NULL;
 }
 
-arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_error *err)
+static arcp_status no_memory(arcp_error *err)
 {
-    arcp__job *job = arcp__job_new(engine, plan->principal, plan->admission);
-    if (job == NULL) {
-        (void)arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
-        return NULL;
-    }
-    arcp_status status = ARCP_OK;
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+}
+
+/* Everything that the plan says, in a job that has only its id and its stream. */
+static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job,
+                        arcp_error *err)
+{
     if (!copy_plan(plan, job) || !make_cwd(engine, plan, job)) {
-        status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+        return no_memory(err);
     }
-    if (status == ARCP_OK) {
-        status = make_authority(engine, plan, job, err);
-    }
-    if (status == ARCP_OK && !format_accepted(job)) {
-        status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+    arcp_status status = make_authority(engine, plan, job, err);
+    if (status != ARCP_OK) {
+        return status;
     }
     arcp__observation *observation =
-        status == ARCP_OK ? arcp__observation_add(engine, plan->session, job) : NULL;
+        format_accepted(job) ? arcp__observation_add(engine, plan->session, job) : NULL;
     if (observation == NULL) {
-        if (status == ARCP_OK) {
-            (void)arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
-        }
-        arcp__job_free(engine, job);
-        return NULL;
+        return no_memory(err);
     }
     observation->may_cancel = true;
     observation->is_live = true;
     job->owner = observation;
     plan->session->live_jobs++;
     arcp__job_note_head(job);
-    arcp__metrics_job_began(engine, job);
+    if (plan->key.size != 0 && !arcp__idempotency_add(engine, job, plan->key, plan->fingerprint)) {
+        return no_memory(err);
+    }
     arcp__job_store(engine, job);
     if (job->owes_row) {
-        (void)arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+        return no_memory(err);
+    }
+    arcp__metrics_job_began(engine, job);
+    return ARCP_OK;
+}
+
+arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_error *err)
+{
+    arcp__job *job = arcp__job_new(engine, plan->principal, plan->admission);
+    if (job == NULL) {
+        (void)no_memory(err);
+        return NULL;
+    }
+    if (fill(engine, plan, job, err) != ARCP_OK) {
         arcp__job_free(engine, job);
         return NULL;
     }

@@ -46,7 +46,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
         job->owner->session->live_jobs--;
     }
     arcp__credential_job_ended(engine, job);
-    arcp__job_store(engine, job);
+    arcp__job_store_with_batch(engine, job); /* when its end has its number */
     arcp__budget_delete_row(engine, job);
     for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
         arcp__session_job_ended(engine, at->session);

@@ -107,7 +107,7 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
         arcp__observation_store(engine, observation);
     }
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp__accepted_format(engine, arcp_buf_span(&entry->accepted), request->session->profile,
+    arcp__accepted_format(engine, arcp__idempotency_accepted(entry), request->session->profile,
                           &payload);
     if (payload.failed) {
         arcp__engine_no_memory(engine);
@@ -194,15 +194,8 @@ static arcp_status check_caps(const arcp__engine *engine, const arcp__session *s
 /* ---- the request ---- */
 
 static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job, bool is_narrowed,
-                   arcp_span key, const uint8_t print[32])
+                   arcp_span key)
 {
-    if (key.size != 0) {
-        job->idempotency = arcp__idempotency_add(engine, job->principal, key, print, job->id,
-                                                 arcp_span_cstr(job->accepted));
-        if (job->idempotency != NULL) {
-            arcp__idempotency_store(engine, job->idempotency);
-        }
-    }
     arcp_buf payload = ARCP_BUF_INIT;
     arcp__job_format_accepted(engine, job, request->session, &payload);
     if (payload.failed) {
@@ -303,8 +296,11 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
     char trace_id[ARCP__TRACE_ID_SIZE];
     arcp__trace trace;
     arcp__job *job = NULL;
-    arcp__job_plan plan = {
-        .principal = session->principal, .session = session, .features = session->features};
+    arcp__job_plan plan = {.principal = session->principal,
+                           .session = session,
+                           .features = session->features,
+                           .key = key,
+                           .fingerprint = print};
     arcp_status status = check_submit(engine, session, payload, *lease, &plan, &details, &error);
     if (status == ARCP_OK) {
         arcp__trace_read(engine, envelope, trace_id, &trace, &plan.tracestate);
@@ -328,7 +324,7 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
         refuse(engine, request, &error, &details);
     } else if (job != NULL) {
         arcp__policy_audit(engine, job, &notes);
-        accept(engine, request, job, notes.size != 0, key, print);
+        accept(engine, request, job, notes.size != 0, key);
     }
     arcp_buf_fini(&details);
     arcp_buf_fini(&notes);
@@ -369,6 +365,8 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
                            .lease = admission->lease,
                            .agent_name = arcp_span_cstr(admission->agent_name),
                            .input = arcp_buf_span(&admission->input),
+                           .key = arcp_span_cstr(admission->key),
+                           .fingerprint = admission->print,
                            .trace_id = arcp_span_make(admission->trace_id, 32),
                            .trace = &admission->trace,
                            .tracestate = arcp_span_cstr(admission->tracestate),
@@ -386,8 +384,7 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
         arcp__policy_audit(engine, job, &admission->notes);
         arcp__credential_give(engine, admission->credential, job);
         admission->credential = NULL;
-        accept(engine, admission->request, job, admission->notes.size != 0,
-               arcp_span_cstr(admission->key), admission->print);
+        accept(engine, admission->request, job, admission->notes.size != 0, plan.key);
     }
     arcp__admission_free(engine, admission);
 }

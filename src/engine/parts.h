@@ -280,18 +280,31 @@ arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
                                 const arcp__agent **agent, const arcp__agent_version **version,
                                 arcp_error *err);
 void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_json_writer *writer);
-arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
-                                          arcp_span key);
-/* NULL when out of memory. */
-arcp__idempotency *arcp__idempotency_add(arcp__engine *engine, const arcp__principal *principal,
-                                         arcp_span key, const uint8_t fingerprint[32],
-                                         const char *job_id, arcp_span accepted);
-void arcp__idempotency_store(arcp__engine *engine, const arcp__idempotency *entry);
-void arcp__idempotency_sweep(arcp__engine *engine);
-arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err);
 void arcp__directory_free(arcp__engine *engine);
 const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client,
                                                   const arcp__principal *principal);
+
+/* ---- idempotency.c ---- */
+arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
+                                          arcp_span key);
+/* The payload of the first answer. */
+arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry);
+/* The key that made the job; false when out of memory. */
+bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
+                           const uint8_t fingerprint[32]);
+/* As if the job had not been made; nothing for one without a key. */
+void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job);
+/* Before the job is: its key stays, with the payload that it was answered with. */
+void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job);
+/* Writes the member "idempotency" of the job's row; nothing for one without a key. */
+void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer);
+void arcp__idempotency_sweep(arcp__engine *engine);
+/* The member of the job's row, and a row of IDEMPOTENCY. */
+arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *row,
+                                             arcp__job *job, arcp_error *err);
+arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
+                                      arcp_error *err);
+void arcp__idempotency_free_all(arcp__engine *engine);
 
 /* ---- job.c ---- */
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id);
@@ -301,7 +314,6 @@ arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
 void arcp__job_pin(arcp__job *job);
 void arcp__job_unpin(arcp__engine *engine, arcp__job *job);
 /* Writes its row into the open batch. */
-void arcp__job_store(arcp__engine *engine, arcp__job *job);
 /* Queues START_AGENT behind the open batch and arms its deadlines. */
 void arcp__job_start(arcp__engine *engine, arcp__job *job);
 void arcp__job_free(arcp__engine *engine, arcp__job *job);
@@ -320,6 +332,13 @@ uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position);
 void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq, uint64_t position,
                               uint64_t count);
 
+/* ---- job_row.c ---- */
+void arcp__job_store(arcp__engine *engine, arcp__job *job);
+/* When the open batch is taken, once, and not for a job that is forgotten before. */
+void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job);
+/* False when memory ran out: the batch has to wait, since it shows what the rows say. */
+bool arcp__jobs_store_due(arcp__engine *engine);
+
 /* ---- job_create.c: the parts that a submit and a delegation share ---- */
 /* The members lease_request and lease_constraints of `object`, within the limits that are set;
  * an expiry that is not in the future is refused. */
@@ -333,8 +352,10 @@ typedef struct arcp__job_plan {
     arcp__session *session;  /* it runs on */
     const arcp_lease *lease; /* effective; the plan keeps no reference */
     arcp__job *parent;
-    arcp_span input;    /* compact JSON */
-    arcp_span trace_id; /* 32 hex */
+    arcp_span input;            /* compact JSON */
+    arcp_span key;              /* idempotency_key; empty for none */
+    const uint8_t *fingerprint; /* 32 bytes, of the key's parameters */
+    arcp_span trace_id;         /* 32 hex */
     const arcp__trace *trace;
     arcp_span tracestate;
     arcp_span delegate_id;

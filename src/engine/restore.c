@@ -204,7 +204,7 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     session->next_seq = run.first_seq + run.count;
     session->kept_bytes += run.bytes;
     if (arcp_span_starts_with(key, ARCP_SPAN_LITERAL("j:"))) {
-        arcp__job *job = arcp__job_find(engine, arcp_span_from(key, 2));
+        arcp__job *job = run.stream->job;
         if (job != NULL && arcp_span_equal_cstr(arcp_span_cstr(session->id), job->session_id)) {
             arcp__job_note_owner_run(engine, job, run.first_seq, run.first_position, run.count);
         }
@@ -218,12 +218,27 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     }
 }
 
+/* Of a job that ended, the session has all that its row says, also when its index was
+ * trimmed; a row that says more than the index ever had is from a write that was cut off. */
+static void skip_what_rows_say(arcp__session *session)
+{
+    for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
+        const arcp__job *job = at->job;
+        if (job->owner == at && job->ended && job->last_seq != 0 &&
+            job->last_seq < session->next_seq) {
+            at->next_position = job->stream->next;
+            at->first_seq = job->first_seq;
+        }
+    }
+}
+
 static void index_done(arcp__engine *engine, arcp__session *session)
 {
     if (session->acked_seq >= session->next_seq) {
         restore_short(engine, "x:", session->id, "number", session->next_seq - 1,
                       session->acked_seq);
     }
+    skip_what_rows_say(session);
     session->loading = false;
     session->durable_seq = session->next_seq - 1;
     session->indexed_seq = session->next_seq - 1;
@@ -251,14 +266,6 @@ static void take_index(arcp__engine *engine, arcp__session *session, uint64_t fi
     ask(engine, READ_INDEX, session, NULL, session->index_next);
 }
 
-static arcp__job *job_of(arcp__engine *engine, const arcp__stream *stream)
-{
-    arcp_span key = arcp_span_cstr(stream->key);
-    return arcp_span_starts_with(key, ARCP_SPAN_LITERAL("j:"))
-               ? arcp__job_find(engine, arcp_span_from(key, 2))
-               : NULL;
-}
-
 /* The store's answer for what comes after all that a row or an index speaks of: it begins
  * there, because streams of records are dropped whole but never trimmed. */
 static bool is_whole(arcp__engine *engine, arcp__stream *stream, uint64_t first, size_t count)
@@ -266,7 +273,7 @@ static bool is_whole(arcp__engine *engine, arcp__stream *stream, uint64_t first,
     if (first == stream->next) {
         return true;
     }
-    if (first == 0 && count == 0 && job_of(engine, stream) == NULL &&
+    if (first == 0 && count == 0 && stream->job == NULL &&
         arcp_span_starts_with(arcp_span_cstr(stream->key), ARCP_SPAN_LITERAL("j:"))) {
         stream->is_gone = true; /* the job was forgotten; see forget_gone_runs */
         return true;
@@ -339,7 +346,7 @@ static void read_tails(arcp__engine *engine)
         }
     }
     for (arcp__stream *stream = engine->streams; stream != NULL; stream = stream->hh.next) {
-        const arcp__job *job = job_of(engine, stream);
+        const arcp__job *job = stream->job;
         bool is_own = arcp_span_starts_with(arcp_span_cstr(stream->key), ARCP_SPAN_LITERAL("s:"));
         if (is_own || (job != NULL && !job->ended)) {
             ask(engine, READ_TAIL, NULL, stream, stream->next);

@@ -158,6 +158,8 @@ static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *j
     engine->running_jobs--;
     job->stream->next = arcp__restore_number(row, "records");
     job->stream->bytes = arcp__restore_number(row, "bytes");
+    job->first_seq = arcp__restore_number(row, "first_seq");
+    job->last_seq = arcp__restore_number(row, "last_seq");
     int64_t age_ns = engine->now.wall_ns - job->ended_wall_ns;
     int64_t keep_ns = (int64_t)engine->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
     int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : 0;
@@ -190,6 +192,9 @@ static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_
         status = arcp__budget_keep_row(engine, row, key, false, err);
     }
     if (status == ARCP_OK) {
+        status = arcp__idempotency_restore_of_job(engine, row, job, err);
+    }
+    if (status == ARCP_OK) {
         arcp__job_note_head(job);
         arcp__trace_restore(engine, row, job);
         if (arcp_job_status_is_terminal(status_word)) {
@@ -215,7 +220,7 @@ arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table,
         return arcp__credential_restore(engine, &engine->json, key, err);
     }
     if (table == ARCP_STORE_IDEMPOTENCY) {
-        return arcp__idempotency_restore(engine, &engine->json, err);
+        return arcp__idempotency_restore(engine, &engine->json, key, err);
     }
     return ARCP_OK;
 }

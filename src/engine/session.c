@@ -110,10 +110,7 @@ bool arcp__session_has_live_jobs(const arcp__session *session)
 static void write_hex(arcp_json_writer *writer, const char *name, const uint8_t hash[32])
 {
     char hex[64];
-    for (size_t at = 0; at < 32; at++) {
-        hex[2 * at] = "0123456789abcdef"[hash[at] >> 4];
-        hex[2 * at + 1] = "0123456789abcdef"[hash[at] & 15];
-    }
+    arcp__hex_format(hash, 32, hex);
     arcp_json_name(writer, name);
     arcp_json_write_string(writer, arcp_span_make(hex, sizeof(hex)));
 }

@@ -140,17 +140,28 @@ static void drop_first_run(arcp__engine *engine, arcp__session *session)
     }
 }
 
-/* What the run said about its job has to be kept elsewhere. */
+/* The run is all that the session's index says of its job, and the session is done with it. */
+static void leave_job(arcp__engine *engine, const arcp__run *run, arcp__observation *at)
+{
+    arcp__job *job = at->job;
+    uint64_t end = run->first_position + run->count;
+    bool row_says = job->owner == at && job->last_seq != 0;
+    if (arcp__batch_keeps_rows(engine) && !row_says) {
+        arcp__observation_moved(at, end);
+    }
+    bool is_last = job->ended && end == job->stream->next;
+    if (is_last && job->observations == at && at->next_of_job == NULL) {
+        arcp__stream_trim_tail(engine, job->stream, 0); /* who asks yet reads it from the store */
+    }
+}
+
 static void forget_first_run(arcp__engine *engine, arcp__session *session)
 {
     const arcp__run *run = &session->runs[session->run_first];
-    arcp_span key = arcp_span_cstr(run->stream->key);
-    if (arcp__batch_keeps_rows(engine) && arcp_span_starts_with(key, ARCP_SPAN_LITERAL("j:"))) {
-        arcp__job *job = arcp__job_find(engine, arcp_span_from(key, 2));
-        arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
-        if (at != NULL) {
-            arcp__observation_moved(at, run->first_position + run->count);
-        }
+    arcp__job *job = run->stream->job;
+    arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
+    if (at != NULL) {
+        leave_job(engine, run, at);
     }
     drop_first_run(engine, session);
 }

@@ -56,6 +56,7 @@ struct arcp__chunk {
 struct arcp__stream {
     char key[ARCP__ID_SIZE + 2]; /* "j:job_...", "s:sess_..." */
     uint32_t refs;               /* its job or session, and every run over it */
+    arcp__job *job;              /* whose records it has, while that is known; else NULL */
     uint64_t next;               /* the next position */
     uint64_t bytes;              /* of all records ever */
     arcp__chunk *oldest;         /* owned list */
@@ -270,9 +271,11 @@ struct arcp__job {
     bool ended;     /* the terminal record is out */
     bool forgotten; /* FORGET_AGENT was queued */
     bool cancelling;
-    bool said_end;     /* the agent itself ended the job: it is winding down */
-    bool owes_end;     /* it ends as soon as there is memory for its last record */
-    bool owes_row;     /* likewise its row */
+    bool said_end;   /* the agent itself ended the job: it is winding down */
+    bool owes_end;   /* it ends as soon as there is memory for its last record */
+    bool owes_row;   /* likewise its row */
+    bool row_is_due; /* its row goes with the open batch; listed in the engine */
+    arcp__job *next_due;
     bool told_to_stop; /* CANCEL_AGENT was queued; once is enough */
     bool told_to_die;  /* likewise KILL_AGENT */
     bool paused;
@@ -304,6 +307,8 @@ struct arcp__job {
     size_t owner_run_count, owner_run_capacity;
     arcp__observation *observations;
     arcp__observation *owner; /* of the session it runs on; NULL when that is gone */
+    /* The numbers there of its first record and of its end, as its row has them; 0: not yet. */
+    uint64_t first_seq, last_seq;
 
     arcp__denied_calls denied;
     bool has_spent_row; /* in the table JOBS, until the job ends */
@@ -318,7 +323,7 @@ struct arcp__job {
     uint64_t result_size;
     arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
     arcp_buf plain_output;
-    arcp__idempotency *idempotency;
+    arcp__idempotency *idempotency; /* the key that made it, while that is remembered */
 };
 
 /* ---- credentials ---- */
@@ -432,12 +437,14 @@ struct arcp__agent {
 };
 
 struct arcp__idempotency {
-    char *key; /* owned: principal NUL key */
+    char *key; /* owned: principal, line feed, key */
     size_t key_size;
     uint8_t fingerprint[32];
     char job_id[ARCP__ID_SIZE];
     int64_t expires_wall_ns;
-    arcp_buf accepted; /* the payload of the first answer */
+    arcp__job *job; /* whose row has the key; NULL: the job is forgotten */
+    char *accepted; /* owned, from then on: the payload of the first answer */
+    bool has_row;   /* in the table IDEMPOTENCY */
     UT_hash_handle hh;
     arcp__idempotency *newer;
 };
@@ -536,6 +543,7 @@ struct arcp__engine {
     arcp__profile_row *profiles;
     size_t profile_count;
 
+    arcp__job *due_rows;                /* ended in the open batch; pinned */
     arcp__job *spenders;                /* whose counters changed since the last batch; pinned */
     arcp__credential *credentials;      /* by alias */
     arcp__credential *credential_calls; /* by call id */

@@ -86,16 +86,108 @@ static void only_records_are_written_where_nothing_outlives_the_process(void **s
     rig_stop(&rig);
 }
 
+/* Its row has its key; and when it has ended, the numbers that its session gave it. */
+static void a_job_is_written_when_it_is_made_and_when_it_ends(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    begin(&rig, false);
+    run_one_job(&rig);
+    rig_send(&rig, rig_find(&rig, "a"), FRAME("s2", "job.submit", "{\"agent\":\"echo\"}"));
+    rig_send(&rig, rig_find(&rig, "a"), FRAME("k2", "session.ack", "{\"last_processed_seq\":3}"));
+    assert_int_equal(counted.rows[ARCP_STORE_JOBS], 3);
+    assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 0);
+    assert_int_equal(counted.rows[ARCP_STORE_SUBSCRIPTIONS], 0);
+    assert_int_equal(counted.trims, 2); /* one for each acknowledgement */
+    rig_stop(&rig);
+}
+
+static void check_accepted(rig_client *client, const char *job_id)
+{
+    char *frame = rig_take(client);
+    assert_non_null(frame);
+    assert_non_null(strstr(frame, "\"type\":\"job.accepted\""));
+    assert_non_null(strstr(frame, job_id));
+    arcp__free(frame);
+}
+
+static void submit_again(engine_rig *rig, const char *name, const char *job_id)
+{
+    rig_client *client = rig_connect(rig, name);
+    rig_send(rig, client, HELLO);
+    pass_over(client, 1);
+    rig_send(rig, client, SUBMIT);
+    check_accepted(client, job_id);
+}
+
+static void a_key_that_outlives_its_job_gets_a_row_of_its_own(void **state)
+{
+    static engine_rig rig;
+    char job_id[64];
+    (void)state;
+    begin(&rig, false);
+    rig.settings.jobs_keep_terminal_sec = 10;
+    rig.settings.jobs_idempotency_ttl_sec = 1000;
+    arcp__engine_set_settings(rig.engine, &rig.settings);
+    run_one_job(&rig);
+    (void)snprintf(job_id, sizeof(job_id), "\"job_id\":\"%s\"", rig.agents[0].job_id);
+    rig_restart(&rig);
+    submit_again(&rig, "b", job_id); /* from the job's row */
+    assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 0);
+    rig_clock(&rig, 11 * ARCP_NS_PER_SEC);
+    assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 1);
+    submit_again(&rig, "c", job_id);
+    rig_restart(&rig);
+    submit_again(&rig, "d", job_id);                           /* from its own */
+    rig_clock(&rig, 1060 * ARCP_NS_PER_SEC);                   /* it is swept once a minute */
+    assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 2); /* deleted */
+    rig_restart(&rig);
+    size_t agents = rig.agent_count;
+    rig_client *client = rig_connect(&rig, "e");
+    rig_send(&rig, client, HELLO);
+    rig_send(&rig, client, SUBMIT);
+    assert_int_equal(rig.agent_count, agents + 1);
+    rig_stop(&rig);
+}
+
+static void what_a_session_is_done_with_does_not_stay_in_memory(void **state)
+{
+    static engine_rig rig;
+    arcp__engine_stats stats;
+    (void)state;
+    begin(&rig, false);
+    run_one_job(&rig);
+    arcp__engine_get_stats(rig.engine, &stats);
+    size_t of_one = stats.tail_bytes;
+    assert_true(of_one > 0); /* a session's newest run stays */
+    rig_client *client = rig_find(&rig, "a");
+    for (unsigned at = 0; at < 5; at++) {
+        char frame[160];
+        (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"),
+                       at);
+        rig_send(&rig, client, frame);
+        rig_agent_says(&rig, rig_agent_last(&rig), "{\"type\":\"job.result\",\"payload\":{}}");
+        (void)snprintf(frame, sizeof(frame),
+                       FRAME("k%u", "session.ack", "{\"last_processed_seq\":%u}"), at, 4 + 2 * at);
+        rig_send(&rig, client, frame);
+        arcp__engine_get_stats(rig.engine, &stats);
+        assert_int_equal(stats.tail_bytes, of_one);
+    }
+    rig_stop(&rig);
+}
+
 static void a_record_that_is_not_kept_in_memory_is_read_back_there_too(void **state)
 {
     static engine_rig rig;
     (void)state;
     begin(&rig, true);
     run_one_job(&rig);
+    rig_send(&rig, rig_find(&rig, "a"), FRAME("s2", "job.submit", "{\"agent\":\"work\"}"));
+    rig_send(&rig, rig_find(&rig, "a"), FRAME("k2", "session.ack", "{\"last_processed_seq\":3}"));
     rig_client *other = rig_connect(&rig, "b");
     rig_send(&rig, other, HELLO);
     char *listed = NULL;
-    rig_send(&rig, other, FRAME("l", "session.list_jobs", "{}"));
+    rig_send(&rig, other, FRAME("l", "session.list_jobs", "{\"filter\":{\"agent\":\"echo\"}}"));
     pass_over(other, 1);
     listed = rig_take(other);
     const char *id = strstr(listed, "\"job_id\":\"job_");
@@ -121,6 +213,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_records_are_written_where_nothing_outlives_the_process),
+        cmocka_unit_test(a_job_is_written_when_it_is_made_and_when_it_ends),
+        cmocka_unit_test(a_key_that_outlives_its_job_gets_a_row_of_its_own),
+        cmocka_unit_test(what_a_session_is_done_with_does_not_stay_in_memory),
         cmocka_unit_test(a_record_that_is_not_kept_in_memory_is_read_back_there_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

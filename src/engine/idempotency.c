@@ -1,0 +1,322 @@
+/* Idempotency keys (§7.2): which job a principal's key has made, until the key is forgotten.
+ *
+ * While its job is known a key stands in the job's row, and its answer is the job's. A job
+ * that is forgotten first leaves both to the key, which has a row of its own from then on. */
+#include "engine/restore.h"
+
+#include "base/timestamp.h"
+#include "core/trace.h"
+
+/* What a key is found by. */
+static bool make_key(const arcp__principal *principal, arcp_span key, arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, principal->name);
+    arcp_buf_append_byte(out, '\n');
+    arcp_buf_append(out, key);
+    return !out->failed;
+}
+
+arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
+                                          arcp_span key)
+{
+    arcp__idempotency *entry = NULL;
+    arcp_buf whole = ARCP_BUF_INIT;
+    if (make_key(principal, key, &whole)) {
+        HASH_FIND(hh, engine->keys, whole.data, whole.size, entry);
+    } else {
+        arcp__engine_no_memory(engine);
+    }
+    arcp_buf_fini(&whole);
+    if (entry != NULL && entry->expires_wall_ns <= engine->now.wall_ns) {
+        return NULL;
+    }
+    return entry;
+}
+
+arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry)
+{
+    return arcp_span_cstr(entry->job != NULL ? entry->job->accepted : entry->accepted);
+}
+
+/* ---- the table ---- */
+
+static void entry_free(arcp__idempotency *entry)
+{
+    if (entry->job != NULL) {
+        entry->job->idempotency = NULL;
+    }
+    arcp__free(entry->accepted);
+    arcp__free(entry->key);
+    arcp__free(entry);
+}
+
+/* Nobody finds it any more; the sweep frees it. */
+static void unlink_entry(arcp__engine *engine, arcp__idempotency *entry)
+{
+    HASH_DEL(engine->keys, entry);
+    entry->hh.tbl = NULL;
+}
+
+/* The one of two with the same key that is forgotten later is the one that counts: the other
+ * had expired when it was made. */
+static bool link_entry(arcp__engine *engine, arcp__idempotency *entry)
+{
+    arcp__idempotency *other = NULL;
+    HASH_FIND(hh, engine->keys, entry->key, entry->key_size, other);
+    bool is_outlived = other != NULL && other->expires_wall_ns > entry->expires_wall_ns;
+    if (other != NULL && !is_outlived) {
+        unlink_entry(engine, other);
+    }
+    if (!is_outlived) {
+        HASH_ADD_KEYPTR(hh, engine->keys, entry->key, entry->key_size, entry);
+        if (!ARCP__HASH_ADDED(entry)) {
+            entry_free(entry);
+            arcp__engine_no_memory(engine);
+            return false;
+        }
+    }
+    if (engine->keys_oldest == NULL) {
+        engine->keys_oldest = entry;
+    } else {
+        engine->keys_newest->newer = entry;
+    }
+    engine->keys_newest = entry;
+    return true;
+}
+
+static arcp__idempotency *entry_new(arcp_span key, const char *job_id)
+{
+    arcp__idempotency *entry = arcp__alloc(sizeof(*entry));
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->key = arcp__copy_cstr(key.data, key.size);
+    entry->key_size = key.size;
+    memcpy(entry->job_id, job_id, strlen(job_id) + 1);
+    if (entry->key == NULL) {
+        entry_free(entry);
+        return NULL;
+    }
+    return entry;
+}
+
+/* NULL when out of memory. */
+static arcp__idempotency *entry_of_job(arcp__job *job, arcp_span key)
+{
+    arcp_buf whole = ARCP_BUF_INIT;
+    arcp__idempotency *entry = NULL;
+    if (make_key(job->principal, key, &whole)) {
+        entry = entry_new(arcp_buf_span(&whole), job->id);
+    }
+    arcp_buf_fini(&whole);
+    if (entry != NULL) {
+        entry->job = job;
+        job->idempotency = entry;
+    }
+    return entry;
+}
+
+bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
+                           const uint8_t fingerprint[32])
+{
+    arcp__idempotency *entry = entry_of_job(job, key);
+    if (entry == NULL) {
+        arcp__engine_no_memory(engine);
+        return false;
+    }
+    memcpy(entry->fingerprint, fingerprint, 32);
+    entry->expires_wall_ns =
+        engine->now.wall_ns + (int64_t)engine->settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
+    return link_entry(engine, entry);
+}
+
+void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job)
+{
+    arcp__idempotency *entry = job->idempotency;
+    if (entry != NULL) {
+        if (entry->hh.tbl != NULL) {
+            unlink_entry(engine, entry);
+        }
+        entry->job = NULL;
+        job->idempotency = NULL;
+    }
+}
+
+/* ---- in the job's row ---- */
+
+static void write_facts(const arcp__idempotency *entry, arcp_json_writer *writer)
+{
+    char hex[64];
+    arcp__hex_format(entry->fingerprint, 32, hex);
+    arcp_json_name(writer, "fingerprint");
+    arcp_json_write_string(writer, arcp_span_make(hex, sizeof(hex)));
+    arcp__write_timestamp(writer, "expires_at", entry->expires_wall_ns);
+}
+
+void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
+{
+    const arcp__idempotency *entry = job->idempotency;
+    if (entry == NULL || entry->hh.tbl == NULL) {
+        return;
+    }
+    size_t before = strlen(job->principal->name) + 1;
+    arcp_json_name(writer, "idempotency");
+    arcp_json_begin_object(writer);
+    arcp_json_name(writer, "key");
+    arcp_json_write_string(writer, arcp_span_make(entry->key + before, entry->key_size - before));
+    write_facts(entry, writer);
+    arcp_json_end_object(writer);
+}
+
+/* ---- in a row of its own ---- */
+
+static void row_key(const arcp__idempotency *entry, char out[64])
+{
+    uint8_t hash[32];
+    arcp__sha256(arcp_span_make(entry->key, entry->key_size), hash);
+    arcp__hex_format(hash, 32, out);
+}
+
+static void store_row(arcp__engine *engine, arcp__idempotency *entry)
+{
+    if (!arcp__batch_keeps_rows(engine)) {
+        return;
+    }
+    char key[64];
+    arcp_buf row = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    row_key(entry, key);
+    arcp_json_writer_init(&writer, &row);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "key");
+    arcp_json_write_string(&writer, arcp_span_make(entry->key, entry->key_size));
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_cstr(&writer, entry->job_id);
+    write_facts(entry, &writer);
+    arcp_json_name(&writer, "accepted");
+    arcp_json_write_raw(&writer, arcp_span_cstr(entry->accepted));
+    arcp_json_end_object(&writer);
+    entry->has_row =
+        !row.failed && arcp__batch_put(engine, ARCP_STORE_IDEMPOTENCY,
+                                       arcp_span_make(key, sizeof(key)), arcp_buf_span(&row));
+    if (!entry->has_row) {
+        arcp__engine_no_memory(engine);
+    }
+    arcp_buf_fini(&row);
+}
+
+void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
+{
+    arcp__idempotency *entry = job->idempotency;
+    if (entry == NULL) {
+        return;
+    }
+    entry->job = NULL;
+    job->idempotency = NULL;
+    entry->accepted = job->accepted;
+    job->accepted = NULL;
+    if (entry->hh.tbl != NULL && entry->expires_wall_ns > engine->now.wall_ns) {
+        store_row(engine, entry);
+    }
+}
+
+void arcp__idempotency_sweep(arcp__engine *engine)
+{
+    while (engine->keys_oldest != NULL &&
+           engine->keys_oldest->expires_wall_ns <= engine->now.wall_ns) {
+        arcp__idempotency *entry = engine->keys_oldest;
+        engine->keys_oldest = entry->newer;
+        if (engine->keys_oldest == NULL) {
+            engine->keys_newest = NULL;
+        }
+        if (entry->hh.tbl != NULL) {
+            HASH_DEL(engine->keys, entry);
+            if (entry->has_row) {
+                char key[64];
+                row_key(entry, key);
+                arcp__batch_delete(engine, ARCP_STORE_IDEMPOTENCY,
+                                   arcp_span_make(key, sizeof(key)));
+            }
+        }
+        entry_free(entry);
+    }
+}
+
+void arcp__idempotency_free_all(arcp__engine *engine)
+{
+    HASH_CLEAR(hh, engine->keys);
+    while (engine->keys_oldest != NULL) {
+        arcp__idempotency *entry = engine->keys_oldest;
+        engine->keys_oldest = entry->newer;
+        entry_free(entry);
+    }
+    engine->keys_newest = NULL;
+}
+
+/* ---- after a restart ---- */
+
+/* The members fingerprint and expires_at of `object`. */
+static bool read_facts(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,
+                       arcp__idempotency *entry)
+{
+    arcp__instant until;
+    arcp_span hex = arcp_json_string(
+        row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("fingerprint")), &engine->scratch);
+    arcp_span expires = arcp_json_string(
+        row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("expires_at")), &engine->scratch);
+    if (!arcp__restore_hash(hex, entry->fingerprint) ||
+        arcp__timestamp_parse(expires, &until, NULL) != ARCP_OK) {
+        return false;
+    }
+    entry->expires_wall_ns = until.wall_ns;
+    return true;
+}
+
+arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *row,
+                                             arcp__job *job, arcp_error *err)
+{
+    arcp_json_ref object = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("idempotency"));
+    if (object == ARCP_JSON_ABSENT) {
+        return ARCP_OK;
+    }
+    arcp_span key = arcp_json_string(row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("key")),
+                                     &engine->scratch);
+    arcp__idempotency *entry = entry_of_job(job, key);
+    if (entry == NULL) {
+        return arcp__restore_out_of_memory(err);
+    }
+    if (!read_facts(engine, row, object, entry)) {
+        entry_free(entry);
+        return arcp__restore_damaged("job", arcp_span_cstr(job->id), err);
+    }
+    return link_entry(engine, entry) ? ARCP_OK : arcp__restore_out_of_memory(err);
+}
+
+arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
+                                      arcp_error *err)
+{
+    arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
+    arcp_span id = arcp__restore_text(engine, row, "job_id");
+    if (id.size == 0 || id.size >= ARCP__ID_SIZE ||
+        !arcp_json_is(row, accepted, ARCP_JSON_OBJECT)) {
+        return arcp__restore_damaged("idempotency key", key, err);
+    }
+    char job_id[ARCP__ID_SIZE] = "";
+    memcpy(job_id, id.data, id.size);
+    arcp__idempotency *entry = entry_new(arcp__restore_text(engine, row, "key"), job_id);
+    if (entry == NULL) {
+        return arcp__restore_out_of_memory(err);
+    }
+    if (!read_facts(engine, row, ARCP_JSON_ROOT, entry)) {
+        entry_free(entry);
+        return arcp__restore_damaged("idempotency key", key, err);
+    }
+    arcp_span text = arcp_json_raw(row, accepted);
+    entry->accepted = arcp__copy_cstr(text.data, text.size);
+    entry->has_row = true;
+    if (entry->accepted == NULL) {
+        entry_free(entry);
+        return arcp__restore_out_of_memory(err);
+    }
+    return link_entry(engine, entry) ? ARCP_OK : arcp__restore_out_of_memory(err);
+}

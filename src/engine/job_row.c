@@ -1,0 +1,125 @@
+/* A job's row in the table JOBS: what a restart and a listing need to know of it. It is
+ * written when the job is made and when it ends; a listing reads memory. */
+#include "engine/parts.h"
+
+/* What most take: one allocation where growing took several. */
+#define ROW_BYTES 1024u
+
+/* When everything that its session gets of the job has numbers, the row has the first and the
+ * last: with them a restart knows what the session's index, once it was acknowledged and
+ * trimmed, says no more. */
+static void note_numbers(arcp__job *job)
+{
+    if (job->owner == NULL || job->owner_run_count == 0) {
+        return;
+    }
+    const arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
+    if (last->first_position + last->count == job->stream->next) {
+        job->first_seq = job->owner->first_seq;
+        job->last_seq = last->first_seq + last->count - 1;
+    }
+}
+
+static void write_number(arcp_json_writer *writer, const char *name, uint64_t number)
+{
+    arcp_json_name(writer, name);
+    arcp_json_write_u64(writer, number);
+}
+
+static void write_end(arcp__job *job, arcp_json_writer *writer)
+{
+    note_numbers(job);
+    arcp__write_timestamp(writer, "ended_at", job->ended_wall_ns);
+    write_number(writer, "records", job->stream->next);
+    write_number(writer, "bytes", job->stream->bytes);
+    if (job->last_seq != 0) {
+        write_number(writer, "first_seq", job->first_seq);
+        write_number(writer, "last_seq", job->last_seq);
+    }
+    arcp__budget_write_spent(job, writer);
+}
+
+void arcp__job_store(arcp__engine *engine, arcp__job *job)
+{
+    if (!arcp__batch_keeps_rows(engine)) {
+        return;
+    }
+    arcp_buf row = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    (void)arcp_buf_reserve(&row, ROW_BYTES);
+    arcp_json_writer_init(&writer, &row);
+    arcp_json_begin_object(&writer);
+    const struct {
+        const char *name;
+        const char *value;
+    } words[] = {
+        {"job_id", job->id},
+        {"session_id", job->session_id},
+        {"principal", job->principal->name},
+        {"agent", job->agent_text},
+        {"status", arcp_job_status_name(job->status)},
+        {"parent_job_id", job->parent_id},
+        {"trace_id", job->trace_id},
+        {"result_id", job->result_id},
+    };
+    for (size_t at = 0; at < sizeof(words) / sizeof(words[0]); at++) {
+        arcp_json_name(&writer, words[at].name);
+        arcp_json_write_cstr(&writer, words[at].value);
+    }
+    arcp__write_timestamp(&writer, "created_at", job->created_wall_ns);
+    if (job->ended) {
+        write_end(job, &writer);
+    } else {
+        arcp__trace_write_row(&job->trace, &writer);
+    }
+    arcp_json_name(&writer, "features");
+    arcp_json_write_u64(&writer, job->features);
+    arcp_json_name(&writer, "lease");
+    arcp_lease_format(job->lease, &text);
+    arcp__write_formatted(&writer, &text);
+    arcp_buf_clear(&text);
+    arcp_json_name(&writer, "lease_constraints");
+    arcp_lease_format_constraints(job->lease, &text);
+    arcp__write_formatted(&writer, &text);
+    arcp_json_name(&writer, "accepted");
+    arcp_json_write_raw(&writer, arcp_span_cstr(job->accepted));
+    arcp__idempotency_write_row(job, &writer);
+    arcp_json_end_object(&writer);
+    job->owes_row =
+        row.failed || text.failed ||
+        !arcp__batch_put(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&row));
+    if (job->owes_row) {
+        arcp__engine_owe(engine);
+    }
+    arcp_buf_fini(&text);
+    arcp_buf_fini(&row);
+}
+
+void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job)
+{
+    if (job->row_is_due || !arcp__batch_keeps_rows(engine)) {
+        return;
+    }
+    job->row_is_due = true;
+    job->next_due = engine->due_rows;
+    engine->due_rows = job;
+    arcp__job_pin(job);
+}
+
+bool arcp__jobs_store_due(arcp__engine *engine)
+{
+    while (engine->due_rows != NULL) {
+        arcp__job *job = engine->due_rows;
+        if (job->principal != NULL && !engine->closing) { /* else it was forgotten meanwhile */
+            arcp__job_store(engine, job);
+            if (job->owes_row) {
+                return false;
+            }
+        }
+        engine->due_rows = job->next_due;
+        job->row_is_due = false;
+        arcp__job_unpin(engine, job);
+    }
+    return true;
+}
