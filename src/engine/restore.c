@@ -203,17 +203,15 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     run.stream->refs--;
     session->next_seq = run.first_seq + run.count;
     session->kept_bytes += run.bytes;
-    if (arcp_span_starts_with(key, ARCP_SPAN_LITERAL("j:"))) {
-        arcp__job *job = run.stream->job;
-        if (job != NULL && arcp_span_equal_cstr(arcp_span_cstr(session->id), job->session_id)) {
+    arcp__job *job = run.stream->job;
+    arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
+    if (observation != NULL) {
+        if (job->owner == observation) {
             arcp__job_note_owner_run(engine, job, run.first_seq, run.first_position, run.count);
         }
-        arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
-        if (observation != NULL) {
-            observation->next_position = end;
-            if (observation->first_seq == 0) {
-                observation->first_seq = run.first_seq;
-            }
+        observation->next_position = end;
+        if (observation->first_seq == 0) {
+            observation->first_seq = run.first_seq;
         }
     }
 }

@@ -172,10 +172,17 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
         {"UPDATE jobs SET value = '{}'", "the stored job \"job_"},
         {"UPDATE jobs SET value = json_set(value, '$.status', 'dreaming')",
          "the stored job \"job_"},
-        {"UPDATE idempotency SET value = '[]'", "is damaged"},
-        {"UPDATE idempotency SET value = json_set(value, '$.fingerprint', "
+        {"UPDATE jobs SET value = json_set(value, '$.idempotency.fingerprint', "
          "replace(printf('%064d', 0), '0', '!'))",
-         "an idempotency row is damaged"},
+         "the stored job \"job_"},
+        {"UPDATE jobs SET value = json_set(value, '$.idempotency.expires_at', 'never')",
+         "the stored job \"job_"},
+        {"INSERT INTO idempotency VALUES('x', '[]')",
+         "the stored idempotency key \"x\" is damaged"},
+        {"INSERT INTO idempotency SELECT 'x', json_object('key', 'a', 'job_id', key, "
+         "'fingerprint', 'short', 'expires_at', value ->> '$.created_at', 'accepted', "
+         "json('{}')) FROM jobs WHERE key NOT LIKE '%/%'",
+         "the stored idempotency key \"x\" is damaged"},
         {"INSERT INTO jobs SELECT key || '0123456789', value FROM jobs WHERE key NOT LIKE '%/%'",
          "the stored job \"job_"},
         {"UPDATE sessions SET value = json_set(value, '$.session_id', 'sess_x')",
