@@ -261,6 +261,10 @@ void arcp__audit_check_end(arcp__audit_check *check)
         check->is_closed = false;
         report(check, ARCP__AUDIT_PROBLEM_TRUNCATED, 0, "the file ends within this line");
         arcp_buf_clear(&check->partial);
+    } else if (check->line == 0) {
+        report_at(check, 1, ARCP__AUDIT_PROBLEM_EMPTY, 0,
+                  "the file has no line, and each of ours begins with one: it was emptied, or "
+                  "has just been made");
     }
 }
 

@@ -215,6 +215,24 @@ static void a_file_that_ends_within_a_line_is_truncated(void **state)
     log_fini(&l);
 }
 
+static void a_file_without_a_line_was_emptied(void **state)
+{
+    (void)state;
+    log l;
+    log nothing = {.head = {0, ""}};
+    log_init(&l);
+    expect(&nothing, "a:1:empty");
+    findings f = {""};
+    arcp__audit_check check;
+    arcp__audit_check_init(&check, note, &f);
+    check_file(&check, "a", &l, 64);
+    check_file(&check, "b", &nothing, 64);
+    assert_string_equal(f.text, "b:1:empty");
+    assert_int_equal(check.lines, LINES);
+    arcp__audit_check_fini(&check);
+    log_fini(&l);
+}
+
 static void lines_cut_off_the_end_show_when_the_last_one_is_known(void **state)
 {
     (void)state;
@@ -378,6 +396,7 @@ int main(void)
         cmocka_unit_test(a_line_that_stands_twice_is_out_of_order),
         cmocka_unit_test(a_line_of_ones_own_is_found),
         cmocka_unit_test(a_file_that_ends_within_a_line_is_truncated),
+        cmocka_unit_test(a_file_without_a_line_was_emptied),
         cmocka_unit_test(lines_cut_off_the_end_show_when_the_last_one_is_known),
         cmocka_unit_test(lines_cut_off_the_beginning_are_missing),
         cmocka_unit_test(a_chain_made_anew_shows_when_one_line_is_known),
