@@ -135,3 +135,23 @@ bool frame_is(arcp_span frame, const char *word)
 {
     return contains(arcp_span_first(frame, 160), word);
 }
+
+void client_run_jobs(int port, const char *agent, unsigned in_flight, uint64_t count)
+{
+    client c;
+    uint64_t sent = 0;
+    uint64_t done = 0;
+    client_open(&c, port);
+    while (done < count) {
+        for (; sent < count && sent - done < in_flight; sent++) {
+            client_submit(&c, agent, "null");
+        }
+        arcp_span frame = client_next_frame(&c);
+        if (frame_is(frame, "\"job.error\"")) {
+            (void)fprintf(stderr, "bench: %.*s\n", (int)frame.size, frame.data);
+            exit(1);
+        }
+        done += frame_is(frame, "\"job.result\"") ? 1 : 0;
+    }
+    client_close(&c);
+}

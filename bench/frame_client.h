@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <arcp/span.h>
 
@@ -21,6 +22,9 @@ void client_close(client *c);
 arcp_span client_next_frame(client *c);
 /* Submits a job of `agent` with `input` (JSON). */
 void client_submit(client *c, const char *agent, const char *input);
+/* Runs so many jobs on a connection of their own, at most `in_flight` at a time; ends the program
+ * when one fails. */
+void client_run_jobs(int port, const char *agent, unsigned in_flight, uint64_t count);
 /* Whether the beginning of a frame, where its type stands, contains a word. */
 bool frame_is(arcp_span frame, const char *word);
 

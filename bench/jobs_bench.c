@@ -16,13 +16,11 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uv.h>
-
-#include <arcp/runtime.h>
 
 #include "bare.h"
 #include "frame_client.h"
 #include "harness.h"
+#include "served_runtime.h"
 
 #define IN_FLIGHT       64u
 #define PROCESSES       8u
@@ -36,17 +34,7 @@ static const char python[] = "import sys\n"
 static const char *const native_command[] = {ARCP_JOBS_BENCH_AGENT, NULL};
 static const char *const python_command[] = {PYTHON, "-c", python, NULL};
 
-typedef struct rig {
-    uv_loop_t loop;
-    uv_async_t stop;
-    arcp_runtime *runtime;
-    pthread_t thread;
-    pthread_barrier_t ready;
-    const char *store_url;
-    int port;
-} rig;
-
-static rig memory_rig, sqlite_rig;
+static served_runtime memory_runtime, sqlite_runtime;
 
 static bool has_python(void)
 {
@@ -55,37 +43,20 @@ static bool has_python(void)
 
 /* ---- the runtime's side ---- */
 
-static void must(arcp_status status, const arcp_error *error)
-{
-    if (status != ARCP_OK) {
-        (void)fprintf(stderr, "bench: %s\n", error->message);
-        exit(1);
-    }
-}
-
-static void let_in(void *user, arcp_token_question *question)
-{
-    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
-    (void)user;
-    answer.status = ARCP_OK;
-    answer.principal = arcp_token_question_token(question);
-    arcp_token_question_answer(question, &answer);
-}
-
 static void quick(arcp_agent_call *call, void *user)
 {
     (void)user;
     arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
 }
 
-static void register_agents(rig *r)
+static void add_agents(served_runtime *served)
 {
     arcp_error error = {0};
     arcp_agent agent = ARCP_AGENT_INIT;
     agent.name = "quick";
     agent.kind = ARCP_AGENT_NON_BLOCKING;
     agent.run = quick;
-    must(arcp_runtime_register(r->runtime, &agent, &error), &error);
+    must(arcp_runtime_register(served->runtime, &agent, &error), &error);
     const struct {
         const char *name;
         const char *const *command;
@@ -97,71 +68,15 @@ static void register_agents(rig *r)
         arcp_process_agent process = ARCP_PROCESS_AGENT_INIT;
         process.name = rows[at].name;
         process.command = rows[at].command;
-        process.warm = r == &memory_rig && has_python() ? rows[at].warm : 0;
-        must(arcp_runtime_register_process(r->runtime, &process, &error), &error);
+        process.warm = served == &memory_runtime && has_python() ? rows[at].warm : 0;
+        must(arcp_runtime_register_process(served->runtime, &process, &error), &error);
     }
-}
-
-static void on_stopped(void *user)
-{
-    rig *r = user;
-    uv_close((uv_handle_t *)&r->stop, NULL);
-    arcp_runtime_free(r->runtime);
-}
-
-static void on_stop(uv_async_t *handle)
-{
-    rig *r = handle->data;
-    arcp_runtime_stop(r->runtime, on_stopped, r);
-}
-
-static void *run_runtime(void *argument)
-{
-    rig *r = argument;
-    arcp_error error = {0};
-    arcp_settings settings;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
-    arcp_token_verifier *verifier = NULL;
-    const char *url = NULL;
-    (void)uv_loop_init(&r->loop);
-    (void)uv_async_init(&r->loop, &r->stop, on_stop);
-    r->stop.data = r;
-    arcp_settings_default(&settings);
-    settings.shutdown_grace_sec = 0;
-    settings.jobs_keep_terminal_sec = 1;
-    must(arcp_store_open(r->store_url, &options.store, &error), &error);
-    options.settings = &settings;
-    must(arcp_runtime_new(&r->loop, &options, &r->runtime, &error), &error);
-    must(arcp_token_verifier_new_callback(let_in, NULL, NULL, &verifier, &error), &error);
-    must(arcp_runtime_set_token_verifiers(r->runtime, &verifier, 1, &error), &error);
-    register_agents(r);
-    must(arcp_runtime_listen(r->runtime, "ws://127.0.0.1:0/arcp", NULL, &url, &error), &error);
-    r->port = (int)strtol(strrchr(url, ':') + 1, NULL, 10);
-    (void)pthread_barrier_wait(&r->ready);
-    (void)uv_run(&r->loop, UV_RUN_DEFAULT);
-    (void)uv_loop_close(&r->loop);
-    return NULL;
-}
-
-static void rig_start(rig *r, const char *store_url)
-{
-    r->store_url = store_url;
-    (void)pthread_barrier_init(&r->ready, NULL, 2);
-    (void)pthread_create(&r->thread, NULL, run_runtime, r);
-    (void)pthread_barrier_wait(&r->ready);
-}
-
-static void rig_stop(rig *r)
-{
-    (void)uv_async_send(&r->stop);
-    (void)pthread_join(r->thread, NULL);
-    (void)pthread_barrier_destroy(&r->ready);
 }
 
 /* ---- jobs ---- */
 
 typedef struct job_bench {
-    rig *r;
+    const served_runtime *served;
     const char *agent;
     unsigned in_flight;
 } job_bench;
@@ -169,22 +84,7 @@ typedef struct job_bench {
 static void jobs(void *state, uint64_t iterations)
 {
     const job_bench *bench = state;
-    client c;
-    uint64_t sent = 0;
-    uint64_t done = 0;
-    client_open(&c, bench->r->port);
-    while (done < iterations) {
-        for (; sent < iterations && sent - done < bench->in_flight; sent++) {
-            client_submit(&c, bench->agent, "null");
-        }
-        arcp_span frame = client_next_frame(&c);
-        if (frame_is(frame, "\"job.error\"")) {
-            (void)fprintf(stderr, "bench: %.*s\n", (int)frame.size, frame.data);
-            exit(1);
-        }
-        done += frame_is(frame, "\"job.result\"") ? 1 : 0;
-    }
-    client_close(&c);
+    client_run_jobs(bench->served->port, bench->agent, bench->in_flight, iterations);
 }
 
 /* A submit's bytes, answered with those of job.accepted, running and job.result. */
@@ -197,9 +97,9 @@ static void bare_requests(void *state, uint64_t iterations)
 
 static void gate_over_pipe(void *state, uint64_t iterations)
 {
-    const rig *r = state;
+    const served_runtime *served = state;
     client c;
-    client_open(&c, r->port);
+    client_open(&c, served->port);
     for (uint64_t left = iterations; left > 0;) {
         char input[32];
         uint64_t questions = left < QUESTIONS_A_JOB ? left : QUESTIONS_A_JOB;
@@ -373,16 +273,6 @@ static void pipe_echo(void *state, uint64_t iterations)
 
 /* ---- main ---- */
 
-static void remove_store(const char *directory, const char *name)
-{
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock", "-lock"};
-    char path[256];
-    for (size_t at = 0; at < sizeof(ends) / sizeof(ends[0]); at++) {
-        (void)snprintf(path, sizeof(path), "%s/%s%s", directory, name, ends[at]);
-        (void)unlink(path);
-    }
-}
-
 int main(int argc, char **argv)
 {
     char directory[] = "/tmp/arcp-bench-XXXXXX";
@@ -398,13 +288,13 @@ int main(int argc, char **argv)
     must(arcp_store_open(bare, &commits.store, &error), &error);
     arcp_store_callbacks callbacks = {.done = on_done, .user = &commits};
     commits.store->ops->set_callbacks(commits.store, &callbacks);
-    rig_start(&memory_rig, "memory:");
-    rig_start(&sqlite_rig, served);
-    job_bench rows[] = {{&memory_rig, "quick", IN_FLIGHT},
-                        {&sqlite_rig, "quick", IN_FLIGHT},
-                        {&memory_rig, "native", PROCESSES},
-                        {&memory_rig, "python", PROCESSES},
-                        {&memory_rig, "warm-python", PROCESSES}};
+    served_runtime_start(&memory_runtime, "memory:", add_agents);
+    served_runtime_start(&sqlite_runtime, served, add_agents);
+    job_bench rows[] = {{&memory_runtime, "quick", IN_FLIGHT},
+                        {&sqlite_runtime, "quick", IN_FLIGHT},
+                        {&memory_runtime, "native", PROCESSES},
+                        {&memory_runtime, "python", PROCESSES},
+                        {&memory_runtime, "warm-python", PROCESSES}};
     plain_bench native = {native_command};
     plain_bench snake = {python_command};
     const bench_case cases[] = {
@@ -419,8 +309,8 @@ int main(int argc, char **argv)
         {"process agents, 8 in flight", "fork and exec, 8 at once", jobs, &rows[2], 1, "jobs/s",
          400},
         {"echo over two pipes", NULL, pipe_echo, NULL, 0, NULL, 10000},
-        {"gate over the agent's pipe", "echo over two pipes", gate_over_pipe, &memory_rig, 0, NULL,
-         10000},
+        {"gate over the agent's pipe", "echo over two pipes", gate_over_pipe, &memory_runtime, 0,
+         NULL, 10000},
         {"fork and exec of Python, 8 at once", NULL, plain_children, &snake, 1, "jobs/s", 100},
         {"Python agents, 8 in flight", "fork and exec of Python, 8 at once", jobs, &rows[3], 1,
          "jobs/s", 100},
@@ -429,11 +319,11 @@ int main(int argc, char **argv)
     };
     const size_t count = sizeof(cases) / sizeof(cases[0]) - (has_python() ? 0 : PYTHON_CASES);
     int status = bench_main(argc, argv, "jobs, from submit to result", cases, count);
-    rig_stop(&memory_rig);
-    rig_stop(&sqlite_rig);
+    served_runtime_stop(&memory_runtime);
+    served_runtime_stop(&sqlite_runtime);
     commits.store->ops->close(commits.store);
-    remove_store(directory, "served.db");
-    remove_store(directory, "bare.db");
+    served_store_remove(directory, "served.db");
+    served_store_remove(directory, "bare.db");
     if (rmdir(directory) != 0) {
         (void)fprintf(stderr, "bench: %s is left\n", directory);
     }

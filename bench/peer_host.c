@@ -8,11 +8,9 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 
-#include <arcp/runtime.h>
+#include "served_runtime.h"
 
 #define MESSAGE_BYTES 64
 
@@ -21,23 +19,6 @@ typedef struct host {
     uv_signal_t terminate;
     arcp_runtime *runtime;
 } host;
-
-static void must(arcp_status status, const arcp_error *error)
-{
-    if (status != ARCP_OK) {
-        (void)fprintf(stderr, "arcp-bench-host: %s\n", error->message);
-        exit(1);
-    }
-}
-
-static void let_in(void *user, arcp_token_question *question)
-{
-    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
-    (void)user;
-    answer.status = ARCP_OK;
-    answer.principal = ARCP_SPAN_LITERAL("bench");
-    arcp_token_question_answer(question, &answer);
-}
 
 static void bench(arcp_agent_call *call, void *user)
 {
@@ -100,10 +81,8 @@ static void add_agents(host *h)
 int main(int argc, char **argv)
 {
     static host h;
-    arcp_error error = {0};
     arcp_settings settings;
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
-    arcp_token_verifier *verifier = NULL;
     const char *url = NULL;
     if (argc != 2) {
         (void)fputs("usage: arcp-bench-host memory:|sqlite:PATH\n", stderr);
@@ -115,15 +94,12 @@ int main(int argc, char **argv)
     (void)uv_signal_start(&h.terminate, on_terminate, SIGTERM);
     arcp_settings_default(&settings);
     settings.shutdown_grace_sec = 0;
-    must(arcp_store_open(argv[1], &options.store, &error), &error);
     options.name = "arcp-bench-host";
     options.settings = &settings;
     options.agent_threads = 128; /* every session of a run has a job that blocks */
-    must(arcp_runtime_new(&h.loop, &options, &h.runtime, &error), &error);
-    must(arcp_token_verifier_new_callback(let_in, NULL, NULL, &verifier, &error), &error);
-    must(arcp_runtime_set_token_verifiers(h.runtime, &verifier, 1, &error), &error);
+    h.runtime = runtime_open(&h.loop, argv[1], &options);
     add_agents(&h);
-    must(arcp_runtime_listen(h.runtime, "ws://127.0.0.1:0/arcp", NULL, &url, &error), &error);
+    runtime_serve(h.runtime, &url);
     (void)printf("ready %s\n", url);
     (void)fflush(stdout);
     (void)uv_run(&h.loop, UV_RUN_DEFAULT);

@@ -7,7 +7,7 @@ function(arcp_peer_program name)
 endfunction()
 
 if(TARGET arcp_runtime)
-  arcp_peer_program(arcp-bench-host SOURCES peer_host.c NEEDS arcp_runtime)
+  arcp_peer_program(arcp-bench-host SOURCES peer_host.c served_runtime.c NEEDS arcp_runtime)
   arcp_peer_program(arcp-bench-lease SOURCES peer_lease.c NEEDS arcp_core arcp_bench_harness)
   arcp_peer_program(arcp-bench-push SOURCES bare_push.c
     NEEDS PkgConfig::UV PkgConfig::CRYPTO arcp_wslay)

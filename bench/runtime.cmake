@@ -1,5 +1,7 @@
-arcp_bench(runtime_bench SOURCES runtime_bench.c frame_client.c NEEDS arcp_runtime)
-arcp_bench(jobs_bench SOURCES jobs_bench.c frame_client.c NEEDS arcp_runtime)
+arcp_bench(runtime_bench SOURCES runtime_bench.c frame_client.c served_runtime.c
+  NEEDS arcp_runtime)
+arcp_bench(jobs_bench SOURCES jobs_bench.c frame_client.c served_runtime.c
+  NEEDS arcp_runtime)
 if(TARGET jobs_bench)
   add_executable(arcp-jobs-bench-agent jobs_bench_agent.c)
   set_target_properties(arcp-jobs-bench-agent PROPERTIES
