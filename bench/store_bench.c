@@ -292,6 +292,16 @@ static void print_latency(const char *name, bench_store *bench, uint64_t count, 
     }
 }
 
+/* A store each of whose batches is timed. */
+static void open_measured(bench_store *bench, uint64_t count)
+{
+    open_store(bench);
+    bench->latencies = calloc(count, sizeof(*bench->latencies));
+    if (bench->latencies == NULL) {
+        die("out of memory");
+    }
+}
+
 /* One batch in flight: how long until somebody may be told. */
 static void measure_single(size_t per_batch, size_t streams, uint64_t count, bool json)
 {
@@ -299,11 +309,7 @@ static void measure_single(size_t per_batch, size_t streams, uint64_t count, boo
     char name[64];
     snprintf(name, sizeof(name), "latency, %zu a batch, %zu stream%s", per_batch, streams,
              streams == 1 ? "" : "s");
-    open_store(&bench);
-    bench.latencies = calloc(count, sizeof(*bench.latencies));
-    if (bench.latencies == NULL) {
-        die("out of memory");
-    }
+    open_measured(&bench, count);
     int64_t began_ns = bench_now_ns();
     for (uint64_t at = 0; at < count; at++) {
         submit(&bench, per_batch, bench_now_ns());
@@ -324,11 +330,7 @@ static void measure_paced(size_t streams, double seconds, bool json)
     char name[64];
     snprintf(name, sizeof(name), "latency at %d/s, %zu stream%s", PACED_RATE, streams,
              streams == 1 ? "" : "s");
-    open_store(&bench);
-    bench.latencies = calloc(count, sizeof(*bench.latencies));
-    if (bench.latencies == NULL) {
-        die("out of memory");
-    }
+    open_measured(&bench, count);
     int64_t began_ns = bench_now_ns();
     for (uint64_t at = 0; at < count; at++) {
         int64_t due_ns = began_ns + (int64_t)at * PACED_TICK_NS;
