@@ -61,17 +61,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void add(const char *name, void (*run)(arcp_agent_call *, void *), void *user)
-{
-    arcp_agent agent = ARCP_AGENT_INIT;
-    arcp_error error = {0};
-    agent.name = name;
-    agent.kind = ARCP_AGENT_BLOCKING;
-    agent.run = run;
-    agent.user = user;
-    check_ok(arcp_runtime_register(rig.runtime, &agent, &error), &error);
-}
-
 /* What the agent saw, for the test's thread after the job. */
 typedef struct seen {
     char first[512], second[512];
@@ -106,7 +95,7 @@ static void an_agent_gets_its_job_s_credential(void **state)
 {
     seen got = {.first = ""};
     (void)state;
-    add("keen", look_once, &got);
+    runtime_rig_add(&rig, "keen", ARCP_AGENT_BLOCKING, look_once, &got);
     runtime_rig_submit(&rig, "keen", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_ptr_equal(strstr(got.first, "[{\"id\":\"cred_"), got.first);
@@ -122,7 +111,7 @@ static void an_agent_without_a_credential_has_an_empty_list(void **state)
 {
     seen got = {.first = ""};
     (void)state;
-    add("plain", look_once, &got);
+    runtime_rig_add(&rig, "plain", ARCP_AGENT_BLOCKING, look_once, &got);
     runtime_rig_submit(&rig, "plain", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_string_equal(got.first, "[]");
@@ -133,7 +122,7 @@ static void an_agent_finds_the_new_value_after_a_rotation(void **state)
     seen got = {.first = ""};
     (void)state;
     assert_int_equal(uv_sem_init(&got.is_rotated, 0), 0);
-    add("keen", look_before_and_after, &got);
+    runtime_rig_add(&rig, "keen", ARCP_AGENT_BLOCKING, look_before_and_after, &got);
     runtime_rig_submit(&rig, "keen", "");
     (void)runtime_rig_wait(&rig, "\"looked\"");
     (void)runtime_rig_wait(&rig, "\"credential_rotated\""); /* a second later, whichever it is */

@@ -6,36 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/agent_process_state.h"
-#include "runtime/process_rig.h"
-
-static process_rig rig;
-static process_owner owner;
-
-static int set_up(void **state)
-{
-    (void)state;
-    process_rig_start(&rig, 100, 100);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    process_owner_fini(&owner);
-    process_rig_stop(&rig);
-    return 0;
-}
-
-static void run_to_end(const char *script)
-{
-    process_rig_run_shell(&rig, &owner, script);
-    run_until(&rig, owner.exits != 0);
-}
-
-static void check_text(const arcp_buf *text, const char *want)
-{
-    check_span(arcp_buf_span(text), want);
-}
+#include "runtime/one_process.h"
 
 /* ---- how it ends ---- */
 

@@ -24,18 +24,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void add(const char *name, arcp_agent_kind kind, void (*run)(arcp_agent_call *, void *),
-                void *user)
-{
-    arcp_agent agent = ARCP_AGENT_INIT;
-    arcp_error error = {0};
-    agent.name = name;
-    agent.kind = kind;
-    agent.run = run;
-    agent.user = user;
-    check_ok(arcp_runtime_register(rig.runtime, &agent, &error), &error);
-}
-
 static void tell_everything(arcp_agent_call *call, void *user)
 {
     arcp_error error = {0};
@@ -70,7 +58,7 @@ static void tell_everything(arcp_agent_call *call, void *user)
 static void a_blocking_agent_says_all_kinds_of_things_in_order(void **state)
 {
     (void)state;
-    add("teller", ARCP_AGENT_BLOCKING, tell_everything, NULL);
+    runtime_rig_add(&rig, "teller", ARCP_AGENT_BLOCKING, tell_everything, NULL);
     runtime_rig_submit(&rig, "teller",
                        ",\"lease_request\":{\"fs.read\":[\"/srv/**\"],\"tool.call\":[\"ls\"],"
                        "\"cost.budget\":[\"USD:1\"]}");
@@ -98,7 +86,7 @@ static void what_callback_agents_spend_is_counted_with_and_without_a_budget(void
     static const char *const leases[] = {"", ",\"lease_request\":{\"cost.budget\":[\"USD:1\"]}"};
     static const char *const sums[] = {"{currency=\"USD\"} 1.75\n", "{currency=\"USD\"} 3.5\n"};
     (void)state;
-    add("spender", ARCP_AGENT_BLOCKING, spend_a_little, NULL);
+    runtime_rig_add(&rig, "spender", ARCP_AGENT_BLOCKING, spend_a_little, NULL);
     for (size_t at = 0; at < 2; at++) {
         arcp_buf text = ARCP_BUF_INIT;
         runtime_rig_submit(&rig, "spender", leases[at]);
@@ -172,8 +160,8 @@ static void forge(arcp_agent_call *call, void *user)
 static void an_agent_cannot_say_what_the_runtime_says(void **state)
 {
     (void)state;
-    add("mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
-    add("forger", ARCP_AGENT_BLOCKING, forge, NULL);
+    runtime_rig_add(&rig, "mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
+    runtime_rig_add(&rig, "forger", ARCP_AGENT_BLOCKING, forge, NULL);
     runtime_rig_submit(&rig, "forger", ",\"lease_request\":{\"tool.call\":[\"ls\"]}");
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"call_id\":\"c1\""), "PERMISSION_DENIED"));
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"tool_result\""), "\"result\":2"));
@@ -186,7 +174,7 @@ static void an_agent_cannot_say_what_the_runtime_says(void **state)
 static void a_non_blocking_agent_ends_when_it_says_so(void **state)
 {
     (void)state;
-    add("mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
+    runtime_rig_add(&rig, "mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
     runtime_rig_submit(&rig, "mirror", ",\"input\":{\"a\":[1,2.50]}");
     assert_non_null(
         strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result\":{\"a\":[1,2.50]}"));
@@ -201,7 +189,7 @@ static void fail_with_details(arcp_agent_call *call, void *user)
 static void an_agents_error_keeps_code_message_and_details(void **state)
 {
     (void)state;
-    add("denier", ARCP_AGENT_BLOCKING, fail_with_details, NULL);
+    runtime_rig_add(&rig, "denier", ARCP_AGENT_BLOCKING, fail_with_details, NULL);
     runtime_rig_submit(&rig, "denier", "");
     const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
     assert_non_null(strstr(frame, "\"code\":\"PERMISSION_DENIED\",\"message\":\"not for you\","
@@ -220,7 +208,7 @@ static void a_cancelled_blocking_agent_is_told_and_its_job_ends(void **state)
 {
     (void)state;
     char payload[128];
-    add("waiter", ARCP_AGENT_BLOCKING, wait_for_cancel, NULL);
+    runtime_rig_add(&rig, "waiter", ARCP_AGENT_BLOCKING, wait_for_cancel, NULL);
     runtime_rig_submit(&rig, "waiter", "");
     (void)runtime_rig_wait(&rig, "\"phase\":\"running\"");
     (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
@@ -261,7 +249,7 @@ static void an_agent_whose_job_is_over_has_no_authority(void **state)
     arcp_settings_default(&settings);
     settings.jobs_cancel_grace_ms = 1;
     runtime_rig_start(&rig, &settings);
-    add("outstayer", ARCP_AGENT_BLOCKING, outstay, &late);
+    runtime_rig_add(&rig, "outstayer", ARCP_AGENT_BLOCKING, outstay, &late);
     runtime_rig_submit(&rig, "outstayer",
                        ",\"lease_request\":{\"fs.read\":[\"/srv/**\"],\"tool.call\":[\"ls\"],"
                        "\"model.use\":[\"gpt\"]}");
@@ -300,8 +288,8 @@ static void delegate_both(arcp_agent_call *call, void *user)
 static void a_delegating_agent_waits_for_its_child(void **state)
 {
     (void)state;
-    add("mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
-    add("boss", ARCP_AGENT_BLOCKING, delegate_both, NULL);
+    runtime_rig_add(&rig, "mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
+    runtime_rig_add(&rig, "boss", ARCP_AGENT_BLOCKING, delegate_both, NULL);
     runtime_rig_submit(
         &rig, "boss",
         ",\"lease_request\":{\"fs.read\":[\"/srv/**\"],\"agent.delegate\":[\"mirror\"]}");
@@ -326,7 +314,7 @@ static void ten_thousand_events_of_four_threads_arrive_numbered_without_a_gap(vo
 {
     (void)state;
     unsigned count = 2500;
-    add("counter", ARCP_AGENT_BLOCKING, count_many, &count);
+    runtime_rig_add(&rig, "counter", ARCP_AGENT_BLOCKING, count_many, &count);
     for (int job = 0; job < 4; job++) {
         runtime_rig_submit(&rig, "counter", "");
     }
@@ -385,7 +373,7 @@ static void a_denied_target_is_recorded_with_a_thousand_bytes(void **state)
     audited[0] = '\0';
     runtime_rig_begin(&rig);
     runtime_rig_open(&rig, &options);
-    add("asker", ARCP_AGENT_BLOCKING, ask_for_long_targets, NULL);
+    runtime_rig_add(&rig, "asker", ARCP_AGENT_BLOCKING, ask_for_long_targets, NULL);
     runtime_rig_submit(&rig, "asker", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     runtime_rig_stop(&rig);
@@ -416,7 +404,7 @@ static void a_failure_that_there_is_no_memory_for_is_no_success(void **state)
     static const failing_alloc_mode modes[] = {FAILING_ALLOC_ONE, FAILING_ALLOC_ALL_AFTER};
     poor_agent agent = {.fired = true};
     (void)state;
-    add("poor", ARCP_AGENT_NON_BLOCKING, fail_in_poverty, &agent);
+    runtime_rig_add(&rig, "poor", ARCP_AGENT_NON_BLOCKING, fail_in_poverty, &agent);
     for (size_t at = 0; at < sizeof(modes) / sizeof(modes[0]); at++) {
         agent.mode = modes[at];
         agent.fired = true;
@@ -458,7 +446,7 @@ static void a_grant_that_must_be_recorded_and_cannot_be_is_none(void **state)
         settings.audit_grants = rows[at].logs_grants ? ARCP_CHOICE_TRUE : ARCP_CHOICE_FALSE;
         settings.audit_on_failure = rows[at].on_failure;
         runtime_rig_start(&rig, &settings);
-        add("asker", ARCP_AGENT_NON_BLOCKING, ask_in_poverty, &answer);
+        runtime_rig_add(&rig, "asker", ARCP_AGENT_NON_BLOCKING, ask_in_poverty, &answer);
         runtime_rig_submit(&rig, "asker", ",\"lease_request\":{\"fs.read\":[\"/srv/**\"]}");
         (void)runtime_rig_wait(&rig, "\"job.result\"");
         assert_int_equal(answer, rows[at].want);

@@ -1,11 +1,11 @@
 /* Agents that are programs. */
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/process_support.h"
 #include "runtime/runtime_rig.h"
 
 #include "support/check.h"
@@ -28,11 +28,6 @@ static int tear_down(void **state)
     (void)state;
     runtime_rig_stop(&rig);
     return 0;
-}
-
-static int number_in(const char *text)
-{
-    return (int)strtol(text, NULL, 10);
 }
 
 static void cancel_job(void)
@@ -192,36 +187,6 @@ static void a_warm_process_serves_one_job_and_is_replaced(void **state)
     }
 }
 
-static size_t open_descriptors(void)
-{
-    size_t count = 0;
-    DIR *entries = opendir("/proc/self/fd");
-    assert_non_null(entries);
-    while (readdir(entries) != NULL) {
-        count++;
-    }
-    (void)closedir(entries);
-    return count;
-}
-
-/* How many entries a directory has; `last` (may be NULL) gets the path of the last one. */
-static size_t list(const char *path, char last[300])
-{
-    size_t count = 0;
-    DIR *entries = opendir(path);
-    assert_non_null(entries);
-    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        if (entry->d_name[0] != '.') {
-            count++;
-            if (last != NULL) {
-                (void)snprintf(last, 300, "%.40s/%.200s", path, entry->d_name);
-            }
-        }
-    }
-    (void)closedir(entries);
-    return count;
-}
-
 static void two_hundred_processes_leave_nothing_behind(void **state)
 {
     (void)state;
@@ -238,12 +203,10 @@ static void two_hundred_processes_leave_nothing_behind(void **state)
     (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
     assert_true(open_descriptors() <= before + 8);
     /* No zombie of ours, and no directory. */
-    siginfo_t info = {0};
-    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
-    assert_int_equal(errno, ECHILD);
-    char run[300] = "";
-    assert_int_equal(list(rig.directory, run), 1);
-    assert_int_equal(list(run, NULL), 0);
+    assert_false(has_children());
+    char run[300];
+    only_entry_of(rig.directory, run);
+    assert_int_equal(entries_of(run), 0);
 }
 
 static void a_full_pipe_holds_a_chatty_program_back_and_nothing_is_lost(void **state)

@@ -1,6 +1,5 @@
 #include "runtime/process_rig.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #define PATIENCE_MS 60000
@@ -142,16 +141,4 @@ void process_owner_fini(process_owner *owner)
     arcp_buf_fini(&owner->output);
     arcp_buf_fini(&owner->logs);
     arcp_buf_fini(&owner->tail);
-}
-
-size_t entries_of(const char *path)
-{
-    size_t count = 0;
-    DIR *entries = opendir(path);
-    assert_non_null(entries);
-    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        count += entry->d_name[0] != '.' ? 1 : 0;
-    }
-    (void)closedir(entries);
-    return count;
 }

@@ -61,7 +61,4 @@ arcp__agent_process_callbacks process_owner_callbacks(process_owner *owner);
 /* Frees the process, unless that was done, and what is remembered. */
 void process_owner_fini(process_owner *owner);
 
-/* Entries of a directory that do not begin with a dot. */
-size_t entries_of(const char *path);
-
 #endif

@@ -28,6 +28,36 @@ size_t open_descriptors(void)
     return count;
 }
 
+/* How many entries do not begin with a dot; `last` is the name of the last one, or empty. */
+static size_t list(const char *path, char last[256])
+{
+    size_t count = 0;
+    DIR *entries = opendir(path);
+    assert_non_null(entries);
+    last[0] = '\0';
+    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        if (entry->d_name[0] != '.') {
+            count++;
+            (void)snprintf(last, 256, "%s", entry->d_name);
+        }
+    }
+    (void)closedir(entries);
+    return count;
+}
+
+size_t entries_of(const char *path)
+{
+    char last[256];
+    return list(path, last);
+}
+
+void only_entry_of(const char *path, char entry[300])
+{
+    char name[256];
+    assert_int_equal(list(path, name), 1);
+    assert_in_range(snprintf(entry, 300, "%s/%s", path, name), 1, 299);
+}
+
 bool has_children(void)
 {
     siginfo_t info = {0};

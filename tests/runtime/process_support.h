@@ -12,6 +12,11 @@
 /* How many descriptors this process has open. */
 size_t open_descriptors(void);
 
+/* Entries of a directory that do not begin with a dot. */
+size_t entries_of(const char *path);
+/* The path of its only one. */
+void only_entry_of(const char *path, char entry[300]);
+
 /* Whether a child of this process is there, running or not waited for. */
 bool has_children(void);
 

@@ -10,8 +10,8 @@ endfunction()
 
 arcp_process_test(runtime_launcher_test launcher_test.c launcher_fixture.c)
 arcp_process_test(runtime_launcher_end_test launcher_end_test.c launcher_fixture.c)
-arcp_process_test(runtime_agent_process_test agent_process_test.c process_rig.c)
-arcp_process_test(runtime_agent_process_end_test agent_process_end_test.c process_rig.c)
+arcp_process_test(runtime_agent_process_test agent_process_test.c one_process.c process_rig.c)
+arcp_process_test(runtime_agent_process_end_test agent_process_end_test.c one_process.c process_rig.c)
 arcp_process_test(runtime_agent_pool_test agent_pool_test.c process_rig.c)
 arcp_process_test(runtime_stray_test stray_test.c)
 arcp_test(runtime_agent_environment_test SOURCES agent_environment_test.c

@@ -192,6 +192,18 @@ const char *runtime_rig_wait(runtime_rig *rig, const char *word)
     return found;
 }
 
+void runtime_rig_add(runtime_rig *rig, const char *name, arcp_agent_kind kind,
+                     void (*run)(arcp_agent_call *call, void *user), void *user)
+{
+    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_error error = {0};
+    agent.name = name;
+    agent.kind = kind;
+    agent.run = run;
+    agent.user = user;
+    check_ok(arcp_runtime_register(rig->runtime, &agent, &error), &error);
+}
+
 void runtime_rig_register_sh(runtime_rig *rig, const char *name, const char *script,
                              const arcp_process_agent *more)
 {

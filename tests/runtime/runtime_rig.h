@@ -38,6 +38,9 @@ bool runtime_rig_has(const runtime_rig *rig, const char *word);
 /* Runs the loop until `done` says so; fails after 20 s. */
 void runtime_rig_until(runtime_rig *rig, bool (*done)(void *user), void *user);
 
+/* An agent that is a callback. */
+void runtime_rig_add(runtime_rig *rig, const char *name, arcp_agent_kind kind,
+                     void (*run)(arcp_agent_call *call, void *user), void *user);
 void runtime_rig_register_sh(runtime_rig *rig, const char *name, const char *script,
                              const arcp_process_agent *more);
 
