@@ -1,9 +1,9 @@
 /* `arcp credentials` on a store as arcpd leaves it. */
 #include "support/check.h"
 
-#include <sqlite3.h>
 #include <unistd.h>
 
+#include "store/sql.h"
 #include "store/temp_dir.h"
 
 #define LIVE                                                                                       \
@@ -17,15 +17,9 @@
 
 static void make_store(const char *path)
 {
-    sqlite3 *database = NULL;
-    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(database,
-                                  "PRAGMA journal_mode=WAL; CREATE TABLE credentials(key TEXT NOT "
-                                  "NULL UNIQUE, value TEXT NOT NULL); INSERT INTO credentials "
-                                  "VALUES('cred_1','" LIVE "'),('cred_2','" STUCK "')",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    sql_change(path, "PRAGMA journal_mode=WAL; CREATE TABLE credentials(key TEXT NOT "
+                     "NULL UNIQUE, value TEXT NOT NULL); INSERT INTO credentials "
+                     "VALUES('cred_1','" LIVE "'),('cred_2','" STUCK "')");
 }
 
 /* What `arcp credentials WORDS` prints, both streams; its exit status. */

@@ -4,12 +4,12 @@
 #include "support/check.h"
 
 #include <poll.h>
-#include <sqlite3.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "arcpd/daemon.h"
 #include "arcpd/wire.h"
+#include "store/sql.h"
 
 #define JOBS            8u
 #define EVENTS          10000u
@@ -126,14 +126,9 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
 
 static int64_t query(const char *path, const char *sql)
 {
-    sqlite3 *db = NULL;
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(statement, 0);
-    assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    sqlite3 *db = sql_open(path);
+    int64_t value = sql_number(db, sql);
+    sql_close(db);
     return value;
 }
 

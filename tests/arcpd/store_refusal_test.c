@@ -3,26 +3,15 @@
 #include "support/check.h"
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "arcpd/daemon.h"
 #include "arcpd/wire.h"
+#include "store/sql.h"
 
 /* ---- helpers ---- */
-
-static void run_sql(const char *path, const char *sql)
-{
-    sqlite3 *db = NULL;
-    char *message = NULL;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, message);
-    }
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
 
 static void write_file(const char *path, const char *text)
 {
@@ -124,7 +113,7 @@ static void what_is_no_store_is_refused(void **state)
         daemon_state d;
         daemon_begin(&d, NULL);
         if (rows[row].sql != NULL) {
-            run_sql(d.store, rows[row].sql);
+            sql_change(d.store, rows[row].sql);
         } else {
             write_file(d.store, rows[row].text);
         }
@@ -213,7 +202,7 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
         wire_session session;
         daemon_begin(&d, NULL);
         make_store(&d, &session);
-        run_sql(d.store, rows[row].sql);
+        sql_change(d.store, rows[row].sql);
         check_refused(&d, rows[row].refusal);
         daemon_end(&d);
     }
@@ -244,14 +233,14 @@ static void what_the_first_version_left_is_taken_up(void **state)
     (void)state;
     char *sql = read_file(ARCP_SOURCE_DIR "/tests/arcpd/store-1.sql");
     daemon_begin(&d, NULL);
-    run_sql(d.store, sql);
+    sql_change(d.store, sql);
     free(sql);
     /* As if it were today. */
-    run_sql(d.store,
-            "UPDATE jobs SET value = json_set(value, '$.ended_at', "
-            "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE value ->> '$.status' = 'success';"
-            "UPDATE idempotency SET value = json_set(value, '$.expires_at', "
-            "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 day'))");
+    sql_change(d.store,
+               "UPDATE jobs SET value = json_set(value, '$.ended_at', "
+               "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE value ->> '$.status' = 'success';"
+               "UPDATE idempotency SET value = json_set(value, '$.expires_at', "
+               "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 day'))");
     daemon_start(&d);
     wire_open(&w, d.port);
     wire_resume(&w, "t-alice", &session, 3);

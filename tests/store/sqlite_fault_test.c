@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "store/fault_vfs.h"
+#include "store/sql.h"
 #include "store/store_rig.h"
 #include "store/temp_dir.h"
 
@@ -322,15 +322,13 @@ static void another_programs_short_lock_is_waited_for(void **state)
 {
     fixture self;
     open_fixture(&self);
-    sqlite3 *other = NULL;
-    assert_int_equal(sqlite3_open(temp_dir_join(self.dir, "", "s.db"), &other), SQLITE_OK);
-    sqlite3_busy_timeout(other, 10000);
-    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3 *other = sql_open(temp_dir_join(self.dir, "", "s.db"));
+    sql_run(other, "BEGIN IMMEDIATE");
     arcp_store_op op = op_append("s", 0, "a");
     uint64_t id = rig_submit(self.rig, &op, 1);
-    assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    sql_run(other, "COMMIT");
     assert_int_equal(rig_wait(self.rig, id)->status, ARCP_OK);
-    sqlite3_close(other);
+    sql_close(other);
     close_fixture(&self);
 }
 
@@ -339,17 +337,15 @@ static void another_programs_long_lock_is_an_error_and_passes(void **state)
 {
     fixture self;
     open_fixture(&self);
-    sqlite3 *other = NULL;
-    assert_int_equal(sqlite3_open(temp_dir_join(self.dir, "", "s.db"), &other), SQLITE_OK);
-    sqlite3_busy_timeout(other, 10000);
-    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3 *other = sql_open(temp_dir_join(self.dir, "", "s.db"));
+    sql_run(other, "BEGIN IMMEDIATE");
     arcp_store_op op = op_append("s", 0, "a");
     const answer *got = rig_wait(self.rig, rig_submit(self.rig, &op, 1));
     assert_int_equal(got->status, ARCP_E_IO);
     assert_non_null(strstr(got->message, "another program"));
-    assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    sql_run(other, "COMMIT");
     assert_int_equal(rig_commit(self.rig, &op, 1), ARCP_OK);
-    sqlite3_close(other);
+    sql_close(other);
     close_fixture(&self);
 }
 

@@ -1,10 +1,10 @@
 /* What is on disk (docs/store.md), seen through a connection of our own. */
 #include <fcntl.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/sql.h"
 #include "store/store_rig.h"
 #include "store/temp_dir.h"
 
@@ -17,13 +17,12 @@ typedef struct fixture {
 static void open_all(fixture *self)
 {
     self->rig = rig_open(temp_dir_join(self->dir, "sqlite:", "s.db"));
-    assert_int_equal(sqlite3_open(temp_dir_join(self->dir, "", "s.db"), &self->db), SQLITE_OK);
-    sqlite3_busy_timeout(self->db, 10000);
+    self->db = sql_open(temp_dir_join(self->dir, "", "s.db"));
 }
 
 static void close_all(fixture *self)
 {
-    assert_int_equal(sqlite3_close(self->db), SQLITE_OK);
+    sql_close(self->db);
     rig_close(self->rig);
 }
 
@@ -46,24 +45,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void run_sql(fixture *self, const char *sql)
-{
-    char *message = NULL;
-    if (sqlite3_exec(self->db, sql, NULL, NULL, &message) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, message);
-    }
-}
-
-static int64_t number(fixture *self, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(self->db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return value;
-}
-
 static void check_text(fixture *self, const char *sql, const char *want)
 {
     sqlite3_stmt *statement = NULL;
@@ -79,9 +60,7 @@ static void check_text(fixture *self, const char *sql, const char *want)
 static void change(fixture *self, const char *sql)
 {
     close_all(self);
-    assert_int_equal(sqlite3_open(temp_dir_join(self->dir, "", "s.db"), &self->db), SQLITE_OK);
-    run_sql(self, sql);
-    assert_int_equal(sqlite3_close(self->db), SQLITE_OK);
+    sql_change(temp_dir_join(self->dir, "", "s.db"), sql);
     open_all(self);
 }
 
@@ -92,7 +71,7 @@ static void a_run_of_appends_is_one_row_with_line_feeds_between(void **state)
     fixture *self = *state;
     check_commit(self->rig, ARCP_OK, op_append("s", 0, "{\"n\":0}"), op_append("t", 0, "x"),
                  op_append("s", 1, ""), op_append("s", 2, "{\"n\":2}"));
-    assert_int_equal(number(self, RUNS_OF_S), 1);
+    assert_int_equal(sql_number(self->db, RUNS_OF_S), 1);
     check_text(self, "SELECT data FROM stream_runs WHERE stream = 's' AND first = 0 AND count = 3",
                "{\"n\":0}\n\n{\"n\":2}");
     check_commit(self->rig, ARCP_OK, op_append("s", 3, "later"));
@@ -111,17 +90,17 @@ static void batches_that_waited_together_share_a_commit_and_a_row(void **state)
     arcp_store_stats before;
     arcp_store_stats after;
     self->rig->store->ops->stats(self->rig->store, &before);
-    run_sql(self, "BEGIN IMMEDIATE");
+    sql_run(self->db, "BEGIN IMMEDIATE");
     for (size_t at = 0; at < COUNT; at++) {
         ops[at] = op_append("s", at, "r");
         last = rig_submit(self->rig, &ops[at], 1);
     }
-    run_sql(self, "COMMIT");
+    sql_run(self->db, "COMMIT");
     assert_int_equal(rig_wait(self->rig, last)->status, ARCP_OK);
     self->rig->store->ops->stats(self->rig->store, &after);
     assert_int_equal(after.batches - before.batches, COUNT);
     assert_true(after.commits - before.commits <= 2);
-    assert_true(number(self, RUNS_OF_S) <= 2);
+    assert_true(sql_number(self->db, RUNS_OF_S) <= 2);
     assert_int_equal(rig_read(self->rig, "s", 0)->count, COUNT);
 }
 
@@ -150,8 +129,8 @@ static void a_row_holds_at_most_64_kib_unless_one_record_is_bigger(void **state)
             ops[count].value = arcp_span_make(text, cases[at].sizes[count]);
         }
         assert_int_equal(rig_commit(self->rig, ops, count), ARCP_OK);
-        if (number(self, RUNS_OF_S) != cases[at].rows) {
-            fail_msg("%s: %lld rows", cases[at].name, (long long)number(self, RUNS_OF_S));
+        if (sql_number(self->db, RUNS_OF_S) != cases[at].rows) {
+            fail_msg("%s: %lld rows", cases[at].name, (long long)sql_number(self->db, RUNS_OF_S));
         }
         assert_int_equal(rig_read(self->rig, "s", 0)->count, count);
         check_commit(self->rig, ARCP_OK, op_drop("s"));
@@ -190,14 +169,14 @@ static void trimming_deletes_rows_that_lie_below_as_a_whole(void **state)
     } cases[] = {{0, 3}, {1, 3}, {2, 2}, {3, 2}, {4, 1}, {5, 1}, {1000, 1}};
     for (size_t at = 0; at < COUNT_OF(cases); at++) {
         check_commit(self->rig, ARCP_OK, op_trim("s", cases[at].trim));
-        assert_int_equal(number(self, RUNS_OF_S), cases[at].rows);
+        assert_int_equal(sql_number(self->db, RUNS_OF_S), cases[at].rows);
     }
     assert_int_equal(rig_read(self->rig, "s", 5)->first, 5);
     /* The last one meant what there was then; the next one means what there is now. */
     check_commit(self->rig, ARCP_OK, op_append("s", 5, "5"));
     check_commit(self->rig, ARCP_OK, op_append("s", 6, "6"));
     check_commit(self->rig, ARCP_OK, op_trim("s", 6));
-    assert_int_equal(number(self, RUNS_OF_S), 1);
+    assert_int_equal(sql_number(self->db, RUNS_OF_S), 1);
     check_read(self->rig, "s", 0, 6, "6");
 }
 
@@ -208,7 +187,7 @@ static void a_long_trim_is_done_piece_by_piece(void **state)
     check_commit(self->rig, ARCP_OK, op_trim("s", 990));
     check_read(self->rig, "s", 998, 998, "record|record");
     commit_some(self, 20);
-    assert_int_equal(number(self, RUNS_OF_S), 10);
+    assert_int_equal(sql_number(self->db, RUNS_OF_S), 10);
     assert_int_equal(rig_read(self->rig, "s", 0)->first, 990);
 }
 
@@ -218,11 +197,11 @@ static void a_long_dropped_stream_is_deleted_piece_by_piece(void **state)
     append_one_by_one(self, "long", 500);
     append_one_by_one(self, "short", 3);
     check_commit(self->rig, ARCP_OK, op_drop("long"), op_drop("short"), op_append("long", 0, "n"));
-    assert_int_equal(number(self, "SELECT count(*) FROM streams WHERE key = 'short'"), 0);
+    assert_int_equal(sql_number(self->db, "SELECT count(*) FROM streams WHERE key = 'short'"), 0);
     check_read(self->rig, "long", 0, 0, "n");
     commit_some(self, 20);
-    assert_int_equal(number(self, "SELECT count(*) FROM runs"), 1);
-    assert_int_equal(number(self, "SELECT count(*) FROM streams"), 1);
+    assert_int_equal(sql_number(self->db, "SELECT count(*) FROM runs"), 1);
+    assert_int_equal(sql_number(self->db, "SELECT count(*) FROM streams"), 1);
     check_read(self->rig, "long", 0, 0, "n");
 }
 
@@ -233,8 +212,8 @@ static void what_a_killed_owner_left_to_delete_is_deleted_by_the_next(void **sta
     append_one_by_one(self, "s", 1);
     change(self, "UPDATE streams SET key = NULL WHERE key = 'left'");
     commit_some(self, 20);
-    assert_int_equal(number(self, "SELECT count(*) FROM streams"), 1);
-    assert_int_equal(number(self, "SELECT count(*) FROM runs"), 1);
+    assert_int_equal(sql_number(self->db, "SELECT count(*) FROM streams"), 1);
+    assert_int_equal(sql_number(self->db, "SELECT count(*) FROM runs"), 1);
     check_read(self->rig, "s", 0, 0, "record");
 }
 
@@ -246,7 +225,8 @@ static void ids_of_streams_are_used_again_when_they_are_used_up(void **state)
     change(self, "INSERT INTO streams(id, key) VALUES(1, 'one'), (2, 'two'), (33554431, 'last')");
     check_commit(self->rig, ARCP_OK, op_append("new", 0, "a"), op_append("newer", 0, "b"));
     assert_int_equal(
-        number(self, "SELECT count(*) FROM streams WHERE id IN (3, 4) AND key LIKE 'new%'"), 2);
+        sql_number(self->db, "SELECT count(*) FROM streams WHERE id IN (3, 4) AND key LIKE 'new%'"),
+        2);
     check_commit(self->rig, ARCP_OK, op_append("last", 0, "l"), op_append("one", 0, "o"));
     change(self, "VACUUM");
     check_read(self->rig, "last", 0, 0, "l");
@@ -378,15 +358,15 @@ static void the_log_shrinks_again_when_another_program_held_it(void **state)
     static char text[60001];
     memset(text, 'x', sizeof(text) - 1);
     check_commit(self->rig, ARCP_OK, op_append("s", 0, text));
-    run_sql(self, "BEGIN");
-    assert_int_equal(number(self, RUNS_OF_S), 1);
+    sql_run(self->db, "BEGIN");
+    assert_int_equal(sql_number(self->db, RUNS_OF_S), 1);
     uint64_t next = 1;
     for (; next < 600; next++) {
         check_commit(self->rig, ARCP_OK, op_append("s", next, text));
         rig_forget(self->rig);
     }
     assert_true(log_bytes(self) > 20971520);
-    run_sql(self, "COMMIT");
+    sql_run(self->db, "COMMIT");
     for (; next < 1200; next++) {
         check_commit(self->rig, ARCP_OK, op_append("s", next, text));
         rig_forget(self->rig);
@@ -399,13 +379,13 @@ static void closing_leaves_one_file_that_is_sound(void **state)
     fixture *self = *state;
     append_one_by_one(self, "s", 200);
     check_commit(self->rig, ARCP_OK, op_trim("s", 100), op_put(ARCP_STORE_JOBS, "k", "v"));
-    assert_int_equal(sqlite3_close(self->db), SQLITE_OK);
+    sql_close(self->db);
     rig_close(self->rig);
     assert_int_not_equal(access(temp_dir_join(self->dir, "", "s.db-wal"), F_OK), 0);
     assert_int_not_equal(access(temp_dir_join(self->dir, "", "s.db-shm"), F_OK), 0);
-    assert_int_equal(sqlite3_open(temp_dir_join(self->dir, "", "s.db"), &self->db), SQLITE_OK);
+    self->db = sql_open(temp_dir_join(self->dir, "", "s.db"));
     check_text(self, "PRAGMA integrity_check", "ok");
-    assert_int_equal(sqlite3_close(self->db), SQLITE_OK);
+    sql_close(self->db);
     open_all(self);
 }
 

@@ -2,12 +2,12 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "store/sql.h"
 #include "store/store_rig.h"
 #include "store/temp_dir.h"
 
@@ -42,18 +42,6 @@ static void write_file(const char *path, const void *bytes, size_t size)
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
-}
-
-/* Runs SQL on the file with nobody else there. */
-static void run_sql(const char *path, const char *sql)
-{
-    sqlite3 *db = NULL;
-    char *message = NULL;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, message);
-    }
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
 static void urls_say_which_store(void **state)
@@ -236,11 +224,11 @@ static void another_programs_database_is_refused_and_left_alone(void **state)
     };
     for (size_t at = 0; at < COUNT_OF(cases); at++) {
         const char *path = temp_dir_join(dir, "", cases[at].name);
-        run_sql(path, cases[at].sql);
+        sql_change(path, cases[at].sql);
         check_refused(temp_dir_join(dir, "sqlite:", cases[at].name), ARCP_E_USAGE,
                       "another program");
         assert_int_not_equal(access(temp_dir_join(dir, "", "both.db-wal"), F_OK), 0);
-        run_sql(path, "BEGIN EXCLUSIVE; ROLLBACK");
+        sql_change(path, "BEGIN EXCLUSIVE; ROLLBACK");
     }
 }
 
@@ -249,11 +237,11 @@ static void a_newer_schema_is_refused(void **state)
     const temp_dir *dir = *state;
     const char *url = temp_dir_join(dir, "sqlite:", "s.db");
     rig_close(rig_open(url));
-    run_sql(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = 2");
+    sql_change(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = 2");
     check_refused(url, ARCP_E_USAGE, "schema 2, this program knows 1");
-    run_sql(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = -1");
+    sql_change(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = -1");
     check_refused(url, ARCP_E_USAGE, "newer");
-    run_sql(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = 1");
+    sql_change(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = 1");
     rig_close(rig_open(url));
 }
 

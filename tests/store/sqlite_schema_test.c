@@ -1,6 +1,5 @@
 /* Schema versions: forward, one step at a time, each whole or not at all. */
-#include <sqlite3.h>
-
+#include "store/sql.h"
 #include "store/sqlite_schema.h"
 #include "store/store_rig.h"
 #include "store/temp_dir.h"
@@ -18,10 +17,8 @@ static int set_up(void **state)
     arcp_error err = {0};
     self->dir = temp_dir_new();
     snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
-    sqlite3 *db = NULL; /* arcp__sqlite_open wants a file that is there */
-    assert_int_equal(sqlite3_open(self->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 0", NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    /* arcp__sqlite_open wants a file that is there. */
+    sql_change(self->path, "PRAGMA user_version = 0");
     check_ok(arcp__sqlite_open(&self->sqlite, self->path, "", &err), &err);
     *state = self;
     return 0;
