@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "arcp/temp_tree.h"
-#include "audit/audit_check.h"
 #include "audit/audit_file.h"
+#include "audit/log_reading.h"
 #include "base/alloc.h"
 
 typedef struct place {
@@ -51,18 +51,6 @@ static void write_one(arcp__audit_file *file, const char *record)
     check_ok(arcp__audit_file_write(file, &err), &err);
 }
 
-static void read_text(const char *path, arcp_buf *out)
-{
-    char bytes[4096];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(fd >= 0);
-    for (ssize_t got = read(fd, bytes, sizeof(bytes)); got > 0;
-         got = read(fd, bytes, sizeof(bytes))) {
-        arcp_buf_append(out, arcp_span_make(bytes, (size_t)got));
-    }
-    close(fd);
-}
-
 static void append_text(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -71,36 +59,11 @@ static void append_text(const char *path, const char *text)
     close(fd);
 }
 
-static void on_finding(void *user, const arcp__audit_finding *finding)
-{
-    (void)user;
-    fail_msg("%s:%llu: %s", finding->file, (unsigned long long)finding->line, finding->message);
-}
-
-/* Every file of the log, in the order of their names and the current one last, is one whole
- * chain of so many lines. */
 static void check_whole(const place *p, uint64_t lines)
 {
-    char pattern[128];
-    glob_t found;
-    arcp_error err = {0};
-    arcp__audit_check check;
-    arcp__audit_check_init(&check, on_finding, NULL);
-    snprintf(pattern, sizeof(pattern), "%s.*", p->path);
-    assert_true(glob(pattern, 0, NULL, &found) == 0 || found.gl_pathc == 0);
-    for (size_t at = 0; at <= found.gl_pathc; at++) {
-        const char *name = at == found.gl_pathc ? p->path : found.gl_pathv[at];
-        arcp_buf text = ARCP_BUF_INIT;
-        read_text(name, &text);
-        arcp__audit_check_begin(&check, name);
-        check_ok(arcp__audit_check_feed(&check, arcp_buf_span(&text), &err), &err);
-        arcp__audit_check_end(&check);
-        arcp_buf_fini(&text);
-    }
-    assert_int_equal(check.lines, lines);
-    assert_int_equal(check.head.seq, lines);
-    arcp__audit_check_fini(&check);
-    globfree(&found);
+    arcp_buf text = ARCP_BUF_INIT;
+    assert_int_equal(log_read(p->path, &text), lines);
+    arcp_buf_fini(&text);
 }
 
 static void a_file_that_is_opened_again_goes_on_with_its_chain(void **state)
@@ -127,7 +90,7 @@ static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state
     write_one(&file, "{\"a\":1}");
     write_one(&file, "{\"a\":2}");
     arcp__audit_file_close(&file);
-    read_text(p->path, &whole);
+    log_read_file(p->path, &whole);
     /* The last line starts behind the last line feed but one. */
     arcp_span text = arcp_buf_span(&whole);
     const char *last = memrchr(text.data, '\n', text.size - 1);
@@ -206,7 +169,7 @@ static void what_is_no_audit_log_is_set_aside_and_kept(void **state)
     snprintf(pattern, sizeof(pattern), "%s.foreign-*", p->path);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     arcp_buf text = ARCP_BUF_INIT;
-    read_text(found.gl_pathv[0], &text);
+    log_read_file(found.gl_pathv[0], &text);
     check_span(arcp_buf_span(&text), "dear diary\n");
     arcp_buf_fini(&text);
     assert_int_equal(unlink(found.gl_pathv[0]), 0);

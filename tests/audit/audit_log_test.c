@@ -1,7 +1,6 @@
 /* The audit log's thread: order, bounds, and what happens while it cannot write. */
 #include "support/check.h"
 
-#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,8 +8,8 @@
 #include <unistd.h>
 
 #include "arcp/temp_tree.h"
-#include "audit/audit_check.h"
 #include "audit/audit_log.h"
+#include "audit/log_reading.h"
 
 typedef struct world {
     char directory[64];
@@ -66,43 +65,6 @@ static void open_log(world *w, arcp__audit_settings settings)
     check_ok(arcp__audit_log_open(w->path, &settings, on_changed, w, &w->log, &err), &err);
 }
 
-static void on_finding(void *user, const arcp__audit_finding *finding)
-{
-    (void)user;
-    fail_msg("%s:%llu: %s", finding->file, (unsigned long long)finding->line, finding->message);
-}
-
-/* How many lines the files have, which form one chain; *text has them all. */
-static uint64_t read_whole(const world *w, arcp_buf *text)
-{
-    char pattern[128];
-    glob_t found;
-    arcp_error err = {0};
-    arcp__audit_check check;
-    arcp__audit_check_init(&check, on_finding, NULL);
-    snprintf(pattern, sizeof(pattern), "%s.*", w->path);
-    assert_true(glob(pattern, 0, NULL, &found) == 0 || found.gl_pathc == 0);
-    for (size_t at = 0; at <= found.gl_pathc; at++) {
-        const char *name = at == found.gl_pathc ? w->path : found.gl_pathv[at];
-        char bytes[4096];
-        FILE *file = fopen(name, "re");
-        assert_non_null(file);
-        arcp__audit_check_begin(&check, name);
-        for (size_t got = fread(bytes, 1, sizeof(bytes), file); got != 0;
-             got = fread(bytes, 1, sizeof(bytes), file)) {
-            arcp_buf_append(text, arcp_span_make(bytes, got));
-            check_ok(arcp__audit_check_feed(&check, arcp_span_make(bytes, got), &err), &err);
-        }
-        arcp__audit_check_end(&check);
-        fclose(file);
-    }
-    uint64_t lines = check.lines;
-    arcp__audit_check_fini(&check);
-    globfree(&found);
-    arcp_buf_append_byte(text, '\0');
-    return lines;
-}
-
 static bool append_number(arcp__audit_log *log, unsigned number)
 {
     char record[64];
@@ -122,7 +84,7 @@ static void records_stand_in_the_file_in_their_order_over_rotations(void **state
         }
     }
     arcp__audit_log_close(w->log, NULL);
-    uint64_t lines = read_whole(w, &text);
+    uint64_t lines = log_read(w->path, &text);
     assert_true(lines > 3002); /* rotations have notes of their own */
     const char *at = text.data;
     for (unsigned number = 0; number < 3000; number++) {
@@ -143,7 +105,7 @@ static void what_was_flushed_is_in_the_file(void **state)
     assert_true(append_number(w->log, 1));
     assert_true(arcp__audit_log_flush(w->log));
     arcp_buf text = ARCP_BUF_INIT;
-    assert_int_equal(read_whole(w, &text), 2);
+    assert_int_equal(log_read(w->path, &text), 2);
     arcp__audit_log_get_stats(w->log, &stats);
     assert_int_equal(stats.head.seq, 2);
     assert_int_equal(stats.queued_bytes, 0);
@@ -168,7 +130,7 @@ static void a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost(void
     assert_int_equal(stats.lost, 1);
     arcp__audit_log_close(w->log, NULL);
     arcp_buf text = ARCP_BUF_INIT;
-    (void)read_whole(w, &text);
+    (void)log_read(w->path, &text);
     assert_non_null(strstr(text.data, "\"lost_records\":1"));
     arcp_buf_fini(&text);
 }
@@ -200,7 +162,7 @@ static void a_full_disk_is_told_waited_for_and_loses_only_what_is_counted(void *
     arcp__audit_log_close(w->log, NULL);
     arcp_buf text = ARCP_BUF_INIT;
     char wanted[64];
-    uint64_t lines = read_whole(w, &text);
+    uint64_t lines = log_read(w->path, &text);
     assert_int_equal(lines, taken + 3); /* opened, lost, closed */
     snprintf(wanted, sizeof(wanted), "\"lost_records\":%u", 1000 - taken);
     assert_non_null(strstr(text.data, wanted));
@@ -218,7 +180,7 @@ static void closing_while_the_disk_is_full_ends(void **state)
     arcp__audit_log_close(w->log, NULL);
     set_room(RLIM_INFINITY);
     arcp_buf text = ARCP_BUF_INIT;
-    assert_int_equal(read_whole(w, &text), 1);
+    assert_int_equal(log_read(w->path, &text), 1);
     arcp_buf_fini(&text);
 }
 
@@ -236,7 +198,7 @@ static void a_moved_file_is_followed_by_a_new_one_when_asked(void **state)
     assert_true(arcp__audit_log_flush(w->log));
     arcp__audit_log_close(w->log, NULL);
     arcp_buf text = ARCP_BUF_INIT;
-    assert_int_equal(read_whole(w, &text), 6); /* opened, 1, 2, closed | opened, closed */
+    assert_int_equal(log_read(w->path, &text), 6); /* opened, 1, 2, closed | opened, closed */
     arcp_buf_fini(&text);
 }
 
@@ -265,7 +227,7 @@ static void any_thread_may_append(void **state)
     }
     arcp__audit_log_close(w->log, NULL);
     arcp_buf text = ARCP_BUF_INIT;
-    assert_int_equal(read_whole(w, &text), 8002);
+    assert_int_equal(log_read(w->path, &text), 8002);
     arcp_buf_fini(&text);
 }
 
