@@ -4,6 +4,7 @@
  * told once, and no agent left.
  *   engine_race_test [RACES [FIRST]]; ARCP_SIMULATION_SEED=n runs one. */
 #include "engine/play.h"
+#include "engine/seeds.h"
 
 #include "support/check.h"
 
@@ -11,8 +12,7 @@
 
 #define SECOND ARCP_NS_PER_SEC
 
-static uint64_t first_seed = 1;
-static uint64_t seed_count = 10000;
+static seed_range races;
 
 typedef struct figures {
     size_t cancelled, timed_out, expired, success, failed, stopped, kills;
@@ -221,33 +221,23 @@ static void a_job_ends_once_whatever_ends_it(void **state)
 {
     (void)state;
     figures sum = {0};
-    for (uint64_t at = 0; at < seed_count; at++) {
-        one_race(first_seed + at, &sum);
+    for (uint64_t at = 0; at < races.count; at++) {
+        one_race(races.first + at, &sum);
     }
     print_message("%llu races: %zu success, %zu failed, %zu cancelled, %zu timed out, %zu expired, "
                   "%zu stopped; %zu agents killed\n",
-                  (unsigned long long)seed_count, sum.success, sum.failed, sum.cancelled,
+                  (unsigned long long)races.count, sum.success, sum.failed, sum.cancelled,
                   sum.timed_out, sum.expired, sum.stopped, sum.kills);
     const size_t counts[] = {sum.success, sum.failed,  sum.cancelled, sum.timed_out,
                              sum.expired, sum.stopped, sum.kills};
-    for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]) && seed_count >= 1000; at++) {
-        assert_true(counts[at] > seed_count / 200);
+    for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]) && races.count >= 1000; at++) {
+        assert_true(counts[at] > races.count / 200);
     }
 }
 
 int main(int argc, char **argv)
 {
-    const char *one = getenv("ARCP_SIMULATION_SEED");
-    if (argc > 1) {
-        seed_count = strtoull(argv[1], NULL, 10);
-    }
-    if (argc > 2) {
-        first_seed = strtoull(argv[2], NULL, 10);
-    }
-    if (one != NULL) {
-        first_seed = strtoull(one, NULL, 10);
-        seed_count = 1;
-    }
+    races = seeds_of(argc, argv, 10000);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_ends_once_whatever_ends_it),
     };

@@ -6,6 +6,7 @@
  * A seed that failed says how to see it again; when what it found is mended, that becomes a
  * named test of engine_found_test.c: seeds mean something else when the play changes. */
 #include "engine/play.h"
+#include "engine/seeds.h"
 
 #include <time.h>
 
@@ -15,9 +16,7 @@
 
 #define STEPS 240
 
-static uint64_t first_seed = 1;
-static uint64_t seed_count = 500;
-static uint64_t soak_sec; /* not 0: until then, however many seeds that is */
+static seed_range wanted;
 
 typedef struct figures {
     size_t frames, ends, replays, jobs, spends, children, silences, restarts, failures;
@@ -86,37 +85,23 @@ static void every_promise_holds_in_random_sessions(void **state)
     (void)state;
     figures sum = {0};
     uint64_t begin_ms = now_ms();
-    uint64_t seeds = 0;
-    while (soak_sec == 0 ? seeds < seed_count : now_ms() - begin_ms < soak_sec * 1000) {
-        run_seed(first_seed + seeds++, &sum);
+    uint64_t played = 0;
+    while (wanted.soak_sec == 0 ? played < wanted.count
+                                : now_ms() - begin_ms < wanted.soak_sec * 1000) {
+        run_seed(wanted.first + played++, &sum);
     }
     print_message("%llu seeds from %llu: %zu frames, %zu jobs, %zu ends, %zu messages seen again, "
                   "%zu spends, %zu children, %zu silent peers, %zu restarts, %zu failed batches; "
                   "at most %zu bytes unsent to a peer, %zu for the store, %zu of streams\n",
-                  (unsigned long long)seeds, (unsigned long long)first_seed, sum.frames, sum.jobs,
-                  sum.ends, sum.replays, sum.spends, sum.children, sum.silences, sum.restarts,
-                  sum.failures, sum.unsent_max, sum.queue_max, sum.tail_max);
-    check_figures(&sum, seeds);
+                  (unsigned long long)played, (unsigned long long)wanted.first, sum.frames,
+                  sum.jobs, sum.ends, sum.replays, sum.spends, sum.children, sum.silences,
+                  sum.restarts, sum.failures, sum.unsent_max, sum.queue_max, sum.tail_max);
+    check_figures(&sum, played);
 }
 
 int main(int argc, char **argv)
 {
-    const char *one = getenv("ARCP_SIMULATION_SEED");
-    if (argc > 1) {
-        seed_count = strtoull(argv[1], NULL, 10);
-    }
-    if (argc > 2) {
-        first_seed = strtoull(argv[2], NULL, 10);
-    }
-    const char *seconds = getenv("ARCP_SIMULATION_SECONDS");
-    if (seconds != NULL) {
-        soak_sec = strtoull(seconds, NULL, 10);
-    }
-    if (one != NULL) {
-        first_seed = strtoull(one, NULL, 10);
-        seed_count = 1;
-        soak_sec = 0;
-    }
+    wanted = seeds_of(argc, argv, 500);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_promise_holds_in_random_sessions),
     };
