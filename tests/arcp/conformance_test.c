@@ -195,14 +195,12 @@ static void run_edited(const fixture *f, process *p, int exit_status, const char
                        const char *to, const char *const *options)
 {
     editing_proxy proxy;
-    char url[64];
-    const char *words[8] = {"conformance", url};
+    const char *words[8] = {"conformance", proxy.tcp.url};
     for (size_t at = 0; options != NULL && options[at] != NULL; at++) {
         assert_true(at < 5);
         words[at + 2] = options[at];
     }
     editing_proxy_start(&proxy, f->port, from, to);
-    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", proxy.tcp.port);
     world_run(NULL, p, exit_status, words);
     editing_proxy_stop(&proxy);
 }

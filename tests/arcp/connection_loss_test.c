@@ -40,10 +40,8 @@ static void a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing(v
     world *w = *state;
     cutting_proxy proxy;
     process p;
-    char url[64];
     cutting_proxy_start(&proxy, w->port, 10000, 30000);
-    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", (unsigned)proxy.tcp.port);
-    world_run(w, &p, 0, WORDS("submit", "count", "--json", "--quiet", "--url", url));
+    world_run(w, &p, 0, WORDS("submit", "count", "--json", "--quiet", "--url", proxy.tcp.url));
     unsigned cuts = atomic_load(&proxy.cuts);
     cutting_proxy_stop(&proxy);
     assert_true(cuts >= 3);
@@ -66,10 +64,8 @@ static void a_stream_over_a_bad_network_is_whole(void **state)
     world *w = *state;
     cutting_proxy proxy;
     process p;
-    char url[64];
     cutting_proxy_start(&proxy, w->port, 20000, 60000);
-    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", (unsigned)proxy.tcp.port);
-    world_run(w, &p, 0, WORDS("submit", "stream", "--quiet", "--url", url));
+    world_run(w, &p, 0, WORDS("submit", "stream", "--quiet", "--url", proxy.tcp.url));
     assert_true(atomic_load(&proxy.cuts) >= 3);
     cutting_proxy_stop(&proxy);
     check_stream(p.out.data, p.out.size);

@@ -89,13 +89,11 @@ static void a_quarter_of_a_gibibyte_passes_through_and_is_held_by_nobody(void **
 {
     world *w = *state;
     cutting_proxy proxy;
-    char url[64];
     cutting_proxy_start(&proxy, w->port, 50000000, 90000000);
-    snprintf(url, sizeof(url), "ws://127.0.0.1:%u/arcp", (unsigned)proxy.tcp.port);
-    long small = fetch(w, url, SMALL_BYTES);
+    long small = fetch(w, proxy.tcp.url, SMALL_BYTES);
     long daemon_small = peak_kib(w->daemon.pid);
     unsigned cuts_before = atomic_load(&proxy.cuts);
-    long large = fetch(w, url, LARGE_BYTES);
+    long large = fetch(w, proxy.tcp.url, LARGE_BYTES);
     long daemon_large = peak_kib(w->daemon.pid);
     unsigned cuts = atomic_load(&proxy.cuts) - cuts_before;
     cutting_proxy_stop(&proxy);

@@ -25,7 +25,8 @@ void tcp_proxy_start(tcp_proxy *proxy, unsigned short target, void *(*run)(void 
     assert_int_equal(bind(proxy->listener, (const struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(proxy->listener, 16), 0);
     assert_int_equal(getsockname(proxy->listener, (struct sockaddr *)&address, &size), 0);
-    proxy->port = ntohs(address.sin_port);
+    (void)snprintf(proxy->url, sizeof(proxy->url), "ws://127.0.0.1:%u/arcp",
+                   (unsigned)ntohs(address.sin_port));
     assert_int_equal(pipe(stop), 0);
     proxy->stop = stop[0];
     proxy->stopper = stop[1];

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 typedef struct tcp_proxy {
-    unsigned short port; /* listens here */
+    char url[64]; /* of a runtime that is reached through it */
     int listener;
     int stop; /* readable: the thread is to return */
     /* its own */

@@ -1,9 +1,9 @@
 #include "arcp/temp_tree.h"
 
 #include "support/check.h"
+#include "support/remove_tree.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,12 +26,7 @@ void temp_tree_add(const char *path)
     assert_true(mkdir(text, 0700) == 0 || errno == EEXIST);
 }
 
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
-{
-    return remove(path);
-}
-
 int temp_tree_remove(const char *path)
 {
-    return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(path);
 }

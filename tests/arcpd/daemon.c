@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +14,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "support/remove_tree.h"
 
 #define READY_MS 60000 /* what a slow machine may take */
 
@@ -253,27 +254,12 @@ char *daemon_errors(const daemon_state *d)
     return text;
 }
 
-static void remove_tree(char *directory)
-{
-    char *const roots[] = {directory, NULL};
-    FTS *tree = fts_open(roots, FTS_PHYSICAL, NULL);
-    for (FTSENT *entry = tree == NULL ? NULL : fts_read(tree); entry != NULL;
-         entry = fts_read(tree)) {
-        if (entry->fts_info != FTS_D) {
-            (void)remove(entry->fts_accpath);
-        }
-    }
-    if (tree != NULL) {
-        (void)fts_close(tree);
-    }
-}
-
 void daemon_end(daemon_state *d)
 {
     if (d->pid != 0) {
         daemon_kill(d);
     }
-    remove_tree(d->directory);
+    (void)remove_tree(d->directory);
 }
 
 /* ---- what the system says ---- */

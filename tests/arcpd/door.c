@@ -1,11 +1,11 @@
 #include "arcpd/door.h"
 
 #include "support/check.h"
+#include "support/remove_tree.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -112,19 +112,6 @@ void door_reload(const door *d, const char *word)
     }
 }
 
-static void remove_tree(char *directory)
-{
-    char *const roots[] = {directory, NULL};
-    FTS *tree = fts_open(roots, FTS_PHYSICAL, NULL);
-    assert_non_null(tree);
-    for (FTSENT *entry = fts_read(tree); entry != NULL; entry = fts_read(tree)) {
-        if (entry->fts_info != FTS_D) {
-            (void)remove(entry->fts_accpath);
-        }
-    }
-    (void)fts_close(tree);
-}
-
 void door_fini(door *d)
 {
     if (d->pid > 0) {
@@ -134,7 +121,7 @@ void door_fini(door *d)
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
     }
-    remove_tree(d->directory);
+    (void)remove_tree(d->directory);
 }
 
 /* ---- clients ---- */

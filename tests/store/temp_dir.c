@@ -1,9 +1,9 @@
 #include "store/temp_dir.h"
 
-#include <ftw.h>
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/remove_tree.h"
 
 temp_dir *temp_dir_new(void)
 {
@@ -15,18 +15,10 @@ temp_dir *temp_dir_new(void)
     return dir;
 }
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *at)
-{
-    (void)info;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 void temp_dir_free(temp_dir *dir)
 {
     if (dir != NULL) {
-        (void)nftw(dir->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        (void)remove_tree(dir->path);
         free(dir);
     }
 }

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include "story/story.h"
 
 #include "support/check.h"
+#include "support/remove_tree.h"
 
 #include <arcp/buf.h>
 #include <arcp/time.h>
@@ -538,19 +538,6 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
     };
 }
 
-static void remove_tree(char *directory)
-{
-    char *const roots[] = {directory, NULL};
-    FTS *tree = fts_open(roots, FTS_PHYSICAL, NULL);
-    assert_non_null(tree);
-    for (FTSENT *entry = fts_read(tree); entry != NULL; entry = fts_read(tree)) {
-        if (entry->fts_info != FTS_D) {
-            (void)remove(entry->fts_accpath);
-        }
-    }
-    (void)fts_close(tree);
-}
-
 void story_stage_arcpd_end(story_stage *out)
 {
     stage *s = out->user;
@@ -565,5 +552,5 @@ void story_stage_arcpd_end(story_stage *out)
     assert_int_equal(WEXITSTATUS(status), 0);
     (void)close(s->listener);
     free(s->audit);
-    remove_tree(s->directory);
+    (void)remove_tree(s->directory);
 }
