@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "runtime/launcher_plan.h"
 #include "runtime/runtime_state.h"
 
 /* ---- copying what was registered ---- */
@@ -130,6 +131,27 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
 
 /* ---- registering ---- */
 
+/* A program that is missing is told now, not by the first job's failure. It may come later: the
+ * agent is offered all the same. */
+static arcp_status warn_if_missing(const arcp__process_agent *agent, const char *name,
+                                   arcp_error *err)
+{
+    arcp__agent_environment environment = {.failed = false};
+    arcp_error why = {0};
+    arcp__agent_environment_base(&environment, agent->user);
+    arcp__agent_environment_pass(&environment, (const char *const *)agent->env);
+    arcp_status status =
+        environment.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+    if (status == ARCP_OK &&
+        arcp__launch_program_check((const char *const *)agent->command,
+                                   (const char *const *)environment.pairs, &why) != ARCP_OK) {
+        arcp__runtime_log(agent->runtime, ARCP_LOG_WARN, "agent \"%s\": %s; its jobs will fail",
+                          name, why.message);
+    }
+    arcp__agent_environment_fini(&environment);
+    return status;
+}
+
 arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_process_agent *from,
                                           arcp_error *err)
 {
@@ -148,7 +170,9 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         status =
             arcp_error_set(err, ARCP_E_USAGE, "the command of agent \"%s\" is empty", from->name);
     } else if (from->warm != 0 && !from->is_plain) {
-        status = keep_warm(agent, from->warm, err);
+        status = keep_warm(agent, from->warm, err); /* which says what cannot be started */
+    } else if (runtime->launches_here) {
+        status = warn_if_missing(agent, from->name, err);
     }
     if (entry == NULL || status != ARCP_OK) {
         arcp__free(entry);

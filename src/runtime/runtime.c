@@ -233,6 +233,7 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     runtime->loop = loop;
+    runtime->launches_here = options->launcher == NULL;
     runtime->store = options->store;
     runtime->provisioner = options->provisioner;
     runtime->log = options->log;

@@ -61,6 +61,7 @@ struct arcp_runtime {
     arcp_provisioner *provisioner;  /* owned; NULL: none */
     struct arcp__seal *seal;        /* owned; there with a provisioner */
     arcp__process_table *processes; /* owned */
+    bool launches_here;             /* by the direct launcher */
     const char *work_directory;     /* this run's, of `processes`; NULL: none */
     size_t settings_agent_line_bytes;
     char *name, *version; /* owned */

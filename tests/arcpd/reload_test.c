@@ -173,6 +173,22 @@ static void what_is_wrong_leaves_agents_and_policies_as_they_were(void **state)
     }
 }
 
+static void a_missing_program_is_told_at_the_start_and_at_each_reload(void **state)
+{
+    static const char what[] = "agent \\\"missing\\\": the program /no/such/program: ";
+    (void)state;
+    configure("old", "",
+              "  - {name: missing, command: [/no/such/program]}\n"
+              "log: {format: json}\n");
+    door_start(&d);
+    assert_int_equal(door_said(&d, what), 1);
+    door_reload(&d, what);
+    come_in();
+    (void)hello();
+    (void)submit("missing", "");
+    (void)await(visitor_next(&w), "the agent's program cannot be started");
+}
+
 /* A session keeps the form it began with; the next one has the new one. */
 static void peer_profiles_are_other_ones_for_new_sessions(void **state)
 {
@@ -206,6 +222,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(peer_profiles_are_other_ones_for_new_sessions, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_program_is_told_at_the_start_and_at_each_reload,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_wrong_leaves_agents_and_policies_as_they_were,
                                         set_up, tear_down),
     };

@@ -115,6 +115,52 @@ static void a_program_that_cannot_be_started_fails_its_job_only(void **state)
     assert_null(strstr(frame, "/no/such")); /* paths stay in the log */
 }
 
+static void keep_warnings(void *user, arcp_log_level level, const char *text)
+{
+    if (level == ARCP_LOG_WARN) {
+        arcp_buf_append_format(user, "%s\n", text);
+    }
+}
+
+/* Also one that is told when the first job comes is offered: it may be there by then. */
+static void a_program_that_is_missing_is_told_when_it_is_registered(void **state)
+{
+    const struct {
+        const char *program, *path, *says;
+    } rows[] = {
+        {"/bin/sh", NULL, ""},
+        {"sh", NULL, ""},
+        {"/no/such/program", NULL,
+         "agent \"row\": the program /no/such/program: No such file or directory; its jobs will "
+         "fail\n"},
+        {"/etc/passwd", NULL,
+         "agent \"row\": /etc/passwd is no file that we may execute; its jobs will fail\n"},
+        {"/etc", NULL, "agent \"row\": /etc is no file that we may execute; its jobs will fail\n"},
+        {"sh", "PATH=/nowhere",
+         "agent \"row\": the program sh is not in PATH; its jobs will fail\n"},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+        arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+        const char *const command[] = {rows[at].program, NULL};
+        const char *const env[] = {rows[at].path, NULL};
+        arcp_buf warnings = ARCP_BUF_INIT;
+        arcp_error error = {0};
+        options.log = keep_warnings;
+        options.log_user = &warnings;
+        runtime_rig_begin(&rig);
+        runtime_rig_open(&rig, &options);
+        agent.name = "row";
+        agent.command = command;
+        agent.env = env;
+        check_ok(arcp_runtime_register_process(rig.runtime, &agent, &error), &error);
+        runtime_rig_stop(&rig);
+        check_span(arcp_buf_span(&warnings), rows[at].says);
+        arcp_buf_fini(&warnings);
+    }
+}
+
 /* Whether a process runs. Somebody else's zombie is as good as gone: an orphan belongs to
  * the system's first process, which takes its time. */
 static bool exists(pid_t pid)
@@ -232,6 +278,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(how_a_program_ends_is_what_the_job_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_program_that_cannot_be_started_fails_its_job_only, set_up,
                                         tear_down),
+        cmocka_unit_test(a_program_that_is_missing_is_told_when_it_is_registered),
         cmocka_unit_test_setup_teardown(cancelling_ends_the_whole_process_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_plain_program_gets_its_input_and_its_output_is_the_result,
                                         set_up, tear_down),
