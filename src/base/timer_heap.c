@@ -7,45 +7,45 @@
 void arcp__timer_heap_fini(arcp__timer_heap *heap)
 {
     for (size_t at = 0; at < heap->count; at++) {
-        heap->slots[at]->place = 0;
+        heap->slots[at].timer->place = 0;
     }
     arcp__free(heap->slots);
     *heap = (arcp__timer_heap){0};
 }
 
-static bool is_before(const arcp__timer *a, const arcp__timer *b)
+static bool is_before(const arcp__timer_slot *a, const arcp__timer_slot *b)
 {
     return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
 
-static void put(arcp__timer_heap *heap, size_t at, arcp__timer *timer)
+static void put(arcp__timer_heap *heap, size_t at, const arcp__timer_slot *slot)
 {
-    heap->slots[at] = timer;
-    timer->place = at + 1;
+    heap->slots[at] = *slot;
+    slot->timer->place = at + 1;
 }
 
-static void sift_up(arcp__timer_heap *heap, size_t at, arcp__timer *timer)
+static void sift_up(arcp__timer_heap *heap, size_t at, arcp__timer_slot slot)
 {
-    while (at > 0 && is_before(timer, heap->slots[(at - 1) / 2])) {
-        put(heap, at, heap->slots[(at - 1) / 2]);
+    while (at > 0 && is_before(&slot, &heap->slots[(at - 1) / 2])) {
+        put(heap, at, &heap->slots[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
-    put(heap, at, timer);
+    put(heap, at, &slot);
 }
 
-static void sift_down(arcp__timer_heap *heap, size_t at, arcp__timer *timer)
+static void sift_down(arcp__timer_heap *heap, size_t at, arcp__timer_slot slot)
 {
     for (size_t child = 2 * at + 1; child < heap->count; child = 2 * at + 1) {
-        if (child + 1 < heap->count && is_before(heap->slots[child + 1], heap->slots[child])) {
+        if (child + 1 < heap->count && is_before(&heap->slots[child + 1], &heap->slots[child])) {
             child++;
         }
-        if (!is_before(heap->slots[child], timer)) {
+        if (!is_before(&heap->slots[child], &slot)) {
             break;
         }
-        put(heap, at, heap->slots[child]);
+        put(heap, at, &heap->slots[child]);
         at = child;
     }
-    put(heap, at, timer);
+    put(heap, at, &slot);
 }
 
 static bool grow(arcp__timer_heap *heap, size_t need)
@@ -57,7 +57,7 @@ static bool grow(arcp__timer_heap *heap, size_t need)
     if (capacity == heap->capacity) {
         return true;
     }
-    arcp__timer **slots = arcp__realloc_array(heap->slots, capacity, sizeof(arcp__timer *));
+    arcp__timer_slot *slots = arcp__realloc_array(heap->slots, capacity, sizeof(*slots));
     if (slots == NULL) {
         return false;
     }
@@ -87,12 +87,12 @@ arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer *timer, int64_t 
     }
     size_t at = timer->place == 0 ? heap->count++ : timer->place - 1;
     bool earlier = timer->place == 0 || at_ns < timer->at_ns;
+    const arcp__timer_slot slot = {at_ns, ++heap->order, timer};
     timer->at_ns = at_ns;
-    timer->order = ++heap->order;
     if (earlier) {
-        sift_up(heap, at, timer);
+        sift_up(heap, at, slot);
     } else {
-        sift_down(heap, at, timer);
+        sift_down(heap, at, slot);
     }
     return ARCP_OK;
 }
@@ -104,11 +104,12 @@ void arcp__timer_disarm(arcp__timer_heap *heap, arcp__timer *timer)
     }
     size_t at = timer->place - 1;
     timer->place = 0;
-    arcp__timer *last = heap->slots[--heap->count];
-    if (last == timer) {
+    const arcp__timer_slot gone = heap->slots[at];
+    const arcp__timer_slot last = heap->slots[--heap->count];
+    if (last.timer == timer) {
         return;
     }
-    if (is_before(last, timer)) {
+    if (is_before(&last, &gone)) {
         sift_up(heap, at, last);
     } else {
         sift_down(heap, at, last);
@@ -117,15 +118,15 @@ void arcp__timer_disarm(arcp__timer_heap *heap, arcp__timer *timer)
 
 int64_t arcp__timer_heap_next(const arcp__timer_heap *heap)
 {
-    return heap->count == 0 ? ARCP_TIME_NEVER : heap->slots[0]->at_ns;
+    return heap->count == 0 ? ARCP_TIME_NEVER : heap->slots[0].at_ns;
 }
 
 arcp__timer *arcp__timer_heap_pop_due(arcp__timer_heap *heap, int64_t now_ns)
 {
-    if (heap->count == 0 || heap->slots[0]->at_ns > now_ns) {
+    if (heap->count == 0 || heap->slots[0].at_ns > now_ns) {
         return NULL;
     }
-    arcp__timer *due = heap->slots[0];
+    arcp__timer *due = heap->slots[0].timer;
     arcp__timer_disarm(heap, due);
     return due;
 }

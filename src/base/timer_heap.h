@@ -9,16 +9,23 @@
 #include <arcp/error.h>
 
 typedef struct arcp__timer {
-    int64_t at_ns;  /* on the monotonic clock */
-    uint64_t order; /* ties go by arming order; set by the heap */
-    size_t place;   /* 1-based place in the heap; 0: not armed */
-    int kind;       /* the owner's meaning */
+    int64_t at_ns; /* on the monotonic clock */
+    size_t place;  /* 1-based place in the heap; 0: not armed */
+    int kind;      /* the owner's meaning */
     void *owner;
 } arcp__timer;
 
+/* What decides between two timers stands beside their addresses: a way through the heap compares
+ * many of them, and their owners are far apart in memory. */
+typedef struct arcp__timer_slot {
+    int64_t at_ns;
+    uint64_t order; /* ties go by arming order */
+    arcp__timer *timer;
+} arcp__timer_slot;
+
 /* Zero-initialised is empty. One thread at a time. */
 typedef struct arcp__timer_heap {
-    arcp__timer **slots; /* owned array, borrowed timers */
+    arcp__timer_slot *slots; /* owned array, borrowed timers */
     size_t count;
     size_t capacity;
     size_t reserved; /* there is room for so many */

@@ -73,12 +73,13 @@ static uint64_t next_random(void)
 }
 
 /* The earliest armed timer the slow way; NULL when there is none. */
-static arcp__timer *earliest(arcp__timer *timers, size_t count)
+static arcp__timer *earliest(arcp__timer *timers, const uint64_t *armed_at_step, size_t count)
 {
     arcp__timer *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        bool before = first == NULL || timers[i].at_ns < first->at_ns ||
-                      (timers[i].at_ns == first->at_ns && timers[i].order < first->order);
+        bool before =
+            first == NULL || timers[i].at_ns < first->at_ns ||
+            (timers[i].at_ns == first->at_ns && armed_at_step[i] < armed_at_step[first - timers]);
         if (timers[i].place != 0 && before) {
             first = &timers[i];
         }
@@ -92,7 +93,8 @@ static void any_sequence_of_changes_keeps_the_order(void **state)
     enum { TIMERS = 60, STEPS = 20000 };
     arcp__timer_heap heap = {0};
     arcp__timer timers[TIMERS] = {0};
-    for (int step = 0; step < STEPS; step++) {
+    uint64_t armed_at_step[TIMERS] = {0};
+    for (uint64_t step = 0; step < STEPS; step++) {
         arcp__timer *timer = &timers[next_random() % TIMERS];
         switch (next_random() % 4) {
         case 0:
@@ -101,7 +103,7 @@ static void any_sequence_of_changes_keeps_the_order(void **state)
             break;
         case 1: {
             int64_t now = (int64_t)(next_random() % 100);
-            arcp__timer *want = earliest(timers, TIMERS);
+            arcp__timer *want = earliest(timers, armed_at_step, TIMERS);
             bool due = want != NULL && want->at_ns <= now;
             assert_ptr_equal(arcp__timer_heap_pop_due(&heap, now), due ? want : NULL);
             break;
@@ -109,9 +111,10 @@ static void any_sequence_of_changes_keeps_the_order(void **state)
         default:
             assert_int_equal(arcp__timer_arm(&heap, timer, (int64_t)(next_random() % 100)),
                              ARCP_OK);
+            armed_at_step[timer - timers] = step;
             break;
         }
-        arcp__timer *first = earliest(timers, TIMERS);
+        arcp__timer *first = earliest(timers, armed_at_step, TIMERS);
         assert_true(arcp__timer_heap_next(&heap) == (first ? first->at_ns : ARCP_TIME_NEVER));
     }
     arcp__timer_heap_fini(&heap);
