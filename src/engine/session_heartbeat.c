@@ -1,24 +1,43 @@
 /* Heartbeats (§6.4): a ping when nothing was sent or nothing came for an interval; two
- * intervals without any frame end the link, never a job. */
+ * intervals without any frame end the link, never a job.
+ *
+ * Pings go out on common instants, so many of them in an interval: thousands of idle sessions
+ * would wake the process thousands of times otherwise, once for each. An instant is the last one
+ * before the interval is over, so nobody waits for longer than that. A peer that is silent is
+ * given up at its own time, and not a nanosecond earlier: pings do not move that. */
 #include "engine/parts.h"
+
+#define INSTANTS_OF_INTERVAL 128
 
 static int64_t interval_ns(const arcp__engine *engine)
 {
     return (int64_t)engine->settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;
 }
 
+/* Who was asked and has not answered is not asked again before an interval is over.
+ * [arcp:6.4-1] */
+static int64_t ping_due(const arcp__engine *engine, const arcp__session *session)
+{
+    int64_t quiet_ns = session->last_sent_ns < session->last_received_ns
+                           ? session->last_sent_ns
+                           : session->last_received_ns;
+    quiet_ns = quiet_ns < session->last_ping_ns ? session->last_ping_ns : quiet_ns;
+    int64_t due = quiet_ns + interval_ns(engine);
+    return due - due % (interval_ns(engine) / INSTANTS_OF_INTERVAL);
+}
+
+/* [arcp:6.4-4] [arcp:EG-12] */
+static int64_t lost_due(const arcp__engine *engine, const arcp__session *session)
+{
+    return session->last_received_ns + 2 * interval_ns(engine);
+}
+
 static void arm(arcp__engine *engine, arcp__session *session)
 {
-    int64_t sent_due = session->last_sent_ns + interval_ns(engine);
-    int64_t received_due = session->last_received_ns + interval_ns(engine);
-    int64_t due = sent_due < received_due ? sent_due : received_due;
-    if (due <= engine->now.mono_ns) {
-        /* A ping is out: what comes next is an answer, or the end of the second interval. */
-        due = session->last_received_ns + 2 * interval_ns(engine);
-        int64_t next_ping = engine->now.mono_ns + interval_ns(engine);
-        due = due < next_ping && due > engine->now.mono_ns ? due : next_ping;
-    }
-    arcp__engine_arm(engine, &session->heartbeat_timer, ARCP__TIMER_HEARTBEAT, session, due);
+    int64_t ping = ping_due(engine, session);
+    int64_t lost = lost_due(engine, session);
+    arcp__engine_arm(engine, &session->heartbeat_timer, ARCP__TIMER_HEARTBEAT, session,
+                     ping < lost ? ping : lost);
 }
 
 void arcp__session_heartbeat_start(arcp__engine *engine, arcp__session *session)
@@ -49,17 +68,16 @@ static void send_ping(arcp__engine *engine, arcp__session *session)
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
     session->last_sent_ns = engine->now.mono_ns;
+    session->last_ping_ns = engine->now.mono_ns;
     arcp__session_send(engine, session, &frame, false);
 }
 
-/* [arcp:6.4-1] [arcp:6.4-4] [arcp:EG-12] */
 void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
 {
     if (session->link == NULL) {
         return;
     }
-    int64_t silence = engine->now.mono_ns - session->last_received_ns;
-    if (silence >= 2 * interval_ns(engine)) {
+    if (engine->now.mono_ns >= lost_due(engine, session)) {
         arcp_error error = {0};
         (void)arcp_error_set(
             &error, ARCP_E_HEARTBEAT_LOST,
@@ -68,8 +86,7 @@ void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
         arcp__link_fail(engine, session->link, &error, arcp_span_make(NULL, 0), 1001);
         return;
     }
-    int64_t quiet = engine->now.mono_ns - session->last_sent_ns;
-    if (quiet >= interval_ns(engine) || silence >= interval_ns(engine)) {
+    if (engine->now.mono_ns >= ping_due(engine, session)) {
         send_ping(engine, session);
     }
     arm(engine, session);

@@ -155,8 +155,8 @@ struct arcp__session {
     arcp__timer heartbeat_timer;
     arcp__timer window_timer; /* away: end of the window; connected: idle check */
     int64_t last_sent_ns, last_received_ns, last_activity_ns;
+    int64_t last_ping_ns; /* of ours */
     int64_t created_wall_ns;
-    uint64_t ping_number;
 
     arcp__seen_request *seen; /* hash by id */
     arcp__seen_request *seen_oldest, *seen_newest;

@@ -12,6 +12,7 @@ a> {"arcp":"1.1","id":"2","type":"session.pong","payload":{"ping_nonce":"$n"}}
 clock +30s
 a< {"type":"session.ping"}
 clock +31s
+a< {"type":"session.ping"}
 a< {"type":"session.error","payload":{"code":"HEARTBEAT_LOST","retryable":true}}
 a< close 1001
 agent $j> still here

@@ -6,6 +6,8 @@ a< {"type":"job.accepted","job_id":"$j"}
 a< {"payload":{"kind":"status"}}
 clock +30s
 a< {"type":"session.ping"}
+# Pings keep their own time, up to 1/128 of an interval early: the second comes before the end.
 clock +30s
+a< {"type":"session.ping"}
 a< {"type":"session.error","payload":{"code":"HEARTBEAT_LOST","message":"$_","retryable":true}}
 agent $j> still here

@@ -45,6 +45,7 @@ a< nothing
 clock +1s
 a< {"type":"session.ping"}
 clock +9999ms
+a< {"type":"session.ping"}
 agent $j> before
 a< {"event_seq":3}
 clock +1ms
