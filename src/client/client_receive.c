@@ -146,6 +146,18 @@ static bool is_next_apart(arcp__client_session *session, arcp__client_frame *fra
     return true;
 }
 
+/* The frame counts as not received. Where its number was kept may have gone with the request that
+ * it answered: it is looked for again. */
+static void take_back(arcp__client_session *session, arcp__client_frame *frame, uint64_t seq,
+                      const uint64_t *kept_in)
+{
+    frame->event_seq = seq;
+    uint64_t *own = own_numbering(session, frame);
+    if (own != NULL && own == kept_in) {
+        *own = seq - 1;
+    }
+}
+
 static void receive_live(arcp__client_session *session, arcp__client_frame *frame)
 {
     if (frame->session_id.size != 0 && frame->type != ARCP_MESSAGE_SESSION_ERROR &&
@@ -153,15 +165,16 @@ static void receive_live(arcp__client_session *session, arcp__client_frame *fram
         arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored a frame of another session");
         return;
     }
+    uint64_t seq = frame->event_seq;
     uint64_t *own = own_numbering(session, frame);
     if (own != NULL ? !is_next_apart(session, frame, own) : !is_next(session, frame)) {
         return;
     }
     if (dispatch(session, frame) != ARCP_OK) {
-        if (own != NULL) {
-            (*own)--;
-        }
         /* The only way to fail. It counts as not received: the resume brings it again. */
+        if (own != NULL) {
+            take_back(session, frame, seq, own);
+        }
         arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a frame");
         return;
     }

@@ -4,6 +4,7 @@
 
 #include "client/client_job.h"
 #include "client/client_session.h"
+#include "client/story.h"
 #include "support/failing_alloc.h"
 
 #define EVENTS 9
@@ -239,11 +240,53 @@ static void no_memory_at_all_leaves_nothing_behind(void **state)
     }
 }
 
+/* The answer itself may be numbered, and its request, for which nobody waits any more, is gone when
+ * the job cannot be announced. */
+static void a_numbered_answer_without_memory_touches_no_request_that_is_gone(void **state)
+{
+    size_t before = failing_alloc_live();
+    bool fired = true;
+    (void)state;
+    for (size_t nth = 1; fired; nth++) {
+        story s;
+        char frame[512];
+        assert_true(nth < 100);
+        story_live_plain(&s, DEFAULTS);
+        arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+        arcp__client_request *request = NULL;
+        arcp_error err = {0};
+        options.job_id = ARCP_SPAN_LITERAL("job_3");
+        check_ok(arcp__client_session_subscribe(s.session, s.now, &options, on_reply, NULL,
+                                                &request, &err),
+                 &err);
+        story_drain(&s);
+        arcp__client_request_abandon(s.session, request);
+        const char *id = strstr(s.sent[s.sent_count - 1], "\"id\":\"");
+        assert_non_null(id);
+        snprintf(frame, sizeof(frame),
+                 "{\"arcp\":\"1.1\",\"id\":\"x\",\"type\":\"job.subscribed\",\"session_id\":"
+                 "\"sess_1\",\"job_id\":\"job_3\",\"event_seq\":1,\"payload\":{\"job_id\":"
+                 "\"job_3\",\"request_id\":\"%.30s\",\"current_status\":\"running\","
+                 "\"agent\":\"\\u0061\",\"lease\":{}}}",
+                 id + 6);
+        failing_alloc_arm(nth, FAILING_ALLOC_ONE);
+        arcp__client_session_receive(s.session, s.now, arcp_span_cstr(frame));
+        fired = failing_alloc_disarm();
+        story_drain(&s);
+        if (!fired) {
+            story_check_log(&s, "added job_3\n");
+        }
+        story_end(&s);
+        assert_int_equal(failing_alloc_live(), before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_failed_allocation_never_loses_or_doubles_anything),
         cmocka_unit_test(no_memory_at_all_leaves_nothing_behind),
+        cmocka_unit_test(a_numbered_answer_without_memory_touches_no_request_that_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
