@@ -75,7 +75,9 @@ void arcp__agent_inbox_put(arcp__agent_inbox *inbox, arcp__agent_message *messag
     inbox->bytes += message->size + sizeof(*message);
     bool closed = inbox->closed;
     (void)pthread_mutex_unlock(&inbox->mutex);
-    if (was_empty && !closed) {
+    if (arcp__runtime_is_driven_here(inbox->runtime)) {
+        inbox->runtime->is_told = true;
+    } else if (was_empty && !closed) {
         (void)uv_async_send(&inbox->runtime->wake);
     }
 }

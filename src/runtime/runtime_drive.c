@@ -200,28 +200,63 @@ static void finish_stop(arcp_runtime *runtime)
     }
 }
 
+/* The runtime that this thread is driving. */
+static _Thread_local const arcp_runtime *driven;
+
+bool arcp__runtime_is_driven_here(const arcp_runtime *runtime)
+{
+    return driven == runtime;
+}
+
+/* All effects, and what agents that run on the loop say in answer: it goes with the same batch
+ * and the same writes. */
+static void perform_all(arcp_runtime *runtime, arcp_time now)
+{
+    arcp__effect effect;
+    do {
+        while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
+            perform(runtime, &effect);
+        }
+        if (!runtime->is_told) {
+            return;
+        }
+        runtime->is_told = false;
+        arcp__agent_inbox_take(runtime);
+    } while (true);
+}
+
+/* One round; true when there is something for another. */
+static bool drive_once(arcp_runtime *runtime, arcp_time now)
+{
+    runtime->is_dirty = false;
+    arcp__engine_tick(runtime->engine, now);
+    perform_all(runtime, now);
+    bool more = arcp__token_desk_take(runtime->desk);
+    more = submit_batches(runtime) || more;
+    more = runtime->store->ops->poll(runtime->store) || more;
+    return more || runtime->is_dirty;
+}
+
 void arcp__runtime_drive(arcp_runtime *runtime)
 {
     if (runtime->is_driving) {
         return;
     }
+    const arcp_runtime *outer = driven;
     runtime->is_driving = true;
+    driven = runtime;
     arcp_time now = arcp__runtime_now();
     bool more = true;
     while (more) {
-        runtime->is_dirty = false;
-        arcp__engine_tick(runtime->engine, now);
-        arcp__effect effect;
-        while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
-            perform(runtime, &effect);
+        while (drive_once(runtime, now)) {
+            now = arcp__runtime_now();
         }
-        more = arcp__token_desk_take(runtime->desk);
-        more = submit_batches(runtime) || more;
+        /* What peers are sent goes out together, and then there may be room for more. */
         arcp__runtime_links_flush(runtime);
-        (void)runtime->store->ops->poll(runtime->store);
-        more = more || runtime->is_dirty;
+        more = runtime->is_dirty;
         now = arcp__runtime_now();
     }
+    driven = outer;
     arm_timer(runtime, now.mono_ns);
     runtime->is_driving = false;
     finish_stop(runtime);

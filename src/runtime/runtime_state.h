@@ -73,6 +73,7 @@ struct arcp_runtime {
     int open_handles;
     bool is_dirty; /* the engine was told something */
     bool is_driving;
+    bool is_told; /* an agent that runs on the loop said something while driving */
     bool is_freeing;
     unsigned batches_under_way;
     int64_t submitted_ns[ARCP__BATCHES_MAX]; /* of those, oldest first */
@@ -113,6 +114,9 @@ struct arcp_runtime {
 arcp_time arcp__runtime_now(void);
 /* Does what the engine asks until it asks nothing. */
 void arcp__runtime_drive(arcp_runtime *runtime);
+/* Whether it is this thread that is driving: then the drive comes to what was just said, and
+ * the loop need not be woken. Any thread. */
+bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);
 void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
 

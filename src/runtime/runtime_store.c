@@ -59,7 +59,9 @@ static void on_scan(void *user, uint64_t read_id, arcp_status status, const arcp
 static void on_wake(void *user)
 {
     arcp_runtime *runtime = user;
-    (void)uv_async_send(&runtime->wake);
+    if (!arcp__runtime_is_driven_here(runtime)) { /* which polls the store anyway */
+        (void)uv_async_send(&runtime->wake);
+    }
 }
 
 void arcp__runtime_store_callbacks(arcp_runtime *runtime)

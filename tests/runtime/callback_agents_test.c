@@ -180,6 +180,31 @@ static void a_non_blocking_agent_ends_when_it_says_so(void **state)
         strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result\":{\"a\":[1,2.50]}"));
 }
 
+static unsigned long long commits(void)
+{
+    static const char name[] = "arcp_commit_seconds_count ";
+    arcp_buf text = ARCP_BUF_INIT;
+    assert_int_equal(arcp_runtime_write_metrics(rig.runtime, &text), ARCP_OK);
+    arcp_buf_append_byte(&text, '\0');
+    const char *at = strstr(text.data, name);
+    assert_non_null(at);
+    unsigned long long count = strtoull(at + strlen(name), NULL, 10);
+    arcp_buf_fini(&text);
+    return count;
+}
+
+static void what_an_agent_says_at_once_on_the_loop_is_written_with_its_start(void **state)
+{
+    (void)state;
+    add("mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
+    runtime_rig_submit(&rig, "mirror", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    unsigned long long before = commits();
+    runtime_rig_submit(&rig, "mirror", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_int_equal(commits() - before, 1);
+}
+
 static void fail_with_details(arcp_agent_call *call, void *user)
 {
     (void)user;
@@ -514,6 +539,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_agent_cannot_say_what_the_runtime_says, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            what_an_agent_says_at_once_on_the_loop_is_written_with_its_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_non_blocking_agent_ends_when_it_says_so, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_agents_error_keeps_code_message_and_details, set_up,
