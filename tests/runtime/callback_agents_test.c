@@ -196,7 +196,7 @@ static unsigned long long commits(void)
 static void what_an_agent_says_at_once_on_the_loop_is_written_with_its_start(void **state)
 {
     (void)state;
-    add("mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
+    runtime_rig_add(&rig, "mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
     runtime_rig_submit(&rig, "mirror", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     unsigned long long before = commits();
