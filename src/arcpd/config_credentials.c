@@ -301,8 +301,8 @@ static arcp_status request_member(arcp__yaml_reader *r, void *into, arcp_span ke
 }
 
 static const arcp__yaml_field http_fields[] = {
-    {"timeout_ms", ARCP__YAML_COUNT, offsetof(arcp__config_credentials, timeout_ms), 0, 0},
-    {"connections", ARCP__YAML_COUNT, offsetof(arcp__config_credentials, connections), 0, 0},
+    {"timeout_ms", ARCP__YAML_COUNT, offsetof(arcp__config_credentials, timeout_ms), 0, 3600000},
+    {"connections", ARCP__YAML_COUNT, offsetof(arcp__config_credentials, connections), 0, 1000},
     {"gone", ARCP__YAML_TEXTS, offsetof(arcp__config_credentials, gone), 0, 0},
     {"ca_file", ARCP__YAML_TEXT, offsetof(arcp__config_credentials, ca_file), 0, 0},
 };

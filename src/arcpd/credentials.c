@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arcpd/config_headers.h"
 #include "arcpd/module.h"
 #include "provisioner/static_provisioner.h"
 
@@ -47,9 +48,14 @@ static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
          size = fread(piece, 1, sizeof(piece), file)) {
         arcp_buf_append(out, arcp_span_make(piece, size));
     }
+    bool is_read = ferror(file) == 0;
     arcp_wipe(piece, sizeof(piece));
     (void)fclose(file);
     arcp_buf_append_byte(out, '\0');
+    if (!is_read) {
+        return arcp_error_set(err, ARCP_E_USAGE, "credentials.values_file: %s cannot be read",
+                              path);
+    }
     return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
@@ -75,14 +81,6 @@ static arcp_status read_values(const char *path, arcp__text_list *values, arcp_e
     }
     arcp_buf_fini(&text);
     return status;
-}
-
-static void wipe_values(arcp__text_list *values)
-{
-    for (size_t at = 0; at < values->count; at++) {
-        arcp_wipe(values->items[at], strlen(values->items[at]));
-    }
-    arcp__text_list_clear(values);
 }
 
 static arcp_status open_static(arcp__credentials *self, const arcp__config_credentials *config,
@@ -112,7 +110,7 @@ static arcp_status open_static(arcp__credentials *self, const arcp__config_crede
         };
         status = arcp__static_provisioner_new(&options, out, err);
     }
-    wipe_values(&values);
+    arcp__config_wipe_list(&values);
     return status;
 }
 
@@ -127,7 +125,12 @@ static arcp_status read_gone(arcp__credentials *self, const arcp__config_credent
         self->gone_count = 2;
         return ARCP_OK;
     }
-    for (size_t at = 0; at < config->gone.count && at < 32; at++) {
+    if (config->gone.count > ARCP__GONE_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "credentials.http.gone has %zu statuses, must have at most %u",
+                              config->gone.count, ARCP__GONE_MAX);
+    }
+    for (size_t at = 0; at < config->gone.count; at++) {
         char *end = NULL;
         long status = strtol(config->gone.items[at], &end, 10);
         if (*end != '\0' || status < 100 || status > 599) {

@@ -8,6 +8,8 @@
 
 #include "base/alloc.h"
 
+#define FILE_BYTES_MAX 4096u
+
 struct arcp__template {
     arcp__template_use use;
     bool names_key;   /* it has {alias}, {id} or {value} */
@@ -140,10 +142,24 @@ static arcp_span inside(arcp_span text, size_t begin, size_t end)
 
 /* ---- making: the environment and files ---- */
 
+/* A name that was cut would be another one. */
+static arcp_status copy_name(arcp_span name, char *out, size_t size, arcp_error *err)
+{
+    if (name.size >= size) {
+        return arcp_error_set(err, ARCP_E_USAGE, "a name of more than %zu bytes stands in {...}",
+                              size - 1);
+    }
+    (void)snprintf(out, size, "%.*s", (int)name.size, name.size == 0 ? "" : name.data);
+    return ARCP_OK;
+}
+
 static arcp_status append_env(arcp_span name, arcp_buf *out, arcp_error *err)
 {
     char text[256];
-    (void)snprintf(text, sizeof(text), "%.*s", (int)name.size, name.size == 0 ? "" : name.data);
+    arcp_status status = copy_name(name, text, sizeof(text), err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     const char *value = getenv(text);
     if (value == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "the environment has no %s", text);
@@ -155,23 +171,33 @@ static arcp_status append_env(arcp_span name, arcp_buf *out, arcp_error *err)
 static arcp_status append_file(arcp_span name, arcp_buf *out, arcp_error *err)
 {
     char path[1024];
-    char piece[4096];
-    (void)snprintf(path, sizeof(path), "%.*s", (int)name.size, name.size == 0 ? "" : name.data);
+    char piece[FILE_BYTES_MAX + 1];
+    arcp_status status = copy_name(name, path, sizeof(path), err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: %s", path, strerror(errno));
     }
     size_t size = fread(piece, 1, sizeof(piece), file);
+    bool is_read = ferror(file) == 0;
     (void)fclose(file);
+    if (!is_read || size > FILE_BYTES_MAX) { /* a part of a key is no key */
+        status = arcp_error_set(err, ARCP_E_USAGE, "%s %s", path,
+                                is_read ? "has more than 4096 bytes" : "cannot be read");
+        size = 0;
+    }
     while (size > 0 && (piece[size - 1] == '\n' || piece[size - 1] == '\r')) {
         size--;
     }
     arcp_buf_append(out, arcp_span_make(piece, size));
     arcp_wipe(piece, sizeof(piece));
-    return ARCP_OK;
+    return status;
 }
 
-/* The text is read for braces once more with each request, and a header ends with its line. */
+/* The text is read for braces once more with each request, a header ends with its line, and a URL
+ * with a NUL. */
 static arcp_status check_fixed(arcp_span name, arcp_span value, arcp__template_use use,
                                arcp_error *err)
 {
@@ -182,7 +208,7 @@ static arcp_status check_fixed(arcp_span name, arcp_span value, arcp__template_u
         return arcp_error_set(err, ARCP_E_USAGE, "what {%.*s} stands for has {...} in it",
                               (int)shown.size, shown.data);
     }
-    for (size_t at = 0; use == ARCP__TEMPLATE_HEADER && at < value.size; at++) {
+    for (size_t at = 0; use != ARCP__TEMPLATE_BODY && at < value.size; at++) {
         if ((unsigned char)value.data[at] < 0x20 || value.data[at] == 0x7f) {
             return arcp_error_set(err, ARCP_E_USAGE,
                                   "what {%.*s} stands for has a control character", (int)shown.size,

@@ -1,6 +1,7 @@
 /* `credentials:` in the configuration: what is accepted, what is refused and how it is said,
  * and that nothing secret is printed. */
 #include "arcpd/config.h"
+#include "arcpd/credentials.h"
 
 #include "support/check.h"
 
@@ -98,6 +99,10 @@ static void what_is_wrong_is_named_with_its_place(void **state)
          "f.yaml:1: credentials.http.issue.body.a: a key must be a word"},
         {"credentials: {http: {issue: {body: {a: 1, a: 2}}}}",
          "f.yaml:1: credentials.http.issue.body.a: occurs twice"},
+        {"credentials: {http: {timeout_ms: 3600001}}",
+         "f.yaml:1: credentials.http.timeout_ms: must be a whole number from 0 to 3600000"},
+        {"credentials: {http: {connections: 1001}}",
+         "f.yaml:1: credentials.http.connections: must be a whole number from 0 to 1000"},
         {"credentials: {enforces: [magic]}",
          "f.yaml:1: credentials.enforces: must be a list of budget, models and expiry"},
         {"credentials: {enforces: [budget]}",
@@ -168,12 +173,45 @@ static void aliases_do_not_make_a_short_file_a_long_body(void **state)
     arcp__config_fini(&config);
 }
 
+static void check_not_opened(const char *text, const char *message)
+{
+    arcp__config config;
+    arcp__credentials credentials = {.module = NULL};
+    arcp_provisioner *provisioner = NULL;
+    arcp_error error = {0};
+    check_ok(read_text(text, &config, &error), &error);
+    assert_int_equal(
+        arcp__credentials_open(&credentials, &config.credentials, NULL, "/", &provisioner, &error),
+        ARCP_E_USAGE);
+    assert_string_equal(error.message, message);
+    assert_null(provisioner);
+    arcp__credentials_close(&credentials);
+    arcp__config_fini(&config);
+}
+
+static void what_is_read_in_part_only_is_not_used(void **state)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    (void)state;
+    check_not_opened("credentials: {provisioner: static, endpoint: e, values_file: /}",
+                     "credentials.values_file: / cannot be read");
+    arcp_buf_append_cstr(&text, HTTP "    gone: [404");
+    for (size_t at = 1; at <= ARCP__GONE_MAX; at++) {
+        arcp_buf_append_cstr(&text, ", 410");
+    }
+    arcp_buf_append(&text, ARCP_SPAN_LITERAL("]\n"));
+    arcp_buf_append_byte(&text, '\0');
+    check_not_opened(text.data, "credentials.http.gone has 33 statuses, must have at most 32");
+    arcp_buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_upstream_is_described_by_templates),
         cmocka_unit_test(nothing_secret_is_printed),
         cmocka_unit_test(what_is_wrong_is_named_with_its_place),
+        cmocka_unit_test(what_is_read_in_part_only_is_not_used),
         cmocka_unit_test(a_body_has_at_most_32_levels),
         cmocka_unit_test(aliases_do_not_make_a_short_file_a_long_body),
     };

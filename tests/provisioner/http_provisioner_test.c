@@ -297,6 +297,53 @@ static void what_is_wrong_with_a_template_is_named(void **state)
                                        "ARCP_TEST_NO_SUCH");
 }
 
+static void a_key_that_would_be_cut_is_refused(void **state)
+{
+    fixture *f = *state;
+    char path[] = "/tmp/arcp-key-XXXXXX";
+    char header[64];
+    char long_path[1100];
+    char message[160];
+    const char *const headers_with_file[] = {header};
+    arcp_error error = {0};
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    (void)snprintf(header, sizeof(header), "X: {file:%s}", path);
+    f->options.requests[ARCP__HTTP_REVOKE].headers = headers_with_file;
+    f->options.requests[ARCP__HTTP_REVOKE].header_count = 1;
+    assert_int_equal(ftruncate(file, 0), 0);
+    for (size_t size = 4096; size <= 4097; size++) {
+        char key[4097];
+        memset(key, 'k', sizeof(key));
+        assert_int_equal(pwrite(file, key, size, 0), (ssize_t)size);
+        if (size == 4096) {
+            check_ok(make(f, &error), &error);
+        } else {
+            (void)snprintf(message, sizeof(message),
+                           "credentials.http.revoke.headers: %s has more than 4096 bytes", path);
+            assert_int_equal(make(f, &error), ARCP_E_USAGE);
+            assert_string_equal(error.message, message);
+        }
+    }
+    assert_int_equal(close(file), 0);
+    assert_int_equal(unlink(path), 0);
+    f->options.requests[ARCP__HTTP_REVOKE].headers = headers;
+    memset(long_path, 'p', sizeof(long_path));
+    (void)snprintf(long_path, sizeof(long_path), "http://h/{file:/%01024d}", 0);
+    f->options.requests[ARCP__HTTP_REVOKE].url = long_path;
+    assert_int_equal(make(f, &error), ARCP_E_USAGE);
+    assert_string_equal(error.message,
+                        "credentials.http.revoke.url: a name of more than 1023 bytes "
+                        "stands in {...}");
+    (void)setenv("ARCP_TEST_GATEWAY_KEY", "a\nb", 1);
+    f->options.requests[ARCP__HTTP_REVOKE].url = "http://h/{env:ARCP_TEST_GATEWAY_KEY}";
+    f->options.requests[ARCP__HTTP_ISSUE].headers = NULL;
+    f->options.requests[ARCP__HTTP_ISSUE].header_count = 0;
+    f->options.requests[ARCP__HTTP_REVOKE].header_count = 0;
+    assert_int_equal(make(f, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, "stands for has a control character"));
+}
+
 static void nothing_slips_into_a_header_or_out_of_a_string(void **state)
 {
     fixture *f = *state;
@@ -414,6 +461,7 @@ int main(void)
         t(a_slow_upstream_holds_up_nobody_else),
         t(requests_under_way_are_given_up_with_the_provisioner),
         t(what_is_wrong_with_a_template_is_named),
+        t(a_key_that_would_be_cut_is_refused),
         t(nothing_slips_into_a_header_or_out_of_a_string),
         t(a_revocation_that_would_name_nothing_is_not_sent),
         t(nobody_s_name_is_a_step_upwards_in_a_url),
