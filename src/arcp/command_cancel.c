@@ -59,7 +59,7 @@ static arcp_client *connect_to(arcp__program *program, const arcp_client_options
         arcp_status status = arcp_client_connect(&resuming, &client, &failure);
         if (status != ARCP_OK && status != ARCP_E_RESUME_WINDOW_EXPIRED) {
             (void)arcp__program_fail(program, &failure);
-            *exit_status = 3;
+            *exit_status = ARCP__EXIT_NOT_CONNECTED;
         } else if (status != ARCP_OK) {
             arcp__session_file_remove(file);
         }

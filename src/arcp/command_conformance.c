@@ -251,13 +251,13 @@ static int begin(kit *k)
         (void)arcp_error_set(&failure.error, verdict.status, "%.*s", (int)verdict.why.size,
                              verdict.why.size == 0 ? "" : verdict.why.data);
         exit_status = arcp__program_fail(k->program, &failure);
-        exit_status = exit_status == ARCP__EXIT_USAGE ? exit_status : 3;
+        exit_status = exit_status == ARCP__EXIT_USAGE ? exit_status : ARCP__EXIT_NOT_CONNECTED;
     } else {
         arcp__conformance_report(&first, &verdict, NULL, k->program->is_json, &text);
         (void)arcp__program_print(k->program, arcp_buf_span(&text));
         exit_status =
             memmem(verdict.frame.data, verdict.frame.size, "\"UNAUTHENTICATED\"", 17) != NULL
-                ? 3
+                ? ARCP__EXIT_NOT_CONNECTED
                 : ARCP__EXIT_ERROR;
     }
     arcp__verdict_fini(&verdict);
@@ -368,18 +368,6 @@ static int play_all(kit *k)
     return printed && k->tally.failed == 0 ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
 }
 
-/* Tokens are among them. */
-static void wipe_variables(arcp__variables *variables)
-{
-    for (size_t at = 0; at < variables->count; at++) {
-        arcp_buf *json = &variables->rows[at].json;
-        if (json->data != NULL) {
-            arcp_wipe(json->data, json->capacity);
-        }
-    }
-    arcp__variables_fini(variables);
-}
-
 int arcp__command_conformance(arcp__program *program)
 {
     kit k = {.program = program, .json = ARCP_JSON_INIT};
@@ -394,7 +382,7 @@ int arcp__command_conformance(arcp__program *program)
         }
     }
     arcp__wire_free(k.wire);
-    wipe_variables(&k.variables);
+    arcp__variables_fini(&k.variables);
     arcp_buf_fini(&k.welcome);
     arcp_buf_fini(&k.runtime);
     arcp_json_fini(&k.json);

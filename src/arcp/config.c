@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/wipe.h"
 
 #define TOKEN_BYTES_MAX 65536
 
@@ -96,10 +97,7 @@ static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **o
             status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
     }
-    if (text->data != NULL) {
-        arcp_wipe(text->data, text->capacity);
-    }
-    arcp_buf_fini(text);
+    arcp__buf_fini_wiped(text);
     return status;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/wipe.h"
+
 #define SHOWN_MAX 120
 #define WHERE_MAX 160
 
@@ -10,7 +12,7 @@
 void arcp__variables_fini(arcp__variables *variables)
 {
     for (size_t at = 0; at < variables->count; at++) {
-        arcp_buf_fini(&variables->rows[at].json);
+        arcp__buf_fini_wiped(&variables->rows[at].json);
     }
     memset(variables, 0, sizeof(*variables));
 }
@@ -53,7 +55,7 @@ void arcp__variable_set_text(arcp__variables *variables, const char *name, arcp_
     arcp_json_quote(text, &json);
     variables->failed = variables->failed || json.failed;
     arcp__variable_set(variables, arcp_span_cstr(name), arcp_buf_span(&json));
-    arcp_buf_fini(&json);
+    arcp__buf_fini_wiped(&json);
 }
 
 static bool is_name_byte(char byte)

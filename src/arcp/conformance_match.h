@@ -20,6 +20,7 @@ typedef struct arcp__variables {
     bool failed; /* out of memory or of rows */
 } arcp__variables;
 
+/* Wipes them: tokens are among them. */
 void arcp__variables_fini(arcp__variables *variables);
 /* The value of a name, NULL when there is none. Good until the next set. */
 const arcp_buf *arcp__variable_get(const arcp__variables *variables, arcp_span name);

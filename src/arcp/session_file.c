@@ -17,6 +17,7 @@
 #include "arcp/duration.h"
 #include "base/alloc.h"
 #include "base/ulid.h"
+#include "base/wipe.h"
 
 #define FILE_BYTES_MAX 1048576
 #define SUFFIX         ".json"
@@ -200,10 +201,7 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     arcp_status status = arcp_buf_status(&text) == ARCP_OK
                              ? replace_file(file, arcp_buf_span(&text), err)
                              : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    if (text.data != NULL) {
-        arcp_wipe(text.data, text.capacity);
-    }
-    arcp_buf_fini(&text);
+    arcp__buf_fini_wiped(&text);
     return status;
 }
 
@@ -349,10 +347,7 @@ static bool take_text(arcp__session_file *file, const arcp_json *json)
         file->kept = true;
         good = !file->url.failed && !file->jobs.failed;
     }
-    if (room.data != NULL) {
-        arcp_wipe(room.data, room.capacity);
-    }
-    arcp_buf_fini(&room);
+    arcp__buf_fini_wiped(&room);
     return good;
 }
 
@@ -370,10 +365,7 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
     }
     good = good && take_text(file, &json);
     arcp_json_fini(&json);
-    if (text.data != NULL) {
-        arcp_wipe(text.data, text.capacity);
-    }
-    arcp_buf_fini(&text);
+    arcp__buf_fini_wiped(&text);
     return good;
 }
 

@@ -8,6 +8,7 @@
 #include "arcpd/yaml_printer.h"
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
+#include "base/wipe.h"
 
 static const char *const kinds[] = {"none", "static", "http"};
 
@@ -255,7 +256,7 @@ static arcp_status read_body(arcp__yaml_reader *r, const yaml_node_t *value, con
         *out = arcp_buf_take_cstr(&text);
         status = *out == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
     }
-    arcp_buf_fini(&text);
+    arcp__buf_fini_wiped(&text);
     return status;
 }
 

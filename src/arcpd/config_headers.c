@@ -4,6 +4,7 @@
 
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
+#include "base/wipe.h"
 
 arcp_status arcp__config_headers_member(arcp__yaml_reader *r, void *into, arcp_span key,
                                         const char *path, const yaml_node_t *value)
@@ -19,10 +20,7 @@ arcp_status arcp__config_headers_member(arcp__yaml_reader *r, void *into, arcp_s
         status =
             line.failed ? arcp__yaml_no_memory(r) : arcp__text_list_add(into, line.data, r->err);
     }
-    if (line.data != NULL) {
-        arcp_wipe(line.data, line.capacity);
-    }
-    arcp_buf_fini(&line);
+    arcp__buf_fini_wiped(&line);
     if (text != NULL) {
         arcp_wipe(text, strlen(text));
     }

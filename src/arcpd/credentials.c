@@ -8,6 +8,7 @@
 
 #include "arcpd/config_headers.h"
 #include "arcpd/module.h"
+#include "base/wipe.h"
 #include "provisioner/static_provisioner.h"
 
 #define TIMEOUT_MS_DEFAULT  10000u
@@ -76,10 +77,7 @@ static arcp_status read_values(const char *path, arcp__text_list *values, arcp_e
             break;
         }
     }
-    if (text.data != NULL) {
-        arcp_wipe(text.data, text.capacity);
-    }
-    arcp_buf_fini(&text);
+    arcp__buf_fini_wiped(&text);
     return status;
 }
 

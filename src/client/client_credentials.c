@@ -1,6 +1,7 @@
 #include "client/client_credentials.h"
 
 #include "base/alloc.h"
+#include "base/wipe.h"
 
 /* [arcp:9.8.2-15] [arcp:14-10] */
 void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object, arcp_buf *out)
@@ -62,10 +63,7 @@ arcp_status arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref p
         *out = arcp_secret_new(arcp_buf_span(&text));
         status = *out == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
     }
-    if (text.data != NULL) {
-        arcp_wipe(text.data, text.capacity);
-    }
-    arcp_buf_fini(&text);
+    arcp__buf_fini_wiped(&text);
     return status;
 }
 
@@ -101,10 +99,7 @@ size_t arcp__client_credentials_visit(const arcp_secret *kept,
             count++;
         }
     }
-    if (scratch.data != NULL) {
-        arcp_wipe(scratch.data, scratch.capacity);
-    }
-    arcp_buf_fini(&scratch);
+    arcp__buf_fini_wiped(&scratch);
     arcp_json_fini(&json);
     return count;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/wipe.h"
 
 /* ---- what the session must be given ---- */
 
@@ -167,10 +168,7 @@ static bool prepare_resume(arcp_client *client)
         go_on = arcp__client_session_set_resume_token(client->session, arcp_buf_span(&token)) ==
                 ARCP_OK;
     }
-    if (token.data != NULL) {
-        arcp_wipe(token.data, token.capacity);
-    }
-    arcp_buf_fini(&token);
+    arcp__buf_fini_wiped(&token);
     return go_on;
 }
 

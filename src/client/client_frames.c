@@ -1,4 +1,5 @@
 #include "base/timestamp.h"
+#include "base/wipe.h"
 #include "client/client_parts.h"
 
 void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSAGE_ID_SIZE])
@@ -94,10 +95,7 @@ static arcp_status send_payload(arcp__client_session *session, const char *type,
             arcp__client_send(session, type, id, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0),
                               arcp_buf_span(payload), arcp_span_make(NULL, 0));
     }
-    if (payload->data != NULL) {
-        arcp_wipe(payload->data, payload->capacity);
-    }
-    arcp_buf_fini(payload);
+    arcp__buf_fini_wiped(payload);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "base/alloc.h"
+#include "base/wipe.h"
 #include "client/client_failure.h"
 #include "client/client_parts.h"
 
@@ -75,10 +76,7 @@ void arcp__client_session_free(arcp__client_session *session)
     }
     arcp__free(session->gone);
     arcp__client_item_free(session->closed);
-    if (session->frames.data != NULL) {
-        arcp_wipe(session->frames.data, session->frames.capacity);
-    }
-    arcp_buf_fini(&session->frames);
+    arcp__buf_fini_wiped(&session->frames);
     arcp__timer_heap_fini(&session->timers);
     arcp_secret_free(session->resume_token);
     arcp_buf_fini(&session->id);

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/wipe.h"
 
 #define ANSWER_BYTES_MAX 1048576u
 
@@ -40,19 +41,11 @@ struct arcp__http_client {
 
 /* ---- messages ---- */
 
-static void wipe(arcp_buf *text)
-{
-    if (text->data != NULL) {
-        arcp_wipe(text->data, text->capacity);
-    }
-    arcp_buf_fini(text);
-}
-
 void arcp__http_message_fini(arcp__http_message *message)
 {
-    wipe(&message->url);
-    wipe(&message->headers);
-    wipe(&message->body);
+    arcp__buf_fini_wiped(&message->url);
+    arcp__buf_fini_wiped(&message->headers);
+    arcp__buf_fini_wiped(&message->body);
 }
 
 static void transfer_free(transfer *self)
@@ -66,7 +59,7 @@ static void transfer_free(transfer *self)
     }
     curl_slist_free_all(self->headers);
     arcp__http_message_fini(&self->message);
-    wipe(&self->answer);
+    arcp__buf_fini_wiped(&self->answer);
     arcp__free(self);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/wipe.h"
 
 #define FILE_BYTES_MAX 4096u
 
@@ -240,10 +241,7 @@ static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf
     arcp_buf *const both[] = {&value, &quoted};
     for (size_t at = 0; at < 2; at++) {
         out->failed = out->failed || both[at]->failed;
-        if (both[at]->data != NULL) {
-            arcp_wipe(both[at]->data, both[at]->capacity);
-        }
-        arcp_buf_fini(both[at]);
+        arcp__buf_fini_wiped(both[at]);
     }
     return status;
 }
@@ -319,10 +317,7 @@ void arcp__template_free(arcp__template *self)
     if (self == NULL) {
         return;
     }
-    if (self->text.data != NULL) {
-        arcp_wipe(self->text.data, self->text.capacity);
-    }
-    arcp_buf_fini(&self->text);
+    arcp__buf_fini_wiped(&self->text);
     arcp__free(self);
 }
 
@@ -372,10 +367,7 @@ static bool expand_text(arcp_span text, arcp__template_use use,
             }
         }
         clean = clean && !value.failed;
-        if (value.data != NULL) {
-            arcp_wipe(value.data, value.capacity);
-        }
-        arcp_buf_fini(&value);
+        arcp__buf_fini_wiped(&value);
         from = end + 1;
     }
     arcp_buf_append(out, arcp_span_from(text, from));
@@ -445,10 +437,7 @@ static void write_string(body_writer *self, arcp_span text)
             expand_text(text, ARCP__TEMPLATE_BODY, self->request, &self->names_key, &value) &&
             self->clean;
         arcp_json_write_string(&self->writer, arcp_buf_span(&value));
-        if (value.data != NULL) {
-            arcp_wipe(value.data, value.capacity);
-        }
-        arcp_buf_fini(&value);
+        arcp__buf_fini_wiped(&value);
     }
 }
 

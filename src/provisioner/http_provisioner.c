@@ -6,12 +6,12 @@
  * REFUSED. */
 #include "provisioner/http_provisioner.h"
 
-#include <arcp/secret.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/wipe.h"
 #include "http/http_client.h"
 #include "http/http_template.h"
 
@@ -238,10 +238,7 @@ static void tell(http_provisioner *self, const call *asked, const arcp__http_ans
         result.message = message;
     }
     self->callbacks.done(self->callbacks.user, &result);
-    if (scratch.data != NULL) {
-        arcp_wipe(scratch.data, scratch.capacity);
-    }
-    arcp_buf_fini(&scratch);
+    arcp__buf_fini_wiped(&scratch);
     arcp_json_fini(&json);
 }
 

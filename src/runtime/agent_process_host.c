@@ -4,12 +4,12 @@
  * Starting a program holds the loop for about a millisecond. So jobs wait in line, and one is
  * taken in each turn of the loop: whatever else it has to do, answers to other submits first,
  * is not behind all of them. What a job is told while it waits is kept for its program. */
-#include <arcp/secret.h>
 #include <assert.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/wipe.h"
 #include "runtime/agent_environment.h"
 #include "runtime/agent_pool.h"
 #include "runtime/agent_process.h"
@@ -227,14 +227,6 @@ static void launch(process_job *pj, arcp_span line)
 
 /* ---- waiting in line ---- */
 
-static void forget_text(arcp_buf *text)
-{
-    if (text->data != NULL) {
-        arcp_wipe(text->data, text->capacity);
-    }
-    arcp_buf_fini(text);
-}
-
 static void leave_line(process_job *pj)
 {
     pj->is_waiting = false;
@@ -252,8 +244,8 @@ static void on_turn(uv_idle_t *idle)
         if (pj->process != NULL && pj->later.size != 0) {
             write_line(pj, arcp_buf_span(&pj->later));
         }
-        forget_text(&pj->start);
-        forget_text(&pj->later);
+        arcp__buf_fini_wiped(&pj->start);
+        arcp__buf_fini_wiped(&pj->later);
     }
     if (runtime->waiting_process_jobs == NULL) {
         (void)uv_idle_stop(idle);
@@ -368,8 +360,8 @@ static void release(process_job *pj)
     } else {
         DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
     }
-    forget_text(&pj->start);
-    forget_text(&pj->later);
+    arcp__buf_fini_wiped(&pj->start);
+    arcp__buf_fini_wiped(&pj->later);
     if (pj->process != NULL) {
         arcp__agent_process_free(pj->process);
         pj->agent->running--;

@@ -16,9 +16,9 @@
 #include <uv.h>
 
 #include <arcp/json.h>
-#include <arcp/secret.h>
 
 #include "base/alloc.h"
+#include "base/wipe.h"
 #include "core/otlp.h"
 #include "http/http_client.h"
 #include "http/http_template.h"
@@ -334,10 +334,7 @@ static void get_stats(arcp__span_exporter *base, arcp__span_exporter_stats *out)
 
 static void free_memory(exporter *self)
 {
-    if (self->headers.data != NULL) {
-        arcp_wipe(self->headers.data, self->headers.capacity);
-    }
-    arcp_buf_fini(&self->headers);
+    arcp__buf_fini_wiped(&self->headers);
     arcp__span_queue_fini(&self->queue);
     (void)pthread_mutex_destroy(&self->lock);
     arcp__free(self);
