@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <openssl/sha.h>
 
-#include "core/trace.h"
+#include "base/hex.h"
 
 #define SEQ_PREFIX  "{\"seq\":"
 #define HASH_PREFIX ",\"hash\":\""

@@ -1,5 +1,7 @@
 #include "core/target_escape.h"
 
+#include "base/hex.h"
+
 /* Reading 0 is the segment as written, reading r is what reading r - 1 decodes to; of the
  * last one only whether it would decode to something else matters.
  *

@@ -32,14 +32,4 @@ bool arcp__escape_feed(uint64_t *state, unsigned char byte);
 /* Whether the segment may end here. */
 bool arcp__escape_may_end(uint64_t state);
 
-/* The value of a hexadecimal digit, or -1. */
-static inline int arcp__hex_value(unsigned char byte)
-{
-    if (byte >= '0' && byte <= '9') {
-        return byte - '0';
-    }
-    const unsigned char lower = byte | 0x20;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 #endif

@@ -1,6 +1,6 @@
 #include "core/target_ipv6.h"
 
-#include "core/target_escape.h"
+#include "base/hex.h"
 
 typedef enum place {
     AT_START,

@@ -3,6 +3,7 @@
  * Nothing is decoded for the canonical form. What a server may decode is looked at only to
  * refuse what could then lead somewhere else than the text says (target_escape.h). */
 #include "core/target_url.h"
+#include "base/hex.h"
 #include "core/target_escape.h"
 #include "core/target_ipv6.h"
 #include "core/target_kinds.h"

@@ -2,26 +2,12 @@
 
 #include <assert.h>
 
-static int hex_value(char byte)
-{
-    if (byte >= '0' && byte <= '9') {
-        return byte - '0';
-    }
-    if (byte >= 'a' && byte <= 'f') {
-        return byte - 'a' + 10;
-    }
-    if (byte >= 'A' && byte <= 'F') {
-        return byte - 'A' + 10;
-    }
-    return -1;
-}
-
 /* Hex digits that are not all zero. */
 static bool is_nonzero_hex(arcp_span text)
 {
     bool nonzero = false;
     for (size_t at = 0; at < text.size; at++) {
-        int value = hex_value(text.data[at]);
+        int value = arcp__hex_value((unsigned char)text.data[at]);
         if (value < 0) {
             return false;
         }
@@ -35,13 +21,14 @@ bool arcp__traceparent_is_valid(arcp_span text)
     return text.size == ARCP__TRACEPARENT_SIZE &&
            arcp_span_starts_with(text, ARCP_SPAN_LITERAL("00-")) && text.data[35] == '-' &&
            text.data[52] == '-' && is_nonzero_hex(arcp_span_make(text.data + 3, 32)) &&
-           is_nonzero_hex(arcp_span_make(text.data + 36, 16)) && hex_value(text.data[53]) >= 0 &&
-           hex_value(text.data[54]) >= 0;
+           is_nonzero_hex(arcp_span_make(text.data + 36, 16)) &&
+           arcp__hex_value((unsigned char)text.data[53]) >= 0 &&
+           arcp__hex_value((unsigned char)text.data[54]) >= 0;
 }
 
 bool arcp__traceparent_is_sampled(arcp_span text)
 {
-    int flags = hex_value(text.data[54]);
+    int flags = arcp__hex_value((unsigned char)text.data[54]);
     return flags >= 0 && (flags & 1) != 0;
 }
 
@@ -55,19 +42,11 @@ bool arcp__trace_id_parse(arcp_span text, char out[ARCP__TRACE_ID_SIZE])
         return false;
     }
     for (size_t at = 0; at < digits.size; at++) {
-        int value = hex_value(digits.data[at]);
+        int value = arcp__hex_value((unsigned char)digits.data[at]);
         assert(value >= 0 && value < 16);
         out[at] = "0123456789abcdef"[value];
     }
     return true;
-}
-
-void arcp__hex_format(const uint8_t *bytes, size_t size, char *out)
-{
-    for (size_t at = 0; at < size; at++) {
-        out[2 * at] = "0123456789abcdef"[bytes[at] >> 4];
-        out[2 * at + 1] = "0123456789abcdef"[bytes[at] & 15];
-    }
 }
 
 void arcp__traceparent_format(const char trace_id[ARCP__TRACE_ID_SIZE], const uint8_t span_id[8],

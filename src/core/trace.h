@@ -7,6 +7,8 @@
 
 #include <arcp/span.h>
 
+#include "base/hex.h" /* for the ids that are made */
+
 #define ARCP__TRACE_ID_SIZE    32
 #define ARCP__SPAN_ID_SIZE     16
 #define ARCP__TRACEPARENT_SIZE 55 /* 00-<32>-<16>-<2> */
@@ -17,9 +19,6 @@ bool arcp__trace_id_parse(arcp_span text, char out[ARCP__TRACE_ID_SIZE]);
 
 /* Whether `text` is a well-formed traceparent of version 00 with non-zero ids. */
 bool arcp__traceparent_is_valid(arcp_span text);
-
-/* Writes 2 * size lower-case hex digits. */
-void arcp__hex_format(const uint8_t *bytes, size_t size, char *out);
 
 /* Of a valid traceparent: whether its caller records the trace. */
 bool arcp__traceparent_is_sampled(arcp_span text);

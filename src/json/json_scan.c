@@ -9,6 +9,7 @@
 #include <arcp/json.h>
 
 #include "base/alloc.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "json/json_names.h"
 #include "json/json_plain.h"
@@ -52,8 +53,7 @@ refuse_found(scan *s, const unsigned char *at, const char *expected)
         found[3] = '\0';
     } else if (at < s->end) {
         memcpy(found, "byte 0x", 7);
-        found[7] = "0123456789abcdef"[*at >> 4];
-        found[8] = "0123456789abcdef"[*at & 15];
+        arcp__hex_format(at, 1, found + 7);
         found[9] = '\0';
     }
     s->status =
@@ -119,15 +119,6 @@ static inline const unsigned char *skip_space(scan *s, const unsigned char *at)
 
 /* ---- strings ---- */
 
-static int hex_value(unsigned char byte)
-{
-    if (byte >= '0' && byte <= '9') {
-        return byte - '0';
-    }
-    byte |= 0x20;
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
 /* The value of \uXXXX at `at`, -1 when that is not there. */
 static int32_t unicode_escape(const scan *s, const unsigned char *at)
 {
@@ -136,7 +127,7 @@ static int32_t unicode_escape(const scan *s, const unsigned char *at)
     }
     int32_t value = 0;
     for (int digit = 2; digit < 6; digit++) {
-        int nibble = hex_value(at[digit]);
+        int nibble = arcp__hex_value(at[digit]);
         if (nibble < 0) {
             return -1;
         }

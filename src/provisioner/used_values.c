@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hex.h"
+
 #define LINE_SIZE (ARCP__USED_SUM_SIZE + 1)
 
 static arcp_status failed(const char *path, arcp_error *err)
@@ -53,10 +55,7 @@ void arcp__used_value_sum(arcp_span value, char out[ARCP__USED_SUM_SIZE])
 {
     unsigned char sum[SHA256_DIGEST_LENGTH];
     (void)SHA256((const unsigned char *)value.data, value.size, sum);
-    for (size_t at = 0; at < sizeof(sum); at++) {
-        out[2 * at] = "0123456789abcdef"[sum[at] >> 4];
-        out[2 * at + 1] = "0123456789abcdef"[sum[at] & 15];
-    }
+    arcp__hex_format(sum, sizeof(sum), out);
 }
 
 arcp_status arcp__used_values_read(const arcp__used_values *self,
