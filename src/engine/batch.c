@@ -327,11 +327,6 @@ static void fail_later(arcp__engine *engine, uint64_t batch_id, arcp_status stat
     }
 }
 
-void arcp__batch_retry(arcp__engine *engine)
-{
-    (void)engine; /* the timer being disarmed is what take_batch looks at */
-}
-
 void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_id,
                             arcp_status status)
 {

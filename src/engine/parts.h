@@ -113,7 +113,6 @@ bool arcp__batch_mark_session(arcp__engine *engine, arcp__session *session);
 uint64_t arcp__batch_open_id(arcp__engine *engine);
 bool arcp__batch_has_work(const arcp__engine *engine);
 void arcp__batch_free_all(arcp__engine *engine);
-void arcp__batch_retry(arcp__engine *engine);
 
 /* ---- stream.c ---- */
 /* Finds or makes the stream named prefix + id, with one more reference; NULL when out of
