@@ -27,10 +27,10 @@ static void run(void *state, uint64_t iterations)
     wire w;
     wire_session session;
     if (s->daemon.directory[0] == '\0') {
-        daemon_begin(&s->daemon,
-                     &(daemon_options){.config = s->config,
-                                       .store = "memory:",
-                                       .work_program = ARCP_BINARY_DIR "/bench/arcp-audit-agent"});
+        daemon_begin(&s->daemon, &(daemon_options){.config = s->config,
+                                                   .store = "memory:",
+                                                   .agents = {"load=" ARCP_BINARY_DIR
+                                                              "/bench/arcp-audit-agent"}});
         daemon_start(&s->daemon);
     }
     wire_open(&w, s->daemon.port);

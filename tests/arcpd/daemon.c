@@ -81,9 +81,10 @@ static void run(const daemon_state *d, int out)
 {
     char config[96];
     char errors[96];
-    char agent[600];
-    static const char program[] = ARCP_BINARY_DIR "/bin/arcpd";
-    const char *words[24] = {program,
+    const char *const *agents = d->options.agents;
+    static const char *const load[] = {"load=" ARCP_BINARY_DIR "/tests/arcp-load-agent", NULL};
+    const char *words[24] = {d->options.program != NULL ? d->options.program
+                                                        : ARCP_BINARY_DIR "/bin/arcpd",
                              "--listen",
                              "ws://127.0.0.1:0/arcp",
                              "--token",
@@ -91,15 +92,15 @@ static void run(const daemon_state *d, int out)
                              "--token",
                              "t-bob=bob",
                              "--token",
-                             "t-carol=carol",
-                             "--agent",
-                             agent};
-    size_t count = 11;
+                             "t-carol=carol"};
+    size_t count = 9;
     (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", d->directory);
     (void)snprintf(errors, sizeof(errors), "%s/errors", d->directory);
-    (void)snprintf(agent, sizeof(agent), "load=%s",
-                   d->options.work_program != NULL ? d->options.work_program
-                                                   : ARCP_BINARY_DIR "/tests/arcp-load-agent");
+    agents = agents[0] != NULL ? agents : load;
+    for (size_t at = 0; agents[at] != NULL; at++) {
+        words[count++] = "--agent";
+        words[count++] = agents[at];
+    }
     if (d->options.config != NULL) {
         words[count++] = "--config";
         words[count++] = config;

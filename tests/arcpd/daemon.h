@@ -11,13 +11,14 @@
 #include <arcp/error.h>
 
 typedef struct daemon_options {
-    const char *config;       /* YAML; NULL: what arcpd does by itself */
-    const char *store;        /* URL; NULL: sqlite: in the directory */
-    uint64_t file_bytes_max;  /* no file grows beyond, until that is lifted; 0: as it is */
-    const char *preload;      /* a library; NULL: none */
-    const char *environment;  /* NAME=VALUE; NULL: none */
-    unsigned open_files;      /* 0: as it is */
-    const char *work_program; /* the agent "load"; NULL: arcp-load-agent of this build */
+    const char *program;     /* NULL: arcpd of this build */
+    const char *config;      /* YAML; NULL: what arcpd does by itself */
+    const char *store;       /* URL; NULL: sqlite: in the directory */
+    uint64_t file_bytes_max; /* no file grows beyond, until that is lifted; 0: as it is */
+    const char *preload;     /* a library; NULL: none */
+    const char *environment; /* NAME=VALUE; NULL: none */
+    unsigned open_files;     /* 0: as it is */
+    const char *agents[4];   /* NAME=PROGRAM, up to NULL; none: arcp-load-agent as "load" */
 } daemon_options;
 
 typedef struct daemon_state {
@@ -39,8 +40,7 @@ _Noreturn void daemon_fail(const char *format, ...) ARCP_PRINTF(1, 2);
 /* Makes the directory; starts nothing. The options are copied, what they point to is not. */
 void daemon_begin(daemon_state *d, const daemon_options *options);
 
-/* Starts it with the tokens t-alice, t-bob and t-carol, and an agent `load`; waits for
- * nothing. */
+/* Starts it with the tokens t-alice, t-bob and t-carol, and its agents; waits for nothing. */
 void daemon_launch(daemon_state *d);
 /* True when it is ready; false when it ended before (exit_status). */
 bool daemon_await(daemon_state *d);

@@ -64,6 +64,11 @@ bool wire_fill(wire *w, int wait_ms)
     return true;
 }
 
+void wire_send_bytes(const wire *w, const void *data, size_t size)
+{
+    (void)write_all(w, data, size);
+}
+
 /* ---- WebSocket ---- */
 
 bool wire_try(wire *w, unsigned short port)
@@ -123,13 +128,13 @@ void wire_send(wire *w, const char *format, ...)
     if (size < 126) {
         frame[2] = (char)0x81;
         frame[3] = (char)(0x80 | size);
-        (void)write_all(w, frame + 2, (size_t)size + 6);
+        wire_send_bytes(w, frame + 2, (size_t)size + 6);
     } else {
         frame[0] = (char)0x81;
         frame[1] = (char)(0x80 | 126);
         frame[2] = (char)(size >> 8);
         frame[3] = (char)size;
-        (void)write_all(w, frame, (size_t)size + 8);
+        wire_send_bytes(w, frame, (size_t)size + 8);
     }
 }
 
@@ -172,6 +177,18 @@ bool wire_next(wire *w, arcp_span *frame)
         }
     }
     return false;
+}
+
+bool wire_next_line(wire *w, arcp_span *line)
+{
+    const char *at = w->bytes + w->start;
+    const char *end = w->end == w->start ? NULL : memchr(at, '\n', w->end - w->start);
+    if (end == NULL) {
+        return false;
+    }
+    *line = arcp_span_make(at, (size_t)(end - at));
+    w->start += line->size + 1;
+    return true;
 }
 
 arcp_span wire_await(wire *w)

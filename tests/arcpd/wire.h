@@ -26,10 +26,14 @@ void wire_close(wire *w); /* frees; may be opened again */
 /* One text message, whole. A peer that is gone is no failure: its end will be read. */
 void wire_send(wire *w, const char *format, ...) ARCP_PRINTF(2, 3);
 
+void wire_send_bytes(const wire *w, const void *data, size_t size);
+
 /* Reads once, waiting at most so long. False when nothing came. */
 bool wire_fill(wire *w, int wait_ms);
 /* The next whole text message that is there, valid until the next call; false: none. */
 bool wire_next(wire *w, arcp_span *frame);
+/* The same for a peer that speaks in lines. */
+bool wire_next_line(wire *w, arcp_span *line);
 /* The next one, waited for; fails at the end of the connection and of patience. */
 arcp_span wire_await(wire *w);
 /* The same, but others may come first; the type is matched. */
