@@ -17,9 +17,9 @@ a< {"type":"job.error","payload":{"code":"DUPLICATE_KEY"}}
 # Keys belong to a principal.
 b> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"K"}}
 b< {"type":"job.accepted","job_id":"$other"}
+b< {"event_seq":1}
 # A refused submit frees its key.
 b> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"nobody","idempotency_key":"L"}}
-b< {"event_seq":1}
 b< {"type":"job.error","payload":{"code":"AGENT_NOT_AVAILABLE"}}
 b> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","idempotency_key":"L"}}
 b< {"type":"job.accepted"}

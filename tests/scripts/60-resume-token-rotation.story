@@ -26,6 +26,9 @@ a> {"arcp":"1.1","id":"q","type":"session.ping","payload":{}}
 a< {"type":"session.pong"}
 b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t3","last_event_seq":0}}}
 b< {"type":"session.error","payload":{"code":"RESUME_WINDOW_EXPIRED"}}
+# The answer to a submit comes when all before it is on disk.
+a> {"arcp":"1.1","id":"s","type":"job.submit","payload":{"agent":"echo"}}
+a< {"type":"job.accepted"}
 restart
 b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t3","last_event_seq":0}}}
 b< {"type":"session.error","payload":{"code":"RESUME_WINDOW_EXPIRED"}}
