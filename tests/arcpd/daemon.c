@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -221,12 +222,25 @@ void daemon_start(daemon_state *d)
     }
 }
 
+/* A child that was on the way from fork to exec has the store's lock as long as it is. */
+static void await_lock(const daemon_state *d)
+{
+    int store = open(d->store, O_RDONLY | O_CLOEXEC);
+    if (store >= 0) {
+        if (flock(store, LOCK_EX) != 0) {
+            daemon_fail("flock: %s", strerror(errno));
+        }
+        (void)close(store);
+    }
+}
+
 void daemon_kill(daemon_state *d)
 {
     if (kill(d->pid, SIGKILL) != 0) {
         daemon_fail("kill: %s", strerror(errno));
     }
     take_end(d);
+    await_lock(d);
 }
 
 int daemon_stop(daemon_state *d)
