@@ -10,7 +10,8 @@ arcp_test(lease_derive_test SOURCES lease_derive_test.c NEEDS arcp_core)
 arcp_test(lease_narrow_test SOURCES lease_narrow_test.c NEEDS arcp_core)
 arcp_test(lease_explain_test SOURCES lease_explain_test.c NEEDS arcp_core)
 arcp_test(lease_vectors_test SOURCES lease_vectors_test.c NEEDS arcp_core)
-arcp_test(lease_model_test SOURCES lease_model_test.c NEEDS arcp_core)
+arcp_test(lease_model_test SOURCES lease_model_test.c lease_sample.c glob_model.c strings.c
+  NEEDS arcp_core)
 arcp_test(lease_chain_test SOURCES lease_chain_test.c strings.c NEEDS arcp_core)
 
 arcp_test(lease_alloc_test SOURCES lease_alloc_test.c NEEDS arcp_core arcp_test_support)
