@@ -19,7 +19,8 @@ static void write_text(arcp_json_writer *writer, const char *name, arcp_span tex
 }
 
 /* SHA-256 of the lease as job.accepted shows it, then of its constraints if it has any. */
-static void write_lease(arcp_json_writer *writer, const char *name, const arcp_lease *lease)
+static void write_lease(arcp__engine *engine, arcp_json_writer *writer, const char *name,
+                        const arcp_lease *lease)
 {
     uint8_t hash[32];
     char hex[2 * sizeof(hash)];
@@ -32,7 +33,7 @@ static void write_lease(arcp_json_writer *writer, const char *name, const arcp_l
         arcp_lease_format_constraints(lease, &text);
     }
     writer->out->failed = writer->out->failed || text.failed;
-    arcp__sha256(arcp_buf_span(&text), hash);
+    arcp__sha256(engine, arcp_buf_span(&text), hash);
     arcp__hex_format(hash, sizeof(hash), hex);
     write_text(writer, name, arcp_span_make(hex, sizeof(hex)));
     arcp_buf_fini(&text);
@@ -63,6 +64,9 @@ static void write_who(arcp_json_writer *writer, const arcp__audit_line *line)
 
 void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
 {
+    if (engine->options.has_no_log) {
+        return;
+    }
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer;
     (void)arcp_buf_reserve(&text, LINE_BYTES);
@@ -79,8 +83,8 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
     write_text(&writer, "capability", line->capability);
     write_text(&writer, "target", line->target);
     write_text(&writer, "pattern", line->pattern);
-    write_lease(&writer, "lease_sha256", line->lease);
-    write_lease(&writer, "parent_lease_sha256", line->parent_lease);
+    write_lease(engine, &writer, "lease_sha256", line->lease);
+    write_lease(engine, &writer, "parent_lease_sha256", line->parent_lease);
     for (size_t at = 0; at < sizeof(line->more) / sizeof(line->more[0]); at++) {
         if (line->more[at].name != NULL) {
             write_text(&writer, line->more[at].name, line->more[at].value);

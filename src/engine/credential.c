@@ -217,7 +217,7 @@ static const char *take_issued(arcp__engine *engine, arcp__credential *credentia
         !is_clean(result->upstream_id, ARCP_CREDENTIAL_TEXT_MAX)) {
         return "the upstream's answer has no usable endpoint, scheme, profile or id";
     }
-    arcp__sha256(result->value, credential->fingerprint);
+    arcp__sha256(engine, result->value, credential->fingerprint);
     if (!is_new(engine, credential)) {
         return "the upstream gave a value that another job has";
     }

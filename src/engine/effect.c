@@ -141,6 +141,9 @@ void arcp__effect_drop_job(arcp__engine *engine, const arcp__job *job)
 void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *format, ...)
 {
     char line[512];
+    if (engine->options.has_no_log) {
+        return;
+    }
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof(line), format, arguments);

@@ -6,7 +6,7 @@
  * the job, so that nobody is left waiting for an answer that cannot come. */
 #include "engine/parts.h"
 
-#include <openssl/sha.h>
+#include <openssl/evp.h>
 
 #include "base/timestamp.h"
 
@@ -135,9 +135,22 @@ void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text)
     writer->out->failed = writer->out->failed || text->failed;
 }
 
-void arcp__sha256(arcp_span bytes, uint8_t out[32])
+/* Fetched once: looking an algorithm up costs more than hashing a key with it. */
+static bool open_digest(arcp__engine *engine)
 {
-    (void)SHA256((const unsigned char *)bytes.data, bytes.size, out);
+    engine->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    engine->digest = EVP_MD_CTX_new();
+    return engine->sha256 != NULL && engine->digest != NULL &&
+           EVP_DigestInit_ex2(engine->digest, engine->sha256, NULL) == 1;
+}
+
+void arcp__sha256(arcp__engine *engine, arcp_span bytes, uint8_t out[32])
+{
+    if (EVP_DigestInit_ex2(engine->digest, engine->sha256, NULL) != 1 ||
+        EVP_DigestUpdate(engine->digest, bytes.data, bytes.size) != 1 ||
+        EVP_DigestFinal_ex(engine->digest, out, NULL) != 1) {
+        abort(); /* all that is compared by its hash would be the same */
+    }
 }
 
 arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine **out,
@@ -153,7 +166,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
     engine->ids.random = options->random;
     engine->ids.user = options->random_user;
-    if (!arcp__timer_heap_reserve(&engine->timers, ARCP__ENGINE_TIMERS)) {
+    if (!open_digest(engine) || !arcp__timer_heap_reserve(&engine->timers, ARCP__ENGINE_TIMERS)) {
         arcp__engine_no_memory(engine);
     }
     arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
@@ -206,6 +219,8 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__budget_free_rows(engine);
     arcp__directory_free(engine);
     arcp__timer_heap_fini(&engine->timers);
+    EVP_MD_CTX_free(engine->digest);
+    EVP_MD_free(engine->sha256);
     arcp_json_fini(&engine->json);
     arcp_buf_fini(&engine->scratch);
     arcp_buf_fini(&engine->body);

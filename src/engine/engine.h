@@ -56,6 +56,7 @@ typedef struct arcp__engine_options {
     arcp_span work_directory; /* absolute: jobs get <it>/<job id> as cwd; empty: none */
     arcp__credential_options credentials;
     bool makes_spans; /* SPAN effects are wanted */
+    bool has_no_log;  /* LOG effects are not: decisions are not put into words for nobody */
     arcp_time now;
 } arcp__engine_options;
 

@@ -170,10 +170,10 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
 
 /* ---- in a row of its own ---- */
 
-static void row_key(const arcp__idempotency *entry, char out[64])
+static void row_key(arcp__engine *engine, const arcp__idempotency *entry, char out[64])
 {
     uint8_t hash[32];
-    arcp__sha256(arcp_span_make(entry->key, entry->key_size), hash);
+    arcp__sha256(engine, arcp_span_make(entry->key, entry->key_size), hash);
     arcp__hex_format(hash, 32, out);
 }
 
@@ -185,7 +185,7 @@ static void store_row(arcp__engine *engine, arcp__idempotency *entry)
     char key[64];
     arcp_buf row = ARCP_BUF_INIT;
     arcp_json_writer writer;
-    row_key(entry, key);
+    row_key(engine, entry, key);
     arcp_json_writer_init(&writer, &row);
     arcp_json_begin_object(&writer);
     arcp_json_name(&writer, "key");
@@ -233,7 +233,7 @@ void arcp__idempotency_sweep(arcp__engine *engine)
             HASH_DEL(engine->keys, entry);
             if (entry->has_row) {
                 char key[64];
-                row_key(entry, key);
+                row_key(engine, entry, key);
                 arcp__batch_delete(engine, ARCP_STORE_IDEMPOTENCY,
                                    arcp_span_make(key, sizeof(key)));
             }

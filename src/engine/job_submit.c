@@ -26,7 +26,7 @@ static bool fingerprint(arcp__engine *engine, arcp_json_ref payload, uint8_t out
     }
     bool done = !text.failed;
     if (done) {
-        arcp__sha256(arcp_buf_span(&text), out);
+        arcp__sha256(engine, arcp_buf_span(&text), out);
     } else {
         arcp__engine_no_memory(engine);
     }

@@ -562,6 +562,6 @@ static inline arcp_span arcp__details(const arcp_buf *details)
  * used again. */
 void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text);
 /* SHA-256 of bytes. */
-void arcp__sha256(arcp_span bytes, uint8_t out[32]);
+void arcp__sha256(arcp__engine *engine, arcp_span bytes, uint8_t out[32]);
 
 #endif

@@ -3,10 +3,16 @@
 
 #include "base/timestamp.h"
 
+static arcp_span member_text(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,
+                             const char *name)
+{
+    return arcp_json_string(row, arcp_json_member(row, object, arcp_span_cstr(name)),
+                            &engine->scratch);
+}
+
 arcp_span arcp__restore_text(arcp__engine *engine, const arcp_json *row, const char *name)
 {
-    return arcp_json_string(row, arcp_json_member(row, ARCP_JSON_ROOT, arcp_span_cstr(name)),
-                            &engine->scratch);
+    return member_text(engine, row, ARCP_JSON_ROOT, name);
 }
 
 uint64_t arcp__restore_number(const arcp_json *row, const char *name)
@@ -16,11 +22,12 @@ uint64_t arcp__restore_number(const arcp_json *row, const char *name)
     return value;
 }
 
-static bool read_instant(arcp__engine *engine, const arcp_json *row, const char *name,
-                         int64_t *wall_ns)
+static bool read_instant(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,
+                         const char *name, int64_t *wall_ns)
 {
     arcp__instant instant;
-    if (arcp__timestamp_parse(arcp__restore_text(engine, row, name), &instant, NULL) != ARCP_OK) {
+    arcp_span text = member_text(engine, row, object, name);
+    if (arcp__timestamp_parse(text, &instant, NULL) != ARCP_OK) {
         return false;
     }
     *wall_ns = instant.wall_ns;
@@ -91,7 +98,7 @@ static arcp_status restore_session(arcp__engine *engine, const arcp_json *row, a
         arcp__directory_profile(engine, arcp__restore_text(engine, row, "client"), principal);
     session->has_previous = arcp__restore_hash(
         arcp__restore_text(engine, row, "previous_token_hash"), session->previous_hash);
-    if (!read_instant(engine, row, "created_at", &session->created_wall_ns) ||
+    if (!read_instant(engine, row, ARCP_JSON_ROOT, "created_at", &session->created_wall_ns) ||
         !arcp__restore_hash(arcp__restore_text(engine, row, "token_hash"), session->token_hash)) {
         return arcp__restore_damaged("session", key, err);
     }
@@ -111,35 +118,37 @@ static bool copy_id(char to[ARCP__ID_SIZE], arcp_span text)
     return true;
 }
 
-static arcp_status restore_lease(const arcp_json *row, arcp__job *job, arcp_error *err)
+static arcp_status restore_lease(const arcp_json *row, arcp_json_ref accepted, arcp__job *job,
+                                 arcp_error *err)
 {
     arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
     limits.patterns_max = SIZE_MAX; /* it was accepted under limits that may be others now */
     limits.bytes_max = SIZE_MAX;
     arcp_lease *lease = NULL;
     arcp_status status = arcp_lease_from_json(
-        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease")),
-        arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease_constraints")), &limits,
-        &lease, err);
+        row, arcp_json_member(row, accepted, ARCP_SPAN_LITERAL("lease")),
+        arcp_json_member(row, accepted, ARCP_SPAN_LITERAL("lease_constraints")), &limits, &lease,
+        err);
     job->lease = lease;
     return status;
 }
 
-static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row, arcp__job *job,
-                                     arcp_span key, arcp_error *err)
+/* Most of it as job.accepted said it. */
+static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row,
+                                     arcp_json_ref accepted, arcp__job *job, arcp_span key,
+                                     arcp_error *err)
 {
-    arcp_span trace = arcp__restore_text(engine, row, "trace_id");
-    arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
+    arcp_span trace = member_text(engine, row, accepted, "trace_id");
     if (trace.size != 32 || !arcp_json_is(row, accepted, ARCP_JSON_OBJECT) ||
         !copy_id(job->session_id, arcp__restore_text(engine, row, "session_id")) ||
-        !copy_id(job->parent_id, arcp__restore_text(engine, row, "parent_job_id")) ||
+        !copy_id(job->parent_id, member_text(engine, row, accepted, "parent_job_id")) ||
         !copy_id(job->result_id, arcp__restore_text(engine, row, "result_id")) ||
-        !read_instant(engine, row, "created_at", &job->created_wall_ns)) {
+        !read_instant(engine, row, accepted, "accepted_at", &job->created_wall_ns)) {
         return arcp__restore_damaged("job", key, err);
     }
     memcpy(job->trace_id, trace.data, 32);
     arcp_span empty = {NULL, 0};
-    if (!copy_cstr(&job->agent_text, arcp__restore_text(engine, row, "agent")) ||
+    if (!copy_cstr(&job->agent_text, member_text(engine, row, accepted, "agent")) ||
         !copy_cstr(&job->accepted, arcp_json_raw(row, accepted)) ||
         !copy_cstr(&job->delegate_id, empty) || !copy_cstr(&job->tracestate, empty) ||
         !copy_cstr(&job->cwd, empty)) {
@@ -150,7 +159,7 @@ static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row,
 
 static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *job)
 {
-    if (!read_instant(engine, row, "ended_at", &job->ended_wall_ns)) {
+    if (!read_instant(engine, row, ARCP_JSON_ROOT, "ended_at", &job->ended_wall_ns)) {
         job->ended_wall_ns = engine->now.wall_ns;
     }
     job->ended = true;
@@ -184,9 +193,10 @@ static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_
     }
     job->status = status_word;
     job->features = (arcp_feature_set)arcp__restore_number(row, "features");
-    arcp_status status = restore_job_texts(engine, row, job, key, err);
+    arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
+    arcp_status status = restore_job_texts(engine, row, accepted, job, key, err);
     if (status == ARCP_OK) {
-        status = restore_lease(row, job, err);
+        status = restore_lease(row, accepted, job, err);
     }
     if (status == ARCP_OK) {
         status = arcp__budget_keep_row(engine, row, key, false, err);

@@ -127,7 +127,7 @@ void arcp__session_make_token(arcp__engine *engine, arcp__session *session, arcp
     arcp_buf_append_cstr(token, "rt_");
     arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
                         token);
-    arcp__sha256(arcp_buf_span(token), session->token_hash);
+    arcp__sha256(engine, arcp_buf_span(token), session->token_hash);
     arcp_wipe(bytes, sizeof(bytes));
 }
 

@@ -124,7 +124,7 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
 {
     uint8_t hash[32];
     bool is_previous = false;
-    arcp__sha256(resume->token, hash);
+    arcp__sha256(engine, resume->token, hash);
     arcp__session *session = find(engine, resume, hash, &is_previous);
     if (session == NULL) {
         refuse(engine, link, principal, ARCP_E_RESUME_WINDOW_EXPIRED,

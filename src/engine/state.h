@@ -11,6 +11,7 @@
 
 #include <arcp/buf.h>
 #include <arcp/json.h>
+#include <openssl/evp.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -518,6 +519,8 @@ struct arcp__engine {
     arcp__timer_heap timers;
     arcp__timer sweep_timer, store_retry_timer, shutdown_timer;
 
+    EVP_MD *sha256;
+    EVP_MD_CTX *digest;
     arcp_json json; /* index of the frame or line at hand */
     arcp_buf scratch;
     arcp_buf body;

@@ -151,6 +151,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         .store_is_durable = runtime->store->ops->durable,
         .work_directory = arcp_span_cstr(runtime->work_directory),
         .makes_spans = options->trace_span != NULL,
+        .has_no_log = options->log == NULL,
         .now = arcp__runtime_now(),
     };
     if (options->settings != NULL) {

@@ -60,19 +60,21 @@ static arcp_status is_taken(arcp__sqlite *sqlite, int64_t stream, bool *out, arc
 }
 
 /* One more than the newest; when ids are used up, the next one that is free again. */
-static arcp_status give_id(arcp__sqlite *sqlite, int64_t *newest, arcp_error *err)
+static arcp_status give_id(arcp__sqlite *sqlite, arcp__sqlite_ids *ids, arcp_error *err)
 {
-    if (*newest == 0) {
+    if (ids->newest == 0) {
         arcp_status status =
-            arcp__sqlite_integer(sqlite, "SELECT max(id) FROM streams", newest, err);
+            arcp__sqlite_integer(sqlite, "SELECT max(id) FROM streams", &ids->newest, err);
         if (status != ARCP_OK) {
             return status;
         }
     }
     for (int64_t tries = 0; tries < ARCP__SQLITE_STREAM_MAX; tries++) {
-        bool taken = true;
-        *newest = *newest >= ARCP__SQLITE_STREAM_MAX ? 1 : *newest + 1;
-        arcp_status status = is_taken(sqlite, *newest, &taken, err);
+        bool taken = false;
+        ids->have_wrapped = ids->have_wrapped || ids->newest >= ARCP__SQLITE_STREAM_MAX;
+        ids->newest = ids->newest >= ARCP__SQLITE_STREAM_MAX ? 1 : ids->newest + 1;
+        arcp_status status =
+            ids->have_wrapped ? is_taken(sqlite, ids->newest, &taken, err) : ARCP_OK;
         if (status != ARCP_OK || !taken) {
             return status;
         }
@@ -81,10 +83,10 @@ static arcp_status give_id(arcp__sqlite *sqlite, int64_t *newest, arcp_error *er
                           sqlite->path, (long long)ARCP__SQLITE_STREAM_MAX);
 }
 
-arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, int64_t *newest,
+arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp__sqlite_ids *ids,
                                        int64_t *out, arcp_error *err)
 {
-    arcp_status status = give_id(sqlite, newest, err);
+    arcp_status status = give_id(sqlite, ids, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -92,11 +94,11 @@ arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, int6
     if (statement == NULL) {
         return err->status;
     }
-    sqlite3_bind_int64(statement, 1, *newest);
+    sqlite3_bind_int64(statement, 1, ids->newest);
     arcp__sqlite_bind_text(statement, 2, key);
     status = arcp__sqlite_run(sqlite, statement, err);
     if (status == ARCP_OK) {
-        *out = *newest;
+        *out = ids->newest;
     }
     return status;
 }

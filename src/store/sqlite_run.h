@@ -8,9 +8,14 @@
 /* `out` becomes the stream's id, 0 when there is no such stream. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_stream_find(arcp__sqlite *sqlite, arcp_span key,
                                                      int64_t *out, arcp_error *err);
-/* Adds a stream. `newest` is the id given last (0: not known yet), kept by the caller. */
+/* Ids of streams, given in order; above the greatest one that was there none is taken. */
+typedef struct arcp__sqlite_ids {
+    int64_t newest;    /* given to a stream; 0: not known yet */
+    bool have_wrapped; /* all were given: each has to be looked for */
+} arcp__sqlite_ids;
+/* Adds a stream; `ids` is kept by the caller. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key,
-                                                       int64_t *newest, int64_t *out,
+                                                       arcp__sqlite_ids *ids, int64_t *out,
                                                        arcp_error *err);
 ARCP_MUST_CHECK arcp_status arcp__sqlite_stream_delete(arcp__sqlite *sqlite, int64_t stream,
                                                        arcp_error *err);

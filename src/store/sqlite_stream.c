@@ -158,7 +158,7 @@ static arcp_status flush_run(arcp__sqlite_streams *streams, arcp__sqlite_stream 
     if (stream->id == 0) {
         arcp_span key = arcp_span_make(stream->key, stream->key_size);
         arcp_status status =
-            arcp__sqlite_stream_insert(streams->sqlite, key, &streams->newest_id, &stream->id, err);
+            arcp__sqlite_stream_insert(streams->sqlite, key, &streams->ids, &stream->id, err);
         if (status != ARCP_OK) {
             return status;
         }

@@ -15,7 +15,7 @@
 #include <arcp/buf.h>
 
 #include "base/hash.h"
-#include "store/sqlite_connection.h"
+#include "store/sqlite_run.h"
 
 #define ARCP__SQLITE_RUN_BYTES_MAX    65536u
 #define ARCP__SQLITE_STREAMS_KEPT_MAX 16384u /* streams that are remembered */
@@ -65,9 +65,9 @@ typedef struct arcp__sqlite_streams {
     arcp__sqlite_append *appends; /* owned */
     size_t append_count;
     size_t append_capacity;
-    arcp_buf joined;      /* one run's records */
-    uint64_t batch;       /* counts begin_batch */
-    int64_t newest_id;    /* given to a stream; 0: not known */
+    arcp_buf joined; /* one run's records */
+    uint64_t batch;  /* counts begin_batch */
+    arcp__sqlite_ids ids;
     size_t runs_inserted; /* by this transaction */
     uint64_t bytes_inserted;
     bool has_dropped; /* perhaps there are dropped streams to delete */

@@ -169,7 +169,7 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
         {"INSERT INTO idempotency VALUES('x', '[]')",
          "the stored idempotency key \"x\" is damaged"},
         {"INSERT INTO idempotency SELECT 'x', json_object('key', 'a', 'job_id', key, "
-         "'fingerprint', 'short', 'expires_at', value ->> '$.created_at', 'accepted', "
+         "'fingerprint', 'short', 'expires_at', value ->> '$.accepted.accepted_at', 'accepted', "
          "json('{}')) FROM jobs WHERE key NOT LIKE '%/%'",
          "the stored idempotency key \"x\" is damaged"},
         {"INSERT INTO jobs SELECT key || '0123456789', value FROM jobs WHERE key NOT LIKE '%/%'",
