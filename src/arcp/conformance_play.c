@@ -36,6 +36,7 @@ static void clean_up(const arcp__case *played, arcp__talk *t)
             cancel(t, &t->peers[at]);
         }
     }
+    t->verdict = NULL;
     arcp__verdict_fini(&unheard);
 }
 

@@ -1,4 +1,5 @@
 /* The provisioner's side of the runtime: its calls, and sealing for the engine. */
+#include "base/options.h"
 #include "runtime/runtime_state.h"
 #include "runtime/seal.h"
 
@@ -20,10 +21,21 @@ static arcp_status translate(void *user, const arcp_upstream_error *error)
     return runtime->provisioner->ops->translate_error(runtime->provisioner, error);
 }
 
+/* The border to somebody else's code: what is not of this release, or no outcome, is no answer. */
 static void on_done(void *user, const arcp_provision_result *result)
 {
     arcp_runtime *runtime = user;
-    arcp__engine_provisioned(runtime->engine, arcp__runtime_now(), result);
+    const arcp_provision_result unknown = {
+        .struct_size = sizeof(unknown),
+        .call_id = result->call_id,
+        .outcome = ARCP_PROVISION_UNKNOWN,
+        .status = ARCP_E_INTERNAL_ERROR,
+        .message = "the provisioner's answer cannot be understood",
+    };
+    bool is_understood = result->struct_size == sizeof(*result) &&
+                         (unsigned)result->outcome <= ARCP_PROVISION_ABSENT;
+    arcp__engine_provisioned(runtime->engine, arcp__runtime_now(),
+                             is_understood ? result : &unknown);
     runtime->is_dirty = true;
 }
 
@@ -38,7 +50,12 @@ arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *ke
     if (key_file == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "a provisioner needs a credential key file");
     }
-    arcp_status status = arcp__seal_open(key_file, &runtime->seal, err);
+    arcp_status status = arcp__options_check(provisioner->terms, sizeof(*provisioner->terms),
+                                             "arcp_provisioner_terms", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = arcp__seal_open(key_file, &runtime->seal, err);
     if (status != ARCP_OK) {
         return status;
     }

@@ -148,7 +148,11 @@ static void add_why(arcp_token_question *question, const char *verifier, const c
 static void keep_answer(arcp_token_question *question, const arcp_token_answer *answer)
 {
     const char *verifier = question->asked->verifier->ops->name;
-    if (answer->status != ARCP_OK) {
+    if (answer->struct_size != sizeof(*answer)) {
+        question->was_unsure = true;
+        question->status = ARCP_E_UNAUTHENTICATED;
+        add_why(question, verifier, "its answer did not begin as ARCP_TOKEN_ANSWER_INIT");
+    } else if (answer->status != ARCP_OK) {
         question->was_unsure = question->was_unsure || answer->status == ARCP_E_INTERNAL_ERROR;
         question->status = ARCP_E_UNAUTHENTICATED;
         add_why(question, verifier, answer->why);

@@ -13,7 +13,69 @@ static const char *const values[] = {"hush-1", "hush-2", "hush-3", "hush-4", "hu
                                      "hush-6", "hush-7", "hush-8", "hush-9"};
 #define VALUES (sizeof(values) / sizeof(values[0]))
 
-static int start(uint64_t rotate_sec)
+/* A provisioner between the runtime and another one, whose answers it damages. */
+typedef struct damager {
+    arcp_provisioner base;
+    arcp_provisioner *inner;
+    arcp_provisioner_callbacks told;
+    size_t struct_size;
+    int outcome;
+} damager;
+
+static damager between;
+
+static void damage(void *user, const arcp_provision_result *result)
+{
+    const damager *self = user;
+    arcp_provision_result damaged = *result;
+    damaged.struct_size = self->struct_size;
+    damaged.outcome = (arcp_provision_outcome)self->outcome;
+    self->told.done(self->told.user, &damaged);
+}
+
+static void damager_set_callbacks(arcp_provisioner *base,
+                                  const arcp_provisioner_callbacks *callbacks)
+{
+    damager *self = (damager *)base;
+    const arcp_provisioner_callbacks own = {.done = damage, .user = self};
+    self->told = *callbacks;
+    self->inner->ops->set_callbacks(self->inner, &own);
+}
+
+static arcp_status damager_issue(arcp_provisioner *base, const arcp_provision_request *request,
+                                 arcp_error *err)
+{
+    arcp_provisioner *inner = ((damager *)base)->inner;
+    return inner->ops->issue(inner, request, err);
+}
+
+static arcp_status damager_revoke(arcp_provisioner *base, const arcp_provision_request *request,
+                                  arcp_error *err)
+{
+    arcp_provisioner *inner = ((damager *)base)->inner;
+    return inner->ops->revoke(inner, request, err);
+}
+
+static void damager_free(arcp_provisioner *base)
+{
+    arcp_provisioner *inner = ((damager *)base)->inner;
+    inner->ops->free(inner);
+}
+
+static arcp_provisioner *put_between(arcp_provisioner *inner, const damager *how)
+{
+    static const arcp_provisioner_ops ops = {.name = "damager",
+                                             .set_callbacks = damager_set_callbacks,
+                                             .issue = damager_issue,
+                                             .revoke = damager_revoke,
+                                             .free = damager_free};
+    between = *how;
+    between.base = (arcp_provisioner){.ops = &ops, .terms = inner->terms};
+    between.inner = inner;
+    return &between.base;
+}
+
+static int start_with(uint64_t rotate_sec, const damager *how)
 {
     arcp_error error = {0};
     arcp_settings settings;
@@ -35,11 +97,19 @@ static int start(uint64_t rotate_sec)
         .used_file = used_file,
     };
     check_ok(arcp__static_provisioner_new(&provisioner, &options.provisioner, &error), &error);
+    if (how != NULL) {
+        options.provisioner = put_between(options.provisioner, how);
+    }
     check_ok(arcp_store_open(store_url, &options.store, &error), &error);
     options.settings = &settings;
     options.credential_key_file = key_file;
     runtime_rig_open(&rig, &options);
     return 0;
+}
+
+static int start(uint64_t rotate_sec)
+{
+    return start_with(rotate_sec, NULL);
 }
 
 static int set_up(void **state)
@@ -107,6 +177,28 @@ static void an_agent_gets_its_job_s_credential(void **state)
     assert_non_null(strstr(got.first, "\"value\":\"hush-2\""));
 }
 
+static void an_answer_that_cannot_be_understood_gives_nobody_a_value(void **state)
+{
+    const damager rows[] = {
+        {.struct_size = sizeof(arcp_provision_result), .outcome = ARCP_PROVISION_ABSENT + 1},
+        {.struct_size = sizeof(arcp_provision_result), .outcome = -1},
+        {.struct_size = sizeof(arcp_provision_result) - 8, .outcome = ARCP_PROVISION_DONE},
+        {.struct_size = sizeof(arcp_provision_result) + 8, .outcome = ARCP_PROVISION_DONE},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        seen got = {.first = ""};
+        (void)start_with(0, &rows[at]);
+        runtime_rig_add(&rig, "keen", ARCP_AGENT_BLOCKING, look_once, &got);
+        runtime_rig_submit(&rig, "keen", "");
+        const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
+        assert_non_null(strstr(frame, "\"INTERNAL_ERROR\""));
+        assert_non_null(strstr(frame, "the provisioner's answer cannot be understood"));
+        assert_string_equal(got.first, "");
+        runtime_rig_stop(&rig);
+    }
+}
+
 static void an_agent_without_a_credential_has_an_empty_list(void **state)
 {
     seen got = {.first = ""};
@@ -142,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_agent_gets_its_job_s_credential, set_up, tear_down),
+        cmocka_unit_test(an_answer_that_cannot_be_understood_gives_nobody_a_value),
         cmocka_unit_test_setup_teardown(an_agent_without_a_credential_has_an_empty_list, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_agent_finds_the_new_value_after_a_rotation,

@@ -255,6 +255,28 @@ static void an_answer_may_come_later(void **state)
     assert_true(k.released);
 }
 
+static void accept_as_another_release(void *user, arcp_token_question *question)
+{
+    arcp_token_answer said = ARCP_TOKEN_ANSWER_INIT;
+    said.struct_size--;
+    said.status = ARCP_OK;
+    said.principal = arcp_span_cstr(user);
+    arcp_token_question_answer(question, &said);
+}
+
+static void an_answer_that_did_not_begin_as_its_init_lets_nobody_in(void **state)
+{
+    rig r;
+    (void)state;
+    start(&r, 0);
+    verify_with(&r, callback(accept_as_another_release, "alice"), NULL);
+    const peer *p = say_hello(&r, 0, "t");
+    until(&r, p->closed);
+    assert_false(has(p, "session.welcome"));
+    assert_non_null(strstr(r.log, "its answer did not begin as ARCP_TOKEN_ANSWER_INIT"));
+    stop(&r);
+}
+
 static void *answer_ok(void *question)
 {
     answer(question, ARCP_OK, "alice");
@@ -476,6 +498,7 @@ int main(void)
         cmocka_unit_test(without_a_verifier_nobody_comes_in),
         cmocka_unit_test(an_answer_may_come_later),
         cmocka_unit_test(an_answer_may_come_on_another_thread),
+        cmocka_unit_test(an_answer_that_did_not_begin_as_its_init_lets_nobody_in),
         cmocka_unit_test(frames_sent_behind_the_hello_wait_for_the_answer),
         cmocka_unit_test(a_peer_that_has_gone_does_no_harm),
         cmocka_unit_test(a_question_may_outlive_the_runtime),
