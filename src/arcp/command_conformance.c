@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arcp/conformance_report.h"
@@ -14,7 +13,6 @@
 #include "arcp/program.h"
 #include "base/alloc.h"
 
-#define NS_PER_MS   INT64_C(1000000)
 #define WAIT_MS     10000
 #define WAIT_MS_MAX INT64_C(3600000)
 #define HOUR_NS     (3600 * ARCP_NS_PER_SEC)
@@ -56,12 +54,12 @@ static arcp_status take_url(arcp__arguments *arguments, arcp_error *err)
 static arcp_status take_wait(kit *k, arcp_error *err)
 {
     const char *text = arcp__value(&k->program->arguments, ARCP__OPTION_CONFORMANCE_TIMEOUT);
-    int64_t wait_ns = WAIT_MS * NS_PER_MS;
+    int64_t wait_ns = WAIT_MS * ARCP_NS_PER_MS;
     arcp_error why = {0};
     if (text != NULL && arcp__duration_parse(text, &wait_ns, &why) != ARCP_OK) {
         return arcp_error_set(err, ARCP_E_USAGE, "--timeout: %s", why.message);
     }
-    k->wait_ms = wait_ns / NS_PER_MS;
+    k->wait_ms = wait_ns / ARCP_NS_PER_MS;
     if (k->wait_ms < 1 || k->wait_ms > WAIT_MS_MAX) {
         return arcp_error_set(err, ARCP_E_USAGE, "--timeout %s is not from 1ms to 1h", text);
     }
@@ -73,10 +71,9 @@ static arcp_status take_input(kit *k, const char *variable, arcp__option option,
                               arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    char name[32];
-    (void)snprintf(name, sizeof(name), "--%s", arcp__options[option].name);
-    arcp_status status = arcp__json_text(name, arcp__value(&k->program->arguments, option),
-                                         may_be_stdin, &text, err);
+    arcp_status status =
+        arcp__json_text(arcp__options[option].name, arcp__value(&k->program->arguments, option),
+                        may_be_stdin, &text, err);
     if (status == ARCP_OK) {
         arcp__variable_set(&k->variables, arcp_span_cstr(variable),
                            text.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&text));
@@ -88,9 +85,7 @@ static arcp_status take_input(kit *k, const char *variable, arcp__option option,
 static void set_times(kit *k)
 {
     char text[ARCP__TIMESTAMP_SIZE + 8];
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    int64_t now_ns = (int64_t)now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec;
+    int64_t now_ns = arcp__now_wall_ns();
     arcp__timestamp_format(now_ns, text);
     arcp__variable_set_text(&k->variables, "now", arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
     arcp__timestamp_format(now_ns - HOUR_NS, text);
@@ -334,12 +329,10 @@ static bool play(kit *k, size_t index)
     arcp_buf text = ARCP_BUF_INIT;
     char room[96];
     char key[80];
-    struct timespec now;
     const char *skipped = why_skipped(k, played, room);
     if (skipped == NULL) {
-        (void)clock_gettime(CLOCK_REALTIME, &now);
-        (void)snprintf(key, sizeof(key), "arcp-conformance-%ld-%lld-%ld-%zu", (long)getpid(),
-                       (long long)now.tv_sec, now.tv_nsec, index);
+        (void)snprintf(key, sizeof(key), "arcp-conformance-%ld-%" PRId64 "-%zu", (long)getpid(),
+                       arcp__now_wall_ns(), index);
         arcp__variable_set_text(&k->variables, "key", arcp_span_cstr(key));
         set_times(k);
         arcp__case_play(played, k->wire, &k->variables, &verdict, NULL);

@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <uv.h>
+
+#include <arcp/time.h>
+
+#include "arcp/duration.h"
 
 static void fill_random(void *user, void *out, size_t size)
 {
@@ -86,9 +89,7 @@ static bool send_text(arcp__talk *t, arcp__talk_peer *who, arcp_span text)
 /* $id: a new one, a ULID, which is what the draft's own examples have. */
 static void make_id(arcp__talk *t, char id[ARCP__ULID_SIZE + 1])
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    arcp__ulid_next(&t->ids, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, id);
+    arcp__ulid_next(&t->ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, id);
     id[ARCP__ULID_SIZE] = '\0';
     arcp__variable_set_text(&t->variables, "id", arcp_span_cstr(id));
 }

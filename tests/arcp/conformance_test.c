@@ -271,9 +271,9 @@ static const struct wrong {
     const char *says;
 } wrongs[] = {
     {{"conformance", "ws://127.0.0.1:1/arcp", "--url", "ws://127.0.0.1:1/arcp"}, "together"},
-    {{"conformance", "--timeout", "soon"}, "--timeout: "},
+    {{"conformance", "--timeout", "soon"}, "arcp conformance: --timeout: "},
     {{"conformance", "--timeout", "2h"}, "is not from 1ms to 1h"},
-    {{"conformance", "--input", "{oops"}, "--input: "},
+    {{"conformance", "--input", "{oops"}, "arcp conformance: --input: JSON: "},
     {{"conformance", "gopher://x"}, "gopher"},
 };
 
