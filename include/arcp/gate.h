@@ -49,7 +49,8 @@ typedef struct arcp_authority_options {
     }
 
 /* The authority of one job; the caller unrefs *out. Keeps references to the lease and the
- * budget. ARCP_E_USAGE for a grace or a directory that is not allowed. */
+ * budget. ARCP_E_USAGE for options that did not begin as ARCP_AUTHORITY_OPTIONS_INIT, and for a
+ * grace or a directory that is not allowed. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_authority_new(const arcp_lease *lease,
                                                         const arcp_authority_options *options,
                                                         arcp_authority **out, arcp_error *err);

@@ -107,7 +107,8 @@ typedef struct arcp_direct_launcher_options {
 /* The launcher that starts programs on this machine and confines them by nothing but user
  * and resource limits. `options` may be NULL. Needs Linux 5.9; the program's SIGCHLD stays
  * its own, but it must not wait for children that are not its own (waitpid(-1)): what
- * became of such an agent is then unknown. */
+ * became of such an agent is then unknown. ARCP_E_USAGE for options that did not begin as
+ * ARCP_DIRECT_LAUNCHER_OPTIONS_INIT. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_direct(
     const arcp_direct_launcher_options *options, arcp_launcher **out, arcp_error *err);
 /* NULL is accepted. */

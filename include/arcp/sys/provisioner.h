@@ -86,7 +86,8 @@ typedef enum arcp_provision_outcome {
     ARCP_PROVISION_ABSENT   /* revoke, usage: the upstream has nothing under that name */
 } arcp_provision_outcome;
 
-/* What came of it. Everything is borrowed from the provisioner during the call only. */
+/* What came of it. Everything is borrowed from the provisioner during the call only. One of another
+ * struct_size than this release's, or of an outcome that is none, counts as UNKNOWN. */
 typedef struct arcp_provision_result {
     size_t struct_size;
     uint64_t call_id;

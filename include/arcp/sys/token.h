@@ -58,7 +58,7 @@ ARCP_API arcp_span arcp_token_question_token(const arcp_token_question *question
 ARCP_API int64_t arcp_token_question_wall_ns(const arcp_token_question *question);
 
 /* Gives the question back; it must not be used afterwards. Any thread, also after the
- * runtime is gone. */
+ * runtime is gone. An answer that did not begin as ARCP_TOKEN_ANSWER_INIT refuses. */
 ARCP_API void arcp_token_question_answer(arcp_token_question *question,
                                          const arcp_token_answer *answer);
 

@@ -6,7 +6,8 @@
  * same connection, so an owner may call anything, release included, from any callback.
  *
  * WebSocket, pipes and memory behave alike: one test suite runs over all of them.
- * Programs must ignore SIGPIPE (signal(SIGPIPE, SIG_IGN)), as libuv asks of its users.
+ * Programs must ignore SIGPIPE (signal(SIGPIPE, SIG_IGN)), as libuv asks of its users. Options that
+ * did not begin as their _INIT are refused with ARCP_E_USAGE.
  * draft §4. */
 #ifndef ARCP_SYS_TRANSPORT_H
 #define ARCP_SYS_TRANSPORT_H
