@@ -92,7 +92,8 @@ static void set_times(kit *k)
     arcp__variable_set_text(&k->variables, "past", arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
     arcp__timestamp_format(now_ns + HOUR_NS, text);
     arcp__variable_set_text(&k->variables, "future", arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
-    memcpy(text + ARCP__TIMESTAMP_SIZE - 1, "+00:00", 6);
+    arcp__timestamp_format(now_ns + 2 * HOUR_NS, text);
+    memcpy(text + ARCP__TIMESTAMP_SIZE - 1, "+01:00", 6); /* an hour ahead, and no UTC */
     arcp__variable_set_text(&k->variables, "offset",
                             arcp_span_make(text, ARCP__TIMESTAMP_SIZE + 5));
 }

@@ -83,6 +83,10 @@ static void report_json(const arcp__case *played, const arcp__verdict *verdict, 
         } else {
             arcp_json_write_string(&writer, frame);
         }
+        if (verdict->left_open.size != 0) {
+            arcp_json_name(&writer, "left_open");
+            arcp_json_write_string(&writer, verdict->left_open);
+        }
     }
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(out, '\n');
@@ -101,6 +105,10 @@ static void report_text(const arcp__case *played, const arcp__verdict *verdict, 
         if (frame.size != 0) {
             arcp_buf_append_cstr(out, "\n            ");
             arcp__append_safe(out, frame, FRAME_SHOWN_MAX);
+        }
+        if (verdict->left_open.size != 0) {
+            arcp_buf_append_format(out, "\n            (the draft leaves open %.*s)",
+                                   (int)verdict->left_open.size, verdict->left_open.data);
         }
     }
     arcp_buf_append_byte(out, '\n');

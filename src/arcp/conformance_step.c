@@ -24,6 +24,16 @@ static arcp__talk_peer *peer_of(arcp__talk *t, arcp_span name)
     return &t->peers[name.data[0] - 'a'];
 }
 
+/* The value of $name. */
+static const arcp_buf *value_of(arcp__talk *t, arcp_span word)
+{
+    const arcp_buf *value = arcp__variable_get(&t->variables, arcp_span_from(word, 1));
+    if (value == NULL) {
+        (void)arcp__talk_fail(t, "a case names a variable that is not set");
+    }
+    return value;
+}
+
 /* ---- what is waited for ---- */
 
 static bool expect(arcp__talk *t, arcp__talk_peer *who, arcp_span type, arcp_span pattern)
@@ -76,6 +86,24 @@ static bool expect_refusal(arcp__talk *t, arcp__talk_peer *who, arcp_span codes)
     arcp__append_value(&t->verdict->why, &t->json, code);
     arcp_buf_append_format(&t->verdict->why, ", must be %.*s", (int)codes.size, codes.data);
     return arcp__talk_fail_with_frame(t);
+}
+
+/* The end of the job, by whichever message, and of nothing else. */
+static bool expect_end(arcp__talk *t, arcp__talk_peer *who, arcp_span word)
+{
+    const arcp_buf *job = value_of(t, word);
+    if (job == NULL) {
+        return false;
+    }
+    do {
+        if (!arcp__talk_take(t, who, "the job's end")) {
+            return false;
+        }
+    } while (arcp__talk_may_come_between(t) || arcp__frame_is(&t->json, "job.cancelled"));
+    bool ended = arcp__frame_is(&t->json, "job.result") || arcp__frame_is(&t->json, "job.error");
+    arcp_span of = arcp_json_raw(&t->json, arcp__frame_member(&t->json, "job_id"));
+    return (ended && arcp_span_equal(of, arcp_buf_span(job))) ||
+           arcp__talk_unexpected(t, "the job's end");
 }
 
 /* A ping and its pong; about jobs nothing may come before it when it is to be quiet. */
@@ -147,15 +175,6 @@ static bool say_hello(arcp__talk *t, arcp__talk_peer *who, arcp_span features, c
     return greeted;
 }
 
-static const arcp_buf *value_of(arcp__talk *t, arcp_span word)
-{
-    const arcp_buf *value = arcp__variable_get(&t->variables, arcp_span_from(word, 1));
-    if (value == NULL) {
-        (void)arcp__talk_fail(t, "a case names a variable that is not set");
-    }
-    return value;
-}
-
 static bool begin_after(arcp__talk *t, arcp__talk_peer *who, arcp_span word)
 {
     arcp_json json = ARCP_JSON_INIT;
@@ -219,6 +238,9 @@ static bool step_of_peer(arcp__talk *t, arcp_span word, arcp_span rest)
     if (arcp_span_equal_cstr(verb, "quiet") || arcp_span_equal_cstr(verb, "settle")) {
         return settle(t, who, verb.data[0] == 'q');
     }
+    if (arcp_span_equal_cstr(verb, "ends")) {
+        return expect_end(t, who, rest);
+    }
     if (arcp_span_equal_cstr(verb, "lacks")) {
         return check_lacks(t, rest);
     }
@@ -232,6 +254,10 @@ bool arcp__step_play(arcp__talk *t, arcp_span line)
     arcp__wire_begin(t->wire);
     if (arcp_span_equal_cstr(word, "differ")) {
         return check_differ(t, rest);
+    }
+    if (arcp_span_equal_cstr(word, "left-open")) {
+        t->verdict->left_open = rest;
+        return true;
     }
     if (word.size <= 3 && word.size != 0 &&
         (word.size == 1 || word.data[1] == '>' || word.data[1] == '<')) {

@@ -171,6 +171,13 @@ static bool answer_ping(arcp__talk *t, arcp__talk_peer *who)
     return sent;
 }
 
+/* No form is open for a frame that is wrong wherever it comes. */
+static bool fail_with_wrong_frame(arcp__talk *t)
+{
+    t->verdict->left_open = (arcp_span){NULL, 0};
+    return arcp__talk_fail_with_frame(t);
+}
+
 bool arcp__talk_take(arcp__talk *t, arcp__talk_peer *who, const char *what)
 {
     arcp_error err = {0};
@@ -188,11 +195,11 @@ bool arcp__talk_take(arcp__talk *t, arcp__talk_peer *who, const char *what)
         if (arcp__wire_scan(&t->json, arcp_buf_span(&t->frame), &err) != ARCP_OK) {
             t->verdict->section = "5";
             arcp_buf_append_format(&t->verdict->why, "a frame is no JSON: %s", err.message);
-            return arcp__talk_fail_with_frame(t);
+            return fail_with_wrong_frame(t);
         }
         bool had_number = who->look.has_number;
         if (!arcp__look_at(&who->look, &t->json, &t->verdict->section, &t->verdict->why)) {
-            return arcp__talk_fail_with_frame(t);
+            return fail_with_wrong_frame(t);
         }
         if (!had_number && who->look.has_number) {
             int size = snprintf(number, sizeof(number), "%" PRIu64, who->look.before);

@@ -21,6 +21,8 @@ typedef struct arcp__verdict {
     const char *section; /* the one that is violated: the case's, or that of a frame */
     arcp_buf why;
     arcp_buf frame; /* the offending one; empty: none */
+    arcp_span
+        left_open; /* what the draft does not say of the steps played last; of the case's text */
 } arcp__verdict;
 
 void arcp__verdict_fini(arcp__verdict *verdict);

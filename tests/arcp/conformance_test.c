@@ -179,6 +179,17 @@ static const struct fault {
      "\"final_status\":\"cancalled\"",
      {"fail  7.4   a cancel is acknowledged",
       "payload.final_status is \"cancalled\", must be \"cancelled\""}},
+    {"another code, where it is open which",
+     "RESUME_WINDOW_EXPIRED",
+     "RESUME_WINDAW_EXPIRED",
+     {"fail  6.3   a resume token that nobody has opens nothing",
+      "payload.code is \"RESUME_WINDAW_EXPIRED\"",
+      "(the draft leaves open what session.resume carries, and which code refuses it)"}},
+    {"no end",
+     "\"type\":\"job.error\",\"trace_id\"",
+     "\"type\":\"job.errer\",\"trace_id\"",
+     {"fail  7.6   who has unsubscribed sees no more",
+      "the next message is \"job.errer\", must be the job's end"}},
     {"an answer to nobody",
      "\"request_id\"",
      "\"request_ad\"",
@@ -214,8 +225,9 @@ static void each_kind_of_fault_is_named_with_its_section(void **state)
         bool has_failed = strstr(fault->says[1], " 0 failed") == NULL;
         /* The case about a deadline is the only one that comes to it. */
         bool waits = strstr(fault->says[1], "2000 ms") != NULL;
-        bool needs_long =
-            strstr(fault->says[0], " 7.4 ") != NULL || strstr(fault->says[0], " 6.6 ") != NULL;
+        bool needs_long = strstr(fault->says[0], " 7.4 ") != NULL ||
+                          strstr(fault->says[0], " 7.6 ") != NULL ||
+                          strstr(fault->says[0], " 6.6 ") != NULL;
         run_edited(f, &p, has_failed ? 1 : 0, fault->from, fault->to,
                    WORDS("--timeout", waits ? "2s" : "30s", needs_long ? "--long-agent" : "--quiet",
                          needs_long ? "wait" : NULL));
@@ -224,6 +236,23 @@ static void each_kind_of_fault_is_named_with_its_section(void **state)
         }
         process_fini(&p);
     }
+}
+
+/* Only where the case itself fails: a frame that breaks another section is no other form. */
+static void what_the_draft_leaves_open_is_a_member(void **state)
+{
+    const fixture *f = *state;
+    process p;
+    run_edited(f, &p, 1, "RESUME_WINDOW_EXPIRED", "RESUME_WINDAW_EXPIRED", WORDS("--json"));
+    check_has(&p, "another code",
+              ",\"left_open\":\"what session.resume carries, and which code refuses it\"}\n");
+    process_fini(&p);
+    run_edited(f, &p, 1, "\"retryable\"", "\"retryabla\"", WORDS("--json"));
+    check_has(&p, "no retryable",
+              "{\"result\":\"fail\",\"section\":\"12\",\"case\":\"a resume token that nobody has "
+              "opens nothing\"");
+    assert_false(has(&p, "left_open"));
+    process_fini(&p);
 }
 
 static void no_secret_is_shown(void **state)
@@ -297,6 +326,7 @@ int main(void)
         cmocka_unit_test(a_command_is_asked_what_one_connection_can_tell),
         cmocka_unit_test(json_has_a_line_for_each_case_and_one_for_all),
         cmocka_unit_test(each_kind_of_fault_is_named_with_its_section),
+        cmocka_unit_test(what_the_draft_leaves_open_is_a_member),
         cmocka_unit_test(no_secret_is_shown),
         cmocka_unit_test(a_runtime_without_a_welcome_fails_and_the_others_exit_with_3),
         cmocka_unit_test(a_peer_that_only_pings_is_given_up),

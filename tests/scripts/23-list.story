@@ -13,7 +13,7 @@ a< {"event_seq":3}
 agent $j3 exits 0
 a< {"type":"job.result"}
 a> {"arcp":"1.1","id":"4","type":"session.list_jobs","payload":{"limit":2}}
-a< {"type":"session.jobs","id":"4","payload":{"request_id":"4","jobs":[{"job_id":"$j1","agent":"work@1.0.0","status":"running","lease":{},"parent_job_id":null,"created_at":"$t","trace_id":"$_","last_event_seq":1},{"job_id":"$j2"}],"next_cursor":"$next"}}
+a< {"type":"session.jobs","id":"4","event_seq":"$absent","payload":{"request_id":"4","jobs":[{"job_id":"$j1","agent":"work@1.0.0","status":"running","lease":{},"parent_job_id":null,"created_at":"$t","trace_id":"$_","last_event_seq":1},{"job_id":"$j2"}],"next_cursor":"$next"}}
 a> {"arcp":"1.1","id":"5","type":"session.list_jobs","payload":{"limit":2,"cursor":"$next"}}
 a< {"payload":{"jobs":[{"job_id":"$j3","status":"success","last_event_seq":4}],"next_cursor":null}}
 a> {"arcp":"1.1","id":"6","type":"session.list_jobs","payload":{"filter":{"agent":"work"}}}
