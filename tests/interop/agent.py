@@ -81,6 +81,12 @@ def delegates(value):
 
 
 def chunks(value):
+    tell("result.chunk", data="b25lIA==", encoding="base64", more=True)
+    tell("result.chunk", data="dHdvIP8g", encoding="base64", more=True)
+    tell("result.chunk", data="dGhyZWU=", encoding="base64", more=False)
+
+
+def mixed(value):
     tell("result.chunk", data="one ", encoding="utf8", more=True)
     tell("result.chunk", data="dHdvIP8g", encoding="base64", more=True)
     tell("result.chunk", data="three", encoding="utf8", more=False)
@@ -102,7 +108,7 @@ def main():
     except Refused as refused:
         tell("job.error", **refused.args[0])
         return
-    if name == "chunks":
+    if name in ("chunks", "mixed"):
         tell("job.result")
     else:
         tell("job.result", result=result)

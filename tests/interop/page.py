@@ -1,7 +1,9 @@
 """What tests/interop/run found: compared with expected.tsv, and written to docs/interop.md."""
 import json
-import platform
 import re
+
+import conformance
+from page_text import frame_lines, masked
 
 HEAD = "# sdk\tpair\tscenario\tverdict\tside\twhy (the last two by hand, for what does not work)\n"
 
@@ -33,26 +35,13 @@ WHAT = {
     "budget": "the budget in the answer, what remains in metrics, BUDGET_EXHAUSTED in the end",
     "expiry": "`expires_at` ends a job with LEASE_EXPIRED",
     "delegation": "a child job, while another submit is under way",
-    "chunks": "a streamed result of text and bytes",
+    "chunks": "a streamed result of bytes",
+    "mixed": "a streamed result whose chunks are of text and of bytes",
     "versions": "default, another, and an unknown version",
     "credentials": "a credential for the job, in the answer",
     "trace": "the trace of a submit on its job's frames",
     "close": "a job outlives the closing of its session",
 }
-
-MASKS = [(r"\b((?:[a-z]+_)?)[0-9A-HJKMNP-TV-Z]{26}\b", r"\1..."),
-         (r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)", "TIME"),
-         (r"\b[0-9a-f]{32}\b", "TRACE"),
-         (r"/tmp/[\w./-]+", "FILE"),
-         (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT")]
-
-
-def masked(text):
-    """Without what is different in every run."""
-    for pattern, instead in MASKS:
-        text = re.sub(pattern, instead, text)
-    return text
-
 
 # ---- expected.tsv ----
 
@@ -73,9 +62,10 @@ def found(results):
 
 
 def write_expected(path, results):
-    """What was found; what was said by hand stays."""
+    """What was found; what was said by hand stays, of conformance there is nothing else."""
     before = read_expected(path)
-    rows = {key: row for key, row in before.items() if key[0] not in results}
+    rows = {key: row for key, row in before.items()
+            if key[0] not in results or key[1] == "conformance"}
     for key, row in found(results).items():
         side, why = before.get(key, ("", "", ""))[1:]
         rows[key] = ("works", "", "") if row["works"] else ("fails", side, why)
@@ -119,15 +109,12 @@ def side_of(key, results, expected):
     return side or "ours until shown otherwise", why
 
 
-def gap(key, row, results, expected):
-    side, why = side_of(key, results, expected)
-    lines = [f"* **{key[2]}**, {side}." + (f" {why}" if why else ""),
+def gap(keys, row, results, expected):
+    """What does not work, for scenarios that say the same; `row` is the first one's."""
+    side, why = side_of(keys[0], results, expected)
+    lines = [f"* **{', '.join(key[2] for key in keys)}**, {side}." + (f" {why}" if why else ""),
              f"  Seen: {masked(row['why'])}."]
-    if row.get("frame"):
-        frame = masked(json.dumps(row["frame"], ensure_ascii=False))
-        lines += ["", "  ```json", "  " + (frame if len(frame) < 700 else frame[:700] + " ..."),
-                  "  ```", ""]
-    return lines
+    return lines + frame_lines(row.get("frame"))
 
 
 def cell(row):
@@ -147,13 +134,25 @@ def table(sdk, results, scenarios, suffix=""):
 def gaps(sdk, results, expected, suffix):
     lines = []
     for pair, title in PAIRS.items():
-        rows = results[sdk].get(pair + suffix, {})
-        found_gaps = [line for scenario, row in rows.items() if not row["works"]
-                      for line in gap((sdk, pair + suffix, scenario), row, results, expected)]
-        if found_gaps:
+        bad = {}
+        for scenario, row in results[sdk].get(pair + suffix, {}).items():
+            if not row["works"]:
+                key = (sdk, pair + suffix, scenario)
+                reason = expected.get(key, ("", "", ""))[1:]
+                bad.setdefault(reason if reason[1] else scenario, []).append((key, row))
+        if bad:
             over = " (stdio)" if suffix else ""
-            lines += ["", f"### {sdk}: {title.lstrip('. ')}{over}", ""] + found_gaps
+            lines += ["", f"### {sdk}: {title.lstrip('. ')}{over}", ""]
+        for same in bad.values():
+            lines += gap([key for key, _ in same], same[0][1], results, expected)
     return lines
+
+
+def remarks(sdk, results):
+    """What was seen beside scenarios that work."""
+    said = {(pair, row["remark"]) for pair, rows in results[sdk].items()
+            for row in rows.values() if "remark" in row}
+    return [f"Seen besides ({PAIRS[pair.split('-')[0]].lstrip('. ')}): {remark}." for pair, remark in sorted(said)]
 
 
 INTRO = """# Interoperability
@@ -163,23 +162,26 @@ writes this page; [tests/interop](../tests/interop) has the programs, with lock 
 Besides, each SDK's client is played with its own runtime: what fails there too is a gap of the SDK, whoever
 it talks to. Frames are shown as they came, without ids, times and secrets.
 
+The Go SDK can be taken from a checkout: `make interop INTEROP='--go-sdk DIR'`; then the page says of which commit.
+
 `arcpd` has the SDK's peer profile ([protocol.md](protocol.md#peer-profiles)); the column beside it shows what
 the profile is for.
 """
 
 
-def write(path, results, versions, not_run, scenarios, stdio_scenarios, expected):
+def write(path, results, kept, versions, not_run, scenarios, stdio_scenarios, expected):
     lines = INTRO.split("\n")
     for sdk, version in versions.items():
-        lines += [f"## {sdk}", "", f"`{version}`, {platform.python_implementation()} "
-                  f"{'.'.join(platform.python_version_tuple()[:2])}, over WebSocket:", ""]
+        lines += [f"## {sdk}", "", f"{version}, over WebSocket:", ""]
         lines += table(sdk, results, scenarios)
         lines += ["", "Over stdio:", ""] + table(sdk, results, stdio_scenarios, "-stdio")
+        lines += [line for remark in remarks(sdk, results) for line in ("", remark)]
         lines += gaps(sdk, results, expected, "") + gaps(sdk, results, expected, "-stdio")
         lines.append("")
     own = [name for name, row in results.get("C", {}).get("self", {}).items() if not row["works"]]
     lines += ["`libarcp-client` with `arcpd`: " +
               ("every scenario works." if not own else f"**not**: {', '.join(own)}."), ""]
+    lines += conformance.section(kept, expected)
     lines += ["## Not run", "", "| SDK | package | why |", "|---|---|---|"]
     lines += [f"| {name} | `{package}` | {masked(why)} |" for name, package, why in not_run]
     lines += ["", "## The scenarios", "", "| | |", "|---|---|"]

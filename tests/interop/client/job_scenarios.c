@@ -133,14 +133,24 @@ static bool idempotency(world *w)
     return world_is_refused(w, client, &options, ARCP_E_DUPLICATE_KEY) && world_is_alive(w, client);
 }
 
-static bool chunks(world *w)
+static bool is_streamed(world *w, const char *agent)
 {
     static const char whole[] = "one two \xff three";
-    const arcp_outcome *outcome = world_outcome(w, world_start(w, world_join(w), "chunks", "{}"));
+    const arcp_outcome *outcome = world_outcome(w, world_start(w, world_join(w), agent, "{}"));
     return outcome != NULL &&
            (arcp_span_equal(outcome->bytes, arcp_span_make(whole, sizeof(whole) - 1)) ||
             world_gap(w, "%llu bytes came: %.*s", (unsigned long long)outcome->streamed_bytes,
                       TEXT(outcome->payload)));
+}
+
+static bool chunks(world *w)
+{
+    return is_streamed(w, "chunks");
+}
+
+static bool mixed(world *w)
+{
+    return is_streamed(w, "mixed");
 }
 
 static bool versions(world *w)
@@ -171,10 +181,8 @@ static bool trace(world *w)
 }
 
 const scenario job_scenarios[] = {
-    {"submit", submit},     {"events", events},
-    {"result", result},     {"error", error},
-    {"refusal", refusal},   {"cancel", cancel},
-    {"deadline", deadline}, {"idempotency", idempotency},
-    {"chunks", chunks},     {"versions", versions},
-    {"trace", trace},       {NULL, NULL},
+    {"submit", submit},   {"events", events}, {"result", result},     {"error", error},
+    {"refusal", refusal}, {"cancel", cancel}, {"deadline", deadline}, {"idempotency", idempotency},
+    {"chunks", chunks},   {"mixed", mixed},   {"versions", versions}, {"trace", trace},
+    {NULL, NULL},
 };

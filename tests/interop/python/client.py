@@ -341,13 +341,17 @@ async def delegation(world):
     expect((await other.done).result == {"n": 2}, "the other submit got another job's answer")
 
 
-async def chunks(world):
+async def chunks(world, agent="chunks"):
     client = await world.connect()
-    job = await client.submit(agent="chunks")
+    job = await client.submit(agent=agent)
     whole = b"one two \xff three"
     came = await job.done
     expect(await job.collect_chunks() == whole, "the chunks are not the result")
     expect(came.result_size == len(whole), f"the result's size came as {came.result_size}")
+
+
+async def mixed(world):
+    await chunks(world, "mixed")
 
 
 async def versions(world):
@@ -392,7 +396,7 @@ async def close(world):
 
 SCENARIOS = {"list": list_jobs, **{one.__name__: one for one in (
     hello, submit, events, result, error, refusal, cancel, deadline, subscribe, history, resume,
-    replay, ack, heartbeat, idempotency, budget, expiry, delegation, chunks, versions,
+    replay, ack, heartbeat, idempotency, budget, expiry, delegation, chunks, mixed, versions,
     credentials, trace, close)}}
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The SDK's runtime with the agents that every scenario of tests/interop knows.
 
-    runtime.py [--stdio] TOKEN FRAMES
+    runtime.py [--stdio] TOKEN OTHER_TOKEN FRAMES
 
 Prints `ready URL`. Each frame is added to the file FRAMES, with the name that the client gave
 itself. Ends with its standard input.
@@ -79,6 +79,13 @@ async def delegates(value, ctx):
 
 async def chunks(value, ctx):
     async with ctx.stream_result() as stream:
+        await stream.write(b"one ")
+        await stream.write(b"two \xff ")
+        await stream.write(b"three")
+
+
+async def mixed(value, ctx):
+    async with ctx.stream_result() as stream:
         await stream.write("one ")
         await stream.write(b"two \xff ")
         await stream.write("three")
@@ -92,14 +99,14 @@ async def greet_2(value, ctx):
     return "hello from 2.0.0"
 
 
-def new_runtime(token):
+def new_runtime(token, other):
     runtime = ARCPRuntime(
         runtime=RuntimeInfo(name="interop-python", version="1"),
-        bearer=StaticBearerVerifier({token: "me"}),
+        bearer=StaticBearerVerifier({token: "me", other: "other"}),
         heartbeat_interval_sec=HEARTBEAT_SEC,
         credential_provisioner=InMemoryCredentialProvisioner(),
         revocation_log=InMemoryRevocationLog())
-    for agent in (echo, kinds, fails, waits, gated, spends, delegates, chunks):
+    for agent in (echo, kinds, fails, waits, gated, spends, delegates, chunks, mixed):
         runtime.register_agent(agent.__name__, agent)
     runtime.register_agent_version("greet", "1.0.0", greet_1)
     runtime.register_agent_version("greet", "2.0.0", greet_2)
@@ -127,8 +134,8 @@ async def stdin_ended():
 
 async def main(words):
     stdio = words[0] == "--stdio"
-    token, frames = words[-2:]
-    runtime = new_runtime(token)
+    token, other, frames = words[-3:]
+    runtime = new_runtime(token, other)
     with open(frames, "a", encoding="utf-8") as file:
         if stdio:
             await runtime.accept(recorded(await StdioTransport.from_std_streams(), file))

@@ -1,0 +1,105 @@
+"""`arcp conformance` put to each runtime of tests/interop/run, and what the page shows of it."""
+import json
+import os
+
+from page_text import frame_lines, masked
+from programs import output_of
+from sdks import OTHER_TOKEN, TOKEN
+
+PLAY_SEC = 300
+STEP = "5s"  # no step of a case waits longer
+CELLS = {"pass": "ok", "skip": "n/a", "fail": "**fails**"}
+OTHER_FORM = "other form"
+
+
+def ask(arcp, url):
+    """The kit's rows for a runtime: result, section, case, why, frame, left_open. One row that
+    fails when it cannot be asked at all."""
+    text, _ = output_of([arcp, "conformance", url, "--json", "--timeout", STEP, "--agent", "greet",
+                         "--long-agent", "waits"], PLAY_SEC,
+                        env={**os.environ, "ARCP_TOKEN": TOKEN, "ARCP_OTHER_TOKEN": OTHER_TOKEN})
+    return rows_of(text)
+
+
+def rows_of(text):
+    rows, is_whole = [], False
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        is_whole = is_whole or "runtime" in row
+        if "result" in row:
+            rows.append(row)
+    if not is_whole:
+        last = (text.strip().splitlines() or ["no word"])[-1]
+        rows.append({"result": "fail", "section": "", "case": "every case is asked", "why": last})
+    return rows
+
+
+def compare(rows):
+    """Prints what our runtime does not keep; how much that is. What cannot be asked counts: it
+    can answer everything."""
+    bad = [row for row in rows if row["result"] != "pass"]
+    for row in bad:
+        print(f"WORSE: arcpd, conformance, {row['section']} {row['case']}: {row['why']}\n  {row.get('frame')}")
+    print(f"conformance: arcpd keeps {len(rows) - len(bad)} of {len(rows)} cases")
+    return len(bad)
+
+
+def is_open(row):
+    return row["result"] == "fail" and "left_open" in row
+
+
+def said(name, rows):
+    """A peer's line on the terminal. Its failures are its own, and fail no run."""
+    counts = {word: sum(cell(row) == word for row in rows) for word in (*CELLS.values(), OTHER_FORM)}
+    print(f"conformance: {name}'s runtime keeps {counts[CELLS['pass']]} of {len(rows)} cases, "
+          f"{counts[OTHER_FORM]} have another form, {counts[CELLS['fail']]} fail, {counts[CELLS['skip']]} not applicable")
+
+
+def cell(row):
+    if row is None:
+        return ""
+    return OTHER_FORM if is_open(row) else CELLS[row["result"]]
+
+
+def gap_lines(name, row, notes):
+    """One failure, or another form: whose side it is, what was seen, and the frame that shows it."""
+    side, why = notes.get((name, "conformance", row["case"]), ("", "", ""))[1:]
+    if is_open(row):
+        side = side or f"no failure: the draft leaves open {row['left_open']}"
+    side = side or ("ours until shown otherwise" if name == "C" else "the SDK's")
+    lines = [f"* **{row['case']}** (§{row['section']}), {side}." + (f" {why}" if why else ""),
+             f"  Seen: {masked(row['why'])}."]
+    return lines + frame_lines(row["frame"] if row.get("frame") else None)
+
+
+def section(found, notes):
+    """The part of the page. `found`: {SDK: rows}, ours as "C"; `notes`: what was said by hand."""
+    lines = ["## Conformance", "",
+             "`arcp conformance` asks each runtime what the draft asks of it, case by case. *ok*: the runtime keeps it;",
+             "*n/a*: it has not negotiated what the case needs; *other form*: the draft asks for it and leaves its form",
+             "open, and the runtime does not know the one that `arcpd` has; **fails**: it does not keep what the draft says.",
+             "", "| § | case | " + " | ".join("`arcpd`" if name == "C" else name for name in found) + " |",
+             "|---" * (len(found) + 2) + "|"]
+    cases = {}
+    for rows in found.values():
+        for row in rows:
+            cases.setdefault(row["case"], row)
+    by_name = {name: {row["case"]: row for row in rows} for name, rows in found.items()}
+    for case, first in cases.items():
+        # A frame that breaks another section is that section's failure; the case is of its own.
+        number = next((rows[case]["section"] for rows in by_name.values()
+                       if case in rows and rows[case]["result"] != "fail"), first["section"])
+        cells = [cell(rows.get(case)) for rows in by_name.values()]
+        lines.append(f"| {number} | {case} | " + " | ".join(cells) + " |")
+    for name, rows in found.items():
+        bad = [row for row in rows if row["result"] == "fail"]
+        skipped = [row for row in rows if row["result"] == "skip"]
+        if not bad and not skipped:
+            continue
+        lines += ["", f"### Conformance: {'`arcpd`' if name == 'C' else name}", ""]
+        lines += [line for row in bad for line in gap_lines(name, row, notes)]
+        lines += [f"* **{row['case']}** (§{row['section']}), not applicable: {row['why']}." for row in skipped]
+    return lines + [""]

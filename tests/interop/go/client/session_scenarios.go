@@ -1,0 +1,171 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	arcp "github.com/agentruntimecontrolprotocol/go-sdk"
+	"github.com/agentruntimecontrolprotocol/go-sdk/client"
+	"github.com/agentruntimecontrolprotocol/go-sdk/messages"
+)
+
+func hello(w *world) error {
+	one, err := w.connect()
+	if err != nil {
+		return err
+	}
+	if err := expect(one.Welcome().Runtime.Name != "", "the welcome names no runtime"); err != nil {
+		return err
+	}
+	if err := expect(one.HasFeature("subscribe"), "subscribe was not negotiated"); err != nil {
+		return err
+	}
+	isDefault := func(agent messages.AgentEntry) bool { return agent.Name == "greet" && agent.Default == "2.0.0" }
+	if !slices.ContainsFunc(one.Welcome().Capabilities.Agents, isDefault) {
+		return gap("the inventory of agents has no default version")
+	}
+	if w.isStdio() {
+		return nil // who starts a runtime is trusted by it
+	}
+	_, _, err = w.link("wrong", nil)
+	return refused(err, arcp.CodeUnauthenticated)
+}
+
+func ack(w *world) error {
+	one, err := w.connect()
+	if err != nil {
+		return err
+	}
+	job, err := w.startGated(one)
+	if err != nil {
+		return err
+	}
+	if err := one.Ack(w.ctx, one.HighestSeq()); err != nil {
+		return err
+	}
+	w.openGate()
+	if err := w.resultsIn(job, "open"); err != nil {
+		return err
+	}
+	return w.alive(one)
+}
+
+func beat(w *world) error {
+	one, err := w.connect()
+	if err != nil {
+		return err
+	}
+	time.Sleep(5 * heartbeat / 2)
+	if err := expect(len(w.received(messages.TypeSessionPing)) != 0, "no ping came"); err != nil {
+		return err
+	}
+	return w.alive(one)
+}
+
+func closing(w *world) error {
+	one, err := w.connect()
+	if err != nil {
+		return err
+	}
+	other, err := w.connect()
+	if err != nil {
+		return err
+	}
+	job, err := w.startGated(one)
+	if err != nil {
+		return err
+	}
+	if err := one.Close(w.ctx); err != nil {
+		return gap("the close fails: " + err.Error())
+	}
+	w.openGate()
+	return w.until(func() (bool, error) {
+		page, err := other.ListJobs(w.ctx, client.ListJobsRequest{Filter: messages.ListJobsFilter{Agent: "gated"}})
+		if err != nil {
+			return false, err
+		}
+		at := slices.IndexFunc(page.Jobs, func(row messages.JobInfo) bool { return row.JobID == job.ID() })
+		if at < 0 {
+			return false, gap("the job is not listed after its session closed")
+		}
+		status := page.Jobs[at].Status
+		return status == messages.StatusSuccess, expect(status == messages.StatusRunning || status == messages.StatusSuccess,
+			"the job is %s after its session closed", status)
+	})
+}
+
+// leaveBehind cuts the connection of a job that has said something; how to come back, and the
+// number of what came last.
+func leaveBehind(w *world) (string, *messages.ResumeRequest, error) {
+	one, line, err := w.link(w.token, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	job, err := w.startGated(one)
+	if err != nil {
+		return "", nil, err
+	}
+	state := &messages.ResumeRequest{SessionID: one.SessionID(), ResumeToken: one.Welcome().ResumeToken,
+		LastEventSeq: one.HighestSeq()}
+	return job.ID(), state, line.Close()
+}
+
+// comeBack resumes; a runtime may need a moment to see that a connection is gone.
+func comeBack(w *world, state *messages.ResumeRequest) error {
+	one, _, err := w.link(w.token, state)
+	if err != nil {
+		return err
+	}
+	return expect(one.SessionID() == state.SessionID, "resumed as another session")
+}
+
+func upTo(last uint64) []uint64 {
+	var numbers []uint64
+	for number := uint64(1); number <= last; number++ {
+		numbers = append(numbers, number)
+	}
+	return numbers
+}
+
+func resume(w *world) error {
+	job, state, err := leaveBehind(w)
+	if err != nil {
+		return err
+	}
+	w.openGate()
+	if err := comeBack(w, state); err != nil {
+		return err
+	}
+	last, err := w.came(messages.TypeJobResult, job)
+	if err != nil {
+		return err
+	}
+	numbers := w.numbers("")
+	if err := expect(slices.Equal(numbers, upTo(state.LastEventSeq+3)), "the events' numbers were %v", numbers); err != nil {
+		return err
+	}
+	var end messages.JobResult
+	if err := last.DecodePayload(&end); err != nil {
+		return err
+	}
+	return expect(string(end.Output) == `"open"`, "the result was %s", end.Output)
+}
+
+func replay(w *world) error {
+	_, state, err := leaveBehind(w)
+	if err != nil {
+		return err
+	}
+	last := state.LastEventSeq
+	state.LastEventSeq = 0
+	w.forget()
+	if err := comeBack(w, state); err != nil {
+		return err
+	}
+	err = w.until(func() (bool, error) { return len(w.numbers(messages.TypeJobEvent)) >= int(last), nil })
+	if err != nil {
+		return err
+	}
+	numbers := w.numbers(messages.TypeJobEvent)
+	return expect(slices.Equal(numbers, upTo(last)), "the events' numbers were %v", numbers)
+}

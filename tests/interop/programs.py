@@ -1,0 +1,63 @@
+"""What tests/interop/run starts: commands whose words count, and programs that serve until they are told to end."""
+import os
+import re
+import signal
+import subprocess
+import threading
+
+
+class NotRun(Exception):
+    """What is missing: the registry, or a toolchain."""
+
+
+def output_of(command, seconds, **more):
+    """What it printed (both streams), and whether it went well."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.STDOUT, timeout=seconds, check=False, **more)
+    except FileNotFoundError:
+        raise NotRun(f"{command[0]} is not installed (tools/install-deps.sh --interop)") from None
+    except subprocess.TimeoutExpired:
+        return f"no answer in {seconds} s", False
+    return done.stdout, done.returncode == 0
+
+
+def last_line(text):
+    return ([line.strip() for line in text.splitlines() if line.strip()] or ["no word"])[-1]
+
+
+def line_with(text, words):
+    """The first line that has these words, from them on and without addresses; else the last."""
+    text = re.sub(r"\x1b\[[\d;]*m", "", text)
+    found = [line[line.index(words):] for line in text.splitlines() if words in line]
+    said = (found or [last_line(text)])[0].strip().split(" -> ")[0]
+    return re.sub(r"https?://[^\s)\"]+", "URL", said)
+
+
+class Program:
+    """Something that says `ready ... URL` and runs until it is told to end."""
+
+    def __init__(self, command, log, **more):
+        self.log = open(log, "ab")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.log, text=True, start_new_session=True, **more)
+        self.guard = threading.Timer(20, self.process.kill)
+        self.guard.start()
+        ready = self.process.stdout.readline().split()
+        self.guard.cancel()
+        if "ready" not in ready:
+            self.end()
+            with open(log, encoding="utf-8", errors="replace") as file:
+                raise SystemExit(f"{command[0]} does not start: {last_line(file.read())}")
+        self.url = ready[-1]
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.process.stdout.close()
+        self.log.close()

@@ -1,0 +1,138 @@
+"""The SDKs: where their registries have them, and the programs here that use them."""
+import os
+import platform
+import shutil
+import subprocess
+import venv
+
+from programs import NotRun, line_with, output_of
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOKEN, OTHER_TOKEN = "interop", "interop-other"
+INSTALL_SEC = 240
+
+
+class Python:
+    """The Python SDK, from PyPI."""
+
+    name = "Python"
+    package = "agentruntimecontrolprotocol"
+    called, profile = "as-python", "python"  # what its client calls itself, and gets for it
+    folder = os.path.join(HERE, "python")
+
+    def __init__(self, place, work):
+        self.place, self.work = os.path.join(place, "python"), work
+        self.python = os.path.join(self.place, "bin", "python")
+
+    def install(self):
+        """What is played, as a text. Takes what was installed before from the same lock file."""
+        lock = os.path.join(self.folder, "requirements.txt")
+        kept = os.path.join(self.place, "requirements.txt")
+        if not (os.path.exists(kept) and open(kept, "rb").read() == open(lock, "rb").read()):
+            try:
+                venv.create(self.place, clear=True, with_pip=True)
+            except subprocess.CalledProcessError:
+                raise NotRun("python3-venv is not installed "
+                             "(tools/install-deps.sh --interop)") from None
+            text, well = output_of(
+                [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                 "--require-hashes", "--only-binary", ":all:", "--retries", "1", "-r", lock],
+                INSTALL_SEC)
+            if not well:
+                raise NotRun(f"PyPI: {line_with(text, 'ERROR')}")
+            shutil.copy(lock, kept)
+        text, _ = output_of([self.python, "-m", "pip", "freeze"], 60)
+        version = [line for line in text.splitlines() if line.startswith(self.package + "==")]
+        return (f"`{version[0] if version else self.package}` from PyPI, {platform.python_implementation()} "
+                f"{'.'.join(platform.python_version_tuple()[:2])}")
+
+    def client(self, url, called):
+        return [self.python, os.path.join(self.folder, "client.py"), url, TOKEN, called]
+
+    def runtime(self, frames, stdio=False):
+        program = [self.python, os.path.join(self.folder, "runtime.py")]
+        return program + (["--stdio"] if stdio else []) + [TOKEN, OTHER_TOKEN, frames]
+
+
+class Go:
+    """The Go SDK, from the Go module proxy, or from a checkout where that has none."""
+
+    name = "Go"
+    package = "github.com/agentruntimecontrolprotocol/go-sdk"
+    called, profile = "as-go", "go"
+    folder = os.path.join(HERE, "go")
+
+    def __init__(self, place, work, checkout=None):
+        self.place, self.work, self.checkout = os.path.join(place, "go"), work, checkout
+        self.go = shutil.which("go") or "/usr/local/go/bin/go"
+        self.environment = {**os.environ, "GOFLAGS": "-buildvcs=false", "GOTOOLCHAIN": "local",
+                            "GOWORK": "off"}
+
+    def ask(self, *words):
+        return output_of([self.go, *words], INSTALL_SEC, cwd=self.folder, env=self.environment)
+
+    def install(self):
+        """What is played, as a text. Builds with copies of go.mod and go.sum: a checkout is named
+        only there, and a sum that go.sum lacks is taken from the sum database."""
+        if shutil.which(self.go) is None:
+            raise NotRun("go is not installed")
+        os.makedirs(self.place, exist_ok=True)
+        for name in ("go.mod", "go.sum"):
+            shutil.copy(os.path.join(self.folder, name), self.place)
+        module = os.path.join(self.place, "go.mod")
+        if self.checkout is not None:
+            text, well = self.ask("mod", "edit", f"-replace={self.package}={os.path.abspath(self.checkout)}",
+                                  module)
+            if not well:
+                raise NotRun(f"go mod edit: {line_with(text, 'go: ')}")
+        text, well = self.ask("build", "-mod=mod", f"-modfile={module}", "-o", self.place + os.sep,
+                              "./client", "./runtime")
+        if not well and "server response: " in text:
+            raise NotRun(f"the Go module proxy: {line_with(text, 'server response: ')}")
+        if not well:
+            raise NotRun(f"go build: {line_with(text, 'go: ')}")
+        version, _ = self.ask("list", "-m", f"-modfile={module}", "-f", "{{.Version}}", self.package)
+        language, _ = self.ask("env", "GOVERSION")
+        return f"`{self.package}` {self.origin(version.strip())}, {language.strip()}"
+
+    def origin(self, version):
+        if self.checkout is None:
+            return f"{version} from the Go module proxy"
+        said, well = output_of(["git", "-C", self.checkout, "describe", "--tags", "--always", "--dirty"], 60)
+        return f"from a checkout ({said.strip() if well else 'of no commit'}) in place of {version}"
+
+    def client(self, url, called):
+        return [os.path.join(self.place, "client"), url, TOKEN, called]
+
+    def runtime(self, frames, stdio=False):
+        program = [os.path.join(self.place, "runtime")]
+        return program + (["--stdio"] if stdio else []) + [TOKEN, OTHER_TOKEN, frames]
+
+
+# ---- SDKs that no registry has ----
+
+
+def ask_java():
+    artifact = "io.agentruntimecontrolprotocol:arcp:1.0.0"
+    text, well = output_of(["mvn", "-B", "-q", "-ntp", "-U", "dependency:get", f"-Dartifact={artifact}",
+                            "-Dtransitive=false"], 120)
+    return "Java", artifact, None if well else f"Maven Central: {line_with(text, 'Could not')}"
+
+
+def ask_npm():
+    package = "@agentruntimecontrolprotocol/sdk"
+    text, well = output_of(["npm", "view", package, "version"], 60)
+    return "TypeScript", package, None if well else f"npm: {line_with(text, '404 ')}"
+
+
+def others():
+    """[(SDK, package, why it is not run)] for the SDKs that have no programs here."""
+    rows = []
+    for name, ask in (("Java", ask_java), ("TypeScript", ask_npm)):
+        try:
+            sdk, package, why = ask()
+            rows.append((sdk, package, why or "the registry has it now; there are no programs for "
+                                              "it here yet"))
+        except NotRun as missing:
+            rows.append((name, "", str(missing)))
+    return rows
