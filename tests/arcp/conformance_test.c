@@ -3,61 +3,32 @@
  * another's place. */
 #include "arcp/world.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include "arcp/editing_proxy.h"
-#include "arcp/temp_tree.h"
 
-typedef struct fixture {
-    char directory[64];
-    process daemon;
-    char url[128];
-    unsigned short port;
-} fixture;
+typedef arcpd_run fixture;
 
 static int begin(void **state)
 {
     static fixture f;
-    static const char config[] = "jobs: {cancel_grace_ms: 2000}\n";
-    static const char *const foreign[] = {"ARCP_URL", "ARCP_PROFILE", "STATE_DIRECTORY",
-                                          "XDG_CONFIG_HOME"};
-    char path[96];
-    for (size_t row = 0; row < sizeof(foreign) / sizeof(foreign[0]); row++) {
-        assert_int_equal(unsetenv(foreign[row]), 0);
-    }
-    temp_tree_make(f.directory, sizeof(f.directory));
-    snprintf(path, sizeof(path), "%s/arcpd.yaml", f.directory);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_true(fputs(config, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(setenv("XDG_STATE_HOME", f.directory, 1), 0);
-    assert_int_equal(setenv("HOME", f.directory, 1), 0);
+    arcpd_run_begin(&f);
+    arcpd_run_configure(&f, "jobs: {cancel_grace_ms: 2000}\n");
     assert_int_equal(setenv("ARCP_TOKEN", "token-of-alice", 1), 0);
     assert_int_equal(setenv("ARCP_OTHER_TOKEN", "token-of-bob", 1), 0);
-    process_start(&f.daemon,
-                  WORDS(ARCP_BINARY_DIR "/bin/arcpd", "--config", path, "--listen",
-                        "ws://127.0.0.1:0/arcp", "--store", "memory:", "--token",
-                        "token-of-alice=alice", "--token", "token-of-bob=bob", "--agent",
-                        "hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh", "--agent",
-                        "plain=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh", "--agent",
-                        "wait=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/wait.sh"),
-                  NULL, NULL);
-    process_await(&f.daemon, false, "/arcp\n");
-    assert_int_equal(sscanf(f.daemon.out.data, "arcpd: ready %127s", f.url), 1);
-    f.port = (unsigned short)strtoul(f.url + strlen("ws://127.0.0.1:"), NULL, 10);
+    arcpd_run_start(&f, 0,
+                    WORDS("--store", "memory:", "--token", "token-of-alice=alice", "--token",
+                          "token-of-bob=bob", "--agent",
+                          "hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh",
+                          "--agent", "plain=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh",
+                          "--agent", "wait=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/wait.sh"));
     *state = &f;
     return 0;
 }
 
 static int end(void **state)
 {
-    fixture *f = *state;
-    process_signal(&f->daemon, SIGTERM);
-    int exit_status = process_finish(&f->daemon);
-    process_fini(&f->daemon);
-    return temp_tree_remove(f->directory) != 0 || exit_status != 0 ? -1 : 0;
+    return arcpd_run_end(*state);
 }
 
 static bool has(const process *p, const char *text)

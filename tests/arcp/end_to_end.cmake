@@ -1,6 +1,6 @@
 # Start the programs of this build.
 if(TARGET arcp AND TARGET arcpd AND TARGET arcp-bench-agent)
-  add_library(arcp_world STATIC world.c temp_tree.c process.c tcp_proxy.c cutting_proxy.c)
+  add_library(arcp_world STATIC world.c arcpd_run.c temp_tree.c process.c tcp_proxy.c cutting_proxy.c)
   target_include_directories(arcp_world PUBLIC ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(arcp_world PRIVATE
     ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")

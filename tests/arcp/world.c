@@ -5,40 +5,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "arcp/temp_tree.h"
-
 static const char *const agents[] = {"hello", "events",   "count",  "stream",   "wait",  "fail",
                                      "echo",  "progress", "parent", "stubborn", "family"};
 #define AGENT_COUNT (sizeof(agents) / sizeof(agents[0]))
 
-/* What tests must not inherit from who runs them. */
-static const char *const foreign[] = {"ARCP_URL",        "ARCP_TOKEN",      "ARCP_PROFILE",
-                                      "STATE_DIRECTORY", "XDG_CONFIG_HOME", "NO_COLOR",
-                                      "TRACEPARENT",     "TRACESTATE"};
-
 /* Nobody here waits for half a minute until an agent gives in. */
 static const char config[] = "jobs: {cancel_grace_ms: 2000}\nshutdown: {grace_sec: 3}\n";
 
-static void write_config(const char *path)
-{
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_true(fputs(config, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 void world_start_daemon(world *w, const char *store, unsigned port)
 {
-    static const char daemon[] = ARCP_BINARY_DIR "/bin/arcpd";
-    char path[96];
-    char listen[64];
     char options[AGENT_COUNT][512];
-    const char *words[12 + 2 * AGENT_COUNT] = {daemon, "--config", path, "--listen",
-                                               listen, "--store",  store};
-    size_t count = 7;
-    snprintf(path, sizeof(path), "%s/arcpd.yaml", w->directory);
-    write_config(path);
-    snprintf(listen, sizeof(listen), "ws://127.0.0.1:%u/arcp", port);
+    const char *words[5 + 2 * AGENT_COUNT] = {"--store", store};
+    size_t count = 2;
     for (size_t agent = 0; agent < AGENT_COUNT; agent++) {
         snprintf(options[agent], sizeof(options[agent]), "%s%s=sh %s/tests/arcp/agents/%s.sh",
                  agents[agent], agent == 0 ? "@1.0.0" : "", ARCP_SOURCE_DIR, agents[agent]);
@@ -48,25 +26,16 @@ void world_start_daemon(world *w, const char *store, unsigned port)
     words[count++] = "--agent";
     words[count++] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
     words[count] = NULL;
-    process_start(&w->daemon, words, NULL, NULL);
-    process_await(&w->daemon, false, "/arcp\n");
-    assert_int_equal(sscanf(w->daemon.out.data, "arcpd: ready %127s", w->url), 1);
-    w->port = (unsigned short)strtoul(w->url + strlen("ws://127.0.0.1:"), NULL, 10);
+    arcpd_run_configure(w, config);
+    arcpd_run_start(w, port, words);
     assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
 }
 
 static void begin(void **state, bool is_durable)
 {
     static world w;
-    char path[96];
     char store[96];
-    for (size_t row = 0; row < sizeof(foreign) / sizeof(foreign[0]); row++) {
-        assert_int_equal(unsetenv(foreign[row]), 0);
-    }
-    temp_tree_make(w.directory, sizeof(w.directory));
-    snprintf(path, sizeof(path), "%s/state", w.directory);
-    assert_int_equal(setenv("XDG_STATE_HOME", path, 1), 0);
-    assert_int_equal(setenv("HOME", w.directory, 1), 0);
+    arcpd_run_begin(&w);
     snprintf(store, sizeof(store), "sqlite:%s/arcp.db", w.directory);
     world_start_daemon(&w, is_durable ? store : "memory:", 0);
     *state = &w;
@@ -86,15 +55,7 @@ int world_begin_durable(void **state)
 
 int world_end(void **state)
 {
-    world *w = *state;
-    process_signal(&w->daemon, SIGTERM);
-    int exit_status = process_finish(&w->daemon);
-    if (exit_status != 0) {
-        print_error("arcpd ended with %d:\n%.*s\n", exit_status, (int)w->daemon.err.size,
-                    w->daemon.err.size ? w->daemon.err.data : "");
-    }
-    process_fini(&w->daemon);
-    return temp_tree_remove(w->directory) != 0 || exit_status != 0 ? -1 : 0;
+    return arcpd_run_end(*state);
 }
 
 static void put_program_first(const char *const *words, const char *out[17])

@@ -4,14 +4,10 @@
 
 #include "support/check.h"
 
-#include "arcp/process.h"
+#include "arcp/arcpd_run.h"
 
-typedef struct world {
-    char directory[64]; /* of its own; state and home are in it */
-    process daemon;
-    char url[128]; /* also in ARCP_URL */
-    unsigned short port;
-} world;
+/* url also in ARCP_URL. */
+typedef arcpd_run world;
 
 /* Starts a daemon with a store and a port (0: any); url, port and ARCP_URL follow. */
 void world_start_daemon(world *w, const char *store, unsigned port);
@@ -31,8 +27,6 @@ void world_start_on_terminal(const world *w, process *p, const char *const *word
 
 /* Runs `arcp` to its end and checks its exit status; the caller frees *p. */
 void world_run(const world *w, process *p, int exit_status, const char *const *words);
-
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Appends the text with ids and times replaced: job_..., TIME, TRACE. */
 void world_mask(const arcp_buf *text, arcp_buf *out);

@@ -5,20 +5,12 @@
 
 #include "arcp/temp_tree.h"
 
-static const char *const foreign[] = {"ARCP_URL",    "ARCP_TOKEN",      "ARCP_PROFILE",
-                                      "NO_COLOR",    "XDG_CONFIG_HOME", "XDG_STATE_HOME",
-                                      "TRACEPARENT", "TRACESTATE"};
-
 int host_setup(void **state)
 {
     static host place;
-    place = (host){.daemon = {.pid = 0}};
-    for (size_t row = 0; row < sizeof(foreign) / sizeof(foreign[0]); row++) {
-        assert_int_equal(unsetenv(foreign[row]), 0);
-    }
-    temp_tree_make(place.directory, sizeof(place.directory));
+    arcpd_run_begin(&place);
+    assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
     assert_int_equal(setenv("STATE_DIRECTORY", place.directory, 1), 0);
-    assert_int_equal(setenv("HOME", place.directory, 1), 0);
     *state = &place;
     return 0;
 }
@@ -53,37 +45,19 @@ void host_configure(const host *place, const char *yaml)
 
 void host_start(host *place, const char *yaml)
 {
-    static const char program[] = ARCP_BINARY_DIR "/bin/arcpd";
-    char path[96];
-    snprintf(path, sizeof(path), "%s/arcpd.yaml", place->directory);
+    const char *const none[] = {NULL};
     host_configure(place, yaml);
-    process_start(&place->daemon,
-                  WORDS(program, "--listen", "ws://127.0.0.1:0/arcp", "--config", path), NULL,
-                  NULL);
-    process_await(&place->daemon, false, "/arcp\n");
-    assert_int_equal(sscanf(place->daemon.out.data, "arcpd: ready %127s", place->url), 1);
-}
-
-static void end(host *place, int signal_number, int exit_status)
-{
-    process_signal(&place->daemon, signal_number);
-    int got = process_finish(&place->daemon);
-    if (got != exit_status) {
-        fail_msg("arcpd ended with %d:\n%.*s\n", got, (int)place->daemon.err.size,
-                 place->daemon.err.size ? place->daemon.err.data : "");
-    }
-    process_fini(&place->daemon);
-    place->daemon = (process){.pid = 0};
+    arcpd_run_start(place, 0, none);
 }
 
 void host_stop(host *place)
 {
-    end(place, SIGTERM, 0);
+    assert_int_equal(arcpd_run_stop(place, SIGTERM, 0), 0);
 }
 
 void host_kill(host *place)
 {
-    end(place, SIGKILL, 128 + SIGKILL);
+    assert_int_equal(arcpd_run_stop(place, SIGKILL, 128 + SIGKILL), 128 + SIGKILL);
 }
 
 void host_begin_run(const host *place, const char *token, process *p, const char *const *words)

@@ -4,13 +4,10 @@
 
 #include "support/check.h"
 
-#include "arcp/process.h"
+#include "arcp/arcpd_run.h"
 
-typedef struct host {
-    char directory[64]; /* state directory, home, and where the configuration stands */
-    char url[128];
-    process daemon;
-} host;
+/* Its folder is the state directory too. */
+typedef arcpd_run host;
 
 /* For cmocka: makes the folder and an environment without anything of who runs the tests. */
 int host_setup(void **state);
@@ -38,7 +35,5 @@ void host_limit_files(const host *place, uint64_t bytes);
 
 /* The text of a file in the folder, NUL-terminated. */
 void host_read(const host *place, const char *name, arcp_buf *out);
-
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 #endif

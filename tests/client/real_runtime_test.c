@@ -6,53 +6,32 @@
 
 #include <arcp/client.h>
 
-#include "arcp/process.h"
-#include "arcp/temp_tree.h"
+#include "arcp/arcpd_run.h"
 #include "transport/tls_files.h"
 
 typedef struct fixture {
-    char directory[64];
+    arcpd_run run; /* ws:// */
     tls_files tls;
-    process daemon;
-    char url[128];        /* ws:// */
     char secure_url[128]; /* wss://localhost */
     arcp_failure failure;
 } fixture;
 
 static int begin(void **state)
 {
-    static const char daemon[] = ARCP_BINARY_DIR "/bin/arcpd";
-    static const char agent[] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
     static fixture f;
-    char path[96];
+    char config[512];
     char secure[128];
     assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
-    temp_tree_make(f.directory, sizeof(f.directory));
+    arcpd_run_begin(&f.run);
     tls_files_make(&f.tls);
-    assert_int_equal(setenv("XDG_STATE_HOME", f.directory, 1), 0);
-    snprintf(path, sizeof(path), "%s/arcpd.yaml", f.directory);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_true(fprintf(file, "log: {level: error}\ntls: {certificate: %s, key: %s}\n",
-                        f.tls.certificate, f.tls.key) > 0);
-    assert_int_equal(fclose(file), 0);
-    const char *const words[] = {daemon,
-                                 "--config",
-                                 path,
-                                 "--store",
-                                 "memory:",
-                                 "--token",
-                                 "t1=alice",
-                                 "--listen",
-                                 "ws://127.0.0.1:0/arcp",
-                                 "--listen",
-                                 "wss://127.0.0.1:0/arcp",
-                                 "--agent",
-                                 agent,
-                                 NULL};
-    process_start(&f.daemon, words, NULL, NULL);
-    process_await(&f.daemon, false, "\n");
-    assert_int_equal(sscanf(f.daemon.out.data, "arcpd: ready %127s %127s", f.url, secure), 2);
+    snprintf(config, sizeof(config), "log: {level: error}\ntls: {certificate: %s, key: %s}\n",
+             f.tls.certificate, f.tls.key);
+    arcpd_run_configure(&f.run, config);
+    arcpd_run_start(&f.run, 0,
+                    WORDS("--store", "memory:", "--token", "t1=alice", "--listen",
+                          "wss://127.0.0.1:0/arcp", "--agent",
+                          "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent"));
+    assert_int_equal(sscanf(f.run.daemon.out.data, "arcpd: ready %*s %127s", secure), 1);
     snprintf(f.secure_url, sizeof(f.secure_url), "wss://localhost%s",
              secure + strlen("wss://127.0.0.1"));
     *state = &f;
@@ -62,12 +41,9 @@ static int begin(void **state)
 static int end(void **state)
 {
     fixture *f = *state;
-    process_signal(&f->daemon, SIGTERM);
-    int exit_status = process_finish(&f->daemon);
-    process_fini(&f->daemon);
     arcp_failure_fini(&f->failure);
     tls_files_remove(&f->tls);
-    return temp_tree_remove(f->directory) != 0 || exit_status != 0 ? -1 : 0;
+    return arcpd_run_end(&f->run);
 }
 
 static arcp_client_options options_to(const char *url)
@@ -121,7 +97,7 @@ static void check_way(fixture *f, const arcp_client_options *options)
 static void over_ws(void **state)
 {
     fixture *f = *state;
-    arcp_client_options options = options_to(f->url);
+    arcp_client_options options = options_to(f->run.url);
     check_way(f, &options);
 }
 
@@ -197,7 +173,7 @@ static size_t count_jobs(fixture *f, arcp_client *client)
 static void a_job_that_failed_for_now_is_run_again(void **state)
 {
     fixture *f = *state;
-    arcp_client_options options = options_to(f->url);
+    arcp_client_options options = options_to(f->run.url);
     arcp_client *client = NULL;
     arcp_job *job = NULL;
     check_ok(arcp_client_connect(&options, &client, &f->failure), &f->failure.error);
@@ -214,7 +190,7 @@ static void a_job_that_failed_for_now_is_run_again(void **state)
 static void a_key_of_the_programs_own_means_one_job(void **state)
 {
     fixture *f = *state;
-    arcp_client_options options = options_to(f->url);
+    arcp_client_options options = options_to(f->run.url);
     arcp_client *client = NULL;
     arcp_job *first = NULL;
     arcp_job *second = NULL;
@@ -240,7 +216,7 @@ static void a_key_of_the_programs_own_means_one_job(void **state)
 static void a_job_that_was_let_go_can_be_had_again_by_its_key(void **state)
 {
     fixture *f = *state;
-    arcp_client_options options = options_to(f->url);
+    arcp_client_options options = options_to(f->run.url);
     arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
     arcp_client *client = NULL;
     const arcp_outcome *outcome = NULL;

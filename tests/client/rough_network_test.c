@@ -13,8 +13,7 @@
 
 #include <arcp/client.h>
 
-#include "arcp/process.h"
-#include "arcp/temp_tree.h"
+#include "arcp/arcpd_run.h"
 #include "client/rough_proxy.h"
 
 enum {
@@ -52,10 +51,8 @@ typedef struct crew {
 } crew;
 
 typedef struct fixture {
-    char directory[64];
-    process daemon;
+    arcpd_run run;
     char url[64]; /* the proxy's */
-    char daemon_url[128];
     uv_loop_t loop;
     uv_timer_t deadline;
     rough_proxy proxy;
@@ -273,24 +270,12 @@ static void begin_crew(fixture *f, crew *c)
 static void start_daemon(fixture *f)
 {
     char store[128];
-    char path[96];
-    snprintf(store, sizeof(store), "sqlite:%s/arcp.db", f->directory);
-    snprintf(path, sizeof(path), "%s/arcpd.yaml", f->directory);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_true(fputs("session: {heartbeat_interval_sec: 1}\nlog: {level: error}\n"
-                      "shutdown: {grace_sec: 3}\n",
-                      file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    static const char daemon[] = ARCP_BINARY_DIR "/bin/arcpd";
-    static const char agent[] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
-    const char *const words[] = {daemon,     "--config", path,
-                                 "--store",  store,      "--token",
-                                 "t1=alice", "--listen", "ws://127.0.0.1:0/arcp",
-                                 "--agent",  agent,      NULL};
-    process_start(&f->daemon, words, NULL, NULL);
-    process_await(&f->daemon, false, "/arcp\n");
-    assert_int_equal(sscanf(f->daemon.out.data, "arcpd: ready %127s", f->daemon_url), 1);
+    snprintf(store, sizeof(store), "sqlite:%s/arcp.db", f->run.directory);
+    arcpd_run_configure(&f->run, "session: {heartbeat_interval_sec: 1}\nlog: {level: error}\n"
+                                 "shutdown: {grace_sec: 3}\n");
+    arcpd_run_start(&f->run, 0,
+                    WORDS("--store", store, "--token", "t1=alice", "--agent",
+                          "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent"));
 }
 
 static void on_deadline(uv_timer_t *timer)
@@ -319,14 +304,11 @@ static int begin(void **state)
     uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : uv_hrtime() % 1000000;
     print_message("ARCP_ROUGH_SEED=%" PRIu64 "\n", seed);
     assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
-    temp_tree_make(f.directory, sizeof(f.directory));
-    assert_int_equal(setenv("XDG_STATE_HOME", f.directory, 1), 0);
+    arcpd_run_begin(&f.run);
     start_daemon(&f);
     assert_int_equal(uv_loop_init(&f.loop), 0);
     f.view = (arcp_event_view)ARCP_EVENT_VIEW_INIT;
-    unsigned short port =
-        (unsigned short)strtoul(f.daemon_url + strlen("ws://127.0.0.1:"), NULL, 10);
-    rough_proxy_start(&f.proxy, &f.loop, port, seed, 20000, 600000);
+    rough_proxy_start(&f.proxy, &f.loop, f.run.port, seed, 20000, 600000);
     snprintf(f.url, sizeof(f.url), "ws://127.0.0.1:%u/arcp", (unsigned)f.proxy.port);
     *state = &f;
     return 0;
@@ -336,10 +318,7 @@ static int end(void **state)
 {
     fixture *f = *state;
     arcp_event_view_fini(&f->view);
-    process_signal(&f->daemon, SIGTERM);
-    int exit_status = process_finish(&f->daemon);
-    process_fini(&f->daemon);
-    return temp_tree_remove(f->directory) != 0 || exit_status != 0 ? -1 : 0;
+    return arcpd_run_end(&f->run);
 }
 
 static void print_trouble(const fixture *f, uint64_t began_ns)
@@ -388,7 +367,7 @@ static void no_submit_made_two_jobs(void **state)
     arcp_client *client = NULL;
     arcp_job_page *page = NULL;
     size_t jobs = 0;
-    options.url = arcp_span_cstr(f->daemon_url);
+    options.url = arcp_span_cstr(f->run.url);
     options.token = ARCP_SPAN_LITERAL("t1");
     check_ok(arcp_client_connect(&options, &client, &failure), &failure.error);
     do {
