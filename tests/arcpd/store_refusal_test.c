@@ -267,6 +267,7 @@ typedef struct disk {
     char environment[160];
 } disk;
 
+/* The daemon's next start is on a disk that takes orders. */
 static void disk_begin(disk *out, daemon_state *d)
 {
     (void)snprintf(out->orders, sizeof(out->orders), "%s/disk", d->directory);
@@ -275,15 +276,20 @@ static void disk_begin(disk *out, daemon_state *d)
     d->options.preload = ARCP_BINARY_DIR "/tests/failing_disk.so";
 }
 
+static void begin_with_store(disk *out, daemon_state *d, wire_session *session)
+{
+    daemon_begin(d, NULL);
+    make_store(d, session);
+    disk_begin(out, d);
+}
+
 static void a_disk_that_cannot_be_read_refuses_the_start_and_loses_nothing(void **state)
 {
     daemon_state d;
     disk broken;
     wire_session session;
     (void)state;
-    daemon_begin(&d, NULL);
-    make_store(&d, &session);
-    disk_begin(&broken, &d);
+    begin_with_store(&broken, &d, &session);
     write_file(broken.orders, "r");
     check_refused(&d, "disk I/O error");
     assert_int_equal(unlink(broken.orders), 0);
@@ -298,9 +304,7 @@ static void a_disk_that_fails_in_the_middle_of_the_start_loses_nothing(void **st
     disk broken;
     wire_session session;
     (void)state;
-    daemon_begin(&d, NULL);
-    make_store(&d, &session);
-    disk_begin(&broken, &d);
+    begin_with_store(&broken, &d, &session);
     bool started = false;
     for (int after = 1; !started; after++) {
         char orders[16];

@@ -168,19 +168,25 @@ static void check_refused(scene *self, const char *prefix, const char *id, const
 
 /* ---- damage ---- */
 
-static void the_cut_stream_of_an_ended_job_is_refused(void **state)
+/* A job that has said so many records, cut after each of them. */
+static void check_each_cut(bool ends, size_t records)
 {
-    (void)state;
     for (size_t store = 0; store < STORES; store++) {
-        for (size_t left = 0; left < 5; left++) {
-            char what[32];
+        for (size_t left = 0; left < records; left++) {
+            char what[48];
             scene *self = begin(urls[store], NULL);
-            run_job(self, "1", true);
+            run_job(self, "1", ends);
             cut(self, "j:", self->job, left);
-            (void)snprintf(what, sizeof(what), "record %zu of 5", left);
+            (void)snprintf(what, sizeof(what), "record %zu of %zu", left, records);
             check_refused(self, "j:", self->job, what);
         }
     }
+}
+
+static void the_cut_stream_of_an_ended_job_is_refused(void **state)
+{
+    (void)state;
+    check_each_cut(true, 5);
 }
 
 /* The session is gone, and with it the index: the job's row still says what there was. */
@@ -200,16 +206,7 @@ static void the_cut_stream_of_a_job_without_its_session_is_refused(void **state)
 static void the_cut_stream_of_a_running_job_is_refused(void **state)
 {
     (void)state;
-    for (size_t store = 0; store < STORES; store++) {
-        for (size_t left = 0; left < 4; left++) {
-            char what[32];
-            scene *self = begin(urls[store], NULL);
-            run_job(self, "1", false);
-            cut(self, "j:", self->job, left);
-            (void)snprintf(what, sizeof(what), "record %zu of 4", left);
-            check_refused(self, "j:", self->job, what);
-        }
-    }
+    check_each_cut(false, 4);
 }
 
 static void the_cut_stream_of_a_session_is_refused(void **state)

@@ -223,14 +223,20 @@ static void a_head_without_end_is_431_at_the_default_limit(void **state)
 
 /* ---- slow, silent, many ---- */
 
+/* A server that does not wait long for a handshake, and who is to make one. */
+static void open_hasty(server *s, raw_peer *peer)
+{
+    arcp_listen_options options = patient();
+    options.handshake_timeout_ms = 30;
+    server_open(s, NULL, options);
+    raw_peer_connect(peer, &s->test, s->url);
+}
+
 static void a_peer_that_says_nothing_is_dropped(void **state)
 {
     server s;
     raw_peer peer;
-    arcp_listen_options options = patient();
-    options.handshake_timeout_ms = 30;
-    server_open(&s, NULL, options);
-    raw_peer_connect(&peer, &s.test, s.url);
+    open_hasty(&s, &peer);
     raw_peer_expect_end(&peer);
     assert_int_equal(peer.received.size, 0);
     assert_int_equal(s.refused, 1);
@@ -244,10 +250,7 @@ static void a_peer_that_trickles_is_dropped_all_the_same(void **state)
 {
     server s;
     raw_peer peer;
-    arcp_listen_options options = patient();
-    options.handshake_timeout_ms = 30;
-    server_open(&s, NULL, options);
-    raw_peer_connect(&peer, &s.test, s.url);
+    open_hasty(&s, &peer);
     raw_peer_send_text(&peer, "GET /arcp HTTP/1.1\r\nHost: localhost\r\nX: ");
     while (!peer.ended) { /* every byte comes well in time; all of them together do not */
         raw_peer_send_text(&peer, "x");
