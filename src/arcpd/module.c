@@ -3,31 +3,47 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef ARCP_MODULE_DIRECTORY
 #define ARCP_MODULE_DIRECTORY "/usr/lib/arcp"
 #endif
 
-/* Beside the program in a build tree, else where it was installed. */
-static void *load(const char *name)
+bool arcp__module_directory_is_safe(const char *path)
 {
-    char path[4096];
+    struct stat about;
+    struct stat program;
+    if (stat(path, &about) != 0 || (about.st_mode & S_IWOTH) != 0) {
+        return false;
+    }
+    return about.st_uid == 0 || about.st_uid == geteuid() ||
+           (stat("/proc/self/exe", &program) == 0 && about.st_uid == program.st_uid);
+}
+
+/* Beside the program in a build tree, else where it was installed. What a directory has that others
+ * may write to would run with our rights: it is passed over, and kept in *unsafe. */
+static void *load(const char *name, char *unsafe, size_t size)
+{
+    static const char *const places[] = {"../lib/arcp", "../modules"};
     char self[3072];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char directory[3200];
+    char path[4096];
     void *module = NULL;
-    if (size > 0) {
-        self[size] = '\0';
-        char *slash = strrchr(self, '/');
-        if (slash != NULL) {
-            *slash = '\0';
+    ssize_t self_size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[self_size > 0 ? self_size : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    for (size_t at = 0; slash != NULL && at < 2 && module == NULL; at++) {
+        (void)snprintf(directory, sizeof(directory), "%.*s/%s", (int)(slash - self), self,
+                       places[at]);
+        (void)snprintf(path, sizeof(path), "%s/%s.so", directory, name);
+        if (access(path, R_OK) != 0) {
+            continue;
         }
-        static const char *const places[] = {"../lib/arcp", "../modules"};
-        for (size_t at = 0; at < 2 && module == NULL; at++) {
-            (void)snprintf(path, sizeof(path), "%s/%s/%s.so", self, places[at], name);
-            if (access(path, R_OK) == 0) {
-                module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            }
+        if (arcp__module_directory_is_safe(directory)) {
+            module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        } else {
+            (void)snprintf(unsafe, size, "%s", directory);
         }
     }
     if (module == NULL) {
@@ -40,8 +56,15 @@ static void *load(const char *name)
 arcp_status arcp__module_open(const char *name, const char *symbol, const char *key, void **module,
                               void **function, arcp_error *err)
 {
-    void *loaded = load(name);
+    char unsafe[3200] = "";
+    void *loaded = load(name, unsafe, sizeof(unsafe));
     void *found = loaded == NULL ? NULL : dlsym(loaded, symbol);
+    if (found == NULL && unsafe[0] != '\0') {
+        arcp__module_close(loaded);
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "%s: its module is not loaded from %s, which others may write to",
+                              key, unsafe);
+    }
     if (found == NULL) {
         const char *why = dlerror();
         arcp_status status =

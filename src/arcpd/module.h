@@ -11,4 +11,8 @@ ARCP_MUST_CHECK arcp_status arcp__module_open(const char *name, const char *symb
                                               void **module, void **function, arcp_error *err);
 void arcp__module_close(void *module); /* NULL is accepted */
 
+/* Whether what lies in the directory can be loaded: it belongs to root, to us or to the owner of
+ * this program, and not everybody may write to it. */
+bool arcp__module_directory_is_safe(const char *path);
+
 #endif
