@@ -97,7 +97,6 @@ static void on_wake(uv_async_t *wake)
     uv_mutex_lock(&client->mutex);
     if (atomic_exchange(&client->is_interrupted, false)) {
         client->interruptions++;
-        client->interrupts_next = client->waiting == 0;
         uv_cond_broadcast(&client->changed);
     }
     if (client->stops) {

@@ -55,11 +55,11 @@ struct arcp_client {
     bool stops;                 /* the loop's thread ends */
     bool observe_all;
     size_t unread_bytes_max;
-    unsigned waiting;           /* calls that wait for something to be read */
-    uint64_t interruptions;     /* so far */
-    bool interrupts_next;       /* one came while nobody waited */
-    arcp__client_item *unread;  /* utlist */
-    arcp__client_item *current; /* what arcp_client_next_event gave last */
+    unsigned waiting;            /* calls that wait for something to be read */
+    uint64_t interruptions;      /* so far */
+    uint64_t interruptions_told; /* of these, up to here: a call returned for them */
+    arcp__client_item *unread;   /* utlist */
+    arcp__client_item *current;  /* what arcp_client_next_event gave last */
     size_t unread_bytes;
 };
 

@@ -5,6 +5,7 @@
 #include <arcp/secret.h>
 
 #include "base/timer_heap.h"
+#include "client/client_gone.h"
 #include "client/client_job.h"
 #include "core/trace.h"
 
@@ -118,8 +119,7 @@ struct arcp__client_session {
     void *owner;    /* what jobs are told as theirs */
     arcp_job *past; /* utlist by past_prev, past_next: the oldest first */
     size_t past_bytes;
-    uint64_t *gone; /* owned ring of hashes, made when the first job goes */
-    size_t gone_next;
+    arcp__gone_jobs *gone; /* owned; made when the first job goes */
 
     /* output */
     arcp__client_item *items;  /* utlist */
@@ -299,7 +299,6 @@ bool arcp__client_session_waits_for_jobs(const arcp__client_session *session);
 /* ---- client_past.c ---- */
 
 #define ARCP__PAST_BYTES_MAX (8u << 20) /* outcomes of jobs that are over and not held */
-#define ARCP__GONE_JOBS_MAX  4096       /* that are told from new ones */
 
 /* A job that is over and has no handle: kept for a while, or forgotten. May free it. */
 void arcp__client_past_add(arcp__client_session *session, arcp_job *job);

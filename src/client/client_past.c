@@ -21,11 +21,10 @@ static size_t bytes_of(const arcp_job *job)
 static void remember(arcp__client_session *session, arcp_span id)
 {
     if (session->gone == NULL) {
-        session->gone = arcp__alloc_array(ARCP__GONE_JOBS_MAX, sizeof(*session->gone));
+        session->gone = arcp__alloc(sizeof(*session->gone));
     }
     if (session->gone != NULL) { /* else a late answer may be taken for a new job */
-        session->gone[session->gone_next++ % ARCP__GONE_JOBS_MAX] =
-            arcp__hash_bytes(id.data, id.size);
+        arcp__gone_jobs_add(session->gone, id);
     }
 }
 
@@ -75,13 +74,7 @@ void arcp__client_past_add(arcp__client_session *session, arcp_job *job)
 
 bool arcp__client_past_is_gone(const arcp__client_session *session, arcp_span id)
 {
-    uint64_t hash = arcp__hash_bytes(id.data, id.size);
-    for (size_t at = 0; session->gone != NULL && at < ARCP__GONE_JOBS_MAX; at++) {
-        if (session->gone[at] == hash) {
-            return true;
-        }
-    }
-    return false;
+    return session->gone != NULL && arcp__gone_jobs_has(session->gone, id);
 }
 
 void arcp__client_past_answer(arcp__client_session *session, arcp__client_request *request,

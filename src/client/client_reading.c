@@ -193,14 +193,12 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
     arcp_status status = ARCP_OK;
     uv_mutex_lock(&client->mutex);
     arcp__client_begin_wait(client, pause, &wait);
-    uint64_t interruptions = wait.interruptions;
     while (status == ARCP_OK && !arcp__client_is_over(client)) {
         status = arcp__client_wait_more(client, &wait, NULL);
     }
-    bool interrupted = client->interruptions != interruptions;
     arcp__client_end_wait(client);
     uv_mutex_unlock(&client->mutex);
-    if (interrupted) {
+    if (status == ARCP_E_INTERRUPTED) {
         return arcp__client_failure_set(failure, ARCP_E_INTERRUPTED, "the wait was interrupted");
     }
     return ARCP_OK;

@@ -11,11 +11,10 @@ void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__clie
     wait->until_ns = ms > (ARCP_TIME_NEVER - now_ns) / ARCP_NS_PER_MS
                          ? ARCP_TIME_NEVER
                          : now_ns + ms * ARCP_NS_PER_MS;
-    wait->interruptions = client->interruptions;
-    if (client->interrupts_next) {
-        client->interrupts_next = false;
-        wait->interruptions--;
-    }
+    /* One that came while nobody waited, or as the reply to what was waited for came, is for
+     * this call. */
+    bool is_late = client->waiting == 0 && client->interruptions != client->interruptions_told;
+    wait->interruptions = is_late ? client->interruptions_told : client->interruptions;
     client->waiting++;
     if (client->is_paused) {
         (void)uv_async_send(&client->wake); /* reading goes on while somebody waits */
@@ -31,6 +30,7 @@ arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait 
                                    arcp_failure *failure)
 {
     if (client->interruptions != wait->interruptions) {
+        client->interruptions_told = client->interruptions;
         return arcp__client_failure_set(failure, ARCP_E_INTERRUPTED, "the wait was interrupted");
     }
     if (wait->until_ns == ARCP_TIME_NEVER) {

@@ -84,7 +84,7 @@ static void an_interruption_while_nobody_waits_meets_the_next_call(void **state)
     bool pending = false;
     while (!pending) {
         uv_mutex_lock(&f.client->mutex);
-        pending = f.client->interrupts_next;
+        pending = f.client->interruptions != f.client->interruptions_told;
         uv_mutex_unlock(&f.client->mutex);
         sched_yield();
     }
@@ -184,6 +184,27 @@ static void a_job_is_read_by_one_thread_at_a_time(void **state)
     fixture_end(&f);
 }
 
+/* It comes while a call waits, and that call's reply with it. */
+static void an_interruption_that_no_call_has_told_meets_the_next_call(void **state)
+{
+    fixture f;
+    arcp__client_wait wait;
+    int64_t ns = 0;
+    fixture_begin(&f);
+    uv_mutex_lock(&f.client->mutex);
+    arcp__client_begin_wait(f.client, ARCP_WAIT_FOREVER, &wait);
+    arcp_client_interrupt(f.client);
+    while (f.client->interruptions == wait.interruptions) {
+        uv_cond_wait(&f.client->changed, &f.client->mutex);
+    }
+    arcp__client_end_wait(f.client); /* what it waited for has come */
+    uv_mutex_unlock(&f.client->mutex);
+    assert_int_equal(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &ns, &f.failure),
+                     ARCP_E_INTERRUPTED);
+    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &ns, &f.failure), &f.failure.error);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_session_that_is_lost_tells_every_waiter),
         cmocka_unit_test(a_waiting_call_can_be_interrupted),
         cmocka_unit_test(an_interruption_while_nobody_waits_meets_the_next_call),
+        cmocka_unit_test(an_interruption_that_no_call_has_told_meets_the_next_call),
         cmocka_unit_test(closing_may_come_from_any_thread_and_twice),
         cmocka_unit_test(several_threads_share_a_client),
         cmocka_unit_test(a_job_is_read_by_one_thread_at_a_time),
