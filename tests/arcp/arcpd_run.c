@@ -35,9 +35,10 @@ void arcpd_run_configure(const arcpd_run *run, const char *yaml)
 
 void arcpd_run_start(arcpd_run *run, unsigned port, const char *const *words)
 {
+    static const char program[] = ARCP_BINARY_DIR "/bin/arcpd";
     char config[96];
     char listen[64];
-    const char *all[64] = {ARCP_BINARY_DIR "/bin/arcpd", "--config", config, "--listen", listen};
+    const char *all[64] = {program, "--config", config, "--listen", listen};
     size_t count = 5;
     (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", run->directory);
     (void)snprintf(listen, sizeof(listen), "ws://127.0.0.1:%u/arcp", port);

@@ -18,6 +18,7 @@ typedef struct fixture {
 
 static int begin(void **state)
 {
+    static const char agent[] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
     static fixture f;
     char config[512];
     char secure[128];
@@ -29,8 +30,7 @@ static int begin(void **state)
     arcpd_run_configure(&f.run, config);
     arcpd_run_start(&f.run, 0,
                     WORDS("--store", "memory:", "--token", "t1=alice", "--listen",
-                          "wss://127.0.0.1:0/arcp", "--agent",
-                          "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent"));
+                          "wss://127.0.0.1:0/arcp", "--agent", agent));
     assert_int_equal(sscanf(f.run.daemon.out.data, "arcpd: ready %*s %127s", secure), 1);
     snprintf(f.secure_url, sizeof(f.secure_url), "wss://localhost%s",
              secure + strlen("wss://127.0.0.1"));

@@ -269,13 +269,12 @@ static void begin_crew(fixture *f, crew *c)
 
 static void start_daemon(fixture *f)
 {
+    static const char agent[] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
     char store[128];
     snprintf(store, sizeof(store), "sqlite:%s/arcp.db", f->run.directory);
     arcpd_run_configure(&f->run, "session: {heartbeat_interval_sec: 1}\nlog: {level: error}\n"
                                  "shutdown: {grace_sec: 3}\n");
-    arcpd_run_start(&f->run, 0,
-                    WORDS("--store", store, "--token", "t1=alice", "--agent",
-                          "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent"));
+    arcpd_run_start(&f->run, 0, WORDS("--store", store, "--token", "t1=alice", "--agent", agent));
 }
 
 static void on_deadline(uv_timer_t *timer)
