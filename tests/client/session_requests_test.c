@@ -71,9 +71,7 @@ static void requests_made_before_the_welcome_are_sent_after_it(void **state)
 
 static void come_back(story *s)
 {
-    story_drop(s);
-    story_wait_deadline(s);
-    story_connect(s);
+    story_come_back(s);
     story_hear(s, WELCOME_AGAIN);
     arcp_buf_clear(&s->log);
 }
@@ -113,9 +111,7 @@ static void a_submit_without_any_key_is_not_sent_twice(void **state)
 /* The runtime repeats what it accepted (PROTOCOL, resume), naming no request. */
 static void come_back_to_a_runtime_that_repeats(story *s)
 {
-    story_drop(s);
-    story_wait_deadline(s);
-    story_connect(s);
+    story_come_back(s);
     story_hear(s, WELCOME);
     arcp_buf_clear(&s->log);
     story_hear(s, "{'arcp':'1.1','id':'r','type':'job.accepted','session_id':'sess_1',"
@@ -181,9 +177,7 @@ static void a_request_that_makes_the_runtime_hang_up_is_given_up(void **state)
         come_back(&s);
     }
     assert_int_equal(story_sent_count(&s, "job.submit"), 5);
-    story_drop(&s);
-    story_wait_deadline(&s);
-    story_connect(&s);
+    story_come_back(&s);
     arcp_buf_clear(&s.log);
     story_hear(&s, WELCOME_AGAIN);
     story_check_log(&s, "resumed\nreply a CLOSED\n");

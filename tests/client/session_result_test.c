@@ -30,9 +30,7 @@ static void a_drop_in_the_middle_of_a_stream_loses_and_doubles_nothing(void **st
     story s;
     story_live_job(&s);
     story_hear(&s, CHUNK(1, 0, "one ", "true"));
-    story_drop(&s);
-    story_wait_deadline(&s);
-    story_connect(&s);
+    story_come_back(&s);
     story_hear(&s, WELCOME);
     story_hear(&s, CHUNK(1, 0, "one ", "true"));
     story_hear(&s, CHUNK(2, 1, "two", "false"));

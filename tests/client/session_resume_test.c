@@ -56,9 +56,7 @@ static void a_gap_is_never_passed_on_but_resumed(void **state)
     story_hear(&s, EVENT(3));
     story_hear(&s, EVENT(4));
     story_check_log(&s, "added job_1\nevent job_1 1 log {\"n\":1}\nabort\nabort\n");
-    story_drop(&s);
-    story_wait_deadline(&s);
-    story_connect(&s);
+    story_come_back(&s);
     story_check_member(story_sent(&s, "session.hello"), "payload/resume/last_event_seq", "1");
     story_hear(&s, WELCOME_AGAIN);
     story_hear(&s, EVENT(2));
@@ -75,9 +73,7 @@ static void a_gap_that_resuming_does_not_mend_ends_the_client(void **state)
     story_hear(&s, EVENT(1));
     for (int attempt = 0; attempt < 3; attempt++) {
         story_hear(&s, EVENT(3));
-        story_drop(&s);
-        story_wait_deadline(&s);
-        story_connect(&s);
+        story_come_back(&s);
         story_hear(&s, WELCOME_AGAIN);
     }
     arcp_buf_clear(&s.log);
@@ -94,9 +90,7 @@ static void an_expired_window_is_told_clearly(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    story_drop(&s);
-    story_wait_deadline(&s);
-    story_connect(&s);
+    story_come_back(&s);
     story_hear(&s, "{'arcp':'1.1','id':'e','type':'session.error','session_id':'sess_x','payload':"
                    "{'code':'RESUME_WINDOW_EXPIRED','message':'too late','retryable':false}}");
     story_drop(&s);
@@ -110,9 +104,7 @@ static void a_temporary_refusal_while_coming_back_is_tried_again(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    story_drop(&s);
-    story_wait_deadline(&s);
-    story_connect(&s);
+    story_come_back(&s);
     story_hear(&s, "{'arcp':'1.1','id':'e','type':'session.error','session_id':'x','payload':"
                    "{'code':'INTERNAL_ERROR','message':'busy','retryable':true}}");
     story_drop(&s);
@@ -185,9 +177,7 @@ static void a_runtime_that_ignores_the_hellos_resume_is_asked_once_more(void **s
     story s;
     story_live(&s, DEFAULTS);
     story_hear(&s, EVENT(1));
-    story_drop(&s);
-    story_wait_deadline(&s);
-    story_connect(&s);
+    story_come_back(&s);
     arcp_buf_clear(&s.log);
     story_hear(&s, "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'sess_2',"
                    "'payload':{'resume_token':'other'}}");
@@ -205,9 +195,7 @@ static void a_runtime_that_only_begins_new_sessions_lost_ours(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    story_drop(&s);
-    story_wait_deadline(&s);
-    story_connect(&s);
+    story_come_back(&s);
     arcp_buf_clear(&s.log);
     for (int time = 0; time < 2; time++) {
         story_hear(&s, "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'sess_2',"
@@ -222,9 +210,7 @@ static void a_refused_session_resume_means_the_session_is_lost(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    story_drop(&s);
-    story_wait_deadline(&s);
-    story_connect(&s);
+    story_come_back(&s);
     arcp_buf_clear(&s.log);
     story_hear(&s, "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'sess_2',"
                    "'payload':{'resume_token':'other'}}");

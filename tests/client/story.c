@@ -329,6 +329,13 @@ void story_wait_deadline(story *s)
     story_drain(s);
 }
 
+void story_come_back(story *s)
+{
+    story_drop(s);
+    story_wait_deadline(s);
+    story_connect(s);
+}
+
 arcp_status story_submit_with(story *s, const char *name, const arcp_submit_options *options,
                               arcp_error *err)
 {

@@ -59,6 +59,8 @@ void story_drop(story *s);
 void story_wait(story *s, int64_t ms); /* and ticks */
 /* Ticks at the session's own deadline; fails when it has none. */
 void story_wait_deadline(story *s);
+/* The connection breaks, and when the client has waited the next one is up. */
+void story_come_back(story *s);
 
 /* Requests by name; a job handle that comes with the reply is kept in s->jobs. */
 void story_submit(story *s, const char *name, const char *agent);

@@ -47,6 +47,15 @@ static const provision_answer *issue(provision_rig *rig)
     return provision_rig_call(rig, PROVISION_ISSUE, (arcp_provision_request){0});
 }
 
+/* What a provisioner that has just started gives. */
+static void check_next(const temp_dir *dir, const char *value)
+{
+    provision_rig rig;
+    start(&rig, dir);
+    assert_string_equal(issue(&rig)->value, value);
+    provision_rig_end(&rig);
+}
+
 static void each_value_is_given_once(void **state)
 {
     provision_rig rig;
@@ -69,35 +78,23 @@ static void each_value_is_given_once(void **state)
 
 static void what_was_used_stays_used_over_restarts(void **state)
 {
-    provision_rig rig;
     temp_dir *dir = temp_dir_new();
     (void)state;
-    start(&rig, dir);
-    assert_string_equal(issue(&rig)->value, "sk-a");
-    provision_rig_end(&rig);
-    start(&rig, dir);
-    assert_string_equal(issue(&rig)->value, "sk-b");
-    provision_rig_end(&rig);
+    check_next(dir, "sk-a");
+    check_next(dir, "sk-b");
     temp_dir_free(dir);
 }
 
 static void a_line_that_a_crash_cut_off_says_nothing(void **state)
 {
-    provision_rig rig;
     temp_dir *dir = temp_dir_new();
     (void)state;
-    start(&rig, dir);
-    assert_string_equal(issue(&rig)->value, "sk-a");
-    provision_rig_end(&rig);
+    check_next(dir, "sk-a");
     int fd = open(temp_dir_join(dir, "", "used"), O_WRONLY | O_APPEND);
     assert_int_equal(write(fd, "0123456789", 10), 10);
     (void)close(fd);
-    start(&rig, dir);
-    assert_string_equal(issue(&rig)->value, "sk-b");
-    provision_rig_end(&rig);
-    start(&rig, dir);
-    assert_string_equal(issue(&rig)->value, "sk-c");
-    provision_rig_end(&rig);
+    check_next(dir, "sk-b");
+    check_next(dir, "sk-c");
     temp_dir_free(dir);
 }
 
