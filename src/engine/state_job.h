@@ -1,0 +1,200 @@
+/* What the engine remembers: jobs, their credentials, and what is to become a job. state.h has
+ * the whole picture. */
+#ifndef ARCP_ENGINE_STATE_JOB_H
+#define ARCP_ENGINE_STATE_JOB_H
+
+#include "engine/state_session.h"
+
+/* ---- jobs ---- */
+
+/* Where a job stands in its trace (§11). The ids of its own spans are chosen before there is
+ * a job: what is done for it meanwhile belongs below them. */
+typedef struct arcp__trace {
+    char traceparent[ARCP__TRACEPARENT_SIZE + 1]; /* for the agent, children, the provisioner */
+    bool is_recorded;                             /* spans are made; its own is in traceparent */
+    char parent_id[ARCP__SPAN_ID_SIZE + 1];       /* whoever asked for it; "" for nobody */
+    char session_id[ARCP__SPAN_ID_SIZE + 1];      /* of the session's span; "" for a child */
+    int64_t began_wall_ns;
+} arcp__trace;
+
+typedef enum arcp__agent_state {
+    ARCP__AGENT_NONE,     /* not asked to start yet */
+    ARCP__AGENT_STARTING, /* START_AGENT was handed out */
+    ARCP__AGENT_RUNNING,
+    ARCP__AGENT_GONE
+} arcp__agent_state;
+
+/* Which positions of the job's stream carry which numbers of the owning session: what
+ * from_event_seq and last_event_seq count in. */
+typedef struct arcp__owner_run {
+    uint64_t first_seq;
+    uint64_t first_position;
+    uint64_t count;
+} arcp__owner_run;
+
+struct arcp__job {
+    char id[ARCP__ID_SIZE];
+    UT_hash_handle hh;
+    arcp__principal *principal;
+    char session_id[ARCP__ID_SIZE]; /* of the session it runs on */
+    char parent_id[ARCP__ID_SIZE];  /* "" for none */
+    char trace_id[33];
+    char result_id[ARCP__ID_SIZE]; /* "" until the first chunk */
+    arcp__trace trace;
+    char *tracestate;  /* owned or NULL */
+    char *agent_text;  /* owned: name@version */
+    char *delegate_id; /* owned or NULL */
+    char *cwd;         /* owned; "" for none */
+    bool owns_cwd;
+    char *input;    /* owned JSON; freed when the agent has it */
+    char *accepted; /* owned JSON object: the job.accepted payload */
+    void *host;
+    void *user;
+    const arcp_lease *lease;
+    const arcp_authority *authority;
+    arcp_feature_set features; /* of the submitting session */
+
+    arcp_job_status status;
+    arcp_status end_code; /* why it ended, unless it succeeded */
+    arcp__agent_state agent_state;
+    bool ended;     /* the terminal record is out */
+    bool forgotten; /* FORGET_AGENT was queued */
+    bool cancelling;
+    bool said_end;   /* the agent itself ended the job: it is winding down */
+    bool owes_end;   /* it ends as soon as there is memory for its last record */
+    bool owes_row;   /* likewise its row */
+    bool row_is_due; /* its row goes with the open batch; listed in the engine */
+    arcp__job *next_due;
+    bool told_to_stop; /* CANCEL_AGENT was queued; once is enough */
+    bool told_to_die;  /* likewise KILL_AGENT */
+    bool paused;
+    bool is_paused_by_owner; /* counted in its session's paused_jobs */
+    bool expiry_told;        /* the lease's expiry was logged */
+    bool bad_line;           /* a line that began with { and did not parse */
+    bool chunks_ended;
+    bool is_plain_output; /* raw output has come */
+    bool kept;            /* counted in the principal's list */
+    uint32_t pins;
+    uint32_t depth;
+    uint32_t live_children;
+
+    arcp__job *next_forgotten;
+    arcp__job *parent;   /* while it lives; pinned */
+    arcp__job *children; /* live and ended ones that still know us */
+    arcp__job *next_child;
+    char *wait_reply; /* owned: the id of the parent's waiting delegate line */
+
+    int64_t created_wall_ns;
+    int64_t ended_wall_ns;
+    uint64_t max_runtime_sec;
+    arcp__timer runtime_timer, expiry_timer, grace_timer, keep_timer;
+
+    arcp__stream *stream;
+    char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
+    size_t head_size;
+    arcp__owner_run *owner_runs;
+    size_t owner_run_count, owner_run_capacity;
+    arcp__observation *observations;
+    arcp__observation *owner; /* of the session it runs on; NULL when that is gone */
+    /* The numbers there of its first record and of its end, as its row has them; 0: not yet. */
+    uint64_t first_seq, last_seq;
+
+    arcp__denied_calls denied;
+    bool has_spent_row; /* in the table JOBS, until the job ends */
+    bool in_spenders;   /* listed in the engine */
+    arcp__job *next_spender;
+    arcp__credential *credential;  /* the live one */
+    arcp__credential *replacement; /* asked for, to take its place */
+
+    arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
+
+    uint64_t chunk_next;
+    uint64_t result_size;
+    arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
+    arcp_buf plain_output;
+    arcp__idempotency *idempotency; /* the key that made it, while that is remembered */
+};
+
+/* ---- credentials ---- */
+
+typedef enum arcp__credential_state {
+    ARCP__CREDENTIAL_INTENT,  /* the upstream was or may be asked under this alias */
+    ARCP__CREDENTIAL_LIVE,    /* issued; its job has it, or will */
+    ARCP__CREDENTIAL_REVOKING /* to be taken back, until the upstream says that it is dead */
+} arcp__credential_state;
+
+/* One value that an upstream was asked for: a row of the table CREDENTIALS until it is dead.
+ * A rotation makes another one with the same id. */
+struct arcp__credential {
+    char alias[ARCP__ID_SIZE + 12]; /* the key of its row: id, for rotations id.N */
+    char id[ARCP__ID_SIZE];
+    uint32_t generation; /* 1 for the first */
+    arcp__credential_state state;
+    UT_hash_handle hh;
+    char job_id[ARCP__ID_SIZE];
+    char trace_id[33];
+    char *provisioner, *principal, *agent, *traceparent; /* owned */
+
+    /* What is asked for. */
+    char budget[ARCP_DECIMAL_TEXT_MAX]; /* "" for none */
+    char expires_at[32];                /* "" for none */
+    int64_t expires_wall_ns;
+    arcp_span *models; /* owned array of spans into the terms; NULL: no list */
+    size_t model_count;
+
+    /* What came. */
+    char *upstream_id, *sealed, *scheme, *endpoint, *profile; /* owned; NULL until then */
+    char *constraints;                                        /* owned JSON object, or NULL */
+    uint8_t fingerprint[32];                                  /* of the value */
+    bool has_fingerprint;
+
+    arcp__admission *admission;                        /* that waits for it */
+    arcp__job *job;                                    /* whose credential or replacement it is */
+    uint64_t call_id;                                  /* under way at the provisioner; 0: none */
+    arcp__provision_verb verb;                         /* of that call */
+    char call_traceparent[ARCP__TRACEPARENT_SIZE + 1]; /* of that call, from when it is made */
+    int64_t call_wall_ns;                              /* likewise */
+    UT_hash_handle hh_call;
+    arcp__timer timer;                 /* LIVE: rotation; REVOKING: the next attempt */
+    arcp__timer usage_timer;           /* LIVE */
+    char spent[ARCP_DECIMAL_TEXT_MAX]; /* what the upstream said last; "" for nothing yet */
+    arcp_decimal reported;             /* by the agent itself, since the value was issued */
+
+    int64_t intent_wall_ns;
+    int64_t next_attempt_wall_ns; /* 0: none is planned */
+    uint32_t attempts;
+    bool is_stuck;
+    char last_error[160];
+};
+
+/* A submit or a delegation on its way to a job: it waits for a credential, or for the
+ * submits before it to be answered. Counted as a running job unless it is held. */
+struct arcp__admission {
+    arcp__admission *previous, *next; /* all, oldest first */
+    arcp__session *session;           /* pinned */
+    arcp__principal *principal;       /* has a running job more, and so stays; NULL: held */
+    arcp__request *request;           /* of a submit; referenced */
+    arcp__job *parent;                /* of a delegation; pinned */
+    arcp__credential *credential;     /* asked for or issued; NULL: none */
+    bool is_ready;                    /* nothing more to wait for but its turn */
+    arcp_error error;                 /* why it is refused, unless ARCP_OK */
+    char job_id[ARCP__ID_SIZE];
+    int64_t created_wall_ns;
+    bool is_held;            /* a submit that is read again, from `frame`, at its turn */
+    const arcp_lease *lease; /* referenced */
+    arcp_buf frame;
+    arcp_buf input;
+    arcp_buf notes; /* what the policies said, for the log */
+    char trace_id[33];
+    arcp__trace trace;
+    char *agent, *agent_name, *tracestate, *key; /* owned */
+    uint8_t print[32];                           /* of the key's parameters */
+    arcp_feature_set features;
+    uint64_t max_runtime_sec;
+    /* Of a delegation. */
+    char *delegate_id, *reply_to; /* owned; reply_to "" for no reply */
+    char *body;                   /* owned: the line's body, for the delegate event */
+    bool wait;
+};
+
+#endif

@@ -1,0 +1,213 @@
+/* What the engine remembers: streams of records, links, sessions, and who observes what.
+ * state.h has the whole picture. */
+#ifndef ARCP_ENGINE_STATE_SESSION_H
+#define ARCP_ENGINE_STATE_SESSION_H
+
+#include <arcp/buf.h>
+#include <arcp/json.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/timer_heap.h"
+#include "core/denied_calls.h"
+#include "core/trace.h"
+#include "engine/engine.h"
+#include "engine/metrics.h"
+#include "engine/peer_profile.h"
+
+#define ARCP__ID_SIZE 32 /* prefix, ULID and NUL: "sess_" + 26 + 1 */
+
+typedef struct arcp__session arcp__session;
+typedef struct arcp__principal arcp__principal;
+typedef struct arcp__stream arcp__stream;
+typedef struct arcp__chunk arcp__chunk;
+typedef struct arcp__observation arcp__observation;
+typedef struct arcp__request arcp__request;
+typedef struct arcp__mail arcp__mail;
+typedef struct arcp__batch arcp__batch;
+typedef struct arcp__pending_effect arcp__pending_effect;
+typedef struct arcp__agent arcp__agent;
+typedef struct arcp__idempotency arcp__idempotency;
+typedef struct arcp__seen_request arcp__seen_request;
+typedef struct arcp__spent_row arcp__spent_row;
+typedef struct arcp__admission arcp__admission;
+
+/* ---- streams: records in memory until observers have them ---- */
+
+struct arcp__chunk {
+    arcp__chunk *next; /* newer */
+    uint64_t first;    /* position of the first record */
+    uint64_t batch_id; /* the newest batch that has records of it */
+    uint32_t count;
+    uint32_t used;
+    uint32_t capacity;      /* of bytes */
+    uint32_t ends_capacity; /* of ends */
+    uint32_t *ends;         /* owned: end offset of each record */
+    char bytes[];
+};
+
+struct arcp__stream {
+    char key[ARCP__ID_SIZE + 2]; /* "j:job_...", "s:sess_..." */
+    uint32_t refs;               /* its job or session, and every run over it */
+    arcp__job *job;              /* whose records it has, while that is known; else NULL */
+    uint64_t next;               /* the next position */
+    uint64_t bytes;              /* of all records ever */
+    arcp__chunk *oldest;         /* owned list */
+    arcp__chunk *newest;
+    arcp__chunk *peeked; /* where the last reader was; NULL: nowhere */
+    size_t tail_bytes;
+    bool is_gone; /* after a restart: it was dropped, and an old index still speaks of it */
+    arcp__stream *older_tail, *newer_tail; /* by their last record; while there is a tail */
+    arcp__stream *next_dying;
+    UT_hash_handle hh;
+};
+
+/* `count` records of a stream, numbered first_seq.. in one session. */
+typedef struct arcp__run {
+    uint64_t first_seq;
+    uint64_t first_position;
+    arcp__stream *stream; /* referenced */
+    uint64_t bytes;
+    uint32_t count;
+    uint32_t reserved;
+} arcp__run;
+
+/* ---- links ---- */
+
+typedef enum arcp__link_state {
+    ARCP__LINK_NEW,            /* waits for a hello */
+    ARCP__LINK_AUTHENTICATING, /* frames are held until the verifier answers */
+    ARCP__LINK_OPEN,           /* has a session */
+    ARCP__LINK_CLOSING         /* a CLOSE effect is queued or done */
+} arcp__link_state;
+
+struct arcp__link {
+    arcp__link *previous, *next; /* all links */
+    void *user;
+    arcp__session *session; /* while OPEN */
+    char *preset_principal; /* owned; NULL: authenticate */
+    arcp__timer hello_timer;
+    uint64_t auth_id;
+    arcp_buf held; /* the hello while authenticating, then frames that came meanwhile */
+    size_t hello_size;
+    size_t unsent;
+    uint32_t refs; /* the owner's, the session's, and queued effects' */
+    arcp__link_state state;
+    bool is_local, is_encrypted, gone, paused;
+    bool must_close; /* memory ran out while serving it */
+};
+
+/* ---- sessions ---- */
+
+struct arcp__session {
+    char id[ARCP__ID_SIZE];
+    UT_hash_handle hh;
+    arcp__principal *principal;
+    arcp__link *link;                   /* NULL while away */
+    char *client_name, *client_version; /* owned */
+    const arcp__peer_profile *profile;
+    arcp_feature_set features;
+    uint8_t token_hash[32];
+    uint8_t previous_hash[32];
+    bool has_previous; /* the previous token is still good */
+    bool is_anonymous;
+    bool said_goodbye; /* session.close or session.bye, and nobody resumed it since */
+    bool ended;        /* expired or idle: being taken apart */
+    bool loading;      /* its runs are being read after a restart */
+    bool in_outbox;    /* listed in engine->outbox */
+    bool in_dirty;     /* listed in the open batch */
+    bool owes_row;     /* it is stored as soon as there is memory */
+    bool back_pressured;
+    uint32_t pins; /* mail, requests, batches */
+
+    size_t live_jobs;     /* that run on it and have not ended */
+    size_t paused_jobs;   /* of those, whose agents are not read because of its backlog */
+    uint64_t opens_at;    /* nothing is replayed before this batch, the welcome's, is durable */
+    uint64_t next_seq;    /* the next event_seq */
+    uint64_t durable_seq; /* up to here committed */
+    uint64_t sent_seq;    /* up to here handed to the link */
+    uint64_t acked_seq;
+    uint64_t floor_seq;   /* up to here forgotten */
+    uint64_t indexed_seq; /* up to here written to the index stream */
+    uint64_t index_next;  /* next position of the index stream "x:<id>" */
+    uint64_t index_first; /* its first position that is kept */
+    uint64_t kept_bytes;
+    uint64_t backlog_bytes; /* numbered, not yet handed to the link */
+    arcp__run *runs;        /* ring without wrap: [run_first, run_end) */
+    size_t run_first, run_end, run_capacity;
+    arcp__stream *own; /* records of its request errors; made at the first */
+
+    uint64_t read_id;    /* a READ under way; 0: none */
+    uint64_t read_seq;   /* its first record is this event_seq */
+    arcp_buf read_bytes; /* records that were read, each with its u32 length before it */
+    size_t read_at;
+    uint64_t read_next_seq; /* event_seq of the record at read_at */
+
+    arcp__observation *observations;
+    arcp__observation *outdated; /* of these, whose rows are to be written again */
+    arcp__timer heartbeat_timer;
+    arcp__timer window_timer; /* away: end of the window; connected: idle check */
+    int64_t last_sent_ns, last_received_ns, last_activity_ns;
+    int64_t last_ping_ns; /* of ours */
+    int64_t created_wall_ns;
+
+    arcp__seen_request *seen; /* hash by id */
+    arcp__seen_request *seen_oldest, *seen_newest;
+    size_t seen_count;
+    arcp__request *submits_first, *submits_last; /* submits whose answers must keep order */
+    size_t admissions;                           /* submits and delegations that are not jobs yet */
+    size_t held_submits;                         /* of these: not looked at yet */
+
+    arcp__session *outbox_next;
+};
+
+struct arcp__seen_request {
+    uint64_t hash;
+    uint64_t seq;    /* of an answer that is a record; 0: it is none */
+    arcp_buf answer; /* the frame; empty while in flight or when it was too large to keep */
+    bool answered;
+    bool is_repeatable; /* its answer was not kept: ask again */
+    arcp__seen_request *newer;
+    UT_hash_handle hh;
+};
+
+/* One request of a session on its way to an answer. */
+struct arcp__request {
+    uint32_t refs;
+    arcp__session *session; /* pinned */
+    arcp__link *link;       /* referenced: the answer goes to the link that asked, or to the
+                               session's new one */
+    arcp_message_type type;
+    uint64_t hash;
+    bool answered;
+    bool sent;
+    arcp_buf frame;                   /* the answer, while it waits for its turn */
+    bool frame_is_record;             /* the answer is a sequenced refusal */
+    arcp_buf refusal;                 /* its record */
+    char revealed_job[ARCP__ID_SIZE]; /* the answer shows this job's credentials when it leaves */
+    bool is_secret;                   /* the answer shows credentials itself: it is not kept */
+    arcp__request *next_submit;
+    char *id; /* owned */
+};
+
+/* A session that gets a job's records. */
+struct arcp__observation {
+    arcp__session *session;
+    arcp__job *job;
+    arcp__observation *next_of_session, *previous_of_session;
+    arcp__observation *next_of_job, *previous_of_job;
+    bool may_cancel;        /* a submitting session */
+    bool is_live;           /* has all history; gets records as they come */
+    bool hide_kinds;        /* the session lacks a feature: look at each record's kind */
+    uint64_t next_position; /* while catching up */
+    uint64_t read_id;       /* a READ under way for catching up */
+    uint64_t first_seq;     /* the first event_seq this session gave the job; 0: none */
+    /* Where a restart goes on when the index has no run of the job any more. */
+    uint64_t kept_position;
+    bool has_row;    /* in the table SUBSCRIPTIONS */
+    bool row_is_old; /* kept_position was raised, or memory ran out: listed in its session */
+    arcp__observation *next_outdated, *previous_outdated;
+};
+
+#endif
