@@ -296,6 +296,20 @@ static void damaged_runs_are_told_and_do_not_spread(void **state)
     }
 }
 
+/* It is asked of every stream at a start: the data of a long run would be read for nothing. */
+static void whether_anything_follows_is_asked_without_the_data_before(void **state)
+{
+    fixture *self = *state;
+    check_commit(self->rig, ARCP_OK, op_append("s", 0, "0"), op_append("s", 1, "1"));
+    change(self, "UPDATE runs SET data = 'x'");
+    check_read(self->rig, "s", 2, 2, "");
+    check_read(self->rig, "s", 3, 2, "");
+    assert_int_equal(rig_read(self->rig, "s", 1)->status, ARCP_E_CORRUPT);
+    check_commit(self->rig, ARCP_OK, op_append("s", 2, "2"));
+    check_read(self->rig, "s", 2, 2, "2");
+    check_read(self->rig, "s", 3, 3, "");
+}
+
 static void damaged_ids_of_streams_are_told(void **state)
 {
     fixture *self = *state;
@@ -448,6 +462,7 @@ int main(void)
         LAYOUT_TEST(ids_of_streams_are_used_again_when_they_are_used_up),
         LAYOUT_TEST(a_stream_may_reach_its_last_position),
         LAYOUT_TEST(damaged_runs_are_told_and_do_not_spread),
+        LAYOUT_TEST(whether_anything_follows_is_asked_without_the_data_before),
         LAYOUT_TEST(damaged_ids_of_streams_are_told),
         LAYOUT_TEST(the_log_stays_small_however_much_is_written_and_read),
         LAYOUT_TEST(the_log_shrinks_again_when_another_program_held_it),
