@@ -57,6 +57,9 @@ void arcp__engine_settle(arcp__engine *engine)
     } while (engine->mail_first != NULL);
     engine->current_link = NULL;
     engine->current_job = NULL;
+    if (engine->restore == NULL && !engine->closing) {
+        arcp__jobs_forget_oldest(engine);
+    }
     if (engine->owes && !engine->closing && engine->restore == NULL) {
         arcp__engine_make_good(engine);
     }

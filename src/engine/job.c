@@ -128,9 +128,19 @@ void arcp__job_unpin(arcp__engine *engine, arcp__job *job)
     }
 }
 
+static void keep_no_longer(arcp__engine *engine, arcp__job *job)
+{
+    if (job->is_terminal) {
+        job->is_terminal = false;
+        DL_DELETE2(engine->terminal_jobs, job, terminal_prev, terminal_next);
+        engine->terminal_count--;
+    }
+}
+
 /* Takes the job out of every table; memory goes with the last pin. */
 static void drop(arcp__engine *engine, arcp__job *job)
 {
+    keep_no_longer(engine, job);
     if (!engine->closing) {
         arcp__credential_job_ended(engine, job);
     }
@@ -169,6 +179,23 @@ void arcp__job_free(arcp__engine *engine, arcp__job *job)
         arcp__job_unpin(engine, job); /* the agent's pin */
     }
     drop(engine, job);
+}
+
+void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns)
+{
+    job->is_terminal = true;
+    DL_APPEND2(engine->terminal_jobs, job, terminal_prev, terminal_next);
+    engine->terminal_count++;
+    arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job, until_ns);
+}
+
+void arcp__jobs_forget_oldest(arcp__engine *engine)
+{
+    while (engine->terminal_count > engine->settings.jobs_keep_terminal_max) {
+        arcp__job *oldest = engine->terminal_jobs;
+        keep_no_longer(engine, oldest);
+        arcp__job_keep_due(engine, oldest);
+    }
 }
 
 void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)

@@ -56,8 +56,8 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     }
     arcp__job_end_children(engine, job);
     arcp__admission_drop_children(engine, job);
-    arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
-                     arcp__engine_after_sec(engine, engine->settings.jobs_keep_terminal_sec));
+    arcp__job_keep(engine, job,
+                   arcp__engine_after_sec(engine, engine->settings.jobs_keep_terminal_sec));
     if (job->agent_state == ARCP__AGENT_NONE) {
         job->agent_state = ARCP__AGENT_GONE;
     }

@@ -318,7 +318,11 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job);
 void arcp__job_free(arcp__engine *engine, arcp__job *job);
 bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
                              const arcp__session *session);
+/* An ended job can be listed and subscribed until then. */
+void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns);
 void arcp__job_keep_due(arcp__engine *engine, arcp__job *job);
+/* Of more than are kept at most, those that ended first; when no input uses them. */
+void arcp__jobs_forget_oldest(arcp__engine *engine);
 void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
                             arcp_json_writer *writer);
 /* Registers a job read from the store under its id. */

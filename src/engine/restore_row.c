@@ -172,8 +172,7 @@ static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *j
     int64_t age_ns = engine->now.wall_ns - job->ended_wall_ns;
     int64_t keep_ns = (int64_t)engine->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
     int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : 0;
-    arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
-                     engine->now.mono_ns + left_ns);
+    arcp__job_keep(engine, job, engine->now.mono_ns + left_ns);
 }
 
 static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_span key,

@@ -150,6 +150,8 @@ struct arcp__engine {
     arcp__profile_row *profiles;
     size_t profile_count;
 
+    arcp__job *terminal_jobs; /* that are kept; the one that ended first comes first */
+    size_t terminal_count;
     arcp__job *due_rows;                /* ended in the open batch; pinned */
     arcp__job *spenders;                /* whose counters changed since the last batch; pinned */
     arcp__credential *credentials;      /* by alias */

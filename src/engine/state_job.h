@@ -74,6 +74,8 @@ struct arcp__job {
     bool chunks_ended;
     bool is_plain_output; /* raw output has come */
     bool kept;            /* counted in the principal's list */
+    bool is_terminal;     /* listed in the engine as ended */
+    arcp__job *terminal_prev, *terminal_next;
     uint32_t pins;
     uint32_t depth;
     uint32_t live_children;
