@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,19 @@ static arcp_status open_or_create(const char *path, int *out, arcp_error *err)
     return ARCP_OK;
 }
 
+/* Tries for half a second: of an owner that was killed, a child that has not reached its
+ * program yet may hold the file a moment longer. Returns 0 or the error. */
+static int lock_soon(int fd)
+{
+    for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+        if (errno != EWOULDBLOCK || tries == 25) {
+            return errno;
+        }
+        (void)poll(NULL, 0, 20);
+    }
+    return 0;
+}
+
 static arcp_status lock_file(const char *path, int fd, arcp_error *err)
 {
     struct stat info;
@@ -91,16 +105,17 @@ static arcp_status lock_file(const char *path, int fd, arcp_error *err)
     if (!S_ISREG(info.st_mode)) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: not a regular file", path);
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    int code = lock_soon(fd);
+    if (code == 0) {
         return ARCP_OK;
     }
-    if (errno == EWOULDBLOCK) {
+    if (code == EWOULDBLOCK) {
         return arcp_error_set(err, ARCP_E_EXISTS,
                               "%s: in use by another process (fuser shows which); stop that one, "
                               "or choose another store",
                               path);
     }
-    return io_error(path, "cannot be locked", errno, err);
+    return io_error(path, "cannot be locked", code, err);
 }
 
 arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arcp_error *err)

@@ -1,7 +1,9 @@
 /* Opening: what is made, what is refused, and who may have the file. */
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -111,6 +113,34 @@ static void everything_is_there_after_a_restart(void **state)
     check_commit(rig, ARCP_OK, op_append("s", 3, "d"), op_append("t", 1, "u"),
                  op_append("gone", 0, "back"));
     check_read(rig, "s", 2, 2, "c|d");
+    rig_close(rig);
+}
+
+/* What a child that has not reached its program yet holds of a killed owner: until the first
+ * pause. */
+static int held = -1;
+int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    if (held >= 0) {
+        (void)close(held);
+        held = -1;
+    }
+    return __real_poll(fds, count, timeout_ms);
+}
+
+static void what_a_killed_owner_leaves_behind_for_a_moment_is_waited_for(void **state)
+{
+    const temp_dir *dir = *state;
+    const char *url = temp_dir_join(dir, "sqlite:", "s.db");
+    rig_close(rig_open(url));
+    held = open(temp_dir_join(dir, "", "s.db"), O_RDWR | O_CLOEXEC);
+    assert_true(held >= 0);
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    store_rig *rig = rig_open(url);
+    assert_int_equal(held, -1); /* it was held when the store was opened */
+    check_commit(rig, ARCP_OK, op_append("s", 0, "a"));
     rig_close(rig);
 }
 
@@ -385,6 +415,7 @@ int main(void)
         OPEN_TEST(urls_say_which_store),
         OPEN_TEST(makes_directories_and_files_for_the_owner_only),
         OPEN_TEST(everything_is_there_after_a_restart),
+        OPEN_TEST(what_a_killed_owner_leaves_behind_for_a_moment_is_waited_for),
         OPEN_TEST(a_second_owner_is_told_who_and_what_to_do),
         OPEN_TEST(another_process_is_refused_until_the_owner_is_killed),
         OPEN_TEST(the_sqlite3_command_can_look_while_the_store_is_open),
