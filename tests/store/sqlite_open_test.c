@@ -119,6 +119,8 @@ static void everything_is_there_after_a_restart(void **state)
 /* What a child that has not reached its program yet holds of a killed owner: until the first
  * pause. */
 static int held = -1;
+/* The linker's names (--wrap). */
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming) */
 int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
@@ -129,6 +131,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
     }
     return __real_poll(fds, count, timeout_ms);
 }
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
 static void what_a_killed_owner_leaves_behind_for_a_moment_is_waited_for(void **state)
 {
