@@ -237,7 +237,7 @@ class Writing(unittest.TestCase):
 
 class Rounds(unittest.TestCase):
     def test_rounds_stop_when_the_time_is_over(self):
-        options = SimpleNamespace(minutes=0.0001, rounds=5, quick=True, build=Path("/nonexistent"))
+        options = SimpleNamespace(minutes=0, rounds=5, quick=True, build=Path("/nonexistent"))
         run = main.Run()
         main.rounds(run, [Runtime("x", "x", ("/nonexistent/program",))], [], options, lambda text: None)
         self.assertEqual(run.rounds, 1)
