@@ -133,12 +133,11 @@ bool arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key
         (arcp_store_op){.kind = ARCP_STORE_PUT, .table = table, .key = key, .value = value});
 }
 
-void arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key)
+bool arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key)
 {
-    if (arcp__batch_keeps_rows(engine)) {
-        (void)add_copied(engine,
-                         (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
-    }
+    return !arcp__batch_keeps_rows(engine) ||
+           add_copied(engine,
+                      (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
 }
 
 void arcp__batch_trim(arcp__engine *engine, arcp_span stream_key, uint64_t position)
@@ -235,7 +234,7 @@ const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
         again->taken = true;
         return &again->store;
     }
-    if (arcp__engine_restore_status(engine, NULL) != ARCP_OK) {
+    if (!arcp__engine_is_restored(engine)) {
         return NULL; /* half of a restart is not to be kept */
     }
     arcp__batch *batch = engine->open_batch;

@@ -43,24 +43,45 @@ void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal
     }
 }
 
+/* Moves the jobs to the front, without the holes of those that were dropped. */
+static void close_holes(arcp__principal *principal)
+{
+    size_t to = 0;
+    for (size_t at = principal->job_first; at < principal->job_count; at++) {
+        arcp__job *job = principal->jobs[at];
+        if (job != NULL) {
+            job->place = to;
+            principal->jobs[to++] = job;
+        }
+    }
+    principal->job_first = 0;
+    principal->job_count = to;
+    principal->job_holes = 0;
+}
+
+static bool reserve_job(arcp__principal *principal)
+{
+    if (principal->job_count < principal->job_capacity) {
+        return true;
+    }
+    if (principal->job_first + principal->job_holes > principal->job_capacity / 2) {
+        close_holes(principal);
+        return true;
+    }
+    size_t capacity = principal->job_capacity == 0 ? 8 : principal->job_capacity * 2;
+    arcp__job **jobs = arcp__realloc_array(principal->jobs, capacity, sizeof(*jobs));
+    if (jobs == NULL) {
+        return false;
+    }
+    principal->jobs = jobs;
+    principal->job_capacity = capacity;
+    return true;
+}
+
 bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
 {
-    if (principal->job_count == principal->job_capacity) {
-        size_t used = principal->job_count - principal->job_first;
-        if (principal->job_first > principal->job_capacity / 2) {
-            memmove(principal->jobs, principal->jobs + principal->job_first,
-                    used * sizeof(*principal->jobs));
-            principal->job_first = 0;
-            principal->job_count = used;
-        } else {
-            size_t capacity = principal->job_capacity == 0 ? 8 : principal->job_capacity * 2;
-            arcp__job **jobs = arcp__realloc_array(principal->jobs, capacity, sizeof(*jobs));
-            if (jobs == NULL) {
-                return false;
-            }
-            principal->jobs = jobs;
-            principal->job_capacity = capacity;
-        }
+    if (!reserve_job(principal)) {
+        return false;
     }
     /* Ids grow with time; only what is restored after a restart, or had to wait for a
      * credential, comes later than its id says. */
@@ -72,26 +93,29 @@ bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
     while (!is_newest && at > principal->job_first &&
            (principal->jobs[at - 1] == NULL || strcmp(principal->jobs[at - 1]->id, job->id) > 0)) {
         principal->jobs[at] = principal->jobs[at - 1];
+        if (principal->jobs[at] != NULL) {
+            principal->jobs[at]->place = at;
+        }
         at--;
     }
     principal->jobs[at] = job;
+    job->place = at;
     return true;
 }
 
 void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job)
 {
-    for (size_t at = principal->job_first; at < principal->job_count; at++) {
-        if (principal->jobs[at] == job) {
-            principal->jobs[at] = NULL;
-            break;
-        }
-    }
+    principal->jobs[job->place] = NULL;
+    principal->job_holes++;
     while (principal->job_first < principal->job_count &&
            principal->jobs[principal->job_first] == NULL) {
         principal->job_first++;
+        principal->job_holes--;
     }
     if (principal->job_first == principal->job_count) {
         principal->job_first = principal->job_count = 0;
+    } else if (principal->job_holes > (principal->job_count - principal->job_first) / 2) {
+        close_holes(principal);
     }
 }
 

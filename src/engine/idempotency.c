@@ -65,6 +65,8 @@ static bool link_entry(arcp__engine *engine, arcp__idempotency *entry)
     HASH_FIND(hh, engine->keys, entry->key, entry->key_size, other);
     bool is_outlived = other != NULL && other->expires_wall_ns > entry->expires_wall_ns;
     if (other != NULL && !is_outlived) {
+        entry->has_row = entry->has_row || other->has_row; /* it has the same row */
+        other->has_row = false;
         unlink_entry(engine, other);
     }
     if (!is_outlived) {
@@ -177,11 +179,8 @@ static void row_key(arcp__engine *engine, const arcp__idempotency *entry, char o
     arcp__hex_format(hash, 32, out);
 }
 
-static void store_row(arcp__engine *engine, arcp__idempotency *entry)
+static bool store_row(arcp__engine *engine, arcp__idempotency *entry)
 {
-    if (!arcp__batch_keeps_rows(engine)) {
-        return;
-    }
     char key[64];
     arcp_buf row = ARCP_BUF_INIT;
     arcp_json_writer writer;
@@ -194,29 +193,32 @@ static void store_row(arcp__engine *engine, arcp__idempotency *entry)
     arcp_json_write_cstr(&writer, entry->job_id);
     write_facts(entry, &writer);
     arcp_json_name(&writer, "accepted");
-    arcp_json_write_raw(&writer, arcp_span_cstr(entry->accepted));
+    arcp_json_write_raw(&writer, arcp__idempotency_accepted(entry));
     arcp_json_end_object(&writer);
-    entry->has_row =
+    bool is_stored =
         !row.failed && arcp__batch_put(engine, ARCP_STORE_IDEMPOTENCY,
                                        arcp_span_make(key, sizeof(key)), arcp_buf_span(&row));
-    if (!entry->has_row) {
-        arcp__engine_no_memory(engine);
-    }
+    entry->has_row = entry->has_row || is_stored;
     arcp_buf_fini(&row);
+    return is_stored;
 }
 
-void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
+bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
 {
     arcp__idempotency *entry = job->idempotency;
-    if (entry == NULL) {
-        return;
-    }
-    entry->job = NULL;
-    job->idempotency = NULL;
-    entry->accepted = job->accepted;
-    job->accepted = NULL;
-    if (entry->hh.tbl != NULL && entry->expires_wall_ns > engine->now.wall_ns) {
-        store_row(engine, entry);
+    return entry == NULL || entry->hh.tbl == NULL ||
+           entry->expires_wall_ns <= engine->now.wall_ns || !arcp__batch_keeps_rows(engine) ||
+           store_row(engine, entry);
+}
+
+void arcp__idempotency_job_forgotten(arcp__job *job)
+{
+    arcp__idempotency *entry = job->idempotency;
+    if (entry != NULL) {
+        entry->job = NULL;
+        job->idempotency = NULL;
+        entry->accepted = job->accepted;
+        job->accepted = NULL;
     }
 }
 

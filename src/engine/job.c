@@ -196,17 +196,35 @@ void arcp__jobs_forget_oldest(arcp__engine *engine)
         keep_no_longer(engine, oldest);
         arcp__job_keep_due(engine, oldest);
     }
+    engine->out_of_memory = false; /* what it failed to forget is tried again; no input did it */
+}
+
+/* Whether somebody still needs the job itself: its agent, or an observer that has not been
+ * given all of it. */
+static bool is_needed(const arcp__engine *engine, const arcp__job *job)
+{
+    if (engine->restore != NULL || job->agent_state == ARCP__AGENT_STARTING ||
+        job->agent_state == ARCP__AGENT_RUNNING) {
+        return true;
+    }
+    for (const arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
+        if (!at->is_live) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
 {
-    if (job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING) {
+    /* The rows come first: a job's row without its stream is damage for the next start. */
+    if (is_needed(engine, job) || !arcp__idempotency_outlive(engine, job) ||
+        !arcp__batch_delete(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id))) {
         arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
                          arcp__engine_after_sec(engine, 1));
         return;
     }
-    arcp__idempotency_job_forgotten(engine, job);
-    arcp__batch_delete(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id));
+    arcp__idempotency_job_forgotten(job);
     drop(engine, job);
 }
 

@@ -385,7 +385,9 @@ void arcp__engine_agent_granted(arcp__engine *engine, arcp_time now, arcp__job *
     engine->current_job = job;
     arcp_decision decision = {
         .capability = grant->capability, .target = grant->target, .pattern = grant->pattern};
-    audit_gate(engine, job, &decision, ARCP_OK);
+    if (job->principal != NULL) { /* else it is forgotten already, and nobody was shown anything */
+        audit_gate(engine, job, &decision, ARCP_OK);
+    }
     arcp__engine_settle(engine);
 }
 

@@ -127,7 +127,7 @@ static bool handled_by_key(arcp__engine *engine, arcp__request *request, arcp_sp
     const arcp__idempotency *entry =
         arcp__idempotency_find(engine, request->session->principal, key);
     if (entry == NULL) {
-        return false;
+        return engine->out_of_memory; /* nobody knows then: the input is given up */
     }
     if (memcmp(entry->fingerprint, print, 32) == 0) {
         answer_duplicate(engine, request, entry);

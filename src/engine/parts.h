@@ -104,7 +104,7 @@ bool arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t
  * are not written then, and put and delete have nothing to do. */
 bool arcp__batch_keeps_rows(const arcp__engine *engine);
 bool arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value);
-void arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key);
+bool arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key);
 void arcp__batch_trim(arcp__engine *engine, arcp_span stream_key, uint64_t position);
 void arcp__batch_drop(arcp__engine *engine, arcp_span stream_key);
 /* The session has new numbers: they become visible when the open batch is durable. */
@@ -293,8 +293,11 @@ bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
                            const uint8_t fingerprint[32]);
 /* As if the job had not been made; nothing for one without a key. */
 void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job);
-/* Before the job is: its key stays, with the payload that it was answered with. */
-void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job);
+/* Before the job's row goes: its key gets a row of its own, unless it has none or that has
+ * expired. False when out of memory. */
+bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job);
+/* Then: the key stays, with the payload that the job was answered with. */
+void arcp__idempotency_job_forgotten(arcp__job *job);
 /* Writes the member "idempotency" of the job's row; nothing for one without a key. */
 void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer);
 void arcp__idempotency_sweep(arcp__engine *engine);

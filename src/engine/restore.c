@@ -101,6 +101,9 @@ static arcp_status keep_row(arcp__engine *engine, arcp_span key, arcp_span value
 arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table, arcp_span key,
                                      arcp_span value, arcp_error *err)
 {
+    if (restore_of(engine) == NULL) { /* from the first row on nothing is forgotten or written */
+        return arcp__restore_out_of_memory(err);
+    }
     if (table == ARCP_STORE_SUBSCRIPTIONS) {
         return keep_row(engine, key, value, err);
     }
@@ -372,12 +375,18 @@ static void forget_gone_runs(arcp__engine *engine)
     }
 }
 
+static int by_end(const arcp__job *a, const arcp__job *b)
+{
+    return (a->ended_wall_ns > b->ended_wall_ns) - (a->ended_wall_ns < b->ended_wall_ns);
+}
+
 static void finish(arcp__engine *engine)
 {
     forget_gone_runs(engine);
     if (engine->restore->failure.status != ARCP_OK) {
         return;
     }
+    DL_SORT2(engine->terminal_jobs, by_end, terminal_prev, terminal_next);
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
         for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
             arcp__mail_catch_up(engine, at);

@@ -278,11 +278,12 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
         session->own = NULL;
     }
     if (!engine->closing) {
-        arcp__batch_delete(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
+        bool is_deleted =
+            arcp__batch_delete(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
         stream_key[0] = 'x';
         stream_key[1] = ':';
         memcpy(stream_key + 2, session->id, sizeof(session->id));
-        if (session->index_next != 0) {
+        if (is_deleted && session->index_next != 0) { /* a row without its index is damage */
             arcp__batch_drop(engine, arcp_span_cstr(stream_key));
         }
     }

@@ -24,6 +24,7 @@ struct arcp__principal {
     arcp__job **jobs; /* owned array in order of id; NULL where one was dropped */
     char newest_job[ARCP__ID_SIZE];
     size_t job_first, job_count, job_capacity;
+    size_t job_holes; /* between the first and the last */
 };
 
 typedef struct arcp__agent_version {

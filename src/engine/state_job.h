@@ -36,6 +36,7 @@ struct arcp__job {
     char id[ARCP__ID_SIZE];
     UT_hash_handle hh;
     arcp__principal *principal;
+    size_t place;                   /* in the principal's list */
     char session_id[ARCP__ID_SIZE]; /* of the session it runs on */
     char parent_id[ARCP__ID_SIZE];  /* "" for none */
     char trace_id[33];

@@ -234,8 +234,11 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
     bool more = arcp__token_desk_take(runtime->desk);
     more = submit_batches(runtime) || more;
     more = runtime->store->ops->poll(runtime->store) || more;
-    return more || runtime->is_dirty;
+    return more || runtime->is_dirty || runtime->is_told;
 }
+
+/* So many rounds in a turn of the loop at most: other handles have their turn too. */
+#define ROUNDS_MAX 64u
 
 void arcp__runtime_drive(arcp_runtime *runtime)
 {
@@ -247,16 +250,21 @@ void arcp__runtime_drive(arcp_runtime *runtime)
     driven = runtime;
     arcp_time now = arcp__runtime_now();
     bool more = true;
-    while (more) {
-        while (drive_once(runtime, now)) {
-            now = arcp__runtime_now();
+    for (unsigned round = 0; more && round < ROUNDS_MAX; round++) {
+        more = drive_once(runtime, now);
+        if (!more) {
+            /* What peers are sent goes out together, and then there may be room for more. */
+            arcp__runtime_links_flush(runtime);
+            more = runtime->is_dirty;
         }
-        /* What peers are sent goes out together, and then there may be room for more. */
-        arcp__runtime_links_flush(runtime);
-        more = runtime->is_dirty;
         now = arcp__runtime_now();
     }
     driven = outer;
+    if (more) {
+        arcp__runtime_links_flush(runtime);
+        runtime->is_dirty = true;
+        (void)uv_async_send(&runtime->wake);
+    }
     arm_timer(runtime, now.mono_ns);
     runtime->is_driving = false;
     finish_stop(runtime);

@@ -5,6 +5,7 @@
 #include "story/engine_rig.h"
 
 #include "support/check.h"
+#include "support/failing_alloc.h"
 
 #include "base/alloc.h"
 
@@ -71,10 +72,12 @@ static scene *begin(const char *url, const arcp_settings *settings)
     self->rig.store = &self->disk.store;
     rig_open(&self->rig);
     self->client = rig_connect(&self->rig, "a1");
-    rig_send(&self->rig, self->client,
-             FRAME("h", "session.hello",
-                   "{" AUTH
-                   ",\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"ack\"]}}"));
+    rig_send(
+        &self->rig, self->client,
+        FRAME(
+            "h", "session.hello",
+            "{" AUTH
+            ",\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"ack\",\"list_jobs\"]}}"));
     take_welcome(self);
     return self;
 }
@@ -122,12 +125,13 @@ static void acknowledge(scene *self, unsigned seq)
 static void resume(scene *self, unsigned seq)
 {
     char frame[320];
-    (void)snprintf(frame, sizeof(frame),
-                   FRAME("r", "session.hello",
-                         "{" AUTH ",\"capabilities\":{\"encodings\":[\"json\"],\"features\":["
-                         "\"ack\"]},\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
-                         "\"last_event_seq\":%u}}"),
-                   self->session, self->token, seq);
+    (void)snprintf(
+        frame, sizeof(frame),
+        FRAME("r", "session.hello",
+              "{" AUTH ",\"capabilities\":{\"encodings\":[\"json\"],\"features\":["
+              "\"ack\",\"list_jobs\"]},\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
+              "\"last_event_seq\":%u}}"),
+        self->session, self->token, seq);
     self->client = rig_connect(&self->rig, "a2");
     rig_send(&self->rig, self->client, frame);
 }
@@ -349,6 +353,167 @@ static void an_index_that_still_has_runs_of_dropped_streams_is_taken_up(void **s
     }
 }
 
+/* ---- what is forgotten ---- */
+
+static void list(scene *self, const char *id, const char *wanted)
+{
+    char frame[128];
+    (void)snprintf(frame, sizeof(frame), FRAME("%s", "session.list_jobs", "{}"), id);
+    rig_send(&self->rig, self->client, frame);
+    char *jobs = expect(self, "session.jobs");
+    if (strstr(jobs, wanted) == NULL) {
+        fail_msg("wanted %s, got %s", wanted, jobs);
+    }
+    arcp__free(jobs);
+}
+
+/* Its stream is needed for as long as a session may ask for it: also when the time is over in
+ * the middle of the start. */
+static void a_job_whose_time_was_over_while_nobody_ran_is_forgotten_after_the_start(void **state)
+{
+    arcp_settings settings;
+    (void)state;
+    arcp_settings_default(&settings);
+    settings.jobs_keep_terminal_sec = 5;
+    for (size_t store = 0; store < STORES; store++) {
+        scene *self = begin(urls[store], &settings);
+        run_job(self, "1", true);
+        self->rig.now.wall_ns += 10 * ARCP_NS_PER_SEC;
+        for (int start = 0; start < 2; start++) {
+            rig_restart(&self->rig);
+            rig_clock(&self->rig, 2 * ARCP_NS_PER_SEC);
+        }
+        resume(self, 1);
+        take_welcome(self);
+        for (int event = 0; event < 3; event++) {
+            pass_over(self, "job.event");
+        }
+        pass_over(self, "job.result");
+        list(self, "l", "\"jobs\":[]");
+        end(self);
+    }
+}
+
+static void of_more_than_are_kept_the_start_forgets_those_that_ended_first(void **state)
+{
+    (void)state;
+    for (size_t store = 0; store < STORES; store++) {
+        scene *self = begin(urls[store], NULL);
+        char first[64];
+        char wanted[96];
+        run_job(self, "1", false);
+        memcpy(first, self->job, sizeof(first));
+        run_job(self, "2", true);
+        run_job(self, "3", true);
+        rig_clock(&self->rig, ARCP_NS_PER_SEC);
+        rig_agent *agent = rig_agent_of(&self->rig, first);
+        rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_exits(&self->rig, agent, false, 0);
+        pass_over(self, "job.result");
+        self->rig.settings.jobs_keep_terminal_max = 1;
+        for (int start = 0; start < 2; start++) {
+            rig_restart(&self->rig);
+            rig_clock(&self->rig, 2 * ARCP_NS_PER_SEC);
+        }
+        resume(self, 15);
+        take_welcome(self);
+        (void)snprintf(wanted, sizeof(wanted), "\"jobs\":[{\"job_id\":\"%s\"", first);
+        list(self, "l", wanted);
+        assert_null(rig_take(self->client));
+        end(self);
+    }
+}
+
+/* Each allocation fails once on the way: what could not be forgotten is, later, and nothing of
+ * it is left for the next start to stumble over. */
+static bool forget_in_poverty(size_t nth)
+{
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.jobs_keep_terminal_sec = 5;
+    scene *self = begin("memory:", &settings);
+    rig_send(&self->rig, self->client,
+             FRAME("1", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"K\"}"));
+    char *accepted = expect(self, "job.accepted");
+    copy_member(accepted, "job_id", self->job, sizeof(self->job));
+    arcp__free(accepted);
+    pass_over(self, "job.event");
+    rig_agent *agent = rig_agent_last(&self->rig);
+    rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_exits(&self->rig, agent, false, 0);
+    pass_over(self, "job.result");
+    rig_clock(&self->rig, 4900 * ARCP_NS_PER_MS);
+    failing_alloc_arm(nth, FAILING_ALLOC_ONE);
+    self->rig.now.mono_ns += 200 * ARCP_NS_PER_MS;
+    self->rig.now.wall_ns += 200 * ARCP_NS_PER_MS;
+    arcp__engine_tick(self->rig.engine, self->rig.now);
+    bool failed = failing_alloc_disarm();
+    rig_clock(&self->rig, 3 * ARCP_NS_PER_SEC);
+    assert_int_equal(self->client->close_code, 0); /* it had nothing to do with it */
+    list(self, "l", "\"jobs\":[]");
+    rig_restart(&self->rig);
+    resume(self, 2);
+    take_welcome(self);
+    rig_send(&self->rig, self->client,
+             FRAME("2", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"K\"}"));
+    accepted = expect(self, "job.accepted");
+    assert_non_null(strstr(accepted, self->job));
+    arcp__free(accepted);
+    end(self);
+    return failed;
+}
+
+static void forgetting_a_job_needs_no_luck_with_memory(void **state)
+{
+    size_t nth = 1;
+    (void)state;
+    while (forget_in_poverty(nth)) {
+        nth++;
+    }
+    assert_true(nth > 3);
+}
+
+/* A session that did not negotiate a kind is given a job's past from the store, in its time. */
+static void a_job_stays_while_an_observer_reads_its_past(void **state)
+{
+    arcp_settings settings;
+    char frame[160];
+    (void)state;
+    arcp_settings_default(&settings);
+    settings.jobs_keep_terminal_max = 1;
+    scene *self = begin("memory:", &settings);
+    run_job(self, "1", true);
+    char first[64];
+    memcpy(first, self->job, sizeof(first));
+    run_job(self, "2", false);
+    acknowledge(self, 6); /* the first job's records leave memory */
+    rig_client *other = rig_connect(&self->rig, "b");
+    rig_send(&self->rig, other,
+             FRAME("h", "session.hello",
+                   "{" AUTH
+                   ",\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"subscribe\"]}}"));
+    char *welcome = rig_take(other);
+    assert_non_null(welcome);
+    arcp__free(welcome);
+    rig_agent *second = rig_agent_of(&self->rig, self->job);
+    (void)snprintf(frame, sizeof(frame),
+                   FRAME("s", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"), first);
+    /* The other job ends before the store has answered. */
+    arcp__engine_receive(self->rig.engine, self->rig.now, other->link, arcp_span_cstr(frame));
+    arcp__engine_agent_line(self->rig.engine, self->rig.now, second->job,
+                            ARCP_SPAN_LITERAL("{\"type\":\"job.result\",\"payload\":{}}"));
+    rig_run(&self->rig);
+    const char *const wanted[] = {"job.subscribed", "job.event", "job.event",
+                                  "job.event",      "job.event", "job.result"};
+    for (size_t at = 0; at < sizeof(wanted) / sizeof(wanted[0]); at++) {
+        char *got = rig_take(other);
+        assert_non_null(got);
+        assert_non_null(strstr(got, wanted[at]));
+        arcp__free(got);
+    }
+    end(self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +527,10 @@ int main(void)
         cmocka_unit_test(whole_and_empty_streams_are_taken_up),
         cmocka_unit_test(a_trimmed_index_is_taken_up),
         cmocka_unit_test(an_index_that_still_has_runs_of_dropped_streams_is_taken_up),
+        cmocka_unit_test(a_job_whose_time_was_over_while_nobody_ran_is_forgotten_after_the_start),
+        cmocka_unit_test(of_more_than_are_kept_the_start_forgets_those_that_ended_first),
+        cmocka_unit_test(forgetting_a_job_needs_no_luck_with_memory),
+        cmocka_unit_test(a_job_stays_while_an_observer_reads_its_past),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

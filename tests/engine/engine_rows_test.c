@@ -209,6 +209,73 @@ static void a_record_that_is_not_kept_in_memory_is_read_back_there_too(void **st
     rig_stop(&rig);
 }
 
+static void submit_numbered(engine_rig *rig, rig_client *client, unsigned number)
+{
+    char frame[160];
+    (void)snprintf(frame, sizeof(frame), FRAME("n%u", "job.submit", "{\"agent\":\"echo\"}"),
+                   number);
+    rig_send(rig, client, frame);
+}
+
+/* The list of a principal's jobs has no room for those that are forgotten. */
+static void what_is_forgotten_between_jobs_that_stay_leaves_the_others_in_order(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    begin(&rig, false);
+    rig.settings.jobs_keep_terminal_max = 2;
+    arcp__engine_set_settings(rig.engine, &rig.settings);
+    rig_client *client = rig_connect(&rig, "a");
+    rig_send(&rig, client, HELLO);
+    submit_numbered(&rig, client, 0); /* it goes on */
+    for (unsigned at = 1; at < 200; at++) {
+        submit_numbered(&rig, client, at);
+        rig_agent *agent = rig_agent_last(&rig);
+        rig_agent_says(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_exits(&rig, agent, false, 0);
+    }
+    pass_over(client, 1 + 2 + 3 * 199);
+    rig_send(&rig, client, FRAME("l", "session.list_jobs", "{}"));
+    char *listed = rig_take(client);
+    assert_non_null(listed);
+    const char *at = listed;
+    const size_t kept[] = {0, 198, 199}; /* the agents' numbers are those of their jobs */
+    for (size_t job = 0; job < 3; job++) {
+        at = strstr(at, rig.agents[kept[job]].job_id);
+        assert_non_null(at);
+    }
+    assert_null(strstr(listed, rig.agents[1].job_id));
+    assert_null(strstr(listed, rig.agents[197].job_id));
+    arcp__free(listed);
+    rig_stop(&rig);
+}
+
+/* Its thread asked after it had said its last word. */
+static void a_grant_of_a_job_that_is_forgotten_is_nothing(void **state)
+{
+    static engine_rig rig;
+    arcp__agent_exit clean = {.code = 0};
+    arcp__agent_grant grant = {.capability = ARCP_SPAN_LITERAL("fs.read"),
+                               .target = ARCP_SPAN_LITERAL("/a"),
+                               .pattern = ARCP_SPAN_LITERAL("/**")};
+    (void)state;
+    begin(&rig, false);
+    rig.settings.jobs_keep_terminal_max = 1;
+    arcp__engine_set_settings(rig.engine, &rig.settings);
+    rig_client *client = rig_connect(&rig, "a");
+    rig_send(&rig, client, HELLO);
+    submit_numbered(&rig, client, 0);
+    submit_numbered(&rig, client, 1);
+    arcp__job *first = rig.agents[0].job;
+    arcp__engine_agent_exited(rig.engine, rig.now, first, &clean);
+    arcp__engine_agent_exited(rig.engine, rig.now, rig.agents[1].job, &clean);
+    size_t audits = rig.audits;
+    arcp__engine_agent_granted(rig.engine, rig.now, first, &grant);
+    rig_run(&rig);
+    assert_int_equal(rig.audits, audits);
+    rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +283,8 @@ int main(void)
         cmocka_unit_test(a_job_is_written_when_it_is_made_and_when_it_ends),
         cmocka_unit_test(a_key_that_outlives_its_job_gets_a_row_of_its_own),
         cmocka_unit_test(what_a_session_is_done_with_does_not_stay_in_memory),
+        cmocka_unit_test(what_is_forgotten_between_jobs_that_stay_leaves_the_others_in_order),
+        cmocka_unit_test(a_grant_of_a_job_that_is_forgotten_is_nothing),
         cmocka_unit_test(a_record_that_is_not_kept_in_memory_is_read_back_there_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
