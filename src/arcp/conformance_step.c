@@ -106,8 +106,21 @@ static bool expect_end(arcp__talk *t, arcp__talk_peer *who, arcp_span word)
            arcp__talk_unexpected(t, "the job's end");
 }
 
-/* A ping and its pong; about jobs nothing may come before it when it is to be quiet. */
-static bool settle(arcp__talk *t, arcp__talk_peer *who, bool is_quiet)
+/* What about jobs may come before a pong. A pong need not wait for events that are still being
+ * written. */
+typedef enum before_pong {
+    BEFORE_PONG_ANYTHING,
+    BEFORE_PONG_EVENTS,
+    BEFORE_PONG_NOTHING
+} before_pong;
+
+static bool may_precede(const arcp__talk *t, before_pong allowed)
+{
+    return arcp__frame_is(&t->json, "job.event") ? allowed != BEFORE_PONG_NOTHING
+                                                 : allowed == BEFORE_PONG_ANYTHING;
+}
+
+static bool settle(arcp__talk *t, arcp__talk_peer *who, before_pong allowed)
 {
     if (!arcp__talk_send(t, who, ARCP_SPAN_LITERAL("session.ping"),
                          ARCP_SPAN_LITERAL("{\"nonce\":$id,\"sent_at\":$now}"))) {
@@ -120,9 +133,13 @@ static bool settle(arcp__talk *t, arcp__talk_peer *who, bool is_quiet)
         if (arcp__frame_is(&t->json, "session.pong")) {
             return true;
         }
-        if (arcp__frame_begins(&t->json, "job.") ? is_quiet : !arcp__talk_may_come_between(t)) {
-            return arcp__talk_unexpected(
-                t, is_quiet ? "session.pong, and nothing about jobs before it" : "session.pong");
+        bool fits = arcp__frame_begins(&t->json, "job.") ? may_precede(t, allowed)
+                                                         : arcp__talk_may_come_between(t);
+        if (!fits) {
+            static const char *const wanted[] = {"session.pong",
+                                                 "session.pong, and no end of a job before it",
+                                                 "session.pong, and nothing about jobs before it"};
+            return arcp__talk_unexpected(t, wanted[allowed]);
         }
     }
     return arcp__talk_fail(t, "too many events before a pong");
@@ -235,8 +252,14 @@ static bool step_of_peer(arcp__talk *t, arcp_span word, arcp_span rest)
     if (arcp_span_equal_cstr(verb, "refused")) {
         return expect_refusal(t, who, rest);
     }
-    if (arcp_span_equal_cstr(verb, "quiet") || arcp_span_equal_cstr(verb, "settle")) {
-        return settle(t, who, verb.data[0] == 'q');
+    if (arcp_span_equal_cstr(verb, "settle")) {
+        return settle(t, who, BEFORE_PONG_ANYTHING);
+    }
+    if (arcp_span_equal_cstr(verb, "endless")) {
+        return settle(t, who, BEFORE_PONG_EVENTS);
+    }
+    if (arcp_span_equal_cstr(verb, "quiet")) {
+        return settle(t, who, BEFORE_PONG_NOTHING);
     }
     if (arcp_span_equal_cstr(verb, "ends")) {
         return expect_end(t, who, rest);
