@@ -38,32 +38,17 @@ static bool lacks_event_features(const arcp__session *session)
 
 static void row_is_old(arcp__observation *observation)
 {
-    arcp__session *session = observation->session;
-    if (observation->row_is_old) {
-        return;
+    if (!observation->row_is_old) {
+        observation->row_is_old = true;
+        DL_PREPEND2(observation->session->outdated, observation, previous_outdated, next_outdated);
     }
-    observation->row_is_old = true;
-    observation->previous_outdated = NULL;
-    observation->next_outdated = session->outdated;
-    if (session->outdated != NULL) {
-        session->outdated->previous_outdated = observation;
-    }
-    session->outdated = observation;
 }
 
 static void row_is_new(arcp__observation *observation)
 {
-    if (!observation->row_is_old) {
-        return;
-    }
-    observation->row_is_old = false;
-    if (observation->previous_outdated != NULL) {
-        observation->previous_outdated->next_outdated = observation->next_outdated;
-    } else {
-        observation->session->outdated = observation->next_outdated;
-    }
-    if (observation->next_outdated != NULL) {
-        observation->next_outdated->previous_outdated = observation->previous_outdated;
+    if (observation->row_is_old) {
+        observation->row_is_old = false;
+        DL_DELETE2(observation->session->outdated, observation, previous_outdated, next_outdated);
     }
 }
 
@@ -102,8 +87,10 @@ void arcp__observation_moved(arcp__observation *observation, uint64_t position)
 
 void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session)
 {
-    for (arcp__observation *at = session->outdated, *next = NULL; at != NULL; at = next) {
-        next = at->next_outdated;
+    arcp__observation *at = NULL;
+    arcp__observation *next = NULL;
+    DL_FOREACH_SAFE2(session->outdated, at, next, next_outdated)
+    {
         arcp__observation_store(engine, at);
     }
 }
