@@ -133,6 +133,14 @@ static arcp_status take_verifiers(daemon_state *state, arcp__verifiers *verifier
     return status;
 }
 
+/* Of a damaged store the message names what is damaged. */
+static void say_what_to_do(arcp_error *err)
+{
+    const arcp_error found = *err;
+    (void)arcp_error_set(err, found.status, "%s; arcpd(8), DAMAGED STORES: what can be saved",
+                         found.message);
+}
+
 static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers, arcp_error *err)
 {
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
@@ -158,6 +166,9 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
     options.trace_span = state->traces == NULL ? NULL : arcp__trace_export_add;
     options.trace_span_user = state->traces;
     status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
+    if (status == ARCP_E_CORRUPT) {
+        say_what_to_do(err);
+    }
     if (status == ARCP_OK) {
         status = take_verifiers(state, verifiers, err);
     }

@@ -223,6 +223,26 @@ static char *read_file(const char *path)
     return text;
 }
 
+/* As arcpd(8), DAMAGED STORES, says. */
+static void a_damaged_job_can_be_left_out(void **state)
+{
+    daemon_state d;
+    wire_session session;
+    (void)state;
+    daemon_begin(&d, NULL);
+    make_store(&d, &session);
+    sql_change(d.store, "DELETE FROM runs WHERE id = (SELECT max(id) FROM runs WHERE id >> 38 = "
+                        "(SELECT id FROM streams WHERE key LIKE 'j:%'))");
+    check_refused(&d, "; arcpd(8), DAMAGED STORES: what can be saved");
+    sql_change(d.store,
+               "DELETE FROM sessions WHERE key IN (SELECT value ->> '$.session_id' FROM jobs WHERE "
+               "key IN (SELECT substr(key, 3) FROM streams)); "
+               "DELETE FROM jobs WHERE key IN (SELECT substr(key, 3) FROM streams)");
+    daemon_start(&d);
+    daemon_stop(&d);
+    daemon_end(&d);
+}
+
 static void what_the_first_version_left_is_taken_up(void **state)
 {
     static const char job[] = "job_01M7YT3C043GQFR13K58D2ABN9";
@@ -508,6 +528,7 @@ int main(void)
         cmocka_unit_test(paths_that_cannot_be_a_store_are_refused),
         cmocka_unit_test(a_url_that_names_no_store_is_bad_usage),
         cmocka_unit_test(damaged_rows_and_indexes_are_refused_by_name),
+        cmocka_unit_test(a_damaged_job_can_be_left_out),
         cmocka_unit_test(what_the_first_version_left_is_taken_up),
         cmocka_unit_test(a_disk_that_cannot_be_read_refuses_the_start_and_loses_nothing),
         cmocka_unit_test(a_disk_that_fails_in_the_middle_of_the_start_loses_nothing),
