@@ -3,18 +3,25 @@
 
 #include <pthread.h>
 
+/* `retry` NULL: the defaults. *job stays NULL unless one was accepted. */
+static arcp_status run(fixture *f, const char *agent, const arcp_retry_options *retry,
+                       arcp_job **job)
+{
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    *job = NULL;
+    options.agent = arcp_span_cstr(agent);
+    return arcp_client_run(f->client, &options, retry, job, &f->failure);
+}
+
 /* [arcp:EG-11] */
 static void retrying_uses_one_key_until_it_works(void **state)
 {
     fixture f;
-    arcp_submit_options submit_options = ARCP_SUBMIT_OPTIONS_INIT;
     arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
     arcp_job *job = NULL;
     fixture_begin(&f);
     retry.first_ms = 2;
-    submit_options.agent = ARCP_SPAN_LITERAL("flaky");
-    check_ok(arcp_client_run(f.client, &submit_options, &retry, &job, &f.failure),
-             &f.failure.error);
+    check_ok(run(&f, "flaky", &retry, &job), &f.failure.error);
     assert_int_equal(arcp_job_outcome(job)->final_status, ARCP_JOB_SUCCESS);
     assert_int_equal(atomic_load(&f.runtime.submits), 2);
     assert_non_null(strstr(f.runtime.last_key, "run_"));
@@ -25,12 +32,9 @@ static void retrying_uses_one_key_until_it_works(void **state)
 static void what_is_not_retryable_is_not_retried(void **state)
 {
     fixture f;
-    arcp_submit_options submit_options = ARCP_SUBMIT_OPTIONS_INIT;
     arcp_job *job = NULL;
     fixture_begin(&f);
-    submit_options.agent = ARCP_SPAN_LITERAL("refuse");
-    assert_int_equal(arcp_client_run(f.client, &submit_options, NULL, &job, &f.failure),
-                     ARCP_E_AGENT_NOT_AVAILABLE);
+    assert_int_equal(run(&f, "refuse", NULL, &job), ARCP_E_AGENT_NOT_AVAILABLE);
     assert_int_equal(atomic_load(&f.runtime.submits), 1);
     fixture_end(&f);
 }
@@ -38,14 +42,11 @@ static void what_is_not_retryable_is_not_retried(void **state)
 static void retries_are_counted(void **state)
 {
     fixture f;
-    arcp_submit_options submit_options = ARCP_SUBMIT_OPTIONS_INIT;
     arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
     arcp_job *job = NULL;
     fixture_begin(&f);
     retry.attempts = 1;
-    submit_options.agent = ARCP_SPAN_LITERAL("flaky");
-    assert_int_equal(arcp_client_run(f.client, &submit_options, &retry, &job, &f.failure),
-                     ARCP_E_INTERNAL_ERROR);
+    assert_int_equal(run(&f, "flaky", &retry, &job), ARCP_E_INTERNAL_ERROR);
     assert_null(job);
     fixture_end(&f);
 }
@@ -78,13 +79,10 @@ static void a_run_that_is_interrupted_ends(void **state)
 {
     fixture f;
     pthread_t thread;
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
     arcp_job *job = NULL;
     fixture_begin(&f);
-    options.agent = arcp_span_cstr("wait");
     assert_int_equal(pthread_create(&thread, NULL, fixture_interrupt_soon, f.client), 0);
-    assert_int_equal(arcp_client_run(f.client, &options, NULL, &job, &f.failure),
-                     ARCP_E_INTERRUPTED);
+    assert_int_equal(run(&f, "wait", NULL, &job), ARCP_E_INTERRUPTED);
     assert_null(job);
     assert_int_equal(f.failure.error.status, ARCP_E_INTERRUPTED);
     assert_int_equal(pthread_join(thread, NULL), 0);

@@ -136,6 +136,20 @@ static void resume(scene *self, unsigned seq)
     rig_send(&self->rig, self->client, frame);
 }
 
+static void resume_well(scene *self, unsigned seq)
+{
+    resume(self, seq);
+    take_welcome(self);
+}
+
+static arcp_settings keeping_for(uint64_t seconds)
+{
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.jobs_keep_terminal_sec = seconds;
+    return settings;
+}
+
 /* Only the first `count` records of a stream are left. */
 static void cut(scene *self, const char *prefix, const char *id, size_t count)
 {
@@ -232,8 +246,7 @@ static void an_index_that_ends_before_what_was_acknowledged_is_refused(void **st
         scene *self = begin(urls[store], NULL);
         run_job(self, "1", true);
         acknowledge(self, 5);
-        resume(self, 5); /* the session's row is written */
-        take_welcome(self);
+        resume_well(self, 5); /* the session's row is written */
         cut(self, "x:", self->session, 0);
         check_refused(self, "x:", self->session, "number 0 of 5");
     }
@@ -242,10 +255,8 @@ static void an_index_that_ends_before_what_was_acknowledged_is_refused(void **st
 /* Nobody knows the job any more, but the newest run of an index is never trimmed. */
 static void the_lost_stream_of_the_newest_run_is_refused(void **state)
 {
-    arcp_settings settings;
+    const arcp_settings settings = keeping_for(5);
     (void)state;
-    arcp_settings_default(&settings);
-    settings.jobs_keep_terminal_sec = 5;
     for (size_t store = 0; store < STORES; store++) {
         scene *self = begin(urls[store], &settings);
         run_job(self, "1", true);
@@ -283,13 +294,11 @@ static void whole_and_empty_streams_are_taken_up(void **state)
     for (size_t store = 0; store < STORES; store++) {
         scene *self = begin(urls[store], NULL);
         rig_restart(&self->rig); /* a session that was sent nothing */
-        resume(self, 0);
-        take_welcome(self);
+        resume_well(self, 0);
         run_job(self, "1", true);
         run_job(self, "2", false);
         rig_restart(&self->rig);
-        resume(self, 8);
-        take_welcome(self);
+        resume_well(self, 8);
         pass_over(self, "job.event");
         pass_over(self, "job.error");
         assert_null(rig_take(self->client));
@@ -306,8 +315,7 @@ static void a_trimmed_index_is_taken_up(void **state)
         run_job(self, "2", true);
         acknowledge(self, 10);
         rig_restart(&self->rig);
-        resume(self, 10);
-        take_welcome(self);
+        resume_well(self, 10);
         run_job(self, "3", true);
         end(self);
     }
@@ -317,10 +325,8 @@ static void a_trimmed_index_is_taken_up(void **state)
  * stream, are gone. Nobody can be sent those numbers any more, and everything else goes on. */
 static void an_index_that_still_has_runs_of_dropped_streams_is_taken_up(void **state)
 {
-    arcp_settings settings;
+    const arcp_settings settings = keeping_for(5);
     (void)state;
-    arcp_settings_default(&settings);
-    settings.jobs_keep_terminal_sec = 5;
     for (size_t store = 0; store < STORES; store++) {
         scene *self = begin(urls[store], &settings);
         char key[80];
@@ -332,8 +338,7 @@ static void an_index_that_still_has_runs_of_dropped_streams_is_taken_up(void **s
         run_job(self, "2", true);
         patient_stream index = patient_read(&self->disk, key);
         rig_restart(&self->rig);
-        resume(self, 10);
-        take_welcome(self);
+        resume_well(self, 10);
         rig_clock(&self->rig, 10 * ARCP_NS_PER_SEC); /* both jobs are forgotten */
         acknowledge(self, 10);
         rig_drop(&self->rig, self->client);
@@ -346,8 +351,7 @@ static void an_index_that_still_has_runs_of_dropped_streams_is_taken_up(void **s
         frame = expect(self, "session.error");
         assert_non_null(strstr(frame, "RESUME_WINDOW_EXPIRED"));
         arcp__free(frame);
-        resume(self, 10);
-        take_welcome(self);
+        resume_well(self, 10);
         run_job(self, "3", true);
         end(self);
     }
@@ -371,10 +375,8 @@ static void list(scene *self, const char *id, const char *wanted)
  * the middle of the start. */
 static void a_job_whose_time_was_over_while_nobody_ran_is_forgotten_after_the_start(void **state)
 {
-    arcp_settings settings;
+    const arcp_settings settings = keeping_for(5);
     (void)state;
-    arcp_settings_default(&settings);
-    settings.jobs_keep_terminal_sec = 5;
     for (size_t store = 0; store < STORES; store++) {
         scene *self = begin(urls[store], &settings);
         run_job(self, "1", true);
@@ -383,8 +385,7 @@ static void a_job_whose_time_was_over_while_nobody_ran_is_forgotten_after_the_st
             rig_restart(&self->rig);
             rig_clock(&self->rig, 2 * ARCP_NS_PER_SEC);
         }
-        resume(self, 1);
-        take_welcome(self);
+        resume_well(self, 1);
         for (int event = 0; event < 3; event++) {
             pass_over(self, "job.event");
         }
@@ -415,8 +416,7 @@ static void of_more_than_are_kept_the_start_forgets_those_that_ended_first(void 
             rig_restart(&self->rig);
             rig_clock(&self->rig, 2 * ARCP_NS_PER_SEC);
         }
-        resume(self, 15);
-        take_welcome(self);
+        resume_well(self, 15);
         (void)snprintf(wanted, sizeof(wanted), "\"jobs\":[{\"job_id\":\"%s\"", first);
         list(self, "l", wanted);
         assert_null(rig_take(self->client));
@@ -428,9 +428,7 @@ static void of_more_than_are_kept_the_start_forgets_those_that_ended_first(void 
  * it is left for the next start to stumble over. */
 static bool forget_in_poverty(size_t nth)
 {
-    arcp_settings settings;
-    arcp_settings_default(&settings);
-    settings.jobs_keep_terminal_sec = 5;
+    const arcp_settings settings = keeping_for(5);
     scene *self = begin("memory:", &settings);
     rig_send(&self->rig, self->client,
              FRAME("1", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"K\"}"));
@@ -452,8 +450,7 @@ static bool forget_in_poverty(size_t nth)
     assert_int_equal(self->client->close_code, 0); /* it had nothing to do with it */
     list(self, "l", "\"jobs\":[]");
     rig_restart(&self->rig);
-    resume(self, 2);
-    take_welcome(self);
+    resume_well(self, 2);
     rig_send(&self->rig, self->client,
              FRAME("2", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"K\"}"));
     accepted = expect(self, "job.accepted");

@@ -14,6 +14,7 @@
 
 typedef struct tally {
     unsigned rows[ARCP_STORE_TABLE_COUNT]; /* puts and deletes */
+    unsigned deleted[ARCP_STORE_TABLE_COUNT];
     unsigned records, indexes, trims, drops;
 } tally;
 
@@ -37,6 +38,7 @@ static void count(engine_rig *rig, const arcp_store_op *op)
     case ARCP_STORE_CREATE:
     case ARCP_STORE_DELETE:
         counted.rows[op->table]++;
+        counted.deleted[op->table] += op->kind == ARCP_STORE_DELETE;
         break;
     }
 }
@@ -65,8 +67,9 @@ static void run_one_job(engine_rig *rig)
     rig_client *client = rig_connect(rig, "a");
     rig_send(rig, client, HELLO);
     rig_send(rig, client, SUBMIT);
-    rig_agent_says(rig, rig_agent_last(rig),
-                   "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    rig_agent *agent = rig_agent_last(rig);
+    rig_agent_says(rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    rig_agent_exits(rig, agent, false, 0);
     pass_over(client, 4); /* welcome, accepted, running, result */
     rig_send(rig, client, FRAME("k", "session.ack", "{\"last_processed_seq\":2}"));
 }
@@ -276,12 +279,75 @@ static void a_grant_of_a_job_that_is_forgotten_is_nothing(void **state)
     rig_stop(&rig);
 }
 
+/* The first job's key has a row of its own when the second job takes the key over. */
+static void use_a_key_again(engine_rig *rig, char second_id[96])
+{
+    begin(rig, false);
+    rig->settings.jobs_keep_terminal_sec = 5;
+    rig->settings.jobs_idempotency_ttl_sec = 10;
+    arcp__engine_set_settings(rig->engine, &rig->settings);
+    run_one_job(rig);
+    rig_clock(rig, 6 * ARCP_NS_PER_SEC);
+    assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 1);
+    rig_clock(rig, 5 * ARCP_NS_PER_SEC); /* the key has expired, and was not swept */
+    rig_client *client = rig_connect(rig, "b");
+    rig_send(rig, client, HELLO);
+    rig_send(rig, client, SUBMIT);
+    assert_int_equal(rig->agent_count, 2);
+    (void)snprintf(second_id, 96, "\"job_id\":\"%s\"", rig->agents[1].job_id);
+    submit_again(rig, "c", second_id);
+}
+
+static void a_key_that_is_used_again_finds_the_later_job_also_after_a_restart(void **state)
+{
+    static engine_rig rig;
+    char job_id[96];
+    (void)state;
+    use_a_key_again(&rig, job_id);
+    rig_restart(&rig);
+    submit_again(&rig, "d", job_id);
+    rig_restart(&rig);
+    submit_again(&rig, "e", job_id);
+    rig_stop(&rig);
+}
+
+static void the_row_of_a_key_that_is_used_again_goes_when_the_key_does(void **state)
+{
+    static engine_rig rig;
+    char job_id[96];
+    (void)state;
+    use_a_key_again(&rig, job_id);
+    rig_clock(&rig, 9 * ARCP_NS_PER_SEC);
+    assert_int_equal(counted.deleted[ARCP_STORE_IDEMPOTENCY], 0);
+    rig_clock(&rig, 60 * ARCP_NS_PER_SEC); /* its job goes on, so it has no other row */
+    assert_int_equal(counted.deleted[ARCP_STORE_IDEMPOTENCY], 1);
+    assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 2);
+    rig_stop(&rig);
+}
+
+static void where_nobody_reads_the_log_nothing_is_said(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    for (int has_log = 0; has_log < 2; has_log++) {
+        rig_begin(&rig, NULL);
+        rig.has_no_log = has_log == 0;
+        rig_open(&rig);
+        run_one_job(&rig);
+        assert_int_equal(rig.audits != 0, has_log);
+        rig_stop(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_records_are_written_where_nothing_outlives_the_process),
         cmocka_unit_test(a_job_is_written_when_it_is_made_and_when_it_ends),
         cmocka_unit_test(a_key_that_outlives_its_job_gets_a_row_of_its_own),
+        cmocka_unit_test(a_key_that_is_used_again_finds_the_later_job_also_after_a_restart),
+        cmocka_unit_test(the_row_of_a_key_that_is_used_again_goes_when_the_key_does),
+        cmocka_unit_test(where_nobody_reads_the_log_nothing_is_said),
         cmocka_unit_test(what_a_session_is_done_with_does_not_stay_in_memory),
         cmocka_unit_test(what_is_forgotten_between_jobs_that_stay_leaves_the_others_in_order),
         cmocka_unit_test(a_grant_of_a_job_that_is_forgotten_is_nothing),

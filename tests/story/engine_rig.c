@@ -164,6 +164,7 @@ static bool try_engine(engine_rig *rig)
         .random_user = rig,
         .store_is_durable = !rig->is_volatile,
         .makes_spans = rig->makes_spans,
+        .has_no_log = rig->has_no_log,
         .work_directory = ARCP_SPAN_LITERAL("/work"),
         .credentials = rig->credentials,
         .now = rig->now,

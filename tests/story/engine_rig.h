@@ -73,6 +73,7 @@ struct engine_rig {
     size_t audits;
     char last_audit[1024];
     bool makes_spans;
+    bool has_no_log;
     rig_text *spans; /* all of them, oldest first */
     rig_text *newest_span;
     void (*logged)(engine_rig *rig, arcp__log_level level, arcp_span text); /* may be NULL */
