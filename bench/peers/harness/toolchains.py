@@ -114,12 +114,12 @@ def go(place, checkout=None):
     if checkout is not None:
         run("go mod edit", [tool, "mod", "edit", f"-replace={GO_MODULE}={Path(checkout).resolve()}"],
             cwd=source, env=environment)
-        origin = f"from a checkout, {checkout_version(checkout)}"
+        origin = "from a checkout"
     for name in ("runtime", "lease"):
         run("the Go module proxy", [tool, "build", "-mod=mod", "-o", str(source / f"{name}-program"), f"./{name}"],
             cwd=source, env=environment)
-    version = run("go list", [tool, "list", "-m", "-f", "{{.Version}}", GO_MODULE], cwd=source,
-                  env=environment).strip()
+    version = checkout_version(checkout) if checkout is not None else run(
+        "go list", [tool, "list", "-m", "-f", "{{.Version}}", GO_MODULE], cwd=source, env=environment).strip()
     compiler = run("go version", [tool, "env", "GOVERSION"]).strip()
     title = f"Go SDK {version}"
     return Peer("go", title, f"{version} {origin}, {compiler}", [
@@ -128,10 +128,11 @@ def go(place, checkout=None):
 
 
 def checkout_version(checkout):
+    """What is there, which need not be the release that go.mod asks for."""
     try:
-        return "commit " + run("git", ["git", "-C", str(checkout), "rev-parse", "--short=12", "HEAD"]).strip()
+        return run("git", ["git", "-C", str(checkout), "describe", "--tags", "--always"]).strip()
     except NotRun:
-        return "no commit"
+        return "of no commit"
 
 
 # ---- Java, TypeScript ----
