@@ -101,9 +101,11 @@ void bench_socket_requests(const bench_exchange *how, uint64_t count)
     answerer other = {how, fds[1]};
     (void)pthread_create(&thread, NULL, answer, &other);
     while (answered < count) {
-        for (; sent < count && sent - answered < how->in_flight; sent++) {
-            bench_write_all(fds[0], bytes, how->request_bytes);
-        }
+        uint64_t left = count - sent;
+        uint64_t room = how->in_flight - (sent - answered);
+        uint64_t now = left < room ? left : room;
+        bench_write_all(fds[0], bytes, now * how->request_bytes);
+        sent += now;
         ssize_t got = read(fds[0], bytes, sizeof(bytes));
         if (got <= 0) {
             fail("read");

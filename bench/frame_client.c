@@ -12,8 +12,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* What was to be sent goes when there is nothing left to read: in one write. */
+static void flush(client *c)
+{
+    bench_write_all(c->fd, c->out, c->out_size);
+    c->out_size = 0;
+}
+
 static void fill(client *c)
 {
+    flush(c);
     if (c->start > 0) {
         memmove(c->bytes, c->bytes + c->start, c->end - c->start);
         c->end -= c->start;
@@ -64,11 +72,15 @@ static void send_text(client *c, const char *text)
         head[3] = (unsigned char)size;
         used = 4;
     }
-    char frame[4096];
+    if (c->out_size + used + 4 + size > sizeof(c->out)) {
+        flush(c);
+    }
+    assert(used + 4 + size <= sizeof(c->out));
+    char *frame = c->out + c->out_size;
     memcpy(frame, head, used);
     memset(frame + used, 0, 4);
     memcpy(frame + used + 4, text, size);
-    bench_write_all(c->fd, frame, used + 4 + size);
+    c->out_size += used + 4 + size;
 }
 
 static bool contains(arcp_span frame, const char *word)

@@ -12,6 +12,8 @@ typedef struct client {
     int fd;
     unsigned char *bytes;
     size_t start, end, capacity;
+    char out[16384]; /* to be sent */
+    size_t out_size;
     unsigned next_id;
 } client;
 
