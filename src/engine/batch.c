@@ -190,6 +190,12 @@ bool arcp__batch_has_work(const arcp__engine *engine)
            (engine->open_batch->store.count != 0 || engine->open_batch->dirty_count != 0);
 }
 
+size_t arcp__engine_gathered(const arcp__engine *engine)
+{
+    const arcp__batch *batch = engine->open_batch;
+    return batch == NULL ? 0 : batch->store.count + batch->dirty_count;
+}
+
 /* The numbers that sessions gave since the last batch become index records of this one;
  * when it is durable, so are they. */
 static bool seal(arcp__engine *engine, arcp__batch *batch)

@@ -70,7 +70,12 @@ static bool push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *tex
         pending->effect.link = arcp__link_ref(effect->link);
         pending->effect.link_user = effect->link->user;
     }
-    if (durable && (arcp__batch_has_work(engine) || engine->batches != NULL)) {
+    if (effect->job != NULL) {
+        effect->job->queued++;
+    }
+    if (effect->kind == ARCP__EFFECT_LOG) {
+        push_back(&engine->log, pending);
+    } else if (durable && (arcp__batch_has_work(engine) || engine->batches != NULL)) {
         pending->batch_id = arcp__batch_open_id(engine);
         push_back(&engine->waiting, pending);
     } else {
@@ -119,20 +124,24 @@ void arcp__effect_release_stops(arcp__engine *engine)
     engine->waiting = kept;
 }
 
-static void drop_job_from(arcp__engine *engine, arcp__effect_queue *queue, const arcp__job *job)
+static void drop_job_from(arcp__engine *engine, arcp__effect_queue *queue, arcp__job *job)
 {
-    arcp__effect_queue kept = {NULL, NULL};
-    for (arcp__pending_effect *at = pop_front(queue); at != NULL; at = pop_front(queue)) {
-        if (at->effect.job == job && at->effect.kind != ARCP__EFFECT_LOG) {
-            recycle(engine, at);
-        } else {
-            push_back(&kept, at);
+    arcp__pending_effect *before = NULL;
+    for (arcp__pending_effect *at = queue->first, *next = NULL; at != NULL && job->queued != 0;
+         at = next) {
+        next = at->next;
+        if (at->effect.job != job) {
+            before = at;
+            continue;
         }
+        *(before == NULL ? &queue->first : &before->next) = next;
+        queue->last = queue->last == at ? before : queue->last;
+        job->queued--;
+        recycle(engine, at);
     }
-    *queue = kept;
 }
 
-void arcp__effect_drop_job(arcp__engine *engine, const arcp__job *job)
+void arcp__effect_drop_job(arcp__engine *engine, arcp__job *job)
 {
     drop_job_from(engine, &engine->ready, job);
     drop_job_from(engine, &engine->waiting, job);
@@ -249,11 +258,34 @@ void arcp__effect_forget_agent(arcp__engine *engine, arcp__job *job)
     engine->forget_last = job;
 }
 
+static void take_back_line(arcp__engine *engine)
+{
+    if (engine->handed_line != NULL) {
+        recycle(engine, engine->handed_line);
+        engine->handed_line = NULL;
+    }
+}
+
+bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out)
+{
+    take_back_line(engine);
+    engine->handed_line = pop_front(&engine->log);
+    if (engine->handed_line == NULL) {
+        return false;
+    }
+    *out = engine->handed_line->effect;
+    out->text = arcp_buf_span(&engine->handed_line->text);
+    return true;
+}
+
 bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
 {
     take_back(engine);
     arcp__engine_enter(engine, now);
     arcp__engine_settle(engine);
+    if (arcp__engine_next_line(engine, out)) {
+        return true;
+    }
     if (next_must_close(engine, out) || next_forgotten(engine, out)) {
         return true;
     }
@@ -267,6 +299,9 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
                 return false;
             }
             continue; /* going through the outbox queued something */
+        }
+        if (pending->effect.job != NULL) {
+            pending->effect.job->queued--;
         }
         if (pending->effect.link != NULL && pending->effect.link->gone) {
             recycle(engine, pending);
@@ -290,13 +325,11 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
 void arcp__effect_queues_free(arcp__engine *engine)
 {
     take_back(engine);
-    arcp__effect_queue *queues[] = {&engine->ready, &engine->waiting};
-    for (size_t at = 0; at < 2; at++) {
+    take_back_line(engine);
+    arcp__effect_queue *queues[] = {&engine->log, &engine->ready, &engine->waiting};
+    for (size_t at = 0; at < sizeof(queues) / sizeof(queues[0]); at++) {
         for (arcp__pending_effect *pending = pop_front(queues[at]); pending != NULL;
              pending = pop_front(queues[at])) {
-            if (pending->effect.kind == ARCP__EFFECT_FORGET_AGENT) {
-                arcp__job_unpin(engine, pending->effect.job); /* the agent's pin */
-            }
             recycle(engine, pending);
         }
     }

@@ -148,6 +148,8 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
 /* The batch that was filled, to be submitted now; NULL when there is nothing to write. It
  * stays valid until it is committed. Several may be under way; they commit in order. */
 const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine);
+/* How many changes wait to be taken, about. */
+size_t arcp__engine_gathered(const arcp__engine *engine);
 /* A taken batch is durable (ARCP_OK), or could not be written. In that case the engine
  * shows nothing of it, closes its sessions' links with INTERNAL_ERROR, reads no agent, and
  * hands the same batch out again after a pause. */
@@ -345,6 +347,11 @@ typedef enum arcp__cancel_reason {
 
 /* The next thing to do; false when there is nothing more for now. */
 bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out);
+
+/* Only the next LOG effect, which lives until the next call of either function: what was decided
+ * has to be told before a batch that shows it is submitted, and that need not wait until all
+ * effects are done. */
+bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out);
 
 /* Figures for metrics and tests. */
 typedef struct arcp__engine_stats {

@@ -45,7 +45,7 @@ void arcp__effect_release(arcp__engine *engine);
 void arcp__effect_release_stops(arcp__engine *engine);
 void arcp__effect_queues_free(arcp__engine *engine);
 /* Drops queued START_AGENT and the like of a job that is over. */
-void arcp__effect_drop_job(arcp__engine *engine, const arcp__job *job);
+void arcp__effect_drop_job(arcp__engine *engine, arcp__job *job);
 /* Queues FORGET_AGENT; needs no memory. */
 void arcp__effect_forget_agent(arcp__engine *engine, arcp__job *job);
 

@@ -131,6 +131,7 @@ struct arcp__engine {
     arcp_buf body;
     arcp_buf sending;                      /* the frame of the SEND effect at hand */
     arcp__pending_effect *handed;          /* its text is at the owner's until the next call */
+    arcp__pending_effect *handed_line;     /* likewise, of the log */
     arcp__job *forgetting;                 /* freed at the next call */
     arcp__job *forget_first, *forget_last; /* FORGET_AGENT effects that are due */
 
@@ -168,6 +169,7 @@ struct arcp__engine {
     arcp__session *outbox; /* sessions that may have something to send */
     arcp__session *outbox_last;
 
+    arcp__effect_queue log; /* lines wait for nothing, and go first */
     arcp__effect_queue ready, waiting;
     arcp__pending_effect *effect_free;
     arcp__batch *open_batch;             /* being filled */

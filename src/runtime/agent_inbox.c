@@ -135,6 +135,7 @@ void arcp__agent_inbox_take(arcp_runtime *runtime)
         arcp__agent_message *message = messages;
         messages = message->next;
         arcp__agent_call_deliver(runtime, message, now);
+        arcp__runtime_feed_store(runtime);
         message_free(message);
     }
 }

@@ -136,6 +136,14 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     }
 }
 
+static void hand_lines(arcp_runtime *runtime)
+{
+    arcp__effect line;
+    while (arcp__engine_next_line(runtime->engine, &line)) {
+        log_span(runtime, (arcp_log_level)line.level, line.text);
+    }
+}
+
 /* Hands full batches to the store; true when one went. */
 static bool submit_batches(arcp_runtime *runtime)
 {
@@ -146,6 +154,7 @@ static bool submit_batches(arcp_runtime *runtime)
             break;
         }
         arcp_error error = {0};
+        hand_lines(runtime);
         if (runtime->audit_barrier != NULL) {
             runtime->audit_barrier(runtime->audit_barrier_user, false);
         }
@@ -160,6 +169,22 @@ static bool submit_batches(arcp_runtime *runtime)
         runtime->submitted_ns[runtime->batches_under_way++] = submitted_ns;
     }
     return any;
+}
+
+/* So many changes are worth a commit of their own: fewer take the disk nearly as long. */
+#define WORTH_A_COMMIT 64u
+
+void arcp__runtime_feed_store(arcp_runtime *runtime)
+{
+    if (arcp__engine_gathered(runtime->engine) < WORTH_A_COMMIT) {
+        return;
+    }
+    if (runtime->batches_under_way != 0) {
+        (void)runtime->store->ops->poll(runtime->store);
+    }
+    if (runtime->batches_under_way == 0) {
+        (void)submit_batches(runtime);
+    }
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -208,21 +233,25 @@ bool arcp__runtime_is_driven_here(const arcp_runtime *runtime)
     return driven == runtime;
 }
 
-/* All effects, and what agents that run on the loop say in answer: it goes with the same batch
- * and the same writes. */
+/* What agents that run on the loop said when they were called. */
+static void hear_agents(arcp_runtime *runtime)
+{
+    if (runtime->is_told) {
+        runtime->is_told = false;
+        arcp__agent_inbox_take(runtime);
+    }
+}
+
+/* All effects. What an agent answers at once goes with the same batch and the same write. */
 static void perform_all(arcp_runtime *runtime, arcp_time now)
 {
     arcp__effect effect;
-    do {
-        while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
-            perform(runtime, &effect);
-        }
-        if (!runtime->is_told) {
-            return;
-        }
-        runtime->is_told = false;
-        arcp__agent_inbox_take(runtime);
-    } while (true);
+    hear_agents(runtime);
+    while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
+        perform(runtime, &effect);
+        hear_agents(runtime);
+        arcp__runtime_feed_store(runtime);
+    }
 }
 
 /* One round; true when there is something for another. */

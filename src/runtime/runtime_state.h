@@ -114,6 +114,10 @@ struct arcp_runtime {
 arcp_time arcp__runtime_now(void);
 /* Does what the engine asks until it asks nothing. */
 void arcp__runtime_drive(arcp_runtime *runtime);
+/* After an input, in a turn with many: a store with nothing to do gets what has gathered, when that
+ * is worth it, and need not wait for the end of the turn. Performs no effect but lines of
+ * the log. */
+void arcp__runtime_feed_store(arcp_runtime *runtime);
 /* Whether it is this thread that is driving: then the drive comes to what was just said, and
  * the loop need not be woken. Any thread. */
 bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);

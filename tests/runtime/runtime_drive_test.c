@@ -71,10 +71,121 @@ static void other_handles_have_their_turn_while_a_store_is_busy(void **state)
     runtime_rig_stop(&rig);
 }
 
+/* ---- a turn in which many jobs run ---- */
+
+#define JOBS    20u
+#define DENIALS 8u /* a job */
+
+/* What was seen until now. */
+static struct {
+    unsigned runs;    /* agents that were started */
+    unsigned told;    /* denials that the log was told of */
+    unsigned barred;  /* of these: before the newest barrier */
+    unsigned stored;  /* denials that the store was given */
+    unsigned early;   /* batches with denials that came before the last agent was started */
+    bool is_too_soon; /* the store was given more than the log had been told of */
+} seen;
+
+static arcp_store_ops watched_ops;
+static arcp_status (*submit_memory)(arcp_store *store, const arcp_store_batch *batch,
+                                    arcp_error *err);
+
+static arcp_status watch_submit(arcp_store *store, const arcp_store_batch *batch, arcp_error *err)
+{
+    unsigned denials = 0;
+    for (size_t at = 0; at < batch->count; at++) {
+        arcp_span value = batch->ops[at].value;
+        bool is_denial =
+            value.size != 0 && memmem(value.data, value.size, "PERMISSION_DENIED", 17) != NULL;
+        denials += is_denial ? 1 : 0;
+    }
+    seen.stored += denials;
+    seen.early += denials != 0 && seen.runs < JOBS ? 1 : 0;
+    seen.is_too_soon = seen.is_too_soon || seen.stored > seen.barred;
+    return submit_memory(store, batch, err);
+}
+
+static void watch_log(void *user, arcp_log_level level, const char *text)
+{
+    (void)user;
+    seen.told += level == ARCP_LOG_AUDIT && strstr(text, "PERMISSION_DENIED") != NULL ? 1 : 0;
+}
+
+static void watch_barrier(void *user, bool must_wait)
+{
+    (void)user;
+    seen.barred = must_wait ? seen.barred : seen.told;
+}
+
+/* Tries what its lease does not say. */
+static void grab(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    seen.runs++;
+    for (unsigned at = 0; at < DENIALS; at++) {
+        assert_int_equal(arcp_agent_event(call, "tool_call",
+                                          ARCP_SPAN_LITERAL("{\"tool\":\"rm\",\"call_id\":\"c\"}"),
+                                          NULL),
+                         ARCP_E_PERMISSION_DENIED);
+    }
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
+}
+
+static bool all_is_stored(void *user)
+{
+    (void)user;
+    return seen.stored == JOBS * DENIALS;
+}
+
+static void run_grabbers(runtime_rig *rig)
+{
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_error error = {0};
+    runtime_rig_begin(rig);
+    check_ok(arcp_store_open_memory(&options.store, &error), &error);
+    watched_ops = *options.store->ops;
+    submit_memory = watched_ops.submit;
+    watched_ops.submit = watch_submit;
+    options.store->ops = &watched_ops;
+    options.log = watch_log;
+    options.audit_barrier = watch_barrier;
+    runtime_rig_open(rig, &options);
+    runtime_rig_add(rig, "grab", ARCP_AGENT_NON_BLOCKING, grab, NULL);
+    memset(&seen, 0, sizeof(seen));
+    for (unsigned job = 0; job < JOBS; job++) {
+        runtime_rig_submit(rig, "grab", "");
+    }
+    runtime_rig_until(rig, all_is_stored, NULL);
+}
+
+static void a_store_with_nothing_to_do_gets_its_first_batch_before_the_last_agent_runs(void **state)
+{
+    static runtime_rig rig;
+    (void)state;
+    run_grabbers(&rig);
+    assert_int_equal(seen.runs, JOBS);
+    assert_in_range(seen.early, 1, JOBS - 1);
+    runtime_rig_stop(&rig);
+}
+
+static void what_was_decided_is_told_before_the_store_gets_what_shows_it(void **state)
+{
+    static runtime_rig rig;
+    (void)state;
+    run_grabbers(&rig);
+    assert_int_equal(seen.told, JOBS * DENIALS);
+    assert_true(seen.early != 0);
+    assert_false(seen.is_too_soon);
+    runtime_rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_handles_have_their_turn_while_a_store_is_busy),
+        cmocka_unit_test(
+            a_store_with_nothing_to_do_gets_its_first_batch_before_the_last_agent_runs),
+        cmocka_unit_test(what_was_decided_is_told_before_the_store_gets_what_shows_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
