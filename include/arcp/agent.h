@@ -32,8 +32,9 @@ typedef struct arcp_agent {
     /* Does the job. */
     void (*run)(arcp_agent_call *call, void *user);
     /* Non-blocking agents only, on the loop's thread; both may be NULL. `cancelled` tells
-     * that the job should end soon; `drained` that events may be sent again after
-     * ARCP_E_LIMIT. */
+     * that the job should end soon; `drained`, once for each ARCP_E_LIMIT at most, that events may
+     * be sent again, or that the job is over (ARCP_E_CLOSED says which). Neither begins once
+     * the agent has ended its job; one may be under way when it does that on another thread. */
     void (*cancelled)(arcp_agent_call *call, void *user);
     void (*drained)(arcp_agent_call *call, void *user);
     void *user;

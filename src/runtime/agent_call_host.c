@@ -148,9 +148,7 @@ static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line, int64_
         return;
     }
     atomic_store(&call->cancelled, true);
-    if (call->entry->callback.cancelled != NULL) {
-        call->entry->callback.cancelled(call, call->entry->callback.user);
-    }
+    arcp__agent_call_tell(call, call->entry->callback.cancelled);
     (void)runtime;
 }
 
@@ -187,9 +185,7 @@ static void pause_agent(arcp_runtime *runtime, arcp__job *job, bool paused)
         return;
     }
     arcp__agent_inbox_change(runtime->inbox, set_resumed, call);
-    if (call->entry->callback.drained != NULL) {
-        call->entry->callback.drained(call, call->entry->callback.user);
-    }
+    arcp__agent_inbox_tell(runtime->inbox, call);
 }
 
 static void forget(arcp_runtime *runtime, arcp__job *job)

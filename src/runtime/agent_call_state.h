@@ -1,4 +1,4 @@
-/* What a call remembers. Private to agent_call*.c. */
+/* What a call remembers. Private to agent_call*.c and agent_inbox.c. */
 #ifndef ARCP_RUNTIME_AGENT_CALL_STATE_H
 #define ARCP_RUNTIME_AGENT_CALL_STATE_H
 
@@ -21,8 +21,13 @@ struct arcp_agent_call {
     arcp_json_ref payload;
 
     atomic_bool cancelled;
-    atomic_bool ended;  /* by the agent, or the job is over */
-    atomic_bool paused; /* its observers are too slow */
+    atomic_bool ended;   /* by the agent, or the job is over */
+    atomic_bool paused;  /* its observers are too slow */
+    atomic_bool is_done; /* it has said its last word */
+
+    /* Refused for want of room, and to be told when there is some; under the inbox's lock. */
+    bool asks_for_room;
+    arcp_agent_call *previous_asking, *next_asking;
 
     /* The agent's side. */
     arcp_json json;
@@ -36,8 +41,30 @@ struct arcp_agent_call {
     arcp_buf reply;
 };
 
+/* ---- agent_call.c ---- */
+
+/* The loop's thread: calls back, unless the agent has said its last word. */
+void arcp__agent_call_tell(arcp_agent_call *call, void (*tell)(arcp_agent_call *call, void *user));
+/* A message with room for `more` bytes behind its text; NULL without memory. */
+arcp__agent_message *arcp__agent_call_message(arcp_agent_call *call, arcp__agent_message_kind kind,
+                                              arcp_span text, size_t more);
+ARCP_MUST_CHECK arcp_status arcp__agent_call_put(arcp_agent_call *call,
+                                                 arcp__agent_message_kind kind, arcp_span text,
+                                                 arcp_error *err);
+/* Holds a blocking agent back while nobody takes what it says; one that is not blocking is refused
+ * with ARCP_E_LIMIT, and told when there is room. */
+ARCP_MUST_CHECK arcp_status arcp__agent_call_wait_for_room(arcp_agent_call *call, arcp_error *err);
 /* The agent's last word (a line; NULL: it has none), then that it has returned; once. A line that
  * there is no memory for ends the job as a failure. */
 void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line);
+
+/* ---- agent_call_gate.c ---- */
+
+/* What the lease says, and the operator's audit log. A denial is not recorded yet. */
+bool arcp__agent_call_gate(arcp_agent_call *call, arcp_span capability, arcp_span target,
+                           arcp_target_scratch *scratch, arcp_decision *decision, arcp_error *err);
+/* A refused tool_call reaches nobody: a tool_result with the error does. The refusal's status. */
+arcp_status arcp__agent_call_refuse_tool(arcp_agent_call *call, arcp_span call_id,
+                                         const arcp_decision *decision, const arcp_error *err);
 
 #endif

@@ -3,8 +3,8 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "runtime/agent_call.h"
-#include "runtime/runtime_state.h"
+#include "base/hash.h"
+#include "runtime/agent_call_state.h"
 
 /* More than this waiting for the loop holds agents back. */
 #define WAITING_BYTES_MAX 4194304u
@@ -15,6 +15,7 @@ struct arcp__agent_inbox {
     pthread_cond_t changed;
     arcp__agent_message *first, *last;
     size_t bytes;
+    arcp_agent_call *asking; /* referenced; the oldest first */
     unsigned waiters;
     bool closed;
 };
@@ -47,6 +48,11 @@ void arcp__agent_inbox_free(arcp__agent_inbox *inbox)
         arcp__agent_message *message = inbox->first;
         inbox->first = message->next;
         message_free(message);
+    }
+    while (inbox->asking != NULL) {
+        arcp_agent_call *call = inbox->asking;
+        DL_DELETE2(inbox->asking, call, previous_asking, next_asking);
+        arcp__agent_call_unref(call);
     }
     (void)pthread_cond_destroy(&inbox->changed);
     (void)pthread_mutex_destroy(&inbox->mutex);
@@ -82,12 +88,59 @@ void arcp__agent_inbox_put(arcp__agent_inbox *inbox, arcp__agent_message *messag
     }
 }
 
-bool arcp__agent_inbox_has_room(arcp__agent_inbox *inbox)
+bool arcp__agent_inbox_ask(arcp__agent_inbox *inbox, bool (*ready)(arcp_agent_call *call),
+                           arcp_agent_call *call)
 {
     (void)pthread_mutex_lock(&inbox->mutex);
-    bool room = inbox->bytes <= WAITING_BYTES_MAX;
+    bool room = ready(call) && inbox->bytes <= WAITING_BYTES_MAX;
+    if (!room && !call->asks_for_room && !inbox->closed) {
+        call->asks_for_room = true;
+        (void)arcp__agent_call_ref(call);
+        DL_APPEND2(inbox->asking, call, previous_asking, next_asking);
+    }
     (void)pthread_mutex_unlock(&inbox->mutex);
     return room;
+}
+
+/* The list's reference goes with it. */
+static void tell_of_room(arcp_agent_call *call)
+{
+    arcp__agent_call_tell(call, call->entry->callback.drained);
+    arcp__agent_call_unref(call);
+}
+
+void arcp__agent_inbox_tell(arcp__agent_inbox *inbox, arcp_agent_call *call)
+{
+    (void)pthread_mutex_lock(&inbox->mutex);
+    bool stops = call->asks_for_room && inbox->bytes <= WAITING_BYTES_MAX;
+    if (stops) {
+        call->asks_for_room = false;
+        DL_DELETE2(inbox->asking, call, previous_asking, next_asking);
+    }
+    (void)pthread_mutex_unlock(&inbox->mutex);
+    if (stops) {
+        tell_of_room(call);
+    }
+}
+
+/* Those who asked before the inbox was taken; who cannot be told yet goes on asking. */
+static void tell_all(arcp__agent_inbox *inbox, arcp_agent_call *asking)
+{
+    while (asking != NULL) {
+        arcp_agent_call *call = asking;
+        DL_DELETE2(asking, call, previous_asking, next_asking);
+        (void)pthread_mutex_lock(&inbox->mutex);
+        bool has_room = !atomic_load(&call->paused) && inbox->bytes <= WAITING_BYTES_MAX;
+        bool stops = has_room || atomic_load(&call->is_done);
+        call->asks_for_room = !stops;
+        if (!stops) {
+            DL_APPEND2(inbox->asking, call, previous_asking, next_asking);
+        }
+        (void)pthread_mutex_unlock(&inbox->mutex);
+        if (stops) {
+            tell_of_room(call);
+        }
+    }
 }
 
 bool arcp__agent_inbox_wait(arcp__agent_inbox *inbox, bool (*ready)(arcp_agent_call *call),
@@ -114,12 +167,14 @@ void arcp__agent_inbox_change(arcp__agent_inbox *inbox, void (*change)(void *use
     (void)pthread_mutex_unlock(&inbox->mutex);
 }
 
-static arcp__agent_message *take_all(arcp__agent_inbox *inbox)
+static arcp__agent_message *take_all(arcp__agent_inbox *inbox, arcp_agent_call **asking)
 {
     (void)pthread_mutex_lock(&inbox->mutex);
     arcp__agent_message *messages = inbox->first;
     inbox->first = inbox->last = NULL;
     inbox->bytes = 0;
+    *asking = inbox->asking;
+    inbox->asking = NULL;
     if (inbox->waiters != 0) {
         (void)pthread_cond_broadcast(&inbox->changed);
     }
@@ -129,7 +184,8 @@ static arcp__agent_message *take_all(arcp__agent_inbox *inbox)
 
 void arcp__agent_inbox_take(arcp_runtime *runtime)
 {
-    arcp__agent_message *messages = take_all(runtime->inbox);
+    arcp_agent_call *asking = NULL;
+    arcp__agent_message *messages = take_all(runtime->inbox, &asking);
     arcp_time now = arcp__runtime_now();
     while (messages != NULL) {
         arcp__agent_message *message = messages;
@@ -138,4 +194,5 @@ void arcp__agent_inbox_take(arcp_runtime *runtime)
         arcp__runtime_feed_store(runtime);
         message_free(message);
     }
+    tell_all(runtime->inbox, asking);
 }

@@ -1,0 +1,169 @@
+/* Agents on the loop that say more than there is room for: they are refused, and told when they
+ * may go on. */
+#include "runtime/runtime_rig.h"
+
+#include <sched.h>
+
+#include "support/check.h"
+
+#define LINE_BYTES 65536u
+#define LINES      200u /* 13 MB: three times what waits for the loop at most */
+
+/* An agent that says LINES long lines, each when there is room for it. */
+typedef struct talker {
+    char *line;
+    unsigned said;
+    unsigned refused;
+    unsigned told; /* that there is room, or that it is over */
+    bool is_over;
+} talker;
+
+static talker t;
+
+static void go_on(arcp_agent_call *call)
+{
+    while (t.said < LINES) {
+        arcp_error error = {0};
+        arcp_status status = arcp_agent_log(call, "info", t.line, &error);
+        if (status == ARCP_E_LIMIT) {
+            t.refused++;
+            return;
+        }
+        if (status == ARCP_E_CLOSED) {
+            t.is_over = true;
+            arcp_agent_fail(call, ARCP_E_CANCELLED, "over", arcp_span_make(NULL, 0));
+            return;
+        }
+        assert_int_equal(status, ARCP_OK);
+        t.said++;
+    }
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
+}
+
+static void run(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    go_on(call);
+}
+
+static void told_of_room(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    t.told++;
+    assert_int_equal(t.told, t.refused); /* once for each refusal, and only then */
+    go_on(call);
+}
+
+static void add_talker(runtime_rig *rig, void (*drained)(arcp_agent_call *call, void *user))
+{
+    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_error error = {0};
+    agent.name = "talker";
+    agent.kind = ARCP_AGENT_NON_BLOCKING;
+    agent.run = run;
+    agent.drained = drained;
+    check_ok(arcp_runtime_register(rig->runtime, &agent, &error), &error);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    t = (talker){.line = malloc(LINE_BYTES + 1)};
+    assert_non_null(t.line);
+    memset(t.line, 'x', LINE_BYTES);
+    t.line[LINE_BYTES] = '\0';
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(t.line);
+    return 0;
+}
+
+static void an_agent_that_was_refused_is_told_when_there_is_room(void **state)
+{
+    static runtime_rig rig;
+    (void)state;
+    runtime_rig_start(&rig, NULL);
+    add_talker(&rig, told_of_room);
+    runtime_rig_submit(&rig, "talker", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_int_equal(t.said, LINES);
+    assert_true(t.refused >= 2);
+    assert_int_equal(t.told, t.refused);
+    runtime_rig_stop(&rig);
+}
+
+/* Starts the talker for a client that reads nothing, until the agent is held back for that. */
+static bool is_held_back(void *user)
+{
+    const runtime_rig *rig = user;
+    arcp_buf text = ARCP_BUF_INIT;
+    assert_int_equal(arcp_runtime_write_metrics(rig->runtime, &text), ARCP_OK);
+    arcp_buf_append_byte(&text, '\0');
+    bool held = strstr(text.data, "\narcp_agent_pauses_total 1\n") != NULL;
+    arcp_buf_fini(&text);
+    return held && t.refused == t.told + 1;
+}
+
+static void talk_to_nobody(runtime_rig *rig)
+{
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.limits_unsent_bytes = 65536;
+    settings.jobs_cancel_grace_ms = 0;
+    runtime_rig_start(rig, &settings);
+    add_talker(rig, told_of_room);
+    runtime_rig_submit(rig, "talker", "");
+    (void)runtime_rig_wait(rig, "\"job.accepted\"");
+    rig->client->ops->pause(rig->client);
+    runtime_rig_until(rig, is_held_back, rig);
+    assert_true(t.said < LINES);
+}
+
+static void an_agent_whose_client_did_not_read_is_told_when_it_does(void **state)
+{
+    static runtime_rig rig;
+    (void)state;
+    talk_to_nobody(&rig);
+    rig.client->ops->resume(rig.client);
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_int_equal(t.said, LINES);
+    assert_int_equal(t.told, t.refused);
+    runtime_rig_stop(&rig);
+}
+
+static bool knows_that_it_is_over(void *user)
+{
+    (void)user;
+    return t.is_over;
+}
+
+static void an_agent_that_was_refused_is_told_that_its_job_is_over(void **state)
+{
+    static runtime_rig rig;
+    (void)state;
+    talk_to_nobody(&rig);
+    char payload[128];
+    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
+    runtime_rig_send(&rig, "job.cancel", payload);
+    runtime_rig_until(&rig, knows_that_it_is_over, NULL);
+    rig.client->ops->resume(rig.client);
+    (void)runtime_rig_wait(&rig, "\"job.error\"");
+    runtime_rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_agent_that_was_refused_is_told_when_there_is_room,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_whose_client_did_not_read_is_told_when_it_does,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_that_was_refused_is_told_that_its_job_is_over,
+                                        set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
