@@ -240,6 +240,29 @@ void arcp__engine_clear_agents(arcp__engine *engine)
     }
 }
 
+/* A job that ended before its agent was to be started needs no host; others do until
+ * FORGET_AGENT was handed out. */
+static bool needs_host(const arcp__job *job)
+{
+    bool never_starts = job->ended && job->agent_state == ARCP__AGENT_NONE && job->queued == 0;
+    return job->host != NULL && !never_starts;
+}
+
+void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *user, void *host),
+                              void *user)
+{
+    for (const arcp__agent *agent = engine->agents; agent != NULL; agent = agent->next) {
+        for (size_t at = 0; at < agent->version_count; at++) {
+            visit(user, agent->versions[at].host);
+        }
+    }
+    for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+        if (needs_host(job)) {
+            visit(user, job->host);
+        }
+    }
+}
+
 /* [arcp:7.5-1] [arcp:7.5-3] [arcp:7.5-6] */
 arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
                                 const arcp__agent **agent, const arcp__agent_version **version,

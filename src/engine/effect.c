@@ -173,6 +173,7 @@ static void take_back(arcp__engine *engine)
     if (engine->forgetting != NULL) {
         arcp__job *job = engine->forgetting;
         engine->forgetting = NULL;
+        job->host = NULL;
         arcp__job_unpin(engine, job);
     }
 }

@@ -89,6 +89,10 @@ ARCP_MUST_CHECK arcp_status arcp__engine_register_agent(arcp__engine *engine,
                                                         arcp_error *err);
 /* Forgets all agents (before a reload registers them anew); running jobs go on. */
 void arcp__engine_clear_agents(arcp__engine *engine);
+/* Calls `visit` with the host of each agent that is registered and of each job that may still need
+ * its own; with some several times. The owner may let go of the others. */
+void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *user, void *host),
+                              void *user);
 
 /* A policy row (`policy:` in the configuration file): what sessions whose principal matches
  * and agents whose name matches may get at most. `ceiling` (a reference is taken) may be

@@ -127,10 +127,23 @@ static arcp_status take_waiting(process_job *pj, const char *cwd, arcp_error *er
     return arcp__agent_process_move_directory(pj->process, cwd, err);
 }
 
+/* Jobs of this agent, also of what was registered as it before a reload. */
+static size_t count_running(const arcp_runtime *runtime, const arcp__agent_entry *entry)
+{
+    size_t running = 0;
+    for (const arcp__agent_entry *at = runtime->agents; at != NULL; at = at->next) {
+        bool is_same =
+            strcmp(at->name, entry->name) == 0 && strcmp(at->version, entry->version) == 0;
+        running += is_same && at->process != NULL ? at->process->running : 0;
+    }
+    return running;
+}
+
 static arcp_status begin(process_job *pj, arcp_span line, arcp_error *err)
 {
     arcp__process_agent *agent = pj->agent;
-    if (agent->max_jobs != 0 && agent->running >= agent->max_jobs) {
+    if (agent->max_jobs != 0 &&
+        count_running(pj->runtime, arcp__job_host(pj->job)) >= agent->max_jobs) {
         return arcp_error_set(err, ARCP_E_LIMIT, "the agent runs as many jobs as max_jobs allows");
     }
     arcp_span span = arcp__job_cwd(pj->job);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/options.h"
 #include "runtime/agent_inbox.h"
+#include "runtime/agent_registration.h"
 #include "runtime/agent_threads.h"
 #include "runtime/runtime_state.h"
 #include "runtime/work_directory.h"
@@ -68,14 +69,19 @@ static void open_handles(arcp_runtime *runtime)
     uv_unref((uv_handle_t *)&runtime->prepare);
 }
 
+static void free_entry(arcp__agent_entry *entry)
+{
+    arcp__free(entry->name);
+    arcp__free(entry->version);
+    arcp__free(entry);
+}
+
 static void release_memory(arcp_runtime *runtime)
 {
     while (runtime->agents != NULL) {
         arcp__agent_entry *entry = runtime->agents;
         runtime->agents = entry->next;
-        arcp__free(entry->name);
-        arcp__free(entry->version);
-        arcp__free(entry);
+        free_entry(entry);
     }
     arcp__agent_inbox_free(runtime->inbox);
     arcp_buf_fini(&runtime->text);
@@ -295,9 +301,7 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
     if (status == ARCP_OK) {
         LL_PREPEND(runtime->agents, entry);
     } else {
-        arcp__free(entry->name);
-        arcp__free(entry->version);
-        arcp__free(entry);
+        free_entry(entry);
     }
     return status;
 }
@@ -323,12 +327,38 @@ arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *agent
                                    NULL, err);
 }
 
+static void note_use(void *user, void *host)
+{
+    arcp__agent_entry *entry = host;
+    (void)user;
+    entry->is_used = true;
+}
+
+/* Lets go of programs that no job needs. What was registered as a callback stays: a thread may be
+ * about to look at it when its job is forgotten. */
+static void sweep_agents(arcp_runtime *runtime)
+{
+    arcp__engine_visit_hosts(runtime->engine, note_use, NULL);
+    for (arcp__agent_entry **at = &runtime->agents; *at != NULL;) {
+        arcp__agent_entry *entry = *at;
+        if (entry->process != NULL && !entry->is_used) {
+            *at = entry->next;
+            arcp__process_agent_free(entry->process);
+            free_entry(entry);
+        } else {
+            entry->is_used = false;
+            at = &entry->next;
+        }
+    }
+}
+
 void arcp_runtime_clear_agents(arcp_runtime *runtime)
 {
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
         entry->ops->retire(runtime, entry);
     }
     arcp__engine_clear_agents(runtime->engine);
+    sweep_agents(runtime);
 }
 
 /* ---- reload ---- */

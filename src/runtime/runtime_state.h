@@ -41,14 +41,16 @@ typedef struct arcp__runtime_listener {
     arcp_listener *listener;
 } arcp__runtime_listener;
 
-/* What an agent was registered with; the engine hands it back when a job starts. Kept as
- * long as the runtime: running jobs refer to it after a reload. */
+/* What an agent was registered with; the engine hands it back when a job starts. Jobs refer to
+ * it after a reload: a program's is kept as long as one of them does, a callback's as long as the
+ * runtime. */
 typedef struct arcp__agent_entry {
     struct arcp__agent_entry *next;
     const arcp__agent_host_ops *ops;
     arcp_agent callback;                 /* of a callback agent, without name and version */
     struct arcp__process_agent *process; /* of a process agent; owned by its host */
     char *name, *version;                /* owned */
+    bool is_used;                        /* while the others are looked for */
 } arcp__agent_entry;
 
 struct arcp_runtime {

@@ -1,0 +1,150 @@
+/* Agents that are registered anew while jobs of theirs run, as a reload does it. */
+#include "runtime/runtime_rig.h"
+
+#include "support/check.h"
+
+#include "runtime/runtime_state.h"
+
+#define RELOADS 50
+
+static runtime_rig rig;
+
+static int set_up(void **state)
+{
+    arcp_settings settings;
+    (void)state;
+    arcp_settings_default(&settings);
+    settings.jobs_cancel_grace_ms = 0;
+    settings.shutdown_grace_sec = 0;
+    runtime_rig_start(&rig, &settings);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    runtime_rig_stop(&rig);
+    return 0;
+}
+
+/* Says that it runs, and waits for its standard input to end. */
+static void reload(void)
+{
+    arcp_runtime_clear_agents(rig.runtime);
+    runtime_rig_register_sh(&rig, "waiter", "echo begun; cat > /dev/null", NULL);
+}
+
+static unsigned count_registrations(void)
+{
+    unsigned count = 0;
+    for (const arcp__agent_entry *at = rig.runtime->agents; at != NULL; at = at->next) {
+        count++;
+    }
+    return count;
+}
+
+static void registrations_that_no_job_needs_are_let_go_of(void **state)
+{
+    (void)state;
+    for (unsigned at = 0; at < RELOADS; at++) {
+        reload();
+        assert_int_equal(count_registrations(), 1);
+    }
+}
+
+static bool only_the_newest_is_left(void *user)
+{
+    (void)user;
+    reload();
+    return count_registrations() == 1;
+}
+
+static void a_job_keeps_the_registration_that_it_was_started_with(void **state)
+{
+    (void)state;
+    reload();
+    runtime_rig_submit(&rig, "waiter", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
+    for (unsigned at = 0; at < RELOADS; at++) {
+        reload();
+        assert_int_equal(count_registrations(), 2);
+    }
+    char payload[128];
+    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
+    runtime_rig_send(&rig, "job.cancel", payload);
+    (void)runtime_rig_wait(&rig, "\"job.error\"");
+    runtime_rig_until(&rig, only_the_newest_is_left, NULL);
+}
+
+static void a_job_that_waits_for_its_program_keeps_its_registration(void **state)
+{
+    (void)state;
+    reload();
+    runtime_rig_submit(&rig, "waiter", "");
+    (void)runtime_rig_wait(&rig, "\"job.accepted\""); /* programs are started in later turns */
+    for (unsigned at = 0; at < RELOADS; at++) {
+        reload();
+        assert_int_equal(count_registrations(), 2);
+    }
+    (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
+}
+
+static void register_one_at_a_time(const char *name)
+{
+    const char *const command[] = {"/bin/sh", "-c", "echo begun; cat > /dev/null", NULL};
+    arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+    arcp_error error = {0};
+    agent.name = name;
+    agent.command = command;
+    agent.max_jobs = 1;
+    check_ok(arcp_runtime_register_process(rig.runtime, &agent, &error), &error);
+}
+
+static void max_jobs_counts_the_jobs_from_before_a_reload(void **state)
+{
+    (void)state;
+    register_one_at_a_time("single");
+    runtime_rig_submit(&rig, "single", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
+    arcp_runtime_clear_agents(rig.runtime);
+    register_one_at_a_time("single");
+    register_one_at_a_time("other");
+    runtime_rig_submit(&rig, "single", "");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "max_jobs"));
+    runtime_rig_submit(&rig, "other", ""); /* another agent has its own */
+    (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
+    runtime_rig_submit(&rig, "other", "");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "max_jobs"));
+}
+
+static void quick(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
+}
+
+static void callbacks_stay(void **state)
+{
+    (void)state;
+    runtime_rig_add(&rig, "quick", ARCP_AGENT_NON_BLOCKING, quick, NULL);
+    runtime_rig_submit(&rig, "quick", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    reload();
+    assert_int_equal(count_registrations(), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(registrations_that_no_job_needs_are_let_go_of, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_job_keeps_the_registration_that_it_was_started_with,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_that_waits_for_its_program_keeps_its_registration,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(max_jobs_counts_the_jobs_from_before_a_reload, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(callbacks_stay, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
