@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/timestamp.h"
+#include "core/event_write.h"
 
 #define PIECES_MAX  6u  /* of a record's payload */
 #define REPORTS_MAX 80u /* a chain of budgets: depth at most 64, one counter each */
@@ -110,14 +111,7 @@ void arcp__job_emit_status(arcp__engine *engine, arcp__job *job, const char *pha
 void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level, arcp_span text)
 {
     arcp_buf body = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &body);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "level");
-    arcp_json_write_cstr(&writer, level);
-    arcp_json_name(&writer, "message");
-    arcp_json_write_string(&writer, text);
-    arcp_json_end_object(&writer);
+    arcp__event_write_log(arcp_span_cstr(level), text, &body);
     emit_body(engine, job, ARCP_EVENT_LOG, ARCP_FEATURE_NONE, &body);
 }
 
@@ -129,18 +123,7 @@ void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_
         arcp__engine_no_memory(engine);
     }
     arcp_buf body = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &body);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "call_id");
-    arcp_json_write_string(&writer, call_id);
-    arcp_json_name(&writer, "error");
-    arcp_json_begin_object(&writer);
-    arcp__error_payload_members(&writer, error->status,
-                                arcp_span_cstr(arcp_status_wire_code(error->status)),
-                                arcp_span_cstr(error->message), error->retryable, details);
-    arcp_json_end_object(&writer);
-    arcp_json_end_object(&writer);
+    arcp__event_write_refusal(call_id, error, details, &body);
     emit_body(engine, job, ARCP_EVENT_TOOL_RESULT, ARCP_FEATURE_NONE, &body);
 }
 
@@ -159,11 +142,8 @@ static void emit_report(arcp__engine *engine, arcp__job *job, const arcp_budget_
     char amount[ARCP_DECIMAL_TEXT_MAX];
     size_t size = arcp_decimal_format(report->remaining, amount);
     arcp_buf body = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&body, "{\"name\":\"cost.budget.remaining\",\"value\":");
-    arcp_buf_append(&body, arcp_span_make(amount, size));
-    arcp_buf_append_cstr(&body, ",\"unit\":");
-    arcp_json_quote(report->currency, &body);
-    arcp_buf_append_byte(&body, '}');
+    arcp__event_write_metric(ARCP_SPAN_LITERAL("cost.budget.remaining"),
+                             arcp_span_make(amount, size), report->currency, &body);
     emit_body(engine, job, ARCP_EVENT_METRIC, ARCP_FEATURE_COST_BUDGET, &body);
 }
 

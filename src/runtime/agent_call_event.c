@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "core/body.h"
+#include "core/event_write.h"
 #include "runtime/agent_call_state.h"
 
 #define REPORTS_MAX 80u
@@ -94,22 +95,21 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
     return put_event(call, kind, &facts, err);
 }
 
+/* An event with a body of our own making, which is freed. */
+static arcp_status say(arcp_agent_call *call, const char *kind, arcp_buf *body, arcp_error *err)
+{
+    arcp_status status = body->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                      : arcp_agent_event(call, kind, arcp_buf_span(body), err);
+    arcp_buf_fini(body);
+    return status;
+}
+
 arcp_status arcp_agent_log(arcp_agent_call *call, const char *level, const char *text,
                            arcp_error *err)
 {
     arcp_buf body = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &body);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "level");
-    arcp_json_write_cstr(&writer, level);
-    arcp_json_name(&writer, "message");
-    arcp_json_write_cstr(&writer, text);
-    arcp_json_end_object(&writer);
-    arcp_status status = body.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                     : arcp_agent_event(call, "log", arcp_buf_span(&body), err);
-    arcp_buf_fini(&body);
-    return status;
+    arcp__event_write_log(arcp_span_cstr(level), arcp_span_cstr(text), &body);
+    return say(call, "log", &body, err);
 }
 
 arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current, uint64_t total,
@@ -130,30 +130,16 @@ arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current, uint64_
         arcp_json_write_cstr(&writer, message);
     }
     arcp_json_end_object(&writer);
-    arcp_status status = body.failed
-                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                             : arcp_agent_event(call, "progress", arcp_buf_span(&body), err);
-    arcp_buf_fini(&body);
-    return status;
+    return say(call, "progress", &body, err);
 }
 
 arcp_status arcp_agent_metric(arcp_agent_call *call, const char *name, const char *value,
                               const char *unit, arcp_error *err)
 {
     arcp_buf body = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&body, "{\"name\":");
-    arcp_json_quote(arcp_span_cstr(name), &body);
-    arcp_buf_append_cstr(&body, ",\"value\":");
-    arcp_buf_append_cstr(&body, value);
-    if (unit != NULL) {
-        arcp_buf_append_cstr(&body, ",\"unit\":");
-        arcp_json_quote(arcp_span_cstr(unit), &body);
-    }
-    arcp_buf_append_byte(&body, '}');
-    arcp_status status = body.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                     : arcp_agent_event(call, "metric", arcp_buf_span(&body), err);
-    arcp_buf_fini(&body);
-    return status;
+    arcp__event_write_metric(arcp_span_cstr(name), arcp_span_cstr(value), arcp_span_cstr(unit),
+                             &body);
+    return say(call, "metric", &body, err);
 }
 
 arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes, bool more, arcp_error *err)

@@ -1,5 +1,5 @@
 /* Callback agents: what their lease allows. Decided on the agent's thread, recorded by the loop. */
-#include "core/error_payload.h"
+#include "core/event_write.h"
 #include "runtime/agent_call_state.h"
 
 /* The audit log keeps no more of what peers chose (docs/audit.md). */
@@ -121,19 +121,8 @@ arcp_status arcp__agent_call_refuse_tool(arcp_agent_call *call, arcp_span call_i
 {
     arcp_buf body = ARCP_BUF_INIT;
     arcp_buf details = ARCP_BUF_INIT;
-    arcp_json_writer writer;
     arcp_decision_format_details(call->authority, decision, &details);
-    arcp_json_writer_init(&writer, &body);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "call_id");
-    arcp_json_write_string(&writer, call_id);
-    arcp_json_name(&writer, "error");
-    arcp_json_begin_object(&writer);
-    arcp__error_payload_members(
-        &writer, err->status, arcp_span_cstr(arcp_status_wire_code(err->status)),
-        arcp_span_cstr(err->message), err->retryable, arcp_buf_span(&details));
-    arcp_json_end_object(&writer);
-    arcp_json_end_object(&writer);
+    arcp__event_write_refusal(call_id, err, arcp_buf_span(&details), &body);
     report_denial(call, decision,
                   body.failed || details.failed ? arcp_span_make(NULL, 0) : arcp_buf_span(&body));
     bool noted = arcp__denied_calls_add(&call->denied, call_id);
