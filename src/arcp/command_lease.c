@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <arcp/lease_explain.h>
 #include <arcp/lease_subset.h>
@@ -94,10 +95,7 @@ static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *er
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
     limits.bytes_max = LEASE_BYTES_MAX;
-    arcp_status status = arcp__file_text(word, true, &text, err);
-    if (status == ARCP_OK) {
-        status = arcp_json_scan(&json, arcp_buf_span(&text), &limits, err);
-    }
+    arcp_status status = arcp__json_argument(word, true, &limits, &text, &json, err);
     if (status == ARCP_OK) {
         status = parse_lease(&json, out, err);
     }
@@ -254,55 +252,72 @@ static void print_violation_json(bool is_subset, const arcp_subset_violation *vi
     arcp_buf_fini(&text);
 }
 
-/* Loads the first two words as leases; the caller unrefs both. */
-static arcp_status load_pair(const command_line *line, arcp_lease *leases[2], arcp_error *err)
+/* Loads the first two words as leases, or says which of them is none. */
+static bool load_pair(const command_line *line, const char *const names[2], arcp_lease *leases[2])
 {
-    const arcp_status status = load_lease(line->words[0], &leases[0], err);
-    return status == ARCP_OK ? load_lease(line->words[1], &leases[1], err) : status;
+    for (size_t i = 0; i < 2; i++) {
+        arcp_error err = {0};
+        if (load_lease(line->words[i], &leases[i], &err) != ARCP_OK) {
+            (void)error_exit(names[i], &err);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void unload_pair(arcp_lease *leases[2])
+{
+    arcp_lease_unref(leases[0]);
+    arcp_lease_unref(leases[1]);
 }
 
 static int subset(const command_line *line)
 {
+    static const char *const names[2] = {"CHILD", "PARENT"};
     arcp_error err = {0};
     arcp_lease *leases[2] = {NULL, NULL};
     arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
     bool is_subset = false;
-    arcp_status status = load_pair(line, leases, &err);
-    if (status == ARCP_OK) {
-        status = arcp_lease_is_subset(leases[0], leases[1], &is_subset, &violation);
-        err.status = status;
-    }
-    int exit_status = is_subset ? EXIT_YES : EXIT_NO;
-    if (status != ARCP_OK) {
-        exit_status = error_exit(leases[0] == NULL ? "CHILD" : "PARENT", &err);
-    } else if (line->as_json) {
-        print_violation_json(is_subset, &violation);
-    } else if (is_subset) {
-        puts("subset");
-    } else {
-        print_violation(&violation);
+    int exit_status = EXIT_ERROR;
+    if (load_pair(line, names, leases)) {
+        err.status = arcp_lease_is_subset(leases[0], leases[1], &is_subset, &violation);
+        if (err.status != ARCP_OK) {
+            exit_status = error_exit("subset", &err);
+        } else {
+            if (line->as_json) {
+                print_violation_json(is_subset, &violation);
+            } else if (is_subset) {
+                puts("subset");
+            } else {
+                print_violation(&violation);
+            }
+            exit_status = flushed(is_subset ? EXIT_YES : EXIT_NO);
+        }
     }
     arcp_subset_violation_fini(&violation);
-    arcp_lease_unref(leases[0]);
-    arcp_lease_unref(leases[1]);
-    return status == ARCP_OK ? flushed(exit_status) : exit_status;
+    unload_pair(leases);
+    return exit_status;
 }
 
 static int diff(const command_line *line)
 {
+    static const char *const names[2] = {"A", "B"};
     arcp_error err = {0};
     arcp_lease *leases[2] = {NULL, NULL};
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_status status = load_pair(line, leases, &err);
-    if (status == ARCP_OK) {
-        status = arcp_lease_diff(leases[0], leases[1], line->as_json, &text);
-        err.status = status;
+    int exit_status = EXIT_ERROR;
+    if (load_pair(line, names, leases)) {
+        err.status = arcp_lease_diff(leases[0], leases[1], line->as_json, &text);
+        if (err.status != ARCP_OK) {
+            exit_status = error_exit("diff", &err);
+        } else {
+            print(&text);
+            exit_status = flushed(EXIT_YES);
+        }
     }
-    print(&text);
     arcp_buf_fini(&text);
-    arcp_lease_unref(leases[0]);
-    arcp_lease_unref(leases[1]);
-    return status == ARCP_OK ? flushed(EXIT_YES) : error_exit("diff", &err);
+    unload_pair(leases);
+    return exit_status;
 }
 
 static int lint(const command_line *line)
@@ -340,38 +355,68 @@ static const subcommand subcommands[] = {
     {"lint", 1, "lint takes LEASE", lint},
 };
 
-/* Reads one option with its value; the number of words it took, or 0. */
-static int read_option(command_line *line, int left, char **words, const char **problem)
+/* `--name=...` or `--name`; *behind is what stands behind the sign, else NULL. */
+static bool is_option(const char *word, const char *name, const char **behind)
 {
-    if (strcmp(words[0], "--help") == 0) {
+    const size_t size = strlen(name);
+    if (strncmp(word, name, size) != 0 || (word[size] != '\0' && word[size] != '=')) {
+        return false;
+    }
+    *behind = word[size] == '=' ? word + size + 1 : NULL;
+    return true;
+}
+
+static int set_time(command_line *line, const char *value)
+{
+    arcp__instant instant;
+    arcp_error err = {0};
+    if (arcp__timestamp_parse(arcp_span_cstr(value), &instant, &err) != ARCP_OK) {
+        return usage_error("--at must be RFC 3339 in UTC, such as 2026-05-13T19:42:13Z", value);
+    }
+    line->now.wall_ns = instant.wall_ns;
+    return EXIT_YES;
+}
+
+static int set_cwd(command_line *line, const char *value)
+{
+    if (value[0] != '/') {
+        return usage_error("--cwd must be an absolute path", value);
+    }
+    line->cwd = arcp_span_cstr(value);
+    return EXIT_YES;
+}
+
+/* Reads one option with its value; 0, or the exit status. *taken: how many words it took. */
+static int read_option(command_line *line, int left, char **words, int *taken)
+{
+    const char *value = NULL;
+    *taken = 1;
+    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
         line->wants_help = true;
-        return 1;
+        return EXIT_YES;
     }
     if (strcmp(words[0], "--json") == 0) {
         line->as_json = true;
-        return 1;
+        return EXIT_YES;
     }
-    const bool is_cwd = strcmp(words[0], "--cwd") == 0;
-    if (!is_cwd && strcmp(words[0], "--at") != 0) {
-        *problem = "there is no such option";
-        return 0;
+    const bool is_cwd = is_option(words[0], "--cwd", &value);
+    if (!is_cwd && !is_option(words[0], "--at", &value)) {
+        return usage_error("there is no such option", words[0]);
     }
-    if (left < 2) {
-        *problem = "a value must follow";
-        return 0;
+    if (value == NULL) {
+        if (left < 2) {
+            return usage_error("a value must follow", words[0]);
+        }
+        *taken = 2;
+        value = words[1];
     }
-    if (is_cwd) {
-        line->cwd = arcp_span_cstr(words[1]);
-        return 2;
-    }
-    arcp__instant instant;
-    arcp_error err = {0};
-    if (arcp__timestamp_parse(arcp_span_cstr(words[1]), &instant, &err) != ARCP_OK) {
-        *problem = "the time must be RFC 3339 in UTC, such as 2026-05-13T19:42:13Z";
-        return 0;
-    }
-    line->now.wall_ns = instant.wall_ns;
-    return 2;
+    return is_cwd ? set_cwd(line, value) : set_time(line, value);
+}
+
+/* -h is help only where no target can stand. */
+static bool looks_like_option(const command_line *line, const char *word)
+{
+    return strncmp(word, "--", 2) == 0 || (line->word_count == 0 && strcmp(word, "-h") == 0);
 }
 
 /* Splits options from words; 0, or the exit status. */
@@ -382,11 +427,11 @@ static int read_command_line(int argc, char **argv, command_line *line)
         if (!only_words && strcmp(argv[i], "--") == 0) {
             only_words = true;
             i++;
-        } else if (!only_words && strncmp(argv[i], "--", 2) == 0) {
-            const char *problem = NULL;
-            const int taken = read_option(line, argc - i, argv + i, &problem);
-            if (taken == 0) {
-                return usage_error(problem, argv[i]);
+        } else if (!only_words && looks_like_option(line, argv[i])) {
+            int taken = 0;
+            const int status = read_option(line, argc - i, argv + i, &taken);
+            if (status != EXIT_YES) {
+                return status;
             }
             i += taken;
         } else if (line->word_count == WORDS_MAX) {

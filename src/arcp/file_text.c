@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <arcp/json.h>
-
 /* More cannot be sent in a frame anyway. */
 #define TEXT_BYTES_MAX ((size_t)256 << 20)
 #define READ_BYTES     65536
@@ -54,6 +52,24 @@ arcp_status arcp__file_text(const char *argument, bool may_be_stdin, arcp_buf *o
     return status;
 }
 
+arcp_status arcp__json_argument(const char *argument, bool may_be_stdin,
+                                const arcp_json_limits *limits, arcp_buf *text, arcp_json *json,
+                                arcp_error *err)
+{
+    arcp_error why = {0};
+    arcp_status status = arcp__file_text(argument, may_be_stdin, text, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = arcp_json_scan(json, arcp_buf_span(text), limits, &why);
+    if (status != ARCP_OK) {
+        bool names_file = argument[0] != '@' && access(argument, F_OK) == 0;
+        (void)arcp_error_set(err, status, "%s%s", why.message,
+                             names_file ? " (a file is written @FILE)" : "");
+    }
+    return status;
+}
+
 arcp_status arcp__json_text(const char *option, const char *argument, bool may_be_stdin,
                             arcp_buf *out, arcp_error *err)
 {
@@ -63,10 +79,7 @@ arcp_status arcp__json_text(const char *option, const char *argument, bool may_b
     if (argument == NULL) {
         return ARCP_OK;
     }
-    arcp_status status = arcp__file_text(argument, may_be_stdin, out, &why);
-    if (status == ARCP_OK) {
-        status = arcp_json_scan(&json, arcp_buf_span(out), &limits, &why);
-    }
+    arcp_status status = arcp__json_argument(argument, may_be_stdin, &limits, out, &json, &why);
     if (status != ARCP_OK) {
         status = status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE;
         (void)arcp_error_set(err, status, "--%s: %s", option, why.message);

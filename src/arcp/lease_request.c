@@ -133,12 +133,9 @@ static arcp_status make_lease(const arcp__arguments *arguments, arcp_buf *lease,
     arcp_json json = ARCP_JSON_INIT;
     arcp_error why = {0};
     if (given == NULL) {
-        arcp_buf_append_cstr(&text, "{}");
+        status = arcp_json_scan(&json, ARCP_SPAN_LITERAL("{}"), &json_limits, &why);
     } else {
-        status = arcp__file_text(given, false, &text, &why);
-    }
-    if (status == ARCP_OK) {
-        status = arcp_json_scan(&json, arcp_buf_span(&text), &json_limits, &why);
+        status = arcp__json_argument(given, false, &json_limits, &text, &json, &why);
     }
     if (status != ARCP_OK) {
         status = status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE;
@@ -188,7 +185,9 @@ static arcp_status make_constraints(const arcp__arguments *arguments, int64_t no
         arcp_json_name(&writer, "expires_at");
         arcp_json_write_string(&writer, instant);
         arcp_json_end_object(&writer);
-        status = arcp_buf_status(constraints);
+        if (arcp_buf_status(constraints) != ARCP_OK) {
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
     }
     return status;
 }
@@ -208,9 +207,10 @@ arcp_status arcp__lease_request(const arcp__arguments *arguments, int64_t now_wa
     if (status == ARCP_OK && lease->size + constraints->size != 0) {
         arcp_error why = {0};
         arcp_span object = lease->size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(lease);
-        if (arcp_lease_parse(object, arcp_buf_span(constraints), &limits, &parsed, &why) !=
-            ARCP_OK) {
-            status = arcp_error_set(err, ARCP_E_USAGE, "%s", why.message);
+        status = arcp_lease_parse(object, arcp_buf_span(constraints), &limits, &parsed, &why);
+        if (status != ARCP_OK) {
+            status = status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE;
+            (void)arcp_error_set(err, status, "%s", why.message);
         }
         arcp_lease_unref(parsed);
     }

@@ -93,6 +93,10 @@ static const command_row rows[] = {
      {"check", "{\"fs.read\":[\"**\"]}", "fs.read", "x", "--cwd", "/job"},
      0,
      "allowed by fs.read \"**\"\n"},
+    {"relative paths with one, behind a sign",
+     {"check", "{\"fs.read\":[\"**\"]}", "fs.read", "x", "--cwd=/job"},
+     0,
+     "allowed by fs.read \"**\"\n"},
     {"a lease with constraints that has expired",
      {"check", until_2000, "fs.read", "/a"},
      4,
@@ -192,8 +196,12 @@ static const command_row failures[] = {
     {"too many words", {"lint", "{}", "{}"}, 2, "lint takes LEASE\n"},
     {"far too many words", {"check", "{}", "fs.read", "/a", "/b"}, 2, "too many words: /b"},
     {"an unknown option", {"lint", "{}", "--yaml"}, 2, "no such option: --yaml"},
+    {"an unknown option with a value", {"lint", "{}", "--cwdir=/x"}, 2, "no such option: --cwdir"},
     {"an option without its value", {"lint", "{}", "--at"}, 2, "a value must follow: --at"},
-    {"a time that is none", {"lint", "{}", "--at", "noon"}, 2, "RFC 3339"},
+    {"a time that is none",
+     {"lint", "{}", "--at", "noon"},
+     2,
+     "--at must be RFC 3339 in UTC, such as 2026-05-13T19:42:13Z: noon\n"},
     {"a lease that is no JSON", {"lint", "{fs.read}"}, 1, "LEASE: "},
     {"a lease that is malformed",
      {"check", "{\"fs.read\":\"/a\"}", "fs.read", "/a"},
@@ -205,10 +213,12 @@ static const command_row failures[] = {
      "LEASE: /nonexistent/lease.json cannot be read: No such file"},
     {"a directory that is relative",
      {"check", "{}", "fs.read", "x", "--cwd", "job"},
-     1,
-     "absolute path"},
+     2,
+     "--cwd must be an absolute path: job\n"},
     {"a child that is malformed", {"subset", "[]", "{}"}, 1, "CHILD: "},
     {"a parent that is malformed", {"subset", "{}", "[]"}, 1, "PARENT: "},
+    {"the first of two that is malformed", {"diff", "[]", "{}"}, 1, "arcp lease: A: "},
+    {"the second of two that is malformed", {"diff", "{}", "[]"}, 1, "arcp lease: B: "},
     {"a pair from stdin", {"subset", "-", "-"}, 2, "only one"},
     {"an expiry that is malformed",
      {"lint", "{\"lease_constraints\":{\"expires_at\":\"tomorrow\"}}"},
@@ -244,6 +254,11 @@ static void a_lease_may_come_from_a_file_or_from_stdin(void **state)
     const char *const from_file[WORDS_MAX] = {"check", word, "fs.read", "/a"};
     assert_int_equal(run(from_file).status, 0);
 
+    const char *const without_sign[WORDS_MAX] = {"check", path, "fs.read", "/a"};
+    const run_result slip = run(without_sign);
+    assert_int_equal(slip.status, 1);
+    assert_non_null(strstr(slip.err, " (a file is written @FILE)\n"));
+
     const int saved = dup(STDIN_FILENO);
     assert_true(lseek(file, 0, SEEK_SET) == 0);
     assert_true(dup2(file, STDIN_FILENO) >= 0);
@@ -277,10 +292,13 @@ static void a_lease_may_be_larger_than_a_runtime_accepts(void **state)
 static void help_says_how_it_is_used(void **state)
 {
     (void)state;
-    const char *const words[WORDS_MAX] = {"--help"};
-    const run_result result = run(words);
-    assert_int_equal(result.status, 0);
-    assert_string_equal(result.out, arcp__command_lease_usage);
+    static const char *const asked[] = {"--help", "-h"};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const char *const words[WORDS_MAX] = {asked[i]};
+        const run_result result = run(words);
+        assert_int_equal(result.status, 0);
+        assert_string_equal(result.out, arcp__command_lease_usage);
+    }
 }
 
 int main(void)
