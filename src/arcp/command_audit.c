@@ -2,8 +2,7 @@
  * without any runtime. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <time.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <arcp/json.h>
@@ -31,8 +30,7 @@ static arcp_status read_pieces(int fd, const char *name, piece_fn piece, void *u
             continue;
         }
         if (got < 0) {
-            return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "%s cannot be read: %s", name,
-                                  strerror(errno));
+            return arcp_error_set(err, ARCP_E_IO, "%s cannot be read: %s", name, strerror(errno));
         }
         if (got == 0) {
             return ARCP_OK;
@@ -52,21 +50,21 @@ static arcp_status read_file(const char *name, piece_fn piece, void *user, arcp_
     }
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "%s cannot be opened: %s", name,
-                              strerror(errno));
+        return arcp_error_set(err, ARCP_E_IO, "%s cannot be opened: %s", name, strerror(errno));
     }
     arcp_status status = read_pieces(fd, name, piece, user, err);
     (void)close(fd);
     return status;
 }
 
+/* A file's fault is no connection's, whose exit status IO has elsewhere. */
 static int fail(arcp__program *program, const arcp_error *err)
 {
     arcp_failure failure = ARCP_FAILURE_INIT;
     failure.error = *err;
-    int exit_status = arcp__program_fail(program, &failure);
+    (void)arcp__program_fail(program, &failure);
     arcp_failure_fini(&failure);
-    return exit_status;
+    return ARCP__EXIT_ERROR;
 }
 
 /* ---- verify ---- */
@@ -197,6 +195,7 @@ static int verify(arcp__program *program)
     arcp__audit_check_init(&v.check, on_finding, &v);
     arcp_status status = head == NULL ? ARCP_OK : read_head(head, &v.check, &err);
     if (status != ARCP_OK) {
+        arcp__audit_check_fini(&v.check);
         return arcp__program_usage(program, &err);
     }
     for (size_t at = 1; at < arguments->word_count && status == ARCP_OK; at++) {
@@ -230,7 +229,8 @@ typedef struct search {
     uint32_t events; /* one bit per event; 0: all */
     bool has_since;
     arcp__instant since;
-    arcp_buf partial; /* a line of which more may come */
+    bool is_output_gone; /* standard output cannot be written: that was said */
+    arcp_buf partial;    /* a line of which more may come */
     arcp_json json;
     arcp_buf scratch, line;
 } search;
@@ -337,9 +337,11 @@ static arcp_status look_at(search *s, arcp_span text, arcp_error *err)
     } else {
         format_line(s);
     }
-    return !s->line.failed && arcp__program_print_line(s->program, arcp_buf_span(&s->line))
-               ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "standard output cannot be written");
+    if (s->line.failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    s->is_output_gone = !arcp__program_print_line(s->program, arcp_buf_span(&s->line));
+    return s->is_output_gone ? ARCP_E_CLOSED : ARCP_OK;
 }
 
 static arcp_status split(void *user, arcp_span bytes, arcp_error *err)
@@ -379,6 +381,9 @@ static int grep(arcp__program *program)
     arcp_buf_fini(&s.partial);
     arcp_buf_fini(&s.scratch);
     arcp_buf_fini(&s.line);
+    if (s.is_output_gone) {
+        return ARCP__EXIT_ERROR;
+    }
     return status == ARCP_OK ? ARCP__EXIT_SUCCESS : fail(program, &err);
 }
 
@@ -392,6 +397,6 @@ int arcp__command_audit(arcp__program *program)
     if (strcmp(question, "grep") == 0) {
         return grep(program);
     }
-    (void)arcp_error_set(&err, ARCP_E_USAGE, "arcp audit %s: there is verify and grep", question);
+    (void)arcp_error_set(&err, ARCP_E_USAGE, "there is no question %s: verify, grep", question);
     return arcp__program_usage(program, &err);
 }

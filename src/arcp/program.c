@@ -6,7 +6,7 @@
 
 #include "arcp/exit_code.h"
 
-/* What people can do about it. */
+/* What people can do about it, where a runtime was asked. */
 static const struct {
     arcp_status status;
     const char *hint;
@@ -62,8 +62,10 @@ int arcp__program_fail(arcp__program *program, const arcp_failure *failure)
     arcp__append_safe(&text, arcp_span_cstr(failure->error.message), ARCP_ERROR_MESSAGE_MAX);
     arcp__screen_line(&program->screen, arcp_buf_span(&text));
     arcp_buf_fini(&text);
-    for (size_t row = 0; row < sizeof(hints) / sizeof(hints[0]); row++) {
-        if (hints[row].status == failure->error.status && program->screen.is_terminal) {
+    bool may_hint =
+        program->screen.is_terminal && arcp__commands[program->arguments.command].connects;
+    for (size_t row = 0; row < sizeof(hints) / sizeof(hints[0]) && may_hint; row++) {
+        if (hints[row].status == failure->error.status) {
             arcp__screen_format(&program->screen, "       %s", hints[row].hint);
         }
     }

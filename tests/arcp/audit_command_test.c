@@ -1,0 +1,71 @@
+/* `arcp audit` where a file, or who reads what it prints, is not there. */
+#include "support/check.h"
+
+#include "store/temp_dir.h"
+
+/* More than a pipe holds. */
+enum { LINES = 3000 };
+
+static void write_log(const char *path)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    for (int at = 0; at < LINES; at++) {
+        assert_true(fprintf(file, "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"event\":\"gate\","
+                                  "\"decision\":\"deny\"}\n") > 0);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What the line says to standard error; its exit status. `arcp` stands for ours. */
+static int run(const char *line, const char *path, char *errors, size_t size)
+{
+    char command[1024];
+    (void)snprintf(command, sizeof(command),
+                   "arcp() { " ARCP_BINARY_DIR "/bin/arcp \"$@\"; }; LOG=%s; { %s; } 2>&1", path,
+                   line);
+    FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): words of this file */
+    assert_non_null(pipe);
+    size_t used = fread(errors, 1, size - 1, pipe);
+    errors[used] = '\0';
+    return pclose(pipe) >> 8;
+}
+
+static const struct row {
+    const char *name;
+    const char *line;
+    int exit_status;
+    const char *errors;
+} rows[] = {
+    {"a file that is not there", "arcp audit verify /nonexistent/log >/dev/null", 1,
+     "error: IO: /nonexistent/log cannot be opened: No such file or directory\n"},
+    {"a folder", "arcp audit grep /tmp >/dev/null", 1,
+     "error: IO: /tmp cannot be read: Is a directory\n"},
+    {"a question that there is not", "arcp audit look $LOG", 2,
+     "arcp audit: there is no question look: verify, grep\ntry: arcp audit --help\n"},
+    {"a full disk", "arcp audit grep $LOG >/dev/full", 1,
+     "error: standard output: No space left on device\n"},
+    {"who reads no more needs no message", "arcp audit grep $LOG | :", 0, ""},
+};
+
+static void each_is_told_once_or_not_at_all(void **state)
+{
+    char errors[4096];
+    temp_dir *dir = temp_dir_new();
+    const char *path = temp_dir_join(dir, "", "audit.jsonl");
+    (void)state;
+    write_log(path);
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        print_message("  %s\n", rows[at].name);
+        int exit_status = run(rows[at].line, path, errors, sizeof(errors));
+        assert_string_equal(errors, rows[at].errors);
+        assert_int_equal(exit_status, rows[at].exit_status);
+    }
+    temp_dir_free(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_told_once_or_not_at_all)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
