@@ -2,9 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,13 @@ static const char *environment(const char *name)
     return value == NULL || value[0] == '\0' ? NULL : value;
 }
 
+/* A folder, which is absolute: arcpd passes over what is not, too. */
+static const char *folder(const char *name)
+{
+    const char *value = environment(name);
+    return value == NULL || value[0] != '/' ? NULL : value;
+}
+
 /* Appends a NUL that is not counted. */
 static bool terminate(arcp_buf *text)
 {
@@ -31,9 +39,9 @@ static bool terminate(arcp_buf *text)
 
 bool arcp__state_directory(bool of_daemon, arcp_buf *out)
 {
-    const char *given = of_daemon ? environment("STATE_DIRECTORY") : NULL;
-    const char *state = environment("XDG_STATE_HOME");
-    const char *home = environment("HOME");
+    const char *given = of_daemon ? folder("STATE_DIRECTORY") : NULL;
+    const char *state = folder("XDG_STATE_HOME");
+    const char *home = folder("HOME");
     if (given != NULL) {
         arcp_buf_append(out, arcp_span_make(given, strcspn(given, ":")));
     } else if (state != NULL) {
@@ -48,9 +56,15 @@ bool arcp__state_directory(bool of_daemon, arcp_buf *out)
 
 static bool is_host_local(arcp_span host)
 {
-    return arcp_span_equal_cstr(host, "localhost") || arcp_span_equal_cstr(host, "[::1]") ||
-           (arcp_span_starts_with(host, ARCP_SPAN_LITERAL("127.")) &&
-            strspn(host.data, "0123456789.") >= host.size);
+    if (!arcp_span_starts_with(host, ARCP_SPAN_LITERAL("127."))) {
+        return arcp_span_equal_cstr(host, "localhost") || arcp_span_equal_cstr(host, "[::1]");
+    }
+    for (size_t at = 0; at < host.size; at++) {
+        if (host.data[at] != '.' && (host.data[at] < '0' || host.data[at] > '9')) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool arcp__url_is_local(arcp_span url)
@@ -77,7 +91,7 @@ bool arcp__url_is_local(arcp_span url)
 
 /* ---- tokens ---- */
 
-/* The token of a text: its first line, without white space around it. */
+/* The token of a text: its first line, without white space behind it. */
 static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **out, arcp_error *err)
 {
     arcp_span token = arcp_buf_span(text);
@@ -101,69 +115,109 @@ static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **o
     return status;
 }
 
-static bool read_fd(int fd, arcp_buf *out)
+/* Reads to the end; NULL, or why that cannot be. */
+static const char *read_fd(int fd, arcp_buf *out)
 {
     char bytes[4096];
-    ssize_t got = read(fd, bytes, sizeof(bytes));
-    while (got > 0 || (got < 0 && errno == EINTR)) {
+    const char *why = NULL;
+    ssize_t got = 1;
+    while (got != 0 && why == NULL) {
+        got = read(fd, bytes, sizeof(bytes));
         if (got > 0) {
             arcp_buf_append(out, arcp_span_make(bytes, (size_t)got));
-            if (out->size > TOKEN_BYTES_MAX) {
-                break;
-            }
+            why = out->failed ? "out of memory" : NULL;
+        } else if (got < 0 && errno != EINTR) {
+            why = strerror(errno);
         }
-        got = read(fd, bytes, sizeof(bytes));
+        if (out->size > TOKEN_BYTES_MAX) {
+            why = "it is longer than 65536 bytes";
+        }
     }
     arcp_wipe(bytes, sizeof(bytes));
-    return got == 0 && !out->failed;
+    return why;
 }
 
 static arcp_status token_from_file(const char *path, arcp_secret **out, arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "the token file %s cannot be read: %s", path,
-                              strerror(errno));
+    const char *why = fd < 0 ? strerror(errno) : read_fd(fd, &text);
+    if (fd >= 0) {
+        (void)close(fd);
     }
-    bool was_read = read_fd(fd, &text);
-    (void)close(fd);
-    if (!was_read) {
-        arcp_buf_fini(&text);
-        return arcp_error_set(err, ARCP_E_USAGE, "the token file %s cannot be read", path);
+    if (why != NULL) {
+        arcp__buf_fini_wiped(&text);
+        return arcp_error_set(err, ARCP_E_USAGE, "the token file %s cannot be read: %s", path, why);
     }
     return keep_token(&text, path, out, err);
 }
 
-/* Runs the command without a shell and takes the first line it prints. */
+/* Starts a command that writes to `output`, without a shell. Zero, or what keeps it from being
+ * started. */
+static int start_command(char **words, int output, pid_t *child)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t broken_pipe;
+    int problem = posix_spawn_file_actions_init(&actions);
+    if (problem != 0) {
+        return problem;
+    }
+    problem = posix_spawnattr_init(&attributes);
+    if (problem == 0) {
+        (void)sigemptyset(&broken_pipe);
+        (void)sigaddset(&broken_pipe, SIGPIPE); /* which we ignore, and no other program expects */
+        (void)posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
+        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+        problem = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+        if (problem == 0) {
+            problem = posix_spawnp(child, words[0], &actions, &attributes, words, environ);
+        }
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return problem;
+}
+
+static arcp_status command_failed(const char *program, int status, arcp_error *err)
+{
+    bool has_exited = WIFEXITED(status);
+    return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (%s %d)", program,
+                          has_exited ? "status" : "signal",
+                          has_exited ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+/* Takes the first line that the command prints. */
 static arcp_status token_from_command(char **words, arcp_secret **out, arcp_error *err)
 {
     int ends[2];
+    pid_t child = 0;
+    int exit_status = 0;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s", strerror(errno));
     }
-    pid_t child = fork();
-    if (child == 0) {
-        (void)dup2(ends[1], STDOUT_FILENO);
-        (void)execvp(words[0], words);
-        _exit(127);
-    }
+    int problem = start_command(words, ends[1], &child);
     (void)close(ends[1]);
-    if (child < 0) {
+    if (problem != 0) {
         (void)close(ends[0]);
-        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s", strerror(errno));
+        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s cannot be started: %s",
+                              words[0], strerror(problem));
     }
     arcp_buf text = ARCP_BUF_INIT;
-    bool was_read = read_fd(ends[0], &text);
+    const char *why = read_fd(ends[0], &text);
     (void)close(ends[0]);
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    while (waitpid(child, &exit_status, 0) < 0 && errno == EINTR) {
     }
-    if (!was_read || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        arcp_buf_fini(&text);
-        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (%s %d)", words[0],
-                              WIFEXITED(status) ? "status" : "signal",
-                              WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    arcp_status status = ARCP_OK;
+    if (why != NULL) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "token_command: what %s prints cannot be read: %s", words[0], why);
+    } else if (!WIFEXITED(exit_status) || WEXITSTATUS(exit_status) != 0) {
+        status = command_failed(words[0], exit_status, err);
+    }
+    if (status != ARCP_OK) {
+        arcp__buf_fini_wiped(&text);
+        return status;
     }
     return keep_token(&text, words[0], out, err);
 }
@@ -225,8 +279,8 @@ static arcp_status read_file(const arcp__arguments *arguments, arcp__config_file
 {
     const char *given = arcp__value(arguments, ARCP__OPTION_CONFIG);
     const char *profile = arcp__value(arguments, ARCP__OPTION_PROFILE);
-    const char *config_home = environment("XDG_CONFIG_HOME");
-    const char *home = environment("HOME");
+    const char *config_home = folder("XDG_CONFIG_HOME");
+    const char *home = folder("HOME");
     arcp_buf path = ARCP_BUF_INIT;
     profile = profile != NULL ? profile : environment("ARCP_PROFILE");
     if (given != NULL) {

@@ -50,8 +50,8 @@ void arcp__target_fini(arcp__target *target);
 /* Whether a URL leads to this machine and nowhere else: its loopback, or a command. */
 bool arcp__url_is_local(arcp_span url);
 
-/* Appends the daemon's or the user's state directory: $STATE_DIRECTORY (only for `token`),
- * $XDG_STATE_HOME/arcp, ~/.local/state/arcp. False when none is known. */
+/* Appends the state directory of the user's daemon or of the user: $STATE_DIRECTORY (the daemon's
+ * only), $XDG_STATE_HOME/arcp, ~/.local/state/arcp. False when none is known. */
 bool arcp__state_directory(bool of_daemon, arcp_buf *out);
 
 #endif

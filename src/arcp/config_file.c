@@ -242,6 +242,9 @@ arcp_status arcp__config_file_read(const char *path, bool may_be_missing, const 
                                     profile, path);
     }
     arcp_status status = parse(&r, file);
+    if (ferror(file) != 0) { /* a directory, say */
+        status = arcp_error_set(err, ARCP_E_USAGE, "%s cannot be read: %s", path, strerror(errno));
+    }
     (void)fclose(file);
     return status;
 }

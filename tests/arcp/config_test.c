@@ -1,6 +1,7 @@
 /* Where the runtime is and who one is: which source wins, and faults with file, line and key. */
 #include "support/check.h"
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,6 +114,12 @@ static void the_daemons_token_is_found_in_its_state_directory(void **state)
     check_target("stdio:arcpd --stdio", NULL, NULL, "stdio:arcpd --stdio", "from-system");
     /* It is nobody else's business. */
     check_target("wss://example.org/arcp", NULL, NULL, "wss://example.org/arcp", NULL);
+
+    /* As arcpd has it: a path that is relative is none. */
+    setenv("STATE_DIRECTORY", "sys", 1);
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-xdg");
+    setenv("XDG_STATE_HOME", "xdg", 1);
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-home");
 }
 
 static void environment_beats_file_and_options_beat_both(void **state)
@@ -180,7 +187,17 @@ static const struct fault {
     {"a token file that is not there", "token_file: /nonexistent/token\n",
      "/nonexistent/token cannot be read"},
     {"a command that fails", "token_command: [sh, -c, 'exit 3']\n", "sh failed (status 3)"},
-    {"a command that is not there", "token_command: [/nonexistent/pass]\n", "status 127"},
+    {"a token file that is a folder", "token_file: /tmp\n",
+     "the token file /tmp cannot be read: Is a directory"},
+    {"a token file that is none", "token_file: /dev/zero\n",
+     "the token file /dev/zero cannot be read: it is longer than 65536 bytes"},
+    {"a command that is not there", "token_command: [/nonexistent/pass]\n",
+     "token_command: /nonexistent/pass cannot be started: No such file or directory"},
+    {"a command that says too much", "token_command: [head, -c, '65537', /dev/zero]\n",
+     "token_command: what head prints cannot be read: it is longer than 65536 bytes"},
+    /* Not what we ignore ourselves. */
+    {"a command that a closed pipe ends", "token_command: [sh, -c, 'kill -s PIPE $$; echo t']\n",
+     "sh failed (signal 13)"},
     {"a command that says nothing", "token_command: ['true']\n", "true gave no token"},
 };
 
@@ -210,6 +227,8 @@ static void a_file_that_was_named_must_exist(void **state)
     assert_int_equal(arcp__config_file_read("/nonexistent/x.yaml", false, NULL, &file, &err),
                      ARCP_E_USAGE);
     check_ok(arcp__config_file_read("/nonexistent/x.yaml", true, NULL, &file, &err), &err);
+    assert_int_equal(arcp__config_file_read("/tmp", true, NULL, &file, &err), ARCP_E_USAGE);
+    assert_string_equal(err.message, "/tmp cannot be read: Is a directory");
     assert_int_equal(arcp__config_file_read("/nonexistent/x.yaml", true, "prod", &file, &err),
                      ARCP_E_USAGE);
 }
@@ -254,6 +273,7 @@ static void only_this_machine_is_local(void **state)
 
 int main(void)
 {
+    (void)signal(SIGPIPE, SIG_IGN); /* as arcp does */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_anything_the_daemon_of_this_machine_is_asked,
                                         set_up, tear_down),
