@@ -107,8 +107,16 @@ static arcp_span column(sqlite3_stmt *rows, int at)
     return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, at));
 }
 
+/* What SQLite says of the file; false. */
+static bool refuse(arcp__program *program, const char *path, sqlite3 *database)
+{
+    arcp__screen_format(&program->screen, "error: %s: %s; is it arcpd's store? (--store PATH)",
+                        path, sqlite3_errmsg(database));
+    return false;
+}
+
 /* [arcp:14-15] */
-static bool print_rows(arcp__program *program, sqlite3 *database)
+static bool print_rows(arcp__program *program, const char *path, sqlite3 *database)
 {
     sqlite3_stmt *rows = NULL;
     bool printed = true;
@@ -119,10 +127,8 @@ static bool print_rows(arcp__program *program, sqlite3 *database)
             printed = print_row(program, column(rows, 0), column(rows, 1)) && printed;
         }
     }
-    if (status != SQLITE_DONE && status != SQLITE_OK) {
-        arcp__screen_format(&program->screen, "error: the store: %s (--store PATH)",
-                            sqlite3_errmsg(database));
-        printed = false;
+    if (status != SQLITE_DONE) {
+        printed = refuse(program, path, database);
     }
     (void)sqlite3_finalize(rows);
     return printed;
@@ -142,12 +148,10 @@ int arcp__command_credentials(arcp__program *program)
                             path.data, strerror(errno));
         done = false;
     } else if (sqlite3_open_v2(path.data, &database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
-        arcp__screen_format(&program->screen, "error: %s: %s; is it arcpd's store? (--store PATH)",
-                            path.data, sqlite3_errmsg(database));
-        done = false;
+        done = refuse(program, path.data, database);
     } else {
         (void)sqlite3_busy_timeout(database, BUSY_MS);
-        done = print_rows(program, database);
+        done = print_rows(program, path.data, database);
     }
     (void)sqlite3_close(database);
     arcp_buf_fini(&path);

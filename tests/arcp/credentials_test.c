@@ -81,12 +81,45 @@ static void a_store_that_is_not_there_is_an_error_that_names_it(void **state)
     temp_dir_free(dir);
 }
 
+/* Runs it on a file with this SQL or text in it; what it says ends with `says` behind the path. */
+static void check_refusal(const char *sql, const char *text, const char *says)
+{
+    char out[4096];
+    char words[512];
+    char expected[1024];
+    temp_dir *dir = temp_dir_new();
+    const char *path = temp_dir_join(dir, "", "other.db");
+    if (sql != NULL) {
+        sql_change(path, sql);
+    } else {
+        FILE *file = fopen(path, "we");
+        assert_non_null(file);
+        assert_true(fputs(text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+    }
+    (void)snprintf(words, sizeof(words), "--store %s", path);
+    (void)snprintf(expected, sizeof(expected), "error: %s: %s\n", path, says);
+    assert_int_equal(run(words, out, sizeof(out)), 1);
+    assert_string_equal(out, expected);
+    temp_dir_free(dir);
+}
+
+static void a_file_that_is_no_store_of_arcpds_is_named(void **state)
+{
+    (void)state;
+    check_refusal(NULL, "listen: []\n",
+                  "file is not a database; is it arcpd's store? (--store PATH)");
+    check_refusal("CREATE TABLE other(key TEXT)", NULL,
+                  "no such table: credentials; is it arcpd's store? (--store PATH)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_outstanding_and_what_is_stuck_is_listed),
         cmocka_unit_test(as_json_it_is_the_rows_without_what_is_sealed),
         cmocka_unit_test(a_store_that_is_not_there_is_an_error_that_names_it),
+        cmocka_unit_test(a_file_that_is_no_store_of_arcpds_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
