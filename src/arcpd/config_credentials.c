@@ -1,6 +1,7 @@
 #include "arcpd/config_credentials.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include <arcp/secret.h>
 
@@ -50,7 +51,6 @@ void arcp__config_credentials_fini(arcp__config_credentials *credentials)
     }
     arcp__text_list_clear(&credentials->agents);
     arcp__text_list_clear(&credentials->models);
-    arcp__text_list_clear(&credentials->gone);
     arcp__config_wipe_list(&credentials->values);
     for (size_t at = 0; at < credentials->error_count; at++) {
         arcp__free((char *)credentials->errors[at].contains);
@@ -60,6 +60,26 @@ void arcp__config_credentials_fini(arcp__config_credentials *credentials)
         request_fini(&credentials->requests[at]);
     }
     *credentials = (arcp__config_credentials){.kind = ARCP__PROVISIONER_NONE};
+}
+
+/* ---- what is used ---- */
+
+const int *arcp__config_credentials_gone(const arcp__config_credentials *credentials, size_t *count)
+{
+    static const int usual[] = {404, 410};
+    *count = credentials->gone_count != 0 ? credentials->gone_count : COUNT(usual);
+    return credentials->gone_count != 0 ? credentials->gone : usual;
+}
+
+uint64_t arcp__config_credentials_timeout_ms(const arcp__config_credentials *credentials)
+{
+    return credentials->timeout_ms != 0 ? credentials->timeout_ms : ARCP__HTTP_TIMEOUT_MS_DEFAULT;
+}
+
+uint64_t arcp__config_credentials_connections(const arcp__config_credentials *credentials)
+{
+    return credentials->connections != 0 ? credentials->connections
+                                         : ARCP__HTTP_CONNECTIONS_DEFAULT;
 }
 
 /* ---- small values ---- */
@@ -97,6 +117,18 @@ static arcp_status read_enforces(arcp__yaml_reader *r, const yaml_node_t *value,
     return status;
 }
 
+static arcp_status read_http_status(arcp__yaml_reader *r, const yaml_node_t *value,
+                                    const char *path, int *out)
+{
+    uint64_t number = 0;
+    arcp_status status = arcp__yaml_count(r, value, path, &number);
+    if (status == ARCP_OK && (number < 100 || number > 599)) {
+        return arcp__yaml_refuse(r, value, path, "must be an HTTP status, 100 to 599");
+    }
+    *out = (int)number;
+    return status;
+}
+
 static arcp_status error_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                                 const yaml_node_t *value)
 {
@@ -108,12 +140,7 @@ static arcp_status error_member(arcp__yaml_reader *r, void *into, arcp_span key,
         return status;
     }
     if (arcp_span_equal_cstr(key, "status")) {
-        uint64_t number = 0;
-        arcp_status status = arcp__yaml_count(r, value, path, &number);
-        rule->http_status = (int)(number % 1000);
-        return status == ARCP_OK && number > 599
-                   ? arcp__yaml_refuse(r, value, path, "must be an HTTP status")
-                   : status;
+        return read_http_status(r, value, path, &rule->http_status);
     }
     if (arcp_span_equal_cstr(key, "code")) {
         arcp_span word =
@@ -304,9 +331,19 @@ static arcp_status request_member(arcp__yaml_reader *r, void *into, arcp_span ke
 static const arcp__yaml_field http_fields[] = {
     {"timeout_ms", ARCP__YAML_COUNT, offsetof(arcp__config_credentials, timeout_ms), 0, 3600000},
     {"connections", ARCP__YAML_COUNT, offsetof(arcp__config_credentials, connections), 0, 1000},
-    {"gone", ARCP__YAML_TEXTS, offsetof(arcp__config_credentials, gone), 0, 0},
     {"ca_file", ARCP__YAML_TEXT, offsetof(arcp__config_credentials, ca_file), 0, 0},
 };
+
+static arcp_status gone_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node)
+{
+    arcp__config_credentials *into = &r->config->credentials;
+    if (into->gone_count == ARCP__GONE_MAX) {
+        char what[64];
+        (void)snprintf(what, sizeof(what), "there are at most %u statuses", ARCP__GONE_MAX);
+        return arcp__yaml_refuse(r, node, path, what);
+    }
+    return read_http_status(r, node, path, &into->gone[into->gone_count++]);
+}
 
 static arcp_status http_member(arcp__yaml_reader *r, void *into, arcp_span key, const char *path,
                                const yaml_node_t *value)
@@ -316,6 +353,9 @@ static arcp_status http_member(arcp__yaml_reader *r, void *into, arcp_span key, 
         if (arcp_span_equal_cstr(key, request_names[at])) {
             return arcp__yaml_members(r, value, path, request_member, &credentials->requests[at]);
         }
+    }
+    if (arcp_span_equal_cstr(key, "gone")) {
+        return arcp__yaml_items(r, value, path, gone_item);
     }
     return arcp__yaml_field_read(r, http_fields, COUNT(http_fields), credentials, key, path, value);
 }
@@ -432,6 +472,17 @@ static void print_errors(const arcp__config_credentials *credentials, arcp_buf *
     }
 }
 
+static void print_gone(arcp_buf *out, const arcp__config_credentials *credentials)
+{
+    size_t count = 0;
+    const int *gone = arcp__config_credentials_gone(credentials, &count);
+    arcp_buf_append_cstr(out, "    gone: [");
+    for (size_t at = 0; at < count; at++) {
+        arcp_buf_append_format(out, "%s%d", at == 0 ? "" : ", ", gone[at]);
+    }
+    arcp_buf_append_cstr(out, "]\n");
+}
+
 void arcp__config_credentials_print(const arcp__config_credentials *credentials, arcp_buf *out)
 {
     arcp_buf_append_format(out, "  provisioner: %s\n", kinds[credentials->kind]);
@@ -465,8 +516,8 @@ void arcp__config_credentials_print(const arcp__config_credentials *credentials,
         print_request(out, request_names[at], &credentials->requests[at]);
     }
     arcp_buf_append_format(out, "    timeout_ms: %llu\n    connections: %llu\n",
-                           (unsigned long long)credentials->timeout_ms,
-                           (unsigned long long)credentials->connections);
+                           (unsigned long long)arcp__config_credentials_timeout_ms(credentials),
+                           (unsigned long long)arcp__config_credentials_connections(credentials));
     arcp__yaml_print_text(out, "    ca_file", credentials->ca_file);
-    arcp__yaml_print_list(out, "    gone", &credentials->gone);
+    print_gone(out, credentials);
 }

@@ -10,6 +10,12 @@
 struct arcp__yaml_reader;
 struct yaml_node_s;
 
+/* Statuses that may be listed in credentials.http.gone. */
+#define ARCP__GONE_MAX 32u
+
+#define ARCP__HTTP_TIMEOUT_MS_DEFAULT  10000u
+#define ARCP__HTTP_CONNECTIONS_DEFAULT 8u
+
 typedef enum arcp__provisioner_kind {
     ARCP__PROVISIONER_NONE,
     ARCP__PROVISIONER_STATIC,
@@ -34,12 +40,21 @@ typedef struct arcp__config_credentials {
     arcp__text_list values; /* of static; wiped when freed */
     char *values_file;      /* one value a line */
     arcp__config_request requests[ARCP__HTTP_REQUEST_COUNT];
-    uint64_t timeout_ms, connections; /* 0: the defaults */
+    uint64_t timeout_ms, connections; /* 0: the defaults below */
     char *ca_file;
-    arcp__text_list gone; /* statuses, as text */
+    int gone[ARCP__GONE_MAX]; /* statuses of revoke */
+    size_t gone_count;        /* 0: 404 and 410 */
 } arcp__config_credentials;
 
 void arcp__config_credentials_fini(arcp__config_credentials *credentials);
+
+/* The statuses of revoke that mean "not known here", those of the configuration or the usual ones;
+ * they live with `credentials`. */
+const int *arcp__config_credentials_gone(const arcp__config_credentials *credentials,
+                                         size_t *count);
+/* What is to be used, where nothing was said too. */
+uint64_t arcp__config_credentials_timeout_ms(const arcp__config_credentials *credentials);
+uint64_t arcp__config_credentials_connections(const arcp__config_credentials *credentials);
 
 /* Keys of the group that are no settings (arcp__yaml_member_fn; `into` is the
  * arcp__config_credentials). */

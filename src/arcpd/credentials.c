@@ -3,16 +3,12 @@
 #include <arcp/secret.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "arcpd/config_headers.h"
 #include "arcpd/module.h"
 #include "base/wipe.h"
 #include "provisioner/static_provisioner.h"
-
-#define TIMEOUT_MS_DEFAULT  10000u
-#define CONNECTIONS_DEFAULT 8u
 
 static arcp_status place(char out[4096], const char *directory, const char *path,
                          const char *otherwise, arcp_error *err)
@@ -49,13 +45,12 @@ static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
          size = fread(piece, 1, sizeof(piece), file)) {
         arcp_buf_append(out, arcp_span_make(piece, size));
     }
-    bool is_read = ferror(file) == 0;
+    const char *why = ferror(file) == 0 ? NULL : strerror(errno);
     arcp_wipe(piece, sizeof(piece));
     (void)fclose(file);
     arcp_buf_append_byte(out, '\0');
-    if (!is_read) {
-        return arcp_error_set(err, ARCP_E_USAGE, "credentials.values_file: %s cannot be read",
-                              path);
+    if (why != NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "credentials.values_file: %s: %s", path, why);
     }
     return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
@@ -114,33 +109,6 @@ static arcp_status open_static(arcp__credentials *self, const arcp__config_crede
 
 /* ---- http ---- */
 
-static arcp_status read_gone(arcp__credentials *self, const arcp__config_credentials *config,
-                             arcp_error *err)
-{
-    static const int defaults[] = {404, 410};
-    if (config->gone.count == 0) {
-        memcpy(self->gone, defaults, sizeof(defaults));
-        self->gone_count = 2;
-        return ARCP_OK;
-    }
-    if (config->gone.count > ARCP__GONE_MAX) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "credentials.http.gone has %zu statuses, must have at most %u",
-                              config->gone.count, ARCP__GONE_MAX);
-    }
-    for (size_t at = 0; at < config->gone.count; at++) {
-        char *end = NULL;
-        long status = strtol(config->gone.items[at], &end, 10);
-        if (*end != '\0' || status < 100 || status > 599) {
-            return arcp_error_set(err, ARCP_E_USAGE,
-                                  "credentials.http.gone has \"%s\", must be HTTP statuses",
-                                  config->gone.items[at]);
-        }
-        self->gone[self->gone_count++] = (int)status;
-    }
-    return ARCP_OK;
-}
-
 static arcp__http_request request_of(const arcp__config_request *from)
 {
     arcp__http_request request = {.method = from->method,
@@ -157,29 +125,28 @@ static arcp__http_request request_of(const arcp__config_request *from)
 static arcp_status open_http(arcp__credentials *self, const arcp__config_credentials *config,
                              struct uv_loop_s *loop, arcp_provisioner **out, arcp_error *err)
 {
-    arcp_status status = read_gone(self, config, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
     void *symbol = NULL;
-    status = arcp__module_open("arcp-provisioner-http", ARCP__HTTP_PROVISIONER_SYMBOL,
-                               "credentials.provisioner: http", &self->module, &symbol, err);
+    arcp_status status =
+        arcp__module_open("arcp-provisioner-http", ARCP__HTTP_PROVISIONER_SYMBOL,
+                          "credentials.provisioner: http", &self->module, &symbol, err);
     if (status != ARCP_OK) {
         return status;
     }
     arcp__http_provisioner_new_fn make = NULL;
     memcpy(&make, &symbol, sizeof(make)); /* ISO C has no cast for this */
+    size_t gone_count = 0;
+    const int *gone = arcp__config_credentials_gone(config, &gone_count);
     arcp__http_provisioner_options options = {
         .loop = loop,
         .terms = terms_of(config),
         .endpoint = config->endpoint,
         .scheme = config->scheme,
         .profile = config->profile,
-        .timeout_ms = config->timeout_ms == 0 ? TIMEOUT_MS_DEFAULT : config->timeout_ms,
-        .connections = config->connections == 0 ? CONNECTIONS_DEFAULT : config->connections,
+        .timeout_ms = arcp__config_credentials_timeout_ms(config),
+        .connections = arcp__config_credentials_connections(config),
         .ca_file = config->ca_file,
-        .gone = self->gone,
-        .gone_count = self->gone_count,
+        .gone = gone,
+        .gone_count = gone_count,
         .error_rules = config->errors,
         .error_rule_count = config->error_count,
     };

@@ -4,16 +4,11 @@
 
 #include "arcpd/config_credentials.h"
 
-/* Statuses that may be listed in credentials.http.gone. */
-#define ARCP__GONE_MAX 32u
-
 /* What a provisioner borrows. It must live longer than the provisioner. */
 typedef struct arcp__credentials {
     arcp__config_credentials config; /* as at start: a reload replaces the rest only */
     char key_file[4096];
     char used_file[4096];
-    int gone[ARCP__GONE_MAX];
-    size_t gone_count;
     void *module; /* of dlopen */
 } arcp__credentials;
 

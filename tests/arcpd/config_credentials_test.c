@@ -103,6 +103,17 @@ static void what_is_wrong_is_named_with_its_place(void **state)
          "f.yaml:1: credentials.http.timeout_ms: must be a whole number from 0 to 3600000"},
         {"credentials: {http: {connections: 1001}}",
          "f.yaml:1: credentials.http.connections: must be a whole number from 0 to 1000"},
+        {"credentials: {http: {gone: 404}}", "f.yaml:1: credentials.http.gone: must be a list"},
+        {"credentials:\n  http:\n    gone: [404,\n      gone]\n",
+         "f.yaml:4: credentials.http.gone[1]: must be a whole number"},
+        {"credentials: {http: {gone: [100, 99]}}",
+         "f.yaml:1: credentials.http.gone[1]: must be an HTTP status, 100 to 599"},
+        {"credentials: {http: {gone: [599, 600]}}",
+         "f.yaml:1: credentials.http.gone[1]: must be an HTTP status, 100 to 599"},
+        {"credentials: {errors: [{code: TIMEOUT, status: 99}]}",
+         "f.yaml:1: credentials.errors[0].status: must be an HTTP status, 100 to 599"},
+        {"credentials: {errors: [{code: TIMEOUT, status: 600}]}",
+         "f.yaml:1: credentials.errors[0].status: must be an HTTP status, 100 to 599"},
         {"credentials: {enforces: [magic]}",
          "f.yaml:1: credentials.enforces: must be a list of budget, models and expiry"},
         {"credentials: {enforces: [budget]}",
@@ -173,6 +184,46 @@ static void aliases_do_not_make_a_short_file_a_long_body(void **state)
     arcp__config_fini(&config);
 }
 
+static void at_most_32_statuses_mean_not_known(void **state)
+{
+    (void)state;
+    for (size_t count = ARCP__GONE_MAX; count <= ARCP__GONE_MAX + 1; count++) {
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp__config config;
+        arcp_error error = {0};
+        arcp_buf_append_cstr(&text, HTTP "    gone: [404");
+        for (size_t at = 1; at < count; at++) {
+            arcp_buf_append_cstr(&text, ", 410");
+        }
+        arcp_buf_append(&text, ARCP_SPAN_LITERAL("]\n"));
+        arcp_buf_append_byte(&text, '\0');
+        if (count == ARCP__GONE_MAX) {
+            check_ok(read_text(text.data, &config, &error), &error);
+            assert_int_equal(config.credentials.gone_count, ARCP__GONE_MAX);
+        } else {
+            assert_int_equal(read_text(text.data, &config, &error), ARCP_E_USAGE);
+            assert_non_null(strstr(error.message, "http.gone[32]: there are at most 32 statuses"));
+        }
+        arcp_buf_fini(&text);
+        arcp__config_fini(&config);
+    }
+}
+
+static void what_is_printed_is_what_is_used(void **state)
+{
+    arcp__config config;
+    arcp_error error = {0};
+    arcp_buf out = ARCP_BUF_INIT;
+    (void)state;
+    check_ok(read_text(HTTP, &config, &error), &error);
+    arcp__config_print(&config, &out);
+    arcp_buf_append_byte(&out, '\0');
+    assert_non_null(strstr(out.data, "\n    timeout_ms: 10000\n    connections: 8\n"));
+    assert_non_null(strstr(out.data, "\n    gone: [404, 410]\n"));
+    arcp_buf_fini(&out);
+    arcp__config_fini(&config);
+}
+
 static void check_not_opened(const char *text, const char *message)
 {
     arcp__config config;
@@ -191,18 +242,9 @@ static void check_not_opened(const char *text, const char *message)
 
 static void what_is_read_in_part_only_is_not_used(void **state)
 {
-    arcp_buf text = ARCP_BUF_INIT;
     (void)state;
     check_not_opened("credentials: {provisioner: static, endpoint: e, values_file: /}",
-                     "credentials.values_file: / cannot be read");
-    arcp_buf_append_cstr(&text, HTTP "    gone: [404");
-    for (size_t at = 1; at <= ARCP__GONE_MAX; at++) {
-        arcp_buf_append_cstr(&text, ", 410");
-    }
-    arcp_buf_append(&text, ARCP_SPAN_LITERAL("]\n"));
-    arcp_buf_append_byte(&text, '\0');
-    check_not_opened(text.data, "credentials.http.gone has 33 statuses, must have at most 32");
-    arcp_buf_fini(&text);
+                     "credentials.values_file: /: Is a directory");
 }
 
 int main(void)
@@ -212,6 +254,8 @@ int main(void)
         cmocka_unit_test(nothing_secret_is_printed),
         cmocka_unit_test(what_is_wrong_is_named_with_its_place),
         cmocka_unit_test(what_is_read_in_part_only_is_not_used),
+        cmocka_unit_test(at_most_32_statuses_mean_not_known),
+        cmocka_unit_test(what_is_printed_is_what_is_used),
         cmocka_unit_test(a_body_has_at_most_32_levels),
         cmocka_unit_test(aliases_do_not_make_a_short_file_a_long_body),
     };
