@@ -90,15 +90,19 @@ static int first_pass(daemon_state *state, int argc, char **argv)
         (void)fprintf(stderr, "arcpd: %s (see --help)\n", error.message);
         return EXIT_USAGE;
     }
+    if (!state->arguments.wants_help && !state->arguments.wants_version) {
+        return -1;
+    }
     if (state->arguments.wants_help) {
         (void)fputs(arcp__arcpd_help, stdout);
-        return EXIT_STOPPED;
-    }
-    if (state->arguments.wants_version) {
+    } else {
         (void)printf("arcpd %s (ARCP 1.1)\n", ARCP_VERSION_STRING);
-        return EXIT_STOPPED;
     }
-    return -1;
+    if (fflush(stdout) != 0) {
+        (void)fprintf(stderr, "arcpd: cannot write: %s\n", strerror(errno));
+        return EXIT_FAILED;
+    }
+    return EXIT_STOPPED;
 }
 
 /* ---- the runtime ---- */

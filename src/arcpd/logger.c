@@ -1,6 +1,6 @@
 #include "arcpd/logger.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,15 +12,16 @@
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "audit"};
 
-static void write_all(int file, arcp_span text, bool *failed)
+/* A log that cannot be written has no place to say so. */
+static void write_all(int file, arcp_span text)
 {
     while (text.size != 0) {
         ssize_t written = write(file, text.data, text.size);
-        if (written <= 0) {
-            *failed = true;
+        if (written > 0) {
+            text = arcp_span_from(text, (size_t)written);
+        } else if (written == 0 || errno != EINTR) {
             return;
         }
-        text = arcp_span_from(text, (size_t)written);
     }
 }
 
@@ -43,7 +44,6 @@ void arcp__logger_log(void *user, arcp_log_level level, const char *text)
     }
     char when[ARCP__TIMESTAMP_SIZE];
     arcp_buf line = ARCP_BUF_INIT;
-    bool failed = false;
     now_text(when);
     if (logger->format == ARCP__LOG_JSON) {
         arcp_buf_append_format(&line, "{\"ts\":\"%.*s\",\"level\":\"%s\",\"message\":",
@@ -61,6 +61,6 @@ void arcp__logger_log(void *user, arcp_log_level level, const char *text)
         }
         arcp_buf_append_byte(&line, '\n');
     }
-    write_all(STDERR_FILENO, arcp_buf_span(&line), &failed);
+    write_all(STDERR_FILENO, arcp_buf_span(&line));
     arcp_buf_fini(&line);
 }

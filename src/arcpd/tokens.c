@@ -62,14 +62,20 @@ static arcp_status read_token(int file, const char *path, arcp_buf *token, arcp_
     while (size > 0 && (bytes[size - 1] == '\n' || bytes[size - 1] == '\r')) {
         size--;
     }
-    if (size < 16) {
-        arcp_wipe(bytes, sizeof(bytes));
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "the token file %s holds no token; remove it to get a new one", path);
+    /* What fills the room may go on; `arcp` takes the first line. */
+    bool is_token =
+        size >= 16 && size < (ssize_t)sizeof(bytes) && memchr(bytes, '\n', (size_t)size) == NULL;
+    if (is_token) {
+        arcp_buf_append(token, arcp_span_make(bytes, (size_t)size));
     }
-    arcp_buf_append(token, arcp_span_make(bytes, (size_t)size));
     arcp_wipe(bytes, sizeof(bytes));
-    return arcp_buf_status(token);
+    if (!is_token) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "the token file %s holds no token, one line of 16 to 511 bytes; "
+                              "remove it to get a new one",
+                              path);
+    }
+    return token->failed ? no_memory(err) : ARCP_OK;
 }
 
 static arcp_status own_token(const char *state_directory, arcp_token_verifier **out,

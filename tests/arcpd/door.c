@@ -79,7 +79,14 @@ void door_start(door *d)
 int door_refused(door *d, const char *argument)
 {
     int status = 0;
+    char line[512];
     int out = spawn(d, argument);
+    struct pollfd ended = {.fd = out, .events = POLLIN};
+    assert_int_equal(poll(&ended, 1, PATIENCE_MS), 1);
+    ssize_t got = read(out, line, sizeof(line));
+    if (got != 0) {
+        fail_msg("arcpd did not refuse: %.*s", (int)(got > 0 ? got : 0), line);
+    }
     assert_int_equal(waitpid(d->pid, &status, 0), d->pid);
     (void)close(out);
     d->pid = 0;

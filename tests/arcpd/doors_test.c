@@ -269,6 +269,65 @@ static void hosts_and_origins_are_checked_beyond_loopback(void **state)
     }
 }
 
+#define SIXTEEN "0123456789abcdef"
+
+static void a_token_of_this_machine_that_is_none_is_refused(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *text; /* NULL: 512 characters */
+        mode_t mode;
+        const char *why; /* NULL: it is one */
+    } rows[] = {
+        {"what others can read", SIXTEEN "\n", 0640, "only its owner can read (chmod 600)"},
+        {"an empty file", "", 0600, "holds no token"},
+        {"15 characters", "0123456789abcde\n", 0600, "holds no token"},
+        {"two lines", SIXTEEN "\n" SIXTEEN "\n", 0600, "holds no token"},
+        {"more than can be one", NULL, 0600, "holds no token"},
+        {"16 characters", SIXTEEN "\r\n", 0600, NULL},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        door d;
+        char path[96];
+        char longest[513];
+        print_message("  %s\n", rows[at].name);
+        memset(longest, 'x', sizeof(longest) - 1);
+        longest[sizeof(longest) - 1] = '\0';
+        door_init(&d);
+        (void)snprintf(path, sizeof(path), "%s/token", d.directory);
+        write_text(path, rows[at].text == NULL ? longest : rows[at].text, rows[at].mode);
+        door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
+        if (rows[at].why != NULL) {
+            assert_int_equal(door_refused(&d, NULL), 2);
+            assert_int_equal(door_said(&d, path), 1);
+            assert_int_equal(door_said(&d, rows[at].why), 1);
+        } else {
+            visitor w;
+            door_start(&d);
+            assert_true(visitor_connect(&w, &d, NULL, 0));
+            assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
+            assert_non_null(strstr(visitor_hello(&w, SIXTEEN), WELCOME));
+            visitor_close(&w);
+        }
+        door_fini(&d);
+    }
+}
+
+static void what_cannot_be_printed_is_an_error(void **state)
+{
+    static const char *const flags[] = {"--help", "--version", "--check-config /dev/null"};
+    (void)state;
+    for (size_t at = 0; at < sizeof(flags) / sizeof(flags[0]); at++) {
+        char command[256];
+        (void)snprintf(command, sizeof(command), ARCP_BINARY_DIR "/bin/arcpd %s >/dev/full 2>&1",
+                       flags[at]);
+        int status = system(command); /* NOLINT(cert-env33-c): words of this file */
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 1);
+    }
+}
+
 int main(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
@@ -279,6 +338,8 @@ int main(void)
         cmocka_unit_test(without_tokens_of_the_operators_it_stays_on_loopback),
         cmocka_unit_test(a_reload_does_not_open_what_is_not_on_loopback),
         cmocka_unit_test(hosts_and_origins_are_checked_beyond_loopback),
+        cmocka_unit_test(a_token_of_this_machine_that_is_none_is_refused),
+        cmocka_unit_test(what_cannot_be_printed_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
