@@ -123,21 +123,30 @@ void arcp__agent_inbox_tell(arcp__agent_inbox *inbox, arcp_agent_call *call)
     }
 }
 
-/* Those who asked before the inbox was taken; who cannot be told yet goes on asking. */
-static void tell_all(arcp__agent_inbox *inbox, arcp_agent_call *asking)
+/* Whether it is told now; else it goes on asking. */
+static bool stops_asking(arcp__agent_inbox *inbox, arcp_agent_call *call)
 {
+    (void)pthread_mutex_lock(&inbox->mutex);
+    bool has_room = !atomic_load(&call->paused) && inbox->bytes <= WAITING_BYTES_MAX;
+    bool stops = has_room || atomic_load(&call->is_done);
+    call->asks_for_room = !stops;
+    if (!stops) {
+        DL_APPEND2(inbox->asking, call, previous_asking, next_asking);
+    }
+    (void)pthread_mutex_unlock(&inbox->mutex);
+    return stops;
+}
+
+void arcp__agent_inbox_tell_all(arcp__agent_inbox *inbox)
+{
+    (void)pthread_mutex_lock(&inbox->mutex);
+    arcp_agent_call *asking = inbox->asking;
+    inbox->asking = NULL;
+    (void)pthread_mutex_unlock(&inbox->mutex);
     while (asking != NULL) {
         arcp_agent_call *call = asking;
         DL_DELETE2(asking, call, previous_asking, next_asking);
-        (void)pthread_mutex_lock(&inbox->mutex);
-        bool has_room = !atomic_load(&call->paused) && inbox->bytes <= WAITING_BYTES_MAX;
-        bool stops = has_room || atomic_load(&call->is_done);
-        call->asks_for_room = !stops;
-        if (!stops) {
-            DL_APPEND2(inbox->asking, call, previous_asking, next_asking);
-        }
-        (void)pthread_mutex_unlock(&inbox->mutex);
-        if (stops) {
+        if (stops_asking(inbox, call)) {
             tell_of_room(call);
         }
     }
@@ -167,14 +176,13 @@ void arcp__agent_inbox_change(arcp__agent_inbox *inbox, void (*change)(void *use
     (void)pthread_mutex_unlock(&inbox->mutex);
 }
 
-static arcp__agent_message *take_all(arcp__agent_inbox *inbox, arcp_agent_call **asking)
+static arcp__agent_message *take_all(arcp__agent_inbox *inbox, bool *is_asked)
 {
     (void)pthread_mutex_lock(&inbox->mutex);
     arcp__agent_message *messages = inbox->first;
     inbox->first = inbox->last = NULL;
     inbox->bytes = 0;
-    *asking = inbox->asking;
-    inbox->asking = NULL;
+    *is_asked = inbox->asking != NULL;
     if (inbox->waiters != 0) {
         (void)pthread_cond_broadcast(&inbox->changed);
     }
@@ -182,10 +190,10 @@ static arcp__agent_message *take_all(arcp__agent_inbox *inbox, arcp_agent_call *
     return messages;
 }
 
-void arcp__agent_inbox_take(arcp_runtime *runtime)
+bool arcp__agent_inbox_take(arcp_runtime *runtime)
 {
-    arcp_agent_call *asking = NULL;
-    arcp__agent_message *messages = take_all(runtime->inbox, &asking);
+    bool is_asked = false;
+    arcp__agent_message *messages = take_all(runtime->inbox, &is_asked);
     arcp_time now = arcp__runtime_now();
     while (messages != NULL) {
         arcp__agent_message *message = messages;
@@ -194,5 +202,5 @@ void arcp__agent_inbox_take(arcp_runtime *runtime)
         arcp__runtime_feed_store(runtime);
         message_free(message);
     }
-    tell_all(runtime->inbox, asking);
+    return is_asked;
 }

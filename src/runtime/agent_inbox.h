@@ -46,14 +46,17 @@ void arcp__agent_inbox_close(arcp__agent_inbox *inbox);
 
 /* Any thread. Takes the message over and wakes the loop. */
 void arcp__agent_inbox_put(arcp__agent_inbox *inbox, arcp__agent_message *message);
-/* The loop's thread: hands everything to the engine, and tells who asked that there is room. */
-void arcp__agent_inbox_take(arcp_runtime *runtime);
+/* The loop's thread: hands everything to the engine. True when somebody asks for room: they are to
+ * be told once in a turn of the loop, so that who always has more to say holds nobody up. */
+bool arcp__agent_inbox_take(arcp_runtime *runtime);
 
 /* Whether there is room for more from an agent that does not wait, and `ready(call)`. When not, its
  * `drained` is called once there is. Any thread. */
 bool arcp__agent_inbox_ask(arcp__agent_inbox *inbox, bool (*ready)(arcp_agent_call *call),
                            arcp_agent_call *call);
-/* The loop's thread: calls its `drained` if it asked and there is room. */
+/* The loop's thread: calls `drained` of all who asked and may go on. */
+void arcp__agent_inbox_tell_all(arcp__agent_inbox *inbox);
+/* The same for one that may go on now. */
 void arcp__agent_inbox_tell(arcp__agent_inbox *inbox, arcp_agent_call *call);
 /* Waits until `ready(call)` is true or the inbox is closed; `ready` runs with the inbox
  * locked. An agent's thread. False when closed. */

@@ -39,7 +39,9 @@ static void on_wake(uv_async_t *handle)
 {
     arcp_runtime *runtime = handle->data;
     (void)runtime->store->ops->poll(runtime->store);
-    arcp__agent_inbox_take(runtime);
+    if (arcp__agent_inbox_take(runtime)) {
+        arcp__agent_inbox_tell_all(runtime->inbox);
+    }
     runtime->is_dirty = true;
 }
 

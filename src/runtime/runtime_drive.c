@@ -238,7 +238,9 @@ static void hear_agents(arcp_runtime *runtime)
 {
     if (runtime->is_told) {
         runtime->is_told = false;
-        arcp__agent_inbox_take(runtime);
+        if (arcp__agent_inbox_take(runtime)) {
+            (void)uv_async_send(&runtime->wake); /* which tells them */
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 #include "support/check.h"
 
 #define LINE_BYTES 65536u
-#define LINES      200u /* 13 MB: three times what waits for the loop at most */
+#define LINES      600u /* 39 MB: many times what waits for the loop at most */
 
 /* An agent that says LINES long lines, each when there is room for it. */
 typedef struct talker {
@@ -96,6 +96,36 @@ static void an_agent_that_was_refused_is_told_when_there_is_room(void **state)
     runtime_rig_stop(&rig);
 }
 
+#define WAITING_BYTES_MAX 4194304u /* src/runtime/agent_inbox.c */
+
+static unsigned said_before, most_said; /* until the last turn of the loop; in a turn */
+
+static void on_turn(uv_check_t *turn)
+{
+    (void)turn;
+    most_said = t.said - said_before > most_said ? t.said - said_before : most_said;
+    said_before = t.said;
+}
+
+static void other_handles_have_their_turn_while_an_agent_says_all_that_it_can(void **state)
+{
+    static runtime_rig rig;
+    uv_check_t turn;
+    (void)state;
+    said_before = most_said = 0;
+    runtime_rig_start(&rig, NULL);
+    assert_int_equal(uv_check_init(&rig.loop, &turn), 0);
+    assert_int_equal(uv_check_start(&turn, on_turn), 0);
+    add_talker(&rig, told_of_room);
+    runtime_rig_submit(&rig, "talker", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    /* What fits at once may be said when it starts, and when it is told. */
+    assert_in_range(most_said, WAITING_BYTES_MAX / LINE_BYTES,
+                    2 * (WAITING_BYTES_MAX / LINE_BYTES + 1));
+    uv_close((uv_handle_t *)&turn, NULL);
+    runtime_rig_stop(&rig);
+}
+
 /* Starts the talker for a client that reads nothing, until the agent is held back for that. */
 static bool is_held_back(void *user)
 {
@@ -160,6 +190,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_agent_that_was_refused_is_told_when_there_is_room,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            other_handles_have_their_turn_while_an_agent_says_all_that_it_can, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_agent_whose_client_did_not_read_is_told_when_it_does,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_agent_that_was_refused_is_told_that_its_job_is_over,
