@@ -2,6 +2,8 @@
  * may go on. */
 #include "runtime/runtime_rig.h"
 
+#include <pthread.h>
+
 #include <sched.h>
 
 #include "support/check.h"
@@ -54,13 +56,14 @@ static void told_of_room(arcp_agent_call *call, void *user)
     go_on(call);
 }
 
-static void add_talker(runtime_rig *rig, void (*drained)(arcp_agent_call *call, void *user))
+static void add_agent(runtime_rig *rig, void (*begin)(arcp_agent_call *call, void *user),
+                      void (*drained)(arcp_agent_call *call, void *user))
 {
     arcp_agent agent = ARCP_AGENT_INIT;
     arcp_error error = {0};
     agent.name = "talker";
     agent.kind = ARCP_AGENT_NON_BLOCKING;
-    agent.run = run;
+    agent.run = begin;
     agent.drained = drained;
     check_ok(arcp_runtime_register(rig->runtime, &agent, &error), &error);
 }
@@ -87,7 +90,7 @@ static void an_agent_that_was_refused_is_told_when_there_is_room(void **state)
     static runtime_rig rig;
     (void)state;
     runtime_rig_start(&rig, NULL);
-    add_talker(&rig, told_of_room);
+    add_agent(&rig, run, told_of_room);
     runtime_rig_submit(&rig, "talker", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_int_equal(t.said, LINES);
@@ -95,6 +98,69 @@ static void an_agent_that_was_refused_is_told_when_there_is_room(void **state)
     assert_int_equal(t.told, t.refused);
     runtime_rig_stop(&rig);
 }
+
+/* ---- an agent with a thread of its own ---- */
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    pthread_t thread;
+    unsigned told, refused;
+} own = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void *talk(void *user)
+{
+    arcp_agent_call *call = user;
+    for (unsigned said = 0; said < LINES;) {
+        arcp_error error = {0};
+        arcp_status status = arcp_agent_log(call, "info", t.line, &error);
+        if (status == ARCP_OK) {
+            said++;
+            continue;
+        }
+        assert_int_equal(status, ARCP_E_LIMIT);
+        assert_int_equal(pthread_mutex_lock(&own.mutex), 0);
+        own.refused++;
+        while (own.told < own.refused) {
+            assert_int_equal(pthread_cond_wait(&own.changed, &own.mutex), 0);
+        }
+        assert_int_equal(pthread_mutex_unlock(&own.mutex), 0);
+    }
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
+    return NULL;
+}
+
+static void start_to_talk(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    assert_int_equal(pthread_create(&own.thread, NULL, talk, call), 0);
+}
+
+static void tell_thread(arcp_agent_call *call, void *user)
+{
+    (void)call;
+    (void)user;
+    assert_int_equal(pthread_mutex_lock(&own.mutex), 0);
+    own.told++;
+    assert_int_equal(pthread_cond_signal(&own.changed), 0);
+    assert_int_equal(pthread_mutex_unlock(&own.mutex), 0);
+}
+
+static void an_agent_on_a_thread_of_its_own_is_told_of_each_refusal(void **state)
+{
+    static runtime_rig rig;
+    (void)state;
+    own.told = own.refused = 0;
+    runtime_rig_start(&rig, NULL);
+    add_agent(&rig, start_to_talk, tell_thread);
+    runtime_rig_submit(&rig, "talker", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_int_equal(pthread_join(own.thread, NULL), 0);
+    assert_int_equal(own.told, own.refused);
+    runtime_rig_stop(&rig);
+}
+
+/* ---- room for others, and for those who do not read ---- */
 
 #define WAITING_BYTES_MAX 4194304u /* src/runtime/agent_inbox.c */
 
@@ -116,7 +182,7 @@ static void other_handles_have_their_turn_while_an_agent_says_all_that_it_can(vo
     runtime_rig_start(&rig, NULL);
     assert_int_equal(uv_check_init(&rig.loop, &turn), 0);
     assert_int_equal(uv_check_start(&turn, on_turn), 0);
-    add_talker(&rig, told_of_room);
+    add_agent(&rig, run, told_of_room);
     runtime_rig_submit(&rig, "talker", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     /* What fits at once may be said when it starts, and when it is told. */
@@ -145,7 +211,7 @@ static void talk_to_nobody(runtime_rig *rig)
     settings.limits_unsent_bytes = 65536;
     settings.jobs_cancel_grace_ms = 0;
     runtime_rig_start(rig, &settings);
-    add_talker(rig, told_of_room);
+    add_agent(rig, run, told_of_room);
     runtime_rig_submit(rig, "talker", "");
     (void)runtime_rig_wait(rig, "\"job.accepted\"");
     rig->client->ops->pause(rig->client);
@@ -189,6 +255,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_agent_that_was_refused_is_told_when_there_is_room,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_on_a_thread_of_its_own_is_told_of_each_refusal,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             other_handles_have_their_turn_while_an_agent_says_all_that_it_can, set_up, tear_down),
