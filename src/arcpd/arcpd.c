@@ -248,8 +248,8 @@ static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_er
     return status;
 }
 
-/* Tokens, agents, policies, peer profiles and certificates again; what is wrong leaves everything
- * as it was. */
+/* Tokens, agents, policies, peer profiles, certificates, limits and the log's form again; what is
+ * wrong leaves everything as it was. */
 static void reload(daemon_state *state)
 {
     arcp__config fresh;
@@ -271,6 +271,7 @@ static void reload(daemon_state *state)
     arcp__audit_trail_reload(state->logger.audit, &fresh.settings);
     arcp__audit_trail_policy(state->logger.audit, "SIGHUP", &fresh, NULL);
     state->logger.level = fresh.log_level;
+    state->logger.format = fresh.log_format;
     arcp__logger_log(&state->logger, ARCP_LOG_INFO, "reloaded");
     arcp__text_list listen = fresh.listen;
     fresh.listen = state->config.listen;

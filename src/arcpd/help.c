@@ -10,7 +10,7 @@ const char arcp__arcpd_help[] =
     "  --listen URL                  accept sessions here; may be repeated\n"
     "                                (default ws://127.0.0.1:7777/arcp; port 0 picks one)\n"
     "  --store URL                   sqlite:PATH or memory:\n"
-    "                                (default sqlite: in the state directory)\n"
+    "                                (default arcp.db in the state directory)\n"
     "  --token TOKEN=PRINCIPAL       who may come in; may be repeated\n"
     "  --token-file FILE             lines TOKEN=PRINCIPAL, read again on SIGHUP\n"
     "  --no-auth                     everybody may come in, on loopback only\n"

@@ -189,6 +189,18 @@ static void a_missing_program_is_told_at_the_start_and_at_each_reload(void **sta
     (void)await(visitor_next(&w), "the agent's program cannot be started");
 }
 
+static void the_log_changes_its_form(void **state)
+{
+    (void)state;
+    configure("old", "", "");
+    door_start(&d);
+    door_reload(&d, "info  reloaded\n");
+    configure("old", "", "log: {format: json, level: info}\n");
+    door_reload(&d, "\"level\":\"info\",\"message\":\"reloaded\"}\n");
+    configure("old", "", "log: {level: info}\n");
+    door_reload(&d, "info  reloaded\n");
+}
+
 /* A session keeps the form it began with; the next one has the new one. */
 static void peer_profiles_are_other_ones_for_new_sessions(void **state)
 {
@@ -224,6 +236,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_missing_program_is_told_at_the_start_and_at_each_reload,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_log_changes_its_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_wrong_leaves_agents_and_policies_as_they_were,
                                         set_up, tear_down),
     };
