@@ -62,6 +62,7 @@ static void bash_options(arcp_buf *out)
         } else if (command == ARCP__COMMAND_AUDIT) {
             arcp_buf_append_cstr(out, "verify grep ");
             append_option_names(out, (arcp__command)command);
+            arcp_buf_append_cstr(out, "\"; files=\"yes");
         } else {
             append_option_names(out, (arcp__command)command);
         }
@@ -75,10 +76,12 @@ static void append_bash(arcp_buf *out)
                               "# ~/.local/share/bash-completion/completions/arcp\n"
                               "_arcp()\n{\n"
                               "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"\" "
-                              "command=\"\" words=\"\" word\n"
+                              "command=\"\" words=\"\" files=\"\" word\n"
                               "    [ \"$COMP_CWORD\" -gt 0 ] && "
                               "previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-                              "    case \"$previous\" in\n");
+                              "    case \"$previous\" in\n"
+                              /* @ ends a word for bash, which completes what is behind it. */
+                              "        @) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n");
     bash_values(out);
     arcp_buf_append_cstr(out, "    esac\n    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
                               "        case \" ");
@@ -90,7 +93,10 @@ static void append_bash(arcp_buf *out)
     append_commands(out);
     arcp_buf_append_cstr(out, "\" ;;\n    esac\n    COMPREPLY=($(compgen -W \"$words ");
     append_option_names(out, ARCP__COMMAND_ANY);
-    arcp_buf_append_cstr(out, "\" -- \"$current\"))\n}\ncomplete -F _arcp arcp\n");
+    arcp_buf_append_cstr(out, "\" -- \"$current\"))\n"
+                              "    [ -z \"$files\" ] || "
+                              "COMPREPLY+=($(compgen -f -- \"$current\"))\n"
+                              "}\ncomplete -F _arcp arcp\n");
 }
 
 /* ---- zsh ---- */

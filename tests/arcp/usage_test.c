@@ -122,6 +122,13 @@ static const struct completion_row {
     {"arcp --color al", "always"},
     {"arcp completion z", "zsh"},
     {"arcp lease ex", "explain"},
+    {"arcp audit gr", "grep"},
+    {"arcp audit verify /proc/self/mountin", "/proc/self/mountinfo"},
+    {"arcp audit grep --since 1h /proc/self/mountin", "/proc/self/mountinfo"},
+    /* bash begins a word behind @. */
+    {"arcp lease check @ /proc/self/mountin", "/proc/self/mountinfo"},
+    {"arcp submit x --input @ /proc/self/mountin", "/proc/self/mountinfo"},
+    {"arcp submit x /proc/self/mountin", ""},
 };
 
 static void bash_completes(void **state)
