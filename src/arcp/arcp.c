@@ -14,7 +14,7 @@ static int print_help(arcp__program *program)
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp__usage_help(program->arguments.command, &text);
-    bool printed = !text.failed && arcp__program_print(program, arcp_buf_span(&text));
+    bool printed = arcp__program_print_buf(program, &text);
     arcp_buf_fini(&text);
     return printed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
 }
@@ -32,7 +32,7 @@ static int command_completion(arcp__program *program)
                              shell);
         exit_status = arcp__program_usage(program, &err);
     }
-    if (text.size != 0 && arcp__program_print(program, arcp_buf_span(&text))) {
+    if (err.status == ARCP_OK && arcp__program_print_buf(program, &text)) {
         exit_status = ARCP__EXIT_SUCCESS;
     }
     arcp_buf_fini(&text);
@@ -46,6 +46,7 @@ static int command_lease(arcp__program *program)
     size_t count = (size_t)program->arguments.rest_count;
     char **words = arcp__alloc_array(count + 2, sizeof(*words));
     if (words == NULL) {
+        arcp__screen_format(&program->screen, "error: out of memory");
         return ARCP__EXIT_ERROR;
     }
     if (count != 0) {

@@ -51,8 +51,7 @@ static void print_agent(void *user, const arcp_agent_row *agent)
     } else {
         append_text(agent, &line);
     }
-    p->failed =
-        p->failed || line.failed || !arcp__program_print_line(p->program, arcp_buf_span(&line));
+    p->failed = p->failed || !arcp__program_print_buf_line(p->program, &line);
     arcp_buf_fini(&line);
 }
 

@@ -113,8 +113,7 @@ static void on_finding(void *user, const arcp__audit_finding *finding)
     verification *v = user;
     arcp_buf line = ARCP_BUF_INIT;
     format_finding(v->program->is_json, finding, &line);
-    v->printed =
-        v->printed && !line.failed && arcp__program_print_line(v->program, arcp_buf_span(&line));
+    v->printed = v->printed && arcp__program_print_buf_line(v->program, &line);
     arcp_buf_fini(&line);
 }
 
@@ -212,7 +211,7 @@ static int verify(arcp__program *program)
         arcp_buf text = ARCP_BUF_INIT;
         arcp__audit_check_finish(&v.check);
         (program->is_json ? format_summary_json : format_summary)(&v.check, &text);
-        if (v.printed && !text.failed && arcp__program_print_line(program, arcp_buf_span(&text))) {
+        if (v.printed && arcp__program_print_buf_line(program, &text)) {
             exit_status = v.check.problems == 0 ? ARCP__EXIT_SUCCESS : EXIT_NOT_WHOLE;
         }
         arcp_buf_fini(&text);
@@ -229,7 +228,7 @@ typedef struct search {
     uint32_t events; /* one bit per event; 0: all */
     bool has_since;
     arcp__instant since;
-    bool is_output_gone; /* standard output cannot be written: that was said */
+    bool is_output_gone; /* a line could not be printed: that was said */
     arcp_buf partial;    /* a line of which more may come */
     arcp_json json;
     arcp_buf scratch, line;
@@ -337,10 +336,7 @@ static arcp_status look_at(search *s, arcp_span text, arcp_error *err)
     } else {
         format_line(s);
     }
-    if (s->line.failed) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    s->is_output_gone = !arcp__program_print_line(s->program, arcp_buf_span(&s->line));
+    s->is_output_gone = !arcp__program_print_buf_line(s->program, &s->line);
     return s->is_output_gone ? ARCP_E_CLOSED : ARCP_OK;
 }
 

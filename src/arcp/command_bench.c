@@ -137,7 +137,7 @@ static int report(arcp__program *program, const arcp__load_options *load, arcp__
     } else {
         arcp__bench_table(load, result, &text);
     }
-    bool printed = !text.failed && arcp__program_print_line(program, arcp_buf_span(&text));
+    bool printed = arcp__program_print_buf_line(program, &text);
     arcp_buf_fini(&text);
     if (!printed) {
         return ARCP__EXIT_ERROR;

@@ -84,8 +84,8 @@ static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
         arcp_buf_append_cstr(&line, "{\"job_id\":");
         arcp_json_quote(job, &line);
         arcp_buf_append_cstr(&line, ",\"cancelled\":true}");
-        exit_status = arcp__program_print_line(program, arcp_buf_span(&line)) ? ARCP__EXIT_SUCCESS
-                                                                              : ARCP__EXIT_ERROR;
+        exit_status =
+            arcp__program_print_buf_line(program, &line) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
         arcp_buf_fini(&line);
     } else if (!program->is_quiet) {
         arcp__screen_format(&program->screen, "cancelling %.*s", (int)job.size, job.data);

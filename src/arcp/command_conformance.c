@@ -250,7 +250,7 @@ static int begin(kit *k)
         exit_status = exit_status == ARCP__EXIT_USAGE ? exit_status : ARCP__EXIT_NOT_CONNECTED;
     } else {
         arcp__conformance_report(&first, &verdict, NULL, k->program->is_json, &text);
-        (void)arcp__program_print(k->program, arcp_buf_span(&text));
+        (void)arcp__program_print_buf(k->program, &text);
         exit_status =
             memmem(verdict.frame.data, verdict.frame.size, "\"UNAUTHENTICATED\"", 17) != NULL
                 ? ARCP__EXIT_NOT_CONNECTED
@@ -342,7 +342,7 @@ static bool play(kit *k, size_t index)
     k->tally.passed += skipped == NULL && verdict.passed;
     k->tally.failed += skipped == NULL && !verdict.passed;
     arcp__conformance_report(played, &verdict, skipped, k->program->is_json, &text);
-    bool printed = !text.failed && arcp__program_print(k->program, arcp_buf_span(&text));
+    bool printed = arcp__program_print_buf(k->program, &text);
     arcp_buf_fini(&text);
     arcp__verdict_fini(&verdict);
     return printed;
@@ -357,7 +357,7 @@ static int play_all(kit *k)
         }
     }
     arcp__conformance_summary(&k->tally, arcp_buf_span(&k->runtime), k->program->is_json, &text);
-    bool printed = !text.failed && arcp__program_print(k->program, arcp_buf_span(&text));
+    bool printed = arcp__program_print_buf(k->program, &text);
     arcp_buf_fini(&text);
     return printed && k->tally.failed == 0 ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
 }

@@ -94,7 +94,7 @@ static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
         } else {
             append_text(&row, alias, &line);
         }
-        printed = !line.failed && arcp__program_print_line(program, arcp_buf_span(&line));
+        printed = arcp__program_print_buf_line(program, &line);
     }
     arcp_buf_fini(&line);
     arcp_json_fini(&row);

@@ -66,7 +66,7 @@ static bool print_row(arcp__program *program, arcp_span id, arcp_span status, ar
     append_column(&line, status, 9);
     append_column(&line, created, 24);
     arcp__append_safe(&line, agent, 80);
-    bool printed = !line.failed && arcp__program_print_line(program, arcp_buf_span(&line));
+    bool printed = arcp__program_print_buf_line(program, &line);
     arcp_buf_fini(&line);
     return printed;
 }

@@ -16,7 +16,7 @@ static bool print_answer(arcp__program *program, arcp_client *client, int64_t ro
         arcp_buf_append(&line, arcp_buf_span(&runtime));
         arcp_buf_append_format(&line, ": %lld.%03lld ms", us / 1000, us % 1000);
     }
-    bool printed = !line.failed && arcp__program_print_line(program, arcp_buf_span(&line));
+    bool printed = arcp__program_print_buf_line(program, &line);
     arcp_buf_fini(&line);
     arcp_buf_fini(&runtime);
     return printed;

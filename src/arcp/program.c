@@ -49,7 +49,7 @@ int arcp__program_fail(arcp__program *program, const arcp_failure *failure)
     arcp_buf text = ARCP_BUF_INIT;
     if (program->is_json) {
         append_failure_json(failure, &text);
-        (void)arcp__program_print_line(program, arcp_buf_span(&text));
+        (void)arcp__program_print_buf_line(program, &text);
         arcp_buf_clear(&text);
     }
     if (program->screen.has_color) {
@@ -110,8 +110,22 @@ bool arcp__program_print_line(arcp__program *program, arcp_span text)
 {
     arcp_buf line = ARCP_BUF_INIT;
     arcp_buf_append(&line, text);
-    arcp_buf_append_byte(&line, '\n');
-    bool printed = !line.failed && arcp__program_print(program, arcp_buf_span(&line));
+    bool printed = arcp__program_print_buf_line(program, &line);
     arcp_buf_fini(&line);
     return printed;
+}
+
+bool arcp__program_print_buf(arcp__program *program, const arcp_buf *text)
+{
+    if (text->failed) {
+        arcp__screen_format(&program->screen, "error: out of memory for what is printed");
+        return false;
+    }
+    return arcp__program_print(program, arcp_buf_span(text));
+}
+
+bool arcp__program_print_buf_line(arcp__program *program, arcp_buf *text)
+{
+    arcp_buf_append_byte(text, '\n');
+    return arcp__program_print_buf(program, text);
 }

@@ -33,6 +33,10 @@ int arcp__program_usage(arcp__program *program, const arcp_error *err);
 /* Writes to standard output; false (and said) when that is not possible. */
 bool arcp__program_print(arcp__program *program, arcp_span text);
 bool arcp__program_print_line(arcp__program *program, arcp_span text);
+/* The same with a text that was put together: that there was no memory for it is said, too. A line
+ * feed is appended to the second one's. */
+bool arcp__program_print_buf(arcp__program *program, const arcp_buf *text);
+bool arcp__program_print_buf_line(arcp__program *program, arcp_buf *text);
 
 /* ---- connect.c ---- */
 

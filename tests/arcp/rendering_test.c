@@ -5,6 +5,7 @@
 
 #include "arcp/event_line.h"
 #include "arcp/exit_code.h"
+#include "arcp/program.h"
 #include "arcp/progress.h"
 #include "arcp/screen.h"
 #include "client/client_job.h"
@@ -257,6 +258,24 @@ static void in_a_pipe_there_are_only_lines(void **state)
     close(ends[1]);
 }
 
+static void a_text_that_there_was_no_memory_for_is_said_and_not_printed(void **state)
+{
+    int ends[2];
+    char got[256];
+    arcp__program program = {.is_json = false};
+    arcp_buf text = {.failed = true};
+    assert_int_equal(pipe(ends), 0);
+    arcp__screen_init(&program.screen, ends[1], ARCP__WHEN_NEVER);
+    assert_false(arcp__program_print_buf(&program, &text));
+    assert_false(arcp__program_print_buf_line(&program, &text));
+    read_pipe(ends[0], got, sizeof(got));
+    assert_string_equal(got, "error: out of memory for what is printed\n"
+                             "error: out of memory for what is printed\n");
+    arcp__screen_fini(&program.screen);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void on_a_terminal_lines_go_above_the_status_area(void **state)
 {
     int ends[2];
@@ -357,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_job_with_a_total_has_a_bar),
         cmocka_unit_test(several_jobs_have_a_line_each),
         cmocka_unit_test(in_a_pipe_there_are_only_lines),
+        cmocka_unit_test(a_text_that_there_was_no_memory_for_is_said_and_not_printed),
         cmocka_unit_test(on_a_terminal_lines_go_above_the_status_area),
         cmocka_unit_test(no_color_is_honoured),
         cmocka_unit_test(exit_statuses_follow_the_contract),
