@@ -229,7 +229,7 @@ static bool seal(arcp__engine *engine, arcp__batch *batch)
     return true;
 }
 
-const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
+static const arcp_store_batch *take_batch(arcp__engine *engine)
 {
     if (engine->store_failing) {
         /* After a failure the same batches go again, one at a time, when the pause is over. */
@@ -247,11 +247,7 @@ const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
     if (batch == NULL || !arcp__batch_has_work(engine)) {
         return NULL;
     }
-    if (!arcp__jobs_store_due(engine)) {
-        return NULL;
-    }
-    arcp__budgets_store(engine);
-    if (!seal(engine, batch)) {
+    if (!arcp__jobs_store_due(engine) || !arcp__budgets_store(engine) || !seal(engine, batch)) {
         return NULL;
     }
     engine->open_batch = NULL;
@@ -264,6 +260,17 @@ const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
     }
     engine->batches_last = batch;
     return &batch->store;
+}
+
+const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
+{
+    const arcp_store_batch *batch = take_batch(engine);
+    if (engine->out_of_memory) {
+        /* It is made good, and not to be charged to whoever says something next. */
+        engine->out_of_memory = false;
+        arcp__engine_owe(engine);
+    }
+    return batch;
 }
 
 static void recycle(arcp__engine *engine, arcp__batch *batch)

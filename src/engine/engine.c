@@ -205,7 +205,7 @@ void arcp__engine_free(arcp__engine *engine)
         arcp__session_unpin(engine, session);
     }
     (void)arcp__jobs_store_due(engine); /* nothing is written any more: it lets go of them */
-    arcp__budgets_store(engine);
+    (void)arcp__budgets_store(engine);
     for (arcp__session *session = engine->sessions, *next = NULL; session != NULL; session = next) {
         next = session->hh.next;
         arcp__session_free(engine, session);
@@ -368,7 +368,7 @@ bool arcp__engine_is_hopeless(const arcp__engine *engine)
 bool arcp__engine_is_finished(const arcp__engine *engine)
 {
     if (!engine->stopped || engine->running_jobs != 0 || engine->live_agents != 0 ||
-        engine->links != NULL || engine->ready.first != NULL) {
+        engine->links != NULL || engine->ready.first != NULL || engine->log.first != NULL) {
         return false;
     }
     /* What could not be stored was shown to nobody: the next start finds what it would find

@@ -100,10 +100,10 @@ void arcp__budget_changed(arcp__engine *engine, arcp__job *job)
     arcp__job_pin(job);
 }
 
-static void store_row(arcp__engine *engine, arcp__job *job)
+static bool store_row(arcp__engine *engine, arcp__job *job)
 {
     if (!arcp__batch_keeps_rows(engine)) {
-        return;
+        return true;
     }
     char key[ARCP__ID_SIZE + sizeof(row_suffix)];
     arcp_buf row = ARCP_BUF_INIT;
@@ -112,26 +112,26 @@ static void store_row(arcp__engine *engine, arcp__job *job)
     arcp_json_begin_object(&writer);
     arcp__budget_write_spent(job, &writer);
     arcp_json_end_object(&writer);
-    if (row.failed) {
-        arcp__engine_no_memory(engine);
-    } else {
-        job->has_spent_row = true;
-        arcp__batch_put(engine, ARCP_STORE_JOBS, row_key(job, key), arcp_buf_span(&row));
-    }
+    bool stored = !row.failed &&
+                  arcp__batch_put(engine, ARCP_STORE_JOBS, row_key(job, key), arcp_buf_span(&row));
+    job->has_spent_row = job->has_spent_row || stored;
     arcp_buf_fini(&row);
+    return stored;
 }
 
-void arcp__budgets_store(arcp__engine *engine)
+bool arcp__budgets_store(arcp__engine *engine)
 {
     while (engine->spenders != NULL) {
         arcp__job *job = engine->spenders;
+        if (!job->ended && !engine->closing && !store_row(engine, job)) {
+            arcp__engine_owe(engine);
+            return false; /* what was spent goes with the same batch as what says so */
+        }
         engine->spenders = job->next_spender;
         job->in_spenders = false;
-        if (!job->ended && !engine->closing) {
-            store_row(engine, job);
-        }
         arcp__job_unpin(engine, job);
     }
+    return true;
 }
 
 void arcp__budget_delete_row(arcp__engine *engine, const arcp__job *job)

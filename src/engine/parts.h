@@ -522,8 +522,9 @@ void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_b
 /* ---- job_budget.c ---- */
 /* Something was spent by the job or below it: its row is written with the open batch. */
 void arcp__budget_changed(arcp__engine *engine, arcp__job *job);
-/* Before a batch is sealed: the rows of what was spent since the last one. */
-void arcp__budgets_store(arcp__engine *engine);
+/* Before a batch is sealed: the rows of what was spent since the last one. False when there was no
+ * memory for all. */
+bool arcp__budgets_store(arcp__engine *engine);
 void arcp__budget_delete_row(arcp__engine *engine, const arcp__job *job);
 /* Writes the member "spent": {"USD":"1.5"}; nothing for a job without counters. */
 void arcp__budget_write_spent(const arcp__job *job, arcp_json_writer *writer);

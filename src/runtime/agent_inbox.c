@@ -199,7 +199,9 @@ bool arcp__agent_inbox_take(arcp_runtime *runtime)
         arcp__agent_message *message = messages;
         messages = message->next;
         arcp__agent_call_deliver(runtime, message, now);
-        arcp__runtime_feed_store(runtime);
+        if (arcp__runtime_feed_store(runtime)) {
+            now = arcp__runtime_now();
+        }
         message_free(message);
     }
     return is_asked;

@@ -35,7 +35,7 @@ static void on_line(void *user, arcp_span line)
     const process_job *pj = user;
     arcp__engine_agent_line(pj->runtime->engine, arcp__runtime_now(), pj->job, line);
     pj->runtime->is_dirty = true;
-    arcp__runtime_feed_store(pj->runtime);
+    (void)arcp__runtime_feed_store(pj->runtime);
 }
 
 static void on_line_refused(void *user, arcp_status why)

@@ -174,17 +174,18 @@ static bool submit_batches(arcp_runtime *runtime)
 /* So many changes are worth a commit of their own: fewer take the disk nearly as long. */
 #define WORTH_A_COMMIT 64u
 
-void arcp__runtime_feed_store(arcp_runtime *runtime)
+bool arcp__runtime_feed_store(arcp_runtime *runtime)
 {
     if (arcp__engine_gathered(runtime->engine) < WORTH_A_COMMIT) {
-        return;
+        return false;
     }
-    if (runtime->batches_under_way != 0) {
+    bool polls = runtime->batches_under_way != 0 && !runtime->has_polled;
+    if (polls) {
+        /* What is committed waits for the audit log and makes work: not again in this round. */
+        runtime->has_polled = true;
         (void)runtime->store->ops->poll(runtime->store);
     }
-    if (runtime->batches_under_way == 0) {
-        (void)submit_batches(runtime);
-    }
+    return (runtime->batches_under_way == 0 && submit_batches(runtime)) || polls;
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -252,7 +253,9 @@ static void perform_all(arcp_runtime *runtime, arcp_time now)
     while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
         perform(runtime, &effect);
         hear_agents(runtime);
-        arcp__runtime_feed_store(runtime);
+        if (arcp__runtime_feed_store(runtime)) {
+            now = arcp__runtime_now();
+        }
     }
 }
 
@@ -260,6 +263,7 @@ static void perform_all(arcp_runtime *runtime, arcp_time now)
 static bool drive_once(arcp_runtime *runtime, arcp_time now)
 {
     runtime->is_dirty = false;
+    runtime->has_polled = false;
     arcp__engine_tick(runtime->engine, now);
     perform_all(runtime, now);
     bool more = arcp__token_desk_take(runtime->desk);

@@ -49,7 +49,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     arcp__runtime_link *link = user;
     arcp__engine_receive(link->runtime->engine, arcp__runtime_now(), link->link, frame);
     link->runtime->is_dirty = true;
-    arcp__runtime_feed_store(link->runtime);
+    (void)arcp__runtime_feed_store(link->runtime);
 }
 
 static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)

@@ -75,7 +75,8 @@ struct arcp_runtime {
     int open_handles;
     bool is_dirty; /* the engine was told something */
     bool is_driving;
-    bool is_told; /* an agent that runs on the loop said something while driving */
+    bool has_polled; /* the store was asked while it was fed, since the last round */
+    bool is_told;    /* an agent that runs on the loop said something while driving */
     bool is_freeing;
     unsigned batches_under_way;
     int64_t submitted_ns[ARCP__BATCHES_MAX]; /* of those, oldest first */
@@ -118,8 +119,8 @@ arcp_time arcp__runtime_now(void);
 void arcp__runtime_drive(arcp_runtime *runtime);
 /* After an input, in a turn with many: a store with nothing to do gets what has gathered, when that
  * is worth it, and need not wait for the end of the turn. Performs no effect but lines of
- * the log. */
-void arcp__runtime_feed_store(arcp_runtime *runtime);
+ * the log. True when that took a while: it is later now. */
+bool arcp__runtime_feed_store(arcp_runtime *runtime);
 /* Whether it is this thread that is driving: then the drive comes to what was just said, and
  * the loop need not be woken. Any thread. */
 bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);

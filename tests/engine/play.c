@@ -127,6 +127,7 @@ static void begin(play *self, const arcp_settings *settings)
     self->rig.on_effect = on_effect;
     self->rig.on_effect_user = self;
     self->rig.batches_max = 4;
+    self->rig.feeds_at = self->temper.feeds ? 1 + play_pick(self, 5) : 0;
     for (size_t at = 0; at < PLAY_CLIENTS; at++) {
         bool is_bobs = at >= PLAY_BOB;
         (void)snprintf(self->slots[at], sizeof(self->slots[at]), "%c%zu", is_bobs ? 'b' : 'a',
@@ -139,10 +140,10 @@ static void begin(play *self, const arcp_settings *settings)
 
 static void choose_temper(play *self, arcp_settings *settings)
 {
-    bool *const traits[] = {&self->temper.stalls,  &self->temper.fails,  &self->temper.steps,
-                            &self->temper.crashes, &self->temper.silent, &self->temper.slow,
-                            &self->temper.bulky,   &self->temper.jumps,  &self->temper.stops,
-                            &self->temper.starting};
+    bool *const traits[] = {&self->temper.stalls,   &self->temper.fails,  &self->temper.steps,
+                            &self->temper.crashes,  &self->temper.silent, &self->temper.slow,
+                            &self->temper.bulky,    &self->temper.jumps,  &self->temper.stops,
+                            &self->temper.starting, &self->temper.feeds};
     for (size_t at = 0; at < sizeof(traits) / sizeof(traits[0]); at++) {
         *traits[at] = play_one_in(self, 3);
     }

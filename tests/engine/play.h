@@ -27,6 +27,7 @@ typedef struct play_temper {
     bool jumps;    /* the wall clock goes anywhere */
     bool stops;    /* orderly shutdowns */
     bool starting; /* agents that take their time to start, or cannot */
+    bool feeds;    /* the store gets what has gathered before all effects are done */
 } play_temper;
 
 /* What the play knows of an agent beside the rig. */

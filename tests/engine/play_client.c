@@ -259,11 +259,13 @@ static void read_some(play *self, size_t at)
 {
     rig_client *client = play_client(self, at);
     for (unsigned left = 1 + play_pick(self, 20); left > 0; left--) {
-        char *frame = rig_read(&self->rig, client);
+        char *frame = rig_text_take(&client->frames);
         if (frame == NULL) {
             break;
         }
+        /* Before there is room for the next: that may be a newer welcome of somebody else's. */
         watch_frame(&self->watch, &self->clients[at], frame);
+        rig_drained(&self->rig, client, frame);
         arcp__free(frame);
     }
 }

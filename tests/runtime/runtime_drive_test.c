@@ -179,12 +179,73 @@ static void what_was_decided_is_told_before_the_store_gets_what_shows_it(void **
     runtime_rig_stop(&rig);
 }
 
+/* ---- the log of decisions, which commits wait for ---- */
+
+#define TALKERS 60u
+#define LINES   100u /* each says, at once */
+
+static unsigned talkers;
+static unsigned waits, most_waits; /* for the log, in this turn of the loop; in any */
+
+static void talk(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    for (unsigned at = 0; at < LINES; at++) {
+        assert_int_equal(arcp_agent_log(call, "info", "x", NULL), ARCP_OK);
+    }
+    talkers++;
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
+}
+
+static void count_waits(void *user, bool must_wait)
+{
+    (void)user;
+    waits += must_wait ? 1 : 0;
+}
+
+static void on_turn_with_waits(uv_check_t *turn)
+{
+    (void)turn;
+    most_waits = waits > most_waits ? waits : most_waits;
+    waits = 0;
+}
+
+static bool all_have_talked(void *user)
+{
+    (void)user;
+    return talkers == TALKERS;
+}
+
+static void a_turn_waits_for_the_log_a_few_times_however_much_is_said_in_it(void **state)
+{
+    static runtime_rig rig;
+    uv_check_t turn;
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    (void)state;
+    options.audit_barrier = count_waits;
+    runtime_rig_begin(&rig);
+    runtime_rig_open(&rig, &options);
+    runtime_rig_add(&rig, "talk", ARCP_AGENT_NON_BLOCKING, talk, NULL);
+    assert_int_equal(uv_check_init(&rig.loop, &turn), 0);
+    assert_int_equal(uv_check_start(&turn, on_turn_with_waits), 0);
+    talkers = waits = most_waits = 0;
+    for (unsigned at = 0; at < TALKERS; at++) {
+        runtime_rig_submit(&rig, "talk", "");
+    }
+    runtime_rig_until(&rig, all_have_talked, NULL);
+    on_turn_with_waits(&turn);
+    assert_in_range(most_waits, 1, 10);
+    uv_close((uv_handle_t *)&turn, NULL);
+    runtime_rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_handles_have_their_turn_while_a_store_is_busy),
         cmocka_unit_test(
             a_store_with_nothing_to_do_gets_its_first_batch_before_the_last_agent_runs),
+        cmocka_unit_test(a_turn_waits_for_the_log_a_few_times_however_much_is_said_in_it),
         cmocka_unit_test(what_was_decided_is_told_before_the_store_gets_what_shows_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

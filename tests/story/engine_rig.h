@@ -55,6 +55,10 @@ struct engine_rig {
     size_t effects_left;
     size_t batches_max; /* under way at a time; 0: as many as there are */
     size_t batches_under_way;
+    /* So many changes are submitted, and what was committed is taken, in the middle of other
+     * things, as src/runtime does it; 0: only when all effects are done. */
+    size_t feeds_at;
+    bool was_fed;
     void (*on_effect)(void *user, const arcp__effect *effect); /* before it is done */
     void *on_effect_user;
     unsigned scans;
@@ -122,6 +126,8 @@ void rig_send(engine_rig *rig, rig_client *client, const char *frame);
 void rig_drop(engine_rig *rig, rig_client *client);
 /* The client of a slow connection takes one frame out of its transport; NULL for none. */
 char *rig_read(engine_rig *rig, rig_client *client);
+/* The slow client has read this frame: there is room for more. */
+void rig_drained(engine_rig *rig, rig_client *client, const char *frame);
 /* The oldest frame not taken yet, NULL for none; the caller frees it with arcp_free. */
 char *rig_take(rig_client *client);
 

@@ -179,7 +179,11 @@ static bool submit_batches(engine_rig *rig)
             break;
         }
         arcp_error error = {0};
+        arcp__effect line;
         any = true;
+        while (arcp__engine_next_line(rig->engine, &line)) {
+            take_log(rig, &line);
+        }
         if (rig->fail_store || rig->store->ops->submit(rig->store, batch, &error) != ARCP_OK) {
             arcp__engine_committed(rig->engine, rig->now, batch->id, ARCP_E_IO);
             break;
@@ -192,6 +196,20 @@ static bool submit_batches(engine_rig *rig)
     return any;
 }
 
+static void feed(engine_rig *rig)
+{
+    if (rig->feeds_at == 0 || rig->hold_store || rig->is_dead ||
+        arcp__engine_gathered(rig->engine) < rig->feeds_at) {
+        return;
+    }
+    if (rig->batches_under_way != 0 && step(rig)) {
+        (void)rig->store->ops->poll(rig->store);
+    }
+    if (rig->batches_under_way == 0) {
+        rig->was_fed = submit_batches(rig) || rig->was_fed;
+    }
+}
+
 static bool is_out_of_steps(const engine_rig *rig)
 {
     return rig->is_stepping && rig->effects_left == 0;
@@ -199,6 +217,7 @@ static bool is_out_of_steps(const engine_rig *rig)
 
 void rig_run(engine_rig *rig)
 {
+    feed(rig);
     for (bool more = true; more;) {
         arcp__effect effect;
         more = false;
@@ -212,13 +231,15 @@ void rig_run(engine_rig *rig)
             if (step(rig)) {
                 perform(rig, &effect);
             }
+            feed(rig);
             more = true;
         }
         if (is_out_of_steps(rig)) {
             return;
         }
         if (!rig->hold_store && !rig->is_dead) {
-            more = submit_batches(rig) || more;
+            more = submit_batches(rig) || more || rig->was_fed;
+            rig->was_fed = false;
             while (step(rig) && rig->store->ops->poll(rig->store)) {
                 more = true;
             }

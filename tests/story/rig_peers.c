@@ -63,14 +63,21 @@ char *rig_take(rig_client *client)
     return rig_text_take(&client->frames);
 }
 
-char *rig_read(engine_rig *rig, rig_client *client)
+void rig_drained(engine_rig *rig, rig_client *client, const char *frame)
 {
-    char *frame = rig_text_take(&client->frames);
-    if (frame != NULL && client->slow && client->link != NULL) {
+    if (client->slow && client->link != NULL) {
         size_t size = strlen(frame);
         client->unsent -= size < client->unsent ? size : client->unsent;
         arcp__engine_drained(rig->engine, rig->now, client->link, client->unsent);
         rig_run(rig);
+    }
+}
+
+char *rig_read(engine_rig *rig, rig_client *client)
+{
+    char *frame = rig_text_take(&client->frames);
+    if (frame != NULL) {
+        rig_drained(rig, client, frame);
     }
     return frame;
 }
