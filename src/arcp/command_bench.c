@@ -103,6 +103,10 @@ static arcp_status prepare(arcp__program *program, arcp__load_options *load, arc
     if (status == ARCP_OK) {
         status = read_duration(arguments, ARCP__OPTION_WARMUP, &load->warmup_ns, err);
     }
+    if (status == ARCP_OK && load->duration_ns < ARCP_NS_PER_MS) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--duration %s must be 1ms or more",
+                                arcp__value(arguments, ARCP__OPTION_DURATION));
+    }
     if (status == ARCP_OK && load->jobs != 0 && arcp__has(arguments, ARCP__OPTION_DURATION)) {
         status =
             arcp_error_set(err, ARCP_E_USAGE, "--jobs and --duration cannot be given together");

@@ -246,8 +246,12 @@ static int begin(kit *k)
         arcp_failure failure = ARCP_FAILURE_INIT;
         (void)arcp_error_set(&failure.error, verdict.status, "%.*s", (int)verdict.why.size,
                              verdict.why.size == 0 ? "" : verdict.why.data);
-        exit_status = arcp__program_fail(k->program, &failure);
-        exit_status = exit_status == ARCP__EXIT_USAGE ? exit_status : ARCP__EXIT_NOT_CONNECTED;
+        exit_status = ARCP__EXIT_NOT_CONNECTED;
+        if (verdict.status == ARCP_E_USAGE) { /* a URL that is none */
+            exit_status = arcp__program_usage(k->program, &failure.error);
+        } else {
+            (void)arcp__program_fail(k->program, &failure);
+        }
     } else {
         arcp__conformance_report(&first, &verdict, NULL, k->program->is_json, &text);
         (void)arcp__program_print_buf(k->program, &text);

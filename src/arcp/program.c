@@ -12,7 +12,7 @@ static const struct {
     const char *hint;
 } hints[] = {
     {ARCP_E_UNAUTHENTICATED,
-     "the token comes from --token, ARCP_TOKEN, or ~/.config/arcp/config.yaml"},
+     "the token comes from --token, ARCP_TOKEN, ~/.config/arcp/config.yaml, or this user's arcpd"},
     {ARCP_E_IO, "is the runtime running, and is the URL right (--url, ARCP_URL)?"},
     {ARCP_E_AGENT_NOT_AVAILABLE, "`arcp agents` lists what there is"},
     {ARCP_E_AGENT_VERSION_NOT_AVAILABLE, "`arcp agents` lists what there is"},

@@ -216,8 +216,12 @@ static void on_stopped(void *user)
 static void on_terminate(uv_signal_t *handle, int number)
 {
     daemon_state *state = handle->data;
-    arcp__logger_log(&state->logger, ARCP_LOG_INFO,
-                     number == SIGTERM ? "stopping on SIGTERM" : "stopping on SIGINT");
+    char text[96];
+    (void)snprintf(text, sizeof(text),
+                   "stopping on %s; running jobs get %llu s (shutdown.grace_sec)",
+                   number == SIGTERM ? "SIGTERM" : "SIGINT",
+                   (unsigned long long)state->config.settings.shutdown_grace_sec);
+    arcp__logger_log(&state->logger, ARCP_LOG_INFO, text);
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 

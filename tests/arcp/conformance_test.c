@@ -274,7 +274,7 @@ static const struct wrong {
     {{"conformance", "--timeout", "soon"}, "arcp conformance: --timeout: "},
     {{"conformance", "--timeout", "2h"}, "is not from 1ms to 1h"},
     {{"conformance", "--input", "{oops"}, "arcp conformance: --input: JSON: "},
-    {{"conformance", "gopher://x"}, "gopher"},
+    {{"conformance", "gopher://x"}, "arcp conformance: connecting: \"gopher://x\": want ws://"},
 };
 
 static void wrong_usage_is_said(void **state)

@@ -65,6 +65,7 @@ static const struct ending {
     {"a load that is no number", {"bench", "--jobs", "1x"}, 2, "--jobs 1x is no number"},
     {"jobs for a time", {"bench", "--jobs", "1", "--duration", "1s"}, 2, "together"},
     {"a duration that is none", {"bench", "--duration", "soon"}, 2, "--duration: "},
+    {"no time at all", {"bench", "--duration", "0"}, 2, "--duration 0 must be 1ms or more"},
     {"no command", {"--json"}, 2, "which command?"},
     {"a lease that allows",
      {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/a/b"},
