@@ -95,10 +95,17 @@ static const char *scheme(const websocket_connector *connector)
 
 /* ---- the upgrade ---- */
 
+/* Longer paths are cut: the reason stands behind them. */
+#define PATH_SHOWN_MAX 100
+
+/* A query may be a secret. */
 static void fail_upgrade(websocket_connector *connector, const char *why)
 {
     arcp_error err = {0};
-    arcp_error_set(&err, ARCP_E_IO, "%s://%s: %s", scheme(connector), connector->where, why);
+    const char *path = connector->url.path;
+    size_t size = strcspn(path, "?");
+    arcp_error_set(&err, ARCP_E_IO, "%s://%s%.*s: %s", scheme(connector), connector->where,
+                   (int)(size < PATH_SHOWN_MAX ? size : PATH_SHOWN_MAX), path, why);
     connector_fail(connector, &err);
 }
 

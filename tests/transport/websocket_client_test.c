@@ -127,7 +127,7 @@ static const struct {
     const char *message;
 } answers[] = {
     {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
-     ": the server answered \"HTTP/1.1 404 Not Found\""},
+     "/arcp: the server answered \"HTTP/1.1 404 Not Found\""},
     {"HTTP/1.1 200 OK\r\n\r\n<html>", ": the server answered \"HTTP/1.1 200 OK\""},
     {"HTTP/1.1 101 Switching Protocols\r\n\r\n", "upgrade to WebSocket is not valid"},
     {"220 mail.example ESMTP\r\n", "the server does not speak HTTP"},
@@ -146,6 +146,25 @@ static void a_server_that_is_no_websocket_server_is_named(void **state)
         raw_peer_expect_end(&f.server);
         fake_close(&f);
     }
+}
+
+/* What stands behind the question mark may be a secret. */
+static void a_query_is_not_in_what_is_said(void **state)
+{
+    char url[64];
+    char asked[96];
+    fake f;
+    arcp_connect_options options = patient();
+    test_loop_init(&f.test);
+    f.listener = raw_listen(url);
+    (void)snprintf(asked, sizeof(asked), "%s?key=secret", url);
+    dial_begin(&f.d, &f.test, asked, &options);
+    raw_peer_accept(&f.server, &f.test, f.listener);
+    raw_peer_expect(&f.server, "\r\n\r\n");
+    raw_peer_send_text(&f.server, answers[0].answer);
+    dial_expect_failure(&f.d, &f.test, ARCP_E_IO, answers[0].message);
+    assert_null(strstr(f.d.err.message, "secret"));
+    fake_close(&f);
 }
 
 static void a_server_that_hangs_up_is_named(void **state)
@@ -373,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_port_without_a_listener_is_refused),
         cmocka_unit_test(a_name_that_does_not_exist_is_named),
         cmocka_unit_test(a_server_that_is_no_websocket_server_is_named),
+        cmocka_unit_test(a_query_is_not_in_what_is_said),
         cmocka_unit_test(a_server_that_hangs_up_is_named),
         cmocka_unit_test(a_server_that_talks_without_end_is_cut),
         cmocka_unit_test(a_server_that_says_nothing_runs_into_the_deadline),
