@@ -131,8 +131,8 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
 
 /* ---- registering ---- */
 
-/* A program that is missing is told now, not by the first job's failure. It may come later: the
- * agent is offered all the same. */
+/* A program or user that is missing is told now, not by the first job's failure. It may come
+ * later: the agent is offered all the same. */
 static arcp_status warn_if_missing(const arcp__process_agent *agent, const char *name,
                                    arcp_error *err)
 {
@@ -143,8 +143,8 @@ static arcp_status warn_if_missing(const arcp__process_agent *agent, const char 
     arcp_status status =
         environment.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     if (status == ARCP_OK &&
-        arcp__launch_program_check((const char *const *)agent->command,
-                                   (const char *const *)environment.pairs, &why) != ARCP_OK) {
+        arcp__launch_check((const char *const *)agent->command,
+                           (const char *const *)environment.pairs, agent->user, &why) != ARCP_OK) {
         arcp__runtime_log(agent->runtime, ARCP_LOG_WARN, "agent \"%s\": %s; its jobs will fail",
                           name, why.message);
     }

@@ -92,25 +92,6 @@ static arcp_status find_program(arcp__launch_plan *plan, const arcp_launch_spec 
     return arcp_error_set(err, ARCP_E_USAGE, "the program %s is not in PATH", name);
 }
 
-arcp_status arcp__launch_program_check(const char *const *argv, const char *const *env,
-                                       arcp_error *err)
-{
-    arcp_launch_spec spec = ARCP_LAUNCH_SPEC_INIT;
-    arcp__launch_plan plan = {.env_fd = -1};
-    spec.argv = argv;
-    spec.env = env;
-    arcp_status status = find_program(&plan, &spec, err);
-    if (status == ARCP_OK && access(plan.program, F_OK) != 0) {
-        status =
-            arcp_error_set(err, ARCP_E_USAGE, "the program %s: %s", plan.program, strerror(errno));
-    } else if (status == ARCP_OK && !arcp__launch_is_program(plan.program)) {
-        status =
-            arcp_error_set(err, ARCP_E_USAGE, "%s is no file that we may execute", plan.program);
-    }
-    arcp__launch_plan_fini(&plan);
-    return status;
-}
-
 /* ---- the user ---- */
 
 static arcp_status find_user(arcp__launch_plan *plan, const char *user, arcp_error *err)
@@ -141,6 +122,27 @@ static arcp_status find_user(arcp__launch_plan *plan, const char *user, arcp_err
     plan->child.groups = groups;
     plan->child.group_count = (size_t)count;
     return ARCP_OK;
+}
+
+arcp_status arcp__launch_check(const char *const *argv, const char *const *env, const char *user,
+                               arcp_error *err)
+{
+    arcp_launch_spec spec = ARCP_LAUNCH_SPEC_INIT;
+    arcp__launch_plan plan = {.env_fd = -1};
+    spec.argv = argv;
+    spec.env = env;
+    arcp_status status = find_program(&plan, &spec, err);
+    if (status == ARCP_OK && access(plan.program, F_OK) != 0) {
+        status =
+            arcp_error_set(err, ARCP_E_USAGE, "the program %s: %s", plan.program, strerror(errno));
+    } else if (status == ARCP_OK && !arcp__launch_is_program(plan.program)) {
+        status =
+            arcp_error_set(err, ARCP_E_USAGE, "%s is no file that we may execute", plan.program);
+    } else if (status == ARCP_OK && user != NULL) {
+        status = find_user(&plan, user, err);
+    }
+    arcp__launch_plan_fini(&plan);
+    return status;
 }
 
 /* ---- the plan ---- */

@@ -23,10 +23,11 @@ ARCP_MUST_CHECK arcp_status arcp__launch_plan_init(arcp__launch_plan *plan,
                                                    arcp_error *err);
 void arcp__launch_plan_fini(arcp__launch_plan *plan);
 
-/* Whether a command's program is where a start would look for it; it may come and go until then.
- * ARCP_E_USAGE, with the path, when it is not; or ARCP_E_IO, ARCP_E_NO_MEMORY. */
-ARCP_MUST_CHECK arcp_status arcp__launch_program_check(const char *const *argv,
-                                                       const char *const *env, arcp_error *err);
+/* Whether a command's program is where a start would look for it, and its user (NULL: ours) is
+ * known; both may come and go until then. ARCP_E_USAGE, with the path or name, when not; or
+ * ARCP_E_IO, ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__launch_check(const char *const *argv, const char *const *env,
+                                               const char *user, arcp_error *err);
 
 /* A regular file that we may execute. */
 bool arcp__launch_is_program(const char *path);

@@ -123,20 +123,24 @@ static void keep_warnings(void *user, arcp_log_level level, const char *text)
 }
 
 /* Also one that is told when the first job comes is offered: it may be there by then. */
-static void a_program_that_is_missing_is_told_when_it_is_registered(void **state)
+static void what_is_missing_for_a_program_is_told_when_it_is_registered(void **state)
 {
     const struct {
-        const char *program, *path, *says;
+        const char *program, *path, *user, *says;
     } rows[] = {
-        {"/bin/sh", NULL, ""},
-        {"sh", NULL, ""},
-        {"/no/such/program", NULL,
+        {"/bin/sh", NULL, NULL, ""},
+        {"sh", NULL, NULL, ""},
+        {"/bin/sh", NULL, "root", ""},
+        {"/bin/sh", NULL, "no-such-user",
+         "agent \"row\": there is no user \"no-such-user\"; its jobs will fail\n"},
+        {"/no/such/program", NULL, NULL,
          "agent \"row\": the program /no/such/program: No such file or directory; its jobs will "
          "fail\n"},
-        {"/etc/passwd", NULL,
+        {"/etc/passwd", NULL, NULL,
          "agent \"row\": /etc/passwd is no file that we may execute; its jobs will fail\n"},
-        {"/etc", NULL, "agent \"row\": /etc is no file that we may execute; its jobs will fail\n"},
-        {"sh", "PATH=/nowhere",
+        {"/etc", NULL, NULL,
+         "agent \"row\": /etc is no file that we may execute; its jobs will fail\n"},
+        {"sh", "PATH=/nowhere", NULL,
          "agent \"row\": the program sh is not in PATH; its jobs will fail\n"},
     };
     (void)state;
@@ -154,6 +158,7 @@ static void a_program_that_is_missing_is_told_when_it_is_registered(void **state
         agent.name = "row";
         agent.command = command;
         agent.env = env;
+        agent.user = rows[at].user;
         check_ok(arcp_runtime_register_process(rig.runtime, &agent, &error), &error);
         runtime_rig_stop(&rig);
         check_span(arcp_buf_span(&warnings), rows[at].says);
@@ -278,7 +283,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(how_a_program_ends_is_what_the_job_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_program_that_cannot_be_started_fails_its_job_only, set_up,
                                         tear_down),
-        cmocka_unit_test(a_program_that_is_missing_is_told_when_it_is_registered),
+        cmocka_unit_test(what_is_missing_for_a_program_is_told_when_it_is_registered),
         cmocka_unit_test_setup_teardown(cancelling_ends_the_whole_process_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_plain_program_gets_its_input_and_its_output_is_the_result,
                                         set_up, tear_down),
