@@ -44,7 +44,7 @@ typedef struct daemon_state {
     arcp__trace_export *traces; /* NULL: not configured */
     int argc;
     char **argv_copy;
-    bool stopped;
+    bool is_stopping, stopped;
     int exit_status;
 } daemon_state;
 
@@ -216,11 +216,17 @@ static void on_stopped(void *user)
 static void on_terminate(uv_signal_t *handle, int number)
 {
     daemon_state *state = handle->data;
-    char text[96];
-    (void)snprintf(text, sizeof(text),
-                   "stopping on %s; running jobs get %llu s (shutdown.grace_sec)",
-                   number == SIGTERM ? "SIGTERM" : "SIGINT",
-                   (unsigned long long)state->config.settings.shutdown_grace_sec);
+    const char *name = number == SIGTERM ? "SIGTERM" : "SIGINT";
+    char text[128];
+    if (state->is_stopping) {
+        (void)snprintf(text, sizeof(text), "%s again: running jobs are ended now", name);
+    } else {
+        (void)snprintf(text, sizeof(text),
+                       "stopping on %s; running jobs get %llu s (shutdown.grace_sec), the next "
+                       "signal ends them",
+                       name, (unsigned long long)state->config.settings.shutdown_grace_sec);
+    }
+    state->is_stopping = true;
     arcp__logger_log(&state->logger, ARCP_LOG_INFO, text);
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }

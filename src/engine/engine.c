@@ -246,15 +246,32 @@ static void end_running_jobs(arcp__engine *engine)
     }
 }
 
+/* How long peers have, when no job is left, to take what they were not sent yet: above all how
+ * the last jobs ended. */
+#define LAST_WORDS_NS (5 * ARCP_NS_PER_SEC)
+
+static bool has_last_words(const arcp__engine *engine, const arcp__link *link)
+{
+    const arcp__session *session = link->session;
+    return session != NULL && session->sent_seq + 1 < session->next_seq && !engine->store_failing &&
+           !engine->last_words_are_over;
+}
+
 static void finish_stopping(arcp__engine *engine)
 {
-    if (!engine->stopping || engine->stopped || engine->running_jobs != 0) {
+    if (!engine->stopping || engine->running_jobs != 0) {
         return;
     }
-    engine->stopped = true;
+    if (!engine->stopped) {
+        engine->stopped = true;
+        arcp__engine_arm(engine, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
+                         engine->now.mono_ns + LAST_WORDS_NS);
+    }
     for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
         next = link->next;
-        arcp__link_close(engine, link, 1001, "the runtime is stopping", !engine->store_failing);
+        if (!has_last_words(engine, link)) {
+            arcp__link_close(engine, link, 1001, "the runtime is stopping", !engine->store_failing);
+        }
     }
 }
 
@@ -297,6 +314,7 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
     case ARCP__TIMER_STORE_RETRY:
         break; /* take_batch looks at the timer */
     case ARCP__TIMER_SHUTDOWN:
+        engine->last_words_are_over = engine->stopped;
         end_running_jobs(engine);
         break;
     }
@@ -346,13 +364,13 @@ int64_t arcp__engine_deadline(const arcp__engine *engine)
 void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
 {
     arcp__engine_enter(engine, now);
-    if (engine->stopping) {
-        return;
+    int64_t over_ns = now.mono_ns;
+    if (!engine->stopping) {
+        engine->stopping = true;
+        arcp__admission_drop_all(engine, "the runtime is stopping");
+        over_ns = arcp__engine_after_sec(engine, engine->settings.shutdown_grace_sec);
     }
-    engine->stopping = true;
-    arcp__admission_drop_all(engine, "the runtime is stopping");
-    arcp__engine_arm(engine, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
-                     arcp__engine_after_sec(engine, engine->settings.shutdown_grace_sec));
+    arcp__engine_arm(engine, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine, over_ns);
     finish_stopping(engine);
     arcp__engine_settle(engine);
 }

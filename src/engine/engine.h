@@ -287,7 +287,8 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now);
 int64_t arcp__engine_deadline(const arcp__engine *engine);
 
 /* Stop: links that come are refused, running jobs have shutdown.grace_sec, then end as
- * INTERNAL_ERROR; links are closed with GOING_AWAY when no job is left. */
+ * INTERNAL_ERROR; links are closed with GOING_AWAY when no job is left and they were sent how the
+ * last ones ended, for which they have 5 s. Asked again, what is left of these times is over. */
 void arcp__engine_shutdown(arcp__engine *engine, arcp_time now);
 /* After shutdown: no job, no agent, no link, nothing to write. */
 bool arcp__engine_is_finished(const arcp__engine *engine);

@@ -193,9 +193,11 @@ static void listeners_close(arcp_runtime *runtime)
 void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user)
 {
     listeners_close(runtime);
-    runtime->is_stopping = true;
-    runtime->stopped = stopped;
-    runtime->stopped_user = user;
+    if (!runtime->is_stopping) {
+        runtime->is_stopping = true;
+        runtime->stopped = stopped;
+        runtime->stopped_user = user;
+    }
     arcp__engine_shutdown(runtime->engine, arcp__runtime_now());
     runtime->is_dirty = true;
     (void)uv_async_send(&runtime->wake);
