@@ -203,7 +203,8 @@ static bool format_accepted(arcp__job *job)
     (void)arcp_buf_reserve(&accepted, ACCEPTED_BYTES);
     arcp_json_writer_init(&writer, &accepted);
     write_accepted(job, &writer);
-    job->accepted = arcp_buf_take_cstr(&accepted);
+    /* A copy has no more bytes than it needs: jobs are kept long after they ended. */
+    job->accepted = accepted.failed ? NULL : arcp__copy_cstr(accepted.data, accepted.size);
     arcp_buf_fini(&accepted);
     return job->accepted != NULL;
 }
