@@ -33,8 +33,8 @@ uint64_t arcp__siphash(const uint64_t key[2], const void *data, size_t size);
 
 /* Looking for what is not there reads a whole chain, a miss of the cache for each link, and every
  * job does that several times: chains of 7 at most, not of uthash's 10. It costs 16 bytes for a
- * bucket, two or three buckets for an element in a table of 100 000; with chains of 5 it is ten, for
- * among so many one chain is always long. */
+ * bucket, two or three buckets for an element in a table of 100 000; with chains of 5 it is ten,
+ * for among so many one chain is always long. */
 #undef HASH_BKT_CAPACITY_THRESH
 #define HASH_BKT_CAPACITY_THRESH 7U
 

@@ -197,7 +197,7 @@ struct arcp__engine {
     bool restore_failed;           /* there was not even memory to begin it */
     bool stopping, stopped;
     bool last_words_are_over; /* peers had their time to take what was said last */
-    bool closing; /* the engine is being freed */
+    bool closing;             /* the engine is being freed */
     bool must_close_links;
     arcp__link *current_link; /* whose input is being handled */
     arcp__job *current_job;
