@@ -179,12 +179,18 @@ static int start_command(char **words, int output, pid_t *child)
     return problem;
 }
 
+/* What a shell says, and a system that cannot tell us at once. */
+#define STATUS_NOT_FOUND 127
+
 static arcp_status command_failed(const char *program, int status, arcp_error *err)
 {
-    bool has_exited = WIFEXITED(status);
-    return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (%s %d)", program,
-                          has_exited ? "status" : "signal",
-                          has_exited ? WEXITSTATUS(status) : WTERMSIG(status));
+    if (WIFSIGNALED(status)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (signal %d)", program,
+                              WTERMSIG(status));
+    }
+    int code = WEXITSTATUS(status);
+    return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (status %d%s)", program,
+                          code, code == STATUS_NOT_FOUND ? ", the program was not found" : "");
 }
 
 /* Takes the first line that the command prints. */
@@ -200,8 +206,8 @@ static arcp_status token_from_command(char **words, arcp_secret **out, arcp_erro
     (void)close(ends[1]);
     if (problem != 0) {
         (void)close(ends[0]);
-        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s cannot be started: %s",
-                              words[0], strerror(problem));
+        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed: %s", words[0],
+                              strerror(problem));
     }
     arcp_buf text = ARCP_BUF_INIT;
     const char *why = read_fd(ends[0], &text);

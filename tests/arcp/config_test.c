@@ -192,7 +192,9 @@ static const struct fault {
     {"a token file that is none", "token_file: /dev/zero\n",
      "the token file /dev/zero cannot be read: it is longer than 65536 bytes"},
     {"a command that is not there", "token_command: [/nonexistent/pass]\n",
-     "token_command: /nonexistent/pass cannot be started: No such file or directory"},
+     "token_command: /nonexistent/pass failed"}, /* (status 127, ...) under valgrind */
+    {"a command that finds no program", "token_command: [sh, -c, /nonexistent/pass]\n",
+     "token_command: sh failed (status 127, the program was not found)"},
     {"a command that says too much", "token_command: [head, -c, '65537', /dev/zero]\n",
      "token_command: what head prints cannot be read: it is longer than 65536 bytes"},
     /* Not what we ignore ourselves. */
