@@ -28,7 +28,7 @@ static const unsigned char *skip_string(const unsigned char *at, const unsigned 
 void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
 {
     arcp_span raw = arcp_json_raw(json, ref);
-    if (!json->has_space) {
+    if (!json->has_space || raw.size == 0) { /* nothing, for what is absent */
         arcp_buf_append(out, raw);
         return;
     }
