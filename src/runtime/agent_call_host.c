@@ -185,7 +185,7 @@ static void pause_agent(arcp_runtime *runtime, arcp__job *job, bool paused)
         return;
     }
     arcp__agent_inbox_change(runtime->inbox, set_resumed, call);
-    arcp__agent_inbox_tell(runtime->inbox, call);
+    (void)uv_async_send(&runtime->wake); /* which tells it that there is room, if it asked */
 }
 
 static void forget(arcp_runtime *runtime, arcp__job *job)

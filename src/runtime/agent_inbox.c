@@ -102,27 +102,6 @@ bool arcp__agent_inbox_ask(arcp__agent_inbox *inbox, bool (*ready)(arcp_agent_ca
     return room;
 }
 
-/* The list's reference goes with it. */
-static void tell_of_room(arcp_agent_call *call)
-{
-    arcp__agent_call_tell(call, call->entry->callback.drained);
-    arcp__agent_call_unref(call);
-}
-
-void arcp__agent_inbox_tell(arcp__agent_inbox *inbox, arcp_agent_call *call)
-{
-    (void)pthread_mutex_lock(&inbox->mutex);
-    bool stops = call->asks_for_room && inbox->bytes <= WAITING_BYTES_MAX;
-    if (stops) {
-        call->asks_for_room = false;
-        DL_DELETE2(inbox->asking, call, previous_asking, next_asking);
-    }
-    (void)pthread_mutex_unlock(&inbox->mutex);
-    if (stops) {
-        tell_of_room(call);
-    }
-}
-
 /* Whether it is told now; else it goes on asking. */
 static bool stops_asking(arcp__agent_inbox *inbox, arcp_agent_call *call)
 {
@@ -147,7 +126,8 @@ void arcp__agent_inbox_tell_all(arcp__agent_inbox *inbox)
         arcp_agent_call *call = asking;
         DL_DELETE2(asking, call, previous_asking, next_asking);
         if (stops_asking(inbox, call)) {
-            tell_of_room(call);
+            arcp__agent_call_tell(call, call->entry->callback.drained);
+            arcp__agent_call_unref(call);
         }
     }
 }

@@ -56,8 +56,6 @@ bool arcp__agent_inbox_ask(arcp__agent_inbox *inbox, bool (*ready)(arcp_agent_ca
                            arcp_agent_call *call);
 /* The loop's thread: calls `drained` of all who asked and may go on. */
 void arcp__agent_inbox_tell_all(arcp__agent_inbox *inbox);
-/* The same for one that may go on now. */
-void arcp__agent_inbox_tell(arcp__agent_inbox *inbox, arcp_agent_call *call);
 /* Waits until `ready(call)` is true or the inbox is closed; `ready` runs with the inbox
  * locked. An agent's thread. False when closed. */
 bool arcp__agent_inbox_wait(arcp__agent_inbox *inbox, bool (*ready)(arcp_agent_call *call),

@@ -8,13 +8,15 @@
 
 #include "support/check.h"
 
-#define LINE_BYTES 65536u
-#define LINES      600u /* 39 MB: many times what waits for the loop at most */
+#define WAITING_BYTES_MAX 4194304u /* src/runtime/agent_inbox.c */
+#define LINE_BYTES        65536u
+#define LINES             600u /* 39 MB: many times what waits for the loop at most */
 
 /* An agent that says LINES long lines, each when there is room for it. */
 typedef struct talker {
     char *line;
     unsigned said;
+    unsigned said_at_first; /* before the first refusal */
     unsigned refused;
     unsigned told; /* that there is room, or that it is over */
     bool is_over;
@@ -28,6 +30,7 @@ static void go_on(arcp_agent_call *call)
         arcp_error error = {0};
         arcp_status status = arcp_agent_log(call, "info", t.line, &error);
         if (status == ARCP_E_LIMIT) {
+            t.said_at_first = t.refused == 0 ? t.said : t.said_at_first;
             t.refused++;
             return;
         }
@@ -94,8 +97,41 @@ static void an_agent_that_was_refused_is_told_when_there_is_room(void **state)
     runtime_rig_submit(&rig, "talker", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_int_equal(t.said, LINES);
+    /* With what each line costs beside its text, this many are just over the limit. */
+    assert_int_equal(t.said_at_first, WAITING_BYTES_MAX / LINE_BYTES);
     assert_true(t.refused >= 2);
     assert_int_equal(t.told, t.refused);
+    runtime_rig_stop(&rig);
+}
+
+static void give_up(arcp_agent_call *call, void *user)
+{
+    arcp_status status = ARCP_OK;
+    (void)user;
+    while (status == ARCP_OK) {
+        status = arcp_agent_log(call, "info", t.line, NULL);
+    }
+    assert_int_equal(status, ARCP_E_LIMIT);
+    arcp_agent_fail(call, ARCP_E_INTERNAL_ERROR, "too slow", arcp_span_make(NULL, 0));
+}
+
+static void must_not_be_told(arcp_agent_call *call, void *user)
+{
+    (void)call;
+    (void)user;
+    fail_msg("an agent that has ended its job was told of room");
+}
+
+static void an_agent_that_gives_up_when_it_is_refused_is_not_told(void **state)
+{
+    static runtime_rig rig;
+    (void)state;
+    runtime_rig_start(&rig, NULL);
+    add_agent(&rig, give_up, must_not_be_told);
+    runtime_rig_submit(&rig, "talker", "");
+    assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "too slow"));
+    runtime_rig_send(&rig, "session.ping", "{}"); /* a few turns of the loop more */
+    (void)runtime_rig_wait(&rig, "\"session.pong\"");
     runtime_rig_stop(&rig);
 }
 
@@ -161,8 +197,6 @@ static void an_agent_on_a_thread_of_its_own_is_told_of_each_refusal(void **state
 }
 
 /* ---- room for others, and for those who do not read ---- */
-
-#define WAITING_BYTES_MAX 4194304u /* src/runtime/agent_inbox.c */
 
 static unsigned said_before, most_said; /* until the last turn of the loop; in a turn */
 
@@ -255,6 +289,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_agent_that_was_refused_is_told_when_there_is_room,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_that_gives_up_when_it_is_refused_is_not_told,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_agent_on_a_thread_of_its_own_is_told_of_each_refusal,
                                         set_up, tear_down),

@@ -5,7 +5,8 @@
 
 #include <arcp/sys/store.h>
 
-#define ROUNDS_MAX 64u /* src/runtime/runtime_drive.c */
+#define ROUNDS_MAX     64u /* src/runtime/runtime_drive.c */
+#define WORTH_A_COMMIT 64u /* likewise */
 
 /* A memory store that says for a while that it has more. */
 static arcp_store_ops busy_ops;
@@ -73,16 +74,20 @@ static void other_handles_have_their_turn_while_a_store_is_busy(void **state)
 
 /* ---- a turn in which many jobs run ---- */
 
-#define JOBS    20u
-#define DENIALS 8u /* a job */
+#define JOBS        20u
+#define JOBS_OF_FEW 3u /* whose changes are not worth a commit of their own */
+#define DENIALS     8u /* a job */
+#define MANY        400u
 
 /* What was seen until now. */
 static struct {
+    unsigned jobs;    /* that are submitted */
     unsigned runs;    /* agents that were started */
     unsigned told;    /* denials that the log was told of */
     unsigned barred;  /* of these: before the newest barrier */
     unsigned stored;  /* denials that the store was given */
     unsigned early;   /* batches with denials that came before the last agent was started */
+    size_t most;      /* changes in one batch */
     bool is_too_soon; /* the store was given more than the log had been told of */
 } seen;
 
@@ -100,7 +105,8 @@ static arcp_status watch_submit(arcp_store *store, const arcp_store_batch *batch
         denials += is_denial ? 1 : 0;
     }
     seen.stored += denials;
-    seen.early += denials != 0 && seen.runs < JOBS ? 1 : 0;
+    seen.early += denials != 0 && seen.runs < seen.jobs ? 1 : 0;
+    seen.most = batch->count > seen.most ? batch->count : seen.most;
     seen.is_too_soon = seen.is_too_soon || seen.stored > seen.barred;
     return submit_memory(store, batch, err);
 }
@@ -134,10 +140,11 @@ static void grab(arcp_agent_call *call, void *user)
 static bool all_is_stored(void *user)
 {
     (void)user;
-    return seen.stored == JOBS * DENIALS;
+    return seen.stored == seen.jobs * DENIALS;
 }
 
-static void run_grabbers(runtime_rig *rig)
+/* A runtime that is watched, with a memory store. */
+static void open_watched(runtime_rig *rig)
 {
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
     arcp_error error = {0};
@@ -150,9 +157,15 @@ static void run_grabbers(runtime_rig *rig)
     options.log = watch_log;
     options.audit_barrier = watch_barrier;
     runtime_rig_open(rig, &options);
-    runtime_rig_add(rig, "grab", ARCP_AGENT_NON_BLOCKING, grab, NULL);
     memset(&seen, 0, sizeof(seen));
-    for (unsigned job = 0; job < JOBS; job++) {
+}
+
+static void run_grabbers(runtime_rig *rig, unsigned jobs)
+{
+    open_watched(rig);
+    runtime_rig_add(rig, "grab", ARCP_AGENT_NON_BLOCKING, grab, NULL);
+    seen.jobs = jobs;
+    for (unsigned job = 0; job < jobs; job++) {
         runtime_rig_submit(rig, "grab", "");
     }
     runtime_rig_until(rig, all_is_stored, NULL);
@@ -162,9 +175,51 @@ static void a_store_with_nothing_to_do_gets_its_first_batch_before_the_last_agen
 {
     static runtime_rig rig;
     (void)state;
-    run_grabbers(&rig);
+    run_grabbers(&rig, JOBS);
     assert_int_equal(seen.runs, JOBS);
     assert_in_range(seen.early, 1, JOBS - 1);
+    runtime_rig_stop(&rig);
+}
+
+static void what_few_jobs_change_is_one_batch(void **state)
+{
+    static runtime_rig rig;
+    (void)state;
+    run_grabbers(&rig, JOBS_OF_FEW);
+    assert_int_equal(seen.runs, JOBS_OF_FEW);
+    assert_int_equal(seen.early, 0);
+    assert_true(seen.most >= (size_t)JOBS_OF_FEW * DENIALS);
+    runtime_rig_stop(&rig);
+}
+
+/* Each refusal is a record, and nothing else makes any: they come in one turn of the loop. */
+static void what_a_client_causes_in_one_turn_goes_to_the_store_in_parts(void **state)
+{
+    static runtime_rig rig;
+    char last[32];
+    (void)state;
+    open_watched(&rig);
+    for (unsigned at = 0; at < MANY; at++) {
+        runtime_rig_submit(&rig, "nobody", "");
+    }
+    (void)snprintf(last, sizeof(last), "\"m%u\"", rig.next_id - 1);
+    (void)runtime_rig_wait(&rig, last);
+    assert_in_range(seen.most, 1, MANY - WORTH_A_COMMIT);
+    runtime_rig_stop(&rig);
+}
+
+static void what_a_program_says_at_once_goes_to_the_store_in_parts(void **state)
+{
+    static runtime_rig rig;
+    char script[128];
+    (void)state;
+    open_watched(&rig);
+    /* One write of all lines. */
+    (void)snprintf(script, sizeof(script), "a=$(seq %u); echo \"$a\"", MANY);
+    runtime_rig_register_sh(&rig, "counts", script, NULL);
+    runtime_rig_submit(&rig, "counts", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_in_range(seen.most, 1, MANY - WORTH_A_COMMIT);
     runtime_rig_stop(&rig);
 }
 
@@ -172,7 +227,7 @@ static void what_was_decided_is_told_before_the_store_gets_what_shows_it(void **
 {
     static runtime_rig rig;
     (void)state;
-    run_grabbers(&rig);
+    run_grabbers(&rig, JOBS);
     assert_int_equal(seen.told, JOBS * DENIALS);
     assert_true(seen.early != 0);
     assert_false(seen.is_too_soon);
@@ -245,6 +300,9 @@ int main(void)
         cmocka_unit_test(other_handles_have_their_turn_while_a_store_is_busy),
         cmocka_unit_test(
             a_store_with_nothing_to_do_gets_its_first_batch_before_the_last_agent_runs),
+        cmocka_unit_test(what_few_jobs_change_is_one_batch),
+        cmocka_unit_test(what_a_client_causes_in_one_turn_goes_to_the_store_in_parts),
+        cmocka_unit_test(what_a_program_says_at_once_goes_to_the_store_in_parts),
         cmocka_unit_test(a_turn_waits_for_the_log_a_few_times_however_much_is_said_in_it),
         cmocka_unit_test(what_was_decided_is_told_before_the_store_gets_what_shows_it),
     };
