@@ -240,14 +240,6 @@ void arcp__engine_clear_agents(arcp__engine *engine)
     }
 }
 
-/* A job that ended before its agent was to be started needs no host; others do until
- * FORGET_AGENT was handed out. */
-static bool needs_host(const arcp__job *job)
-{
-    bool never_starts = job->ended && job->agent_state == ARCP__AGENT_NONE && job->queued == 0;
-    return job->host != NULL && !never_starts;
-}
-
 void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *user, void *host),
                               void *user)
 {
@@ -257,7 +249,7 @@ void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *us
         }
     }
     for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        if (needs_host(job)) {
+        if (job->host != NULL) { /* until FORGET_AGENT was handed out */
             visit(user, job->host);
         }
     }

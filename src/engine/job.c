@@ -284,6 +284,7 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
                                            .is_secret = job->credential != NULL},
                            &line, true)) {
         job->agent_state = ARCP__AGENT_GONE;
+        job->host = NULL; /* nothing is started */
         arcp__job_owe_end(engine, job);
         return;
     }

@@ -166,6 +166,20 @@ static void tokens_come_from_files_and_commands(void **state)
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "a b");
 }
 
+#define TOKEN_BYTES_MAX 65536 /* src/arcp/config.c */
+
+static void the_longest_token_is_taken(void **state)
+{
+    static char token[TOKEN_BYTES_MAX + 1];
+    place *p = *state;
+    char path[160];
+    memset(token, 'x', TOKEN_BYTES_MAX);
+    snprintf(path, sizeof(path), "%s/token", p->home);
+    write_text(path, token);
+    write_text(p->config, "token_file: ~/token\n");
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, token);
+}
+
 static const struct fault {
     const char *name;
     const char *text;
@@ -285,6 +299,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(profiles_win_over_the_files_own_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tokens_come_from_files_and_commands, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_longest_token_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_name_file_line_and_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_was_named_must_exist, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_empty_file_says_nothing, set_up, tear_down),

@@ -66,6 +66,7 @@ static const struct ending {
     {"jobs for a time", {"bench", "--jobs", "1", "--duration", "1s"}, 2, "together"},
     {"a duration that is none", {"bench", "--duration", "soon"}, 2, "--duration: "},
     {"no time at all", {"bench", "--duration", "0"}, 2, "--duration 0 must be 1ms or more"},
+    {"no time at all, said otherwise", {"bench", "--duration", "0ms"}, 2, "--duration 0ms must be"},
     {"no command", {"--json"}, 2, "which command?"},
     {"a lease that allows",
      {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/a/b"},

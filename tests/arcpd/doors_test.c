@@ -275,16 +275,18 @@ static void a_token_of_this_machine_that_is_none_is_refused(void **state)
 {
     static const struct {
         const char *name;
-        const char *text; /* NULL: 512 characters */
+        const char *text; /* NULL: `size` characters */
         mode_t mode;
         const char *why; /* NULL: it is one */
+        size_t size;
     } rows[] = {
-        {"what others can read", SIXTEEN "\n", 0640, "only its owner can read (chmod 600)"},
-        {"an empty file", "", 0600, "holds no token"},
-        {"15 characters", "0123456789abcde\n", 0600, "holds no token"},
-        {"two lines", SIXTEEN "\n" SIXTEEN "\n", 0600, "holds no token"},
-        {"more than can be one", NULL, 0600, "holds no token"},
-        {"16 characters", SIXTEEN "\r\n", 0600, NULL},
+        {"what others can read", SIXTEEN "\n", 0640, "only its owner can read (chmod 600)", 0},
+        {"an empty file", "", 0600, "holds no token", 0},
+        {"15 characters", "0123456789abcde\n", 0600, "holds no token", 0},
+        {"two lines", SIXTEEN "\n" SIXTEEN "\n", 0600, "holds no token", 0},
+        {"512 characters", NULL, 0600, "holds no token", 512},
+        {"511 characters", NULL, 0600, NULL, 511},
+        {"16 characters", SIXTEEN "\r\n", 0600, NULL, 0},
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
@@ -293,7 +295,7 @@ static void a_token_of_this_machine_that_is_none_is_refused(void **state)
         char longest[513];
         print_message("  %s\n", rows[at].name);
         memset(longest, 'x', sizeof(longest) - 1);
-        longest[sizeof(longest) - 1] = '\0';
+        longest[rows[at].size] = '\0';
         door_init(&d);
         (void)snprintf(path, sizeof(path), "%s/token", d.directory);
         write_text(path, rows[at].text == NULL ? longest : rows[at].text, rows[at].mode);
@@ -307,7 +309,8 @@ static void a_token_of_this_machine_that_is_none_is_refused(void **state)
             door_start(&d);
             assert_true(visitor_connect(&w, &d, NULL, 0));
             assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
-            assert_non_null(strstr(visitor_hello(&w, SIXTEEN), WELCOME));
+            const char *token = rows[at].text == NULL ? longest : SIXTEEN;
+            assert_non_null(strstr(visitor_hello(&w, token), WELCOME));
             visitor_close(&w);
         }
         door_fini(&d);

@@ -111,13 +111,20 @@ static void say_too_much(scene *self)
     }
 }
 
-static void who_does_not_read_is_waited_for_five_seconds(void **state)
+/* All jobs are over, and the client has not read all. */
+static scene *begin_unread(void)
 {
     scene *self = begin();
-    (void)state;
     say_too_much(self);
     shut_down(self);
     finish_job(self);
+    return self;
+}
+
+static void who_does_not_read_is_waited_for_five_seconds(void **state)
+{
+    scene *self = begin_unread();
+    (void)state;
     rig_clock(&self->rig, 5 * ARCP_NS_PER_SEC - 1);
     assert_non_null(self->client->link);
     rig_clock(&self->rig, 1);
@@ -128,11 +135,8 @@ static void who_does_not_read_is_waited_for_five_seconds(void **state)
 
 static void who_reads_late_gets_it_all(void **state)
 {
-    scene *self = begin();
+    scene *self = begin_unread();
     (void)state;
-    say_too_much(self);
-    shut_down(self);
-    finish_job(self);
     rig_clock(&self->rig, 4 * ARCP_NS_PER_SEC);
     assert_true(takes(self, "\"job.result\""));
     assert_null(self->client->link);

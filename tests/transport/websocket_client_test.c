@@ -167,6 +167,31 @@ static void a_query_is_not_in_what_is_said(void **state)
     fake_close(&f);
 }
 
+#define PATH_SHOWN_MAX 100 /* src/transport/websocket_client.c */
+
+static void a_long_path_is_cut_before_the_reason(void **state)
+{
+    (void)state;
+    for (size_t size = PATH_SHOWN_MAX; size <= PATH_SHOWN_MAX + 1; size++) {
+        char url[64];
+        char asked[256];
+        char shown[PATH_SHOWN_MAX + 3];
+        fake f;
+        arcp_connect_options options = patient();
+        test_loop_init(&f.test);
+        f.listener = raw_listen(url);
+        size_t begin = strlen(url) - strlen("/arcp");
+        (void)snprintf(asked, sizeof(asked), "%.*s/%0*d", (int)begin, url, (int)size - 1, 0);
+        (void)snprintf(shown, sizeof(shown), "/%0*d: ", PATH_SHOWN_MAX - 1, 0);
+        dial_begin(&f.d, &f.test, asked, &options);
+        raw_peer_accept(&f.server, &f.test, f.listener);
+        raw_peer_expect(&f.server, "\r\n\r\n");
+        raw_peer_send_text(&f.server, answers[0].answer);
+        dial_expect_failure(&f.d, &f.test, ARCP_E_IO, shown);
+        fake_close(&f);
+    }
+}
+
 static void a_server_that_hangs_up_is_named(void **state)
 {
     fake f;
@@ -393,6 +418,7 @@ int main(void)
         cmocka_unit_test(a_name_that_does_not_exist_is_named),
         cmocka_unit_test(a_server_that_is_no_websocket_server_is_named),
         cmocka_unit_test(a_query_is_not_in_what_is_said),
+        cmocka_unit_test(a_long_path_is_cut_before_the_reason),
         cmocka_unit_test(a_server_that_hangs_up_is_named),
         cmocka_unit_test(a_server_that_talks_without_end_is_cut),
         cmocka_unit_test(a_server_that_says_nothing_runs_into_the_deadline),

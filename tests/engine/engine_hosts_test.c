@@ -1,0 +1,135 @@
+/* Which registrations of agents may be let go of: those that neither sessions nor jobs need. */
+#include "engine/disk.h"
+#include "story/engine_rig.h"
+
+#include "support/check.h"
+
+#include "base/alloc.h"
+
+#define FRAME(id, type, payload)                                                                   \
+    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
+#define HELLO                                                                                      \
+    FRAME("h", "session.hello",                                                                    \
+          "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{"             \
+          "\"encodings\":[\"json\"],\"features\":[]}}")
+
+typedef struct scene {
+    engine_rig rig;
+    disk disk;
+    rig_client *client;
+} scene;
+
+static int host; /* of the agent "own" */
+
+static void look(void *user, void *visited)
+{
+    bool *found = user;
+    *found = *found || visited == &host;
+}
+
+static bool is_needed(const scene *self)
+{
+    bool found = false;
+    arcp__engine_visit_hosts(self->rig.engine, look, &found);
+    return found;
+}
+
+static int set_up(void **state)
+{
+    scene *self = arcp__alloc(sizeof(*self));
+    arcp_error error = {0};
+    assert_non_null(self);
+    disk_init(&self->disk);
+    rig_begin(&self->rig, NULL);
+    self->rig.store = &self->disk.store;
+    rig_open(&self->rig);
+    const arcp__agent_registration own = {.name = ARCP_SPAN_LITERAL("own"), .host = &host};
+    check_ok(arcp__engine_register_agent(self->rig.engine, &own, &error), &error);
+    self->client = rig_connect(&self->rig, "a1");
+    rig_send(&self->rig, self->client, HELLO);
+    *state = self;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    scene *self = *state;
+    rig_stop(&self->rig);
+    arcp__free(self);
+    return 0;
+}
+
+static void submit(scene *self)
+{
+    rig_send(&self->rig, self->client, FRAME("s", "job.submit", "{\"agent\":\"own\"}"));
+}
+
+static void what_is_registered_is_needed(void **state)
+{
+    scene *self = *state;
+    assert_true(is_needed(self));
+    arcp__engine_clear_agents(self->rig.engine);
+    assert_false(is_needed(self));
+}
+
+static void a_job_needs_it_until_its_agent_is_forgotten(void **state)
+{
+    scene *self = *state;
+    submit(self);
+    arcp__engine_clear_agents(self->rig.engine);
+    rig_agent *agent = rig_agent_last(&self->rig);
+    assert_true(is_needed(self));
+    rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    assert_true(is_needed(self)); /* it has ended, and winds down */
+    rig_agent_exits(&self->rig, agent, false, 0);
+    assert_true(agent->forgotten);
+    assert_false(is_needed(self));
+}
+
+/* Its acceptance is not durable yet, so nothing was started. */
+static void a_job_that_waits_for_the_store_needs_it(void **state)
+{
+    scene *self = *state;
+    self->disk.is_held = true;
+    submit(self);
+    arcp__engine_clear_agents(self->rig.engine);
+    assert_null(rig_agent_last(&self->rig));
+    assert_true(is_needed(self));
+    self->disk.is_held = false;
+    rig_run(&self->rig);
+    assert_non_null(rig_agent_last(&self->rig));
+    assert_true(is_needed(self));
+}
+
+/* It is started all the same, to be stopped at once. */
+static void a_job_that_ended_before_it_was_started_needs_it_as_long(void **state)
+{
+    scene *self = *state;
+    self->disk.is_held = true;
+    submit(self);
+    arcp__engine_clear_agents(self->rig.engine);
+    arcp__engine_shutdown(self->rig.engine, self->rig.now);
+    arcp__engine_shutdown(self->rig.engine, self->rig.now); /* ends it */
+    rig_run(&self->rig);
+    assert_true(is_needed(self));
+    self->disk.is_held = false;
+    rig_run(&self->rig);
+    rig_agent *agent = rig_agent_last(&self->rig);
+    assert_true(agent->killed);
+    assert_true(is_needed(self));
+    rig_agent_exits(&self->rig, agent, true, 15);
+    assert_false(is_needed(self));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_registered_is_needed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_needs_it_until_its_agent_is_forgotten, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_job_that_ended_before_it_was_started_needs_it_as_long,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_that_waits_for_the_store_needs_it, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
