@@ -62,10 +62,12 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
 static struct arcp_connection *dial(void *user, struct uv_loop_s *loop, arcp_error *err)
 {
     const arcp_memory_options options = ARCP_MEMORY_OPTIONS_INIT;
+    arcp_serve_options serve = ARCP_SERVE_OPTIONS_INIT;
     arcp_connection *ours = NULL;
     arcp_connection *theirs = NULL;
+    serve.principal = "me";
     if (arcp_memory_pair(loop, &options, &ours, &theirs, err) != ARCP_OK ||
-        arcp_runtime_serve(user, theirs, "me", NULL, NULL) != ARCP_OK) {
+        arcp_runtime_serve(user, theirs, &serve, err) != ARCP_OK) {
         return NULL;
     }
     return ours;

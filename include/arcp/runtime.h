@@ -136,14 +136,29 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_listen(arcp_runtime *runtime, 
                                                          const arcp_listen_options *options,
                                                          const char **url_out, arcp_error *err);
 
-/* Serves a connection that exists (stdio, memory); it is taken over, also on failure
- * (ARCP_E_NO_MEMORY). With `principal` any
- * token is accepted for it; NULL: tokens are verified. `closed` (may be NULL) is called
- * when the connection is gone. */
+typedef struct arcp_serve_options {
+    size_t struct_size;
+    const char *principal; /* any token is accepted for it; NULL: tokens are verified. Borrowed
+                              during the call only. */
+    /* Both may be NULL, and are called on the loop's thread, never from within a call of the
+     * program's. The peer sends nothing more and still reads (arcp_open_stdio): the connection is
+     * closed when its session's jobs have ended and all that was asked for has been answered. */
+    void (*input_over)(void *user);
+    void (*closed)(void *user); /* the connection is gone; nothing follows */
+    void *user;
+} arcp_serve_options;
+
+#define ARCP_SERVE_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(arcp_serve_options), NULL, NULL, NULL, NULL                                         \
+    }
+
+/* Serves a connection that exists (stdio, memory); it is taken over, also on failure. `options` may
+ * be NULL. ARCP_E_USAGE for options that did not begin as their _INIT, ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_serve(arcp_runtime *runtime,
                                                         arcp_connection *connection,
-                                                        const char *principal,
-                                                        void (*closed)(void *user), void *user);
+                                                        const arcp_serve_options *options,
+                                                        arcp_error *err);
 
 /* Replaces the settings (reload; copied). Limits apply to what comes from now on. */
 ARCP_API void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings);

@@ -37,6 +37,7 @@ typedef struct daemon_state {
     arcp__status status;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
+    uv_timer_t last_call; /* from the end of standard input, with --stdio */
     arcp_runtime *runtime;
     arcp__directories directories;
     arcp__credentials credentials;
@@ -324,7 +325,26 @@ static void watch_signals(daemon_state *state)
 
 /* ---- stdio ---- */
 
-/* The end of standard input is a bye: running jobs get the grace. */
+/* Whoever still has jobs, on whatever link, has had the grace. */
+static void on_last_call(uv_timer_t *timer)
+{
+    daemon_state *state = timer->data;
+    arcp__logger_log(&state->logger, ARCP_LOG_INFO,
+                     "standard input has ended, and shutdown.grace_sec is over: running jobs are "
+                     "ended now");
+    arcp_runtime_stop(state->runtime, on_stopped, state);
+    arcp_runtime_stop(state->runtime, on_stopped, state); /* again: without the grace */
+}
+
+/* The end of standard input is a bye of somebody who still listens: jobs get the grace, and what
+ * they say goes out. When no more can come the connection is closed. */
+static void on_stdio_input_over(void *user)
+{
+    daemon_state *state = user;
+    uint64_t grace_ms = state->config.settings.shutdown_grace_sec * 1000;
+    (void)uv_timer_start(&state->last_call, on_last_call, grace_ms, 0);
+}
+
 static void on_stdio_closed(void *user)
 {
     daemon_state *state = user;
@@ -341,8 +361,14 @@ static arcp_status serve_stdio(daemon_state *state, arcp_error *err)
     if (status != ARCP_OK) {
         return status;
     }
-    status = arcp_runtime_serve(state->runtime, connection, "local", on_stdio_closed, state);
-    return status == ARCP_OK ? ARCP_OK : arcp_error_set(err, status, "out of memory");
+    (void)uv_timer_init(&state->loop, &state->last_call);
+    state->last_call.data = state;
+    arcp_serve_options serve = ARCP_SERVE_OPTIONS_INIT;
+    serve.principal = "local";
+    serve.input_over = on_stdio_input_over;
+    serve.closed = on_stdio_closed;
+    serve.user = state;
+    return arcp_runtime_serve(state->runtime, connection, &serve, err);
 }
 
 static arcp_status say_ready(const daemon_state *state, const arcp_buf *urls, arcp_error *err)
@@ -436,6 +462,9 @@ static void clean_up(daemon_state *state)
         if (handles[at]->data != NULL) {
             close_handle((uv_handle_t *)handles[at]);
         }
+    }
+    if (state->last_call.data != NULL) {
+        close_handle((uv_handle_t *)&state->last_call);
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&state->loop);

@@ -348,6 +348,7 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
     if (engine->owes) {
         arcp__engine_settle(engine);
     }
+    arcp__sessions_leave(engine);
     finish_stopping(engine);
 }
 

@@ -138,6 +138,10 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
 void arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame);
 /* The transport has `unsent` bytes left of what it was given. */
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent);
+/* The peer sends nothing more, and still reads: what it asked for is answered. The link is closed
+ * as by a bye when its session has nothing left to tell it: no request without its answer, no job
+ * that runs, no event that has not left. Its silence is not taken for a loss. */
+void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link);
 /* The connection is gone; the link is freed. */
 void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link);
 

@@ -258,6 +258,8 @@ void arcp__session_note_lag(arcp__engine *engine, arcp__observation *observation
 void arcp__session_close(arcp__engine *engine, arcp__session *session,
                          const arcp__envelope *envelope);
 void arcp__session_bye(arcp__engine *engine, arcp__session *session);
+/* Closes the links whose peers said that nothing more comes, and that have all they asked for. */
+void arcp__sessions_leave(arcp__engine *engine);
 
 /* ---- session_heartbeat.c ---- */
 void arcp__session_heartbeat_start(arcp__engine *engine, arcp__session *session);

@@ -1,4 +1,5 @@
-/* session.close and session.bye (§6.7): a client that leaves. Its jobs go on. */
+/* session.close and session.bye (§6.7): a client that leaves. Its jobs go on. And one that has
+ * asked for all it wants, and waits for the rest: the end of its input. */
 #include "engine/parts.h"
 
 /* [arcp:6.7-1] */
@@ -27,4 +28,56 @@ void arcp__session_bye(arcp__engine *engine, arcp__session *session)
 {
     session->said_goodbye = true;
     arcp__link_close(engine, session->link, 1000, "bye", true);
+}
+
+static bool catches_up(const arcp__session *session)
+{
+    for (const arcp__observation *at = session->observations; at != NULL;
+         at = at->next_of_session) {
+        if (at->read_id != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The cheap questions first: it is asked in each round. Whatever is under way for a session pins
+ * it (requests, batches, its place in the outbox), and every effect that waits for its turn
+ * refers to its link, which else the owner and the session do. */
+static bool has_nothing_left(const arcp__engine *engine, const arcp__link *link)
+{
+    const arcp__session *session = link->session;
+    return link->refs == 2 && link->unsent == 0 && session->pins == 0 && !engine->owes &&
+           session->sent_seq + 1 == session->next_seq && !arcp__session_has_live_jobs(session) &&
+           !catches_up(session);
+}
+
+void arcp__sessions_leave(arcp__engine *engine)
+{
+    if (!engine->has_inputs_over) {
+        return;
+    }
+    engine->has_inputs_over = false;
+    for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
+        next = link->next;
+        if (!link->input_over || link->state == ARCP__LINK_CLOSING) {
+            continue;
+        }
+        if (link->state == ARCP__LINK_NEW) {
+            arcp__link_close(engine, link, 1000, "bye", false);
+        } else if (link->state == ARCP__LINK_OPEN && has_nothing_left(engine, link)) {
+            arcp__session_bye(engine, link->session);
+        } else {
+            engine->has_inputs_over = true;
+        }
+    }
+}
+
+void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link)
+{
+    arcp__engine_enter(engine, now);
+    link->input_over = true;
+    engine->has_inputs_over = true;
+    arcp__sessions_leave(engine);
+    arcp__engine_settle(engine);
 }

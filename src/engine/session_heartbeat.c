@@ -26,9 +26,12 @@ static int64_t ping_due(const arcp__engine *engine, const arcp__session *session
     return due - due % (interval_ns(engine) / INSTANTS_OF_INTERVAL);
 }
 
-/* [arcp:6.4-4] [arcp:EG-12] */
+/* Who said that nothing more comes is not missed. [arcp:6.4-4] [arcp:EG-12] */
 static int64_t lost_due(const arcp__engine *engine, const arcp__session *session)
 {
+    if (session->link->input_over) {
+        return ARCP_TIME_NEVER;
+    }
     return session->last_received_ns + 2 * interval_ns(engine);
 }
 

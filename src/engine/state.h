@@ -199,6 +199,7 @@ struct arcp__engine {
     bool last_words_are_over; /* peers had their time to take what was said last */
     bool closing;             /* the engine is being freed */
     bool must_close_links;
+    bool has_inputs_over;     /* some link's may be */
     arcp__link *current_link; /* whose input is being handled */
     arcp__job *current_job;
 };

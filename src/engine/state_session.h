@@ -96,6 +96,7 @@ struct arcp__link {
     arcp__link_state state;
     bool is_local, is_encrypted, gone, paused;
     bool must_close; /* memory ran out while serving it */
+    bool input_over; /* the peer sends nothing more */
 };
 
 /* ---- sessions ---- */

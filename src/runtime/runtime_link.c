@@ -1,6 +1,7 @@
 /* Connections that the runtime serves. */
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/options.h"
 #include "runtime/runtime_state.h"
 
 void arcp__runtime_link_touch(arcp__runtime_link *link)
@@ -63,6 +64,17 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
     }
 }
 
+static void on_input_over(void *user, arcp_connection *connection)
+{
+    (void)connection;
+    arcp__runtime_link *link = user;
+    arcp__engine_input_over(link->runtime->engine, arcp__runtime_now(), link->link);
+    link->runtime->is_dirty = true;
+    if (link->input_over != NULL) {
+        link->input_over(link->user);
+    }
+}
+
 static void link_free(arcp__runtime_link *link)
 {
     forget_touch(link);
@@ -82,47 +94,56 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     link->link = NULL;
     runtime->is_dirty = true;
     void (*closed)(void *) = link->closed;
-    void *closed_user = link->closed_user;
+    void *owner = link->user;
     link_free(link);
     if (closed != NULL) {
-        closed(closed_user);
+        closed(owner);
     }
 }
 
-static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection, const char *principal,
-                         void (*closed)(void *user), void *user)
+static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
+                         const arcp_serve_options *wanted, arcp_error *err)
 {
     arcp__runtime_link *link = arcp__alloc(sizeof(*link));
     if (link == NULL) {
-        return ARCP_E_NO_MEMORY;
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
     arcp_connection_info info;
     connection->ops->info(connection, &info);
     arcp__link_options options = {.user = link,
                                   .is_local = info.local,
                                   .is_encrypted = info.encrypted,
-                                  .principal = arcp_span_cstr(principal)};
+                                  .principal = arcp_span_cstr(wanted->principal)};
     link->runtime = runtime;
     link->connection = connection;
-    link->closed = closed;
-    link->closed_user = user;
+    link->input_over = wanted->input_over;
+    link->closed = wanted->closed;
+    link->user = wanted->user;
     link->link = arcp__engine_connect(runtime->engine, arcp__runtime_now(), &options);
     if (link->link == NULL) {
         arcp__free(link);
-        return ARCP_E_NO_MEMORY;
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
     DL_APPEND2(runtime->links, link, previous, next);
-    arcp_connection_callbacks callbacks = {
-        .message = on_message, .drained = on_drained, .closed = on_closed, .user = link};
+    arcp_connection_callbacks callbacks = {.message = on_message,
+                                           .drained = on_drained,
+                                           .input_over = on_input_over,
+                                           .closed = on_closed,
+                                           .user = link};
     connection->ops->set_callbacks(connection, &callbacks);
     runtime->is_dirty = true;
     return ARCP_OK;
 }
 
 arcp_status arcp_runtime_serve(arcp_runtime *runtime, arcp_connection *connection,
-                               const char *principal, void (*closed)(void *user), void *user)
+                               const arcp_serve_options *options, arcp_error *err)
 {
-    arcp_status status = serve(runtime, connection, principal, closed, user);
+    const arcp_serve_options none = ARCP_SERVE_OPTIONS_INIT;
+    arcp_status status =
+        arcp__options_check(options, sizeof(*options), "ARCP_SERVE_OPTIONS_INIT", err);
+    if (status == ARCP_OK) {
+        status = serve(runtime, connection, options == NULL ? &none : options, err);
+    }
     if (status != ARCP_OK) {
         connection->ops->release(connection);
     }
@@ -133,8 +154,9 @@ arcp_status arcp_runtime_serve(arcp_runtime *runtime, arcp_connection *connectio
 
 static void on_accepted(void *user, arcp_connection *connection)
 {
-    arcp__runtime_listener *listener = user;
-    if (serve(listener->runtime, connection, NULL, NULL, NULL) != ARCP_OK) {
+    const arcp__runtime_listener *listener = user;
+    const arcp_serve_options options = ARCP_SERVE_OPTIONS_INIT;
+    if (serve(listener->runtime, connection, &options, NULL) != ARCP_OK) {
         connection->ops->release(connection);
     }
 }

@@ -28,9 +28,10 @@ struct arcp__runtime_link {
     arcp_runtime *runtime;
     arcp__runtime_link *previous, *next;
     arcp_connection *connection;
-    arcp__link *link; /* the engine's; NULL when it is told of the end */
+    arcp__link *link;               /* the engine's; NULL when it is told of the end */
+    void (*input_over)(void *user); /* what its owner is told; may be NULL, as the next */
     void (*closed)(void *user);
-    void *closed_user;
+    void *user;
     arcp__runtime_link *next_touched; /* has something to flush */
     bool is_touched;
 };

@@ -1,7 +1,8 @@
-/* How lines end: our side writes what it has and closes its output, which the peer reads
- * as our close. Over two descriptors that is all. Over one socket we wait for the peer's
- * end, because closing with unread input would reset what we wrote; with a program behind
- * the pipes we wait for its exit. The timer bounds both. */
+/* How lines end: an owner that has more to say after the peer's end is told of that end, and closes
+ * when it likes; for others that end is the close. Our side writes what it has and closes its
+ * output, which the peer reads as our close. Over two descriptors that is all. Over one socket we
+ * wait for the peer's end, because closing with unread input would reset what we wrote; with a
+ * program behind the pipes we wait for its exit. The timer bounds both. */
 #include "transport/line_connection.h"
 
 #include <stdio.h>
@@ -68,7 +69,10 @@ static void line_input_ended(arcp__stream_connection *base)
         fault(base, event);
     }
     if (base->state == ARCP__CONNECTION_OPEN) {
-        arcp__stream_connection_begin_close(base, ARCP_CLOSE_NORMAL, "", 0);
+        /* A program whose output has ended does not listen any more either. */
+        if (connection->child != NULL || !arcp__stream_connection_tell_input_over(base)) {
+            arcp__stream_connection_begin_close(base, ARCP_CLOSE_NORMAL, "", 0);
+        }
     } else if (base->state == ARCP__CONNECTION_CLOSING) {
         base->framing->advance(base);
     }

@@ -163,6 +163,18 @@ void arcp__stream_connection_deliver(arcp__stream_connection *connection, arcp_s
     }
 }
 
+bool arcp__stream_connection_tell_input_over(arcp__stream_connection *connection)
+{
+    if (connection->callbacks.input_over == NULL) {
+        return false;
+    }
+    if (!connection->told_input_over) {
+        connection->told_input_over = true;
+        connection->callbacks.input_over(connection->callbacks.user, &connection->base);
+    }
+    return true;
+}
+
 /* For later, when somebody wants it. */
 static void keep(arcp__stream_connection *connection, arcp_span bytes)
 {

@@ -26,7 +26,7 @@
 typedef struct arcp__stream_connection arcp__stream_connection;
 
 /* What a kind of frames adds. No slot may call the owner but through
- * arcp__stream_connection_deliver. */
+ * arcp__stream_connection_deliver and _tell_input_over. */
 typedef struct arcp__framing {
     const char *transport;
     const char *encrypted_transport; /* its name over TLS; NULL where there is none */
@@ -73,6 +73,7 @@ struct arcp__stream_connection {
     arcp__connection_state state;
     bool paused;
     bool input_ended;
+    bool told_input_over;
     bool peer_at_fault; /* why it closes stays, however it ends */
     bool released;
     bool encrypted;
@@ -106,6 +107,10 @@ bool arcp__stream_connection_is_stopped(const arcp__stream_connection *connectio
 
 /* Hands a frame to the owner; it is dropped unless OPEN. */
 void arcp__stream_connection_deliver(arcp__stream_connection *connection, arcp_span frame);
+
+/* The input is over, and the output is not. Tells the owner, once; false when it does not want to
+ * know: then that is the peer's close. */
+bool arcp__stream_connection_tell_input_over(arcp__stream_connection *connection);
 
 /* OPEN -> CLOSING; the code and reason of the first call stay. The framing's advance is
  * called. */

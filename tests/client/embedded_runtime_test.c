@@ -45,7 +45,9 @@ static arcp_connection *dial(void *user, struct uv_loop_s *loop, arcp_error *err
     if (arcp_memory_pair(loop, NULL, &f->client_end, &served, err) != ARCP_OK) {
         return NULL;
     }
-    assert_int_equal(arcp_runtime_serve(f->runtime, served, "me", NULL, NULL), ARCP_OK);
+    arcp_serve_options options = ARCP_SERVE_OPTIONS_INIT;
+    options.principal = "me";
+    check_ok(arcp_runtime_serve(f->runtime, served, &options, err), err);
     return f->client_end;
 }
 

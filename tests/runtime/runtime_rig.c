@@ -56,7 +56,7 @@ static void connect_client(runtime_rig *rig)
     arcp_connection_callbacks callbacks = {
         .message = on_message, .drained = on_drained, .closed = on_closed, .user = rig};
     rig->client->ops->set_callbacks(rig->client, &callbacks);
-    assert_int_equal(arcp_runtime_serve(rig->runtime, served, NULL, NULL, NULL), ARCP_OK);
+    assert_int_equal(arcp_runtime_serve(rig->runtime, served, NULL, NULL), ARCP_OK);
 }
 
 void runtime_rig_begin(runtime_rig *rig)

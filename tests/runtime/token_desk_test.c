@@ -151,7 +151,7 @@ static peer *connect_peer(rig *r, unsigned at)
     check_ok(arcp_memory_pair(&r->loop, NULL, &p->connection, &served, &error), &error);
     arcp_connection_callbacks callbacks = {.message = on_message, .closed = on_closed, .user = p};
     p->connection->ops->set_callbacks(p->connection, &callbacks);
-    assert_int_equal(arcp_runtime_serve(r->runtime, served, NULL, NULL, NULL), ARCP_OK);
+    assert_int_equal(arcp_runtime_serve(r->runtime, served, NULL, NULL), ARCP_OK);
     return p;
 }
 

@@ -123,6 +123,8 @@ void rig_clock(engine_rig *rig, int64_t forward_ns);
 rig_client *rig_connect(engine_rig *rig, const char *name);
 rig_client *rig_find(engine_rig *rig, const char *name);
 void rig_send(engine_rig *rig, rig_client *client, const char *frame);
+/* The client sends nothing more, and still reads. */
+void rig_input_over(engine_rig *rig, rig_client *client);
 void rig_drop(engine_rig *rig, rig_client *client);
 /* The client of a slow connection takes one frame out of its transport; NULL for none. */
 char *rig_read(engine_rig *rig, rig_client *client);

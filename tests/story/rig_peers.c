@@ -47,6 +47,12 @@ void rig_send(engine_rig *rig, rig_client *client, const char *frame)
     rig_run(rig);
 }
 
+void rig_input_over(engine_rig *rig, rig_client *client)
+{
+    arcp__engine_input_over(rig->engine, rig->now, client->link);
+    rig_run(rig);
+}
+
 void rig_drop(engine_rig *rig, rig_client *client)
 {
     arcp__link *link = client->link;

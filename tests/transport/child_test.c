@@ -10,9 +10,8 @@ typedef struct child {
     owner owner;
 } child;
 
-static void child_open(child *c, const char *command, uint32_t close_timeout_ms)
+static void child_start(child *c, const char *command, uint32_t close_timeout_ms)
 {
-    memset(c, 0, sizeof(*c));
     test_loop_init(&c->test);
     arcp_stdio_options options = ARCP_STDIO_OPTIONS_INIT;
     options.close_timeout_ms = close_timeout_ms;
@@ -21,6 +20,12 @@ static void child_open(child *c, const char *command, uint32_t close_timeout_ms)
     check_ok(arcp_spawn_stdio(&c->test.loop, command, &options, &connection, &err), &err);
     c->owner.keep = true;
     owner_take(&c->owner, connection);
+}
+
+static void child_open(child *c, const char *command, uint32_t close_timeout_ms)
+{
+    memset(c, 0, sizeof(*c));
+    child_start(c, command, close_timeout_ms);
 }
 
 static void child_close(child *c)
@@ -209,6 +214,20 @@ static void an_output_that_outlives_the_program_is_not_waited_for(void **state)
     child_close(&c);
 }
 
+/* It does not listen any more: there is nothing to go on sending for. */
+static void the_end_of_a_programs_output_is_the_end_for_every_owner(void **state)
+{
+    child c;
+    memset(&c, 0, sizeof(c));
+    c.owner.wants_input_over = true;
+    child_start(&c, "sh -c 'echo one'", LONG);
+    run_until(&c.test, c.owner.closed);
+    assert_int_equal(c.owner.input_overs, 0);
+    assert_int_equal(c.owner.messages, 1);
+    assert_int_equal(c.owner.code, ARCP_CLOSE_NORMAL);
+    child_close(&c);
+}
+
 static void a_program_that_does_not_exist_is_named_at_once(void **state)
 {
     test_loop test;
@@ -267,6 +286,7 @@ int main(void)
         cmocka_unit_test(release_kills_at_once),
         cmocka_unit_test(abort_kills_at_once),
         cmocka_unit_test(an_output_that_outlives_the_program_is_not_waited_for),
+        cmocka_unit_test(the_end_of_a_programs_output_is_the_end_for_every_owner),
         cmocka_unit_test(a_program_that_does_not_exist_is_named_at_once),
         cmocka_unit_test(a_stdio_url_connects_later_like_any_other),
         cmocka_unit_test(a_cancelled_stdio_connector_leaves_no_program),

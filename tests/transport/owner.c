@@ -43,6 +43,15 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
     }
 }
 
+static void on_input_over(void *user, arcp_connection *connection)
+{
+    owner *self = user;
+    assert_ptr_equal(connection, self->connection);
+    assert_false(self->in_call);
+    assert_false(self->closed);
+    self->input_overs++;
+}
+
 static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
                       const char *reason)
 {
@@ -62,7 +71,8 @@ void owner_take(owner *self, arcp_connection *connection)
 {
     assert_null(self->connection);
     self->connection = connection;
-    arcp_connection_callbacks callbacks = {on_message, on_drained, on_closed, self};
+    arcp_connection_callbacks callbacks = {
+        on_message, on_drained, self->wants_input_over ? on_input_over : NULL, on_closed, self};
     connection->ops->set_callbacks(connection, &callbacks);
 }
 

@@ -24,6 +24,8 @@ struct owner {
     bool closed;
     arcp_close_code code;
     char reason[256];
+    bool wants_input_over; /* set before owner_take */
+    size_t input_overs;
     bool in_call;
     /* What to do in a callback; may be NULL. */
     void (*on_message)(owner *self, arcp_span frame);

@@ -27,17 +27,23 @@ static void open_over(stdio *s, int input, int output, size_t frame_bytes_max)
     owner_take(&s->owner, connection);
 }
 
-static void stdio_open(stdio *s)
+static void stdio_open_for(stdio *s, bool wants_input_over)
 {
     int in[2];
     int out[2];
     memset(s, 0, sizeof(*s));
+    s->owner.wants_input_over = wants_input_over;
     test_loop_init(&s->test);
     assert_int_equal(pipe(in), 0);
     assert_int_equal(pipe(out), 0);
     s->to = in[1];
     s->from = out[0];
     open_over(s, in[0], out[1], 100);
+}
+
+static void stdio_open(stdio *s)
+{
+    stdio_open_for(s, false);
 }
 
 static void hang_up(int *fd)
@@ -188,6 +194,100 @@ static void the_end_of_the_input_lets_the_output_out(void **state)
     assert_int_equal(s.owner.code, ARCP_CLOSE_NORMAL);
     expect_output(&s, "reply\n");
     expect_output(&s, ""); /* the end */
+    stdio_close(&s);
+}
+
+static void an_owner_that_is_told_of_the_end_of_the_input_goes_on_sending(void **state)
+{
+    stdio s;
+    stdio_open_for(&s, true);
+    put(&s, "one\ntwo");
+    hang_up(&s.to);
+    run_until(&s.test, s.owner.input_overs == 1);
+    check_span(arcp_buf_span(&s.owner.log), "one|two|");
+    owner_send_text(&s.owner, "later");
+    owner_flush(&s.owner);
+    test_loop_settle(&s.test);
+    expect_output(&s, "later\n");
+    assert_false(s.owner.closed);
+    owner_send_text(&s.owner, "last");
+    owner_close(&s.owner, ARCP_CLOSE_NORMAL, "bye");
+    run_until(&s.test, s.owner.closed);
+    assert_int_equal(s.owner.code, ARCP_CLOSE_NORMAL);
+    assert_string_equal(s.owner.reason, "bye");
+    assert_int_equal(s.owner.input_overs, 1);
+    expect_output(&s, "last\n");
+    expect_output(&s, ""); /* the end */
+    stdio_close(&s);
+}
+
+static void the_end_of_the_input_is_told_once_and_after_a_pause(void **state)
+{
+    stdio s;
+    stdio_open_for(&s, true);
+    owner_pause(&s.owner);
+    put(&s, "one\n");
+    hang_up(&s.to);
+    test_loop_settle(&s.test);
+    assert_int_equal(s.owner.input_overs, 0);
+    for (int round = 0; round < 2; round++) {
+        owner_resume(&s.owner);
+        test_loop_settle(&s.test);
+        assert_int_equal(s.owner.input_overs, 1);
+        assert_int_equal(s.owner.messages, 1);
+        owner_pause(&s.owner);
+    }
+    assert_false(s.owner.closed);
+    stdio_close(&s);
+}
+
+static void a_reader_that_goes_after_the_end_of_the_input_is_abnormal(void **state)
+{
+    stdio s;
+    stdio_open_for(&s, true);
+    hang_up(&s.to);
+    run_until(&s.test, s.owner.input_overs == 1);
+    hang_up(&s.from);
+    owner_send_text(&s.owner, "to nobody");
+    run_until(&s.test, s.owner.closed);
+    assert_int_equal(s.owner.code, ARCP_CLOSE_ABNORMAL);
+    stdio_close(&s);
+}
+
+static void a_line_above_the_cap_at_the_end_of_the_input_ends_the_connection(void **state)
+{
+    stdio s;
+    stdio_open_for(&s, true);
+    char line[102];
+    memset(line, 'x', sizeof(line));
+    line[101] = '\0';
+    put(&s, line);
+    hang_up(&s.to);
+    run_until(&s.test, s.owner.closed);
+    assert_int_equal(s.owner.code, ARCP_CLOSE_TOO_BIG);
+    assert_int_equal(s.owner.input_overs, 0);
+    stdio_close(&s);
+}
+
+static void half_a_socket_can_be_written(void **state)
+{
+    stdio s;
+    int ends[2];
+    memset(&s, 0, sizeof(s));
+    test_loop_init(&s.test);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    s.to = -1;
+    s.from = ends[1];
+    s.owner.wants_input_over = true;
+    open_over(&s, ends[0], ends[0], 100);
+    assert_int_equal(shutdown(s.from, SHUT_WR), 0);
+    run_until(&s.test, s.owner.input_overs == 1);
+    owner_send_text(&s.owner, "later");
+    owner_close(&s.owner, ARCP_CLOSE_NORMAL, "bye");
+    run_until(&s.test, s.owner.closed);
+    assert_int_equal(s.owner.code, ARCP_CLOSE_NORMAL);
+    expect_output(&s, "later\n");
+    expect_output(&s, "");
     stdio_close(&s);
 }
 
@@ -483,6 +583,11 @@ int main(void)
         cmocka_unit_test(a_line_above_the_cap_ends_the_connection),
         cmocka_unit_test(a_line_of_a_mebibyte_works_by_default),
         cmocka_unit_test(the_end_of_the_input_lets_the_output_out),
+        cmocka_unit_test(an_owner_that_is_told_of_the_end_of_the_input_goes_on_sending),
+        cmocka_unit_test(the_end_of_the_input_is_told_once_and_after_a_pause),
+        cmocka_unit_test(a_reader_that_goes_after_the_end_of_the_input_is_abnormal),
+        cmocka_unit_test(a_line_above_the_cap_at_the_end_of_the_input_ends_the_connection),
+        cmocka_unit_test(half_a_socket_can_be_written),
         cmocka_unit_test(a_reader_that_is_gone_is_abnormal),
         cmocka_unit_test(an_end_while_paused_waits_for_the_lines_before_it),
         cmocka_unit_test(files_can_be_read_and_written),

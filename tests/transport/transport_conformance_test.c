@@ -276,7 +276,7 @@ static void a_connection_says_what_it_is(pair *p)
 
 static void callbacks_may_be_missing(pair *p)
 {
-    arcp_connection_callbacks none = {NULL, NULL, NULL, NULL};
+    arcp_connection_callbacks none = {0};
     p->b.connection->ops->set_callbacks(p->b.connection, &none);
     owner_send_text(&p->a, "into the void");
     owner_send_text(&p->b, "out of it");

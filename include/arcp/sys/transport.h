@@ -61,7 +61,7 @@ typedef struct arcp_connection_info {
 } arcp_connection_info;
 
 /* What a connection tells its owner. Set by the owner right after it got the
- * connection. Any of the three may be NULL. */
+ * connection. Any of the four may be NULL. */
 typedef struct arcp_connection_callbacks {
     /* A whole frame; valid during the call only. The transport has checked its size; it
      * does not check its UTF-8 or JSON (the owner closes with BAD_DATA when it is not
@@ -71,6 +71,10 @@ typedef struct arcp_connection_callbacks {
      * The sum of all `written` and the last `unsent` is what was accepted by send. Inside
      * a batch that has left in part the share is in proportion. */
     void (*drained)(void *user, arcp_connection *connection, size_t written, size_t unsent);
+    /* The peer sends nothing more and may still read: no message follows, and what is sent
+     * still goes out. Once, and only over descriptors (arcp_open_stdio). The owner closes when it
+     * has said what it had to say. NULL: the connection closes by itself, with NORMAL. */
+    void (*input_over)(void *user, arcp_connection *connection);
     /* The connection ended, by either side; nothing follows, and the owner must call
      * release. The code is that of the side that closed first; ABNORMAL when the end was
      * not an orderly one. `reason` may be ""; valid during the call only. */
@@ -240,9 +244,10 @@ typedef struct arcp_stdio_options {
 /* A connection over two descriptors (pipes, sockets, terminals or files; the same one
  * twice for a socket): a frame is a line. Blank lines are ignored, a carriage return
  * before the line feed too, and a last line without a line feed is a frame. The end of
- * the input is an orderly close by the peer: what is buffered is still written. On
- * success the connection owns the descriptors, but leaves 0, 1 and 2 open, and gives all
- * of them their file status flags back. ARCP_E_IO for what cannot be read or written. */
+ * the input is told by input_over; an owner that has none of that closes in an orderly way: what is
+ * buffered is still written. On success the connection owns the descriptors, but leaves 0, 1 and 2
+ * open, and gives all of them their file status flags back. ARCP_E_IO for what cannot be read or
+ * written. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_open_stdio(struct uv_loop_s *loop, int input, int output,
                                                      const arcp_stdio_options *options,
                                                      arcp_connection **out, arcp_error *err);

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Has a child do the work, and ends when it has.
+read -r _start
+echo '{"type":"delegate","id":"1","payload":{"agent":"hello","input":1,"wait":true}}'
+read -r answer
+case $answer in
+  *'"final_status":"success"'*) echo called ;;
+esac
