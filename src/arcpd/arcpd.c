@@ -13,6 +13,7 @@
 
 #include "arcpd/arguments.h"
 #include "arcpd/config_check.h"
+#include "arcpd/config_restart.h"
 #include "arcpd/credentials.h"
 #include "arcpd/directories.h"
 #include "arcpd/help.h"
@@ -33,6 +34,7 @@ enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 typedef struct daemon_state {
     arcp__config config;
     bool store_is_memory;
+    uint64_t frame_bytes_max; /* of listeners and standard input, which keep theirs */
     arcp__logger logger;
     arcp__status status;
     uv_loop_t loop;
@@ -73,7 +75,7 @@ static arcp_status print_config(const arcp__config *config, arcp_error *err)
     if (status != ARCP_OK) {
         return status;
     }
-    arcp__config_print(config, &text);
+    arcp__config_print(config, ARCP__SECRETS_MASKED, &text);
     status = text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     if (status == ARCP_OK &&
         (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)) {
@@ -259,6 +261,23 @@ static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_er
     return status;
 }
 
+static void say_what_takes_a_restart(daemon_state *state, const arcp_buf *changes)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    if (changes->failed) {
+        arcp_buf_append_cstr(&text, "out of memory: whether a key has changed that takes a restart "
+                                    "is not known");
+    } else {
+        arcp_buf_append_cstr(&text, "changed, and takes a restart: ");
+        arcp_buf_append(&text, arcp_buf_span(changes));
+    }
+    arcp_buf_append_byte(&text, '\0');
+    if (!text.failed && (changes->failed || changes->size != 0)) {
+        arcp__logger_log(&state->logger, ARCP_LOG_WARN, text.data);
+    }
+    arcp_buf_fini(&text);
+}
+
 /* Tokens, agents, policies, peer profiles, certificates, limits and the log's form again; what is
  * wrong leaves everything as it was. */
 static void reload(daemon_state *state)
@@ -277,16 +296,17 @@ static void reload(daemon_state *state)
         arcp__config_fini(&fresh);
         return;
     }
+    arcp_buf changes = ARCP_BUF_INIT;
+    arcp__config_keep_started(&fresh, &state->config, state->frame_bytes_max, &changes);
     cap_replay(state, &fresh);
     arcp_runtime_set_settings(state->runtime, &fresh.settings);
     arcp__audit_trail_reload(state->logger.audit, &fresh.settings);
     arcp__audit_trail_policy(state->logger.audit, "SIGHUP", &fresh, NULL);
     state->logger.level = fresh.log_level;
     state->logger.format = fresh.log_format;
+    say_what_takes_a_restart(state, &changes);
+    arcp_buf_fini(&changes);
     arcp__logger_log(&state->logger, ARCP_LOG_INFO, "reloaded");
-    arcp__text_list listen = fresh.listen;
-    fresh.listen = state->config.listen;
-    state->config.listen = listen;
     arcp__config_fini(&state->config);
     state->config = fresh;
 }
@@ -401,6 +421,7 @@ static arcp_status start(daemon_state *state, arcp_error *err)
 {
     arcp_buf urls = ARCP_BUF_INIT;
     arcp__verifiers verifiers = {NULL, 0};
+    state->frame_bytes_max = state->config.settings.limits_frame_bytes;
     arcp_status status = arcp__directories_find(&state->directories, err);
     if (status == ARCP_OK) {
         status = arcp__verifiers_make(&state->config, state->directories.state, &verifiers, err);

@@ -200,6 +200,7 @@ arcp_status arcp__config_add_agent_flag(arcp__config *config, const char *text, 
 typedef struct print_state {
     arcp_buf *out;
     const arcp__config *config;
+    arcp__print_secrets secrets;
     const char *group;
 } print_state;
 
@@ -207,7 +208,7 @@ typedef struct print_state {
 static void print_texts_of_group(const print_state *state, const char *group)
 {
     if (strcmp(group, "credentials") == 0) {
-        arcp__config_credentials_print(&state->config->credentials, state->out);
+        arcp__config_credentials_print(&state->config->credentials, state->secrets, state->out);
     } else if (strcmp(group, "audit") == 0) {
         const char *path = state->config->audit_path;
         arcp__yaml_print_text(state->out, "  path", path == NULL ? "audit.jsonl" : path);
@@ -227,7 +228,7 @@ static void print_setting(void *user, const char *group, const char *key, const 
     arcp_buf_append_format(state->out, "  %s: %s\n", key, value);
 }
 
-static void print_agent(arcp_buf *out, const arcp__config_agent *agent)
+static void print_agent(arcp_buf *out, const arcp__config_agent *agent, arcp__print_secrets secrets)
 {
     arcp__yaml_print_text(out, "  - name", agent->name);
     arcp__yaml_print_text(out, "    version", agent->version);
@@ -244,8 +245,8 @@ static void print_agent(arcp_buf *out, const arcp__config_agent *agent)
     arcp_buf_append_cstr(out, "    env: {");
     for (size_t at = 0; at < agent->env.count; at++) {
         const char *pair = agent->env.items[at];
-        arcp_buf_append_format(out, "%s%.*s: \"***\"", at == 0 ? "" : ", ", (int)strcspn(pair, "="),
-                               pair);
+        arcp_buf_append_format(out, "%s%.*s: ", at == 0 ? "" : ", ", (int)strcspn(pair, "="), pair);
+        arcp__yaml_print_secret(out, pair, secrets);
     }
     arcp_buf_append_cstr(out, "}\n    rlimits: {");
     for (size_t at = 0; at < agent->limit_texts.count; at++) {
@@ -279,14 +280,16 @@ static void print_policy(arcp_buf *out, const arcp__config_policy *policy)
                            (unsigned long long)policy->max_lifetime_sec);
 }
 
-void arcp__config_print(const arcp__config *config, arcp_buf *out)
+void arcp__config_print(const arcp__config *config, arcp__print_secrets secrets, arcp_buf *out)
 {
     arcp__yaml_print_list(out, "listen", &config->listen);
     arcp__yaml_print_text(out, "store", config->store);
     arcp__yaml_print_text(out, "token_file", config->token_file);
     arcp_buf_append_cstr(out, "tokens:\n");
     for (size_t at = 0; at < config->token_count; at++) {
-        arcp_buf_append_cstr(out, "  - {token: \"***\", principal: ");
+        arcp_buf_append_cstr(out, "  - {token: ");
+        arcp__yaml_print_secret(out, config->tokens[at].token, secrets);
+        arcp_buf_append_cstr(out, ", principal: ");
         arcp__yaml_print_quoted(out, config->tokens[at].principal);
         arcp_buf_append_cstr(out, "}\n");
     }
@@ -296,11 +299,11 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
     }
     arcp_buf_append_cstr(out, "agents:\n");
     for (size_t at = 0; at < config->agent_count; at++) {
-        print_agent(out, &config->agents[at]);
+        print_agent(out, &config->agents[at], secrets);
     }
-    print_state state = {out, config, NULL};
+    print_state state = {out, config, secrets, NULL};
     arcp_settings_each(&config->settings, print_setting, &state);
-    arcp__config_tracing_print(&config->tracing, out);
+    arcp__config_tracing_print(&config->tracing, secrets, out);
     arcp_buf_append_cstr(out, "policy:\n");
     for (size_t at = 0; at < config->policy_count; at++) {
         print_policy(out, &config->policies[at]);

@@ -90,8 +90,8 @@ ARCP_MUST_CHECK arcp_status arcp__config_read(arcp__config *config, const char *
 ARCP_MUST_CHECK arcp_status arcp__config_read_text(arcp__config *config, const char *name,
                                                    arcp_span text, arcp_error *err);
 
-/* Prints the effective configuration as YAML, secrets masked. */
-void arcp__config_print(const arcp__config *config, arcp_buf *out);
+/* Prints the effective configuration as YAML. */
+void arcp__config_print(const arcp__config *config, arcp__print_secrets secrets, arcp_buf *out);
 
 /* Both are copied. */
 ARCP_MUST_CHECK arcp_status arcp__config_add_token(arcp__config *config, arcp_span token,

@@ -430,7 +430,8 @@ arcp_status arcp__config_credentials_check(arcp__yaml_reader *r,
 
 /* ---- printing ---- */
 
-static void print_request(arcp_buf *out, const char *name, const arcp__config_request *request)
+static void print_request(arcp_buf *out, const char *name, const arcp__config_request *request,
+                          arcp__print_secrets secrets)
 {
     if (request->url == NULL) {
         return;
@@ -440,10 +441,10 @@ static void print_request(arcp_buf *out, const char *name, const arcp__config_re
     arcp__yaml_print_text(out, "      url", request->url);
     /* Values of headers and what is written into a body may be secrets. */
     arcp_buf_append_cstr(out, "      headers: ");
-    arcp__config_headers_print(&request->headers, out);
-    arcp_buf_append_byte(out, '\n');
-    arcp_buf_append_format(out, "      body: %s\n", request->body == NULL ? "null" : "\"***\"");
-    arcp_buf_append_cstr(out, "      response: {");
+    arcp__config_headers_print(&request->headers, secrets, out);
+    arcp_buf_append_cstr(out, "\n      body: ");
+    arcp__yaml_print_secret(out, request->body, secrets);
+    arcp_buf_append_cstr(out, "\n      response: {");
     const char *separator = "";
     for (size_t at = 0; at < COUNT(pointer_names); at++) {
         if (request->pointers[at] != NULL) {
@@ -483,7 +484,8 @@ static void print_gone(arcp_buf *out, const arcp__config_credentials *credential
     arcp_buf_append_cstr(out, "]\n");
 }
 
-void arcp__config_credentials_print(const arcp__config_credentials *credentials, arcp_buf *out)
+void arcp__config_credentials_print(const arcp__config_credentials *credentials,
+                                    arcp__print_secrets secrets, arcp_buf *out)
 {
     arcp_buf_append_format(out, "  provisioner: %s\n", kinds[credentials->kind]);
     if (credentials->kind == ARCP__PROVISIONER_NONE) {
@@ -507,13 +509,13 @@ void arcp__config_credentials_print(const arcp__config_credentials *credentials,
     arcp_buf_append_cstr(out, "]\n");
     print_errors(credentials, out);
     if (credentials->kind == ARCP__PROVISIONER_STATIC) {
-        arcp__yaml_print_masked_list(out, "  values", &credentials->values);
+        arcp__yaml_print_secret_list(out, "  values", &credentials->values, secrets);
         arcp__yaml_print_text(out, "  values_file", credentials->values_file);
         return;
     }
     arcp_buf_append_cstr(out, "  http:\n");
     for (size_t at = 0; at < COUNT(request_names); at++) {
-        print_request(out, request_names[at], &credentials->requests[at]);
+        print_request(out, request_names[at], &credentials->requests[at], secrets);
     }
     arcp_buf_append_format(out, "    timeout_ms: %llu\n    connections: %llu\n",
                            (unsigned long long)arcp__config_credentials_timeout_ms(credentials),

@@ -5,6 +5,7 @@
 #include <arcp/buf.h>
 
 #include "arcpd/text_list.h"
+#include "arcpd/yaml_printer.h"
 #include "provisioner/http_provisioner.h"
 
 struct arcp__yaml_reader;
@@ -65,7 +66,8 @@ arcp_status arcp__config_credentials_check(struct arcp__yaml_reader *r,
                                            const arcp__config_credentials *credentials,
                                            const struct yaml_node_s *node);
 
-/* Prints the group's lines, secrets masked. */
-void arcp__config_credentials_print(const arcp__config_credentials *credentials, arcp_buf *out);
+/* Prints the group's lines. */
+void arcp__config_credentials_print(const arcp__config_credentials *credentials,
+                                    arcp__print_secrets secrets, arcp_buf *out);
 
 #endif

@@ -28,13 +28,14 @@ arcp_status arcp__config_headers_member(arcp__yaml_reader *r, void *into, arcp_s
     return status;
 }
 
-void arcp__config_headers_print(const arcp__text_list *headers, arcp_buf *out)
+void arcp__config_headers_print(const arcp__text_list *headers, arcp__print_secrets secrets,
+                                arcp_buf *out)
 {
     arcp_buf_append_byte(out, '{');
     for (size_t at = 0; at < headers->count; at++) {
         const char *line = headers->items[at];
-        arcp_buf_append_format(out, "%s%.*s: \"***\"", at == 0 ? "" : ", ", (int)strcspn(line, ":"),
-                               line);
+        arcp_buf_append_format(out, "%s%.*s: ", at == 0 ? "" : ", ", (int)strcspn(line, ":"), line);
+        arcp__yaml_print_secret(out, line, secrets);
     }
     arcp_buf_append_byte(out, '}');
 }

@@ -95,12 +95,13 @@ arcp_status arcp__config_tracing_member(arcp__yaml_reader *r, void *into, arcp_s
 
 /* ---- printing ---- */
 
-void arcp__config_tracing_print(const arcp__config_tracing *tracing, arcp_buf *out)
+void arcp__config_tracing_print(const arcp__config_tracing *tracing, arcp__print_secrets secrets,
+                                arcp_buf *out)
 {
     arcp_buf_append_cstr(out, "tracing:\n  otlp:\n");
     arcp__yaml_print_text(out, "    endpoint", tracing->endpoint);
     arcp_buf_append_cstr(out, "    headers: ");
-    arcp__config_headers_print(&tracing->headers, out);
+    arcp__config_headers_print(&tracing->headers, secrets, out);
     arcp_buf_append_byte(out, '\n');
     arcp__yaml_print_text(out, "    ca_file", tracing->ca_file);
     arcp__yaml_print_text(out, "    service_name",

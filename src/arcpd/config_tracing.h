@@ -20,7 +20,8 @@ void arcp__config_tracing_fini(arcp__config_tracing *tracing);
 arcp_status arcp__config_tracing_member(struct arcp__yaml_reader *r, void *into, arcp_span key,
                                         const char *path, const struct yaml_node_s *value);
 
-/* Prints the group's lines, secrets masked. */
-void arcp__config_tracing_print(const arcp__config_tracing *tracing, arcp_buf *out);
+/* Prints the group's lines. */
+void arcp__config_tracing_print(const arcp__config_tracing *tracing, arcp__print_secrets secrets,
+                                arcp_buf *out);
 
 #endif

@@ -1,8 +1,8 @@
 #include "arcpd/yaml_printer.h"
 
-#include <stdbool.h>
-
 #include <arcp/json.h>
+
+#include "base/hash.h"
 
 void arcp__yaml_print_quoted(arcp_buf *out, const char *text)
 {
@@ -20,22 +20,35 @@ void arcp__yaml_print_text(arcp_buf *out, const char *key, const char *text)
     arcp_buf_append_byte(out, '\n');
 }
 
-static void print_list(arcp_buf *out, const char *key, const arcp__text_list *list, bool masked)
+void arcp__yaml_print_list(arcp_buf *out, const char *key, const arcp__text_list *list)
 {
     arcp_buf_append_format(out, "%s: [", key);
     for (size_t at = 0; at < list->count; at++) {
         arcp_buf_append_cstr(out, at == 0 ? "" : ", ");
-        arcp__yaml_print_quoted(out, masked ? "***" : list->items[at]);
+        arcp__yaml_print_quoted(out, list->items[at]);
     }
     arcp_buf_append_cstr(out, "]\n");
 }
 
-void arcp__yaml_print_list(arcp_buf *out, const char *key, const arcp__text_list *list)
+void arcp__yaml_print_secret(arcp_buf *out, const char *text, arcp__print_secrets secrets)
 {
-    print_list(out, key, list, false);
+    if (text == NULL) {
+        arcp_buf_append_cstr(out, "null");
+    } else if (secrets == ARCP__SECRETS_MASKED) {
+        arcp_buf_append_cstr(out, "\"***\"");
+    } else {
+        arcp_buf_append_format(out, "\"***%016llx\"",
+                               (unsigned long long)arcp__hash_bytes(text, strlen(text)));
+    }
 }
 
-void arcp__yaml_print_masked_list(arcp_buf *out, const char *key, const arcp__text_list *list)
+void arcp__yaml_print_secret_list(arcp_buf *out, const char *key, const arcp__text_list *list,
+                                  arcp__print_secrets secrets)
 {
-    print_list(out, key, list, true);
+    arcp_buf_append_format(out, "%s: [", key);
+    for (size_t at = 0; at < list->count; at++) {
+        arcp_buf_append_cstr(out, at == 0 ? "" : ", ");
+        arcp__yaml_print_secret(out, list->items[at], secrets);
+    }
+    arcp_buf_append_cstr(out, "]\n");
 }

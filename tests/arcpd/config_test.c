@@ -16,7 +16,7 @@ static char *printed(const char *text)
     arcp_error error = {0};
     arcp_buf out = ARCP_BUF_INIT;
     check_ok(read_text(&config, text, &error), &error);
-    arcp__config_print(&config, &out);
+    arcp__config_print(&config, ARCP__SECRETS_MASKED, &out);
     arcp__config_fini(&config);
     return arcp_buf_take_cstr(&out);
 }

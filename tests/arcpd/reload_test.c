@@ -201,6 +201,28 @@ static void the_log_changes_its_form(void **state)
     door_reload(&d, "info  reloaded\n");
 }
 
+static void keys_that_take_a_restart_are_named_until_they_are_put_back(void **state)
+{
+    static const char what[] =
+        "warn  changed, and takes a restart: audit.path (from \"audit.jsonl\" to "
+        "\"elsewhere.jsonl\"), tracing.otlp.headers (from {} to "
+        "{authorization: \"***\"})\n";
+    (void)state;
+    configure("old", "", "");
+    door_start(&d);
+    configure("old", "",
+              "audit: {path: elsewhere.jsonl}\n"
+              "tracing: {otlp: {headers: {authorization: hush-hush}}}\n");
+    for (size_t times = 1; times < 3; times++) {
+        door_reload(&d, "info  reloaded\n");
+        assert_int_equal(door_said(&d, what), times);
+    }
+    assert_int_equal(door_said(&d, "hush-hush"), 0);
+    configure("old", "", "");
+    door_reload(&d, "info  reloaded\n");
+    assert_int_equal(door_said(&d, "takes a restart"), 2);
+}
+
 /* A session keeps the form it began with; the next one has the new one. */
 static void peer_profiles_are_other_ones_for_new_sessions(void **state)
 {
@@ -237,6 +259,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_missing_program_is_told_at_the_start_and_at_each_reload,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_log_changes_its_form, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_that_take_a_restart_are_named_until_they_are_put_back,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_wrong_leaves_agents_and_policies_as_they_were,
                                         set_up, tear_down),
     };

@@ -1,0 +1,186 @@
+/* What a reload leaves as it was, and how it names what has changed in vain. */
+#include "arcpd/config_restart.h"
+#include "support/check.h"
+
+#include "support/failing_alloc.h"
+
+#define FRAME_BYTES_MAX 8388608u
+
+static void read_config(arcp__config *config, const char *text)
+{
+    arcp_error error = {0};
+    arcp__config_init(config);
+    check_ok(arcp__config_read_text(config, "test.yaml", arcp_span_cstr(text), &error), &error);
+}
+
+typedef struct reload {
+    arcp__config running, fresh;
+    arcp_buf changes;
+} reload;
+
+static void reload_to(reload *self, const char *text)
+{
+    arcp_buf_clear(&self->changes);
+    read_config(&self->fresh, text);
+    arcp__config_keep_started(&self->fresh, &self->running, FRAME_BYTES_MAX, &self->changes);
+    arcp__config_fini(&self->running);
+    self->running = self->fresh;
+}
+
+static void reload_begin(reload *self, const char *from, const char *to)
+{
+    *self = (reload){.changes = ARCP_BUF_INIT};
+    read_config(&self->running, from);
+    reload_to(self, to);
+}
+
+static void reload_end(reload *self)
+{
+    arcp__config_fini(&self->running);
+    arcp_buf_fini(&self->changes);
+}
+
+#define POOL                                                                                       \
+    "credentials:\n  provisioner: static\n  endpoint: https://e\n  values: [hush-one, hush-two]\n"
+#define UPSTREAM(headers, more)                                                                    \
+    "credentials:\n  provisioner: http\n  endpoint: https://e\n  http:\n"                          \
+    "    issue: {url: https://u/i, headers: {" headers                                             \
+    "}, response: {value: /v}}\n    revoke: {url: https://u/r, body: {id: hush-id}}\n" more
+
+static const struct {
+    const char *from, *to, *changes;
+} rows[] = {
+    {"", "", ""},
+    {"store: \"memory:\"\n", "", "store (from \"memory:\" to null)"},
+    {"listen: [ws://127.0.0.1:1/arcp]\n",
+     "listen: [ws://127.0.0.1:1/arcp, ws://127.0.0.1:2/arcp]\n",
+     "listen (from [\"ws://127.0.0.1:1/arcp\"] to "
+     "[\"ws://127.0.0.1:1/arcp\", \"ws://127.0.0.1:2/arcp\"])"},
+    {"hosts: [a]\norigins: [https://a]\n", "hosts: [b]\norigins: []\n",
+     "origins (from [\"https://a\"] to []), hosts (from [\"a\"] to [\"b\"])"},
+    {"tls: {certificate: /c, key: /k}\n", "tls: {certificate: /d, key: /l}\n",
+     "tls.certificate (from \"/c\" to \"/d\"), tls.key (from \"/k\" to \"/l\")"},
+    {"", "http: {listen: '127.0.0.1:9'}\n", "http.listen (from null to \"127.0.0.1:9\")"},
+    {"audit: {path: a}\n", "audit: {path: b, sync_ms: 5}\n", "audit.path (from \"a\" to \"b\")"},
+    {"", "tracing: {otlp: {endpoint: 'http://c', queue_bytes: 65536}}\n",
+     "tracing.otlp.endpoint (from null to \"http://c/v1/traces\"), "
+     "tracing.otlp.queue_bytes (from 4194304 to 65536)"},
+    {"tracing: {otlp: {endpoint: 'http://c', headers: {A: hush}}}\n",
+     "tracing: {otlp: {endpoint: 'http://c', headers: {A: hush-hush}}}\n",
+     "tracing.otlp.headers (its values are not shown)"},
+    {"tracing: {otlp: {endpoint: 'http://c', headers: {A: hush}}}\n",
+     "tracing: {otlp: {endpoint: 'http://c', headers: {B: hush}}}\n",
+     "tracing.otlp.headers (from {A: \"***\"} to {B: \"***\"})"},
+    {"", POOL, "credentials.provisioner (from none to static)"},
+    {POOL, "", "credentials.provisioner (from static to none)"},
+    {POOL, UPSTREAM("", ""), "credentials.provisioner (from static to http)"},
+    {POOL,
+     "credentials:\n  provisioner: static\n  endpoint: https://e\n  values: [hush-one, hush-3]\n",
+     "credentials.values (its values are not shown)"},
+    {UPSTREAM("A: hush", ""),
+     "credentials:\n  provisioner: http\n  endpoint: https://e\n  http:\n"
+     "    issue: {url: https://u/j, headers: {A: ssh}, response: {value: /v}}\n"
+     "    revoke: {url: https://u/r, body: {id: other}}\n",
+     "credentials.http.issue.url (from \"https://u/i\" to \"https://u/j\"), "
+     "credentials.http.issue.headers (its values are not shown), "
+     "credentials.http.revoke.body (its values are not shown)"},
+    {UPSTREAM("", ""), UPSTREAM("", "    rotate: {url: https://u/o}\n"),
+     "credentials.http.rotate.url (from null to \"https://u/o\")"},
+    {UPSTREAM("", "    rotate: {url: https://u/o}\n"), UPSTREAM("", ""),
+     "credentials.http.rotate.url (from \"https://u/o\" to null)"},
+    {POOL "  errors: [{code: PERMISSION_DENIED, status: 403}]\n",
+     POOL "  errors: [{code: PERMISSION_DENIED, status: 401},\n"
+          "    {code: BUDGET_EXHAUSTED, contains: 'a: b'}]\n",
+     "credentials.errors[0] (from {code: PERMISSION_DENIED, status: 403} to "
+     "{code: PERMISSION_DENIED, status: 401}), credentials.errors[1] (from null to "
+     "{code: BUDGET_EXHAUSTED, contains: \"a: b\"})"},
+    {"", "limits: {frame_bytes: 8388609}\n", "limits.frame_bytes (from 8388608 to 8388609)"},
+    /* What a reload takes up is not named. */
+    {"tokens: [{token: hush, principal: a}]\n",
+     "tokens: [{token: hush-hush, principal: b}]\njwt: [{algorithm: HS256, key_file: /s}]\n"
+     "no_auth: true\npolicy: [{agent: a}]\npeer_profiles: [{principal: a, profile: go}]\n"
+     "agents: [{name: a, command: [x], env: {A: hush}}]\nlimits: {frame_bytes: 8388608}\n"
+     "credentials: {rotate_sec: 60}\naudit: {sync_ms: 5}\nlog: {level: debug, format: json}\n",
+     ""},
+};
+
+static void each_key_that_takes_a_restart_is_named_and_no_secret(void **state)
+{
+    (void)state;
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        reload r;
+        reload_begin(&r, rows[row].from, rows[row].to);
+        assert_false(r.changes.failed);
+        arcp_buf_append_byte(&r.changes, '\0');
+        if (strcmp(r.changes.data, rows[row].changes) != 0) {
+            fail_msg("row %zu:\n%s\n%s", row, r.changes.data, rows[row].changes);
+        }
+        reload_end(&r);
+    }
+}
+
+static void what_was_started_stays_and_is_named_each_time(void **state)
+{
+    reload r;
+    (void)state;
+    reload_begin(&r, "store: \"memory:\"\n" POOL, "store: sqlite:/a\nshutdown: {grace_sec: 7}\n");
+    assert_string_equal(r.running.store, "memory:");
+    assert_int_equal(r.running.credentials.kind, ARCP__PROVISIONER_STATIC);
+    assert_int_equal(r.running.settings.shutdown_grace_sec, 7);
+    size_t size = r.changes.size;
+    assert_true(size != 0);
+    reload_to(&r, "store: sqlite:/a\nshutdown: {grace_sec: 8}\n");
+    assert_int_equal(r.changes.size, size);
+    reload_to(&r, "store: \"memory:\"\n" POOL);
+    assert_int_equal(r.changes.size, 0);
+    reload_end(&r);
+}
+
+static void frames_can_become_smaller_and_as_large_again_as_at_the_start(void **state)
+{
+    reload r;
+    (void)state;
+    reload_begin(&r, "", "limits: {frame_bytes: 1024}\n");
+    assert_int_equal(r.running.settings.limits_frame_bytes, 1024);
+    assert_int_equal(r.changes.size, 0);
+    reload_to(&r, "limits: {frame_bytes: 8388608}\n");
+    assert_int_equal(r.running.settings.limits_frame_bytes, FRAME_BYTES_MAX);
+    assert_int_equal(r.changes.size, 0);
+    reload_to(&r, "limits: {frame_bytes: 8388609}\n");
+    assert_int_equal(r.running.settings.limits_frame_bytes, FRAME_BYTES_MAX);
+    assert_true(r.changes.size != 0);
+    reload_end(&r);
+}
+
+static void without_memory_it_keeps_the_same_and_says_that_it_does_not_know(void **state)
+{
+    (void)state;
+    for (size_t nth = 1;; nth++) {
+        reload r = {.changes = ARCP_BUF_INIT};
+        read_config(&r.running, "store: \"memory:\"\n");
+        read_config(&r.fresh, "store: sqlite:/a\n" POOL);
+        failing_alloc_arm(nth, FAILING_ALLOC_ONE);
+        arcp__config_keep_started(&r.fresh, &r.running, FRAME_BYTES_MAX, &r.changes);
+        bool was_refused = failing_alloc_disarm();
+        assert_string_equal(r.fresh.store, "memory:");
+        assert_string_equal(r.running.store, "sqlite:/a");
+        assert_int_equal(r.changes.failed, was_refused);
+        arcp__config_fini(&r.fresh);
+        reload_end(&r);
+        if (!was_refused) {
+            assert_true(nth > 4);
+            return;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_key_that_takes_a_restart_is_named_and_no_secret),
+        cmocka_unit_test(what_was_started_stays_and_is_named_each_time),
+        cmocka_unit_test(frames_can_become_smaller_and_as_large_again_as_at_the_start),
+        cmocka_unit_test(without_memory_it_keeps_the_same_and_says_that_it_does_not_know),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
