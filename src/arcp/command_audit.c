@@ -57,16 +57,6 @@ static arcp_status read_file(const char *name, piece_fn piece, void *user, arcp_
     return status;
 }
 
-/* A file's fault is no connection's, whose exit status IO has elsewhere. */
-static int fail(arcp__program *program, const arcp_error *err)
-{
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    failure.error = *err;
-    (void)arcp__program_fail(program, &failure);
-    arcp_failure_fini(&failure);
-    return ARCP__EXIT_ERROR;
-}
-
 /* ---- verify ---- */
 
 typedef struct verification {
@@ -206,7 +196,7 @@ static int verify(arcp__program *program)
     }
     int exit_status = ARCP__EXIT_ERROR;
     if (status != ARCP_OK) {
-        exit_status = fail(program, &err);
+        exit_status = arcp__program_fail_file(program, &err);
     } else {
         arcp_buf text = ARCP_BUF_INIT;
         arcp__audit_check_finish(&v.check);
@@ -380,7 +370,7 @@ static int grep(arcp__program *program)
     if (s.is_output_gone) {
         return ARCP__EXIT_ERROR;
     }
-    return status == ARCP_OK ? ARCP__EXIT_SUCCESS : fail(program, &err);
+    return status == ARCP_OK ? ARCP__EXIT_SUCCESS : arcp__program_fail_file(program, &err);
 }
 
 int arcp__command_audit(arcp__program *program)

@@ -79,15 +79,24 @@ static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
     arcp_buf_fini(&scratch);
 }
 
+/* Says it; false. */
+static bool fail(arcp__program *program, const arcp_error *err)
+{
+    (void)arcp__program_fail_file(program, err);
+    return false;
+}
+
 static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
 {
     arcp_json row = ARCP_JSON_INIT;
     arcp_json_limits limits = {16, 64, 1u << 20};
     arcp_buf line = ARCP_BUF_INIT;
-    bool printed = arcp_json_scan(&row, value, &limits, NULL) == ARCP_OK;
-    if (!printed) {
-        arcp__screen_format(&program->screen, "error: the row of %.*s is damaged",
-                            (int)arcp_span_first(alias, 64).size, alias.data);
+    arcp_error err = {0};
+    bool printed = false;
+    if (arcp_json_scan(&row, value, &limits, NULL) != ARCP_OK) {
+        (void)arcp_error_set(&err, ARCP_E_CORRUPT, "the row of %.*s is damaged",
+                             (int)arcp_span_first(alias, 64).size, alias.data);
+        printed = fail(program, &err);
     } else {
         if (program->is_json) {
             append_json(&row, alias, &line);
@@ -107,12 +116,16 @@ static arcp_span column(sqlite3_stmt *rows, int at)
     return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, at));
 }
 
-/* What SQLite says of the file; false. */
+/* What SQLite says of the file; false. Only what may pass is worth another attempt. */
 static bool refuse(arcp__program *program, const char *path, sqlite3 *database)
 {
-    arcp__screen_format(&program->screen, "error: %s: %s; is it arcpd's store? (--store PATH)",
-                        path, sqlite3_errmsg(database));
-    return false;
+    int code = sqlite3_errcode(database) & 0xff;
+    bool is_other = code == SQLITE_ERROR || code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+    arcp_error err = {0};
+    (void)arcp_error_set(&err, is_other ? ARCP_E_CORRUPT : ARCP_E_IO,
+                         "%s: %s; is it arcpd's store? (--store PATH)", path,
+                         sqlite3_errmsg(database));
+    return fail(program, &err);
 }
 
 /* [arcp:14-15] */
@@ -138,15 +151,17 @@ int arcp__command_credentials(arcp__program *program)
 {
     arcp_buf path = ARCP_BUF_INIT;
     sqlite3 *database = NULL;
-    bool done = store_path(program, &path);
-    if (!done) {
-        arcp__screen_format(&program->screen,
-                            "error: there is no state directory here: give --store PATH");
+    arcp_error err = {0};
+    bool done = false;
+    if (!store_path(program, &path)) {
+        (void)arcp_error_set(&err, ARCP_E_NOT_FOUND,
+                             "there is no state directory here: give --store PATH");
+        done = fail(program, &err);
     } else if (access(path.data, R_OK) != 0) {
-        arcp__screen_format(&program->screen,
-                            "error: %s cannot be read: %s; where is arcpd's store? (--store PATH)",
-                            path.data, strerror(errno));
-        done = false;
+        (void)arcp_error_set(&err, ARCP_E_IO,
+                             "%s cannot be read: %s; where is arcpd's store? (--store PATH)",
+                             path.data, strerror(errno));
+        done = fail(program, &err);
     } else if (sqlite3_open_v2(path.data, &database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
         done = refuse(program, path.data, database);
     } else {

@@ -72,6 +72,15 @@ int arcp__program_fail(arcp__program *program, const arcp_failure *failure)
     return arcp__exit_of_status(failure->error.status);
 }
 
+int arcp__program_fail_file(arcp__program *program, const arcp_error *err)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    failure.error = *err;
+    (void)arcp__program_fail(program, &failure);
+    arcp_failure_fini(&failure);
+    return ARCP__EXIT_ERROR;
+}
+
 int arcp__program_usage(arcp__program *program, const arcp_error *err)
 {
     const arcp__command_row *row = &arcp__commands[program->arguments.command];

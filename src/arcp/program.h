@@ -27,6 +27,10 @@ typedef struct arcp__program {
  * Returns the exit status that goes with it. */
 int arcp__program_fail(arcp__program *program, const arcp_failure *failure);
 
+/* The same where no runtime is asked: a file's fault is no connection's, whose exit status IO has
+ * elsewhere. */
+int arcp__program_fail_file(arcp__program *program, const arcp_error *err);
+
 /* A fault in how `arcp` was called. */
 int arcp__program_usage(arcp__program *program, const arcp_error *err);
 

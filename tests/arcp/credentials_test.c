@@ -22,17 +22,23 @@ static void make_store(const char *path)
                      "VALUES('cred_1','" LIVE "'),('cred_2','" STUCK "')");
 }
 
-/* What `arcp credentials WORDS` prints, both streams; its exit status. */
-static int run(const char *words, char *out, size_t size)
+/* What `arcp credentials WORDS` prints to the streams that are kept (2>&1, or 2>/dev/null); its
+ * exit status. */
+static int run_keeping(const char *streams, const char *words, char *out, size_t size)
 {
     char command[1024];
-    (void)snprintf(command, sizeof(command), ARCP_BINARY_DIR "/bin/arcp credentials %s 2>&1",
-                   words);
+    (void)snprintf(command, sizeof(command), ARCP_BINARY_DIR "/bin/arcp credentials %s %s", words,
+                   streams);
     FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): words of this file */
     assert_non_null(pipe);
     size_t used = fread(out, 1, size - 1, pipe);
     out[used] = '\0';
     return pclose(pipe) >> 8;
+}
+
+static int run(const char *words, char *out, size_t size)
+{
+    return run_keeping("2>&1", words, out, size);
 }
 
 /* [arcp:14-15] */
@@ -78,10 +84,48 @@ static void a_store_that_is_not_there_is_an_error_that_names_it(void **state)
     assert_int_equal(run(words, out, sizeof(out)), 1);
     assert_non_null(strstr(out, path));
     assert_int_equal(access(path, F_OK), -1); /* and it is not made */
+    (void)snprintf(words, sizeof(words), "--json --store %s", path);
+    assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof(out)), 1);
+    assert_int_equal(strncmp(out, "{\"code\":\"IO\",\"message\":\"", 24), 0);
+    assert_non_null(strstr(out, path));
+    assert_string_equal(out + strlen(out) - 19, ",\"retryable\":true}\n");
     temp_dir_free(dir);
 }
 
-/* Runs it on a file with this SQL or text in it; what it says ends with `says` behind the path. */
+static void a_row_that_is_damaged_is_an_error_among_the_others(void **state)
+{
+    char out[4096];
+    char words[512];
+    temp_dir *dir = temp_dir_new();
+    (void)state;
+    make_store(temp_dir_join(dir, "", "arcp.db"));
+    sql_change(temp_dir_join(dir, "", "arcp.db"),
+               "UPDATE credentials SET value = '{' WHERE key = 'cred_1'");
+    (void)snprintf(words, sizeof(words), "--json --store %s", temp_dir_join(dir, "", "arcp.db"));
+    assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof(out)), 1);
+    static const char first[] = "{\"code\":\"CORRUPT\",\"message\":\"the row of cred_1 is "
+                                "damaged\",\"retryable\":false}\n{\"alias\":\"cred_2\",";
+    assert_int_equal(strncmp(out, first, sizeof(first) - 1), 0);
+    temp_dir_free(dir);
+}
+
+static void where_there_is_no_state_directory_that_is_said(void **state)
+{
+    char out[4096];
+    (void)state;
+    FILE *pipe = popen("env -i " ARCP_BINARY_DIR /* NOLINT(cert-env33-c): words of this file */
+                       "/bin/arcp credentials --json 2>/dev/null",
+                       "re");
+    assert_non_null(pipe);
+    size_t used = fread(out, 1, sizeof(out) - 1, pipe);
+    out[used] = '\0';
+    assert_int_equal(pclose(pipe) >> 8, 1);
+    assert_string_equal(out, "{\"code\":\"NOT_FOUND\",\"message\":\"there is no state directory "
+                             "here: give --store PATH\",\"retryable\":false}\n");
+}
+
+/* Runs it on a file with this SQL or text in it; what it says ends with `says` behind the path, as
+ * a line for people and as an object. */
 static void check_refusal(const char *sql, const char *text, const char *says)
 {
     char out[4096];
@@ -98,8 +142,14 @@ static void check_refusal(const char *sql, const char *text, const char *says)
         assert_int_equal(fclose(file), 0);
     }
     (void)snprintf(words, sizeof(words), "--store %s", path);
-    (void)snprintf(expected, sizeof(expected), "error: %s: %s\n", path, says);
+    (void)snprintf(expected, sizeof(expected), "error: CORRUPT: %s: %s\n", path, says);
     assert_int_equal(run(words, out, sizeof(out)), 1);
+    assert_string_equal(out, expected);
+    (void)snprintf(words, sizeof(words), "--json --store %s", path);
+    (void)snprintf(expected, sizeof(expected),
+                   "{\"code\":\"CORRUPT\",\"message\":\"%s: %s\",\"retryable\":false}\n", path,
+                   says);
+    assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof(out)), 1);
     assert_string_equal(out, expected);
     temp_dir_free(dir);
 }
@@ -119,6 +169,8 @@ int main(void)
         cmocka_unit_test(what_is_outstanding_and_what_is_stuck_is_listed),
         cmocka_unit_test(as_json_it_is_the_rows_without_what_is_sealed),
         cmocka_unit_test(a_store_that_is_not_there_is_an_error_that_names_it),
+        cmocka_unit_test(a_row_that_is_damaged_is_an_error_among_the_others),
+        cmocka_unit_test(where_there_is_no_state_directory_that_is_said),
         cmocka_unit_test(a_file_that_is_no_store_of_arcpds_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
