@@ -3,12 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arcp/command_lease.h"
 #include "arcp/exit_code.h"
 #include "arcp/main.h"
 #include "arcp/program.h"
 #include "arcp/usage.h"
-#include "base/alloc.h"
 
 static int print_help(arcp__program *program)
 {
@@ -39,27 +37,6 @@ static int command_completion(arcp__program *program)
     return exit_status;
 }
 
-/* `lease` reads its own line; a --json that stood before it goes along. */
-static int command_lease(arcp__program *program)
-{
-    static char json_option[] = "--json";
-    size_t count = (size_t)program->arguments.rest_count;
-    char **words = arcp__alloc_array(count + 2, sizeof(*words));
-    if (words == NULL) {
-        arcp__screen_format(&program->screen, "error: out of memory");
-        return ARCP__EXIT_ERROR;
-    }
-    if (count != 0) {
-        memcpy(words, program->arguments.rest, count * sizeof(*words));
-    }
-    if (program->is_json) {
-        words[count++] = json_option;
-    }
-    int exit_status = arcp__command_lease((int)count, words);
-    arcp__free(words);
-    return exit_status;
-}
-
 static int run_command(arcp__program *program)
 {
     switch (program->arguments.command) {
@@ -82,7 +59,7 @@ static int run_command(arcp__program *program)
     case ARCP__COMMAND_CONFORMANCE:
         return arcp__command_conformance(program);
     case ARCP__COMMAND_LEASE:
-        return command_lease(program);
+        return arcp__command_lease(program);
     case ARCP__COMMAND_AUDIT:
         return arcp__command_audit(program);
     case ARCP__COMMAND_COMPLETION:

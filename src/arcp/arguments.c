@@ -196,6 +196,13 @@ static arcp_status parse_short(arcp__arguments *out, const char *word, arcp_erro
     return arcp_error_set(err, ARCP_E_USAGE, "unknown option %s", word);
 }
 
+/* A target that lease is asked about may begin with a dash. */
+static bool is_short(const arcp__arguments *out, const char *word)
+{
+    bool may_be_target = out->command == ARCP__COMMAND_LEASE && out->word_count != 0;
+    return word[0] == '-' && word[1] != '\0' && !may_be_target;
+}
+
 static arcp_status check_words(const arcp__arguments *out, arcp_error *err)
 {
     const arcp__command_row *row = &arcp__commands[out->command];
@@ -219,16 +226,11 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, int argc, char **argv, a
     bool options_end = false;
     for (int at = 1; at < argc && status == ARCP_OK;) {
         int used = 1;
-        if (out->command == ARCP__COMMAND_LEASE) {
-            out->rest = argv + at;
-            out->rest_count = argc - at;
-            break;
-        }
         if (!options_end && strcmp(argv[at], "--") == 0) {
             options_end = true;
         } else if (!options_end && strncmp(argv[at], "--", 2) == 0) {
             status = parse_option(out, argv + at, argc - at, &used, err);
-        } else if (!options_end && argv[at][0] == '-' && argv[at][1] != '\0') {
+        } else if (!options_end && is_short(out, argv[at])) {
             status = parse_short(out, argv[at], err);
         } else {
             status = parse_word(out, argv[at], err);

@@ -15,8 +15,6 @@ typedef struct arcp__arguments {
     const char **words; /* owned array: what is no option, without the command */
     size_t word_count;
     char *token; /* owned; NULL when --token was not given */
-    char **rest; /* of `lease`, which reads its own line: what follows the command */
-    int rest_count;
 } arcp__arguments;
 
 /* Reads argv[1] and on. ARCP_E_USAGE with a message for people; `out` is to be freed either

@@ -1,77 +1,45 @@
-#include "arcp/command_lease.h"
-
-#include <errno.h>
-#include <stdio.h>
+/* `arcp lease check|explain|subset|diff|lint`: leases looked at without any runtime. */
 #include <string.h>
 
 #include <arcp/lease_explain.h>
 #include <arcp/lease_subset.h>
 
 #include "arcp/duration.h"
+#include "arcp/exit_code.h"
 #include "arcp/file_text.h"
+#include "arcp/program.h"
 #include "base/alloc.h"
 #include "base/timestamp.h"
-
-#define EXIT_YES   0
-#define EXIT_ERROR 1
-#define EXIT_USAGE 2
-#define EXIT_NO    4
 
 /* A person may look at larger leases than a runtime accepts. */
 #define LEASE_BYTES_MAX ((size_t)64 << 20)
 
-/* The words that are no options: the subcommand's name and at most three more. */
-#define WORDS_MAX 4
-
-const char arcp__command_lease_usage[] =
-    "  lease check LEASE CAPABILITY TARGET    may a job with this lease do that?\n"
-    "  lease explain LEASE CAPABILITY TARGET  the same, with the reasons\n"
-    "  lease subset CHILD PARENT              is the child within the parent?\n"
-    "  lease diff A B                         what does each allow that the other does not?\n"
-    "  lease lint LEASE                       what is odd about it?\n"
-    "    LEASE is JSON, @FILE or - for stdin: a map of capabilities, or an object with the\n"
-    "    members lease and lease_constraints. Options: --json, --cwd DIR (where relative\n"
-    "    paths start), --at TIME (RFC 3339 in UTC, instead of now).\n";
-
-typedef struct command_line {
-    bool as_json;
+typedef struct asked {
+    arcp__program *program;
+    const char *const *words; /* those behind the question's name */
     arcp_span cwd;
     arcp_time now;
-    bool wants_help;
-    const char *all_words[WORDS_MAX];
-    size_t word_count;
-    const char *const *words; /* those behind the subcommand's name */
-} command_line;
+} asked;
 
-static int usage_error(const char *problem, const char *word)
+/* `what` is the word that is at fault. */
+static int fail(const asked *a, const char *what, const arcp_error *err)
 {
-    fprintf(stderr, "arcp lease: %s%s%s\n%s", problem, word == NULL ? "" : ": ",
-            word == NULL ? "" : word, arcp__command_lease_usage);
-    return EXIT_USAGE;
+    const char *why = err->message[0] == '\0' ? arcp_status_text(err->status) : err->message;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    (void)arcp_error_set(&failure.error, err->status, "%s: %s", what, why);
+    arcp__program_print_failure(a->program, &failure);
+    arcp_failure_fini(&failure);
+    arcp__screen_format(&a->program->screen, "arcp lease: %s: %s", what, why);
+    return ARCP__EXIT_ERROR;
 }
 
-static int error_exit(const char *what, const arcp_error *err)
+/* Prints the answer, and ends as it says, or as a full disk does. */
+static int answer(const asked *a, bool is_yes, const arcp_buf *text)
 {
-    fprintf(stderr, "arcp lease: %s: %s\n", what,
-            err->message[0] == '\0' ? arcp_status_text(err->status) : err->message);
-    return EXIT_ERROR;
-}
-
-static void print(const arcp_buf *text)
-{
-    if (text->size > 0) {
-        (void)fwrite(text->data, 1, text->size, stdout);
+    if (!arcp__program_print_buf(a->program, text)) {
+        return ARCP__EXIT_ERROR;
     }
-}
-
-/* What was printed really left: a full disk is an error too. */
-static int flushed(int status)
-{
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "arcp lease: cannot write: %s\n", strerror(errno));
-        return EXIT_ERROR;
-    }
-    return status;
+    return is_yes ? ARCP__EXIT_SUCCESS : arcp__exit_of_status(ARCP_E_PERMISSION_DENIED);
 }
 
 /* A bare map, or {"lease": ..., "lease_constraints": ...}; no capability has such a name. */
@@ -105,102 +73,111 @@ static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *er
 }
 
 /* Loads words[0] as a lease and makes an authority of it. */
-static arcp_status load_authority(const command_line *line, arcp_authority **out, arcp_error *err)
+static arcp_status load_authority(const asked *a, arcp_authority **out, arcp_error *err)
 {
     arcp_lease *lease = NULL;
-    arcp_status status = load_lease(line->words[0], &lease, err);
+    arcp_status status = load_lease(a->words[0], &lease, err);
     if (status != ARCP_OK) {
         return status;
     }
     arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
-    options.now = line->now;
-    options.cwd = line->cwd;
+    options.now = a->now;
+    options.cwd = a->cwd;
     status = arcp_authority_new(lease, &options, out, err);
     arcp_lease_unref(lease);
     return status;
 }
 
-static void print_decision(const arcp_authority *authority, const arcp_decision *decision,
-                           bool as_json)
+/* ---- check, explain ---- */
+
+static void append_decision(const arcp_decision *decision, arcp_buf *out)
 {
-    arcp_buf text = ARCP_BUF_INIT;
-    if (as_json) {
-        arcp_json_writer writer;
-        arcp_json_writer_init(&writer, &text);
-        arcp_json_begin_object(&writer);
-        arcp_json_name(&writer, "allow");
-        arcp_json_write_bool(&writer, decision->allowed);
-        if (decision->allowed) {
-            arcp_json_name(&writer, "canonical");
-            arcp_json_write_string(&writer, decision->canonical);
-            arcp_json_name(&writer, "pattern");
-            arcp_json_write_string(&writer, decision->pattern);
-        } else {
-            arcp_buf details = ARCP_BUF_INIT;
-            arcp_decision_format_details(authority, decision, &details);
-            arcp_json_name(&writer, "code");
-            arcp_json_write_cstr(&writer, arcp_status_name(decision->code));
-            arcp_json_name(&writer, "details");
-            arcp_json_write_raw(&writer, arcp_buf_span(&details));
-            arcp_buf_fini(&details);
-        }
-        arcp_json_end_object(&writer);
-    } else if (decision->allowed) {
-        arcp_buf_append_cstr(&text, "allowed by ");
-        arcp_buf_append(&text, decision->capability);
-        arcp_buf_append_byte(&text, ' ');
-        arcp_json_quote(decision->pattern, &text);
+    if (decision->allowed) {
+        arcp_buf_append_cstr(out, "allowed by ");
+        arcp_buf_append(out, decision->capability);
+        arcp_buf_append_byte(out, ' ');
+        arcp_json_quote(decision->pattern, out);
     } else {
-        arcp_buf_append_format(&text, "denied: %s: ", arcp_status_name(decision->code));
-        arcp_decision_format_message(decision, &text);
+        arcp_buf_append_format(out, "denied: %s: ", arcp_status_name(decision->code));
+        arcp_decision_format_message(decision, out);
     }
-    arcp_buf_append_byte(&text, '\n');
-    print(&text);
-    arcp_buf_fini(&text);
+    arcp_buf_append_byte(out, '\n');
 }
 
-static int check(const command_line *line)
+static void append_decision_json(const arcp_authority *authority, const arcp_decision *decision,
+                                 arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "allow");
+    arcp_json_write_bool(&writer, decision->allowed);
+    if (decision->allowed) {
+        arcp_json_name(&writer, "canonical");
+        arcp_json_write_string(&writer, decision->canonical);
+        arcp_json_name(&writer, "pattern");
+        arcp_json_write_string(&writer, decision->pattern);
+    } else {
+        arcp_buf details = ARCP_BUF_INIT;
+        arcp_decision_format_details(authority, decision, &details);
+        arcp_json_name(&writer, "code");
+        arcp_json_write_cstr(&writer, arcp_status_name(decision->code));
+        arcp_json_name(&writer, "details");
+        arcp_json_write_raw(&writer, arcp_buf_span(&details));
+        out->failed = out->failed || details.failed;
+        arcp_buf_fini(&details);
+    }
+    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(out, '\n');
+}
+
+static int check(const asked *a)
 {
     arcp_error err = {0};
     arcp_authority *authority = NULL;
-    if (load_authority(line, &authority, &err) != ARCP_OK) {
-        return error_exit("LEASE", &err);
+    if (load_authority(a, &authority, &err) != ARCP_OK) {
+        return fail(a, "LEASE", &err);
     }
     arcp_target_scratch *scratch = arcp__alloc(sizeof(*scratch));
     if (scratch == NULL) {
         arcp_authority_unref(authority);
         (void)arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory");
-        return error_exit("check", &err);
+        return fail(a, "check", &err);
     }
+    arcp_buf text = ARCP_BUF_INIT;
     arcp_decision decision;
-    const bool allowed = arcp_authorize(authority, line->now, arcp_span_cstr(line->words[1]),
-                                        arcp_span_cstr(line->words[2]), scratch, &decision);
-    print_decision(authority, &decision, line->as_json);
+    const bool allowed = arcp_authorize(authority, a->now, arcp_span_cstr(a->words[1]),
+                                        arcp_span_cstr(a->words[2]), scratch, &decision);
+    if (a->program->is_json) {
+        append_decision_json(authority, &decision, &text);
+    } else {
+        append_decision(&decision, &text);
+    }
+    const int exit_status = answer(a, allowed, &text);
+    arcp_buf_fini(&text);
     arcp__free(scratch);
     arcp_authority_unref(authority);
-    return flushed(allowed ? EXIT_YES : EXIT_NO);
+    return exit_status;
 }
 
-static int explain(const command_line *line)
+static int explain(const asked *a)
 {
     arcp_error err = {0};
     arcp_authority *authority = NULL;
-    if (load_authority(line, &authority, &err) != ARCP_OK) {
-        return error_exit("LEASE", &err);
+    if (load_authority(a, &authority, &err) != ARCP_OK) {
+        return fail(a, "LEASE", &err);
     }
     arcp_buf text = ARCP_BUF_INIT;
-    const bool allowed = arcp_lease_explain(authority, line->now, arcp_span_cstr(line->words[1]),
-                                            arcp_span_cstr(line->words[2]), line->as_json, &text);
-    const arcp_status status = arcp_buf_status(&text);
-    print(&text);
+    const bool allowed =
+        arcp_lease_explain(authority, a->now, arcp_span_cstr(a->words[1]),
+                           arcp_span_cstr(a->words[2]), a->program->is_json, &text);
+    const int exit_status = answer(a, allowed, &text);
     arcp_buf_fini(&text);
     arcp_authority_unref(authority);
-    if (status != ARCP_OK) {
-        err.status = status;
-        return error_exit("explain", &err);
-    }
-    return flushed(allowed ? EXIT_YES : EXIT_NO);
+    return exit_status;
 }
+
+/* ---- subset, diff, lint ---- */
 
 /* A text on one line: as it is when it is printable, else as a JSON string. */
 static void append_plain(arcp_span text, arcp_buf *out)
@@ -215,27 +192,24 @@ static void append_plain(arcp_span text, arcp_buf *out)
     arcp_buf_append(out, text);
 }
 
-static void print_violation(const arcp_subset_violation *violation)
+static void append_violation(const arcp_subset_violation *violation, arcp_buf *out)
 {
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&text, "not a subset\n");
+    arcp_buf_append_cstr(out, "not a subset\n");
     if (violation->code != ARCP_DENY_TOO_COMPLEX) {
-        arcp_buf_append_cstr(&text, "witness: ");
-        arcp_buf_append(&text, violation->capability);
-        arcp_buf_append_byte(&text, ' ');
-        append_plain(arcp_buf_span(&violation->witness), &text);
-        arcp_buf_append_byte(&text, '\n');
+        arcp_buf_append_cstr(out, "witness: ");
+        arcp_buf_append(out, violation->capability);
+        arcp_buf_append_byte(out, ' ');
+        append_plain(arcp_buf_span(&violation->witness), out);
+        arcp_buf_append_byte(out, '\n');
     }
-    arcp_buf_append_format(&text, "reason: %s\n", violation->reason);
-    print(&text);
-    arcp_buf_fini(&text);
+    arcp_buf_append_format(out, "reason: %s\n", violation->reason);
 }
 
-static void print_violation_json(bool is_subset, const arcp_subset_violation *violation)
+static void append_violation_json(bool is_subset, const arcp_subset_violation *violation,
+                                  arcp_buf *out)
 {
-    arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &text);
+    arcp_json_writer_init(&writer, out);
     arcp_json_begin_object(&writer);
     arcp_json_name(&writer, "subset");
     arcp_json_write_bool(&writer, is_subset);
@@ -244,21 +218,20 @@ static void print_violation_json(bool is_subset, const arcp_subset_violation *vi
         arcp_subset_violation_format_details(violation, &details);
         arcp_json_name(&writer, "details");
         arcp_json_write_raw(&writer, arcp_buf_span(&details));
+        out->failed = out->failed || details.failed;
         arcp_buf_fini(&details);
     }
     arcp_json_end_object(&writer);
-    arcp_buf_append_byte(&text, '\n');
-    print(&text);
-    arcp_buf_fini(&text);
+    arcp_buf_append_byte(out, '\n');
 }
 
 /* Loads the first two words as leases, or says which of them is none. */
-static bool load_pair(const command_line *line, const char *const names[2], arcp_lease *leases[2])
+static bool load_pair(const asked *a, const char *const names[2], arcp_lease *leases[2])
 {
     for (size_t i = 0; i < 2; i++) {
         arcp_error err = {0};
-        if (load_lease(line->words[i], &leases[i], &err) != ARCP_OK) {
-            (void)error_exit(names[i], &err);
+        if (load_lease(a->words[i], &leases[i], &err) != ARCP_OK) {
+            (void)fail(a, names[i], &err);
             return false;
         }
     }
@@ -271,206 +244,135 @@ static void unload_pair(arcp_lease *leases[2])
     arcp_lease_unref(leases[1]);
 }
 
-static int subset(const command_line *line)
+static int subset(const asked *a)
 {
     static const char *const names[2] = {"CHILD", "PARENT"};
     arcp_error err = {0};
     arcp_lease *leases[2] = {NULL, NULL};
     arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_buf text = ARCP_BUF_INIT;
     bool is_subset = false;
-    int exit_status = EXIT_ERROR;
-    if (load_pair(line, names, leases)) {
+    int exit_status = ARCP__EXIT_ERROR;
+    if (load_pair(a, names, leases)) {
         err.status = arcp_lease_is_subset(leases[0], leases[1], &is_subset, &violation);
         if (err.status != ARCP_OK) {
-            exit_status = error_exit("subset", &err);
+            exit_status = fail(a, "subset", &err);
         } else {
-            if (line->as_json) {
-                print_violation_json(is_subset, &violation);
+            if (a->program->is_json) {
+                append_violation_json(is_subset, &violation, &text);
             } else if (is_subset) {
-                puts("subset");
+                arcp_buf_append_cstr(&text, "subset\n");
             } else {
-                print_violation(&violation);
+                append_violation(&violation, &text);
             }
-            exit_status = flushed(is_subset ? EXIT_YES : EXIT_NO);
+            exit_status = answer(a, is_subset, &text);
         }
     }
+    arcp_buf_fini(&text);
     arcp_subset_violation_fini(&violation);
     unload_pair(leases);
     return exit_status;
 }
 
-static int diff(const command_line *line)
+static int diff(const asked *a)
 {
     static const char *const names[2] = {"A", "B"};
     arcp_error err = {0};
     arcp_lease *leases[2] = {NULL, NULL};
     arcp_buf text = ARCP_BUF_INIT;
-    int exit_status = EXIT_ERROR;
-    if (load_pair(line, names, leases)) {
-        err.status = arcp_lease_diff(leases[0], leases[1], line->as_json, &text);
-        if (err.status != ARCP_OK) {
-            exit_status = error_exit("diff", &err);
-        } else {
-            print(&text);
-            exit_status = flushed(EXIT_YES);
-        }
+    int exit_status = ARCP__EXIT_ERROR;
+    if (load_pair(a, names, leases)) {
+        err.status = arcp_lease_diff(leases[0], leases[1], a->program->is_json, &text);
+        exit_status = err.status == ARCP_OK ? answer(a, true, &text) : fail(a, "diff", &err);
     }
     arcp_buf_fini(&text);
     unload_pair(leases);
     return exit_status;
 }
 
-static int lint(const command_line *line)
+static int lint(const asked *a)
 {
     arcp_error err = {0};
     arcp_lease *lease = NULL;
-    if (load_lease(line->words[0], &lease, &err) != ARCP_OK) {
-        return error_exit("LEASE", &err);
+    if (load_lease(a->words[0], &lease, &err) != ARCP_OK) {
+        return fail(a, "LEASE", &err);
     }
     arcp_buf text = ARCP_BUF_INIT;
-    (void)arcp_lease_lint(lease, line->now, line->as_json, &text);
-    const arcp_status status = arcp_buf_status(&text);
-    print(&text);
+    (void)arcp_lease_lint(lease, a->now, a->program->is_json, &text);
+    const int exit_status = answer(a, true, &text);
     arcp_buf_fini(&text);
     arcp_lease_unref(lease);
-    if (status != ARCP_OK) {
-        err.status = status;
-        return error_exit("lint", &err);
-    }
-    return flushed(EXIT_YES);
+    return exit_status;
 }
 
-typedef struct subcommand {
+/* ---- the command ---- */
+
+static const struct {
     const char *name;
     size_t words;
     const char *takes; /* what is said when there are fewer or more */
-    int (*run)(const command_line *line);
-} subcommand;
-
-static const subcommand subcommands[] = {
+    int (*ask)(const asked *a);
+} questions[] = {
     {"check", 3, "check takes LEASE CAPABILITY TARGET", check},
     {"explain", 3, "explain takes LEASE CAPABILITY TARGET", explain},
     {"subset", 2, "subset takes CHILD PARENT", subset},
     {"diff", 2, "diff takes A B", diff},
     {"lint", 1, "lint takes LEASE", lint},
 };
+#define QUESTION_COUNT (sizeof(questions) / sizeof(questions[0]))
 
-/* `--name=...` or `--name`; *behind is what stands behind the sign, else NULL. */
-static bool is_option(const char *word, const char *name, const char **behind)
+static arcp_status read_options(const arcp__arguments *arguments, asked *a, arcp_error *err)
 {
-    const size_t size = strlen(name);
-    if (strncmp(word, name, size) != 0 || (word[size] != '\0' && word[size] != '=')) {
-        return false;
-    }
-    *behind = word[size] == '=' ? word + size + 1 : NULL;
-    return true;
-}
-
-static int set_time(command_line *line, const char *value)
-{
+    const char *cwd = arcp__value(arguments, ARCP__OPTION_LEASE_CWD);
+    const char *at = arcp__value(arguments, ARCP__OPTION_LEASE_AT);
     arcp__instant instant;
+    if (cwd != NULL && cwd[0] != '/') {
+        return arcp_error_set(err, ARCP_E_USAGE, "--cwd must be an absolute path: %s", cwd);
+    }
+    a->cwd = arcp_span_cstr(cwd);
+    if (at == NULL) {
+        return ARCP_OK;
+    }
+    if (arcp__timestamp_parse(arcp_span_cstr(at), &instant, NULL) != ARCP_OK) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--at must be RFC 3339 in UTC, such as 2026-05-13T19:42:13Z: %s", at);
+    }
+    a->now.wall_ns = instant.wall_ns;
+    return ARCP_OK;
+}
+
+/* The row of `questions`. */
+static arcp_status read_question(const arcp__arguments *arguments, size_t *row, arcp_error *err)
+{
+    const char *const *words = arguments->words;
+    size_t at = 0;
+    while (at < QUESTION_COUNT && strcmp(questions[at].name, words[0]) != 0) {
+        at++;
+    }
+    if (at == QUESTION_COUNT) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "there is no question %s: check, explain, subset, diff, lint",
+                              words[0]);
+    }
+    if (arguments->word_count != questions[at].words + 1) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s", questions[at].takes);
+    }
+    if (questions[at].words == 2 && strcmp(words[1], "-") == 0 && strcmp(words[2], "-") == 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "only one lease can come from stdin");
+    }
+    *row = at;
+    return ARCP_OK;
+}
+
+int arcp__command_lease(arcp__program *program)
+{
+    asked a = {
+        .program = program, .words = program->arguments.words + 1, .now = {arcp__now_wall_ns(), 0}};
     arcp_error err = {0};
-    if (arcp__timestamp_parse(arcp_span_cstr(value), &instant, &err) != ARCP_OK) {
-        return usage_error("--at must be RFC 3339 in UTC, such as 2026-05-13T19:42:13Z", value);
+    size_t row = 0;
+    arcp_status status = read_question(&program->arguments, &row, &err);
+    if (status == ARCP_OK) {
+        status = read_options(&program->arguments, &a, &err);
     }
-    line->now.wall_ns = instant.wall_ns;
-    return EXIT_YES;
-}
-
-static int set_cwd(command_line *line, const char *value)
-{
-    if (value[0] != '/') {
-        return usage_error("--cwd must be an absolute path", value);
-    }
-    line->cwd = arcp_span_cstr(value);
-    return EXIT_YES;
-}
-
-/* Reads one option with its value; 0, or the exit status. *taken: how many words it took. */
-static int read_option(command_line *line, int left, char **words, int *taken)
-{
-    const char *value = NULL;
-    *taken = 1;
-    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
-        line->wants_help = true;
-        return EXIT_YES;
-    }
-    if (strcmp(words[0], "--json") == 0) {
-        line->as_json = true;
-        return EXIT_YES;
-    }
-    const bool is_cwd = is_option(words[0], "--cwd", &value);
-    if (!is_cwd && !is_option(words[0], "--at", &value)) {
-        return usage_error("there is no such option", words[0]);
-    }
-    if (value == NULL) {
-        if (left < 2) {
-            return usage_error("a value must follow", words[0]);
-        }
-        *taken = 2;
-        value = words[1];
-    }
-    return is_cwd ? set_cwd(line, value) : set_time(line, value);
-}
-
-/* -h is help only where no target can stand. */
-static bool looks_like_option(const command_line *line, const char *word)
-{
-    return strncmp(word, "--", 2) == 0 || (line->word_count == 0 && strcmp(word, "-h") == 0);
-}
-
-/* Splits options from words; 0, or the exit status. */
-static int read_command_line(int argc, char **argv, command_line *line)
-{
-    bool only_words = false;
-    for (int i = 0; i < argc;) {
-        if (!only_words && strcmp(argv[i], "--") == 0) {
-            only_words = true;
-            i++;
-        } else if (!only_words && looks_like_option(line, argv[i])) {
-            int taken = 0;
-            const int status = read_option(line, argc - i, argv + i, &taken);
-            if (status != EXIT_YES) {
-                return status;
-            }
-            i += taken;
-        } else if (line->word_count == WORDS_MAX) {
-            return usage_error("too many words", argv[i]);
-        } else {
-            line->all_words[line->word_count++] = argv[i++];
-        }
-    }
-    return EXIT_YES;
-}
-
-int arcp__command_lease(int argc, char **argv)
-{
-    command_line line = {.now = {arcp__now_wall_ns(), 0}};
-    const int status = read_command_line(argc, argv, &line);
-    if (status != EXIT_YES) {
-        return status;
-    }
-    if (line.wants_help) {
-        fputs(arcp__command_lease_usage, stdout);
-        return flushed(EXIT_YES);
-    }
-    if (line.word_count == 0) {
-        return usage_error("a subcommand is missing", NULL);
-    }
-    const char *name = line.all_words[0];
-    line.words = line.all_words + 1;
-    for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++) {
-        if (strcmp(subcommands[i].name, name) != 0) {
-            continue;
-        }
-        if (line.word_count != subcommands[i].words + 1) {
-            return usage_error(subcommands[i].takes, NULL);
-        }
-        if (subcommands[i].words == 2 && strcmp(line.words[0], "-") == 0 &&
-            strcmp(line.words[1], "-") == 0) {
-            return usage_error("only one lease can come from stdin", NULL);
-        }
-        return subcommands[i].run(&line);
-    }
-    return usage_error("there is no such subcommand", name);
+    return status == ARCP_OK ? questions[row].ask(&a) : arcp__program_usage(program, &err);
 }

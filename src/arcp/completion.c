@@ -56,7 +56,8 @@ static void bash_options(arcp_buf *out)
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         arcp_buf_append_format(out, "        %s) words=\"", arcp__commands[command].name);
         if (command == ARCP__COMMAND_LEASE) {
-            arcp_buf_append_cstr(out, "check explain subset diff lint --json --cwd --at");
+            arcp_buf_append_cstr(out, "check explain subset diff lint ");
+            append_option_names(out, (arcp__command)command);
         } else if (command == ARCP__COMMAND_COMPLETION) {
             append_words(out, arcp__commands[command].arguments);
         } else if (command == ARCP__COMMAND_AUDIT) {

@@ -42,16 +42,22 @@ static void append_failure_json(const arcp_failure *failure, arcp_buf *out)
     arcp_json_end_object(&writer);
 }
 
+void arcp__program_print_failure(arcp__program *program, const arcp_failure *failure)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    if (program->is_json) {
+        append_failure_json(failure, &text);
+        (void)arcp__program_print_buf_line(program, &text);
+    }
+    arcp_buf_fini(&text);
+}
+
 int arcp__program_fail(arcp__program *program, const arcp_failure *failure)
 {
     const char *code =
         failure->code[0] != '\0' ? failure->code : arcp_status_name(failure->error.status);
     arcp_buf text = ARCP_BUF_INIT;
-    if (program->is_json) {
-        append_failure_json(failure, &text);
-        (void)arcp__program_print_buf_line(program, &text);
-        arcp_buf_clear(&text);
-    }
+    arcp__program_print_failure(program, failure);
     if (program->screen.has_color) {
         arcp_buf_append_cstr(&text, "\033[31merror:\033[0m ");
     } else {

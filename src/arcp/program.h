@@ -31,6 +31,9 @@ int arcp__program_fail(arcp__program *program, const arcp_failure *failure);
  * elsewhere. */
 int arcp__program_fail_file(arcp__program *program, const arcp_error *err);
 
+/* What --json has of it, for a command that says it in its own words; else nothing. */
+void arcp__program_print_failure(arcp__program *program, const arcp_failure *failure);
+
 /* A fault in how `arcp` was called. */
 int arcp__program_usage(arcp__program *program, const arcp_error *err);
 
@@ -76,6 +79,8 @@ int arcp__command_ping(arcp__program *program);
 int arcp__command_bench(arcp__program *program);
 /* 0 no case failed; 1 one did; 3 no session could be opened. */
 int arcp__command_conformance(arcp__program *program);
+/* 0 yes; 1 a lease that cannot be read; 4 denied, or not a subset. */
+int arcp__command_lease(arcp__program *program);
 /* 0 the chain is whole, or lines were looked for; 1 a file cannot be read; 4 the chain is not
  * whole. */
 int arcp__command_audit(arcp__program *program);

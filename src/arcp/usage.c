@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "arcp/command_lease.h"
-
 #define LINE_WIDTH 92
 
 /* Appends ` [--name ARGUMENT]`, breaking the line before it gets too long. */
@@ -107,6 +105,17 @@ static void append_overview(arcp_buf *out)
              "4 denied by the\nlease or its budget; 5 cancelled; 6 timed out.\n");
 }
 
+static const char lease_questions[] =
+    "\n"
+    "  check LEASE CAPABILITY TARGET    may a job with this lease do that?\n"
+    "  explain LEASE CAPABILITY TARGET  the same, with the reasons\n"
+    "  subset CHILD PARENT              is the child within the parent?\n"
+    "  diff A B                         what does each allow that the other does not?\n"
+    "  lint LEASE                       what is odd about it?\n"
+    "\n"
+    "A lease is JSON, @FILE or - for standard input: a map of capabilities, or an object with the\n"
+    "members lease and lease_constraints.\n";
+
 void arcp__usage_help(arcp__command command, arcp_buf *out)
 {
     if (command == ARCP__COMMAND_ANY) {
@@ -115,12 +124,9 @@ void arcp__usage_help(arcp__command command, arcp_buf *out)
     }
     const arcp__command_row *row = &arcp__commands[command];
     arcp_buf_append_cstr(out, "usage: ");
-    if (command == ARCP__COMMAND_LEASE) {
-        arcp_buf_append_format(out, "arcp lease ...: %s\n%s", row->text, arcp__command_lease_usage);
-        return;
-    }
     arcp__usage_synopsis(command, out);
-    arcp_buf_append_format(out, "\n%s\n\noptions:\n", row->text);
+    arcp_buf_append_format(out, "\n%s\n%s\noptions:\n", row->text,
+                           command == ARCP__COMMAND_LEASE ? lease_questions : "");
     append_option_texts(out, command, row->connects);
     append_option_texts(out, ARCP__COMMAND_ANY, row->connects);
 }

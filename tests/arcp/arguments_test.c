@@ -147,17 +147,24 @@ static void a_token_leaves_the_command_line(void **state)
     }
 }
 
-static void lease_reads_the_rest_of_its_line_itself(void **state)
+static void behind_its_question_lease_takes_words_with_one_dash(void **state)
 {
     arcp__arguments arguments;
     arcp_error err = {0};
     line l;
-    split(&l, "--json lease check --cwd /x {} fs.read y");
+    split(&l, "--json lease check --cwd /x {} tool.call -rf --at=y");
     check_ok(arcp__arguments_parse(&arguments, l.argc, l.argv, &err), &err);
     assert_int_equal(arguments.command, ARCP__COMMAND_LEASE);
-    assert_int_equal(arguments.rest_count, 6);
-    assert_string_equal(arguments.rest[0], "check");
+    assert_int_equal(arguments.word_count, 4);
+    assert_string_equal(arguments.words[0], "check");
+    assert_string_equal(arguments.words[3], "-rf");
+    assert_string_equal(arcp__value(&arguments, ARCP__OPTION_LEASE_CWD), "/x");
+    assert_string_equal(arcp__value(&arguments, ARCP__OPTION_LEASE_AT), "y");
     assert_true(arcp__has(&arguments, ARCP__OPTION_JSON));
+    arcp__arguments_fini(&arguments);
+    split(&l, "watch job -x");
+    assert_int_equal(arcp__arguments_parse(&arguments, l.argc, l.argv, &err), ARCP_E_USAGE);
+    assert_string_equal(err.message, "unknown option -x");
     arcp__arguments_fini(&arguments);
 }
 
@@ -168,7 +175,7 @@ int main(void)
         cmocka_unit_test(what_is_not_understood_is_said),
         cmocka_unit_test(repeated_options_keep_their_order),
         cmocka_unit_test(a_token_leaves_the_command_line),
-        cmocka_unit_test(lease_reads_the_rest_of_its_line_itself),
+        cmocka_unit_test(behind_its_question_lease_takes_words_with_one_dash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,11 @@
 /* `arcp lease`: what it prints and how it ends. */
 #include "support/check.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
-#include "arcp/command_lease.h"
+#include "arcp/main.h"
+#include "arcp/usage.h"
 
 enum { WORDS_MAX = 8 };
 
@@ -40,17 +42,16 @@ static void restore(FILE *stream, int saved, FILE *file, char *text, size_t size
 static run_result run(const char *const words[WORDS_MAX])
 {
     static run_result result;
-    char *argv[WORDS_MAX + 1] = {NULL};
-    int argc = 0;
-    while (argc < WORDS_MAX && words[argc] != NULL) {
-        argv[argc] = (char *)words[argc];
-        argc++;
+    char *argv[WORDS_MAX + 3] = {(char *)"arcp", (char *)"lease"};
+    int argc = 2;
+    for (size_t at = 0; at < WORDS_MAX && words[at] != NULL; at++) {
+        argv[argc++] = (char *)words[at];
     }
     FILE *out = NULL;
     FILE *err = NULL;
     const int saved_out = redirect(stdout, &out);
     const int saved_err = redirect(stderr, &err);
-    result.status = arcp__command_lease(argc, argv);
+    result.status = arcp__main(argc, argv);
     restore(stdout, saved_out, out, result.out, sizeof result.out);
     restore(stderr, saved_err, err, result.err, sizeof result.err);
     return result;
@@ -117,6 +118,14 @@ static const command_row rows[] = {
      {"check", "--", "{\"tool.call\":[\"--*\"]}", "tool.call", "--json"},
      0,
      "allowed by tool.call \"--*\"\n"},
+    {"a target that looks like a short option",
+     {"check", "{\"tool.call\":[\"-h\"]}", "tool.call", "-h"},
+     0,
+     "allowed by tool.call \"-h\"\n"},
+    {"options of every command",
+     {"--color", "never", "check", "{\"fs.read\":[\"/a\"]}", "fs.read", "/a", "--quiet"},
+     0,
+     "allowed by fs.read \"/a\"\n"},
     {"explain of what is denied",
      {"explain", "{\"fs.read\":[\"/a/*\"]}", "fs.read", "/a/b/c"},
      4,
@@ -190,14 +199,33 @@ static void each_subcommand_prints_and_ends_as_promised(void **state)
 }
 
 static const command_row failures[] = {
-    {"no subcommand", {NULL}, 2, "subcommand is missing"},
-    {"an unknown subcommand", {"frobnicate"}, 2, "no such subcommand: frobnicate"},
+    {"no question", {NULL}, 2, "check|explain|subset|diff|lint LEASE... is missing\n"},
+    {"a question without a lease",
+     {"lint"},
+     2,
+     "check|explain|subset|diff|lint LEASE... is missing\n"},
+    {"an unknown question",
+     {"frobnicate", "{}"},
+     2,
+     "there is no question frobnicate: check, explain, subset, diff, lint\n"},
     {"too few words", {"check", "{}", "fs.read"}, 2, "check takes LEASE CAPABILITY TARGET\n"},
     {"too many words", {"lint", "{}", "{}"}, 2, "lint takes LEASE\n"},
-    {"far too many words", {"check", "{}", "fs.read", "/a", "/b"}, 2, "too many words: /b"},
-    {"an unknown option", {"lint", "{}", "--yaml"}, 2, "no such option: --yaml"},
-    {"an unknown option with a value", {"lint", "{}", "--cwdir=/x"}, 2, "no such option: --cwdir"},
-    {"an option without its value", {"lint", "{}", "--at"}, 2, "a value must follow: --at"},
+    {"far too many words", {"check", "{}", "fs.read", "/a", "/b"}, 2, "/b is one word too many\n"},
+    {"an unknown option", {"lint", "{}", "--yaml"}, 2, "unknown option --yaml\n"},
+    {"an unknown option with a value",
+     {"lint", "{}", "--cwdir=/x"},
+     2,
+     "unknown option --cwdir; did you mean --cwd?\n"},
+    {"another command's option",
+     {"lint", "{}", "--detach"},
+     2,
+     "--detach belongs to arcp submit\n"},
+    {"an option twice",
+     {"check", "{}", "fs.read", "x", "--cwd", "/a", "--cwd=/b"},
+     2,
+     "--cwd can be given once only\n"},
+    {"a short option", {"-x", "lint", "{}"}, 2, "unknown option -x\n"},
+    {"an option without its value", {"lint", "{}", "--at"}, 2, "--at needs a value: TIME\n"},
     {"a time that is none",
      {"lint", "{}", "--at", "noon"},
      2,
@@ -239,6 +267,40 @@ static void what_cannot_be_done_is_said_on_stderr(void **state)
             fail_msg("\"%s\" does not say \"%s\"", result.err, failures[i].out);
         }
     }
+}
+
+static void with_json_a_lease_that_cannot_be_read_is_an_object(void **state)
+{
+    (void)state;
+    const char *const words[WORDS_MAX] = {"lint", "{\"fs.read\":\"/a\"}", "--json"};
+    const run_result result = run(words);
+    assert_int_equal(result.status, 1);
+    assert_string_equal(result.out,
+                        "{\"code\":\"INVALID_REQUEST\",\"message\":\"LEASE: fs.read is a "
+                        "string: it must be an array of strings\",\"retryable\":false}\n");
+    assert_true(strncmp(result.err, "arcp lease: LEASE: fs.read is a string", 38) == 0);
+    const char *const usage[WORDS_MAX] = {"lint", "{}", "--json", "--at", "noon"};
+    assert_string_equal(run(usage).out, ""); /* as for every command */
+}
+
+static void what_cannot_be_written_is_an_error(void **state)
+{
+    (void)state;
+    const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    const int saved = dup(STDOUT_FILENO);
+    assert_true(full >= 0 && dup2(full, STDOUT_FILENO) >= 0);
+    FILE *err = NULL;
+    run_result result;
+    const int saved_err = redirect(stderr, &err);
+    char words[] = "arcp\0lease\0subset\0{}\0{}";
+    char *argv[] = {words, words + 5, words + 11, words + 18, words + 21, NULL};
+    result.status = arcp__main(5, argv);
+    restore(stderr, saved_err, err, result.err, sizeof result.err);
+    assert_true(dup2(saved, STDOUT_FILENO) >= 0);
+    (void)close(saved);
+    (void)close(full);
+    assert_int_equal(result.status, 1);
+    assert_string_equal(result.err, "error: standard output: No space left on device\n");
 }
 
 static void a_lease_may_come_from_a_file_or_from_stdin(void **state)
@@ -293,12 +355,24 @@ static void help_says_how_it_is_used(void **state)
 {
     (void)state;
     static const char *const asked[] = {"--help", "-h"};
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__usage_help(ARCP__COMMAND_LEASE, &text);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         const char *const words[WORDS_MAX] = {asked[i]};
         const run_result result = run(words);
         assert_int_equal(result.status, 0);
-        assert_string_equal(result.out, arcp__command_lease_usage);
+        check_span(arcp_buf_span(&text), result.out);
     }
+    arcp_buf_fini(&text);
+    static const char *const says[] = {
+        "usage: arcp lease check|explain|subset|diff|lint LEASE... [--cwd DIR] [--at TIME]\n",
+        "\n  subset CHILD PARENT  ", "\n  --cwd DIR  ", "\n  --at TIME  ", "\n  --json  "};
+    const char *const help[WORDS_MAX] = {"--help"};
+    const run_result result = run(help);
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
+        assert_non_null(strstr(result.out, says[i]));
+    }
+    assert_null(strstr(result.out, "--url"));
 }
 
 int main(void)
@@ -306,6 +380,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_subcommand_prints_and_ends_as_promised),
         cmocka_unit_test(what_cannot_be_done_is_said_on_stderr),
+        cmocka_unit_test(with_json_a_lease_that_cannot_be_read_is_an_object),
+        cmocka_unit_test(what_cannot_be_written_is_an_error),
         cmocka_unit_test(a_lease_may_come_from_a_file_or_from_stdin),
         cmocka_unit_test(a_lease_may_be_larger_than_a_runtime_accepts),
         cmocka_unit_test(help_says_how_it_is_used),

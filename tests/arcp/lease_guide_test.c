@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "arcp/command_lease.h"
+#include "arcp/main.h"
 
 enum { WORDS_MAX = 12, TEXT_MAX = 4096 };
 
@@ -30,8 +30,8 @@ static int split(char *line, char *words[WORDS_MAX])
 /* Runs a command line; both streams and the status end up in `out` as the pages show them. */
 static void run(char *line, char out[TEXT_MAX])
 {
-    char *words[WORDS_MAX];
-    const int count = split(line, words);
+    char *words[WORDS_MAX + 2] = {(char *)"arcp", (char *)"lease"};
+    const int count = 2 + split(line, words + 2);
     FILE *file = tmpfile();
     assert_non_null(file);
     (void)fflush(stdout);
@@ -40,7 +40,7 @@ static void run(char *line, char out[TEXT_MAX])
     const int saved_err = dup(STDERR_FILENO);
     assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
     assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
-    const int status = arcp__command_lease(count, words);
+    const int status = arcp__main(count, words);
     (void)fflush(stdout);
     (void)fflush(stderr);
     assert_true(dup2(saved_out, STDOUT_FILENO) >= 0);

@@ -122,6 +122,7 @@ static const struct completion_row {
     {"arcp --color al", "always"},
     {"arcp completion z", "zsh"},
     {"arcp lease ex", "explain"},
+    {"arcp lease --a", "--at"},
     {"arcp audit gr", "grep"},
     {"arcp audit verify /proc/self/mountin", "/proc/self/mountinfo"},
     {"arcp audit grep --since 1h /proc/self/mountin", "/proc/self/mountinfo"},
