@@ -52,10 +52,10 @@ static void write_trace(const arcp__job *job, arcp_json_writer *writer)
     arcp_json_name(writer, "trace_id");
     arcp_json_write_cstr(writer, job->trace_id);
     arcp_json_name(writer, "traceparent");
-    arcp_json_write_cstr(writer, job->trace.traceparent);
-    if (job->tracestate[0] != '\0') {
+    arcp_json_write_cstr(writer, job->live->trace.traceparent);
+    if (job->live->tracestate[0] != '\0') {
         arcp_json_name(writer, "tracestate");
-        arcp_json_write_cstr(writer, job->tracestate);
+        arcp_json_write_cstr(writer, job->live->tracestate);
     }
 }
 
@@ -63,7 +63,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer;
-    (void)arcp_buf_reserve(out, START_BYTES + arcp_span_cstr(job->input).size);
+    (void)arcp_buf_reserve(out, START_BYTES + arcp_span_cstr(job->live->input).size);
     arcp_json_writer_init(&writer, out);
     arcp_json_begin_object(&writer);
     arcp_json_name(&writer, "type");
@@ -75,14 +75,14 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
     arcp_json_name(&writer, "agent");
     arcp_json_write_cstr(&writer, job->agent_text);
     arcp_json_name(&writer, "input");
-    arcp_json_write_raw(&writer, arcp_span_cstr(job->input));
+    arcp_json_write_raw(&writer, arcp_span_cstr(job->live->input));
     arcp_json_name(&writer, "lease");
-    arcp_lease_format(job->lease, &text);
+    arcp_lease_format(job->live->lease, &text);
     arcp__write_formatted(&writer, &text);
-    if (arcp_lease_has_expiry(job->lease)) {
+    if (arcp_lease_has_expiry(job->live->lease)) {
         arcp_buf_clear(&text);
         arcp_json_name(&writer, "lease_constraints");
-        arcp_lease_format_constraints(job->lease, &text);
+        arcp_lease_format_constraints(job->live->lease, &text);
         arcp__write_formatted(&writer, &text);
     }
     arcp__budget_write_available(job, &writer);
@@ -101,8 +101,8 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
     }
     arcp_json_end_array(&writer);
     arcp_json_name(&writer, "cwd");
-    if (job->cwd[0] != '\0') {
-        arcp_json_write_cstr(&writer, job->cwd);
+    if (job->live->cwd[0] != '\0') {
+        arcp_json_write_cstr(&writer, job->live->cwd);
     } else {
         arcp_json_write_null(&writer);
     }
@@ -349,8 +349,8 @@ static void take_json_line(arcp__engine *engine, arcp__job *job, arcp_span text)
     };
     dispatch(engine, job, &in);
     if (job->ended && job->said_end && job->agent_state == ARCP__AGENT_RUNNING &&
-        job->grace_timer.place == 0) {
-        arcp__engine_arm(engine, &job->grace_timer, ARCP__TIMER_JOB_GRACE, job,
+        job->live->grace_timer.place == 0) {
+        arcp__engine_arm(engine, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
                          arcp__engine_after_ms(engine, WIND_DOWN_MS));
     }
 }

@@ -385,8 +385,8 @@ static void rotate(arcp__engine *engine, arcp__credential *credential)
         .trace_id = job->trace_id,
         .agent_name = arcp_span_cstr(credential->agent),
         .traceparent = arcp_span_cstr(credential->traceparent),
-        .lease = job->lease,
-        .budget = arcp_authority_budget(job->authority),
+        .lease = job->live->lease,
+        .budget = arcp_authority_budget(job->live->authority),
     };
     char budget[ARCP_DECIMAL_TEXT_MAX];
     if (job->replacement != NULL || !arcp__credential_budget(engine, wish.budget, budget)) {

@@ -32,7 +32,7 @@ void arcp__credential_measured(arcp__engine *engine, arcp__credential *credentia
         return;
     }
     arcp_decimal more = minus(spent, credential->reported);
-    arcp_budget *budget = arcp_authority_budget(job->authority);
+    arcp_budget *budget = arcp_authority_budget(job->live->authority);
     if (budget == NULL || arcp_decimal_compare(more, (arcp_decimal)ARCP_DECIMAL_ZERO) <= 0) {
         return;
     }

@@ -249,8 +249,8 @@ void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *us
         }
     }
     for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        if (job->host != NULL) { /* until FORGET_AGENT was handed out */
-            visit(user, job->host);
+        if (job->live != NULL && job->live->host != NULL) { /* until FORGET_AGENT was handed out */
+            visit(user, job->live->host);
         }
     }
 }

@@ -163,6 +163,13 @@ void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *f
                       false);
 }
 
+static void release_if_over(arcp__engine *engine, arcp__job *job)
+{
+    if (job->ended) {
+        arcp__job_release_live(engine, job);
+    }
+}
+
 /* What the owner was handed at the last call is over. */
 static void take_back(arcp__engine *engine)
 {
@@ -173,8 +180,10 @@ static void take_back(arcp__engine *engine)
     if (engine->forgetting != NULL) {
         arcp__job *job = engine->forgetting;
         engine->forgetting = NULL;
-        job->host = NULL;
-        arcp__job_unpin(engine, job);
+        job->is_let_go = true;
+        job->live->host = NULL;
+        release_if_over(engine, job);
+        arcp__job_unpin(engine, job); /* the agent's pin */
     }
 }
 
@@ -232,31 +241,48 @@ static bool next_must_close(arcp__engine *engine, arcp__effect *out)
     return false;
 }
 
+static arcp__job *pop_over(arcp__engine *engine)
+{
+    arcp__job *job = engine->over_first;
+    engine->over_first = job->next_over;
+    if (engine->over_first == NULL) {
+        engine->over_last = NULL;
+    }
+    job->is_over = false;
+    return job;
+}
+
 /* Ends an agent's time with its job. Every started agent gets this, so it needs no memory. */
 static bool next_forgotten(arcp__engine *engine, arcp__effect *out)
 {
-    arcp__job *job = engine->forget_first;
-    if (job == NULL) {
-        return false;
+    while (engine->over_first != NULL) {
+        arcp__job *job = pop_over(engine);
+        if (job->forgotten && !job->is_let_go) {
+            engine->forgetting = job;
+            *out = (arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job};
+            arcp__job_unpin(engine, job); /* the list's: the agent's own is still there */
+            return true;
+        }
+        release_if_over(engine, job);
+        arcp__job_unpin(engine, job);
     }
-    engine->forget_first = job->next_forgotten;
-    if (engine->forget_first == NULL) {
-        engine->forget_last = NULL;
-    }
-    engine->forgetting = job;
-    *out = (arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job};
-    return true;
+    return false;
 }
 
-void arcp__effect_forget_agent(arcp__engine *engine, arcp__job *job)
+void arcp__effect_over(arcp__engine *engine, arcp__job *job)
 {
-    job->next_forgotten = NULL;
-    if (engine->forget_last == NULL) {
-        engine->forget_first = job;
-    } else {
-        engine->forget_last->next_forgotten = job;
+    if (job->is_over) {
+        return;
     }
-    engine->forget_last = job;
+    arcp__job_pin(job);
+    job->is_over = true;
+    job->next_over = NULL;
+    if (engine->over_last == NULL) {
+        engine->over_first = job;
+    } else {
+        engine->over_last->next_over = job;
+    }
+    engine->over_last = job;
 }
 
 static void take_back_line(arcp__engine *engine)

@@ -13,16 +13,17 @@ arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id)
 
 void arcp__job_note_head(arcp__job *job)
 {
+    arcp__job_live *live = job->live;
     int size =
-        snprintf(job->head, sizeof(job->head),
+        snprintf(live->head, sizeof(live->head),
                  ",\"trace_id\":\"%s\",\"job_id\":\"%s\",\"payload\":", job->trace_id, job->id);
-    job->head_size = (size_t)size;
+    live->head_size = (size_t)size;
 }
 
 /* Takes the reference of `stream` and registers the job under its id. */
 static bool add_to_tables(arcp__engine *engine, arcp__job *job)
 {
-    job->stream = arcp__stream_open(engine, "j:", job->id);
+    job->stream = arcp__stream_new(engine, "j:", arcp_span_cstr(job->id));
     if (job->stream == NULL) {
         return false;
     }
@@ -42,11 +43,11 @@ static bool add_to_tables(arcp__engine *engine, arcp__job *job)
 
 static bool add_job(arcp__engine *engine, arcp__job *job)
 {
-    if (!arcp__timer_heap_reserve(&engine->timers, ARCP__JOB_TIMERS)) {
+    if (!arcp__timer_heap_reserve(&engine->timers, 1 + ARCP__LIVE_TIMERS)) {
         return false;
     }
     if (!add_to_tables(engine, job)) {
-        arcp__timer_heap_release(&engine->timers, ARCP__JOB_TIMERS);
+        arcp__timer_heap_release(&engine->timers, 1 + ARCP__LIVE_TIMERS);
         return false;
     }
     job->principal->running_jobs++;
@@ -54,10 +55,51 @@ static bool add_job(arcp__engine *engine, arcp__job *job)
     return true;
 }
 
+static void live_free(arcp__job_live *live)
+{
+    if (live == NULL) {
+        return;
+    }
+    arcp__free(live->tracestate);
+    arcp__free(live->delegate_id);
+    arcp__free(live->cwd);
+    arcp__free(live->input);
+    arcp__free(live->wait_reply);
+    arcp_buf_fini(&live->inline_result);
+    arcp_buf_fini(&live->plain_output);
+    arcp__denied_calls_fini(&live->denied);
+    arcp_authority_unref(live->authority);
+    arcp_lease_unref(live->lease);
+    arcp__free(live);
+}
+
+static void release_memory(arcp__job *job)
+{
+    live_free(job->live);
+    arcp__free(job->agent_text);
+    arcp__free(job->accepted);
+    arcp__free(job->owner_runs);
+    arcp_budget_unref(job->budget);
+    arcp__free(job);
+}
+
+static arcp__job *allocate(void)
+{
+    arcp__job *job = arcp__alloc(sizeof(*job));
+    arcp__job_live *live = arcp__alloc(sizeof(*live));
+    if (job == NULL || live == NULL) {
+        arcp__free(job);
+        arcp__free(live);
+        return NULL;
+    }
+    job->live = live;
+    return job;
+}
+
 arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
                          const arcp__admission *admission)
 {
-    arcp__job *job = arcp__alloc(sizeof(*job));
+    arcp__job *job = allocate();
     if (job == NULL) {
         arcp__engine_no_memory(engine);
         return NULL;
@@ -72,7 +114,7 @@ arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
     }
     job->pins = 1; /* the table's */
     if (!add_job(engine, job)) {
-        arcp__free(job);
+        release_memory(job);
         arcp__engine_no_memory(engine);
         return NULL;
     }
@@ -81,9 +123,8 @@ arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
 
 arcp__job *arcp__job_add_restored(arcp__engine *engine, arcp__principal *principal, arcp_span id)
 {
-    arcp__job *job = arcp__alloc(sizeof(*job));
-    if (job == NULL || id.size >= sizeof(job->id)) {
-        arcp__free(job);
+    arcp__job *job = id.size < sizeof(job->id) ? allocate() : NULL;
+    if (job == NULL) {
         return NULL;
     }
     memcpy(job->id, id.data, id.size);
@@ -91,7 +132,7 @@ arcp__job *arcp__job_add_restored(arcp__engine *engine, arcp__principal *princip
     job->pins = 1;
     job->agent_state = ARCP__AGENT_GONE;
     if (!add_job(engine, job)) {
-        arcp__free(job);
+        release_memory(job);
         return NULL;
     }
     return job;
@@ -102,30 +143,32 @@ void arcp__job_pin(arcp__job *job)
     job->pins++;
 }
 
-static void release_memory(arcp__job *job)
-{
-    arcp__free(job->tracestate);
-    arcp__free(job->agent_text);
-    arcp__free(job->delegate_id);
-    arcp__free(job->cwd);
-    arcp__free(job->input);
-    arcp__free(job->accepted);
-    arcp__free(job->wait_reply);
-    arcp__free(job->owner_runs);
-    arcp_buf_fini(&job->inline_result);
-    arcp_buf_fini(&job->plain_output);
-    arcp__denied_calls_fini(&job->denied);
-    arcp_authority_unref(job->authority);
-    arcp_lease_unref(job->lease);
-    arcp__free(job);
-}
-
 void arcp__job_unpin(arcp__engine *engine, arcp__job *job)
 {
     (void)engine;
     if (--job->pins == 0) {
         release_memory(job);
     }
+}
+
+static void disarm_live(arcp__engine *engine, arcp__job_live *live)
+{
+    arcp__engine_disarm(engine, &live->runtime_timer);
+    arcp__engine_disarm(engine, &live->expiry_timer);
+    arcp__engine_disarm(engine, &live->grace_timer);
+    arcp__timer_heap_release(&engine->timers, ARCP__LIVE_TIMERS);
+}
+
+void arcp__job_release_live(arcp__engine *engine, arcp__job *job)
+{
+    if (job->live == NULL) {
+        return;
+    }
+    if (job->principal != NULL) { /* else drop() did */
+        disarm_live(engine, job->live);
+    }
+    live_free(job->live);
+    job->live = NULL;
 }
 
 static void keep_no_longer(arcp__engine *engine, arcp__job *job)
@@ -145,11 +188,11 @@ static void drop(arcp__engine *engine, arcp__job *job)
         arcp__credential_job_ended(engine, job);
     }
     arcp__idempotency_take_back(engine, job);
-    arcp__timer *timers[] = {&job->runtime_timer, &job->expiry_timer, &job->grace_timer,
-                             &job->keep_timer};
-    for (size_t at = 0; at < sizeof(timers) / sizeof(timers[0]); at++) {
-        arcp__engine_disarm(engine, timers[at]);
+    if (job->live != NULL) {
+        disarm_live(engine, job->live); /* its memory stays as long as somebody holds the job */
     }
+    arcp__engine_disarm(engine, &job->keep_timer);
+    arcp__timer_heap_release(&engine->timers, 1);
     while (job->observations != NULL) {
         arcp__observation_remove(engine, job->observations);
     }
@@ -166,7 +209,6 @@ static void drop(arcp__engine *engine, arcp__job *job)
     arcp__principal_maybe_free(engine, job->principal);
     job->principal = NULL;
     HASH_DEL(engine->jobs, job);
-    arcp__timer_heap_release(&engine->timers, ARCP__JOB_TIMERS);
     job->stream->job = NULL;
     arcp__stream_unref(engine, job->stream);
     job->stream = NULL;
@@ -236,19 +278,32 @@ bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
            engine->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
 }
 
+static void write_part(const arcp__job *job, const char *name, arcp__piece part,
+                       arcp_json_writer *writer)
+{
+    if (part.size != 0) {
+        arcp_json_name(writer, name);
+        arcp_json_write_raw(writer, arcp_span_make(job->accepted + part.at, part.size));
+    }
+}
+
+void arcp__job_write_lease(const arcp__job *job, arcp_json_writer *writer)
+{
+    write_part(job, "lease", job->lease, writer);
+    write_part(job, "lease_constraints", job->constraints, writer);
+}
+
 /* [arcp:7.6-7] */
 void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
                             arcp_json_writer *writer)
 {
-    const arcp_budget *budget =
-        job->authority == NULL ? NULL : arcp_authority_budget(job->authority);
-    size_t count = budget == NULL ? 0 : arcp_budget_count(budget);
-    if (count == 0) {
+    const arcp_budget *budget = job->budget;
+    if (budget == NULL) {
         return;
     }
     arcp_json_name(writer, "budget");
     arcp_json_begin_object(writer);
-    for (size_t at = 0; at < count; at++) {
+    for (size_t at = 0; at < arcp_budget_count(budget); at++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
         arcp_span currency = arcp_budget_currency(budget, at);
         size_t size = arcp_decimal_format(
@@ -276,28 +331,28 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
 {
     arcp_buf line = ARCP_BUF_INIT;
     arcp__agent_format_start(engine, job, &line);
-    arcp__free(job->input);
-    job->input = NULL;
+    arcp__free(job->live->input);
+    job->live->input = NULL;
     if (!arcp__effect_push(engine,
                            &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT,
                                            .job = job,
                                            .is_secret = job->credential != NULL},
                            &line, true)) {
         job->agent_state = ARCP__AGENT_GONE;
-        job->host = NULL; /* nothing is started */
+        job->live->host = NULL; /* nothing is started */
         arcp__job_owe_end(engine, job);
         return;
     }
     arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
     engine->live_agents++;
     job->agent_state = ARCP__AGENT_STARTING;
-    if (job->max_runtime_sec != 0) {
-        arcp__engine_arm(engine, &job->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
-                         arcp__engine_after_sec(engine, job->max_runtime_sec));
+    if (job->live->max_runtime_sec != 0) {
+        arcp__engine_arm(engine, &job->live->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
+                         arcp__engine_after_sec(engine, job->live->max_runtime_sec));
     }
     /* Also where expiry ends nothing: it is logged. */
-    arcp__engine_arm(engine, &job->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
-                     arcp_authority_deadline_mono_ns(job->authority));
+    arcp__engine_arm(engine, &job->live->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
+                     arcp_authority_deadline_mono_ns(job->live->authority));
 }
 
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
@@ -331,11 +386,11 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
     }
     job->forgotten = true;
     engine->live_agents--;
-    arcp__engine_disarm(engine, &job->grace_timer);
+    arcp__engine_disarm(engine, &job->live->grace_timer);
     /* Lines for it that still wait for their batch have no reader any more, and must not be
      * handed out after its owner let go of the job. */
     arcp__effect_drop_job(engine, job);
-    arcp__effect_forget_agent(engine, job);
+    arcp__effect_over(engine, job);
 }
 
 /* ---- the owning session's numbers ---- */
@@ -401,7 +456,7 @@ uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position)
 
 const arcp_authority *arcp__job_authority(const arcp__job *job)
 {
-    return job->authority;
+    return job->live->authority;
 }
 
 arcp_span arcp__job_id(const arcp__job *job)
@@ -416,25 +471,25 @@ arcp_span arcp__job_agent(const arcp__job *job)
 
 arcp_span arcp__job_cwd(const arcp__job *job)
 {
-    return arcp_span_cstr(job->cwd);
+    return arcp_span_cstr(job->live->cwd);
 }
 
 bool arcp__job_owns_cwd(const arcp__job *job)
 {
-    return job->owns_cwd;
+    return job->live->owns_cwd;
 }
 
 void *arcp__job_host(const arcp__job *job)
 {
-    return job->host;
+    return job->live->host;
 }
 
 void arcp__job_set_user(arcp__job *job, void *user)
 {
-    job->user = user;
+    job->live->user = user;
 }
 
 void *arcp__job_user(const arcp__job *job)
 {
-    return job->user;
+    return job->live->user;
 }

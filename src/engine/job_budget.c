@@ -24,23 +24,24 @@ static arcp_span row_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof(r
     return arcp_span_cstr(out);
 }
 
-static size_t counters(const arcp__job *job)
+void arcp__job_take_budget(arcp__job *job, arcp_budget *budget)
 {
-    const arcp_budget *budget =
-        job->authority == NULL ? NULL : arcp_authority_budget(job->authority);
-    return budget == NULL ? 0 : arcp_budget_count(budget);
+    if (budget != NULL && arcp_budget_count(budget) != 0) {
+        job->budget = budget;
+    } else {
+        arcp_budget_unref(budget);
+    }
 }
 
 void arcp__budget_write_spent(const arcp__job *job, arcp_json_writer *writer)
 {
-    const size_t count = counters(job);
-    if (count == 0) {
+    const arcp_budget *budget = job->budget;
+    if (budget == NULL) {
         return;
     }
-    const arcp_budget *budget = arcp_authority_budget(job->authority);
     arcp_json_name(writer, "spent");
     arcp_json_begin_object(writer);
-    for (size_t at = 0; at < count; at++) {
+    for (size_t at = 0; at < arcp_budget_count(budget); at++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
         (void)arcp_decimal_format(arcp_budget_spent(budget, at), amount);
         arcp_json_name_span(writer, arcp_budget_currency(budget, at));
@@ -64,7 +65,7 @@ static bool is_counted_below(const arcp_budget *from, const arcp_budget *end, ar
 
 void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer)
 {
-    const arcp_budget *budget = arcp_authority_budget(job->authority);
+    const arcp_budget *budget = arcp_authority_budget(job->live->authority);
     bool any = false;
     for (const arcp_budget *node = budget; node != NULL; node = arcp_budget_parent(node)) {
         for (size_t at = 0; at < arcp_budget_count(node); at++) {
@@ -91,7 +92,7 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
 
 void arcp__budget_changed(arcp__engine *engine, arcp__job *job)
 {
-    if (job->in_spenders || job->ended || counters(job) == 0) {
+    if (job->in_spenders || job->ended || job->budget == NULL) {
         return;
     }
     job->in_spenders = true;

@@ -49,8 +49,8 @@ void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_rea
     }
     /* A later reason may leave it less time, never more. */
     int64_t due = arcp__engine_after_ms(engine, grace_ms);
-    if (job->grace_timer.place == 0 || due < job->grace_timer.at_ns) {
-        arcp__engine_arm(engine, &job->grace_timer, ARCP__TIMER_JOB_GRACE, job, due);
+    if (job->live->grace_timer.place == 0 || due < job->live->grace_timer.at_ns) {
+        arcp__engine_arm(engine, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job, due);
     }
 }
 
@@ -61,7 +61,7 @@ void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
             arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job},
                               NULL, waits_for_store(engine, job));
         if (!job->told_to_die) {
-            arcp__engine_arm(engine, &job->grace_timer, ARCP__TIMER_JOB_GRACE, job,
+            arcp__engine_arm(engine, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
                              arcp__engine_after_ms(engine, 100));
         }
     }
@@ -100,14 +100,14 @@ void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job)
     bool ends = engine->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE;
     if (!job->expiry_told) {
         job->expiry_told = true;
-        arcp__engine_disarm(engine, &job->expiry_timer);
+        arcp__engine_disarm(engine, &job->live->expiry_timer);
         arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_EXPIRY,
                                                 .decision = ends ? "ended" : "denied",
                                                 .job = job,
                                                 .code = ARCP_E_LEASE_EXPIRED,
                                                 .rule = ends ? "lease.on_expiry: terminate"
                                                              : "lease.on_expiry: deny",
-                                                .lease = job->lease});
+                                                .lease = job->live->lease});
     }
     if (ends) {
         arcp__job_fail_with(engine, job, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
@@ -119,14 +119,14 @@ void arcp__jobs_follow_wall_clock(arcp__engine *engine)
 {
     for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
-        if (job->ended || job->expiry_told || job->authority == NULL) {
+        if (job->ended || job->expiry_told || job->live->authority == NULL) {
             continue;
         }
-        if (arcp_authority_is_expired(job->authority, engine->now)) {
+        if (arcp_authority_is_expired(job->live->authority, engine->now)) {
             arcp__job_expiry_due(engine, job);
         } else {
-            arcp__engine_arm(engine, &job->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
-                             arcp__authority_due_mono_ns(job->authority, engine->now));
+            arcp__engine_arm(engine, &job->live->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
+                             arcp__authority_due_mono_ns(job->live->authority, engine->now));
         }
     }
 }

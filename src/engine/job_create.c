@@ -35,9 +35,18 @@ arcp_status arcp__job_read_lease(const arcp__engine *engine, const arcp_json *js
 
 /* ---- the job.accepted payload ---- */
 
-/* [arcp:7.1-2] [arcp:7.5-8] [arcp:LA-10] */
-static void write_accepted(const arcp__job *job, arcp_json_writer *writer)
+/* Where it came to stand. */
+static arcp__piece write_piece(arcp_json_writer *writer, arcp_buf *text)
 {
+    arcp__write_formatted(writer, text);
+    const size_t end = writer->out->size;
+    return (arcp__piece){.at = (uint32_t)(end - text->size), .size = (uint32_t)text->size};
+}
+
+/* [arcp:7.1-2] [arcp:7.5-8] [arcp:LA-10] */
+static void write_accepted(arcp__job *job, arcp_json_writer *writer)
+{
+    const arcp_lease *lease = job->live->lease;
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_begin_object(writer);
     arcp_json_name(writer, "job_id");
@@ -45,13 +54,13 @@ static void write_accepted(const arcp__job *job, arcp_json_writer *writer)
     arcp_json_name(writer, "agent");
     arcp_json_write_cstr(writer, job->agent_text);
     arcp_json_name(writer, "lease");
-    arcp_lease_format(job->lease, &text);
-    arcp__write_formatted(writer, &text);
-    if (arcp_lease_has_expiry(job->lease)) {
+    arcp_lease_format(lease, &text);
+    job->lease = write_piece(writer, &text);
+    if (arcp_lease_has_expiry(lease)) {
         arcp_buf_clear(&text);
         arcp_json_name(writer, "lease_constraints");
-        arcp_lease_format_constraints(job->lease, &text);
-        arcp__write_formatted(writer, &text);
+        arcp_lease_format_constraints(lease, &text);
+        job->constraints = write_piece(writer, &text);
     }
     writer->out->failed = writer->out->failed || text.failed;
     arcp_buf_fini(&text);
@@ -65,7 +74,7 @@ static void write_accepted(const arcp__job *job, arcp_json_writer *writer)
         arcp_json_name(writer, "parent_job_id");
         arcp_json_write_cstr(writer, job->parent_id);
         arcp_json_name(writer, "delegate_id");
-        arcp_json_write_cstr(writer, job->delegate_id);
+        arcp_json_write_cstr(writer, job->live->delegate_id);
     }
     arcp_json_end_object(writer);
 }
@@ -142,23 +151,23 @@ static bool copy_text(char **to, arcp_span text)
 static bool make_cwd(const arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job)
 {
     if (plan->agent->cwd[0] != '\0' || engine->options.work_directory.size == 0) {
-        return copy_text(&job->cwd, arcp_span_cstr(plan->agent->cwd));
+        return copy_text(&job->live->cwd, arcp_span_cstr(plan->agent->cwd));
     }
     arcp_buf path = ARCP_BUF_INIT;
     arcp_buf_append(&path, engine->options.work_directory);
     arcp_buf_append_byte(&path, '/');
     arcp_buf_append_cstr(&path, job->id);
-    job->cwd = arcp_buf_take_cstr(&path);
+    job->live->cwd = arcp_buf_take_cstr(&path);
     arcp_buf_fini(&path);
-    job->owns_cwd = true;
-    return job->cwd != NULL;
+    job->live->owns_cwd = true;
+    return job->live->cwd != NULL;
 }
 
 static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job,
                                   arcp_error *err)
 {
     arcp_budget *above =
-        plan->parent == NULL ? NULL : arcp_authority_budget(plan->parent->authority);
+        plan->parent == NULL ? NULL : arcp_authority_budget(plan->parent->live->authority);
     arcp_budget *budget = NULL;
     arcp_status status = arcp_budget_new(plan->lease, above, &budget, err);
     if (status != ARCP_OK) {
@@ -168,32 +177,33 @@ static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *pl
     options.budget = budget;
     options.now = engine->now;
     options.expiry_grace_ns = (int64_t)engine->settings.lease_expiry_grace_ms * ARCP_NS_PER_MS;
-    options.cwd = arcp_span_cstr(job->cwd);
+    options.cwd = arcp_span_cstr(job->live->cwd);
     options.model_use_required = engine->settings.model_use_required == ARCP_CHOICE_TRUE;
-    options.parent = plan->parent == NULL ? NULL : plan->parent->authority;
+    options.parent = plan->parent == NULL ? NULL : plan->parent->live->authority;
     arcp_authority *authority = NULL;
     status = arcp_authority_new(plan->lease, &options, &authority, err);
-    arcp_budget_unref(budget);
-    job->authority = authority;
+    job->live->authority = authority;
+    arcp__job_take_budget(job, budget);
     return status;
 }
 
 static bool copy_plan(const arcp__job_plan *plan, arcp__job *job)
 {
-    job->host = plan->agent->host;
+    job->live->host = plan->agent->host;
     job->features = plan->features;
-    job->max_runtime_sec = plan->max_runtime_sec;
-    job->lease = arcp_lease_ref(plan->lease);
+    job->live->max_runtime_sec = plan->max_runtime_sec;
+    job->live->lease = arcp_lease_ref(plan->lease);
     memcpy(job->session_id, plan->session->id, sizeof(job->session_id));
     memcpy(job->trace_id, plan->trace_id.data, ARCP__TRACE_ID_SIZE);
-    job->trace = *plan->trace;
+    job->live->trace = *plan->trace;
     if (plan->parent != NULL) {
         memcpy(job->parent_id, plan->parent->id, sizeof(job->parent_id));
         job->depth = plan->parent->depth + 1;
     }
     return copy_text(&job->agent_text, arcp_span_cstr(plan->agent->text)) &&
-           copy_text(&job->input, plan->input) && copy_text(&job->delegate_id, plan->delegate_id) &&
-           copy_text(&job->tracestate, plan->tracestate);
+           copy_text(&job->live->input, plan->input) &&
+           copy_text(&job->live->delegate_id, plan->delegate_id) &&
+           copy_text(&job->live->tracestate, plan->tracestate);
 }
 
 static bool format_accepted(arcp__job *job)

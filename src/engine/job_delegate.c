@@ -59,13 +59,13 @@ static arcp_status ask_gate(arcp__engine *engine, arcp__job *parent, const arcp_
 {
     arcp_target_scratch scratch;
     arcp_decision decision;
-    if (arcp_authorize_delegate(parent->authority, engine->now, arcp_span_cstr(agent->name),
+    if (arcp_authorize_delegate(parent->live->authority, engine->now, arcp_span_cstr(agent->name),
                                 arcp_span_cstr(version->version), &scratch, &decision)) {
         return ARCP_OK; /* recorded with the delegation */
     }
     arcp_buf message = ARCP_BUF_INIT;
     arcp_decision_format_message(&decision, &message);
-    arcp_decision_format_details(parent->authority, &decision, details);
+    arcp_decision_format_details(parent->live->authority, &decision, details);
     (void)arcp_error_set(err, decision.code, "%.*s", (int)message.size,
                          message.size == 0 ? "" : message.data);
     arcp_buf_fini(&message);
@@ -76,10 +76,10 @@ static arcp_status ask_gate(arcp__engine *engine, arcp__job *parent, const arcp_
 /* What is left of the parent's time, rounded up; 0 when it has no deadline. */
 static uint64_t runtime_left(const arcp__engine *engine, const arcp__job *parent)
 {
-    if (parent->runtime_timer.place == 0) {
+    if (parent->live->runtime_timer.place == 0) {
         return 0;
     }
-    int64_t left = parent->runtime_timer.at_ns - engine->now.mono_ns;
+    int64_t left = parent->live->runtime_timer.at_ns - engine->now.mono_ns;
     return left <= 0 ? 1 : (uint64_t)((left + ARCP_NS_PER_SEC - 1) / ARCP_NS_PER_SEC);
 }
 
@@ -100,7 +100,7 @@ static void emit_delegate(arcp__engine *engine, arcp__job *parent, const arcp__j
     arcp_json_name(&writer, "input");
     arcp_json_write_raw(&writer, wanted->input);
     arcp_json_name(&writer, "lease");
-    arcp_lease_format(child->lease, &text);
+    arcp_lease_format(child->live->lease, &text);
     arcp__write_formatted(&writer, &text);
     static const char *const echoed[] = {"lease_request", "lease_constraints"};
     for (size_t at = 0; at < 2; at++) {
@@ -192,7 +192,7 @@ static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const del
         status = arcp__job_read_lease(engine, wanted->json, wanted->body, &request, err);
     }
     if (status == ARCP_OK) {
-        status = arcp_lease_derive(parent->authority, request, &derived, details, err);
+        status = arcp_lease_derive(parent->live->authority, request, &derived, details, err);
         arcp_lease_unref(request);
     }
     if (status != ARCP_OK) {
@@ -213,7 +213,7 @@ static arcp__job_plan plan_of(const arcp__job *parent, const arcp__trace *trace)
                             .features = parent->features,
                             .trace_id = arcp_span_make(parent->trace_id, 32),
                             .trace = trace,
-                            .tracestate = arcp_span_cstr(parent->tracestate)};
+                            .tracestate = arcp_span_cstr(parent->live->tracestate)};
 }
 
 /* [arcp:DR-6] */
@@ -260,8 +260,8 @@ static void audit(arcp__engine *engine, const arcp__job *parent, const arcp__job
                                             .code = status,
                                             .rule = "agent.delegate, lease of the parent",
                                             .target = wanted->agent,
-                                            .lease = made ? child->lease : NULL,
-                                            .parent_lease = parent->lease,
+                                            .lease = made ? child->live->lease : NULL,
+                                            .parent_lease = parent->live->lease,
                                             .more = {{"delegate_id", wanted->delegate_id},
                                                      {made ? NULL : "parent_job_id", parent_id}}});
 }
@@ -275,8 +275,8 @@ static void begin(arcp__engine *engine, arcp__job *parent, arcp__job *child,
     announce(engine, parent->owner->session, child);
     emit_delegate(engine, parent, child, wanted, json, body);
     if (wanted->wait && reply_to.size != 0) {
-        child->wait_reply = arcp__copy_cstr(reply_to.data, reply_to.size);
-        if (child->wait_reply == NULL) {
+        child->live->wait_reply = arcp__copy_cstr(reply_to.data, reply_to.size);
+        if (child->live->wait_reply == NULL) {
             arcp__engine_no_memory(engine);
         }
     } else {
@@ -316,8 +316,8 @@ static bool has_to_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
 {
     arcp_budget *budget = NULL;
     const arcp__session *session = plan->session;
-    if (arcp_budget_new(plan->lease, arcp_authority_budget(parent->authority), &budget, NULL) !=
-        ARCP_OK) {
+    if (arcp_budget_new(plan->lease, arcp_authority_budget(parent->live->authority), &budget,
+                        NULL) != ARCP_OK) {
         return false; /* what is wrong with it is said when the job is made */
     }
     arcp__credential_wish wish = {.job_id = "",
@@ -377,7 +377,7 @@ static arcp_status check_admission(arcp__engine *engine, const arcp__admission *
                               engine->stopping ? "the runtime is stopping"
                                                : "the session that the job ran on is gone");
     }
-    if (arcp_authority_is_expired(parent->authority, engine->now)) {
+    if (arcp_authority_is_expired(parent->live->authority, engine->now)) {
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
     }
     arcp_status status = arcp__audit_check(engine, err);
@@ -527,7 +527,7 @@ static void answer_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
     if (payload.failed) {
         arcp__job_owe_end(engine, parent);
     } else {
-        arcp__agent_reply(engine, parent, arcp_span_cstr(child->wait_reply),
+        arcp__agent_reply(engine, parent, arcp_span_cstr(child->live->wait_reply),
                           arcp_buf_span(&payload));
     }
     arcp_buf_fini(&payload);
@@ -538,7 +538,7 @@ void arcp__job_child_ended(arcp__engine *engine, arcp__job *parent, arcp__job *c
                            arcp_span terminal)
 {
     parent->live_children--;
-    if (child->wait_reply != NULL && !parent->ended) {
+    if (child->live->wait_reply != NULL && !parent->ended) {
         answer_wait(engine, parent, child, terminal);
     }
 }

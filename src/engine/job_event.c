@@ -36,7 +36,7 @@ static bool emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_fe
     all[used++] = ARCP_SPAN_LITERAL("\",\"type\":\"");
     all[used++] = arcp_span_cstr(type);
     all[used++] = ARCP_SPAN_LITERAL("\"");
-    all[used++] = arcp_span_make(job->head, job->head_size);
+    all[used++] = arcp_span_make(job->live->head, job->live->head_size);
     for (size_t at = 0; at < count; at++) {
         all[used++] = pieces[at];
     }
@@ -119,7 +119,7 @@ void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level,
 void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_id,
                            const arcp_error *error, arcp_span details)
 {
-    if (!arcp__denied_calls_add(&job->denied, call_id)) {
+    if (!arcp__denied_calls_add(&job->live->denied, call_id)) {
         arcp__engine_no_memory(engine);
     }
     arcp_buf body = ARCP_BUF_INIT;
@@ -130,7 +130,7 @@ void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_
 /* The job of the chain whose counters these are. */
 static arcp__job *job_of_budget(arcp__job *job, const arcp_budget *budget)
 {
-    while (job != NULL && arcp_authority_budget(job->authority) != budget) {
+    while (job != NULL && job->budget != budget) {
         job = job->parent;
     }
     return job;
@@ -150,7 +150,7 @@ static void emit_report(arcp__engine *engine, arcp__job *job, const arcp_budget_
 /* Whether a counter of the job or above it is below zero. */
 static bool is_overdrawn(const arcp__job *job)
 {
-    const arcp_budget *budget = arcp_authority_budget(job->authority);
+    const arcp_budget *budget = arcp_authority_budget(job->live->authority);
     for (; budget != NULL; budget = arcp_budget_parent(budget)) {
         for (size_t at = 0; at < arcp_budget_count(budget); at++) {
             if (arcp_decimal_compare(arcp_budget_remaining(budget, at),
@@ -245,12 +245,13 @@ bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capabil
 {
     arcp_target_scratch scratch;
     arcp_decision decision;
-    if (arcp_authorize(job->authority, engine->now, capability, target, &scratch, &decision)) {
+    if (arcp_authorize(job->live->authority, engine->now, capability, target, &scratch,
+                       &decision)) {
         return may_grant(engine, job, &decision, err);
     }
     arcp_buf message = ARCP_BUF_INIT;
     arcp_decision_format_message(&decision, &message);
-    arcp_decision_format_details(job->authority, &decision, details);
+    arcp_decision_format_details(job->live->authority, &decision, details);
     (void)arcp_error_set(err, decision.code, "%.*s", (int)message.size,
                          message.size == 0 ? "" : message.data);
     arcp_buf_fini(&message);
@@ -270,7 +271,7 @@ static void note_spend(arcp__engine *engine, arcp__job *job, arcp_span unit, arc
 static void spend(arcp__engine *engine, arcp__job *job, const arcp__event_facts *facts,
                   arcp_budget_report *reports, size_t *count)
 {
-    arcp_budget *budget = arcp_authority_budget(job->authority);
+    arcp_budget *budget = arcp_authority_budget(job->live->authority);
     *count = budget == NULL
                  ? 0
                  : arcp_budget_spend(budget, facts->unit, facts->amount, reports, REPORTS_MAX);
@@ -295,7 +296,7 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
         return status;
     }
     if (facts.kind == ARCP_EVENT_TOOL_RESULT) {
-        status = arcp__denied_calls_check(&job->denied, facts.call_id, err);
+        status = arcp__denied_calls_check(&job->live->denied, facts.call_id, err);
         if (status != ARCP_OK) {
             return status;
         }
@@ -306,7 +307,7 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
             arcp__job_emit_denial(engine, job, facts.call_id, err, arcp__details(details));
             return err->status;
         }
-        arcp__denied_calls_remove(&job->denied, facts.call_id);
+        arcp__denied_calls_remove(&job->live->denied, facts.call_id);
     }
     if (facts.is_spend) {
         spend(engine, job, &facts, reports, &report_count);

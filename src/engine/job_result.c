@@ -38,10 +38,10 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     arcp__span_job_ended(engine, job);
     job->principal->running_jobs--;
     engine->running_jobs--;
-    arcp__engine_disarm(engine, &job->runtime_timer);
-    arcp__engine_disarm(engine, &job->expiry_timer);
-    arcp_buf_fini(&job->inline_result);
-    arcp_buf_fini(&job->plain_output);
+    arcp__engine_disarm(engine, &job->live->runtime_timer);
+    arcp__engine_disarm(engine, &job->live->expiry_timer);
+    arcp_buf_fini(&job->live->inline_result);
+    arcp_buf_fini(&job->live->plain_output);
     if (job->owner != NULL) {
         job->owner->session->live_jobs--;
     }
@@ -60,6 +60,9 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
                    arcp__engine_after_sec(engine, engine->settings.jobs_keep_terminal_sec));
     if (job->agent_state == ARCP__AGENT_NONE) {
         job->agent_state = ARCP__AGENT_GONE;
+    }
+    if (job->agent_state == ARCP__AGENT_GONE) {
+        arcp__effect_over(engine, job);
     }
 }
 
@@ -145,7 +148,7 @@ void arcp__job_fail_with(arcp__engine *engine, arcp__job *job, arcp_status code,
 /* The result of a job that streamed for a session that cannot get chunks. */
 static bool write_inline(arcp__engine *engine, const arcp__job *job, arcp_json_writer *writer)
 {
-    arcp_span bytes = arcp_buf_span(&job->inline_result);
+    arcp_span bytes = arcp_buf_span(&job->live->inline_result);
     if (bytes.size > engine->settings.limits_frame_bytes - 1024) {
         return false;
     }
@@ -195,7 +198,7 @@ void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_js
         arcp_json_name(&writer, "result_id");
         arcp_json_write_cstr(&writer, job->result_id);
         arcp_json_name(&writer, "result_size");
-        arcp_json_write_u64(&writer, job->result_size);
+        arcp_json_write_u64(&writer, job->live->result_size);
     } else if (chunked) {
         fits = write_inline(engine, job, &writer);
     } else {
@@ -225,20 +228,20 @@ static void emit_chunk(arcp__engine *engine, arcp__job *job, arcp_span data_json
                        bool more)
 {
     if (!streams_to_owner(job)) {
-        job->chunk_next++;
+        job->live->chunk_next++;
         return;
     }
     arcp_buf body = ARCP_BUF_INIT;
     arcp_buf_append_format(&body,
                            "{\"result_id\":\"%s\",\"chunk_seq\":%llu,\"data\":", job->result_id,
-                           (unsigned long long)job->chunk_next);
+                           (unsigned long long)job->live->chunk_next);
     arcp_buf_append(&body, data_json);
     arcp_buf_append_format(&body, ",\"encoding\":\"%s\",\"more\":%s}",
                            is_base64 ? "base64" : "utf8", more ? "true" : "false");
     if (body.failed) {
         arcp__engine_no_memory(engine);
     } else {
-        job->chunk_next++;
+        job->live->chunk_next++;
         arcp__job_emit_event(engine, job, ARCP_EVENT_RESULT_CHUNK,
                              ARCP_SPAN_LITERAL("result_chunk"), arcp_buf_span(&body));
     }
@@ -279,24 +282,24 @@ arcp_status arcp__job_chunk(arcp__engine *engine, arcp__job *job, arcp_span data
     if (size > engine->settings.limits_chunk_bytes) {
         return violation(engine, job, "a result chunk is larger than limits.chunk_bytes", err);
     }
-    if (job->result_size + size > engine->settings.limits_result_bytes) {
+    if (job->live->result_size + size > engine->settings.limits_result_bytes) {
         return violation(engine, job, "the result is larger than limits.result_bytes", err);
     }
     if (!has_chunks(job)) {
         arcp__engine_make_id(engine, "res_", job->result_id);
     }
-    job->result_size += size;
+    job->live->result_size += size;
     if (!streams_to_owner(job)) {
         if (is_base64) {
-            if (arcp__base64_decode(data, ARCP__BASE64_STANDARD, &job->inline_result, err) !=
+            if (arcp__base64_decode(data, ARCP__BASE64_STANDARD, &job->live->inline_result, err) !=
                 ARCP_OK) {
                 arcp__engine_no_memory(engine); /* it was checked: only memory can be missing */
                 return ARCP_E_INTERNAL_ERROR;
             }
         } else {
-            arcp_buf_append(&job->inline_result, data);
+            arcp_buf_append(&job->live->inline_result, data);
         }
-        if (job->inline_result.size > engine->settings.limits_frame_bytes) {
+        if (job->live->inline_result.size > engine->settings.limits_frame_bytes) {
             return violation(engine, job,
                              "the result is too large for one frame, and the session did not "
                              "negotiate result_chunk",
@@ -313,7 +316,7 @@ arcp_status arcp__job_chunk(arcp__engine *engine, arcp__job *job, arcp_span data
 /* Sends the first `size` bytes as one chunk: text when it is text, else base64. */
 static void plain_chunk(arcp__engine *engine, arcp__job *job, size_t size, bool more)
 {
-    arcp_span bytes = arcp_span_first(arcp_buf_span(&job->plain_output), size);
+    arcp_span bytes = arcp_span_first(arcp_buf_span(&job->live->plain_output), size);
     arcp_buf data = ARCP_BUF_INIT;
     arcp_buf json = ARCP_BUF_INIT;
     arcp_error error = {0};
@@ -332,7 +335,7 @@ static void plain_chunk(arcp__engine *engine, arcp__job *job, size_t size, bool 
     }
     arcp_buf_fini(&data);
     arcp_buf_fini(&json);
-    arcp_buf_consume(&job->plain_output, size);
+    arcp_buf_consume(&job->live->plain_output, size);
 }
 
 /* As much as fits a chunk without cutting a character. */
@@ -342,7 +345,7 @@ static size_t plain_piece(const arcp__engine *engine, const arcp__job *job)
     if (engine->settings.limits_chunk_bytes < most) {
         most = (size_t)engine->settings.limits_chunk_bytes;
     }
-    arcp_span bytes = arcp_buf_span(&job->plain_output);
+    arcp_span bytes = arcp_buf_span(&job->live->plain_output);
     size_t cut = arcp__utf8_cut(bytes, most);
     return cut + 4 > most && cut != 0 ? cut : (bytes.size < most ? bytes.size : most);
 }
@@ -353,16 +356,16 @@ void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span byte
         return;
     }
     job->is_plain_output = true;
-    arcp_buf_append(&job->plain_output, bytes);
-    if (job->plain_output.failed) {
+    arcp_buf_append(&job->live->plain_output, bytes);
+    if (job->live->plain_output.failed) {
         arcp__engine_no_memory(engine);
         return;
     }
     /* Keep a little back, so that a character is not cut between two chunks. */
-    while (!job->ended && (has_chunks(job) ? job->plain_output.size > 4
-                                           : job->plain_output.size > PLAIN_INLINE_MAX)) {
-        size_t left = job->plain_output.size;
-        size_t keep = left - arcp__utf8_cut(arcp_buf_span(&job->plain_output), left - 4);
+    while (!job->ended && (has_chunks(job) ? job->live->plain_output.size > 4
+                                           : job->live->plain_output.size > PLAIN_INLINE_MAX)) {
+        size_t left = job->live->plain_output.size;
+        size_t keep = left - arcp__utf8_cut(arcp_buf_span(&job->live->plain_output), left - 4);
         size_t size = plain_piece(engine, job);
         if (size > left - keep) {
             size = left - keep;
@@ -381,11 +384,11 @@ void arcp__job_plain_end(arcp__engine *engine, arcp__job *job)
         return;
     }
     if (has_chunks(job)) {
-        while (!job->ended && job->plain_output.size > PLAIN_CHUNK_MAX) {
+        while (!job->ended && job->live->plain_output.size > PLAIN_CHUNK_MAX) {
             plain_chunk(engine, job, plain_piece(engine, job), true);
         }
         if (!job->ended) {
-            plain_chunk(engine, job, job->plain_output.size, false);
+            plain_chunk(engine, job, job->live->plain_output.size, false);
         }
         arcp__job_succeed(engine, job, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
         return;
@@ -394,7 +397,7 @@ void arcp__job_plain_end(arcp__engine *engine, arcp__job *job)
     arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
                                (uint32_t)engine->settings.limits_json_members, SIZE_MAX};
     arcp_buf result = ARCP_BUF_INIT;
-    arcp_span output = arcp_buf_span(&job->plain_output);
+    arcp_span output = arcp_buf_span(&job->live->plain_output);
     if (arcp_json_scan(&json, output, &limits, NULL) == ARCP_OK) {
         arcp_json_compact(&json, ARCP_JSON_ROOT, &result);
     } else {

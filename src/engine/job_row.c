@@ -63,7 +63,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     if (job->ended) {
         write_end(job, &writer);
     } else {
-        arcp__trace_write_row(&job->trace, &writer);
+        arcp__trace_write_row(&job->live->trace, &writer);
     }
     write_number(&writer, "features", job->features);
     arcp_json_name(&writer, "accepted");

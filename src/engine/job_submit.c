@@ -212,7 +212,7 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
                                     .session = request->session,
                                     .job = job,
                                     .rule = is_narrowed ? "lease_request, policy" : "lease_request",
-                                    .lease = job->lease,
+                                    .lease = job->live->lease,
                                     .more = {{"idempotency_key", key}}});
     arcp__job_start(engine, job);
 }

@@ -379,7 +379,6 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
                    uint64_t subscribed_from, bool replayed)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &payload);
     arcp_json_begin_object(&writer);
@@ -389,15 +388,7 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
     arcp_json_write_cstr(&writer, arcp_job_status_name(job->status));
     arcp_json_name(&writer, "agent");
     arcp_json_write_cstr(&writer, job->agent_text);
-    arcp_json_name(&writer, "lease");
-    arcp_lease_format(job->lease, &text);
-    arcp__write_formatted(&writer, &text);
-    if (arcp_lease_has_expiry(job->lease)) {
-        arcp_buf_clear(&text);
-        arcp_lease_format_constraints(job->lease, &text);
-        arcp_json_name(&writer, "lease_constraints");
-        arcp__write_formatted(&writer, &text);
-    }
+    arcp__job_write_lease(job, &writer);
     arcp__job_write_budget(job, true, request->session->profile->budget_as_text, &writer);
     arcp_json_name(&writer, "parent_job_id");
     if (job->parent_id[0] != '\0') {
@@ -412,15 +403,13 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
     arcp_json_name(&writer, "replayed");
     arcp_json_write_bool(&writer, replayed);
     arcp_json_end_object(&writer);
-    bool failed = payload.failed || text.failed;
-    if (failed) {
+    if (payload.failed) {
         arcp__engine_no_memory(engine);
     } else {
         memcpy(request->revealed_job, job->id, sizeof(job->id));
         arcp__request_answer(engine, request, "job.subscribed", arcp_span_cstr(job->id),
                              arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
     }
-    arcp_buf_fini(&text);
     arcp_buf_fini(&payload);
 }
 

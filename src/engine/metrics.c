@@ -25,19 +25,19 @@ static arcp__agent_metrics *agent_of(arcp__metrics *metrics, const char *agent_t
 
 void arcp__metrics_job_began(arcp__engine *engine, arcp__job *job)
 {
-    job->metrics = agent_of(&engine->metrics, job->agent_text);
-    job->metrics->live++;
+    job->live->metrics = agent_of(&engine->metrics, job->agent_text);
+    job->live->metrics->live++;
 }
 
 void arcp__metrics_job_ended(arcp__engine *engine, arcp__job *job)
 {
-    arcp__agent_metrics *agent = job->metrics;
+    arcp__agent_metrics *agent = job->live->metrics;
     if (agent == NULL) {
         agent = agent_of(&engine->metrics, job->agent_text); /* ran before a restart */
     } else {
         agent->live--;
     }
-    job->metrics = NULL;
+    job->live->metrics = NULL;
     agent->ended[job->status]++;
 }
 

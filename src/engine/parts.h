@@ -46,8 +46,10 @@ void arcp__effect_release_stops(arcp__engine *engine);
 void arcp__effect_queues_free(arcp__engine *engine);
 /* Drops queued START_AGENT and the like of a job that is over. */
 void arcp__effect_drop_job(arcp__engine *engine, arcp__job *job);
-/* Queues FORGET_AGENT; needs no memory. */
-void arcp__effect_forget_agent(arcp__engine *engine, arcp__job *job);
+/* The job has no agent any more, or never had one: what it needs only while it is live goes when
+ * no input uses it and it has ended; before that its owner is told to forget the agent, if it was
+ * started. Needs no memory. */
+void arcp__effect_over(arcp__engine *engine, arcp__job *job);
 
 /* ---- make_good.c ---- */
 /* What could not be done for want of memory and cannot be given up either is marked where it
@@ -58,7 +60,7 @@ void arcp__job_owe_end(arcp__engine *engine, arcp__job *job);
 void arcp__engine_make_good(arcp__engine *engine);
 
 /* ---- timers of an owner, so that arming them cannot fail ---- */
-#define ARCP__JOB_TIMERS     4u
+#define ARCP__LIVE_TIMERS    3u /* of a job that is live; one more of each that is kept */
 #define ARCP__SESSION_TIMERS 2u
 #define ARCP__LINK_TIMERS    1u
 #define ARCP__ENGINE_TIMERS  4u
@@ -115,10 +117,9 @@ bool arcp__batch_has_work(const arcp__engine *engine);
 void arcp__batch_free_all(arcp__engine *engine);
 
 /* ---- stream.c ---- */
-/* Finds or makes the stream named prefix + id, with one more reference; NULL when out of
- * memory. */
-arcp__stream *arcp__stream_open(arcp__engine *engine, const char *prefix, const char *id);
-arcp__stream *arcp__stream_open_key(arcp__engine *engine, arcp_span key);
+/* Makes the stream that the store has under prefix + id, with one reference; NULL when out of
+ * memory. There is one of a name: whoever it belongs to holds it. */
+arcp__stream *arcp__stream_new(arcp__engine *engine, const char *prefix, arcp_span id);
 /* Drops a reference; the last one forgets the stream, in the store too. */
 void arcp__stream_unref(arcp__engine *engine, arcp__stream *stream);
 /* Appends one record made of pieces, also to the open batch; its position in *position.
@@ -328,6 +329,12 @@ void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns);
 void arcp__job_keep_due(arcp__engine *engine, arcp__job *job);
 /* Of more than are kept at most, those that ended first; when no input uses them. */
 void arcp__jobs_forget_oldest(arcp__engine *engine);
+/* Takes over a new job's budget: kept when it has counters of its own. */
+void arcp__job_take_budget(arcp__job *job, arcp_budget *budget);
+/* Frees job->live, and what was reserved for it. */
+void arcp__job_release_live(arcp__engine *engine, arcp__job *job);
+/* The members lease and, if it has any, lease_constraints. */
+void arcp__job_write_lease(const arcp__job *job, arcp_json_writer *writer);
 void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
                             arcp_json_writer *writer);
 /* Registers a job read from the store under its id. */

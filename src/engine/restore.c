@@ -43,6 +43,7 @@ typedef struct arcp__restore {
     restore_read *reads; /* oldest first, which is how most are answered */
     restore_read *newest_read;
     kept_row *observers;
+    arcp__lost_stream *lost;
     bool is_tailing;    /* step 4 has begun */
     arcp_error failure; /* what is stored cannot be taken up */
 } arcp__restore;
@@ -187,23 +188,15 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
         restore_damaged(engine, "index of session", arcp_span_cstr(session->id));
         return;
     }
-    run.stream = arcp__stream_open_key(engine, key);
-    if (run.stream == NULL) {
+    run.stream = arcp__restore_stream(engine, &engine->restore->lost, session, key);
+    if (run.stream == NULL || !arcp__session_push_run(session, &run)) {
         arcp__engine_no_memory(engine);
         return;
-    }
-    if (!arcp__session_push_run(session, &run)) {
-        arcp__engine_no_memory(engine);
     }
     uint64_t end = run.first_position + run.count;
     if (run.stream->next < end) {
         run.stream->next = end;
     }
-    if (session->own == NULL && arcp_span_starts_with(key, ARCP_SPAN_LITERAL("s:"))) {
-        session->own = run.stream; /* takes this reference */
-        run.stream->refs++;
-    }
-    run.stream->refs--;
     session->next_seq = run.first_seq + run.count;
     session->kept_bytes += run.bytes;
     arcp__job *job = run.stream->job;
@@ -341,19 +334,21 @@ static void read_tails(arcp__engine *engine)
 {
     engine->restore->is_tailing = true;
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
-        if (session->own == NULL) {
-            /* Its records may all be acknowledged and out of the index. */
-            session->own = arcp__stream_open(engine, "s:", session->id);
+        /* Its records may all be acknowledged and out of the index. */
+        arcp__stream *own = arcp__restore_own_stream(engine, session);
+        if (own != NULL) {
+            ask(engine, READ_TAIL, NULL, own, own->next);
         }
     }
-    for (arcp__stream *stream = engine->streams; stream != NULL; stream = stream->hh.next) {
-        const arcp__job *job = stream->job;
-        bool is_own = arcp_span_starts_with(arcp_span_cstr(stream->key), ARCP_SPAN_LITERAL("s:"));
-        if (is_own || (job != NULL && !job->ended)) {
-            ask(engine, READ_TAIL, NULL, stream, stream->next);
-        } else if (stream->next != 0) {
-            ask(engine, READ_END, NULL, stream, stream->next);
+    for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+        if (!job->ended) {
+            ask(engine, READ_TAIL, NULL, job->stream, job->stream->next);
+        } else if (job->stream->next != 0) {
+            ask(engine, READ_END, NULL, job->stream, job->stream->next);
         }
+    }
+    for (arcp__lost_stream *lost = engine->restore->lost; lost != NULL; lost = lost->hh.next) {
+        ask(engine, READ_END, NULL, lost->stream, lost->stream->next);
     }
 }
 
@@ -521,6 +516,7 @@ void arcp__restore_free(arcp__engine *engine)
         }
         arcp__free(read);
     }
+    arcp__restore_free_lost(engine, &engine->restore->lost);
     arcp__free(engine->restore);
     engine->restore = NULL;
 }

@@ -15,6 +15,20 @@ uint64_t arcp__restore_number(const arcp_json *row, const char *name);
 /* 64 lower-case hex digits; false, and nothing written that means anything, for other text. */
 bool arcp__restore_hash(arcp_span hex, uint8_t out[32]);
 
+/* A stream that an index speaks of, and no row: by its key. */
+typedef struct arcp__lost_stream {
+    arcp__stream *stream; /* referenced */
+    UT_hash_handle hh;
+} arcp__lost_stream;
+
+/* The stream of a session's index with this key: of a job, of the session's own records, or one
+ * that is listed among the lost. Borrowed from there; NULL when out of memory. */
+arcp__stream *arcp__restore_stream(arcp__engine *engine, arcp__lost_stream **lost,
+                                   arcp__session *session, arcp_span key);
+/* The session's own; NULL when out of memory. */
+arcp__stream *arcp__restore_own_stream(arcp__engine *engine, arcp__session *session);
+void arcp__restore_free_lost(arcp__engine *engine, arcp__lost_stream **lost);
+
 /* Fill *err. */
 arcp_status arcp__restore_damaged(const char *what, arcp_span key, arcp_error *err);
 arcp_status arcp__restore_out_of_memory(arcp_error *err);

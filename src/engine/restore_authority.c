@@ -39,7 +39,7 @@ arcp_status arcp__budget_keep_row(arcp__engine *engine, const arcp_json *row, ar
 static void restore_authority(arcp__engine *engine, arcp__job *job, unsigned depth)
 {
     arcp__job *parent = arcp__job_find(engine, arcp_span_cstr(job->parent_id));
-    if (job->authority != NULL) {
+    if (job->live->authority != NULL) {
         return;
     }
     if (parent != NULL && (strcmp(parent->id, job->id) >= 0 || depth == DEPTH_MAX)) {
@@ -48,7 +48,7 @@ static void restore_authority(arcp__engine *engine, arcp__job *job, unsigned dep
     if (parent != NULL) {
         restore_authority(engine, parent, depth + 1);
     }
-    const arcp_authority *above = parent == NULL ? NULL : parent->authority;
+    const arcp_authority *above = parent == NULL ? NULL : parent->live->authority;
     arcp_budget *budget = NULL;
     arcp_authority *authority = NULL;
     arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
@@ -57,16 +57,18 @@ static void restore_authority(arcp__engine *engine, arcp__job *job, unsigned dep
     options.model_use_required = engine->settings.model_use_required == ARCP_CHOICE_TRUE;
     options.parent = above;
     arcp_status status = arcp_budget_new(
-        job->lease, above == NULL ? NULL : arcp_authority_budget(above), &budget, NULL);
+        job->live->lease, above == NULL ? NULL : arcp_authority_budget(above), &budget, NULL);
     if (status == ARCP_OK) {
         options.budget = budget;
-        status = arcp_authority_new(job->lease, &options, &authority, NULL);
+        status = arcp_authority_new(job->live->lease, &options, &authority, NULL);
     }
-    arcp_budget_unref(budget);
-    job->authority = authority;
     if (status != ARCP_OK) {
+        arcp_budget_unref(budget);
         arcp__engine_no_memory(engine);
+        return;
     }
+    arcp__job_take_budget(job, budget);
+    job->live->authority = authority;
 }
 
 static void restore_spent(arcp__engine *engine, const arcp__spent_row *row)
@@ -74,13 +76,13 @@ static void restore_spent(arcp__engine *engine, const arcp__spent_row *row)
     arcp__job *job = arcp__job_find(engine, arcp_span_cstr(row->job_id));
     arcp_span text = arcp_span_make(row->text, row->size);
     arcp_json_limits limits = {8, 1000000, UINT32_MAX - 1};
-    if (job == NULL || job->authority == NULL ||
+    if (job == NULL || job->budget == NULL ||
         arcp_json_scan(&engine->json, text, &limits, NULL) != ARCP_OK ||
         !arcp__engine_prepare_scratch(engine, text)) {
         return;
     }
     job->has_spent_row = job->has_spent_row || row->is_own_row;
-    arcp_budget *budget = arcp_authority_budget(job->authority);
+    arcp_budget *budget = job->budget;
     for (size_t at = 0; at < arcp_budget_count(budget); at++) {
         arcp_decimal spent;
         arcp_json_ref amount =
@@ -101,6 +103,11 @@ void arcp__authorities_restore(arcp__engine *engine)
         restore_spent(engine, row);
     }
     arcp__budget_free_rows(engine);
+    for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+        if (job->ended) {
+            arcp__job_release_live(engine, job);
+        }
+    }
 }
 
 void arcp__budget_free_rows(arcp__engine *engine)

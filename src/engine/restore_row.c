@@ -118,18 +118,30 @@ static bool copy_id(char to[ARCP__ID_SIZE], arcp_span text)
     return true;
 }
 
+static arcp__piece piece_of(const arcp_json *row, arcp_json_ref whole, arcp_json_ref part)
+{
+    if (part == ARCP_JSON_ABSENT) {
+        return (arcp__piece){0, 0};
+    }
+    const arcp_span text = arcp_json_raw(row, part);
+    return (arcp__piece){.at = (uint32_t)(text.data - arcp_json_raw(row, whole).data),
+                         .size = (uint32_t)text.size};
+}
+
 static arcp_status restore_lease(const arcp_json *row, arcp_json_ref accepted, arcp__job *job,
                                  arcp_error *err)
 {
     arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
     limits.patterns_max = SIZE_MAX; /* it was accepted under limits that may be others now */
     limits.bytes_max = SIZE_MAX;
+    arcp_json_ref asked = arcp_json_member(row, accepted, ARCP_SPAN_LITERAL("lease"));
+    arcp_json_ref constraints =
+        arcp_json_member(row, accepted, ARCP_SPAN_LITERAL("lease_constraints"));
     arcp_lease *lease = NULL;
-    arcp_status status = arcp_lease_from_json(
-        row, arcp_json_member(row, accepted, ARCP_SPAN_LITERAL("lease")),
-        arcp_json_member(row, accepted, ARCP_SPAN_LITERAL("lease_constraints")), &limits, &lease,
-        err);
-    job->lease = lease;
+    arcp_status status = arcp_lease_from_json(row, asked, constraints, &limits, &lease, err);
+    job->live->lease = lease;
+    job->lease = piece_of(row, accepted, asked);
+    job->constraints = piece_of(row, accepted, constraints);
     return status;
 }
 
@@ -150,8 +162,8 @@ static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row,
     arcp_span empty = {NULL, 0};
     if (!copy_cstr(&job->agent_text, member_text(engine, row, accepted, "agent")) ||
         !copy_cstr(&job->accepted, arcp_json_raw(row, accepted)) ||
-        !copy_cstr(&job->delegate_id, empty) || !copy_cstr(&job->tracestate, empty) ||
-        !copy_cstr(&job->cwd, empty)) {
+        !copy_cstr(&job->live->delegate_id, empty) || !copy_cstr(&job->live->tracestate, empty) ||
+        !copy_cstr(&job->live->cwd, empty)) {
         return arcp__restore_out_of_memory(err);
     }
     return ARCP_OK;

@@ -142,7 +142,6 @@ static bool write_job(arcp__engine *engine, const arcp__job *job, const arcp__se
                       arcp_json_writer *writer)
 {
     bool is_secret = arcp__credentials_are_shown(engine, session, job);
-    arcp_buf text = ARCP_BUF_INIT;
     arcp_json_begin_object(writer);
     arcp_json_name(writer, "job_id");
     arcp_json_write_cstr(writer, job->id);
@@ -150,17 +149,7 @@ static bool write_job(arcp__engine *engine, const arcp__job *job, const arcp__se
     arcp_json_write_cstr(writer, job->agent_text);
     arcp_json_name(writer, "status");
     arcp_json_write_cstr(writer, arcp_job_status_name(job->status));
-    arcp_json_name(writer, "lease");
-    arcp_lease_format(job->lease, &text);
-    arcp__write_formatted(writer, &text);
-    if (arcp_lease_has_expiry(job->lease)) {
-        arcp_buf_clear(&text);
-        arcp_lease_format_constraints(job->lease, &text);
-        arcp_json_name(writer, "lease_constraints");
-        arcp__write_formatted(writer, &text);
-    }
-    writer->out->failed = writer->out->failed || text.failed;
-    arcp_buf_fini(&text);
+    arcp__job_write_lease(job, writer);
     arcp__job_write_budget(job, true, session->profile->budget_as_text, writer);
     arcp_json_name(writer, "parent_job_id");
     if (job->parent_id[0] != '\0') {

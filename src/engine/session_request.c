@@ -66,7 +66,7 @@ static void release_refusal(arcp__engine *engine, arcp__request *request)
 {
     arcp__session *session = request->session;
     if (session->own == NULL) {
-        session->own = arcp__stream_open(engine, "s:", session->id);
+        session->own = arcp__stream_new(engine, "s:", arcp_span_cstr(session->id));
         if (session->own == NULL) {
             arcp__seen_forget_answer(session, request->hash);
             return;

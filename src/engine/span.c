@@ -144,23 +144,24 @@ static void emit_job(arcp__engine *engine, const subject *about)
 
 void arcp__span_job_ended(arcp__engine *engine, const arcp__job *job)
 {
-    if (!job->trace.is_recorded) {
+    if (!job->live->trace.is_recorded) {
         return;
     }
-    emit_job(
-        engine,
-        &(subject){.trace = &job->trace,
-                   .trace_id = job->trace_id,
-                   .tracestate = job->tracestate,
-                   .session_id = job->session_id,
-                   .job_id = job->id,
-                   .agent = job->agent_text,
-                   .parent_job_id = job->parent_id,
-                   .lease = job->lease,
-                   .budget = job->authority == NULL ? NULL : arcp_authority_budget(job->authority),
-                   .status = arcp_job_status_name(job->status),
-                   .code = job->end_code,
-                   .is_error = job->status == ARCP_JOB_ERROR || job->status == ARCP_JOB_TIMED_OUT});
+    emit_job(engine, &(subject){.trace = &job->live->trace,
+                                .trace_id = job->trace_id,
+                                .tracestate = job->live->tracestate,
+                                .session_id = job->session_id,
+                                .job_id = job->id,
+                                .agent = job->agent_text,
+                                .parent_job_id = job->parent_id,
+                                .lease = job->live->lease,
+                                .budget = job->live->authority == NULL
+                                              ? NULL
+                                              : arcp_authority_budget(job->live->authority),
+                                .status = arcp_job_status_name(job->status),
+                                .code = job->end_code,
+                                .is_error = job->status == ARCP_JOB_ERROR ||
+                                            job->status == ARCP_JOB_TIMED_OUT});
 }
 
 void arcp__span_refused(arcp__engine *engine, const arcp__admission *admission, arcp_status code)

@@ -129,18 +129,17 @@ struct arcp__engine {
     arcp_json json; /* index of the frame or line at hand */
     arcp_buf scratch;
     arcp_buf body;
-    arcp_buf sending;                      /* the frame of the SEND effect at hand */
-    arcp__pending_effect *handed;          /* its text is at the owner's until the next call */
-    arcp__pending_effect *handed_line;     /* likewise, of the log */
-    arcp__job *forgetting;                 /* freed at the next call */
-    arcp__job *forget_first, *forget_last; /* FORGET_AGENT effects that are due */
+    arcp_buf sending;                  /* the frame of the SEND effect at hand */
+    arcp__pending_effect *handed;      /* its text is at the owner's until the next call */
+    arcp__pending_effect *handed_line; /* likewise, of the log */
+    arcp__job *forgetting; /* whose FORGET_AGENT is at the owner's until the next call */
+    arcp__job *over_first, *over_last; /* without an agent from now on; pinned */
 
     arcp__link *links;
     arcp__session *sessions;
     arcp__job *jobs;
-    arcp__stream *streams;
-    arcp__stream *dying_streams; /* no references, bytes still borrowed by a batch */
-    arcp__stream *oldest_tail, *newest_tail;
+    arcp__tail *dying_tails; /* of streams without references: a batch still borrows bytes */
+    arcp__tail *oldest_tail, *newest_tail;
     arcp__principal *principals;
     arcp__agent *agents;
     arcp__idempotency *keys;

@@ -32,6 +32,37 @@ typedef struct arcp__owner_run {
     uint64_t count;
 } arcp__owner_run;
 
+/* A part of a text that is owned elsewhere. */
+typedef struct arcp__piece {
+    uint32_t at, size;
+} arcp__piece;
+
+/* What only a job needs that has not ended, or whose agent is winding down. Ended jobs are kept
+ * long and are many. */
+typedef struct arcp__job_live {
+    arcp__trace trace;
+    char *tracestate;  /* owned */
+    char *delegate_id; /* owned; "" for none */
+    char *cwd;         /* owned; "" for none */
+    bool owns_cwd;
+    char *input;      /* owned JSON; freed when the agent has it */
+    char *wait_reply; /* owned: the id of the parent's waiting delegate line */
+    void *host;
+    void *user;
+    const arcp_lease *lease;         /* referenced */
+    const arcp_authority *authority; /* referenced */
+    uint64_t max_runtime_sec;
+    arcp__timer runtime_timer, expiry_timer, grace_timer;
+    char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
+    size_t head_size;
+    arcp__denied_calls denied;
+    arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
+    uint64_t chunk_next;
+    uint64_t result_size;
+    arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
+    arcp_buf plain_output;
+} arcp__job_live;
+
 struct arcp__job {
     char id[ARCP__ID_SIZE];
     UT_hash_handle hh;
@@ -41,25 +72,21 @@ struct arcp__job {
     char parent_id[ARCP__ID_SIZE];  /* "" for none */
     char trace_id[33];
     char result_id[ARCP__ID_SIZE]; /* "" until the first chunk */
-    arcp__trace trace;
-    char *tracestate;  /* owned or NULL */
-    char *agent_text;  /* owned: name@version */
-    char *delegate_id; /* owned or NULL */
-    char *cwd;         /* owned; "" for none */
-    bool owns_cwd;
-    char *input;    /* owned JSON; freed when the agent has it */
-    char *accepted; /* owned JSON object: the job.accepted payload */
-    void *host;
-    void *user;
-    const arcp_lease *lease;
-    const arcp_authority *authority;
-    arcp_feature_set features; /* of the submitting session */
+    arcp__job_live *live;          /* owned; NULL: it ended, and no agent has it any more */
+    char *agent_text;              /* owned: name@version */
+    char *accepted;                /* owned JSON object: the job.accepted payload */
+    arcp__piece lease;             /* of it: the lease, as an object */
+    arcp__piece constraints;       /* of it: lease_constraints, or nothing */
+    arcp_budget *budget;           /* owned: the job's own counters; NULL: it has none */
+    arcp_feature_set features;     /* of the submitting session */
 
     arcp_job_status status;
     arcp_status end_code; /* why it ended, unless it succeeded */
     arcp__agent_state agent_state;
     bool ended;     /* the terminal record is out */
-    bool forgotten; /* FORGET_AGENT was queued */
+    bool forgotten; /* FORGET_AGENT was queued, or is handed out when the job's turn comes */
+    bool is_let_go; /* it was handed out, and taken back */
+    bool is_over;   /* listed in the engine: to be handed out, or no longer live */
     bool cancelling;
     bool said_end;   /* the agent itself ended the job: it is winding down */
     bool owes_end;   /* it ends as soon as there is memory for its last record */
@@ -82,20 +109,16 @@ struct arcp__job {
     uint32_t live_children;
     uint32_t queued; /* effects that name it and were not handed out yet */
 
-    arcp__job *next_forgotten;
+    arcp__job *next_over;
     arcp__job *parent;   /* while it lives; pinned */
     arcp__job *children; /* live and ended ones that still know us */
     arcp__job *next_child;
-    char *wait_reply; /* owned: the id of the parent's waiting delegate line */
 
     int64_t created_wall_ns;
     int64_t ended_wall_ns;
-    uint64_t max_runtime_sec;
-    arcp__timer runtime_timer, expiry_timer, grace_timer, keep_timer;
+    arcp__timer keep_timer;
 
     arcp__stream *stream;
-    char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
-    size_t head_size;
     arcp__owner_run *owner_runs;
     size_t owner_run_count, owner_run_capacity;
     arcp__observation *observations;
@@ -103,19 +126,12 @@ struct arcp__job {
     /* The numbers there of its first record and of its end, as its row has them; 0: not yet. */
     uint64_t first_seq, last_seq;
 
-    arcp__denied_calls denied;
     bool has_spent_row; /* in the table JOBS, until the job ends */
     bool in_spenders;   /* listed in the engine */
     arcp__job *next_spender;
     arcp__credential *credential;  /* the live one */
     arcp__credential *replacement; /* asked for, to take its place */
 
-    arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
-
-    uint64_t chunk_next;
-    uint64_t result_size;
-    arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
-    arcp_buf plain_output;
     arcp__idempotency *idempotency; /* the key that made it, while that is remembered */
 };
 

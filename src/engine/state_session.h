@@ -47,20 +47,24 @@ struct arcp__chunk {
     char bytes[];
 };
 
+/* The records of one stream that are in memory: the newest, at least one. */
+typedef struct arcp__tail {
+    arcp__stream *stream;
+    arcp__chunk *oldest, *newest;     /* owned list */
+    arcp__chunk *peeked;              /* where the last reader was; NULL: nowhere */
+    size_t bytes;                     /* of all chunks */
+    struct arcp__tail *older, *newer; /* all tails, by their last record */
+    struct arcp__tail *next_dying;
+} arcp__tail;
+
 struct arcp__stream {
     char key[ARCP__ID_SIZE + 2]; /* "j:job_...", "s:sess_..." */
-    uint32_t refs;               /* its job or session, and every run over it */
-    arcp__job *job;              /* whose records it has, while that is known; else NULL */
-    uint64_t next;               /* the next position */
-    uint64_t bytes;              /* of all records ever */
-    arcp__chunk *oldest;         /* owned list */
-    arcp__chunk *newest;
-    arcp__chunk *peeked; /* where the last reader was; NULL: nowhere */
-    size_t tail_bytes;
-    bool is_gone; /* after a restart: it was dropped, and an old index still speaks of it */
-    arcp__stream *older_tail, *newer_tail; /* by their last record; while there is a tail */
-    arcp__stream *next_dying;
-    UT_hash_handle hh;
+    bool is_gone;     /* after a restart: it was dropped, and an old index still speaks of it */
+    uint32_t refs;    /* its job or session, and every run over it */
+    arcp__job *job;   /* whose records it has, while that is known; else NULL */
+    uint64_t next;    /* the next position */
+    uint64_t bytes;   /* of all records ever */
+    arcp__tail *tail; /* owned; NULL: none is in memory */
 };
 
 /* `count` records of a stream, numbered first_seq.. in one session. */

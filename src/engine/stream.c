@@ -9,103 +9,102 @@
 #define TAIL_BYTES_MAX  1048576u  /* of one stream */
 #define TAILS_BYTES_MAX 67108864u /* of all: those that were quiet longest go first */
 
-arcp__stream *arcp__stream_open_key(arcp__engine *engine, arcp_span key)
+arcp__stream *arcp__stream_new(arcp__engine *engine, const char *prefix, arcp_span id)
 {
+    const size_t prefix_size = strlen(prefix);
     arcp__stream *stream = NULL;
-    if (key.size == 0 || key.size >= sizeof(stream->key)) {
+    if (prefix_size + id.size < sizeof(stream->key)) {
+        stream = arcp__alloc(sizeof(*stream));
+    }
+    if (stream == NULL) {
+        arcp__engine_no_memory(engine);
         return NULL;
     }
-    HASH_FIND(hh, engine->streams, key.data, key.size, stream);
-    if (stream == NULL) {
-        stream = arcp__alloc(sizeof(*stream));
-        if (stream == NULL) {
-            arcp__engine_no_memory(engine);
-            return NULL;
-        }
-        memcpy(stream->key, key.data, key.size);
-        HASH_ADD_KEYPTR(hh, engine->streams, stream->key, key.size, stream);
-        if (!ARCP__HASH_ADDED(stream)) {
-            arcp__free(stream);
-            arcp__engine_no_memory(engine);
-            return NULL;
-        }
-    }
-    stream->refs++;
+    memcpy(stream->key, prefix, prefix_size);
+    memcpy(stream->key + prefix_size, id.data, id.size);
+    stream->refs = 1;
     return stream;
-}
-
-arcp__stream *arcp__stream_open(arcp__engine *engine, const char *prefix, const char *id)
-{
-    char key[ARCP__ID_SIZE + 2];
-    size_t prefix_size = strlen(prefix);
-    size_t id_size = strlen(id);
-    memcpy(key, prefix, prefix_size);
-    memcpy(key + prefix_size, id, id_size);
-    return arcp__stream_open_key(engine, arcp_span_make(key, prefix_size + id_size));
 }
 
 /* ---- tails in the order of their last record ---- */
 
-static bool has_tail(const arcp__engine *engine, const arcp__stream *stream)
+static void unlink_tail(arcp__engine *engine, arcp__tail *tail)
 {
-    return stream->older_tail != NULL || engine->oldest_tail == stream;
+    if (tail->older != NULL) {
+        tail->older->newer = tail->newer;
+    } else {
+        engine->oldest_tail = tail->newer;
+    }
+    if (tail->newer != NULL) {
+        tail->newer->older = tail->older;
+    } else {
+        engine->newest_tail = tail->older;
+    }
+    tail->older = tail->newer = NULL;
 }
 
-static void unlink_tail(arcp__engine *engine, arcp__stream *stream)
+static void link_newest(arcp__engine *engine, arcp__tail *tail)
 {
-    if (!has_tail(engine, stream)) {
-        return;
-    }
-    if (stream->older_tail != NULL) {
-        stream->older_tail->newer_tail = stream->newer_tail;
-    } else {
-        engine->oldest_tail = stream->newer_tail;
-    }
-    if (stream->newer_tail != NULL) {
-        stream->newer_tail->older_tail = stream->older_tail;
-    } else {
-        engine->newest_tail = stream->older_tail;
-    }
-    stream->older_tail = stream->newer_tail = NULL;
-}
-
-static void make_newest_tail(arcp__engine *engine, arcp__stream *stream)
-{
-    if (engine->newest_tail == stream) {
-        return;
-    }
-    unlink_tail(engine, stream);
-    stream->older_tail = engine->newest_tail;
+    tail->older = engine->newest_tail;
     if (engine->newest_tail != NULL) {
-        engine->newest_tail->newer_tail = stream;
+        engine->newest_tail->newer = tail;
     } else {
-        engine->oldest_tail = stream;
+        engine->oldest_tail = tail;
     }
-    engine->newest_tail = stream;
+    engine->newest_tail = tail;
 }
 
-static void drop_oldest(arcp__engine *engine, arcp__stream *stream)
+static void make_newest(arcp__engine *engine, arcp__tail *tail)
 {
-    arcp__chunk *chunk = stream->oldest;
-    stream->oldest = chunk->next;
-    if (stream->peeked == chunk) {
-        stream->peeked = NULL;
+    if (engine->newest_tail != tail) {
+        unlink_tail(engine, tail);
+        link_newest(engine, tail);
     }
-    if (stream->oldest == NULL) {
-        stream->newest = NULL;
-        unlink_tail(engine, stream);
+}
+
+/* The stream's tail, or a new one that has no chunk yet; NULL when out of memory. */
+static arcp__tail *tail_of(arcp__engine *engine, arcp__stream *stream)
+{
+    if (stream->tail == NULL) {
+        stream->tail = arcp__alloc(sizeof(*stream->tail));
+        if (stream->tail == NULL) {
+            arcp__engine_no_memory(engine);
+            return NULL;
+        }
+        stream->tail->stream = stream;
+        link_newest(engine, stream->tail);
     }
-    stream->tail_bytes -= chunk->capacity;
+    return stream->tail;
+}
+
+static void free_empty(arcp__engine *engine, arcp__tail *tail)
+{
+    if (tail->oldest == NULL) {
+        unlink_tail(engine, tail);
+        tail->stream->tail = NULL;
+        arcp__free(tail);
+    }
+}
+
+static void drop_oldest(arcp__engine *engine, arcp__tail *tail)
+{
+    arcp__chunk *chunk = tail->oldest;
+    tail->oldest = chunk->next;
+    tail->bytes -= chunk->capacity;
     engine->tail_bytes -= chunk->capacity;
+    if (tail->peeked == chunk) {
+        tail->peeked = NULL;
+    }
     arcp__free(chunk->ends);
     arcp__free(chunk);
+    free_empty(engine, tail);
 }
 
 void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t keep_bytes)
 {
-    while (stream->oldest != NULL && stream->tail_bytes > keep_bytes &&
-           stream->oldest->batch_id <= engine->committed_id) {
-        drop_oldest(engine, stream);
+    while (stream->tail != NULL && stream->tail->bytes > keep_bytes &&
+           stream->tail->oldest->batch_id <= engine->committed_id) {
+        drop_oldest(engine, stream->tail);
     }
 }
 
@@ -120,10 +119,8 @@ void arcp__stream_trim_tails(arcp__engine *engine)
 
 static void stream_free(arcp__engine *engine, arcp__stream *stream)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its neighbours */
-    HASH_DEL(engine->streams, stream);
-    while (stream->oldest != NULL) {
-        drop_oldest(engine, stream);
+    while (stream->tail != NULL) {
+        drop_oldest(engine, stream->tail);
     }
     arcp__free(stream);
 }
@@ -136,11 +133,11 @@ void arcp__stream_unref(arcp__engine *engine, arcp__stream *stream)
     if (stream->next != 0 && !engine->closing) {
         arcp__batch_drop(engine, arcp_span_cstr(stream->key));
     }
-    if (stream->newest != NULL && stream->newest->batch_id > engine->committed_id &&
-        !engine->closing) {
+    arcp__tail *tail = stream->tail;
+    if (tail != NULL && tail->newest->batch_id > engine->committed_id && !engine->closing) {
         /* The batch that is on its way borrows these bytes. */
-        stream->next_dying = engine->dying_streams;
-        engine->dying_streams = stream;
+        tail->next_dying = engine->dying_tails;
+        engine->dying_tails = tail;
         return;
     }
     stream_free(engine, stream);
@@ -148,24 +145,23 @@ void arcp__stream_unref(arcp__engine *engine, arcp__stream *stream)
 
 void arcp__stream_reap(arcp__engine *engine)
 {
-    arcp__stream *dying = engine->dying_streams;
-    engine->dying_streams = NULL;
+    arcp__tail *dying = engine->dying_tails;
+    engine->dying_tails = NULL;
     while (dying != NULL) {
-        arcp__stream *next = dying->next_dying;
-        if (dying->refs == 0 &&
-            (engine->closing || dying->newest->batch_id <= engine->committed_id)) {
-            stream_free(engine, dying);
-        } else if (dying->refs == 0) {
-            dying->next_dying = engine->dying_streams;
-            engine->dying_streams = dying;
+        arcp__tail *next = dying->next_dying;
+        if (engine->closing || dying->newest->batch_id <= engine->committed_id) {
+            stream_free(engine, dying->stream);
+        } else {
+            dying->next_dying = engine->dying_tails;
+            engine->dying_tails = dying;
         }
         dying = next;
     }
 }
 
-static arcp__chunk *add_chunk(arcp__engine *engine, arcp__stream *stream, size_t need)
+static arcp__chunk *add_chunk(arcp__engine *engine, arcp__tail *tail, size_t need)
 {
-    size_t bytes = stream->newest == NULL ? CHUNK_BYTES_MIN : (size_t)stream->newest->capacity * 4;
+    size_t bytes = tail->newest == NULL ? CHUNK_BYTES_MIN : (size_t)tail->newest->capacity * 4;
     bytes = bytes > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : bytes;
     bytes = bytes < need ? need : bytes;
     arcp__chunk *chunk = arcp__alloc(sizeof(*chunk) + bytes);
@@ -173,16 +169,28 @@ static arcp__chunk *add_chunk(arcp__engine *engine, arcp__stream *stream, size_t
         arcp__engine_no_memory(engine);
         return NULL;
     }
-    chunk->first = stream->next;
+    chunk->first = tail->stream->next;
     chunk->capacity = (uint32_t)bytes;
-    if (stream->newest == NULL) {
-        stream->oldest = chunk;
+    if (tail->newest == NULL) {
+        tail->oldest = chunk;
     } else {
-        stream->newest->next = chunk;
+        tail->newest->next = chunk;
     }
-    stream->newest = chunk;
-    stream->tail_bytes += bytes;
+    tail->newest = chunk;
+    tail->bytes += bytes;
     engine->tail_bytes += bytes;
+    return chunk;
+}
+
+/* Where the next record of so many bytes goes; NULL when out of memory. */
+static arcp__chunk *chunk_for(arcp__engine *engine, arcp__stream *stream, size_t size)
+{
+    arcp__tail *tail = tail_of(engine, stream);
+    arcp__chunk *chunk = tail == NULL ? NULL : tail->newest;
+    if (tail != NULL && (chunk == NULL || size > chunk->capacity - chunk->used)) {
+        chunk = add_chunk(engine, tail, size);
+        free_empty(engine, tail);
+    }
     return chunk;
 }
 
@@ -209,10 +217,7 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
     for (size_t at = 0; at < count; at++) {
         size += pieces[at].size;
     }
-    arcp__chunk *chunk = stream->newest;
-    if (chunk == NULL || size > chunk->capacity - chunk->used) {
-        chunk = add_chunk(engine, stream, size);
-    }
+    arcp__chunk *chunk = chunk_for(engine, stream, size);
     /* A record that is in the stream and in no batch would be a gap in the store. */
     if (chunk == NULL || !reserve_end(engine, chunk) || !arcp__batch_reserve(engine, 1)) {
         return false;
@@ -225,13 +230,13 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
     }
     chunk->used += (uint32_t)size;
     chunk->ends[chunk->count++] = chunk->used;
-    make_newest_tail(engine, stream);
+    make_newest(engine, stream->tail);
     *position = stream->next++;
     *bytes = size;
     stream->bytes += size;
     arcp__batch_append(engine, stream, *position, arcp_span_make(start, size));
     chunk->batch_id = arcp__batch_open_id(engine);
-    if (stream->tail_bytes > TAIL_BYTES_MAX) {
+    if (stream->tail->bytes > TAIL_BYTES_MAX) {
         arcp__stream_trim_tail(engine, stream, TAIL_BYTES_MAX);
     }
     return true;
@@ -239,28 +244,29 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
 
 /* The chunk of a position that is in memory. Readers go forward: it is most often the one
  * of the last time, or the next. */
-static arcp__chunk *find_chunk(arcp__stream *stream, uint64_t position)
+static arcp__chunk *find_chunk(arcp__tail *tail, uint64_t position)
 {
-    arcp__chunk *chunk = stream->peeked;
-    if (position >= stream->newest->first) {
-        return stream->newest;
+    arcp__chunk *chunk = tail->peeked;
+    if (position >= tail->newest->first) {
+        return tail->newest;
     }
     if (chunk == NULL || position < chunk->first) {
-        chunk = stream->oldest;
+        chunk = tail->oldest;
     }
     while (position >= chunk->first + chunk->count) {
         chunk = chunk->next;
     }
-    stream->peeked = chunk;
+    tail->peeked = chunk;
     return chunk;
 }
 
 bool arcp__stream_peek(arcp__stream *stream, uint64_t position, arcp_span *record)
 {
-    if (stream->newest == NULL || position < stream->oldest->first || position >= stream->next) {
+    if (stream->tail == NULL || position < stream->tail->oldest->first ||
+        position >= stream->next) {
         return false;
     }
-    const arcp__chunk *chunk = find_chunk(stream, position);
+    const arcp__chunk *chunk = find_chunk(stream->tail, position);
     uint32_t index = (uint32_t)(position - chunk->first);
     uint32_t start = index == 0 ? 0 : chunk->ends[index - 1];
     *record = arcp_span_make(chunk->bytes + start, chunk->ends[index] - start);

@@ -116,7 +116,7 @@ void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
 /* [arcp:11-2] */
 void arcp__trace_of_child(arcp__engine *engine, const arcp__job *parent, arcp__trace *out)
 {
-    const arcp__trace *above = &parent->trace;
+    const arcp__trace *above = &parent->live->trace;
     *out = (arcp__trace){.is_recorded = above->is_recorded, .began_wall_ns = engine->now.wall_ns};
     if (above->is_recorded) {
         put_text(out->parent_id, sizeof(out->parent_id), arcp__trace_span_id(above));
@@ -171,7 +171,7 @@ static bool read_id(arcp__engine *engine, const arcp_json *row, arcp_json_ref tr
 
 void arcp__trace_restore(arcp__engine *engine, const arcp_json *row, arcp__job *job)
 {
-    arcp__trace *trace = &job->trace;
+    arcp__trace *trace = &job->live->trace;
     arcp_json_ref stored = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace"));
     arcp_span parent = arcp_json_string(
         row, arcp_json_member(row, stored, ARCP_SPAN_LITERAL("traceparent")), &engine->scratch);

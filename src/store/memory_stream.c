@@ -25,7 +25,6 @@ static void stream_free(arcp__memory_streams *streams, arcp__memory_stream *stre
     }
     assert(streams->streams != NULL);
     HASH_DEL(streams->streams, stream);
-    arcp__free(stream->plan_run);
     arcp__free(stream->runs);
     arcp__free(stream);
 }
@@ -37,7 +36,9 @@ void arcp__memory_streams_fini(arcp__memory_streams *streams)
     HASH_ITER (hh, streams->streams, stream, next) {
         stream_free(streams, stream);
     }
-    streams->planned = NULL;
+    assert(streams->plan_count == 0); /* each batch is committed or abandoned */
+    arcp__free(streams->plans);
+    *streams = (arcp__memory_streams){0};
 }
 
 static arcp__memory_stream *stream_find(const arcp__memory_streams *streams, arcp_span key)
@@ -53,7 +54,7 @@ static arcp__memory_stream *stream_new(arcp__memory_streams *streams, arcp_span 
     if (stream == NULL) {
         return NULL;
     }
-    stream->key_size = key.size;
+    stream->key_size = (uint32_t)key.size;
     memcpy(stream->key, key.data, key.size);
     HASH_ADD_KEYPTR(hh, streams->streams, stream->key, stream->key_size, stream);
     if (!ARCP__HASH_ADDED(stream)) {
@@ -63,20 +64,62 @@ static arcp__memory_stream *stream_new(arcp__memory_streams *streams, arcp_span 
     return stream;
 }
 
-static void begin_plan(arcp__memory_streams *streams, arcp__memory_stream *stream)
+/* NULL: the batch at hand has nothing for it yet. */
+static arcp__memory_plan *plan_of(const arcp__memory_streams *streams,
+                                  const arcp__memory_stream *stream)
 {
-    if (stream->is_planned) {
-        return;
+    return stream->planned == 0 ? NULL : &streams->plans[stream->planned - 1];
+}
+
+/* Room for the plan of one more stream. */
+static bool reserve_plan(arcp__memory_streams *streams)
+{
+    if (streams->plan_count < streams->plan_capacity) {
+        return true;
     }
-    stream->is_planned = true;
-    stream->next_planned = streams->planned;
-    streams->planned = stream;
-    stream->plan_next = stream->next;
-    stream->plan_trim = 0;
-    stream->plan_from = 0;
-    stream->plan_drop = false;
-    stream->plan_count = 0;
-    stream->plan_bytes = 0;
+    const size_t capacity = streams->plan_capacity == 0 ? 16 : streams->plan_capacity * 2;
+    void *plans = capacity > UINT32_MAX
+                      ? NULL
+                      : arcp__realloc_array(streams->plans, capacity, sizeof(*streams->plans));
+    if (plans == NULL) {
+        return false;
+    }
+    streams->plans = plans;
+    streams->plan_capacity = capacity;
+    return true;
+}
+
+/* Takes what was reserved. */
+static arcp__memory_plan *begin_plan(arcp__memory_streams *streams, arcp__memory_stream *stream)
+{
+    arcp__memory_plan *plan = &streams->plans[streams->plan_count++];
+    *plan = (arcp__memory_plan){.stream = stream, .next = stream->next};
+    stream->planned = (uint32_t)streams->plan_count;
+    return plan;
+}
+
+static arcp_status plan_append(arcp__memory_streams *streams, arcp__memory_stream *stream,
+                               const arcp_store_op *op, arcp_error *err)
+{
+    arcp__memory_plan *plan = stream == NULL ? NULL : plan_of(streams, stream);
+    const uint64_t next = plan != NULL ? plan->next : stream != NULL ? stream->next : 0;
+    if (op->position != next) {
+        return arcp__store_position_error(op->key, op->position, next, err);
+    }
+    if (plan == NULL) {
+        if (!reserve_plan(streams)) {
+            return no_memory(err);
+        }
+        stream = stream != NULL ? stream : stream_new(streams, op->key);
+        if (stream == NULL) {
+            return no_memory(err);
+        }
+        plan = begin_plan(streams, stream);
+    }
+    plan->next++;
+    plan->count++;
+    plan->bytes += op->value.size;
+    return ARCP_OK;
 }
 
 arcp_status arcp__memory_streams_plan(arcp__memory_streams *streams, const arcp_store_op *op,
@@ -84,38 +127,25 @@ arcp_status arcp__memory_streams_plan(arcp__memory_streams *streams, const arcp_
 {
     arcp__memory_stream *stream = stream_find(streams, op->key);
     if (op->kind == ARCP_STORE_APPEND) {
-        uint64_t next = stream == NULL ? 0 : stream->is_planned ? stream->plan_next : stream->next;
-        if (op->position != next) {
-            return arcp__store_position_error(op->key, op->position, next, err);
-        }
-        if (stream == NULL) {
-            stream = stream_new(streams, op->key);
-            if (stream == NULL) {
-                return no_memory(err);
-            }
-        }
-        begin_plan(streams, stream);
-        stream->plan_next++;
-        stream->plan_count++;
-        stream->plan_bytes += op->value.size;
-        return ARCP_OK;
+        return plan_append(streams, stream, op, err);
     }
     if (stream == NULL) {
         return ARCP_OK;
     }
-    begin_plan(streams, stream);
+    arcp__memory_plan *plan = plan_of(streams, stream);
+    if (plan == NULL) {
+        if (!reserve_plan(streams)) {
+            return no_memory(err);
+        }
+        plan = begin_plan(streams, stream);
+    }
     if (op->kind == ARCP_STORE_TRIM) {
         /* What comes later is not meant. */
-        uint64_t below = op->position < stream->plan_next ? op->position : stream->plan_next;
-        stream->plan_trim = below > stream->plan_trim ? below : stream->plan_trim;
+        uint64_t below = op->position < plan->next ? op->position : plan->next;
+        plan->trim = below > plan->trim ? below : plan->trim;
         return ARCP_OK;
     }
-    stream->plan_drop = true;
-    stream->plan_from = at + 1;
-    stream->plan_next = 0;
-    stream->plan_trim = 0;
-    stream->plan_count = 0;
-    stream->plan_bytes = 0;
+    *plan = (arcp__memory_plan){.stream = stream, .from = at + 1, .drop = true};
     return ARCP_OK;
 }
 
@@ -130,38 +160,41 @@ static bool reserve_run(arcp__memory_stream *stream)
         stream->head = 0;
         return true;
     }
-    size_t capacity = stream->capacity == 0 ? 4 : stream->capacity * 2;
-    void *runs = arcp__realloc_array(stream->runs, capacity, sizeof(*stream->runs));
+    const size_t capacity = stream->capacity == 0 ? 2 : (size_t)stream->capacity * 2;
+    void *runs = capacity > UINT32_MAX
+                     ? NULL
+                     : arcp__realloc_array(stream->runs, capacity, sizeof(*stream->runs));
     if (runs == NULL) {
         return false;
     }
     stream->runs = runs;
-    stream->capacity = capacity;
+    stream->capacity = (uint32_t)capacity;
     return true;
 }
 
 arcp_status arcp__memory_streams_prepare(arcp__memory_streams *streams, arcp_error *err)
 {
-    for (arcp__memory_stream *stream = streams->planned; stream != NULL;
-         stream = stream->next_planned) {
-        if (stream->plan_count == 0) {
+    for (size_t at = 0; at < streams->plan_count; at++) {
+        arcp__memory_plan *plan = &streams->plans[at];
+        if (plan->count == 0) {
             continue;
         }
         /* The counts are of things in memory, so the sum cannot overflow. */
-        size_t head = sizeof(arcp__memory_run) + stream->plan_count * sizeof(size_t);
-        stream->plan_run = arcp__alloc(head + stream->plan_bytes);
-        if (stream->plan_run == NULL || !reserve_run(stream)) {
+        size_t head = sizeof(arcp__memory_run) + plan->count * sizeof(size_t);
+        plan->run = arcp__alloc(head + plan->bytes);
+        if (plan->run == NULL || !reserve_run(plan->stream)) {
             return no_memory(err);
         }
-        stream->plan_run->data = (char *)stream->plan_run + head;
-        stream->plan_run->first = stream->plan_next - stream->plan_count;
+        plan->run->data = (char *)plan->run + head;
+        plan->run->first = plan->next - plan->count;
     }
     return ARCP_OK;
 }
 
-static void copy_records(arcp__memory_streams *streams, const arcp_store_op *ops, size_t count)
+static void copy_records(const arcp__memory_streams *streams, const arcp_store_op *ops,
+                         size_t count)
 {
-    arcp__memory_stream *stream = NULL;
+    const arcp__memory_stream *stream = NULL;
     for (size_t at = 0; at < count; at++) {
         const arcp_store_op *op = &ops[at];
         if (op->kind != ARCP_STORE_APPEND) {
@@ -172,10 +205,11 @@ static void copy_records(arcp__memory_streams *streams, const arcp_store_op *ops
             !arcp_span_equal(op->key, arcp_span_make(stream->key, stream->key_size))) {
             stream = stream_find(streams, op->key);
         }
-        if (at < stream->plan_from) {
+        const arcp__memory_plan *plan = plan_of(streams, stream);
+        if (at < plan->from) {
             continue;
         }
-        arcp__memory_run *run = stream->plan_run;
+        arcp__memory_run *run = plan->run;
         if (op->value.size != 0) {
             memcpy(run->data + run->bytes, op->value.data, op->value.size);
         }
@@ -195,46 +229,42 @@ static void trim(arcp__memory_streams *streams, arcp__memory_stream *stream, uin
     }
 }
 
+static void end_plan(arcp__memory_streams *streams, arcp__memory_stream *stream)
+{
+    stream->planned = 0;
+    if (stream->next == 0) {
+        stream_free(streams, stream);
+    }
+}
+
 void arcp__memory_streams_commit(arcp__memory_streams *streams, const arcp_store_op *ops,
                                  size_t count)
 {
     copy_records(streams, ops, count);
-    arcp__memory_stream *following = NULL;
-    for (arcp__memory_stream *stream = streams->planned; stream != NULL; stream = following) {
-        following = stream->next_planned;
-        while (stream->plan_drop && stream->count != 0) {
+    for (size_t at = 0; at < streams->plan_count; at++) {
+        const arcp__memory_plan *plan = &streams->plans[at];
+        arcp__memory_stream *stream = plan->stream;
+        while (plan->drop && stream->count != 0) {
             drop_oldest(streams, stream);
         }
-        if (stream->plan_run != NULL) {
-            stream->runs[stream->head + stream->count++] = stream->plan_run;
-            streams->bytes += stream->plan_run->bytes;
-            stream->plan_run = NULL;
+        if (plan->run != NULL) {
+            stream->runs[stream->head + stream->count++] = plan->run;
+            streams->bytes += plan->run->bytes;
         }
-        trim(streams, stream, stream->plan_trim);
-        stream->next = stream->plan_next;
-        stream->is_planned = false;
-        stream->next_planned = NULL;
-        if (stream->next == 0) {
-            stream_free(streams, stream);
-        }
+        trim(streams, stream, plan->trim);
+        stream->next = plan->next;
+        end_plan(streams, stream);
     }
-    streams->planned = NULL;
+    streams->plan_count = 0;
 }
 
 void arcp__memory_streams_abandon(arcp__memory_streams *streams)
 {
-    arcp__memory_stream *following = NULL;
-    for (arcp__memory_stream *stream = streams->planned; stream != NULL; stream = following) {
-        following = stream->next_planned;
-        arcp__free(stream->plan_run);
-        stream->plan_run = NULL;
-        stream->is_planned = false;
-        stream->next_planned = NULL;
-        if (stream->next == 0) {
-            stream_free(streams, stream);
-        }
+    for (size_t at = 0; at < streams->plan_count; at++) {
+        arcp__free(streams->plans[at].run);
+        end_plan(streams, streams->plans[at].stream);
     }
-    streams->planned = NULL;
+    streams->plan_count = 0;
 }
 
 /* Index (from head) of the first run that ends after `from`; stream->count when none. */

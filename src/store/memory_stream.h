@@ -16,31 +16,37 @@ typedef struct arcp__memory_run {
     size_t ends[]; /* of each record in data */
 } arcp__memory_run;
 
-typedef struct arcp__memory_stream {
+typedef struct arcp__memory_stream arcp__memory_stream;
+
+/* What the batch at hand does to one stream. Streams are many, and few are in a batch. */
+typedef struct arcp__memory_plan {
+    arcp__memory_stream *stream;
+    uint64_t next; /* as the stream's, afterwards */
+    uint64_t trim;
+    size_t from; /* operations before this one were undone by a DROP */
+    bool drop;
+    size_t count;
+    size_t bytes;
+    arcp__memory_run *run; /* owned until committed */
+} arcp__memory_plan;
+
+struct arcp__memory_stream {
     UT_hash_handle hh;
     arcp__memory_run **runs; /* owned; the oldest is at `head` */
-    size_t head;
-    size_t count; /* runs from head on */
-    size_t capacity;
-    uint64_t next; /* position; 0: the stream does not exist */
-    /* The plan of the batch at hand. */
-    bool is_planned;
-    struct arcp__memory_stream *next_planned;
-    uint64_t plan_next;
-    uint64_t plan_trim;
-    size_t plan_from; /* operations before this one were undone by a DROP */
-    bool plan_drop;
-    size_t plan_count;
-    size_t plan_bytes;
-    arcp__memory_run *plan_run; /* owned until committed */
-    size_t key_size;
+    uint64_t next;           /* position; 0: the stream does not exist */
+    uint32_t head;
+    uint32_t count; /* runs from head on */
+    uint32_t capacity;
+    uint32_t planned; /* 1-based place of its plan; 0: the batch at hand has nothing for it */
+    uint32_t key_size;
     char key[];
-} arcp__memory_stream;
+};
 
 /* Zero-initialised is empty. */
 typedef struct arcp__memory_streams {
     arcp__memory_stream *streams;
-    arcp__memory_stream *planned;
+    arcp__memory_plan *plans; /* owned array, of the batch at hand */
+    size_t plan_count, plan_capacity;
     uint64_t bytes;
 } arcp__memory_streams;
 
