@@ -196,9 +196,9 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_reload_tls(arcp_runtime *runti
 ARCP_API void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing);
 
 /* Stops: no new connections or jobs, running jobs get shutdown.grace_sec, then end as
- * INTERNAL_ERROR; everything is written, and sent to who is there and reads; then `stopped` is
- * called on the loop, once. Called again before that, the grace is over at once, and `stopped`
- * stays what it was. */
+ * INTERNAL_ERROR; everything is written, and sent to who is there and reads, for 5 s after the last
+ * end; then `stopped` is called on the loop, once. Called again before that, the grace is over at
+ * once, and `stopped` stays what it was. */
 ARCP_API void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user);
 
 /* Waits for children of this process that have ended and that nobody else waits for, so

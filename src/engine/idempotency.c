@@ -38,7 +38,7 @@ arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry)
     return arcp_span_cstr(entry->job != NULL ? entry->job->accepted : entry->accepted);
 }
 
-/* ---- the table ---- */
+/* ---- keys, and those whose jobs are forgotten ---- */
 
 static void entry_free(arcp__idempotency *entry)
 {
@@ -46,59 +46,142 @@ static void entry_free(arcp__idempotency *entry)
         entry->job->idempotency = NULL;
     }
     arcp__free(entry->accepted);
-    arcp__free(entry->key);
     arcp__free(entry);
 }
 
-/* Nobody finds it any more; the sweep frees it. */
+/* Nobody finds it any more. */
 static void unlink_entry(arcp__engine *engine, arcp__idempotency *entry)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its neighbours */
-    HASH_DEL(engine->keys, entry);
-    entry->hh.tbl = NULL;
+    if (entry->hh.tbl != NULL) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its neighbours */
+        HASH_DEL(engine->keys, entry);
+        entry->hh.tbl = NULL;
+    }
+}
+
+static void keep_left(arcp__engine *engine, arcp__idempotency *entry)
+{
+    DL_APPEND2(engine->left_keys, entry, older, newer);
+    engine->left_key_count++;
+}
+
+static void drop_left(arcp__engine *engine, arcp__idempotency *entry)
+{
+    DL_DELETE2(engine->left_keys, entry, older, newer);
+    engine->left_key_count--;
+    unlink_entry(engine, entry);
+    entry_free(entry);
+}
+
+/* ---- its row in IDEMPOTENCY ---- */
+
+static void row_key(arcp__engine *engine, const arcp__idempotency *entry, char out[64])
+{
+    uint8_t hash[32];
+    arcp__sha256(engine, arcp_span_make(entry->key, entry->key_size), hash);
+    arcp__hex_format(hash, 32, out);
+}
+
+static void write_facts(const arcp__idempotency *entry, arcp_json_writer *writer)
+{
+    char hex[64];
+    arcp__hex_format(entry->fingerprint, 32, hex);
+    arcp_json_name(writer, "fingerprint");
+    arcp_json_write_string(writer, arcp_span_make(hex, sizeof(hex)));
+    arcp__write_timestamp(writer, "expires_at", entry->expires_wall_ns);
+}
+
+static bool store_row(arcp__engine *engine, arcp__idempotency *entry)
+{
+    char key[64];
+    arcp_buf row = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    row_key(engine, entry, key);
+    arcp_json_writer_init(&writer, &row);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "key");
+    arcp_json_write_string(&writer, arcp_span_make(entry->key, entry->key_size));
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_cstr(&writer, entry->job_id);
+    write_facts(entry, &writer);
+    arcp_json_name(&writer, "accepted");
+    arcp_json_write_raw(&writer, arcp__idempotency_accepted(entry));
+    arcp_json_end_object(&writer);
+    bool is_stored =
+        !row.failed && arcp__batch_put(engine, ARCP_STORE_IDEMPOTENCY,
+                                       arcp_span_make(key, sizeof(key)), arcp_buf_span(&row));
+    entry->has_row = entry->has_row || is_stored;
+    arcp_buf_fini(&row);
+    return is_stored;
+}
+
+/* False when out of memory. */
+static bool delete_row(arcp__engine *engine, arcp__idempotency *entry)
+{
+    char key[64];
+    if (entry->has_row) {
+        row_key(engine, entry, key);
+        entry->has_row =
+            !arcp__batch_delete(engine, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)));
+    }
+    return !entry->has_row;
+}
+
+/* ---- the table ---- */
+
+/* The later of two with the same key takes over the row, if there is one: it has the same name. */
+static void take_row(arcp__idempotency *later, arcp__idempotency *earlier)
+{
+    later->has_row = later->has_row || earlier->has_row;
+    earlier->has_row = false;
+}
+
+static bool add_to_table(arcp__engine *engine, arcp__idempotency *entry)
+{
+    HASH_ADD_KEYPTR(hh, engine->keys, entry->key, entry->key_size, entry);
+    if (!ARCP__HASH_ADDED(entry)) {
+        entry_free(entry);
+        arcp__engine_no_memory(engine);
+        return false;
+    }
+    if (entry->job == NULL) {
+        keep_left(engine, entry);
+    }
+    return true;
 }
 
 /* The one of two with the same key that is forgotten later is the one that counts: the other
- * had expired when it was made. */
+ * had expired when it was made. Frees the entry when it returns false. */
 static bool link_entry(arcp__engine *engine, arcp__idempotency *entry)
 {
     arcp__idempotency *other = NULL;
     HASH_FIND(hh, engine->keys, entry->key, entry->key_size, other);
-    bool is_outlived = other != NULL && other->expires_wall_ns > entry->expires_wall_ns;
-    if (other != NULL && !is_outlived) {
-        entry->has_row = entry->has_row || other->has_row; /* it has the same row */
-        other->has_row = false;
+    if (other == NULL) {
+        return add_to_table(engine, entry);
+    }
+    if (other->expires_wall_ns > entry->expires_wall_ns) {
+        take_row(other, entry);
+        if (entry->job == NULL) {
+            entry_free(entry);
+        }
+        return true;
+    }
+    take_row(entry, other);
+    if (other->job == NULL) {
+        drop_left(engine, other);
+    } else {
         unlink_entry(engine, other);
     }
-    if (!is_outlived) {
-        HASH_ADD_KEYPTR(hh, engine->keys, entry->key, entry->key_size, entry);
-        if (!ARCP__HASH_ADDED(entry)) {
-            entry_free(entry);
-            arcp__engine_no_memory(engine);
-            return false;
-        }
-    }
-    if (engine->keys_oldest == NULL) {
-        engine->keys_oldest = entry;
-    } else {
-        engine->keys_newest->newer = entry;
-    }
-    engine->keys_newest = entry;
-    return true;
+    return add_to_table(engine, entry);
 }
 
 static arcp__idempotency *entry_new(arcp_span key, const char *job_id)
 {
-    arcp__idempotency *entry = arcp__alloc(sizeof(*entry));
-    if (entry == NULL) {
-        return NULL;
-    }
-    entry->key = arcp__copy_cstr(key.data, key.size);
-    entry->key_size = key.size;
-    memcpy(entry->job_id, job_id, strlen(job_id) + 1);
-    if (entry->key == NULL) {
-        entry_free(entry);
-        return NULL;
+    arcp__idempotency *entry = arcp__alloc(sizeof(*entry) + key.size);
+    if (entry != NULL) {
+        entry->key_size = (uint32_t)key.size;
+        memcpy(entry->key, key.data, key.size);
+        memcpy(entry->job_id, job_id, strlen(job_id) + 1);
     }
     return entry;
 }
@@ -127,6 +210,11 @@ bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
         arcp__engine_no_memory(engine);
         return false;
     }
+    arcp__idempotency *expired = NULL;
+    HASH_FIND(hh, engine->keys, entry->key, entry->key_size, expired);
+    if (expired != NULL && !delete_row(engine, expired)) {
+        return false;
+    }
     memcpy(entry->fingerprint, fingerprint, 32);
     entry->expires_wall_ns =
         engine->now.wall_ns + (int64_t)engine->settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
@@ -135,26 +223,13 @@ bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
 
 void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job)
 {
-    arcp__idempotency *entry = job->idempotency;
-    if (entry != NULL) {
-        if (entry->hh.tbl != NULL) {
-            unlink_entry(engine, entry);
-        }
-        entry->job = NULL;
-        job->idempotency = NULL;
+    if (job->idempotency != NULL) {
+        unlink_entry(engine, job->idempotency);
+        entry_free(job->idempotency);
     }
 }
 
 /* ---- in the job's row ---- */
-
-static void write_facts(const arcp__idempotency *entry, arcp_json_writer *writer)
-{
-    char hex[64];
-    arcp__hex_format(entry->fingerprint, 32, hex);
-    arcp_json_name(writer, "fingerprint");
-    arcp_json_write_string(writer, arcp_span_make(hex, sizeof(hex)));
-    arcp__write_timestamp(writer, "expires_at", entry->expires_wall_ns);
-}
 
 void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
 {
@@ -171,37 +246,23 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
     arcp_json_end_object(writer);
 }
 
-/* ---- in a row of its own ---- */
+/* ---- without its job ---- */
 
-static void row_key(arcp__engine *engine, const arcp__idempotency *entry, char out[64])
+/* False when out of memory: its row would come back at the next start. */
+static bool forget_oldest(arcp__engine *engine)
 {
-    uint8_t hash[32];
-    arcp__sha256(engine, arcp_span_make(entry->key, entry->key_size), hash);
-    arcp__hex_format(hash, 32, out);
+    if (!delete_row(engine, engine->left_keys)) {
+        return false;
+    }
+    drop_left(engine, engine->left_keys);
+    return true;
 }
 
-static bool store_row(arcp__engine *engine, arcp__idempotency *entry)
+static void forget_those_that_are_too_many(arcp__engine *engine)
 {
-    char key[64];
-    arcp_buf row = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    row_key(engine, entry, key);
-    arcp_json_writer_init(&writer, &row);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "key");
-    arcp_json_write_string(&writer, arcp_span_make(entry->key, entry->key_size));
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_cstr(&writer, entry->job_id);
-    write_facts(entry, &writer);
-    arcp_json_name(&writer, "accepted");
-    arcp_json_write_raw(&writer, arcp__idempotency_accepted(entry));
-    arcp_json_end_object(&writer);
-    bool is_stored =
-        !row.failed && arcp__batch_put(engine, ARCP_STORE_IDEMPOTENCY,
-                                       arcp_span_make(key, sizeof(key)), arcp_buf_span(&row));
-    entry->has_row = entry->has_row || is_stored;
-    arcp_buf_fini(&row);
-    return is_stored;
+    while (engine->left_key_count > engine->settings.jobs_idempotency_max &&
+           forget_oldest(engine)) {
+    }
 }
 
 bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
@@ -212,51 +273,51 @@ bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
            store_row(engine, entry);
 }
 
-void arcp__idempotency_job_forgotten(arcp__job *job)
+void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
 {
     arcp__idempotency *entry = job->idempotency;
-    if (entry != NULL) {
-        entry->job = NULL;
-        job->idempotency = NULL;
-        entry->accepted = job->accepted;
-        job->accepted = NULL;
+    if (entry == NULL) {
+        return;
     }
+    if (entry->hh.tbl == NULL) {
+        entry_free(entry);
+        return;
+    }
+    entry->job = NULL;
+    job->idempotency = NULL;
+    entry->accepted = job->accepted;
+    job->accepted = NULL;
+    keep_left(engine, entry);
+    forget_those_that_are_too_many(engine);
 }
 
 void arcp__idempotency_sweep(arcp__engine *engine)
 {
-    while (engine->keys_oldest != NULL &&
-           engine->keys_oldest->expires_wall_ns <= engine->now.wall_ns) {
-        arcp__idempotency *entry = engine->keys_oldest;
-        engine->keys_oldest = entry->newer;
-        if (engine->keys_oldest == NULL) {
-            engine->keys_newest = NULL;
-        }
-        if (entry->hh.tbl != NULL) {
-            unlink_entry(engine, entry);
-            if (entry->has_row) {
-                char key[64];
-                row_key(engine, entry, key);
-                arcp__batch_delete(engine, ARCP_STORE_IDEMPOTENCY,
-                                   arcp_span_make(key, sizeof(key)));
-            }
-        }
-        entry_free(entry);
+    while (engine->left_keys != NULL && engine->left_keys->expires_wall_ns <= engine->now.wall_ns &&
+           forget_oldest(engine)) {
     }
+    forget_those_that_are_too_many(engine);
 }
 
 void arcp__idempotency_free_all(arcp__engine *engine)
 {
-    HASH_CLEAR(hh, engine->keys);
-    while (engine->keys_oldest != NULL) {
-        arcp__idempotency *entry = engine->keys_oldest;
-        engine->keys_oldest = entry->newer;
-        entry_free(entry);
+    while (engine->left_keys != NULL) {
+        drop_left(engine, engine->left_keys);
     }
-    engine->keys_newest = NULL;
 }
 
 /* ---- after a restart ---- */
+
+static int by_expiry(const arcp__idempotency *a, const arcp__idempotency *b)
+{
+    return (a->expires_wall_ns > b->expires_wall_ns) - (a->expires_wall_ns < b->expires_wall_ns);
+}
+
+void arcp__idempotency_restored(arcp__engine *engine)
+{
+    DL_SORT2(engine->left_keys, by_expiry, older, newer);
+    arcp__idempotency_sweep(engine);
+}
 
 /* The members fingerprint and expires_at of `object`. */
 static bool read_facts(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,

@@ -266,7 +266,7 @@ void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
                          arcp__engine_after_sec(engine, 1));
         return;
     }
-    arcp__idempotency_job_forgotten(job);
+    arcp__idempotency_job_forgotten(engine, job);
     drop(engine, job);
 }
 

@@ -299,16 +299,21 @@ void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job);
 /* Before the job's row goes: its key gets a row of its own, unless it has none or that has
  * expired. False when out of memory. */
 bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job);
-/* Then: the key stays, with the payload that the job was answered with. */
-void arcp__idempotency_job_forgotten(arcp__job *job);
+/* Then: the key stays, with the payload that the job was answered with. Of more keys of forgotten
+ * jobs than jobs.idempotency_max the oldest go. */
+void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job);
 /* Writes the member "idempotency" of the job's row; nothing for one without a key. */
 void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer);
+/* Keys of forgotten jobs that have expired, or are too many, go. */
 void arcp__idempotency_sweep(arcp__engine *engine);
 /* The member of the job's row, and a row of IDEMPOTENCY. */
 arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *row,
                                              arcp__job *job, arcp_error *err);
 arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
                                       arcp_error *err);
+/* All rows are there. */
+void arcp__idempotency_restored(arcp__engine *engine);
+/* Of forgotten jobs; the others go with their jobs. */
 void arcp__idempotency_free_all(arcp__engine *engine);
 
 /* ---- job.c ---- */

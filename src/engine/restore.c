@@ -382,6 +382,7 @@ static void finish(arcp__engine *engine)
         return;
     }
     DL_SORT2(engine->terminal_jobs, by_end, terminal_prev, terminal_next);
+    arcp__idempotency_restored(engine);
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
         for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
             arcp__mail_catch_up(engine, at);

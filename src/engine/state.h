@@ -42,17 +42,18 @@ struct arcp__agent {
     arcp__agent *next; /* in order of registration */
 };
 
+/* Owned by its job, from when that is forgotten by the engine. */
 struct arcp__idempotency {
-    char *key; /* owned: principal, line feed, key */
-    size_t key_size;
+    UT_hash_handle hh; /* hh.tbl NULL: the key was used again when it had expired */
     uint8_t fingerprint[32];
     char job_id[ARCP__ID_SIZE];
     int64_t expires_wall_ns;
-    arcp__job *job; /* whose row has the key; NULL: the job is forgotten */
-    char *accepted; /* owned, from then on: the payload of the first answer */
-    bool has_row;   /* in the table IDEMPOTENCY */
-    UT_hash_handle hh;
-    arcp__idempotency *newer;
+    arcp__job *job;                   /* whose row has the key; NULL: the job is forgotten */
+    char *accepted;                   /* owned, from then on: the payload of the first answer */
+    arcp__idempotency *older, *newer; /* likewise: by when their jobs were forgotten */
+    bool has_row;                     /* in the table IDEMPOTENCY */
+    uint32_t key_size;
+    char key[]; /* principal, line feed, key */
 };
 
 typedef struct arcp__policy_row {
@@ -143,7 +144,8 @@ struct arcp__engine {
     arcp__principal *principals;
     arcp__agent *agents;
     arcp__idempotency *keys;
-    arcp__idempotency *keys_oldest, *keys_newest;
+    arcp__idempotency *left_keys; /* of jobs that are forgotten */
+    size_t left_key_count;
     arcp__policy_row *policies;
     size_t policy_count;
     arcp_submit_policy_fn submit_policy; /* or NULL */

@@ -311,17 +311,79 @@ static void a_key_that_is_used_again_finds_the_later_job_also_after_a_restart(vo
     rig_stop(&rig);
 }
 
-static void the_row_of_a_key_that_is_used_again_goes_when_the_key_does(void **state)
+static void the_row_of_a_key_goes_when_the_key_is_used_again(void **state)
 {
     static engine_rig rig;
     char job_id[96];
     (void)state;
     use_a_key_again(&rig, job_id);
-    rig_clock(&rig, 9 * ARCP_NS_PER_SEC);
-    assert_int_equal(counted.deleted[ARCP_STORE_IDEMPOTENCY], 0);
-    rig_clock(&rig, 60 * ARCP_NS_PER_SEC); /* its job goes on, so it has no other row */
     assert_int_equal(counted.deleted[ARCP_STORE_IDEMPOTENCY], 1);
+    rig_clock(&rig, 69 * ARCP_NS_PER_SEC); /* its job goes on: its key is in the job's row */
     assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 2);
+    rig_stop(&rig);
+}
+
+/* A job with the key k`number`, that ends at once. Whether there was none with that key yet. */
+static bool run_with_key(engine_rig *rig, rig_client *client, unsigned number)
+{
+    static unsigned requests;
+    size_t agents = rig->agent_count;
+    char frame[160];
+    (void)snprintf(frame, sizeof(frame),
+                   FRAME("r%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k%u\"}"),
+                   requests++, number);
+    rig_send(rig, client, frame);
+    if (rig->agent_count == agents) {
+        return false;
+    }
+    rig_agent_says(rig, rig_agent_last(rig), "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_exits(rig, rig_agent_last(rig), false, 0);
+    return true;
+}
+
+/* Of seven jobs one is kept; of the keys of the six others, so many as the setting says. */
+static void of_the_keys_of_forgotten_jobs_the_oldest_go_first(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    begin(&rig, false);
+    rig.settings.jobs_keep_terminal_max = 1;
+    rig.settings.jobs_idempotency_max = 4;
+    arcp__engine_set_settings(rig.engine, &rig.settings);
+    rig_client *client = rig_connect(&rig, "a");
+    rig_send(&rig, client, HELLO);
+    for (unsigned number = 0; number < 7; number++) {
+        assert_true(run_with_key(&rig, client, number));
+        rig_clock(&rig, ARCP_NS_PER_MS);
+    }
+    assert_int_equal(counted.deleted[ARCP_STORE_IDEMPOTENCY], 2);
+    assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 6 + 2);
+    rig_restart(&rig);
+    client = rig_connect(&rig, "b");
+    rig_send(&rig, client, HELLO);
+    for (unsigned number = 2; number < 7; number++) {
+        assert_false(run_with_key(&rig, client, number));
+    }
+    assert_true(run_with_key(&rig, client, 1)); /* and now 6 is of a forgotten job, and 2 is gone */
+    assert_false(run_with_key(&rig, client, 3));
+    assert_true(run_with_key(&rig, client, 2));
+    rig_stop(&rig);
+}
+
+static void no_key_outlives_its_job_where_none_is_to_be_remembered(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    begin(&rig, false);
+    rig.settings.jobs_keep_terminal_max = 1;
+    rig.settings.jobs_idempotency_max = 0;
+    arcp__engine_set_settings(rig.engine, &rig.settings);
+    rig_client *client = rig_connect(&rig, "a");
+    rig_send(&rig, client, HELLO);
+    assert_true(run_with_key(&rig, client, 0));
+    assert_false(run_with_key(&rig, client, 0)); /* its job is kept */
+    assert_true(run_with_key(&rig, client, 1));
+    assert_true(run_with_key(&rig, client, 0));
     rig_stop(&rig);
 }
 
@@ -346,7 +408,9 @@ int main(void)
         cmocka_unit_test(a_job_is_written_when_it_is_made_and_when_it_ends),
         cmocka_unit_test(a_key_that_outlives_its_job_gets_a_row_of_its_own),
         cmocka_unit_test(a_key_that_is_used_again_finds_the_later_job_also_after_a_restart),
-        cmocka_unit_test(the_row_of_a_key_that_is_used_again_goes_when_the_key_does),
+        cmocka_unit_test(the_row_of_a_key_goes_when_the_key_is_used_again),
+        cmocka_unit_test(of_the_keys_of_forgotten_jobs_the_oldest_go_first),
+        cmocka_unit_test(no_key_outlives_its_job_where_none_is_to_be_remembered),
         cmocka_unit_test(where_nobody_reads_the_log_nothing_is_said),
         cmocka_unit_test(what_a_session_is_done_with_does_not_stay_in_memory),
         cmocka_unit_test(what_is_forgotten_between_jobs_that_stay_leaves_the_others_in_order),
