@@ -97,12 +97,13 @@ static void append_overview(arcp_buf *out)
     arcp_buf_append_cstr(out, "\noptions of every command:\n");
     append_option_texts(out, ARCP__COMMAND_ANY, true);
     arcp_buf_append_cstr(
-        out, "\nThe runtime and the token come from the options, else from ARCP_URL and "
-             "ARCP_TOKEN, else from\n~/.config/arcp/config.yaml; without any, the daemon of this "
-             "machine is asked:\nws://127.0.0.1:7777/arcp with the token it made.\n"
-             "arcp COMMAND --help tells more; so does arcp(1).\n"
-             "\nexit status: 0 success; 1 error; 2 usage; 3 not connected or not authenticated; "
-             "4 denied by the\nlease or its budget; 5 cancelled; 6 timed out.\n");
+        out,
+        "\nThe runtime and the token come from the options, else from ARCP_URL and "
+        "ARCP_TOKEN, else from\n~/.config/arcp/config.yaml; without any, the daemon of this "
+        "machine is asked:\nws://127.0.0.1:7777/arcp with the token it made.\n"
+        "arcp COMMAND --help tells more; so does arcp(1).\n"
+        "\nexit status: 0 success; 1 error; 2 usage; 3 not connected or not authenticated; "
+        "4 denied by the\nlease or its budget; 5 cancelled; 6 timed out; 130 left by Ctrl-C.\n");
 }
 
 static const char lease_questions[] =

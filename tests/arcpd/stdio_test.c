@@ -138,13 +138,14 @@ static void nothing_and_nonsense_end_it_too(void **state)
 
 static void a_signal_ends_the_waiting(void **state)
 {
+    static const char program[] = ARCP_BINARY_DIR "/bin/arcpd";
     host *place = *state;
     char config[96];
     process p;
     configure(place, "shutdown: {grace_sec: 3600}\n");
     (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", place->directory);
-    process_start(&p, WORDS(ARCP_BINARY_DIR "/bin/arcpd", "--stdio", "--config", config),
-                  WORDS(NULL), HELLO SUBMIT("s", "wait"));
+    process_start(&p, WORDS(program, "--stdio", "--config", config), WORDS(NULL),
+                  HELLO SUBMIT("s", "wait"));
     process_await(&p, false, "begun");
     process_signal(&p, SIGTERM);
     process_await(&p, true, "stopping on SIGTERM");
