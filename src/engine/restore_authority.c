@@ -39,7 +39,7 @@ arcp_status arcp__budget_keep_row(arcp__engine *engine, const arcp_json *row, ar
 static void restore_authority(arcp__engine *engine, arcp__job *job, unsigned depth)
 {
     arcp__job *parent = arcp__job_find(engine, arcp_span_cstr(job->parent_id));
-    if (job->live->authority != NULL) {
+    if (job->live->lease == NULL || job->live->authority != NULL) {
         return;
     }
     if (parent != NULL && (strcmp(parent->id, job->id) >= 0 || depth == DEPTH_MAX)) {

@@ -128,6 +128,13 @@ static arcp__piece piece_of(const arcp_json *row, arcp_json_ref whole, arcp_json
                          .size = (uint32_t)text.size};
 }
 
+/* Of a job that has ended, the lease is only shown, as it was written, unless it has counters. */
+static bool needs_lease(const arcp_json *row, const arcp__job *job)
+{
+    return !arcp_job_status_is_terminal(job->status) ||
+           arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent")) != ARCP_JSON_ABSENT;
+}
+
 static arcp_status restore_lease(const arcp_json *row, arcp_json_ref accepted, arcp__job *job,
                                  arcp_error *err)
 {
@@ -138,7 +145,10 @@ static arcp_status restore_lease(const arcp_json *row, arcp_json_ref accepted, a
     arcp_json_ref constraints =
         arcp_json_member(row, accepted, ARCP_SPAN_LITERAL("lease_constraints"));
     arcp_lease *lease = NULL;
-    arcp_status status = arcp_lease_from_json(row, asked, constraints, &limits, &lease, err);
+    arcp_status status = ARCP_OK;
+    if (needs_lease(row, job)) {
+        status = arcp_lease_from_json(row, asked, constraints, &limits, &lease, err);
+    }
     job->live->lease = lease;
     job->lease = piece_of(row, accepted, asked);
     job->constraints = piece_of(row, accepted, constraints);

@@ -23,10 +23,19 @@ a< {"type":"session.jobs","payload":{"jobs":[{"job_id":"$j","status":"success","
 hello(b, alice)
 b> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$child"}}
 b< {"type":"job.subscribed","payload":{"current_status":"success","lease":{"tool.call":["web.search"],"cost.budget":["USD:1"]},"lease_constraints":{"expires_at":"2099-01-01T00:00:00Z"},"budget":{"USD":0.75},"parent_job_id":"$j"}}
+# Without a budget there is nothing that could change.
+a> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","lease_request":{"fs.read":["/a/**"]},"lease_constraints":{"expires_at":"2099-01-01T00:00:00.5Z"}}}
+a< {"type":"job.accepted","job_id":"$k"}
+a< {"event_seq":9}
+agent $k> {"type":"job.result","payload":{}}
+agent $k exits 0
+a< {"type":"job.result","event_seq":10}
 restart
 hello(c, alice)
 c> {"arcp":"1.1","id":"1","type":"session.list_jobs","payload":{}}
-c< {"type":"session.jobs","payload":{"jobs":[{"job_id":"$j","status":"success","lease":{"cost.budget":["USD:5.00"],"tool.call":["web.*"],"agent.delegate":["*"]},"lease_constraints":{"expires_at":"2099-01-01T00:00:00Z"},"budget":{"USD":4.75}},{"job_id":"$child","lease":{"tool.call":["web.search"],"cost.budget":["USD:1"]},"lease_constraints":{"expires_at":"2099-01-01T00:00:00Z"},"budget":{"USD":0.75},"parent_job_id":"$j"}]}}
+c< {"type":"session.jobs","payload":{"jobs":[{"job_id":"$j","status":"success","lease":{"cost.budget":["USD:5.00"],"tool.call":["web.*"],"agent.delegate":["*"]},"lease_constraints":{"expires_at":"2099-01-01T00:00:00Z"},"budget":{"USD":4.75}},{"job_id":"$child","lease":{"tool.call":["web.search"],"cost.budget":["USD:1"]},"lease_constraints":{"expires_at":"2099-01-01T00:00:00Z"},"budget":{"USD":0.75},"parent_job_id":"$j"},{"job_id":"$k","lease":{"fs.read":["/a/**"]}}]}}
 c> {"arcp":"1.1","id":"2","type":"job.subscribe","payload":{"job_id":"$j"}}
 c< {"type":"job.subscribed","payload":{"current_status":"success","lease":{"cost.budget":["USD:5.00"],"tool.call":["web.*"],"agent.delegate":["*"]},"lease_constraints":{"expires_at":"2099-01-01T00:00:00Z"},"budget":{"USD":4.75},"parent_job_id":null}}
+c> {"arcp":"1.1","id":"3","type":"job.subscribe","payload":{"job_id":"$k"}}
+c< {"type":"job.subscribed","payload":{"current_status":"success","lease":{"fs.read":["/a/**"]},"lease_constraints":{"expires_at":"2099-01-01T00:00:00.5Z"},"budget":"$absent"}}
 c< nothing
