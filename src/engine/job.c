@@ -241,12 +241,23 @@ void arcp__jobs_forget_oldest(arcp__engine *engine)
     engine->out_of_memory = false; /* what it failed to forget is tried again; no input did it */
 }
 
+/* Whether the session it ran on was not sent all of it: when it is resumed, it may have to be
+ * told once more that the job was accepted. */
+static bool is_owed_to_owner(const arcp__job *job)
+{
+    if (job->owner == NULL || job->owner_run_count == 0) {
+        return false;
+    }
+    const arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
+    return last->first_seq + last->count - 1 > job->owner->session->sent_seq;
+}
+
 /* Whether somebody still needs the job itself: its agent, or an observer that has not been
  * given all of it. */
 static bool is_needed(const arcp__engine *engine, const arcp__job *job)
 {
     if (engine->restore != NULL || job->agent_state == ARCP__AGENT_STARTING ||
-        job->agent_state == ARCP__AGENT_RUNNING) {
+        job->agent_state == ARCP__AGENT_RUNNING || is_owed_to_owner(job)) {
         return true;
     }
     for (const arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {

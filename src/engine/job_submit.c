@@ -84,6 +84,34 @@ static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp
     arcp_buf_fini(&details);
 }
 
+/* Nobody is to wait for the end of a job that had it, and is not kept any more. */
+static void write_lost_end(arcp__engine *engine, arcp__request *request, arcp_span job_id)
+{
+    char id[ARCP__ID_SIZE];
+    arcp_json_writer writer;
+    arcp__engine_make_id(engine, "msg_", id);
+    arcp_json_writer_init(&writer, &request->record);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "id");
+    arcp_json_write_cstr(&writer, id);
+    arcp_json_name(&writer, "type");
+    arcp_json_write_cstr(&writer, "job.error");
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_string(&writer, job_id);
+    arcp_json_name(&writer, "payload");
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "final_status");
+    arcp_json_write_cstr(&writer, "error");
+    arcp__error_payload_members(
+        &writer, ARCP_E_JOB_NOT_FOUND, arcp_span_cstr(arcp_status_wire_code(ARCP_E_JOB_NOT_FOUND)),
+        ARCP_SPAN_LITERAL("the job of this key has ended; its end is not kept any more"), false,
+        arcp_span_make(NULL, 0));
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_string(&writer, job_id);
+    arcp_json_end_object(&writer);
+    arcp_json_end_object(&writer);
+}
+
 /* The same answer for the same key; a job that is still kept is attached with history, so
  * that its end arrives at the asking session too. [arcp:7.2-1] */
 static void answer_duplicate(arcp__engine *engine, arcp__request *request,
@@ -109,7 +137,10 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
     arcp_buf payload = ARCP_BUF_INIT;
     arcp__accepted_format(engine, arcp__idempotency_accepted(entry), request->session->profile,
                           &payload);
-    if (payload.failed) {
+    if (job == NULL) {
+        write_lost_end(engine, request, job_id);
+    }
+    if (payload.failed || request->record.failed) {
         arcp__engine_no_memory(engine);
     } else {
         memcpy(request->revealed_job, entry->job_id, sizeof(entry->job_id));

@@ -25,7 +25,7 @@ void arcp__request_unref(arcp__engine *engine, arcp__request *request)
         arcp_wipe(request->frame.data, request->frame.capacity);
     }
     arcp_buf_fini(&request->frame);
-    arcp_buf_fini(&request->refusal);
+    arcp_buf_fini(&request->record);
     arcp__free(request->id);
     arcp__session_unpin(engine, request->session);
     arcp__free(request);
@@ -62,23 +62,26 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
 
 /* ---- answers ---- */
 
+/* The number of the session's own record; 0 when out of memory. */
+static uint64_t append_own(arcp__engine *engine, arcp__session *session, arcp_span record)
+{
+    if (session->own == NULL) {
+        session->own = arcp__stream_new(engine, "s:", arcp_span_cstr(session->id));
+    }
+    uint64_t position = 0;
+    size_t bytes = 0;
+    if (session->own == NULL ||
+        !arcp__stream_append(engine, session->own, &record, 1, &position, &bytes)) {
+        return 0;
+    }
+    return arcp__session_number(engine, session, session->own, position, 1, bytes);
+}
+
 static void release_refusal(arcp__engine *engine, arcp__request *request)
 {
     arcp__session *session = request->session;
-    if (session->own == NULL) {
-        session->own = arcp__stream_new(engine, "s:", arcp_span_cstr(session->id));
-        if (session->own == NULL) {
-            arcp__seen_forget_answer(session, request->hash);
-            return;
-        }
-    }
-    arcp_span record = arcp_buf_span(&request->refusal);
-    uint64_t position = 0;
-    size_t bytes = 0;
-    uint64_t seq = 0;
-    if (arcp__stream_append(engine, session->own, &record, 1, &position, &bytes)) {
-        seq = arcp__session_number(engine, session, session->own, position, 1, bytes);
-    }
+    arcp_span record = arcp_buf_span(&request->record);
+    uint64_t seq = append_own(engine, session, record);
     if (seq == 0) {
         arcp__seen_forget_answer(session, request->hash); /* its link closes; ask again */
         return;
@@ -110,6 +113,9 @@ static void release_answer(arcp__engine *engine, arcp__request *request)
     arcp__seen_keep_answer(request->session, request->hash, 0, arcp_buf_span(&request->frame));
     arcp__session_send_revealed(engine, request->session, arcp_span_cstr(request->revealed_job),
                                 &request->frame);
+    if (request->record.size != 0) {
+        (void)append_own(engine, request->session, arcp_buf_span(&request->record));
+    }
 }
 
 /* Submits that are answered leave in their order. */
@@ -248,18 +254,18 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
             arcp_buf_span(&payload), &request->frame);
     } else {
         request->frame_is_record = true;
-        arcp_buf_append_cstr(&request->refusal, "{\"id\":");
-        arcp_json_quote(id, &request->refusal);
-        arcp_buf_append_cstr(&request->refusal, ",\"type\":\"job.error\"");
+        arcp_buf_append_cstr(&request->record, "{\"id\":");
+        arcp_json_quote(id, &request->record);
+        arcp_buf_append_cstr(&request->record, ",\"type\":\"job.error\"");
         if (job_id.size != 0) {
-            arcp_buf_append_cstr(&request->refusal, ",\"job_id\":");
-            arcp_json_quote(job_id, &request->refusal);
+            arcp_buf_append_cstr(&request->record, ",\"job_id\":");
+            arcp_json_quote(job_id, &request->record);
         }
-        arcp_buf_append_cstr(&request->refusal, ",\"payload\":");
-        arcp_buf_append(&request->refusal, arcp_buf_span(&payload));
-        arcp_buf_append_byte(&request->refusal, '}');
+        arcp_buf_append_cstr(&request->record, ",\"payload\":");
+        arcp_buf_append(&request->record, arcp_buf_span(&payload));
+        arcp_buf_append_byte(&request->record, '}');
     }
-    bool failed = payload.failed || request->frame.failed || request->refusal.failed;
+    bool failed = payload.failed || request->frame.failed || request->record.failed;
     arcp_buf_fini(&payload);
     if (failed) {
         arcp__engine_no_memory(engine);

@@ -267,15 +267,25 @@ static void a_grant_of_a_job_that_is_forgotten_is_nothing(void **state)
     arcp__engine_set_settings(rig.engine, &rig.settings);
     rig_client *client = rig_connect(&rig, "a");
     rig_send(&rig, client, HELLO);
-    submit_numbered(&rig, client, 0);
-    submit_numbered(&rig, client, 1);
+    for (unsigned at = 0; at < 2; at++) {
+        submit_numbered(&rig, client, at);
+        rig_agent_says(&rig, &rig.agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
+    }
     arcp__job *first = rig.agents[0].job;
     arcp__engine_agent_exited(rig.engine, rig.now, first, &clean);
-    arcp__engine_agent_exited(rig.engine, rig.now, rig.agents[1].job, &clean);
+    rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;
+    arcp__engine_tick(rig.engine, rig.now); /* forgotten, before its agent is */
     size_t audits = rig.audits;
     arcp__engine_agent_granted(rig.engine, rig.now, first, &grant);
     rig_run(&rig);
     assert_int_equal(rig.audits, audits);
+    pass_over(client, 1 + 2 * 3); /* welcome; accepted, running and result of both */
+    rig_send(&rig, client, FRAME("l", "session.list_jobs", "{}"));
+    char *listed = rig_take(client);
+    assert_non_null(listed);
+    assert_null(strstr(listed, rig.agents[0].job_id));
+    assert_non_null(strstr(listed, rig.agents[1].job_id));
+    arcp__free(listed);
     rig_stop(&rig);
 }
 

@@ -27,7 +27,7 @@ a> {"arcp":"1.1","id":"5","type":"session.list_jobs","payload":{}}
 a< {"type":"session.jobs","payload":{"jobs":[{"job_id":"$first","status":"success"},{"job_id":"$third","status":"success"}]}}
 a> {"arcp":"1.1","id":"6","type":"job.subscribe","payload":{"job_id":"$second","history":true}}
 a< {"type":"job.error","event_seq":7,"payload":{"code":"JOB_NOT_FOUND","request_id":"6"}}
-# The key of a job that is kept no longer still finds what it was answered with.
+# The key of a job that is kept no longer still finds what it was answered with, and nobody waits for its end.
 a> {"arcp":"1.1","id":"7","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$fourth"}
 a< {"event_seq":8}
@@ -37,5 +37,6 @@ a< {"type":"job.result","event_seq":9}
 a> {"arcp":"1.1","id":"8","type":"session.list_jobs","payload":{}}
 a< {"type":"session.jobs","payload":{"jobs":[{"job_id":"$third"},{"job_id":"$fourth"}]}}
 a> {"arcp":"1.1","id":"9","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k"}}
-a< {"type":"job.accepted","job_id":"$first"}
+a< {"type":"job.accepted","job_id":"$first","payload":{"request_id":"9"}}
+a< {"type":"job.error","event_seq":10,"job_id":"$first","payload":{"final_status":"error","code":"JOB_NOT_FOUND","retryable":false,"job_id":"$first","request_id":"$absent"}}
 a< nothing
