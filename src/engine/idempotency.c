@@ -260,7 +260,8 @@ static bool forget_oldest(arcp__engine *engine)
 
 static void forget_those_that_are_too_many(arcp__engine *engine)
 {
-    while (engine->left_key_count > engine->settings.jobs_idempotency_max &&
+    while (engine->left_keys != NULL &&
+           engine->left_key_count > engine->settings.jobs_idempotency_max &&
            forget_oldest(engine)) {
     }
 }

@@ -187,8 +187,8 @@ struct arcp__request {
     uint64_t hash;
     bool answered;
     bool sent;
-    arcp_buf frame;                   /* the answer, while it waits for its turn */
-    bool frame_is_record;             /* the answer is a sequenced refusal */
+    arcp_buf frame;       /* the answer, while it waits for its turn */
+    bool frame_is_record; /* the answer is a sequenced refusal */
     arcp_buf record; /* of the refusal; or what follows the answer as the session's own record */
     char revealed_job[ARCP__ID_SIZE]; /* the answer shows this job's credentials when it leaves */
     bool is_secret;                   /* the answer shows credentials itself: it is not kept */

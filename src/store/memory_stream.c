@@ -92,6 +92,7 @@ static bool reserve_plan(arcp__memory_streams *streams)
 /* Takes what was reserved. */
 static arcp__memory_plan *begin_plan(arcp__memory_streams *streams, arcp__memory_stream *stream)
 {
+    assert(streams->plans != NULL);
     arcp__memory_plan *plan = &streams->plans[streams->plan_count++];
     *plan = (arcp__memory_plan){.stream = stream, .next = stream->next};
     stream->planned = (uint32_t)streams->plan_count;
