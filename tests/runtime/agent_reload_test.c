@@ -69,9 +69,7 @@ static void a_job_keeps_the_registration_that_it_was_started_with(void **state)
         reload();
         assert_int_equal(count_registrations(), 2);
     }
-    char payload[128];
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
-    runtime_rig_send(&rig, "job.cancel", payload);
+    runtime_rig_cancel(&rig);
     (void)runtime_rig_wait(&rig, "\"job.error\"");
     runtime_rig_until(&rig, only_the_newest_is_left, NULL);
 }

@@ -276,9 +276,7 @@ static void an_agent_that_was_refused_is_told_that_its_job_is_over(void **state)
     static runtime_rig rig;
     (void)state;
     talk_to_nobody(&rig);
-    char payload[128];
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
-    runtime_rig_send(&rig, "job.cancel", payload);
+    runtime_rig_cancel(&rig);
     runtime_rig_until(&rig, knows_that_it_is_over, NULL);
     rig.client->ops->resume(rig.client);
     (void)runtime_rig_wait(&rig, "\"job.error\"");

@@ -232,12 +232,10 @@ static void wait_for_cancel(arcp_agent_call *call, void *user)
 static void a_cancelled_blocking_agent_is_told_and_its_job_ends(void **state)
 {
     (void)state;
-    char payload[128];
     runtime_rig_add(&rig, "waiter", ARCP_AGENT_BLOCKING, wait_for_cancel, NULL);
     runtime_rig_submit(&rig, "waiter", "");
     (void)runtime_rig_wait(&rig, "\"phase\":\"running\"");
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
-    runtime_rig_send(&rig, "job.cancel", payload);
+    runtime_rig_cancel(&rig);
     (void)runtime_rig_wait(&rig, "\"job.cancelled\"");
     assert_non_null(
         strstr(runtime_rig_wait(&rig, "\"job.error\""), "\"final_status\":\"cancelled\""));
@@ -269,7 +267,6 @@ static void an_agent_whose_job_is_over_has_no_authority(void **state)
 {
     late_answers late = {ARCP_OK, ARCP_OK, ARCP_OK, true};
     arcp_settings settings;
-    char payload[128];
     (void)state;
     arcp_settings_default(&settings);
     settings.jobs_cancel_grace_ms = 1;
@@ -279,8 +276,7 @@ static void an_agent_whose_job_is_over_has_no_authority(void **state)
                        ",\"lease_request\":{\"fs.read\":[\"/srv/**\"],\"tool.call\":[\"ls\"],"
                        "\"model.use\":[\"gpt\"]}");
     (void)runtime_rig_wait(&rig, "\"phase\":\"running\"");
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
-    runtime_rig_send(&rig, "job.cancel", payload);
+    runtime_rig_cancel(&rig);
     (void)runtime_rig_wait(&rig, "\"final_status\":\"cancelled\"");
     runtime_rig_stop(&rig);
     assert_int_equal(late.file, ARCP_E_CLOSED);

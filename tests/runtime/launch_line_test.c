@@ -117,11 +117,9 @@ static void every_submit_is_accepted_before_half_of_the_programs_are_started(voi
 static void a_job_that_is_cancelled_in_line_never_starts_its_program(void **state)
 {
     (void)state;
-    char payload[128];
     size_t want = JOBS - 1;
     submit_all();
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id); /* the last */
-    runtime_rig_send(&rig, "job.cancel", payload);
+    runtime_rig_cancel(&rig); /* the last */
     runtime_rig_until(&rig, so_many_run, &want);
     const char *end = runtime_rig_wait(&rig, "\"job.error\"");
     assert_non_null(strstr(end, "\"code\":\"CANCELLED\""));

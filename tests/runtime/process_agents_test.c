@@ -30,13 +30,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void cancel_job(void)
-{
-    char payload[128];
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig.job_id);
-    runtime_rig_send(&rig, "job.cancel", payload);
-}
-
 static void three_lines_of_shell_are_a_complete_agent(void **state)
 {
     (void)state;
@@ -197,7 +190,7 @@ static void cancelling_ends_the_whole_process_group(void **state)
     pid_t child = number_in(strstr(runtime_rig_wait(&rig, "\"message\":\"child "), "child ") + 6);
     pid_t self = number_in(strstr(runtime_rig_wait(&rig, "\"message\":\"self "), "self ") + 5);
     assert_true(exists(child));
-    cancel_job();
+    runtime_rig_cancel(&rig);
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "\"code\":\"CANCELLED\""));
     /* It ignores SIGTERM: SIGKILL follows 5 s later. */
     runtime_rig_until(&rig, is_gone, &self);

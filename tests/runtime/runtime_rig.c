@@ -135,6 +135,13 @@ void runtime_rig_submit(runtime_rig *rig, const char *agent, const char *more)
     runtime_rig_send(rig, "job.submit", payload);
 }
 
+void runtime_rig_cancel(runtime_rig *rig)
+{
+    char payload[128];
+    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig->job_id);
+    runtime_rig_send(rig, "job.cancel", payload);
+}
+
 static void on_deadline(uv_timer_t *timer)
 {
     runtime_rig *rig = timer->data;

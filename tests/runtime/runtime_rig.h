@@ -28,6 +28,8 @@ void runtime_rig_stop(runtime_rig *rig);
 
 /* Submits `agent` with `more` members (",\"input\":1" or "") in the payload. */
 void runtime_rig_submit(runtime_rig *rig, const char *agent, const char *more);
+/* Cancels the job that was submitted last. */
+void runtime_rig_cancel(runtime_rig *rig);
 void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload);
 
 /* Runs the loop until a frame that contains `word` has come since the last wait; fails
