@@ -50,6 +50,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     arcp__runtime_link *link = user;
     arcp__engine_receive(link->runtime->engine, arcp__runtime_now(), link->link, frame);
     link->runtime->is_dirty = true;
+    link->runtime->messages++;
     (void)arcp__runtime_feed_store(link->runtime);
 }
 
