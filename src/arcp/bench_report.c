@@ -75,6 +75,9 @@ void arcp__bench_table(const arcp__load_options *options, const arcp__load_resul
     if (options->idle != 0) {
         arcp_buf_append_format(out, ", %" PRIu32 " idle", options->idle);
     }
+    if (options->busy_poll) {
+        arcp_buf_append_cstr(out, ", busy-polling");
+    }
     arcp_buf_append_format(out, "; %.1f s\n", milliseconds(result->measured_ns) / 1000);
     append_rate(out, "jobs", result->jobs, result->measured_ns);
     append_rate(out, "events", result->events, result->measured_ns);
@@ -138,6 +141,8 @@ void arcp__bench_json(const arcp__load_options *options, const arcp__load_result
     write_count(&writer, "sessions", options->sessions);
     write_count(&writer, "in_flight", options->in_flight);
     write_count(&writer, "idle_sessions", options->idle);
+    arcp_json_name(&writer, "busy_poll");
+    arcp_json_write_bool(&writer, options->busy_poll);
     write_double(&writer, "connect_ms", milliseconds(result->connect_ns));
     write_double(&writer, "seconds", milliseconds(result->measured_ns) / 1000);
     write_count(&writer, "jobs", result->jobs);

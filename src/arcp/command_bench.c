@@ -97,6 +97,7 @@ static arcp_status prepare(arcp__program *program, arcp__load_options *load, arc
     arcp_status status = read_counts(arguments, load, err);
     load->duration_ns = 10 * ARCP_NS_PER_SEC;
     load->warmup_ns = ARCP_NS_PER_SEC;
+    load->busy_poll = arcp__has(arguments, ARCP__OPTION_BENCH_BUSY_POLL);
     if (status == ARCP_OK) {
         status = read_duration(arguments, ARCP__OPTION_DURATION, &load->duration_ns, err);
     }

@@ -48,6 +48,7 @@ typedef struct load {
     uv_loop_t loop;
     uv_timer_t ticker, timer;
     uv_signal_t interrupt;
+    uv_idle_t looking; /* active: the loop does not sleep */
     phase phase;
     lane *lanes; /* owned */
     uint32_t lane_count, next_lane, opening, open, over;
@@ -124,8 +125,10 @@ static void measure(load *l)
     l->began_ns = uv_hrtime();
     (void)getrusage(RUSAGE_SELF, &l->used_before);
     if (l->options->jobs == 0) {
+        /* The loop's clock is in whole milliseconds and may be old: late rather than early. */
+        uv_update_time(&l->loop);
         (void)uv_timer_start(&l->timer, on_duration,
-                             (uint64_t)(l->options->duration_ns / NS_PER_MS), 0);
+                             (uint64_t)(l->options->duration_ns / NS_PER_MS) + 1, 0);
     }
 }
 
@@ -402,8 +405,14 @@ static void on_interrupt(uv_signal_t *handle, int number)
     }
 }
 
+static void on_looking(uv_idle_t *handle)
+{
+    (void)handle;
+}
+
 static void stop(load *l)
 {
+    uv_close((uv_handle_t *)&l->looking, NULL);
     uv_close((uv_handle_t *)&l->ticker, NULL);
     uv_close((uv_handle_t *)&l->timer, NULL);
     uv_close((uv_handle_t *)&l->interrupt, NULL);
@@ -454,11 +463,15 @@ static arcp_status run(load *l, arcp_error *err)
     (void)uv_timer_init(&l->loop, &l->ticker);
     (void)uv_timer_init(&l->loop, &l->timer);
     (void)uv_signal_init(&l->loop, &l->interrupt);
+    (void)uv_idle_init(&l->loop, &l->looking);
     l->ticker.data = l;
     l->timer.data = l;
     l->interrupt.data = l;
     (void)uv_timer_start(&l->ticker, on_tick, TICK_MS, TICK_MS);
     (void)uv_signal_start(&l->interrupt, on_interrupt, SIGINT);
+    if (l->options->busy_poll) {
+        (void)uv_idle_start(&l->looking, on_looking);
+    }
     l->began_ns = uv_hrtime();
     open_more(l);
     (void)uv_run(&l->loop, UV_RUN_DEFAULT);

@@ -39,6 +39,7 @@ typedef struct arcp__load_options {
     uint64_t jobs;      /* 0: as many as there are in duration_ns */
     int64_t duration_ns;
     int64_t warmup_ns; /* before anything is counted */
+    bool busy_poll;    /* never sleeps: its own waking is not in what it measures */
     /* Called ten times a second; may be NULL. */
     void (*tick)(void *user, const char *phase, const arcp__load_result *so_far);
     void *user;

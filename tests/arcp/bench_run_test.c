@@ -55,6 +55,19 @@ static void bench_holds_idle_sessions_without_a_job(void **state)
     }
 }
 
+static void bench_that_never_sleeps_counts_and_ends_like_any_other(void **state)
+{
+    process p;
+    world_run(*state, &p, 0,
+              WORDS("bench", "--json", "--busy-poll", "--in-flight", "1", "--jobs", "20",
+                    "--warmup", "0", "--input", "{\"events\":1}"));
+    arcp_buf_append_byte(&p.out, '\0');
+    assert_non_null(strstr(p.out.data, "\"busy_poll\":true"));
+    assert_int_equal(number_of(&p, "jobs"), 20);
+    assert_int_equal(number_of(&p, "failed"), 0);
+    process_fini(&p);
+}
+
 static void bench_that_fails_says_with_what(void **state)
 {
     process p;
@@ -88,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bench_counts_jobs_events_and_sessions),
         cmocka_unit_test(bench_holds_idle_sessions_without_a_job),
+        cmocka_unit_test(bench_that_never_sleeps_counts_and_ends_like_any_other),
         cmocka_unit_test(bench_that_fails_says_with_what),
         cmocka_unit_test(ctrl_c_ends_a_bench_with_what_it_has),
     };

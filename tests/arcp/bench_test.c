@@ -97,7 +97,8 @@ static void json_is_for_scripts(void **state)
     check_span(
         arcp_buf_span(&text),
         "{\"runtime\":\"arcpd 9\",\"agent\":\"survey\",\"sessions\":4,\"in_flight\":64,"
-        "\"idle_sessions\":1000,\"connect_ms\":12.346,\"seconds\":2.000,\"jobs\":2469,"
+        "\"idle_sessions\":1000,\"busy_poll\":false,\"connect_ms\":12.346,\"seconds\":2.000,"
+        "\"jobs\":2469,"
         "\"jobs_per_sec\":1234.500,\"events\":1234567,\"events_per_sec\":617283.500,"
         "\"result_bytes\":3,\"result_bytes_per_sec\":1.500,"
         "\"accepted_ms\":{\"samples\":100,\"p50\":50.000,\"p90\":90.000,\"p99\":99.000,"
@@ -111,12 +112,34 @@ static void json_is_for_scripts(void **state)
     arcp__load_result_fini(&result);
 }
 
+/* Such latencies are not to be taken for others. */
+static void a_report_says_that_the_program_never_slept(void **state)
+{
+    arcp__load_result result;
+    arcp__load_options polling = options;
+    arcp_buf text = ARCP_BUF_INIT;
+    polling.busy_poll = true;
+    polling.idle = 0;
+    make_result(&result);
+    arcp__bench_table(&polling, &result, &text);
+    arcp_buf_append_byte(&text, '\0');
+    assert_non_null(
+        strstr(text.data, "agent survey: 4 sessions, 64 in flight, busy-polling; 2.0 s\n"));
+    arcp_buf_clear(&text);
+    arcp__bench_json(&polling, &result, &text);
+    arcp_buf_append_byte(&text, '\0');
+    assert_non_null(strstr(text.data, "\"idle_sessions\":0,\"busy_poll\":true,\"connect_ms\""));
+    arcp_buf_fini(&text);
+    arcp__load_result_fini(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles_are_ranks_rounded_up),
         cmocka_unit_test(the_table_is_for_people),
         cmocka_unit_test(json_is_for_scripts),
+        cmocka_unit_test(a_report_says_that_the_program_never_slept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
