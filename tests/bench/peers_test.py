@@ -63,13 +63,19 @@ class Statistics(unittest.TestCase):
         self.assertEqual(load.job_events(300, 100), 100)
         self.assertEqual(load.job_events(10**9, 1), 200000)
 
-
     def test_what_is_too_slow_to_be_seen_has_short_jobs(self):
         one = load.Load("/nonexistent", SimpleNamespace(url="ws://127.0.0.1:1/arcp"), 1)
         one.events = lambda *asked: (_ for _ in ()).throw(load.LoadError("nothing ended"))
         self.assertEqual(one.calibrate(100), load.JOB_EVENTS[0])
         one.events = lambda sessions, each, seconds: {"events_per_sec": 40000 if each == 100 else 80000}
         self.assertEqual(one.calibrate(10), 2000)
+
+    def test_the_load_generator_never_sleeps_for_one_job_at_a_time_only(self):
+        one = load.Load("/nonexistent", SimpleNamespace(url="ws://127.0.0.1:1/arcp"), 1)
+        one._run = lambda *options: {"events": 1, "options": options}
+        self.assertIn("--busy-poll", one.jobs(1)["options"])
+        for told in (one.jobs(64), one.events(1, 100), one.events(64, 100)):
+            self.assertNotIn("--busy-poll", told["options"])
 
 
 class Reading(unittest.TestCase):
