@@ -200,7 +200,7 @@ static void another_window_holds_from_the_next_wait_on(void **state)
 
 /* ---- random waits ---- */
 
-#define SEEDS      300u
+#define SEEDS      3000u
 #define TURNS      2000u
 #define STEP_NS    3000u /* a turn of the loop in which it only looks takes less */
 #define REGIMES    4u
