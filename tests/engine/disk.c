@@ -58,6 +58,9 @@ static void learn(disk *self, const arcp_store_op *op)
         note(self, op->key)->has_row = true;
     } else if (op->kind == ARCP_STORE_PUT && op->table == ARCP_STORE_JOBS) {
         disk_known *known = note(self, op->key);
+        if (known->is_gone) {
+            fail_msg("%s: it was forgotten, and its row comes back", known->id);
+        }
         bool runs =
             has(op->value, "\"status\":\"pending\"") || has(op->value, "\"status\":\"running\"");
         if (known->has_end && runs) {
@@ -65,6 +68,9 @@ static void learn(disk *self, const arcp_store_op *op)
         }
         known->has_row = true;
         known->has_end = !runs;
+    } else if (op->kind == ARCP_STORE_DELETE && op->table == ARCP_STORE_JOBS) {
+        disk_known *known = note(self, op->key);
+        known->is_gone = known->has_end = true;
     }
 }
 

@@ -127,8 +127,76 @@ static void slow_and_stalled(play *self)
     ask(self, 0, FRAME("15", "session.ping", "{}"));
 }
 
+static void ends_well(play *self)
+{
+    agent_says(self, "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent *agent = rig_agent_last(&self->rig);
+    if (agent != NULL) {
+        rig_agent_exits(&self->rig, agent, false, 0);
+    }
+    play_look(self);
+}
+
+static void submit_keyed(play *self, size_t at, const char *id, const char *key)
+{
+    char frame[256];
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":{"
+                   "\"agent\":\"echo\",\"idempotency_key\":\"%s\"}}",
+                   id, key);
+    ask(self, at, frame);
+}
+
+static void keep(play *self, uint64_t jobs, uint64_t keys)
+{
+    self->rig.settings.jobs_keep_terminal_max = jobs;
+    self->rig.settings.jobs_idempotency_max = keys;
+    self->rig.settings.jobs_idempotency_ttl_sec = 60;
+    arcp__engine_set_settings(self->rig.engine, &self->rig.settings);
+}
+
+/* Jobs are forgotten, their keys are kept, used again, over a restart too, and are too many. */
+static void forgotten_jobs_and_their_keys(play *self)
+{
+    static const char *const keys[] = {"f1", "f2", "f3", "f4"};
+    static const char *const ids[] = {"20", "21", "22", "23"};
+    keep(self, 1, 2);
+    for (size_t at = 0; at < 4; at++) {
+        submit_keyed(self, at % 2, ids[at], keys[at]);
+        ends_well(self);
+        rig_clock(&self->rig, 2 * ARCP_NS_PER_SEC);
+    }
+    submit_keyed(self, 0, "24", "f3");
+    play_look(self);
+    disk_crash(&self->disk);
+    rig_restart(&self->rig);
+    submit_keyed(self, 1, "25", "f2");
+    rig_clock(&self->rig, 61 * ARCP_NS_PER_SEC);
+    submit_keyed(self, 0, "26", "f3"); /* it has expired */
+    ends_well(self);
+    submit_keyed(self, 0, "27", "f3");
+    keep(self, 1, 0);
+    submit_keyed(self, 0, "28", "f5");
+    ends_well(self);
+    rig_clock(&self->rig, 61 * ARCP_NS_PER_SEC);
+    keep(self, 100000, 1000000);
+}
+
+/* Whoever sends nothing more gets what there is to tell. */
+static void the_end_of_input(play *self)
+{
+    ask(self, 1, SUBMIT("30", ""));
+    if (play_client(self, 1)->link != NULL) {
+        self->is_over[1] = true;
+        rig_input_over(&self->rig, play_client(self, 1));
+    }
+    agent_says(self, "one more");
+    ends_well(self);
+}
+
 static void (*const scenes[])(play *self) = {
-    a_job_and_its_watchers, a_delegation, ends_by_the_clock, restart, slow_and_stalled,
+    a_job_and_its_watchers,        a_delegation,     ends_by_the_clock, restart, slow_and_stalled,
+    forgotten_jobs_and_their_keys, the_end_of_input,
 };
 #define SCENES (sizeof(scenes) / sizeof(scenes[0]))
 

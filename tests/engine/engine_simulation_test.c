@@ -1,6 +1,6 @@
 /* Seeded random sessions against the engine: clients that come, go, go silent and take over,
  * agents that say right and wrong things and spend, a clock that jumps, a store that stalls
- * and fails, restarts at any effect, shutdowns.
+ * and fails, jobs and keys that are forgotten early, restarts at any effect, shutdowns.
  *   engine_simulation_test [SEEDS [FIRST]]
  * runs SEEDS seeds (500) from FIRST (1) on; ARCP_SIMULATION_SECONDS=n goes on for so long.
  * A seed that failed says how to see it again; when what it found is mended, that becomes a
@@ -20,6 +20,7 @@ static seed_range wanted;
 
 typedef struct figures {
     size_t frames, ends, replays, jobs, spends, children, silences, restarts, failures;
+    size_t lost, leaves;
     size_t unsent_max, tail_max, queue_max;
 } figures;
 
@@ -39,6 +40,8 @@ static void add(figures *sum, const play *one)
     sum->silences += one->silences;
     sum->restarts += one->restarts;
     sum->failures += one->disk.failures;
+    sum->lost += one->watch.lost;
+    sum->leaves += one->leaves;
     sum->unsent_max = larger(sum->unsent_max, one->unsent_max);
     sum->tail_max = larger(sum->tail_max, one->tail_max);
     sum->queue_max = larger(sum->queue_max, one->queue_max);
@@ -70,8 +73,9 @@ static void check_figures(const figures *sum, uint64_t seeds)
     if (seeds < 200) {
         return;
     }
-    const size_t counts[] = {sum->frames,   sum->ends,     sum->replays,  sum->jobs,    sum->spends,
-                             sum->children, sum->silences, sum->restarts, sum->failures};
+    const size_t counts[] = {sum->frames,   sum->ends,     sum->replays,  sum->jobs,
+                             sum->spends,   sum->children, sum->silences, sum->restarts,
+                             sum->failures, sum->lost,     sum->leaves};
     for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
         assert_true(counts[at] > seeds / 20);
     }
@@ -91,11 +95,14 @@ static void every_promise_holds_in_random_sessions(void **state)
         run_seed(wanted.first + played++, &sum);
     }
     print_message("%llu seeds from %llu: %zu frames, %zu jobs, %zu ends, %zu messages seen again, "
-                  "%zu spends, %zu children, %zu silent peers, %zu restarts, %zu failed batches; "
-                  "at most %zu bytes unsent to a peer, %zu for the store, %zu of streams\n",
+                  "%zu spends, %zu children, %zu silent peers, %zu restarts, %zu failed batches, "
+                  "%zu lost ends, "
+                  "%zu ends of input; at most %zu bytes unsent to a peer, %zu for the store, %zu "
+                  "of streams\n",
                   (unsigned long long)played, (unsigned long long)wanted.first, sum.frames,
                   sum.jobs, sum.ends, sum.replays, sum.spends, sum.children, sum.silences,
-                  sum.restarts, sum.failures, sum.unsent_max, sum.queue_max, sum.tail_max);
+                  sum.restarts, sum.failures, sum.lost, sum.leaves, sum.unsent_max, sum.queue_max,
+                  sum.tail_max);
     check_figures(&sum, played);
 }
 

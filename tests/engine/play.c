@@ -118,6 +118,7 @@ static void on_effect(void *user, const arcp__effect *effect)
 static void begin(play *self, const arcp_settings *settings)
 {
     watch_init(&self->watch);
+    self->watch.keys_stay = self->keys_stay;
     disk_init(&self->disk);
     self->trace = getenv("ARCP_SIMULATION_TRACE") != NULL;
     rig_begin(&self->rig, settings);
@@ -140,10 +141,11 @@ static void begin(play *self, const arcp_settings *settings)
 
 static void choose_temper(play *self, arcp_settings *settings)
 {
-    bool *const traits[] = {&self->temper.stalls,   &self->temper.fails,  &self->temper.steps,
-                            &self->temper.crashes,  &self->temper.silent, &self->temper.slow,
-                            &self->temper.bulky,    &self->temper.jumps,  &self->temper.stops,
-                            &self->temper.starting, &self->temper.feeds};
+    bool *const traits[] = {&self->temper.stalls,   &self->temper.fails,   &self->temper.steps,
+                            &self->temper.crashes,  &self->temper.silent,  &self->temper.slow,
+                            &self->temper.bulky,    &self->temper.jumps,   &self->temper.stops,
+                            &self->temper.starting, &self->temper.forgets, &self->temper.leaves,
+                            &self->temper.feeds};
     for (size_t at = 0; at < sizeof(traits) / sizeof(traits[0]); at++) {
         *traits[at] = play_one_in(self, 3);
     }
@@ -171,9 +173,16 @@ static void choose_temper(play *self, arcp_settings *settings)
     if (play_one_in(self, 6)) {
         settings->jobs_idempotency_ttl_sec = 30;
     }
+    if (self->temper.forgets) {
+        settings->jobs_keep_terminal_max = 1 + play_pick(self, 4);
+        settings->jobs_idempotency_max = play_one_in(self, 2) ? play_pick(self, 4) : 1000;
+        settings->jobs_keep_terminal_sec = play_one_in(self, 4) ? 5 : 86400;
+    }
     if (play_one_in(self, 4)) {
         settings->jobs_cancel_grace_ms = play_one_in(self, 2) ? 0 : 500;
     }
+    self->keys_stay = !self->temper.jumps && settings->jobs_idempotency_ttl_sec > 30 &&
+                      settings->jobs_idempotency_max >= 1000;
     settings->lease_on_expiry = play_pick(self, 2);
     settings->budget_on_exhaustion = play_pick(self, 2);
     settings->limits_delegation_depth = play_one_in(self, 4) ? 1 : 5;
@@ -474,9 +483,24 @@ static void check_stopped(play *self)
     }
 }
 
+/* Whoever sends nothing more was told all there was to tell. */
+static void check_left(play *self)
+{
+    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
+        if (self->is_over[at] && play_client(self, at)->link != NULL) {
+            watch_fail(&self->watch, "a client that sends nothing more is not let go",
+                       self->slots[at]);
+        }
+    }
+}
+
 /* A fresh session of the job's principal asks for all of it. */
 static void check_job(play *self, size_t observer, const watch_job *job)
 {
+    const disk_known *known = disk_find(&self->disk, arcp_span_cstr(job->id));
+    if (known != NULL && known->is_gone) {
+        return; /* nobody has to be told any more */
+    }
     play_client_subscribes(self, observer, job->id);
     size_t session = self->clients[observer].session;
     if (session == WATCH_NONE || !watch_saw_end(&self->watch, session, job->id)) {
@@ -492,6 +516,7 @@ void play_settle(play *self)
         play_look(self);
     }
     check_stopped(self);
+    check_left(self);
     if (self->is_stopping) {
         restart(self);
     }

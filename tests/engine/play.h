@@ -27,6 +27,8 @@ typedef struct play_temper {
     bool jumps;    /* the wall clock goes anywhere */
     bool stops;    /* orderly shutdowns */
     bool starting; /* agents that take their time to start, or cannot */
+    bool forgets;  /* few ended jobs are kept, and few keys of others */
+    bool leaves;   /* clients that send nothing more, and listen */
     bool feeds;    /* the store gets what has gathered before all effects are done */
 } play_temper;
 
@@ -45,17 +47,20 @@ typedef struct play {
     watch_client clients[PLAY_CLIENTS];
     char slots[PLAY_CLIENTS][8]; /* the rig's client that each one is just now */
     size_t away[PLAY_CLIENTS];   /* the session a client had last; WATCH_NONE: none */
+    bool is_over[PLAY_CLIENTS];  /* nothing more comes from it on this connection */
     play_agent agents[RIG_AGENTS_MAX];
     play_temper temper;
     const uint8_t *data; /* NULL: numbers come from `random` */
     size_t size, at;
     uint64_t random;
     unsigned next_id;
+    char mark[8];        /* what the id of the request at hand begins with */
     uint64_t waited_sec; /* how far the clock was moved */
     bool is_stopping;
     bool trace;
     bool makes_spans;
-    size_t spends, children, silences, restarts; /* figures */
+    bool keys_stay;                                      /* see watch.h */
+    size_t spends, children, silences, restarts, leaves; /* figures */
     size_t unsent_max, tail_max, queue_max;
 } play;
 

@@ -27,7 +27,7 @@ static void say(play *self, size_t at, const char *frame)
 {
     rig_client *client = play_client(self, at);
     play_trace(self, self->slots[at], frame);
-    if (client->link != NULL) {
+    if (client->link != NULL && !self->is_over[at]) {
         rig_send(&self->rig, client, frame);
     }
 }
@@ -79,6 +79,7 @@ void play_client_returns(play *self, size_t at)
 {
     size_t which = self->away[at];
     (void)rig_connect(&self->rig, self->slots[at]);
+    self->is_over[at] = false;
     self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
     if (which == WATCH_NONE) {
         say_hello(self, at, principal_of(at));
@@ -101,6 +102,7 @@ void play_client_returns(play *self, size_t at)
 static void connect(play *self, size_t at)
 {
     (void)rig_connect(&self->rig, self->slots[at]);
+    self->is_over[at] = false;
     self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
     play_client(self, at)->slow = self->temper.slow && play_one_in(self, 3);
 }
@@ -131,6 +133,7 @@ static void go_silent(play *self, size_t at)
         memcpy(other->name, old->name, sizeof(other->name));
         memcpy(old->name, name, sizeof(name));
         old->slow = true;
+        self->is_over[at] = false;
         self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
         self->silences++;
         return;
@@ -162,14 +165,27 @@ static const char *const agents[] = {"echo", "work", "work@2.0.0", "nobody", ""}
 
 #define EXPIRES ",\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:10:00Z\"}"
 
-static void submit(play *self, char *payload, size_t size)
+/* A submit that is always the same for its key: its answer tells of one and the same job. */
+static const char *submit_keyed(play *self, char *payload, size_t size)
+{
+    unsigned key = play_pick(self, WATCH_KEYS);
+    (void)snprintf(payload, size, "{\"agent\":\"echo\",\"idempotency_key\":\"same-%u\"}", key);
+    (void)snprintf(self->mark, sizeof(self->mark), "%c%u-", WATCH_KEY_MARK, key);
+    return "job.submit";
+}
+
+static const char *submit(play *self, char *payload, size_t size)
 {
     static const char *const ends[] = {
         "",      ",\"max_runtime_sec\":20",     ",\"max_runtime_sec\":0",
         EXPIRES, ",\"idempotency_key\":\"k1\"", ",\"idempotency_key\":\"k2\",\"input\":[1]"};
+    if (self->temper.forgets && play_one_in(self, 2)) {
+        return submit_keyed(self, payload, size);
+    }
     (void)snprintf(payload, size, "{\"agent\":\"%s\",\"lease_request\":%s%s}",
                    agents[play_pick(self, 8) % 5], leases[play_pick(self, 8) % 6],
                    ends[play_pick(self, 6)]);
+    return "job.submit";
 }
 
 static const char *unsubscribe(play *self, size_t session, char *payload, size_t size)
@@ -217,8 +233,7 @@ static const char *ask(play *self, size_t at, char *payload, size_t size)
         (void)snprintf(payload, size, "{}");
         return play_one_in(self, 4) ? "session.close" : "x-vendor.unknown";
     default:
-        submit(self, payload, size);
-        return "job.submit";
+        return submit(self, payload, size);
     }
 }
 
@@ -244,12 +259,13 @@ static void request(play *self, size_t at)
     }
     /* The id of the last one makes it a duplicate, which executes nothing. */
     bool again = play_one_in(self, 16) && self->next_id > 0;
+    memcpy(self->mark, "m", 2);
     const char *type = ask(self, at, payload, sizeof(payload));
     (void)snprintf(frame, sizeof(frame),
-                   "{\"arcp\":\"1.1\",\"id\":\"m%u\",\"type\":\"%s\",\"payload\":%s}",
+                   "{\"arcp\":\"1.1\",\"id\":\"%s%u\",\"type\":\"%s\",\"payload\":%s}", self->mark,
                    self->next_id - (again ? 1 : 0), type, payload);
     self->next_id++;
-    if (play_one_in(self, 24)) {
+    if (self->mark[0] != WATCH_KEY_MARK && play_one_in(self, 24)) {
         play_mutate(self, frame);
     }
     say(self, at, frame);
@@ -294,6 +310,11 @@ void play_client_acts(play *self)
     if (play_one_in(self, 12)) {
         if (self->temper.silent && play_one_in(self, 2)) {
             go_silent(self, at);
+        } else if (self->temper.leaves && play_one_in(self, 2)) {
+            play_trace(self, self->slots[at], "(nothing more)");
+            self->is_over[at] = true;
+            self->leaves++;
+            rig_input_over(&self->rig, client);
         } else {
             rig_drop(&self->rig, client);
         }

@@ -126,6 +126,15 @@ static bool is_answer(watch *self, const char *type)
            !arcp_json_is_missing(&self->json, member(self, payload, "request_id"));
 }
 
+/* The job of a key is not kept any more: that is said as often as somebody asks. */
+static bool is_lost_end(watch *self, const char *type)
+{
+    arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
+    return is_type(type, "job.error") && !is_answer(self, type) &&
+           arcp_json_string_equals(&self->json, member(self, payload, "code"),
+                                   ARCP_SPAN_LITERAL("JOB_NOT_FOUND"));
+}
+
 /* A job.error that answers a request names it; one that ends a job does not. */
 static void note_job(watch *self, watch_session *session, const char *type, uint64_t seq,
                      const char *frame)
@@ -139,6 +148,10 @@ static void note_job(watch *self, watch_session *session, const char *type, uint
     }
     if (job_id[0] == '\0') {
         watch_fail(self, "no job_id", frame);
+    }
+    if (is_lost_end(self, type)) {
+        self->lost++;
+        return;
     }
     watch_end *end = end_of(session, job_id);
     if (end != NULL && !end->is_exempt && (ends ? seq != end->seq : seq > end->seq)) {
@@ -210,6 +223,23 @@ static void note_welcome(watch *self, watch_client *client, const char *session_
     client->resuming = false;
 }
 
+static void note_key(watch *self, const watch_client *client, const char *job_id, const char *frame)
+{
+    char request[WATCH_ID_SIZE];
+    arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
+    copy_string(self, member(self, payload, "request_id"), request, sizeof(request));
+    if (request[0] != WATCH_KEY_MARK) {
+        return;
+    }
+    size_t key = (size_t)(request[1] - '0');
+    assert_true(key < WATCH_KEYS);
+    char *known = self->keyed[client->is_bobs][key];
+    if (known[0] != '\0' && self->keys_stay && strcmp(known, job_id) != 0) {
+        watch_fail(self, "the key had another job", frame);
+    }
+    (void)snprintf(known, WATCH_ID_SIZE, "%s", job_id);
+}
+
 static void note_accepted(watch *self, const watch_client *client, const char *frame)
 {
     char id[WATCH_ID_SIZE];
@@ -217,6 +247,7 @@ static void note_accepted(watch *self, const watch_client *client, const char *f
     if (id[0] == '\0') {
         watch_fail(self, "accepted without a job_id", frame);
     }
+    note_key(self, client, id, frame);
     for (size_t at = 0; at < self->job_count; at++) {
         if (strcmp(self->jobs[at].id, id) == 0) {
             return; /* the same answer again, or the same idempotency key */

@@ -3,7 +3,9 @@
  *   - each frame is one JSON object with a type and a non-empty session_id;
  *   - event_seq of a session goes up by one, without a gap, also over a resume, and a number
  *     that is sent again carries the same message;
- *   - a session sees the end of a job once, and nothing of the job after it;
+ *   - a session sees the end of a job once, and nothing of the job after it, but that it is not
+ *     kept any more, when it asks again with the job's key;
+ *   - a submit with a key that is remembered is answered with the key's job;
  *   - error codes are the draft's fifteen.
  * PROTOCOL, Envelope, Sessions, Jobs. */
 #ifndef ARCP_TESTS_ENGINE_WATCH_H
@@ -36,6 +38,9 @@ typedef struct watch_session {
     watch_end *ends;
 } watch_session;
 
+#define WATCH_KEYS     3   /* idempotency keys that stand for the same submit for ever */
+#define WATCH_KEY_MARK 'K' /* an id that begins with it goes on with the number of the key */
+
 typedef struct watch_job {
     char id[WATCH_ID_SIZE];
     bool is_bobs; /* the second principal's */
@@ -49,9 +54,11 @@ typedef struct watch {
     size_t session_count;
     watch_job jobs[WATCH_JOBS_MAX];
     size_t job_count;
+    char keyed[2][WATCH_KEYS][WATCH_ID_SIZE]; /* the job of each principal's key; "" for none yet */
+    bool keys_stay;                           /* none expires, and none is too many */
     arcp_json json;
     arcp_buf scratch;
-    size_t frames, events, ends, replays; /* figures */
+    size_t frames, events, ends, replays, lost; /* figures */
 } watch;
 
 #define WATCH_NONE SIZE_MAX
