@@ -240,6 +240,13 @@ void arcp__engine_clear_agents(arcp__engine *engine)
     }
 }
 
+static void visit_host(const arcp__job *job, void (*visit)(void *user, void *host), void *user)
+{
+    if (job->live != NULL && job->live->host != NULL) { /* until FORGET_AGENT was handed out */
+        visit(user, job->live->host);
+    }
+}
+
 void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *user, void *host),
                               void *user)
 {
@@ -249,9 +256,11 @@ void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *us
         }
     }
     for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        if (job->live != NULL && job->live->host != NULL) { /* until FORGET_AGENT was handed out */
-            visit(user, job->live->host);
-        }
+        visit_host(job, visit, user);
+    }
+    /* Some of these are kept no longer, and their FORGET_AGENT is still to be handed out. */
+    for (const arcp__job *job = engine->over_first; job != NULL; job = job->next_over) {
+        visit_host(job, visit, user);
     }
 }
 

@@ -121,6 +121,31 @@ static void a_job_that_ended_before_it_was_started_needs_it_as_long(void **state
     assert_false(is_needed(self));
 }
 
+/* The job is not kept, and its owner has not been told yet that it may let go of the agent. */
+static void a_forgotten_job_needs_it_until_its_agent_is_forgotten(void **state)
+{
+    scene *self = *state;
+    arcp_settings settings = self->rig.settings;
+    settings.jobs_keep_terminal_sec = 0;
+    arcp__engine_set_settings(self->rig.engine, &settings);
+    submit(self);
+    arcp__engine_clear_agents(self->rig.engine);
+    rig_agent *agent = rig_agent_last(&self->rig);
+    rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    const arcp__agent_exit ended = {0};
+    arcp__engine_agent_exited(self->rig.engine, self->rig.now, agent->job, &ended);
+    self->rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;
+    arcp__engine_tick(self->rig.engine, self->rig.now);
+    arcp__engine_stats stats;
+    arcp__engine_get_stats(self->rig.engine, &stats);
+    assert_int_equal(stats.jobs_kept, 0);
+    assert_false(agent->forgotten);
+    assert_true(is_needed(self));
+    rig_run(&self->rig);
+    assert_true(agent->forgotten);
+    assert_false(is_needed(self));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +153,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_needs_it_until_its_agent_is_forgotten, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_job_that_ended_before_it_was_started_needs_it_as_long,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_forgotten_job_needs_it_until_its_agent_is_forgotten,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_job_that_waits_for_the_store_needs_it, set_up, tear_down),
     };
