@@ -174,6 +174,8 @@ static arcp__chunk *add_chunk(arcp__engine *engine, arcp__tail *tail, size_t nee
     if (tail->newest == NULL) {
         tail->oldest = chunk;
     } else {
+        /* It may stay empty, and the newest tells how long all before it are borrowed. */
+        chunk->batch_id = tail->newest->batch_id;
         tail->newest->next = chunk;
     }
     tail->newest = chunk;
