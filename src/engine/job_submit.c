@@ -85,12 +85,12 @@ static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp
 }
 
 /* Nobody is to wait for the end of a job that had it, and is not kept any more. */
-static void write_lost_end(arcp__engine *engine, arcp__request *request, arcp_span job_id)
+void arcp__lost_end_format(arcp__engine *engine, arcp_span job_id, arcp_buf *record)
 {
     char id[ARCP__ID_SIZE];
     arcp_json_writer writer;
     arcp__engine_make_id(engine, "msg_", id);
-    arcp_json_writer_init(&writer, &request->record);
+    arcp_json_writer_init(&writer, record);
     arcp_json_begin_object(&writer);
     arcp_json_name(&writer, "id");
     arcp_json_write_cstr(&writer, id);
@@ -138,7 +138,7 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
     arcp__accepted_format(engine, arcp__idempotency_accepted(entry), request->session->profile,
                           &payload);
     if (job == NULL) {
-        write_lost_end(engine, request, job_id);
+        arcp__lost_end_format(engine, job_id, &request->record);
     }
     if (payload.failed || request->record.failed) {
         arcp__engine_no_memory(engine);

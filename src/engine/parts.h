@@ -215,6 +215,8 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
 void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
                           arcp_span job_id, arcp_span details);
 void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session);
+/* The number of the session's own record; 0 when out of memory. */
+uint64_t arcp__session_append_own(arcp__engine *engine, arcp__session *session, arcp_span record);
 
 /* ---- session_seen.c ---- */
 void arcp__session_forget_seen(arcp__session *session);
@@ -224,6 +226,8 @@ bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
 void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame);
 /* What showed credentials is not kept: asked again, it is executed again. */
 void arcp__seen_forget_answer(arcp__session *session, uint64_t hash);
+/* What follows the kept answer is said again with it: arcp__lost_end_format. */
+void arcp__seen_note_lost_end(arcp__session *session, uint64_t hash);
 /* True when the request was seen before: it is dropped, or its answer is sent again. */
 bool arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash);
 
@@ -396,6 +400,8 @@ void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
 /* ---- job_submit.c ---- */
 void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
                       const arcp__envelope *envelope);
+/* The record that ends a job which is kept no longer, for a session that asked by its key. */
+void arcp__lost_end_format(arcp__engine *engine, arcp_span job_id, arcp_buf *record);
 /* The turn of a submit that had to wait; the admission is freed. */
 void arcp__job_admit(arcp__engine *engine, arcp__admission *admission);
 

@@ -62,8 +62,7 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
 
 /* ---- answers ---- */
 
-/* The number of the session's own record; 0 when out of memory. */
-static uint64_t append_own(arcp__engine *engine, arcp__session *session, arcp_span record)
+uint64_t arcp__session_append_own(arcp__engine *engine, arcp__session *session, arcp_span record)
 {
     if (session->own == NULL) {
         session->own = arcp__stream_new(engine, "s:", arcp_span_cstr(session->id));
@@ -81,7 +80,7 @@ static void release_refusal(arcp__engine *engine, arcp__request *request)
 {
     arcp__session *session = request->session;
     arcp_span record = arcp_buf_span(&request->record);
-    uint64_t seq = append_own(engine, session, record);
+    uint64_t seq = arcp__session_append_own(engine, session, record);
     if (seq == 0) {
         arcp__seen_forget_answer(session, request->hash); /* its link closes; ask again */
         return;
@@ -114,7 +113,8 @@ static void release_answer(arcp__engine *engine, arcp__request *request)
     arcp__session_send_revealed(engine, request->session, arcp_span_cstr(request->revealed_job),
                                 &request->frame);
     if (request->record.size != 0) {
-        (void)append_own(engine, request->session, arcp_buf_span(&request->record));
+        arcp__seen_note_lost_end(request->session, request->hash);
+        (void)arcp__session_append_own(engine, request->session, arcp_buf_span(&request->record));
     }
 }
 

@@ -82,6 +82,14 @@ void arcp__seen_forget_answer(arcp__session *session, uint64_t hash)
     }
 }
 
+void arcp__seen_note_lost_end(arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = find_seen(session, hash);
+    if (seen != NULL) {
+        seen->ends_lost = true;
+    }
+}
+
 /* Of a kept answer that shows a job's credentials: the job; else "". */
 static void answered_job(arcp_span frame, char out[ARCP__ID_SIZE])
 {
@@ -104,6 +112,19 @@ static void answered_job(arcp_span frame, char out[ARCP__ID_SIZE])
     arcp_json_fini(&json);
 }
 
+/* Whoever asks again may have had the end before the answer, and could not know what it was. */
+static void say_lost_end(arcp__engine *engine, arcp__session *session, arcp_span job_id)
+{
+    arcp_buf record = ARCP_BUF_INIT;
+    arcp__lost_end_format(engine, job_id, &record);
+    if (job_id.size == 0 || record.failed) { /* without memory the answer could not be read */
+        arcp__engine_no_memory(engine);
+    } else {
+        (void)arcp__session_append_own(engine, session, arcp_buf_span(&record));
+    }
+    arcp_buf_fini(&record);
+}
+
 /* True when the request was seen before: it is dropped, or its answer is sent again. */
 bool arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash)
 {
@@ -118,6 +139,9 @@ bool arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint6
         arcp_buf_append(&frame, arcp_buf_span(&seen->answer));
         answered_job(arcp_buf_span(&frame), job_id);
         arcp__session_send_revealed(engine, session, arcp_span_cstr(job_id), &frame);
+        if (seen->ends_lost) {
+            say_lost_end(engine, session, arcp_span_cstr(job_id));
+        }
     }
     return true;
 }

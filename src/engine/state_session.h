@@ -38,7 +38,7 @@ typedef struct arcp__admission arcp__admission;
 struct arcp__chunk {
     arcp__chunk *next; /* newer */
     uint64_t first;    /* position of the first record */
-    uint64_t batch_id; /* the newest batch that has records of it */
+    uint64_t batch_id; /* the newest batch that has records of it, or of the one before it */
     uint32_t count;
     uint32_t used;
     uint32_t capacity;      /* of bytes */
@@ -173,6 +173,7 @@ struct arcp__seen_request {
     arcp_buf answer; /* the frame; empty while in flight or when it was too large to keep */
     bool answered;
     bool is_repeatable; /* its answer was not kept: ask again */
+    bool ends_lost;     /* the end of a job that is kept no longer came behind it */
     arcp__seen_request *newer;
     UT_hash_handle hh;
 };
