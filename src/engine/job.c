@@ -184,6 +184,7 @@ static void keep_no_longer(arcp__engine *engine, arcp__job *job)
 static void drop(arcp__engine *engine, arcp__job *job)
 {
     keep_no_longer(engine, job);
+    engine->owed_count -= job->is_owed ? 1 : 0;
     if (!engine->closing) {
         arcp__credential_job_ended(engine, job);
     }
@@ -252,12 +253,25 @@ static bool is_owed_to_owner(const arcp__job *job)
     return last->first_seq + last->count - 1 > job->owner->session->sent_seq;
 }
 
+/* As many as are kept anyway: sessions that stay away, or do not read, must not keep all theirs. */
+static bool waits_for_owner(arcp__engine *engine, arcp__job *job)
+{
+    if (!is_owed_to_owner(job)) {
+        return false;
+    }
+    if (!job->is_owed && engine->owed_count < engine->settings.jobs_keep_terminal_max) {
+        job->is_owed = true;
+        engine->owed_count++;
+    }
+    return job->is_owed;
+}
+
 /* Whether somebody still needs the job itself: its agent, or an observer that has not been
  * given all of it. */
-static bool is_needed(const arcp__engine *engine, const arcp__job *job)
+static bool is_needed(arcp__engine *engine, arcp__job *job)
 {
     if (engine->restore != NULL || job->agent_state == ARCP__AGENT_STARTING ||
-        job->agent_state == ARCP__AGENT_RUNNING || is_owed_to_owner(job)) {
+        job->agent_state == ARCP__AGENT_RUNNING || waits_for_owner(engine, job)) {
         return true;
     }
     for (const arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
@@ -268,13 +282,21 @@ static bool is_needed(const arcp__engine *engine, const arcp__job *job)
     return false;
 }
 
+/* Soon, and the longer it waits already the less often: they may be many. */
+static int64_t try_again_ns(const arcp__engine *engine, const arcp__job *job)
+{
+    int64_t sec = (engine->now.wall_ns - job->ended_wall_ns) / ARCP_NS_PER_SEC / 8;
+    sec = sec < 1 ? 1 : sec;
+    return arcp__engine_after_sec(engine, (uint64_t)(sec > 60 ? 60 : sec));
+}
+
 void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
 {
     /* The rows come first: a job's row without its stream is damage for the next start. */
     if (is_needed(engine, job) || !arcp__idempotency_outlive(engine, job) ||
         !arcp__batch_delete(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id))) {
         arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
-                         arcp__engine_after_sec(engine, 1));
+                         try_again_ns(engine, job));
         return;
     }
     arcp__idempotency_job_forgotten(engine, job);

@@ -103,6 +103,7 @@ struct arcp__job {
     bool is_plain_output; /* raw output has come */
     bool kept;            /* counted in the principal's list */
     bool is_terminal;     /* listed in the engine as ended */
+    bool is_owed;         /* counted there: kept for its session only */
     arcp__job *terminal_prev, *terminal_next;
     uint32_t pins;
     uint32_t depth;
