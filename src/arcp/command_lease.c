@@ -104,6 +104,15 @@ static void append_decision(const arcp_decision *decision, arcp_buf *out)
     arcp_buf_append_byte(out, '\n');
 }
 
+/* The member `details`, which is JSON; frees it. */
+static void write_details(arcp_json_writer *writer, arcp_buf *details)
+{
+    arcp_json_name(writer, "details");
+    arcp_json_write_raw(writer, arcp_buf_span(details));
+    writer->out->failed = writer->out->failed || details->failed;
+    arcp_buf_fini(details);
+}
+
 static void append_decision_json(const arcp_authority *authority, const arcp_decision *decision,
                                  arcp_buf *out)
 {
@@ -122,10 +131,7 @@ static void append_decision_json(const arcp_authority *authority, const arcp_dec
         arcp_decision_format_details(authority, decision, &details);
         arcp_json_name(&writer, "code");
         arcp_json_write_cstr(&writer, arcp_status_name(decision->code));
-        arcp_json_name(&writer, "details");
-        arcp_json_write_raw(&writer, arcp_buf_span(&details));
-        out->failed = out->failed || details.failed;
-        arcp_buf_fini(&details);
+        write_details(&writer, &details);
     }
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(out, '\n');
@@ -216,10 +222,7 @@ static void append_violation_json(bool is_subset, const arcp_subset_violation *v
     if (!is_subset) {
         arcp_buf details = ARCP_BUF_INIT;
         arcp_subset_violation_format_details(violation, &details);
-        arcp_json_name(&writer, "details");
-        arcp_json_write_raw(&writer, arcp_buf_span(&details));
-        out->failed = out->failed || details.failed;
-        arcp_buf_fini(&details);
+        write_details(&writer, &details);
     }
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(out, '\n');

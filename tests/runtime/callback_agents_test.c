@@ -481,6 +481,39 @@ static void nothing(arcp_agent_call *call, void *user)
     (void)user;
 }
 
+static void let_go_of(void *user, arcp_connection *connection, arcp_close_code code,
+                      const char *reason)
+{
+    bool *is_closed = user;
+    (void)code;
+    (void)reason;
+    *is_closed = true;
+    connection->ops->release(connection);
+}
+
+static bool is_true(void *user)
+{
+    return *(const bool *)user;
+}
+
+/* A connection is taken over all the same: its peer sees it go. */
+static void options_for_a_connection_that_did_not_begin_as_their_init_are_refused(void **state)
+{
+    arcp_error error = {0};
+    arcp_serve_options options = ARCP_SERVE_OPTIONS_INIT;
+    arcp_connection *ours = NULL;
+    arcp_connection *served = NULL;
+    bool is_closed = false;
+    arcp_connection_callbacks callbacks = {.closed = let_go_of, .user = &is_closed};
+    (void)state;
+    check_ok(arcp_memory_pair(&rig.loop, NULL, &ours, &served, &error), &error);
+    ours->ops->set_callbacks(ours, &callbacks);
+    options.struct_size--;
+    assert_int_equal(arcp_runtime_serve(rig.runtime, served, &options, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, "ARCP_SERVE_OPTIONS_INIT"));
+    runtime_rig_until(&rig, is_true, &is_closed);
+}
+
 static void what_did_not_begin_as_its_init_is_refused(void **state)
 {
     arcp_error error = {0};
@@ -531,6 +564,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test(a_grant_that_must_be_recorded_and_cannot_be_is_none),
         cmocka_unit_test(a_denied_target_is_recorded_with_a_thousand_bytes),
+        cmocka_unit_test_setup_teardown(
+            options_for_a_connection_that_did_not_begin_as_their_init_are_refused, set_up,
+            tear_down),
         cmocka_unit_test_setup_teardown(what_did_not_begin_as_its_init_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_agent_cannot_say_what_the_runtime_says, set_up,
