@@ -1,4 +1,5 @@
 /* Taking a batch, when something is in the way. */
+#include "engine/frames.h"
 #include "story/engine_rig.h"
 
 #include "support/check.h"
@@ -8,13 +9,8 @@
 
 #include "base/alloc.h"
 
-#define FRAME(id, type, payload)                                                                   \
-    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
-#define HELLO(name)                                                                                \
-    FRAME("h", "session.hello",                                                                    \
-          "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-" name "\"},\"capabilities\":{"          \
-          "\"encodings\":[\"json\"],\"features\":[\"cost.budget\",\"heartbeat\"]}}")
-#define LINES_MAX 70u /* enough for a batch's list to grow a few times */
+#define HELLO(name) HELLO_OF(name, "\"cost.budget\",\"heartbeat\"")
+#define LINES_MAX   70u /* enough for a batch's list to grow a few times */
 
 static engine_rig rig;
 

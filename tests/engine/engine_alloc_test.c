@@ -2,6 +2,7 @@
  * any of its inputs, effects, batches and commits, the store, a restart. Nothing crashes or
  * leaks (sanitizers look), every promise of watch.h and disk.h holds, every job that was
  * accepted ends once, no agent is left, and clients that come back get everything. */
+#include "engine/frames.h"
 #include "engine/play.h"
 
 #include "support/check.h"
@@ -9,8 +10,6 @@
 
 #include "base/alloc.h"
 
-#define FRAME(id, type, payload)                                                                   \
-    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
 #define SUBMIT(id, more)                                                                           \
     FRAME(id, "job.submit",                                                                        \
           "{\"agent\":\"echo\",\"lease_request\":{\"tool.call\":[\"web.*\"],\"agent.delegate\":["  \

@@ -1,41 +1,11 @@
 /* What the simulation found, one small story each. */
-#include "engine/disk.h"
-#include "story/engine_rig.h"
+#include "engine/scene.h"
 
 #include "support/check.h"
 
 #include "base/alloc.h"
 
-#define HELLO                                                                                      \
-    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{\"scheme\":" \
-    "\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{\"encodings\":[\"json\"],\"features\":["  \
-    "\"subscribe\",\"heartbeat\"]}}}"
-#define FRAME(id, type, payload)                                                                   \
-    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
-
-typedef struct scene {
-    engine_rig rig;
-    disk disk;
-    rig_client *client;
-} scene;
-
-static scene *begin(const arcp_settings *settings)
-{
-    scene *self = arcp__alloc(sizeof(*self));
-    assert_non_null(self);
-    disk_init(&self->disk);
-    rig_begin(&self->rig, settings);
-    self->rig.store = &self->disk.store;
-    rig_open(&self->rig);
-    self->client = rig_connect(&self->rig, "a1");
-    return self;
-}
-
-static void end(scene *self)
-{
-    rig_stop(&self->rig);
-    arcp__free(self);
-}
+#define HELLO HELLO_WITH("\"subscribe\",\"heartbeat\"")
 
 /* The next frame is of this type. */
 static void expect(scene *self, const char *type)
@@ -77,7 +47,7 @@ static rig_agent *start_job(scene *self)
 static void nothing_overtakes_the_welcome(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     self->disk.is_held = true;
     rig_send(&self->rig, self->client, HELLO);
     rig_send(&self->rig, self->client, FRAME("p", "session.ping", "{\"nonce\":\"n\"}"));
@@ -86,7 +56,7 @@ static void nothing_overtakes_the_welcome(void **state)
     rig_run(&self->rig);
     expect(self, "session.welcome");
     expect(self, "session.pong");
-    end(self);
+    scene_end(self);
 }
 
 /* The refusal is numbered 1 and 2, and the second request comes twice before either was
@@ -94,7 +64,7 @@ static void nothing_overtakes_the_welcome(void **state)
 static void a_repeated_request_is_answered_in_its_turn(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     rig_send(&self->rig, self->client, HELLO);
     expect(self, "session.welcome");
     self->disk.is_held = true;
@@ -116,14 +86,14 @@ static void a_repeated_request_is_answered_in_its_turn(void **state)
     rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"nobody\"}"));
     expect(self, "job.error");
     expect_nothing(self);
-    end(self);
+    scene_end(self);
 }
 
 /* Cancel, then the end of the grace, then nothing for a long while. */
 static void an_agent_is_told_to_stop_once_and_to_die_once(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     rig_send(&self->rig, self->client, HELLO);
     rig_agent *agent = start_job(self);
     char frame[256];
@@ -139,14 +109,14 @@ static void an_agent_is_told_to_stop_once_and_to_die_once(void **state)
     assert_int_equal(agent->kills, 1);
     rig_agent_exits(&self->rig, agent, true, 9);
     assert_int_equal(agent->forgets, 1);
-    end(self);
+    scene_end(self);
 }
 
 /* While a cancelled agent winds down its time is up: what is left of the grace is gone. */
 static void a_second_reason_leaves_a_cancelled_agent_less_time(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     rig_send(&self->rig, self->client, HELLO);
     rig_send(&self->rig, self->client,
              FRAME("s", "job.submit", "{\"agent\":\"echo\",\"max_runtime_sec\":5}"));
@@ -159,14 +129,14 @@ static void a_second_reason_leaves_a_cancelled_agent_less_time(void **state)
     rig_clock(&self->rig, 6 * ARCP_NS_PER_SEC);
     assert_int_equal(agent->cancels, 1);
     assert_int_equal(agent->kills, 1);
-    end(self);
+    scene_end(self);
 }
 
 /* The store has no room for a batch while earlier ones are still being written. */
 static void a_batch_that_the_store_did_not_take_is_handed_out_again(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     rig_send(&self->rig, self->client, HELLO);
     expect(self, "session.welcome");
     self->disk.is_held = true;
@@ -181,7 +151,7 @@ static void a_batch_that_the_store_did_not_take_is_handed_out_again(void **state
     self->client = rig_connect(&self->rig, "a2");
     rig_send(&self->rig, self->client, HELLO);
     expect(self, "session.welcome");
-    end(self);
+    scene_end(self);
 }
 
 /* Many jobs that wrote a megabyte and then went quiet: most of it is left to the store, and
@@ -192,7 +162,7 @@ static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
     static char line[65536];
     enum { JOBS = 90, LINES = 17 };
     memset(line, 'x', sizeof(line) - 1);
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     rig_send(&self->rig, self->client, HELLO);
     char first[64] = {0};
     for (unsigned job = 0; job < JOBS; job++) {
@@ -224,7 +194,7 @@ static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
         expect(self, "job.event");
     }
     expect(self, "job.result");
-    end(self);
+    scene_end(self);
 }
 
 /* An agent could fill the disk on purpose: what ends its job must reach it all the same. */
@@ -250,7 +220,7 @@ static void a_store_that_cannot_write_keeps_no_agent_alive(void **state)
         char frame[300];
         arcp_settings_default(&settings);
         settings.shutdown_grace_sec = 5;
-        scene *self = begin(&settings);
+        scene *self = scene_begin(&settings);
         rig_send(&self->rig, self->client,
                  "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
                  "\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{\"features\":["
@@ -275,7 +245,7 @@ static void a_store_that_cannot_write_keeps_no_agent_alive(void **state)
         assert_false(agent->forgotten);
         rig_agent_exits(&self->rig, agent, true, 9);
         assert_true(agent->forgotten);
-        end(self);
+        scene_end(self);
     }
 }
 
@@ -283,7 +253,7 @@ static void a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever(void **s
 {
     (void)state;
     for (int recovers = 0; recovers < 2; recovers++) {
-        scene *self = begin(NULL);
+        scene *self = scene_begin(NULL);
         rig_send(&self->rig, self->client, HELLO);
         rig_agent *agent = start_job(self);
         self->rig.fail_store = true;
@@ -300,7 +270,7 @@ static void a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever(void **s
         }
         assert_true(arcp__engine_is_finished(self->rig.engine));
         assert_int_equal(arcp__engine_is_hopeless(self->rig.engine), recovers == 0);
-        end(self);
+        scene_end(self);
     }
 }
 
@@ -333,7 +303,7 @@ static rig_agent *start_another(scene *self, const char *id)
 static void the_log_says_how_an_agent_failed(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     last_warning[0] = '\0';
     self->rig.logged = keep_warning;
     rig_send(&self->rig, self->client, HELLO);
@@ -347,7 +317,7 @@ static void the_log_says_how_an_agent_failed(void **state)
                    "{\"type\":\"job.error\",\"payload\":{\"code\":\"E_OWN\",\"message\":\"m\"}}");
     assert_non_null(strstr(last_warning, "E_OWN"));
     skip_all(self);
-    end(self);
+    scene_end(self);
 }
 
 int main(void)

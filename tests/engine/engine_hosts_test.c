@@ -1,23 +1,7 @@
 /* Which registrations of agents may be let go of: those that neither sessions nor jobs need. */
-#include "engine/disk.h"
-#include "story/engine_rig.h"
+#include "engine/scene.h"
 
 #include "support/check.h"
-
-#include "base/alloc.h"
-
-#define FRAME(id, type, payload)                                                                   \
-    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
-#define HELLO                                                                                      \
-    FRAME("h", "session.hello",                                                                    \
-          "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{"             \
-          "\"encodings\":[\"json\"],\"features\":[]}}")
-
-typedef struct scene {
-    engine_rig rig;
-    disk disk;
-    rig_client *client;
-} scene;
 
 static int host; /* of the agent "own" */
 
@@ -36,26 +20,18 @@ static bool is_needed(const scene *self)
 
 static int set_up(void **state)
 {
-    scene *self = arcp__alloc(sizeof(*self));
+    scene *self = scene_begin(NULL);
     arcp_error error = {0};
-    assert_non_null(self);
-    disk_init(&self->disk);
-    rig_begin(&self->rig, NULL);
-    self->rig.store = &self->disk.store;
-    rig_open(&self->rig);
     const arcp__agent_registration own = {.name = ARCP_SPAN_LITERAL("own"), .host = &host};
     check_ok(arcp__engine_register_agent(self->rig.engine, &own, &error), &error);
-    self->client = rig_connect(&self->rig, "a1");
-    rig_send(&self->rig, self->client, HELLO);
+    rig_send(&self->rig, self->client, HELLO_PLAIN);
     *state = self;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    scene *self = *state;
-    rig_stop(&self->rig);
-    arcp__free(self);
+    scene_end(*state);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* What a restart makes of streams that are shorter than rows and indexes say: by damage, which
  * is refused by name, or on purpose. On each store. */
+#include "engine/frames.h"
 #include "engine/patient_store.h"
 #include "store/temp_dir.h"
 #include "story/engine_rig.h"
@@ -9,8 +10,6 @@
 
 #include "base/alloc.h"
 
-#define FRAME(id, type, payload)                                                                   \
-    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
 #define AUTH "\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"}"
 
 typedef struct scene {

@@ -1,15 +1,11 @@
 /* What the engine has written for one quick job, and what it leaves out. */
+#include "engine/frames.h"
 #include "story/engine_rig.h"
 #include "support/check.h"
 
 #include "base/alloc.h"
 
-#define FRAME(id, type, payload)                                                                   \
-    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
-#define HELLO                                                                                      \
-    FRAME("h", "session.hello",                                                                    \
-          "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{"             \
-          "\"encodings\":[\"json\"],\"features\":[\"ack\",\"subscribe\",\"list_jobs\"]}}")
+#define HELLO  HELLO_WITH("\"ack\",\"subscribe\",\"list_jobs\"")
 #define SUBMIT FRAME("s", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k\"}")
 
 typedef struct tally {

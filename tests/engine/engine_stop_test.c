@@ -1,48 +1,25 @@
 /* A runtime that stops: what the last jobs said is sent before links are closed. */
-#include "engine/disk.h"
-#include "story/engine_rig.h"
+#include "engine/scene.h"
 
 #include "support/check.h"
 
-#include "base/alloc.h"
-
-#define FRAME(id, type, payload)                                                                   \
-    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
-#define HELLO                                                                                      \
-    FRAME("h", "session.hello",                                                                    \
-          "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{"             \
-          "\"encodings\":[\"json\"],\"features\":[]}}")
 #define LINE_BYTES 40000u
 #define LINES      4u /* more than a link takes that is not read */
-
-typedef struct scene {
-    engine_rig rig;
-    disk disk;
-    rig_client *client;
-    rig_agent *agent;
-} scene;
 
 /* A job that runs, for a client that is told so. */
 static scene *begin(void)
 {
-    scene *self = arcp__alloc(sizeof(*self));
-    assert_non_null(self);
-    disk_init(&self->disk);
-    rig_begin(&self->rig, NULL);
-    self->rig.store = &self->disk.store;
-    rig_open(&self->rig);
-    self->client = rig_connect(&self->rig, "a1");
-    rig_send(&self->rig, self->client, HELLO);
+    scene *self = scene_begin(NULL);
+    rig_send(&self->rig, self->client, HELLO_PLAIN);
     rig_send(&self->rig, self->client, FRAME("s", "job.submit", "{\"agent\":\"echo\"}"));
-    self->agent = rig_agent_last(&self->rig);
-    assert_non_null(self->agent);
+    assert_non_null(rig_agent_last(&self->rig));
     return self;
 }
 
-static void end(scene *self)
+/* Of the one job. */
+static rig_agent *agent_of(scene *self)
 {
-    rig_stop(&self->rig);
-    arcp__free(self);
+    return &self->rig.agents[0];
 }
 
 static void shut_down(scene *self)
@@ -53,20 +30,8 @@ static void shut_down(scene *self)
 
 static void finish_job(scene *self)
 {
-    rig_agent_says(&self->rig, self->agent, "{\"type\":\"job.result\",\"payload\":{}}");
-    rig_agent_exits(&self->rig, self->agent, false, 0);
-}
-
-/* Whether a frame with the word is among those that came, which are taken. */
-static bool takes(scene *self, const char *word)
-{
-    bool found = false;
-    for (char *frame = rig_read(&self->rig, self->client); frame != NULL;
-         frame = rig_read(&self->rig, self->client)) {
-        found = found || strstr(frame, word) != NULL;
-        arcp__free(frame);
-    }
-    return found;
+    rig_agent_says(&self->rig, agent_of(self), "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_exits(&self->rig, agent_of(self), false, 0);
 }
 
 static void the_end_of_the_last_job_comes_before_the_link_is_closed(void **state)
@@ -78,14 +43,14 @@ static void the_end_of_the_last_job_comes_before_the_link_is_closed(void **state
     self->disk.is_held = true;
     finish_job(self);
     assert_non_null(self->client->link); /* its end is not durable yet, and shown to nobody */
-    assert_false(takes(self, "\"job.result\""));
+    assert_false(scene_takes(self, "\"job.result\""));
     self->disk.is_held = false;
     rig_run(&self->rig);
-    assert_true(takes(self, "\"job.result\""));
+    assert_true(scene_takes(self, "\"job.result\""));
     assert_null(self->client->link);
     assert_int_equal(self->client->close_code, 1001);
     assert_true(arcp__engine_is_finished(self->rig.engine));
-    end(self);
+    scene_end(self);
 }
 
 static void a_job_that_is_ended_when_the_grace_is_over_is_told_of(void **state)
@@ -94,9 +59,9 @@ static void a_job_that_is_ended_when_the_grace_is_over_is_told_of(void **state)
     (void)state;
     shut_down(self);
     rig_clock(&self->rig, self->rig.settings.shutdown_grace_sec * ARCP_NS_PER_SEC);
-    assert_true(takes(self, "\"job.error\""));
+    assert_true(scene_takes(self, "\"job.error\""));
     assert_null(self->client->link);
-    end(self);
+    scene_end(self);
 }
 
 /* The client reads nothing of what is too much for its link. */
@@ -104,10 +69,10 @@ static void say_too_much(scene *self)
 {
     static char line[LINE_BYTES + 1];
     memset(line, 'x', LINE_BYTES);
-    assert_false(takes(self, "nothing"));
+    assert_false(scene_takes(self, "nothing"));
     self->client->slow = true;
     for (unsigned at = 0; at < LINES; at++) {
-        rig_agent_says(&self->rig, self->agent, line);
+        rig_agent_says(&self->rig, agent_of(self), line);
     }
 }
 
@@ -129,8 +94,8 @@ static void who_does_not_read_is_waited_for_five_seconds(void **state)
     assert_non_null(self->client->link);
     rig_clock(&self->rig, 1);
     assert_null(self->client->link);
-    assert_false(takes(self, "\"job.result\""));
-    end(self);
+    assert_false(scene_takes(self, "\"job.result\""));
+    scene_end(self);
 }
 
 static void who_reads_late_gets_it_all(void **state)
@@ -138,9 +103,9 @@ static void who_reads_late_gets_it_all(void **state)
     scene *self = begin_unread();
     (void)state;
     rig_clock(&self->rig, 4 * ARCP_NS_PER_SEC);
-    assert_true(takes(self, "\"job.result\""));
+    assert_true(scene_takes(self, "\"job.result\""));
     assert_null(self->client->link);
-    end(self);
+    scene_end(self);
 }
 
 static void asked_again_it_waits_for_nobody(void **state)
@@ -151,13 +116,13 @@ static void asked_again_it_waits_for_nobody(void **state)
     shut_down(self);
     assert_non_null(self->client->link);
     shut_down(self); /* the job is ended, and its agent told */
-    assert_true(self->agent->killed);
+    assert_true(agent_of(self)->killed);
     assert_non_null(self->client->link);
     shut_down(self); /* the link is closed */
     assert_null(self->client->link);
-    rig_agent_exits(&self->rig, self->agent, true, 15);
+    rig_agent_exits(&self->rig, agent_of(self), true, 15);
     assert_true(arcp__engine_is_finished(self->rig.engine));
-    end(self);
+    scene_end(self);
 }
 
 int main(void)

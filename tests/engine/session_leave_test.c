@@ -1,48 +1,16 @@
 /* A client that has asked for all it wants and waits for the rest: the end of its input. */
-#include "engine/disk.h"
-#include "story/engine_rig.h"
+#include "engine/scene.h"
 
 #include "support/check.h"
 
 #include "base/alloc.h"
 
-#define FRAME(id, type, payload)                                                                   \
-    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
-#define HELLO_WITH(features)                                                                       \
-    FRAME("h", "session.hello",                                                                    \
-          "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{"             \
-          "\"encodings\":[\"json\"],\"features\":[" features "]}}")
-#define HELLO  HELLO_WITH("")
 #define SUBMIT FRAME("s", "job.submit", "{\"agent\":\"echo\"}")
-
-typedef struct scene {
-    engine_rig rig;
-    disk disk;
-    rig_client *client;
-} scene;
-
-static scene *begin(const arcp_settings *settings)
-{
-    scene *self = arcp__alloc(sizeof(*self));
-    assert_non_null(self);
-    disk_init(&self->disk);
-    rig_begin(&self->rig, settings);
-    self->rig.store = &self->disk.store;
-    rig_open(&self->rig);
-    self->client = rig_connect(&self->rig, "a1");
-    return self;
-}
-
-static void end(scene *self)
-{
-    rig_stop(&self->rig);
-    arcp__free(self);
-}
 
 /* A job of the client runs, and nothing more comes from the client. */
 static scene *begin_waiting(const char *hello, const arcp_settings *settings)
 {
-    scene *self = begin(settings);
+    scene *self = scene_begin(settings);
     rig_send(&self->rig, self->client, hello);
     rig_send(&self->rig, self->client, SUBMIT);
     rig_input_over(&self->rig, self->client);
@@ -68,91 +36,79 @@ static void assert_left(const scene *self)
     assert_int_equal(self->client->close_code, 1000);
 }
 
-/* How many of the frames that came have the word; they are taken. */
-static unsigned takes(scene *self, const char *word)
-{
-    unsigned found = 0;
-    for (char *frame = rig_read(&self->rig, self->client); frame != NULL;
-         frame = rig_read(&self->rig, self->client)) {
-        found += strstr(frame, word) != NULL;
-        arcp__free(frame);
-    }
-    return found;
-}
-
 static void who_asked_for_nothing_leaves_at_once(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     rig_input_over(&self->rig, self->client);
     assert_left(self);
-    end(self);
+    scene_end(self);
 }
 
 static void who_has_no_job_leaves_with_the_answers(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     arcp__engine *engine = self->rig.engine;
-    arcp__engine_receive(engine, self->rig.now, self->client->link, arcp_span_cstr(HELLO));
+    arcp__engine_receive(engine, self->rig.now, self->client->link, arcp_span_cstr(HELLO_PLAIN));
     arcp__engine_receive(engine, self->rig.now, self->client->link,
                          arcp_span_cstr(FRAME("s", "job.submit", "{\"agent\":\"nobody\"}")));
     rig_input_over(&self->rig, self->client);
-    assert_int_equal(takes(self, "\"AGENT_NOT_AVAILABLE\""), 1);
+    assert_int_equal(scene_takes(self, "\"AGENT_NOT_AVAILABLE\""), 1);
     assert_left(self);
-    end(self);
+    scene_end(self);
 }
 
 static void a_job_is_waited_for_and_told_to_its_end(void **state)
 {
     (void)state;
-    scene *self = begin_waiting(HELLO, NULL);
-    assert_int_equal(takes(self, "\"job.accepted\""), 1);
+    scene *self = begin_waiting(HELLO_PLAIN, NULL);
+    assert_int_equal(scene_takes(self, "\"job.accepted\""), 1);
     rig_clock(&self->rig, 3600 * ARCP_NS_PER_SEC);
     say(self, "on my way");
-    assert_int_equal(takes(self, "on my way"), 1);
+    assert_int_equal(scene_takes(self, "on my way"), 1);
     assert_non_null(self->client->link);
     finish_job(self);
-    assert_int_equal(takes(self, "\"job.result\""), 1);
+    assert_int_equal(scene_takes(self, "\"job.result\""), 1);
     assert_left(self);
-    end(self);
+    scene_end(self);
 }
 
 static void an_end_that_is_not_durable_yet_is_waited_for(void **state)
 {
     (void)state;
-    scene *self = begin_waiting(HELLO, NULL);
+    scene *self = begin_waiting(HELLO_PLAIN, NULL);
     self->disk.is_held = true;
     finish_job(self);
     assert_non_null(self->client->link);
-    assert_int_equal(takes(self, "\"job.result\""), 0);
+    assert_int_equal(scene_takes(self, "\"job.result\""), 0);
     self->disk.is_held = false;
     rig_run(&self->rig);
-    assert_int_equal(takes(self, "\"job.result\""), 1);
+    assert_int_equal(scene_takes(self, "\"job.result\""), 1);
     assert_left(self);
-    end(self);
+    scene_end(self);
 }
 
 static void what_the_transport_still_has_is_waited_for(void **state)
 {
     (void)state;
-    scene *self = begin_waiting(HELLO, NULL);
-    (void)takes(self, "");
+    scene *self = begin_waiting(HELLO_PLAIN, NULL);
+    (void)scene_takes(self, "");
     self->client->slow = true;
     finish_job(self);
     rig_clock(&self->rig, 3600 * ARCP_NS_PER_SEC);
     assert_non_null(self->client->link);
-    assert_int_equal(takes(self, "\"job.result\""), 1);
+    assert_int_equal(scene_takes(self, "\"job.result\""), 1);
     assert_left(self);
-    end(self);
+    scene_end(self);
 }
 
 static void whose_token_it_is_may_be_answered_later(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
+    scene *self = scene_begin(NULL);
     self->rig.hold_questions = true;
-    rig_send(&self->rig, self->client, HELLO);
+    rig_send(&self->rig, self->client, HELLO_PLAIN);
     rig_send(&self->rig, self->client, SUBMIT);
     rig_input_over(&self->rig, self->client);
     assert_non_null(self->client->link);
@@ -160,11 +116,11 @@ static void whose_token_it_is_may_be_answered_later(void **state)
     arcp__engine_authenticated(self->rig.engine, self->rig.now, self->rig.questions[0], ARCP_OK,
                                ARCP_SPAN_LITERAL("alice"), false);
     rig_run(&self->rig);
-    assert_int_equal(takes(self, "\"job.accepted\""), 1);
+    assert_int_equal(scene_takes(self, "\"job.accepted\""), 1);
     assert_non_null(self->client->link);
     finish_job(self);
     assert_left(self);
-    end(self);
+    scene_end(self);
 }
 
 /* [arcp:6.4-4] */
@@ -174,21 +130,21 @@ static void silence_is_no_lost_heartbeat_and_pings_go_on(void **state)
     arcp_settings settings;
     arcp_settings_default(&settings);
     scene *self = begin_waiting(HELLO_WITH("\"heartbeat\""), &settings);
-    (void)takes(self, "");
+    (void)scene_takes(self, "");
     int64_t interval_ns = (int64_t)settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;
     rig_clock(&self->rig, 10 * interval_ns);
     assert_non_null(self->client->link);
-    assert_in_range(takes(self, "\"session.ping\""), 9, 11);
+    assert_in_range(scene_takes(self, "\"session.ping\""), 9, 11);
     finish_job(self);
     assert_left(self);
-    end(self);
+    scene_end(self);
 }
 
 static void children_of_the_job_are_started_and_waited_for(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
-    rig_send(&self->rig, self->client, HELLO);
+    scene *self = scene_begin(NULL);
+    rig_send(&self->rig, self->client, HELLO_PLAIN);
     rig_send(&self->rig, self->client,
              FRAME("s", "job.submit",
                    "{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":[\"work@*\"]}}"));
@@ -202,16 +158,16 @@ static void children_of_the_job_are_started_and_waited_for(void **state)
     assert_non_null(self->client->link);
     rig_agent_says(&self->rig, parent, "{\"type\":\"job.result\",\"payload\":{\"result\":8}}");
     rig_agent_exits(&self->rig, parent, false, 0);
-    assert_int_equal(takes(self, "\"job.result\""), 2);
+    assert_int_equal(scene_takes(self, "\"job.result\""), 2);
     assert_left(self);
-    end(self);
+    scene_end(self);
 }
 
 static void a_job_that_is_only_subscribed_to_is_not_waited_for(void **state)
 {
     (void)state;
-    scene *self = begin(NULL);
-    rig_send(&self->rig, self->client, HELLO);
+    scene *self = scene_begin(NULL);
+    rig_send(&self->rig, self->client, HELLO_PLAIN);
     rig_send(&self->rig, self->client, SUBMIT);
     rig_client *other = rig_connect(&self->rig, "a2");
     rig_send(&self->rig, other, HELLO_WITH("\"subscribe\""));
@@ -223,7 +179,7 @@ static void a_job_that_is_only_subscribed_to_is_not_waited_for(void **state)
     assert_null(other->link);
     assert_int_equal(other->close_code, 1000);
     assert_non_null(self->client->link);
-    end(self);
+    scene_end(self);
 }
 
 /* Records that only the store has are read for it, those that it is not to see too. */
@@ -234,8 +190,8 @@ static void history_that_is_read_from_the_store_is_waited_for(void **state)
         HELLO_WITH("\"subscribe\",\"progress\",\"result_chunk\",\"cost.budget\"")};
     (void)state;
     for (size_t at = 0; at < sizeof(features) / sizeof(features[0]); at++) {
-        scene *self = begin(NULL);
-        rig_send(&self->rig, self->client, HELLO);
+        scene *self = scene_begin(NULL);
+        rig_send(&self->rig, self->client, HELLO_PLAIN);
         rig_send(&self->rig, self->client, SUBMIT);
         say(self, "early words");
         finish_job(self);
@@ -257,14 +213,14 @@ static void history_that_is_read_from_the_store_is_waited_for(void **state)
             arcp__free(got);
         }
         assert_int_equal(found, 2);
-        end(self);
+        scene_end(self);
     }
 }
 
 static void who_is_cut_off_while_waiting_can_resume(void **state)
 {
     (void)state;
-    scene *self = begin_waiting(HELLO, NULL);
+    scene *self = begin_waiting(HELLO_PLAIN, NULL);
     char *welcome = rig_take(self->client);
     char token[64] = "";
     assert_int_equal(
@@ -280,9 +236,9 @@ static void who_is_cut_off_while_waiting_can_resume(void **state)
                    token);
     rig_send(&self->rig, self->client, frame);
     finish_job(self);
-    assert_int_equal(takes(self, "\"job.result\""), 1);
+    assert_int_equal(scene_takes(self, "\"job.result\""), 1);
     assert_non_null(self->client->link); /* this one may still ask */
-    end(self);
+    scene_end(self);
 }
 
 int main(void)

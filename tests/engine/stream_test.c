@@ -1,24 +1,8 @@
 /* The newest records of a stream in memory, when something is in the way. */
-#include "engine/disk.h"
-#include "story/engine_rig.h"
+#include "engine/scene.h"
 
 #include "support/check.h"
 #include "support/failing_alloc.h"
-
-#include "base/alloc.h"
-
-#define FRAME(id, type, payload)                                                                   \
-    "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"" type "\",\"payload\":" payload "}"
-#define HELLO                                                                                      \
-    FRAME("h", "session.hello",                                                                    \
-          "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{"             \
-          "\"encodings\":[\"json\"],\"features\":[]}}")
-
-typedef struct scene {
-    engine_rig rig;
-    disk disk;
-    rig_client *client;
-} scene;
 
 static void say(scene *self, const char *frame)
 {
@@ -41,17 +25,11 @@ static void ask_at_length(scene *self, char letter)
  * the store; then the session goes. False when there was no n-th allocation. */
 static bool lose_session(size_t nth)
 {
-    scene *self = arcp__alloc(sizeof(*self));
     arcp_settings settings;
-    assert_non_null(self);
     arcp_settings_default(&settings);
     settings.session_resume_window_sec = 5;
-    disk_init(&self->disk);
-    rig_begin(&self->rig, &settings);
-    self->rig.store = &self->disk.store;
-    rig_open(&self->rig);
-    self->client = rig_connect(&self->rig, "a1");
-    say(self, HELLO);
+    scene *self = scene_begin(&settings);
+    say(self, HELLO_PLAIN);
     self->disk.is_held = true;
     ask_at_length(self, 'a');
     failing_alloc_arm(nth, FAILING_ALLOC_ONE);
@@ -68,8 +46,7 @@ static bool lose_session(size_t nth)
     arcp__engine_get_stats(self->rig.engine, &stats);
     assert_int_equal(stats.store_queue_bytes, 0);
     assert_int_equal(stats.tail_bytes, 0);
-    rig_stop(&self->rig);
-    arcp__free(self);
+    scene_end(self);
     return failed;
 }
 
