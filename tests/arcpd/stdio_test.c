@@ -40,6 +40,14 @@ static int run(const host *place, process *p, const char *script, const char *fr
     return process_finish(p);
 }
 
+/* With this after the configuration that all have; it ends well. */
+static void run_with(const host *place, process *p, const char *more, const char *script,
+                     const char *frames)
+{
+    configure(place, more);
+    assert_int_equal(run(place, p, script, frames), 0);
+}
+
 static void expect(const process *p, const char *word)
 {
     if (strstr(p->out.data, word) == NULL) {
@@ -68,12 +76,10 @@ static void a_job_that_takes_its_time_is_waited_for(void **state)
 {
     host *place = *state;
     process p;
-    configure(place, "shutdown: {grace_sec: 3600}\n");
-    assert_int_equal(run(place, &p,
-                         "cat in | $ARCPD | while read -r line; do printf '%s\\n' \"$line\"; "
-                         "case $line in *begun*) touch go;; esac; done",
-                         HELLO SUBMIT("s", "slow") SUBMIT("t", "hello")),
-                     0);
+    run_with(place, &p, "shutdown: {grace_sec: 3600}\n",
+             "cat in | $ARCPD | while read -r line; do printf '%s\\n' \"$line\"; "
+             "case $line in *begun*) touch go;; esac; done",
+             HELLO SUBMIT("s", "slow") SUBMIT("t", "hello"));
     expect(&p, "\"message\":\"done\"");
     expect(&p, "\"result\":\"hi\\n\"");
     expect(&p, "\"result\":null");
@@ -84,12 +90,10 @@ static void a_job_may_delegate_after_the_end_of_the_input(void **state)
 {
     host *place = *state;
     process p;
-    configure(place, "");
-    assert_int_equal(run(place, &p, "cat in | $ARCPD",
-                         HELLO FRAME("s", "job.submit",
-                                     "{\"agent\":\"caller\",\"lease_request\":{"
-                                     "\"agent.delegate\":[\"hello\"]}}")),
-                     0);
+    run_with(place, &p, "", "cat in | $ARCPD",
+             HELLO FRAME("s", "job.submit",
+                         "{\"agent\":\"caller\",\"lease_request\":{"
+                         "\"agent.delegate\":[\"hello\"]}}"));
     expect(&p, "\"message\":\"called\"");
     expect(&p, "\"result\":\"hi\\n\"");
     process_fini(&p);
@@ -99,8 +103,7 @@ static void a_job_that_does_not_end_is_ended_with_the_grace(void **state)
 {
     host *place = *state;
     process p;
-    configure(place, "shutdown: {grace_sec: 0}\n");
-    assert_int_equal(run(place, &p, "cat in | $ARCPD", HELLO SUBMIT("s", "wait")), 0);
+    run_with(place, &p, "shutdown: {grace_sec: 0}\n", "cat in | $ARCPD", HELLO SUBMIT("s", "wait"));
     expect(&p, "\"job.accepted\"");
     expect(&p, "\"the runtime is stopping\"");
     assert_non_null(strstr(p.err.data, "shutdown.grace_sec is over"));
@@ -111,12 +114,10 @@ static void nobody_is_told_anything_when_the_output_is_broken(void **state)
 {
     host *place = *state;
     process p;
-    configure(place, "shutdown: {grace_sec: 3600}\n");
-    assert_int_equal(run(place, &p,
-                         "{ cat in | $ARCPD; echo $? >status; } | { head -n 2; touch go; }; "
-                         "cat status",
-                         HELLO SUBMIT("s", "slow")),
-                     0);
+    run_with(place, &p, "shutdown: {grace_sec: 3600}\n",
+             "{ cat in | $ARCPD; echo $? >status; } | { head -n 2; touch go; }; "
+             "cat status",
+             HELLO SUBMIT("s", "slow"));
     expect(&p, "\"job.accepted\"");
     assert_null(strstr(p.out.data, "\"job.result\""));
     assert_string_equal(p.out.data + p.out.size - 3, "\n0\n");

@@ -329,6 +329,18 @@ static void the_row_of_a_key_goes_when_the_key_is_used_again(void **state)
     rig_stop(&rig);
 }
 
+/* A client, where one job that ended is kept, and so many keys of those that are forgotten. */
+static rig_client *begin_with_keys(engine_rig *rig, unsigned keys_max)
+{
+    begin(rig, false);
+    rig->settings.jobs_keep_terminal_max = 1;
+    rig->settings.jobs_idempotency_max = keys_max;
+    arcp__engine_set_settings(rig->engine, &rig->settings);
+    rig_client *client = rig_connect(rig, "a");
+    rig_send(rig, client, HELLO);
+    return client;
+}
+
 /* A job with the key k`number`, that ends at once. Whether there was none with that key yet. */
 static bool run_with_key(engine_rig *rig, rig_client *client, unsigned number)
 {
@@ -352,12 +364,7 @@ static void of_the_keys_of_forgotten_jobs_the_oldest_go_first(void **state)
 {
     static engine_rig rig;
     (void)state;
-    begin(&rig, false);
-    rig.settings.jobs_keep_terminal_max = 1;
-    rig.settings.jobs_idempotency_max = 4;
-    arcp__engine_set_settings(rig.engine, &rig.settings);
-    rig_client *client = rig_connect(&rig, "a");
-    rig_send(&rig, client, HELLO);
+    rig_client *client = begin_with_keys(&rig, 4);
     for (unsigned number = 0; number < 7; number++) {
         assert_true(run_with_key(&rig, client, number));
         rig_clock(&rig, ARCP_NS_PER_MS);
@@ -380,12 +387,7 @@ static void no_key_outlives_its_job_where_none_is_to_be_remembered(void **state)
 {
     static engine_rig rig;
     (void)state;
-    begin(&rig, false);
-    rig.settings.jobs_keep_terminal_max = 1;
-    rig.settings.jobs_idempotency_max = 0;
-    arcp__engine_set_settings(rig.engine, &rig.settings);
-    rig_client *client = rig_connect(&rig, "a");
-    rig_send(&rig, client, HELLO);
+    rig_client *client = begin_with_keys(&rig, 0);
     assert_true(run_with_key(&rig, client, 0));
     assert_false(run_with_key(&rig, client, 0)); /* its job is kept */
     assert_true(run_with_key(&rig, client, 1));
