@@ -4,6 +4,7 @@ function(arcp_peer_program name)
   add_executable(${name} ${P_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench")
   target_link_libraries(${name} PRIVATE ${P_NEEDS} arcp_flags)
+  arcp_optimise_whole(${name})
 endfunction()
 
 if(TARGET arcp_runtime)

@@ -42,6 +42,13 @@ function(arcp_library name)
     target_link_options(${name}_shared PRIVATE LINKER:-z,defs)
   endif()
   target_link_libraries(${name}_shared PRIVATE ${L_NEEDS} arcp_flags)
+  arcp_optimise_whole(${name}_shared)
+  if(ARCP_WHOLE_FLAGS)
+    # What another release of the compiler could not read is not for others.
+    add_custom_command(TARGET ${name}_static POST_BUILD VERBATIM
+      COMMAND ${CMAKE_STRIP} --enable-deterministic-archives -R .gnu.lto_* -R .gnu.debuglto_*
+              -N __gnu_lto_v1 $<TARGET_FILE:${name}_static>)
+  endif()
   target_link_libraries(${name}_static INTERFACE $<INSTALL_INTERFACE:${L_SYSTEM_LIBRARIES}>)
   if(L_LIBARCP)
     target_link_libraries(${name}_shared PUBLIC arcp_shared)

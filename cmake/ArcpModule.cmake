@@ -15,6 +15,13 @@ function(arcp_existing_sources out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# arcp_optimise_whole(TARGET ...)
+#   What people run or load: where ARCP_LTO allows it, modules are optimised together when it is
+#   linked.
+function(arcp_optimise_whole)
+  set_target_properties(${ARGN} PROPERTIES ARCP_WHOLE TRUE)
+endfunction()
+
 # arcp_module(NAME SOURCES a.c b.c [NEEDS other modules or imported targets])
 #   One folder of src/ as a static library arcp_NAME. Includes are written from
 #   src/ ("base/map.h") and from include/ (<arcp/span.h>).
@@ -27,6 +34,7 @@ function(arcp_module name)
   add_library(arcp_${name} STATIC ${sources})
   target_include_directories(arcp_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(arcp_${name} PUBLIC ${M_NEEDS} PRIVATE arcp_flags)
+  target_compile_options(arcp_${name} PRIVATE ${ARCP_WHOLE_FLAGS})
   set_target_properties(arcp_${name} PROPERTIES
     ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/modules")
 endfunction()
@@ -57,6 +65,7 @@ function(arcp_program name)
   endif()
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${P_NEEDS} arcp_flags)
+  arcp_optimise_whole(${name})
   if(P_LIBEXEC)
     install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/arcp)
   else()
@@ -151,6 +160,7 @@ function(arcp_bench name)
   target_include_directories(${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/bench ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE ${B_NEEDS} arcp_bench_harness arcp_flags)
+  arcp_optimise_whole(${name})
   set_property(GLOBAL APPEND PROPERTY ARCP_BENCHES ${name})
   if(ARCP_BUILD_TESTS)
     arcp_register_test(${name}_runs COMMAND $<TARGET_FILE:${name}> --quick LABELS slow native)

@@ -4,6 +4,7 @@ option(ARCP_BUILD_FUZZERS "Build the libFuzzer programs (needs clang)" OFF)
 option(ARCP_BUILD_BENCH "Build the benchmarks" ON)
 option(ARCP_BUILD_MAN "Build the man pages (needs scdoc)" ON)
 option(ARCP_WERROR "Treat warnings as errors" ON)
+option(ARCP_LTO "Optimise the programs and the shared libraries as a whole (release builds with gcc)" ON)
 option(ARCP_COVERAGE "Instrument for coverage" OFF)
 option(ARCP_VALGRIND "Run the tests under valgrind" OFF)
 option(ARCP_ANALYZE "Compile with gcc's static analyzer" OFF)
@@ -51,6 +52,20 @@ else()
 endif()
 if(ARCP_WERROR)
   target_compile_options(arcp_flags INTERFACE -Werror)
+endif()
+
+# A module's objects carry machine code and what a link that optimises the whole needs besides.
+# Only what people run is linked so (arcp_optimise_whole): it takes seconds each, and tests are many.
+set(ARCP_WHOLE_FLAGS)
+if(ARCP_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release"
+   AND NOT ARCP_SANITIZE AND NOT ARCP_COVERAGE AND NOT ARCP_ANALYZE AND NOT ARCP_VALGRIND)
+  include(CheckIPOSupported)
+  check_ipo_supported(RESULT can_optimise_whole LANGUAGES C)
+  if(can_optimise_whole)
+    set(ARCP_WHOLE_FLAGS -flto=auto -ffat-lto-objects)
+    target_link_options(arcp_flags INTERFACE
+      $<IF:$<BOOL:$<TARGET_PROPERTY:ARCP_WHOLE>>,-flto=auto,-fno-lto>)
+  endif()
 endif()
 
 if(ARCP_SANITIZE)
