@@ -37,6 +37,9 @@ static arcp__client_request *request_new(arcp__client_session *session, arcp_tim
         return NULL;
     }
     DL_APPEND(session->requests, request);
+    if (session->unsent == NULL) {
+        session->unsent = request;
+    }
     return request;
 }
 

@@ -7,6 +7,9 @@
 #include "base/alloc.h"
 #include "base/wipe.h"
 
+/* Many frames in one write; and not so many that the runtime has nothing to do meanwhile. */
+#define FLUSH_BYTES 4096u
+
 /* ---- what the session must be given ---- */
 
 arcp_time arcp__client_now(void)
@@ -32,6 +35,23 @@ void arcp__client_random(void *user, void *out, size_t size)
     }
 }
 
+/* Each job takes some: one system call for many. What was given out is wiped. */
+static void draw(void *user, void *out, size_t size)
+{
+    arcp_client *client = user;
+    if (size > sizeof(client->drawn)) {
+        arcp__client_random(NULL, out, size);
+        return;
+    }
+    if (client->drawn_left < size) {
+        arcp__client_random(NULL, client->drawn, sizeof(client->drawn));
+        client->drawn_left = sizeof(client->drawn);
+    }
+    client->drawn_left -= size;
+    memcpy(out, client->drawn + client->drawn_left, size);
+    arcp_wipe(client->drawn + client->drawn_left, size);
+}
+
 /* ---- making ---- */
 
 static char *copy_text(arcp_span text, bool *failed)
@@ -50,8 +70,7 @@ arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **o
     if (client == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_status status =
-        arcp__client_session_new(options, arcp__client_random, NULL, &client->session, err);
+    arcp_status status = arcp__client_session_new(options, draw, client, &client->session, err);
     if (status != ARCP_OK) {
         arcp__free(client);
         return status;
@@ -129,6 +148,7 @@ static void take_connection(arcp_client *client, arcp_connection *connection)
     const arcp_connection_callbacks callbacks = {
         .message = on_message, .drained = on_drained, .closed = on_closed, .user = client};
     client->connection = connection;
+    client->unflushed = 0;
     client->is_paused = false;
     connection->ops->set_callbacks(connection, &callbacks);
     arcp__client_session_connected(client->session, arcp__client_now());
@@ -254,13 +274,16 @@ static bool send_frames(arcp_client *client)
             continue;
         }
         sent = true;
+        client->unflushed += frame.size;
         if (client->connection->ops->send(client->connection, frame) == ARCP_E_NO_MEMORY) {
             /* The session believes it sent: only a new connection makes that true again. */
             cut(client);
         }
     }
-    if (sent && client->connection != NULL && !client->is_cutting) {
+    /* The rest leaves at the end of the loop's turn. */
+    if (client->unflushed >= FLUSH_BYTES && client->connection != NULL && !client->is_cutting) {
         client->connection->ops->flush(client->connection);
+        client->unflushed = 0;
     }
     return sent;
 }
@@ -330,9 +353,9 @@ static bool hand_items(arcp_client *client)
         }
         item = arcp__client_session_next_item(client->session);
     }
-    if (!client->has_thread) {
-        arcp__client_session_handed_over(client->session, arcp__client_now(),
-                                         arcp__client_session_last_seq(client->session));
+    uint64_t last_seq = arcp__client_session_last_seq(client->session);
+    if (!client->has_thread && last_seq != arcp__client_session_handed_seq(client->session)) {
+        arcp__client_session_handed_over(client->session, arcp__client_now(), last_seq);
     }
     return any;
 }

@@ -25,6 +25,8 @@ struct arcp_client {
     arcp_dial_fn dial;
     void *dial_user;
     arcp_client_hooks hooks;
+    uint8_t drawn[256]; /* random bytes for ids and keys; the first drawn_left are left */
+    size_t drawn_left;
     int64_t connect_timeout_ms;
     size_t frame_bytes_max;
     int64_t request_timeout_ms;
@@ -35,7 +37,8 @@ struct arcp_client {
     int64_t timer_due_ns; /* what it is armed for; it may fire early, never late */
     arcp_connector *connector;
     arcp_connection *connection;
-    bool is_cutting; /* abort was asked for, closed has not come yet */
+    size_t unflushed; /* sent since it was last flushed from here; some may have left by itself */
+    bool is_cutting;  /* abort was asked for, closed has not come yet */
     bool is_paused;
 
     /* a program's own loop */

@@ -113,6 +113,7 @@ struct arcp__client_session {
 
     /* requests and jobs */
     arcp__client_request *requests; /* utlist */
+    arcp__client_request *unsent;   /* of them: those before it are sent; NULL: all are */
     arcp__client_request *by_id;    /* hash */
     arcp__timer_heap timers;
     arcp_job *jobs; /* hash */

@@ -13,6 +13,9 @@ void arcp__client_request_free(arcp__client_session *session, arcp__client_reque
 {
     arcp__timer_disarm(&session->timers, &request->timer);
     HASH_DELETE(hh, session->by_id, request);
+    if (session->unsent == request) {
+        session->unsent = request->next;
+    }
     DL_DELETE(session->requests, request);
     arcp__free(request->job_id);
     arcp_buf_fini(&request->payload);
@@ -203,13 +206,14 @@ static bool send_request(arcp__client_session *session, arcp__client_request *re
 
 void arcp__client_requests_flush(arcp__client_session *session)
 {
-    arcp__client_request *request = NULL;
-    arcp__client_request *next = NULL;
-    DL_FOREACH_SAFE (session->requests, request, next) {
+    while (session->unsent != NULL) {
+        arcp__client_request *request = session->unsent;
+        session->unsent = request->next;
         if (request->is_sent || refuse_unnegotiated(session, request)) {
             continue;
         }
         if (!send_request(session, request)) {
+            session->unsent = request;
             arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a request");
             return;
         }
@@ -228,4 +232,5 @@ void arcp__client_requests_unsend(arcp__client_session *session)
             request->vain = request->sent_seq == session->last_seq ? request->vain + 1 : 0;
         }
     }
+    session->unsent = session->requests;
 }
