@@ -22,7 +22,7 @@ void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
     if (reply_to.size == 0 || job->agent_state != ARCP__AGENT_RUNNING) {
         return;
     }
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp__spare_take(engine);
     arcp_buf_append_cstr(&line, "{\"type\":\"reply\",\"re\":");
     arcp_json_quote(reply_to, &line);
     arcp_buf_append_cstr(&line, ",\"payload\":");
@@ -53,7 +53,7 @@ static void write_trace(const arcp__job *job, arcp_json_writer *writer)
     arcp_json_write_cstr(writer, job->trace_id);
     arcp_json_name(writer, "traceparent");
     arcp_json_write_cstr(writer, job->live->trace.traceparent);
-    if (job->live->tracestate[0] != '\0') {
+    if (job->live->tracestate != NULL) {
         arcp_json_name(writer, "tracestate");
         arcp_json_write_cstr(writer, job->live->tracestate);
     }
@@ -61,7 +61,7 @@ static void write_trace(const arcp__job *job, arcp_json_writer *writer)
 
 void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_buf *out)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp__spare_take(engine);
     arcp_json_writer writer;
     (void)arcp_buf_reserve(out, START_BYTES + arcp_span_cstr(job->live->input).size);
     arcp_json_writer_init(&writer, out);
@@ -101,7 +101,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
     }
     arcp_json_end_array(&writer);
     arcp_json_name(&writer, "cwd");
-    if (job->live->cwd[0] != '\0') {
+    if (job->live->cwd != NULL) {
         arcp_json_write_cstr(&writer, job->live->cwd);
     } else {
         arcp_json_write_null(&writer);
@@ -109,7 +109,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
     out->failed = out->failed || text.failed;
-    arcp_buf_fini(&text);
+    arcp__spare_give(engine, &text);
 }
 
 /* ---- agent to runtime ---- */
@@ -244,8 +244,8 @@ static void take_authorize(arcp__engine *engine, arcp__job *job, const line *in)
 static void take_result(arcp__engine *engine, arcp__job *job, const line *in)
 {
     const arcp_json *json = &engine->json;
-    arcp_buf result = ARCP_BUF_INIT;
-    arcp_buf summary = ARCP_BUF_INIT;
+    arcp_buf result = arcp__spare_take(engine);
+    arcp_buf summary = arcp__spare_take(engine);
     arcp_json_compact(json, arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("result")),
                       &result);
     arcp_json_ref summary_ref = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("summary"));
@@ -258,8 +258,8 @@ static void take_result(arcp__engine *engine, arcp__job *job, const line *in)
     } else {
         arcp__job_succeed(engine, job, arcp_buf_span(&result), arcp_buf_span(&summary));
     }
-    arcp_buf_fini(&result);
-    arcp_buf_fini(&summary);
+    arcp__spare_give(engine, &result);
+    arcp__spare_give(engine, &summary);
 }
 
 /* [arcp:EG-4] [arcp:EG-5] */

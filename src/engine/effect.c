@@ -37,7 +37,7 @@ static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
     if (is_secret && pending->text.data != NULL) {
         arcp_wipe(pending->text.data, pending->text.size);
     }
-    arcp_buf_fini(&pending->text);
+    arcp__spare_give(engine, &pending->text);
     pending->next = engine->effect_free;
     engine->effect_free = pending;
 }
@@ -313,7 +313,7 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
     if (arcp__engine_next_line(engine, out)) {
         return true;
     }
-    if (next_must_close(engine, out) || next_forgotten(engine, out)) {
+    if (next_must_close(engine, out)) {
         return true;
     }
     for (;;) {
@@ -347,6 +347,12 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
         }
         return true;
     }
+}
+
+bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out)
+{
+    take_back(engine);
+    return next_forgotten(engine, out);
 }
 
 void arcp__effect_queues_free(arcp__engine *engine)

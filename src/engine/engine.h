@@ -7,7 +7,8 @@
  *   1. Call one of the inputs below with the time.
  *   2. Call arcp__engine_next_effect until it returns false, doing each effect at once.
  *   3. When the store has room, arcp__engine_take_batch and submit it.
- *   4. Wait until arcp__engine_deadline at the latest, then arcp__engine_tick.
+ *   4. When peers were sent what there is, arcp__engine_next_forgotten until it returns false.
+ *   5. Wait until arcp__engine_deadline at the latest, then arcp__engine_tick.
  *
  * Inputs never call back. Spans in effects live until the next call of any function here.
  * Durable before visible: an effect that shows state to a peer or an agent is handed out
@@ -313,7 +314,8 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_KILL_AGENT,   /* job: SIGTERM to its group, SIGKILL 5 s later */
     ARCP__EFFECT_PAUSE_AGENT,  /* job: stop reading it */
     ARCP__EFFECT_RESUME_AGENT,
-    ARCP__EFFECT_FORGET_AGENT, /* job: over; the pointer is invalid after this effect */
+    ARCP__EFFECT_FORGET_AGENT, /* job: over; the pointer is invalid after this effect. Only by
+                                  arcp__engine_next_forgotten */
     ARCP__EFFECT_READ,         /* id, `text` = stream, from, count_max, bytes_max */
     ARCP__EFFECT_PROVISION,    /* provision: ask the provisioner */
     ARCP__EFFECT_LOG,          /* level, `text` = one line; for the operator */
@@ -361,6 +363,10 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
  * has to be told before a batch that shows it is submitted, and that need not wait until all
  * effects are done. */
 bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out);
+
+/* Only the next FORGET_AGENT. It waits for nothing, and nobody waits for it: it comes when there is
+ * time, which is before the owner waits. */
+bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out);
 
 /* Figures for metrics and tests. */
 typedef struct arcp__engine_stats {

@@ -20,13 +20,13 @@ arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__prin
                                           arcp_span key)
 {
     arcp__idempotency *entry = NULL;
-    arcp_buf whole = ARCP_BUF_INIT;
+    arcp_buf whole = arcp__spare_take(engine);
     if (make_key(principal, key, &whole)) {
         HASH_FIND(hh, engine->keys, whole.data, whole.size, entry);
     } else {
         arcp__engine_no_memory(engine);
     }
-    arcp_buf_fini(&whole);
+    arcp__spare_give(engine, &whole);
     if (entry != NULL && entry->expires_wall_ns <= engine->now.wall_ns) {
         return NULL;
     }
@@ -187,14 +187,14 @@ static arcp__idempotency *entry_new(arcp_span key, const char *job_id)
 }
 
 /* NULL when out of memory. */
-static arcp__idempotency *entry_of_job(arcp__job *job, arcp_span key)
+static arcp__idempotency *entry_of_job(arcp__engine *engine, arcp__job *job, arcp_span key)
 {
-    arcp_buf whole = ARCP_BUF_INIT;
+    arcp_buf whole = arcp__spare_take(engine);
     arcp__idempotency *entry = NULL;
     if (make_key(job->principal, key, &whole)) {
         entry = entry_new(arcp_buf_span(&whole), job->id);
     }
-    arcp_buf_fini(&whole);
+    arcp__spare_give(engine, &whole);
     if (entry != NULL) {
         entry->job = job;
         job->idempotency = entry;
@@ -205,7 +205,7 @@ static arcp__idempotency *entry_of_job(arcp__job *job, arcp_span key)
 bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
                            const uint8_t fingerprint[32])
 {
-    arcp__idempotency *entry = entry_of_job(job, key);
+    arcp__idempotency *entry = entry_of_job(engine, job, key);
     if (entry == NULL) {
         arcp__engine_no_memory(engine);
         return false;
@@ -218,7 +218,7 @@ bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
     memcpy(entry->fingerprint, fingerprint, 32);
     entry->expires_wall_ns =
         engine->now.wall_ns + (int64_t)engine->settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
-    return link_entry(engine, entry);
+    return expired == NULL ? add_to_table(engine, entry) : link_entry(engine, entry);
 }
 
 void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job)
@@ -346,7 +346,7 @@ arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_js
     }
     arcp_span key = arcp_json_string(row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("key")),
                                      &engine->scratch);
-    arcp__idempotency *entry = entry_of_job(job, key);
+    arcp__idempotency *entry = entry_of_job(engine, job, key);
     if (entry == NULL) {
         return arcp__restore_out_of_memory(err);
     }

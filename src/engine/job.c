@@ -363,6 +363,9 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
 void arcp__job_start(arcp__engine *engine, arcp__job *job)
 {
     arcp_buf line = ARCP_BUF_INIT;
+    if (job->credential == NULL) {
+        line = arcp__spare_take(engine);
+    }
     arcp__agent_format_start(engine, job, &line);
     arcp__free(job->live->input);
     job->live->input = NULL;

@@ -44,10 +44,10 @@ static arcp__piece write_piece(arcp_json_writer *writer, arcp_buf *text)
 }
 
 /* [arcp:7.1-2] [arcp:7.5-8] [arcp:LA-10] */
-static void write_accepted(arcp__job *job, arcp_json_writer *writer)
+static void write_accepted(arcp__engine *engine, arcp__job *job, arcp_json_writer *writer)
 {
     const arcp_lease *lease = job->live->lease;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp__spare_take(engine);
     arcp_json_begin_object(writer);
     arcp_json_name(writer, "job_id");
     arcp_json_write_cstr(writer, job->id);
@@ -63,7 +63,7 @@ static void write_accepted(arcp__job *job, arcp_json_writer *writer)
         job->constraints = write_piece(writer, &text);
     }
     writer->out->failed = writer->out->failed || text.failed;
-    arcp_buf_fini(&text);
+    arcp__spare_give(engine, &text);
     if ((job->features & ARCP_FEATURE_BIT(ARCP_FEATURE_COST_BUDGET)) != 0) {
         arcp__job_write_budget(job, false, false, writer);
     }
@@ -148,10 +148,16 @@ static bool copy_text(char **to, arcp_span text)
     return *to != NULL;
 }
 
+/* Nothing is NULL. */
+static bool copy_any(char **to, arcp_span text)
+{
+    return text.size == 0 || copy_text(to, text);
+}
+
 static bool make_cwd(const arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job)
 {
     if (plan->agent->cwd[0] != '\0' || engine->options.work_directory.size == 0) {
-        return copy_text(&job->live->cwd, arcp_span_cstr(plan->agent->cwd));
+        return copy_any(&job->live->cwd, arcp_span_cstr(plan->agent->cwd));
     }
     arcp_buf path = ARCP_BUF_INIT;
     arcp_buf_append(&path, engine->options.work_directory);
@@ -202,20 +208,20 @@ static bool copy_plan(const arcp__job_plan *plan, arcp__job *job)
     }
     return copy_text(&job->agent_text, arcp_span_cstr(plan->agent->text)) &&
            copy_text(&job->live->input, plan->input) &&
-           copy_text(&job->live->delegate_id, plan->delegate_id) &&
-           copy_text(&job->live->tracestate, plan->tracestate);
+           copy_any(&job->live->delegate_id, plan->delegate_id) &&
+           copy_any(&job->live->tracestate, plan->tracestate);
 }
 
-static bool format_accepted(arcp__job *job)
+static bool format_accepted(arcp__engine *engine, arcp__job *job)
 {
-    arcp_buf accepted = ARCP_BUF_INIT;
+    arcp_buf accepted = arcp__spare_take(engine);
     arcp_json_writer writer;
     (void)arcp_buf_reserve(&accepted, ACCEPTED_BYTES);
     arcp_json_writer_init(&writer, &accepted);
-    write_accepted(job, &writer);
+    write_accepted(engine, job, &writer);
     /* A copy has no more bytes than it needs: jobs are kept long after they ended. */
     job->accepted = accepted.failed ? NULL : arcp__copy_cstr(accepted.data, accepted.size);
-    arcp_buf_fini(&accepted);
+    arcp__spare_give(engine, &accepted);
     return job->accepted != NULL;
 }
 
@@ -236,7 +242,7 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__
         return status;
     }
     arcp__observation *observation =
-        format_accepted(job) ? arcp__observation_add(engine, plan->session, job) : NULL;
+        format_accepted(engine, job) ? arcp__observation_add(engine, plan->session, job) : NULL;
     if (observation == NULL) {
         return no_memory(err);
     }

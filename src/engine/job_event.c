@@ -88,13 +88,13 @@ static void emit_body(arcp__engine *engine, arcp__job *job, arcp_event_kind kind
         emit_with_feature(engine, job, arcp_span_cstr(arcp_event_kind_name(kind)), feature,
                           arcp_buf_span(body));
     }
-    arcp_buf_fini(body);
+    arcp__spare_give(engine, body);
 }
 
 void arcp__job_emit_status(arcp__engine *engine, arcp__job *job, const char *phase,
                            arcp_span message)
 {
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp__spare_take(engine);
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &body);
     arcp_json_begin_object(&writer);
@@ -110,7 +110,7 @@ void arcp__job_emit_status(arcp__engine *engine, arcp__job *job, const char *pha
 
 void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level, arcp_span text)
 {
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp__spare_take(engine);
     arcp__event_write_log(arcp_span_cstr(level), text, &body);
     emit_body(engine, job, ARCP_EVENT_LOG, ARCP_FEATURE_NONE, &body);
 }
@@ -122,7 +122,7 @@ void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_
     if (!arcp__denied_calls_add(&job->live->denied, call_id)) {
         arcp__engine_no_memory(engine);
     }
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp__spare_take(engine);
     arcp__event_write_refusal(call_id, error, details, &body);
     emit_body(engine, job, ARCP_EVENT_TOOL_RESULT, ARCP_FEATURE_NONE, &body);
 }
@@ -141,7 +141,7 @@ static void emit_report(arcp__engine *engine, arcp__job *job, const arcp_budget_
 {
     char amount[ARCP_DECIMAL_TEXT_MAX];
     size_t size = arcp_decimal_format(report->remaining, amount);
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp__spare_take(engine);
     arcp__event_write_metric(ARCP_SPAN_LITERAL("cost.budget.remaining"),
                              arcp_span_make(amount, size), report->currency, &body);
     emit_body(engine, job, ARCP_EVENT_METRIC, ARCP_FEATURE_COST_BUDGET, &body);

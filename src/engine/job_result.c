@@ -190,7 +190,7 @@ void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_js
     if (chunked) {
         close_stream(engine, job);
     }
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp__spare_take(engine);
     arcp_json_writer writer;
     open_payload(&writer, &payload, "success");
     bool fits = true;
@@ -218,7 +218,7 @@ void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_js
                             "the result is too large for one frame, and the session did not "
                             "negotiate result_chunk");
     }
-    arcp_buf_fini(&payload);
+    arcp__spare_give(engine, &payload);
 }
 
 /* ---- result chunks ---- */
@@ -231,7 +231,7 @@ static void emit_chunk(arcp__engine *engine, arcp__job *job, arcp_span data_json
         job->live->chunk_next++;
         return;
     }
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp__spare_take(engine);
     arcp_buf_append_format(&body,
                            "{\"result_id\":\"%s\",\"chunk_seq\":%llu,\"data\":", job->result_id,
                            (unsigned long long)job->live->chunk_next);
@@ -245,7 +245,7 @@ static void emit_chunk(arcp__engine *engine, arcp__job *job, arcp_span data_json
         arcp__job_emit_event(engine, job, ARCP_EVENT_RESULT_CHUNK,
                              ARCP_SPAN_LITERAL("result_chunk"), arcp_buf_span(&body));
     }
-    arcp_buf_fini(&body);
+    arcp__spare_give(engine, &body);
 }
 
 /* An agent that ended without `more: false`: the runtime closes the stream. [arcp:8.4-7] */

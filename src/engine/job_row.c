@@ -45,7 +45,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     if (!arcp__batch_keeps_rows(engine)) {
         return;
     }
-    arcp_buf row = ARCP_BUF_INIT;
+    arcp_buf row = arcp__spare_take(engine);
     arcp_json_writer writer;
     (void)arcp_buf_reserve(&row, ROW_BYTES);
     arcp_json_writer_init(&writer, &row);
@@ -75,7 +75,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     if (job->owes_row) {
         arcp__engine_owe(engine);
     }
-    arcp_buf_fini(&row);
+    arcp__spare_give(engine, &row);
 }
 
 void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job)

@@ -16,7 +16,7 @@ static bool fingerprint(arcp__engine *engine, arcp_json_ref payload, uint8_t out
 {
     static const char *const members[] = {"agent", "input", "lease_request", "lease_constraints",
                                           "max_runtime_sec"};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp__spare_take(engine);
     for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
         arcp_json_ref ref = arcp_json_member(&engine->json, payload, arcp_span_cstr(members[at]));
         if (arcp_json_canonical(&engine->json, ref, &text, NULL) != ARCP_OK) {
@@ -30,7 +30,7 @@ static bool fingerprint(arcp__engine *engine, arcp_json_ref payload, uint8_t out
     } else {
         arcp__engine_no_memory(engine);
     }
-    arcp_buf_fini(&text);
+    arcp__spare_give(engine, &text);
     return done;
 }
 
@@ -227,7 +227,7 @@ static arcp_status check_caps(const arcp__engine *engine, const arcp__session *s
 static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job, bool is_narrowed,
                    arcp_span key)
 {
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp__spare_take(engine);
     arcp__job_format_accepted(engine, job, request->session, &payload);
     if (payload.failed) {
         arcp__engine_no_memory(engine);
@@ -236,7 +236,7 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
         arcp__request_answer(engine, request, "job.accepted", arcp_span_cstr(job->id),
                              arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
     }
-    arcp_buf_fini(&payload);
+    arcp__spare_give(engine, &payload);
     arcp__audit(engine,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "allowed",
@@ -321,7 +321,7 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
     const arcp_json *json = &engine->json;
     arcp__session *session = request->session;
     arcp_error error = {0};
-    arcp_buf input = ARCP_BUF_INIT;
+    arcp_buf input = arcp__spare_take(engine);
     arcp_buf notes = ARCP_BUF_INIT;
     arcp_buf details = ARCP_BUF_INIT;
     char trace_id[ARCP__TRACE_ID_SIZE];
@@ -359,7 +359,7 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
     }
     arcp_buf_fini(&details);
     arcp_buf_fini(&notes);
-    arcp_buf_fini(&input);
+    arcp__spare_give(engine, &input);
 }
 
 /* What may have changed while it waited. */

@@ -169,11 +169,8 @@ static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row,
         return arcp__restore_damaged("job", key, err);
     }
     memcpy(job->trace_id, trace.data, 32);
-    arcp_span empty = {NULL, 0};
     if (!copy_cstr(&job->agent_text, member_text(engine, row, accepted, "agent")) ||
-        !copy_cstr(&job->accepted, arcp_json_raw(row, accepted)) ||
-        !copy_cstr(&job->live->delegate_id, empty) || !copy_cstr(&job->live->tracestate, empty) ||
-        !copy_cstr(&job->live->cwd, empty)) {
+        !copy_cstr(&job->accepted, arcp_json_raw(row, accepted))) {
         return arcp__restore_out_of_memory(err);
     }
     return ARCP_OK;

@@ -8,6 +8,8 @@
 
 #include <arcp/secret.h>
 
+#include "base/wipe.h"
+
 /* ---- the request object ---- */
 
 arcp__request *arcp__request_ref(arcp__request *request)
@@ -26,7 +28,6 @@ void arcp__request_unref(arcp__engine *engine, arcp__request *request)
     }
     arcp_buf_fini(&request->frame);
     arcp_buf_fini(&request->record);
-    arcp__free(request->id);
     arcp__session_unpin(engine, request->session);
     arcp__free(request);
 }
@@ -34,16 +35,15 @@ void arcp__request_unref(arcp__engine *engine, arcp__request *request)
 static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
                                   const arcp__envelope *envelope, uint64_t hash)
 {
-    arcp__request *request = arcp__alloc(sizeof(*request));
-    char *id = arcp__copy_cstr(envelope->id.data, envelope->id.size);
-    if (request == NULL || id == NULL) {
-        arcp__free(request);
-        arcp__free(id);
+    arcp__request *request = arcp__alloc(sizeof(*request) + envelope->id.size + 1);
+    if (request == NULL) {
         arcp__engine_no_memory(engine);
         return NULL;
     }
     request->refs = 1;
-    request->id = id;
+    if (envelope->id.size != 0) {
+        memcpy(request->id, envelope->id.data, envelope->id.size);
+    }
     request->hash = hash;
     request->type = envelope->type;
     request->session = session;
@@ -173,6 +173,11 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
 {
     (void)durable;
     arcp_buf whole = ARCP_BUF_INIT;
+    if (!request->is_secret) {
+        whole = arcp__spare_take(engine);
+        arcp_buf_fini(&request->frame);
+        request->frame = arcp__spare_take(engine);
+    }
     arcp_span id = arcp_span_cstr(request->id);
     (void)arcp_buf_reserve(&whole, payload.size + 2 * id.size + 64);
     arcp_buf_append_cstr(&whole, "{\"request_id\":");
@@ -192,7 +197,11 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
                                                  .job_id = job_id},
                           arcp_buf_span(&whole), &request->frame);
     request->frame.failed = request->frame.failed || whole.failed;
-    arcp_buf_fini(&whole);
+    if (request->is_secret) {
+        arcp__buf_fini_wiped(&whole);
+    } else {
+        arcp__spare_give(engine, &whole);
+    }
     if (request->frame.failed) {
         arcp__engine_no_memory(engine);
         arcp_buf_clear(&request->frame);

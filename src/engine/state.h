@@ -11,6 +11,7 @@
 
 #include <openssl/evp.h>
 
+#include "engine/spare.h"
 #include "engine/state_job.h"
 
 /* ---- the directory ---- */
@@ -130,6 +131,8 @@ struct arcp__engine {
     arcp_json json; /* index of the frame or line at hand */
     arcp_buf scratch;
     arcp_buf body;
+    arcp_buf spare[ARCP__SPARE_MAX]; /* empty, with memory */
+    size_t spare_count;
     arcp_buf sending;                  /* the frame of the SEND effect at hand */
     arcp__pending_effect *handed;      /* its text is at the owner's until the next call */
     arcp__pending_effect *handed_line; /* likewise, of the log */

@@ -41,9 +41,9 @@ typedef struct arcp__piece {
  * long and are many. */
 typedef struct arcp__job_live {
     arcp__trace trace;
-    char *tracestate;  /* owned */
-    char *delegate_id; /* owned; "" for none */
-    char *cwd;         /* owned; "" for none */
+    char *tracestate;  /* owned; NULL for none */
+    char *delegate_id; /* owned; NULL for none */
+    char *cwd;         /* owned; NULL for none */
     bool owns_cwd;
     char *input;      /* owned JSON; freed when the agent has it */
     char *wait_reply; /* owned: the id of the parent's waiting delegate line */

@@ -40,11 +40,9 @@ struct arcp__chunk {
     uint64_t first;    /* position of the first record */
     uint64_t batch_id; /* the newest batch that has records of it, or of the one before it */
     uint32_t count;
-    uint32_t used;
-    uint32_t capacity;      /* of bytes */
-    uint32_t ends_capacity; /* of ends */
-    uint32_t *ends;         /* owned: end offset of each record */
-    char bytes[];
+    uint32_t used;     /* by records */
+    uint32_t capacity; /* of bytes */
+    char bytes[];      /* records from the front, the end of each from the back */
 };
 
 /* The records of one stream that are in memory: the newest, at least one. */
@@ -194,7 +192,7 @@ struct arcp__request {
     char revealed_job[ARCP__ID_SIZE]; /* the answer shows this job's credentials when it leaves */
     bool is_secret;                   /* the answer shows credentials itself: it is not kept */
     arcp__request *next_submit;
-    char *id; /* owned */
+    char id[]; /* of the envelope */
 };
 
 /* A session that gets a job's records. */

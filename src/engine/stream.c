@@ -95,7 +95,6 @@ static void drop_oldest(arcp__engine *engine, arcp__tail *tail)
     if (tail->peeked == chunk) {
         tail->peeked = NULL;
     }
-    arcp__free(chunk->ends);
     arcp__free(chunk);
     free_empty(engine, tail);
 }
@@ -159,6 +158,26 @@ void arcp__stream_reap(arcp__engine *engine)
     }
 }
 
+/* ---- chunks ---- */
+
+static size_t place_of_end(const arcp__chunk *chunk, uint32_t index)
+{
+    return chunk->capacity - (size_t)(index + 1) * sizeof(uint32_t);
+}
+
+/* Where the record ends. */
+static uint32_t read_end(const arcp__chunk *chunk, uint32_t index)
+{
+    uint32_t end = 0;
+    memcpy(&end, chunk->bytes + place_of_end(chunk, index), sizeof(end));
+    return end;
+}
+
+static bool has_room(const arcp__chunk *chunk, size_t need)
+{
+    return need <= chunk->capacity - chunk->used - (size_t)chunk->count * sizeof(uint32_t);
+}
+
 static arcp__chunk *add_chunk(arcp__engine *engine, arcp__tail *tail, size_t need)
 {
     size_t bytes = tail->newest == NULL ? CHUNK_BYTES_MIN : (size_t)tail->newest->capacity * 4;
@@ -187,29 +206,14 @@ static arcp__chunk *add_chunk(arcp__engine *engine, arcp__tail *tail, size_t nee
 /* Where the next record of so many bytes goes; NULL when out of memory. */
 static arcp__chunk *chunk_for(arcp__engine *engine, arcp__stream *stream, size_t size)
 {
+    const size_t need = size + sizeof(uint32_t);
     arcp__tail *tail = tail_of(engine, stream);
     arcp__chunk *chunk = tail == NULL ? NULL : tail->newest;
-    if (tail != NULL && (chunk == NULL || size > chunk->capacity - chunk->used)) {
-        chunk = add_chunk(engine, tail, size);
+    if (tail != NULL && (chunk == NULL || !has_room(chunk, need))) {
+        chunk = add_chunk(engine, tail, need);
         free_empty(engine, tail);
     }
     return chunk;
-}
-
-static bool reserve_end(arcp__engine *engine, arcp__chunk *chunk)
-{
-    if (chunk->count < chunk->ends_capacity) {
-        return true;
-    }
-    uint32_t capacity = chunk->ends_capacity == 0 ? 4 : chunk->ends_capacity * 2;
-    uint32_t *ends = arcp__realloc_array(chunk->ends, capacity, sizeof(*ends));
-    if (ends == NULL) {
-        arcp__engine_no_memory(engine);
-        return false;
-    }
-    chunk->ends = ends;
-    chunk->ends_capacity = capacity;
-    return true;
 }
 
 bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_span *pieces,
@@ -221,7 +225,7 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
     }
     arcp__chunk *chunk = chunk_for(engine, stream, size);
     /* A record that is in the stream and in no batch would be a gap in the store. */
-    if (chunk == NULL || !reserve_end(engine, chunk) || !arcp__batch_reserve(engine, 1)) {
+    if (chunk == NULL || !arcp__batch_reserve(engine, 1)) {
         return false;
     }
     char *start = chunk->bytes + chunk->used;
@@ -231,7 +235,7 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
         to += pieces[at].size;
     }
     chunk->used += (uint32_t)size;
-    chunk->ends[chunk->count++] = chunk->used;
+    memcpy(chunk->bytes + place_of_end(chunk, chunk->count++), &chunk->used, sizeof(chunk->used));
     make_newest(engine, stream->tail);
     *position = stream->next++;
     *bytes = size;
@@ -270,7 +274,7 @@ bool arcp__stream_peek(arcp__stream *stream, uint64_t position, arcp_span *recor
     }
     const arcp__chunk *chunk = find_chunk(stream->tail, position);
     uint32_t index = (uint32_t)(position - chunk->first);
-    uint32_t start = index == 0 ? 0 : chunk->ends[index - 1];
-    *record = arcp_span_make(chunk->bytes + start, chunk->ends[index] - start);
+    uint32_t start = index == 0 ? 0 : read_end(chunk, index - 1);
+    *record = arcp_span_make(chunk->bytes + start, read_end(chunk, index) - start);
     return true;
 }

@@ -14,9 +14,11 @@
 typedef struct form {
     const arcp_json *json;
     arcp_buf *out;
-    uint32_t *names; /* of the objects that are being written, the innermost last; owned */
+    uint32_t *names; /* of the objects that are being written, the innermost last */
     size_t count;
     size_t capacity;
+    uint32_t *owned; /* names, once they are more than `few` */
+    uint32_t few[32];
     uint32_t depth;
     bool too_deep;
 } form;
@@ -55,13 +57,16 @@ static void sort_names(form *f, size_t base)
 static bool push_name(form *f, uint32_t name)
 {
     if (f->count == f->capacity) {
-        size_t capacity = f->capacity == 0 ? 64 : f->capacity * 2;
-        uint32_t *names = arcp__realloc_array(f->names, capacity, sizeof(*names));
+        size_t capacity = f->capacity * 2;
+        uint32_t *names = arcp__realloc_array(f->owned, capacity, sizeof(*names));
         if (names == NULL) {
             f->out->failed = true;
             return false;
         }
-        f->names = names;
+        if (f->owned == NULL) {
+            memcpy(names, f->few, sizeof(f->few));
+        }
+        f->names = f->owned = names;
         f->capacity = capacity;
     }
     f->names[f->count++] = name;
@@ -163,13 +168,21 @@ arcp_status arcp_json_canonical(const arcp_json *json, arcp_json_ref ref, arcp_b
                                 arcp_error *err)
 {
     size_t start = out->size;
-    form f = {.json = json, .out = out};
+    form f;
+    f.json = json;
+    f.out = out;
+    f.names = f.few;
+    f.count = 0;
+    f.capacity = sizeof(f.few) / sizeof(f.few[0]);
+    f.owned = NULL;
+    f.depth = 0;
+    f.too_deep = false;
     if (ref == ARCP_JSON_ABSENT) {
         arcp_buf_append_cstr(out, "null");
     } else {
         append_value(&f, ref);
     }
-    arcp__free(f.names);
+    arcp__free(f.owned);
     if (f.too_deep) {
         out->size = start;
         return arcp_error_set(err, ARCP_E_LIMIT, "JSON: more than %d levels have no canonical form",

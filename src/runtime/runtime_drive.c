@@ -259,6 +259,16 @@ static void perform_all(arcp_runtime *runtime, arcp_time now)
     }
 }
 
+/* Agents whose jobs are over: while peers read what they were sent. */
+static void forget_agents(arcp_runtime *runtime)
+{
+    arcp__effect effect;
+    while (arcp__engine_next_forgotten(runtime->engine, &effect)) {
+        perform(runtime, &effect);
+        runtime->is_dirty = true;
+    }
+}
+
 /* One round; true when there is something for another. */
 static bool drive_once(arcp_runtime *runtime, arcp_time now)
 {
@@ -324,6 +334,7 @@ void arcp__runtime_drive(arcp_runtime *runtime)
         if (!more) {
             /* What peers are sent goes out together, and then there may be room for more. */
             arcp__runtime_links_flush(runtime);
+            forget_agents(runtime);
             more = runtime->is_dirty;
         }
         now = arcp__runtime_now();
@@ -331,6 +342,7 @@ void arcp__runtime_drive(arcp_runtime *runtime)
     driven = outer;
     if (more) {
         arcp__runtime_links_flush(runtime);
+        forget_agents(runtime);
         runtime->is_dirty = true;
         (void)uv_async_send(&runtime->wake);
     }

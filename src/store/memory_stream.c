@@ -25,7 +25,9 @@ static void stream_free(arcp__memory_streams *streams, arcp__memory_stream *stre
     }
     assert(streams->streams != NULL);
     HASH_DEL(streams->streams, stream);
-    arcp__free(stream->runs);
+    if (stream->runs != stream->few) {
+        arcp__free(stream->runs);
+    }
     arcp__free(stream);
 }
 
@@ -38,6 +40,7 @@ void arcp__memory_streams_fini(arcp__memory_streams *streams)
     }
     assert(streams->plan_count == 0); /* each batch is committed or abandoned */
     arcp__free(streams->plans);
+    arcp__free(streams->plan_of_op);
     *streams = (arcp__memory_streams){0};
 }
 
@@ -54,6 +57,8 @@ static arcp__memory_stream *stream_new(arcp__memory_streams *streams, arcp_span 
     if (stream == NULL) {
         return NULL;
     }
+    stream->runs = stream->few;
+    stream->capacity = sizeof(stream->few) / sizeof(stream->few[0]);
     stream->key_size = (uint32_t)key.size;
     memcpy(stream->key, key.data, key.size);
     HASH_ADD_KEYPTR(hh, streams->streams, stream->key, stream->key_size, stream);
@@ -89,6 +94,25 @@ static bool reserve_plan(arcp__memory_streams *streams)
     return true;
 }
 
+/* Room for what operation number `at` appends to. */
+static bool reserve_op(arcp__memory_streams *streams, size_t at)
+{
+    if (at < streams->op_capacity) {
+        return true;
+    }
+    size_t capacity = streams->op_capacity == 0 ? 64 : streams->op_capacity;
+    while (capacity <= at) { /* a number of things in memory: its double does not overflow */
+        capacity *= 2;
+    }
+    void *plans = arcp__realloc_array(streams->plan_of_op, capacity, sizeof(*streams->plan_of_op));
+    if (plans == NULL) {
+        return false;
+    }
+    streams->plan_of_op = plans;
+    streams->op_capacity = capacity;
+    return true;
+}
+
 /* Takes what was reserved. */
 static arcp__memory_plan *begin_plan(arcp__memory_streams *streams, arcp__memory_stream *stream)
 {
@@ -100,12 +124,15 @@ static arcp__memory_plan *begin_plan(arcp__memory_streams *streams, arcp__memory
 }
 
 static arcp_status plan_append(arcp__memory_streams *streams, arcp__memory_stream *stream,
-                               const arcp_store_op *op, arcp_error *err)
+                               const arcp_store_op *op, size_t at, arcp_error *err)
 {
     arcp__memory_plan *plan = stream == NULL ? NULL : plan_of(streams, stream);
     const uint64_t next = plan != NULL ? plan->next : stream != NULL ? stream->next : 0;
     if (op->position != next) {
         return arcp__store_position_error(op->key, op->position, next, err);
+    }
+    if (!reserve_op(streams, at)) {
+        return no_memory(err);
     }
     if (plan == NULL) {
         if (!reserve_plan(streams)) {
@@ -117,6 +144,7 @@ static arcp_status plan_append(arcp__memory_streams *streams, arcp__memory_strea
         }
         plan = begin_plan(streams, stream);
     }
+    streams->plan_of_op[at] = plan->stream->planned - 1;
     plan->next++;
     plan->count++;
     plan->bytes += op->value.size;
@@ -128,7 +156,7 @@ arcp_status arcp__memory_streams_plan(arcp__memory_streams *streams, const arcp_
 {
     arcp__memory_stream *stream = stream_find(streams, op->key);
     if (op->kind == ARCP_STORE_APPEND) {
-        return plan_append(streams, stream, op, err);
+        return plan_append(streams, stream, op, at, err);
     }
     if (stream == NULL) {
         return ARCP_OK;
@@ -161,12 +189,15 @@ static bool reserve_run(arcp__memory_stream *stream)
         stream->head = 0;
         return true;
     }
-    const size_t capacity = stream->capacity == 0 ? 2 : (size_t)stream->capacity * 2;
-    void *runs = capacity > UINT32_MAX
-                     ? NULL
-                     : arcp__realloc_array(stream->runs, capacity, sizeof(*stream->runs));
+    const size_t capacity = (size_t)stream->capacity * 2;
+    arcp__memory_run **owned = stream->runs == stream->few ? NULL : stream->runs;
+    arcp__memory_run **runs =
+        capacity > UINT32_MAX ? NULL : arcp__realloc_array(owned, capacity, sizeof(*stream->runs));
     if (runs == NULL) {
         return false;
+    }
+    if (owned == NULL) {
+        memcpy(runs, stream->few, sizeof(stream->few));
     }
     stream->runs = runs;
     stream->capacity = (uint32_t)capacity;
@@ -195,18 +226,12 @@ arcp_status arcp__memory_streams_prepare(arcp__memory_streams *streams, arcp_err
 static void copy_records(const arcp__memory_streams *streams, const arcp_store_op *ops,
                          size_t count)
 {
-    const arcp__memory_stream *stream = NULL;
     for (size_t at = 0; at < count; at++) {
         const arcp_store_op *op = &ops[at];
         if (op->kind != ARCP_STORE_APPEND) {
             continue;
         }
-        /* Most records belong to the same stream as the one before them. */
-        if (stream == NULL ||
-            !arcp_span_equal(op->key, arcp_span_make(stream->key, stream->key_size))) {
-            stream = stream_find(streams, op->key);
-        }
-        const arcp__memory_plan *plan = plan_of(streams, stream);
+        const arcp__memory_plan *plan = &streams->plans[streams->plan_of_op[at]];
         if (at < plan->from) {
             continue;
         }

@@ -32,8 +32,9 @@ typedef struct arcp__memory_plan {
 
 struct arcp__memory_stream {
     UT_hash_handle hh;
-    arcp__memory_run **runs; /* owned; the oldest is at `head` */
-    uint64_t next;           /* position; 0: the stream does not exist */
+    arcp__memory_run **runs; /* the oldest is at `head`; owned, unless they are `few` */
+    arcp__memory_run *few[2];
+    uint64_t next; /* position; 0: the stream does not exist */
     uint32_t head;
     uint32_t count; /* runs from head on */
     uint32_t capacity;
@@ -47,6 +48,8 @@ typedef struct arcp__memory_streams {
     arcp__memory_stream *streams;
     arcp__memory_plan *plans; /* owned array, of the batch at hand */
     size_t plan_count, plan_capacity;
+    uint32_t *plan_of_op; /* owned array: of each operation of the batch that appends, its plan */
+    size_t op_capacity;
     uint64_t bytes;
 } arcp__memory_streams;
 

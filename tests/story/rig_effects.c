@@ -215,6 +215,15 @@ static bool is_out_of_steps(const engine_rig *rig)
     return rig->is_stepping && rig->effects_left == 0;
 }
 
+static bool next_effect(engine_rig *rig, arcp__effect *effect)
+{
+    if (arcp__engine_next_effect(rig->engine, rig->now, effect)) {
+        assert_int_not_equal(effect->kind, ARCP__EFFECT_FORGET_AGENT);
+        return true;
+    }
+    return arcp__engine_next_forgotten(rig->engine, effect);
+}
+
 void rig_run(engine_rig *rig)
 {
     feed(rig);
@@ -222,8 +231,7 @@ void rig_run(engine_rig *rig)
         arcp__effect effect;
         more = false;
         arcp__engine_tick(rig->engine, rig->now);
-        while (!rig->is_dead && !is_out_of_steps(rig) &&
-               arcp__engine_next_effect(rig->engine, rig->now, &effect)) {
+        while (!rig->is_dead && !is_out_of_steps(rig) && next_effect(rig, &effect)) {
             rig->effects_left -= rig->is_stepping ? 1 : 0;
             if (rig->on_effect != NULL) {
                 rig->on_effect(rig->on_effect_user, &effect);
