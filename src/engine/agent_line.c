@@ -59,6 +59,27 @@ static void write_trace(const arcp__job *job, arcp_json_writer *writer)
     }
 }
 
+/* Most jobs have those of the job before. */
+static void write_features(arcp__engine *engine, arcp_feature_set features,
+                           arcp_json_writer *writer)
+{
+    arcp_buf *text = &engine->features_text;
+    if (text->size == 0 || text->failed || engine->features_written != features) {
+        arcp_json_writer array;
+        arcp_buf_clear(text);
+        arcp_json_writer_init(&array, text);
+        arcp_json_begin_array(&array);
+        for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
+            if ((features & ARCP_FEATURE_BIT(feature)) != 0) {
+                arcp_json_write_cstr(&array, arcp_feature_name((arcp_feature)feature));
+            }
+        }
+        arcp_json_end_array(&array);
+        engine->features_written = features;
+    }
+    arcp__write_formatted(writer, text);
+}
+
 void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_buf *out)
 {
     arcp_buf text = arcp__spare_take(engine);
@@ -93,13 +114,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
         arcp_json_write_cstr(&writer, job->parent_id);
     }
     arcp_json_name(&writer, "features");
-    arcp_json_begin_array(&writer);
-    for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
-        if ((job->features & ARCP_FEATURE_BIT(feature)) != 0) {
-            arcp_json_write_cstr(&writer, arcp_feature_name((arcp_feature)feature));
-        }
-    }
-    arcp_json_end_array(&writer);
+    write_features(engine, job->features, &writer);
     arcp_json_name(&writer, "cwd");
     if (job->live->cwd != NULL) {
         arcp_json_write_cstr(&writer, job->live->cwd);

@@ -228,6 +228,7 @@ void arcp__engine_free(arcp__engine *engine)
     arcp_buf_fini(&engine->scratch);
     arcp_buf_fini(&engine->body);
     arcp_buf_fini(&engine->sending);
+    arcp_buf_fini(&engine->features_text);
     arcp__spare_free_all(engine);
     arcp__free(engine);
 }

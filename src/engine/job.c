@@ -2,7 +2,7 @@
  * exactly once (job_result.c), kept for listings and subscribers, then dropped. */
 #include "engine/parts.h"
 
-#include <stdio.h>
+#include <assert.h>
 
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id)
 {
@@ -13,11 +13,17 @@ arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id)
 
 void arcp__job_note_head(arcp__job *job)
 {
+    const arcp_span pieces[] = {ARCP_SPAN_LITERAL(",\"trace_id\":\""),
+                                arcp_span_cstr(job->trace_id),
+                                ARCP_SPAN_LITERAL("\",\"job_id\":\""), arcp_span_cstr(job->id),
+                                ARCP_SPAN_LITERAL("\",\"payload\":")};
     arcp__job_live *live = job->live;
-    int size =
-        snprintf(live->head, sizeof(live->head),
-                 ",\"trace_id\":\"%s\",\"job_id\":\"%s\",\"payload\":", job->trace_id, job->id);
-    live->head_size = (size_t)size;
+    live->head_size = 0;
+    for (size_t at = 0; at < sizeof(pieces) / sizeof(pieces[0]); at++) {
+        assert(pieces[at].size <= sizeof(live->head) - live->head_size);
+        memcpy(live->head + live->head_size, pieces[at].data, pieces[at].size);
+        live->head_size += pieces[at].size;
+    }
 }
 
 /* Takes the reference of `stream` and registers the job under its id. */

@@ -17,10 +17,11 @@ void arcp__session_forget_seen(arcp__session *session)
     session->seen_count = 0;
 }
 
+/* The key is a hash already. */
 static arcp__seen_request *find_seen(const arcp__session *session, uint64_t hash)
 {
     arcp__seen_request *seen = NULL;
-    HASH_FIND(hh, session->seen, &hash, sizeof(hash), seen);
+    HASH_FIND_BYHASHVALUE(hh, session->seen, &hash, sizeof(hash), (unsigned)hash, seen);
     return seen;
 }
 
@@ -44,7 +45,7 @@ bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
         }
     }
     *seen = (arcp__seen_request){.hash = hash};
-    HASH_ADD(hh, session->seen, hash, sizeof(seen->hash), seen);
+    HASH_ADD_BYHASHVALUE(hh, session->seen, hash, sizeof(seen->hash), (unsigned)hash, seen);
     if (!ARCP__HASH_ADDED(seen)) {
         arcp__free(seen);
         arcp__engine_no_memory(engine);

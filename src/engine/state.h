@@ -133,6 +133,8 @@ struct arcp__engine {
     arcp_buf body;
     arcp_buf spare[ARCP__SPARE_MAX]; /* empty, with memory */
     size_t spare_count;
+    arcp_buf features_text; /* of `features_written`, as a JSON array; empty: not written yet */
+    arcp_feature_set features_written;
     arcp_buf sending;                  /* the frame of the SEND effect at hand */
     arcp__pending_effect *handed;      /* its text is at the owner's until the next call */
     arcp__pending_effect *handed_line; /* likewise, of the log */

@@ -96,6 +96,15 @@ void arcp__json_append_escaped(arcp_span text, arcp_buf *out)
     arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(end - run)));
 }
 
+static bool is_all_plain(arcp_span text)
+{
+    if (text.size == 0) {
+        return true;
+    }
+    const unsigned char *at = (const unsigned char *)text.data;
+    return arcp__json_skip_plain(at, at + text.size) == at + text.size;
+}
+
 void arcp_json_quote(arcp_span text, arcp_buf *out)
 {
     /* Usually nothing needs an escape: then this is the only time the buffer grows. */
@@ -103,9 +112,19 @@ void arcp_json_quote(arcp_span text, arcp_buf *out)
         out->failed = true;
         return;
     }
-    arcp_buf_append_byte(out, '"');
-    arcp__json_append_escaped(text, out);
-    arcp_buf_append_byte(out, '"');
+    if (!is_all_plain(text)) {
+        arcp_buf_append_byte(out, '"');
+        arcp__json_append_escaped(text, out);
+        arcp_buf_append_byte(out, '"');
+        return;
+    }
+    char *to = out->data + out->size;
+    *to++ = '"';
+    if (text.size != 0) {
+        memcpy(to, text.data, text.size);
+    }
+    to[text.size] = '"';
+    out->size += text.size + 2;
 }
 
 /* ---- the writer ---- */
