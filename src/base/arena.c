@@ -22,10 +22,11 @@ static arcp__arena_block *add_block(arcp__arena *arena, size_t need)
     if (capacity < need) {
         capacity = need;
     }
-    arcp__arena_block *block = arcp__alloc(sizeof(*block) + capacity);
+    arcp__arena_block *block = arcp__realloc(NULL, sizeof(*block) + capacity);
     if (block == NULL) {
         return NULL;
     }
+    block->used = 0;
     block->capacity = capacity;
     block->next = arena->blocks;
     arena->blocks = block;

@@ -56,6 +56,7 @@ void arcp__client_job_drop(arcp_job *job)
     arcp_secret_free(job->credentials);
     arcp_failure_fini(&job->failure);
     arcp__arena_fini(&job->strings);
+    arcp__free(job->budgets);
     arcp__free(job);
 }
 
@@ -106,6 +107,15 @@ static arcp_status learn_object(arcp_job *job, arcp_span *out, const arcp_json *
 
 /* ---- budgets ---- */
 
+static bool make_budgets(arcp_job *job)
+{
+    if (job->budgets == NULL) {
+        job->budgets = arcp__alloc_array(ARCP__JOB_BUDGETS_MAX, sizeof(*job->budgets));
+    }
+    return job->budgets != NULL;
+}
+
+/* Of the job's budgets, which were made. */
 static arcp_job_budget *budget_row(arcp_job *job, arcp_span currency)
 {
     if (currency.size == 0 || currency.size >= ARCP_CURRENCY_MAX) {
@@ -184,18 +194,25 @@ static void add_initial(arcp_job *job, arcp_span pattern)
     }
 }
 
-static void describe_budget(arcp_job *job, const arcp_json *json, arcp_json_ref payload,
-                            arcp_buf *scratch)
+static arcp_status describe_budget(arcp_job *job, const arcp_json *json, arcp_json_ref payload,
+                                   arcp_buf *scratch)
 {
     arcp_json_ref lease = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("lease"));
     arcp_json_ref patterns = arcp_json_member(json, lease, ARCP_SPAN_LITERAL("cost.budget"));
+    arcp_json_ref budget = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("budget"));
+    if (!arcp_json_is(json, patterns, ARCP_JSON_ARRAY) &&
+        !arcp_json_is(json, budget, ARCP_JSON_OBJECT)) {
+        return ARCP_OK;
+    }
+    if (!make_budgets(job)) {
+        return ARCP_E_NO_MEMORY;
+    }
     if (arcp_json_is(json, patterns, ARCP_JSON_ARRAY) && job->budget_count == 0) {
         for (arcp_json_ref at = arcp_json_first(json, patterns); at != ARCP_JSON_ABSENT;
              at = arcp_json_next(json, patterns, at)) {
             add_initial(job, arcp_json_string(json, at, scratch));
         }
     }
-    arcp_json_ref budget = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("budget"));
     if (arcp_json_is(json, budget, ARCP_JSON_OBJECT)) {
         for (arcp_json_ref name = arcp_json_first(json, budget); name != ARCP_JSON_ABSENT;
              name = arcp_json_next(json, budget, name)) {
@@ -211,6 +228,7 @@ static void describe_budget(arcp_job *job, const arcp_json *json, arcp_json_ref 
                    sizeof(job->budgets[row].initial));
         }
     }
+    return ARCP_OK;
 }
 
 arcp_status arcp__client_job_note_metric(arcp_job *job, const arcp_json *json, arcp_json_ref body)
@@ -221,6 +239,9 @@ arcp_status arcp__client_job_note_metric(arcp_job *job, const arcp_json *json, a
     if (!arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("cost.budget.remaining")) ||
         !arcp_json_is(json, unit, ARCP_JSON_STRING)) {
         return ARCP_OK;
+    }
+    if (!make_budgets(job)) {
+        return ARCP_E_NO_MEMORY;
     }
     arcp_buf scratch = ARCP_BUF_INIT;
     arcp_job_budget *row = budget_row(job, arcp_json_string(json, unit, &scratch));
@@ -272,7 +293,10 @@ arcp_status arcp__client_job_describe(arcp_job *job, const arcp_json *json, arcp
     /* A job.accepted that comes again tells the initial counters; a job.subscribed those of
      * now. */
     if (is_first || current != ARCP_JSON_ABSENT) {
-        describe_budget(job, json, payload, scratch);
+        status = describe_budget(job, json, payload, scratch);
+        if (status != ARCP_OK) {
+            return status;
+        }
     }
     arcp_job_status told = arcp_job_status_from_wire(arcp_json_string(json, current, scratch));
     if (told != ARCP_JOB_STATUS_COUNT && !job->ended) {

@@ -26,7 +26,7 @@ struct arcp_job {
     arcp_span id;
     arcp_span agent, lease, constraints, trace_id, parent_id, delegate_id, descriptor;
     arcp_secret *credentials; /* JSON array of the usable ones, until they are taken */
-    arcp_job_budget budgets[ARCP__JOB_BUDGETS_MAX];
+    arcp_job_budget *budgets; /* owned, ARCP__JOB_BUDGETS_MAX of them; NULL until there is one */
     size_t budget_count;
     arcp_job_status status;
     bool announced;     /* the program knows of it, or will by the items queued so far */
