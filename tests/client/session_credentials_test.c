@@ -41,6 +41,36 @@ static void only_usable_credentials_are_kept(void **state)
 }
 
 /* [arcp:9.8.2-15] [arcp:14-10] */
+static void what_is_shown_of_a_job_has_neither_credentials_nor_tokens(void **state)
+{
+    static const struct {
+        const char *payload, *shown;
+    } rows[] = {
+        {"{}", "{}"},
+        {"{\"job_id\":\"j\",\"lease\":{}}", "{\"job_id\":\"j\",\"lease\":{}}"},
+        {"{ \"job_id\" : \"j\" }", "{\"job_id\":\"j\"}"},
+        {"{\"credentials\":[{\"value\":\"sk\"}]}", "{}"},
+        {"{\"a\":1,\"\\u0063redentials\":[\"sk\"],\"b\":2}", "{\"a\":1,\"b\":2}"},
+        {"{\"a\":1,\"resume_token\":\"rt\"}", "{\"a\":1}"},
+        {"{\"a\":1,\"resume\\u005ftoken\":\"rt\"}", "{\"a\":1}"},
+        {"{\"credential\":1,\"resume_tokens\":2}", "{\"credential\":1,\"resume_tokens\":2}"},
+        {"[\"credentials\"]", "{}"},
+    };
+    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp_json json = ARCP_JSON_INIT;
+        arcp_buf out = ARCP_BUF_INIT;
+        arcp_error err = {0};
+        check_ok(arcp_json_scan(&json, arcp_span_cstr(rows[at].payload), &limits, &err), &err);
+        arcp__client_credentials_redact(&json, ARCP_JSON_ROOT, &out);
+        check_span(arcp_buf_span(&out), rows[at].shown);
+        arcp_buf_fini(&out);
+        arcp_json_fini(&json);
+    }
+}
+
+/* [arcp:9.8.2-15] [arcp:14-10] */
 static void a_rotated_credential_is_handed_over_and_wiped(void **state)
 {
     story s;
@@ -65,6 +95,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_usable_credentials_are_kept),
+        cmocka_unit_test(what_is_shown_of_a_job_has_neither_credentials_nor_tokens),
         cmocka_unit_test(a_rotated_credential_is_handed_over_and_wiped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
