@@ -24,8 +24,9 @@ typedef struct arcp__process_job {
     arcp__job *job;
     arcp__agent_process *process; /* NULL while it waits, or when it could not be started */
     bool is_waiting;
-    arcp_buf start; /* the job.start line, while it waits; may hold secrets */
-    arcp_buf later; /* and the lines that came since */
+    bool is_counted; /* among those of its agent that run */
+    arcp_buf start;  /* the job.start line, while it waits; may hold secrets */
+    arcp_buf later;  /* and the lines that came since */
 } process_job;
 
 /* ---- what the process says ---- */
@@ -71,9 +72,19 @@ static void on_log(void *user, arcp_span line)
                       (int)shown.size, shown.data);
 }
 
+/* The next job has room when the program is gone, not when this one is forgotten. */
+static void leave_room(process_job *pj)
+{
+    if (pj->is_counted) {
+        pj->is_counted = false;
+        pj->agent->running--;
+    }
+}
+
 static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr_tail)
 {
-    const process_job *pj = user;
+    process_job *pj = user;
+    leave_room(pj);
     arcp_span id = arcp__job_id(pj->job);
     arcp__runtime_log(
         pj->runtime, ARCP_LOG_DEBUG,
@@ -158,6 +169,7 @@ static arcp_status begin(process_job *pj, arcp_span line, arcp_error *err)
     arcp__free(cwd);
     if (pj->process != NULL) {
         agent->running++;
+        pj->is_counted = true;
         arcp__agent_process_set_job(pj->process, arcp__job_id(pj->job));
     }
     return status;
@@ -378,8 +390,8 @@ static void release(process_job *pj)
     arcp__buf_fini_wiped(&pj->later);
     if (pj->process != NULL) {
         arcp__agent_process_free(pj->process);
-        pj->agent->running--;
     }
+    leave_room(pj);
     arcp__free(pj);
 }
 
