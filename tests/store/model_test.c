@@ -6,7 +6,8 @@
 #define STREAMS      4
 #define KEYS         6
 #define RECORDS_MAX  400
-#define OPS_MAX      6
+#define OPS_FEW      6
+#define OPS_MAX      150 /* in one batch of twenty */
 #define BATCHES_MAX  5
 #define ROUNDS       60
 #define SEEDS_MEMORY 300
@@ -96,7 +97,8 @@ static arcp_status model_apply(model *to, const random_batch *batch)
     return worst;
 }
 
-/* An operation, right more often than not, for the state that `ahead` will be in. */
+/* An operation, right more often than not, for the state that `ahead` will be in. After the first
+ * few of a batch it is right: of the long ones too many would fail. */
 static void draw_op(uint64_t *state, model *ahead, random_batch *batch)
 {
     static uint32_t serial;
@@ -108,8 +110,9 @@ static void draw_op(uint64_t *state, model *ahead, random_batch *batch)
     arcp_store_table table = tables[draw(state, 2)];
     model_stream *stream = &ahead->streams[index_of(stream_names, name)];
     uint32_t what = draw(state, 100);
+    bool may_fail = at < OPS_FEW;
     if (what < 60 && stream->next < RECORDS_MAX) {
-        uint64_t position = stream->next + (draw(state, 100) == 0);
+        uint64_t position = stream->next + (draw(state, 100) == 0 && may_fail);
         batch->ops[at] = op_append(name, position, batch->texts[at]);
         stream->next++;
     } else if (what < 68) {
@@ -119,7 +122,7 @@ static void draw_op(uint64_t *state, model *ahead, random_batch *batch)
         stream->next = 0;
     } else if (what < 85) {
         batch->ops[at] = op_put(table, key, batch->texts[at]);
-    } else if (what < 93) {
+    } else if (what < 93 || !may_fail) {
         batch->ops[at] = op_delete(table, key);
     } else {
         batch->ops[at] = op_create(table, key, batch->texts[at]);
@@ -173,7 +176,8 @@ static void run_round(store_rig *rig, uint64_t *state, model *truth)
     for (size_t at = 0; at < count; at++) {
         random_batch *batch = &batches[at];
         batch->count = 0;
-        for (size_t ops = 1 + draw(state, OPS_MAX); ops != 0; ops--) {
+        uint32_t most = draw(state, 20) == 0 ? OPS_MAX : OPS_FEW;
+        for (size_t ops = 1 + draw(state, most); ops != 0; ops--) {
             draw_op(state, &ahead, batch);
         }
         batch->want = failed != ARCP_OK ? failed : model_apply(truth, batch);
