@@ -406,7 +406,9 @@ typedef void (*arcp_reply_fn)(void *user, arcp_client *client, const arcp_reply 
 /* The requests of the blocking form, whose comments hold here too, without waiting: what cannot
  * even be asked is returned (ARCP_E_USAGE, ARCP_E_CLOSED, ARCP_E_NO_MEMORY, and a lease or an
  * agent's name that is malformed), everything else comes with the reply. Options and spans are
- * copied. A job of a reply is the program's to release, a page to free. */
+ * copied. A job of a reply is the program's to release, a page to free. What is asked leaves while
+ * the loop runs, together with what else is asked in the same turn: not before uv_run is called
+ * again, when a callback has stopped the loop. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_submit_start(arcp_client *client,
                                                               const arcp_submit_options *options,
                                                               arcp_reply_fn on_reply, void *user,

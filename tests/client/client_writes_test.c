@@ -10,6 +10,8 @@
 /* A submit has some 300 bytes, and from 4096 on what waits is written at once. */
 #define MANY 64u
 
+#define TRACES_MAX 2048u
+
 typedef struct fixture {
     uv_loop_t loop;
     fake_runtime runtime;
@@ -20,14 +22,27 @@ typedef struct fixture {
     unsigned at_once; /* jobs that are submitted when it is connected */
     unsigned wanted;  /* one more for each that ends, until there were so many */
     unsigned submitted, ended;
+    char traces[TRACES_MAX][33]; /* of the submits, each from 16 random bytes */
+    unsigned trace_count;
 } fixture;
 
 /* The tests run one after the other, and a connection's functions are told of no user. */
 static fixture *counted;
 
+static void note_trace(fixture *f, arcp_span frame)
+{
+    static const char before[] = "\"trace_id\":\"";
+    const char *at = memmem(frame.data, frame.size, before, sizeof(before) - 1);
+    if (at != NULL && memmem(frame.data, frame.size, "\"job.submit\"", 12) != NULL) {
+        assert_true(f->trace_count < TRACES_MAX);
+        memcpy(f->traces[f->trace_count++], at + sizeof(before) - 1, 32);
+    }
+}
+
 static arcp_status count_send(arcp_connection *connection, arcp_span frame)
 {
     counted->sends++;
+    note_trace(counted, frame);
     return counted->inner->send(connection, frame);
 }
 
@@ -101,7 +116,9 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
 static void run(fixture *f, unsigned at_once, unsigned wanted)
 {
     arcp_error err = {0};
-    *f = (fixture){.at_once = at_once, .wanted = wanted};
+    memset(f, 0, sizeof(*f));
+    f->at_once = at_once;
+    f->wanted = wanted;
     counted = f;
     assert_int_equal(uv_loop_init(&f->loop), 0);
     fake_runtime_init(&f->runtime);
@@ -119,7 +136,7 @@ static void run(fixture *f, unsigned at_once, unsigned wanted)
 static void a_frame_leaves_with_its_turn(void **state)
 {
     (void)state;
-    fixture f;
+    static fixture f;
     run(&f, 1, 1);
     assert_int_equal(f.flushes, 0);
 }
@@ -127,7 +144,7 @@ static void a_frame_leaves_with_its_turn(void **state)
 static void many_that_are_asked_at_once_are_one_write(void **state)
 {
     (void)state;
-    fixture f;
+    static fixture f;
     run(&f, MANY, MANY);
     assert_int_equal(f.flushes, 1);
 }
@@ -135,9 +152,27 @@ static void many_that_are_asked_at_once_are_one_write(void **state)
 static void what_follows_from_many_answers_is_gathered(void **state)
 {
     (void)state;
-    fixture f;
+    static fixture f;
     run(&f, MANY, 20 * MANY);
     assert_in_range(f.flushes, 20, f.sends / 8);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return memcmp(a, b, 33);
+}
+
+/* Random bytes are drawn for many jobs and each is given out once. */
+static void no_two_jobs_have_the_same_trace(void **state)
+{
+    (void)state;
+    static fixture f;
+    run(&f, MANY, 20 * MANY);
+    assert_int_equal(f.trace_count, 20 * MANY);
+    qsort(f.traces, f.trace_count, sizeof(f.traces[0]), compare);
+    for (unsigned at = 1; at < f.trace_count; at++) {
+        assert_memory_not_equal(f.traces[at - 1], f.traces[at], 16); /* nor the half of one */
+    }
 }
 
 int main(void)
@@ -146,6 +181,7 @@ int main(void)
         cmocka_unit_test(a_frame_leaves_with_its_turn),
         cmocka_unit_test(many_that_are_asked_at_once_are_one_write),
         cmocka_unit_test(what_follows_from_many_answers_is_gathered),
+        cmocka_unit_test(no_two_jobs_have_the_same_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,44 @@ static void requests_made_before_the_welcome_are_sent_after_it(void **state)
     story_end(&s);
 }
 
+/* The agents of the submits from the nth on, in the order in which they were sent. */
+static void check_submits(const story *s, size_t nth, const char *agents)
+{
+    char sent[64] = "";
+    size_t size = 0;
+    for (; story_sent_nth(s, "job.submit", nth) != NULL; nth++) {
+        const char *agent = strstr(story_sent_nth(s, "job.submit", nth), "\"agent\":\"");
+        assert_non_null(agent);
+        size += (size_t)snprintf(sent + size, sizeof(sent) - size, "%c", agent[9]);
+    }
+    assert_string_equal(sent, agents);
+}
+
+static void what_was_not_negotiated_holds_up_nothing_behind_it(void **state)
+{
+    story s;
+    story_new(&s, DEFAULTS);
+    story_list(&s, "l");
+    story_submit(&s, "a", "a");
+    story_list(&s, "m");
+    story_submit(&s, "b", "b");
+    story_list(&s, "n");
+    story_start(&s);
+    story_connect(&s);
+    story_hear(&s,
+               "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1','payload':{"
+               "'request_id':'$(session.hello)','resume_token':'rt_1',"
+               "'resume_window_sec':600,'heartbeat_interval_sec':30,"
+               "'capabilities':{'features':['agent_versions']}}}");
+    story_check_log(&s, "dial\nconnected\nreply l INVALID_REQUEST\nreply m INVALID_REQUEST\n"
+                        "reply n INVALID_REQUEST\n");
+    check_submits(&s, 1, "ab");
+    story_submit(&s, "c", "c");
+    check_submits(&s, 1, "abc");
+    assert_int_equal(story_sent_count(&s, "session.list_jobs"), 0);
+    story_end(&s);
+}
+
 /* ---- sent again ---- */
 
 static void come_back(story *s)
@@ -157,6 +195,75 @@ static void what_was_accepted_twice_and_is_refused_the_second_time_is_announced(
     story_end(&s);
 }
 
+static void what_is_asked_meanwhile_goes_behind_what_is_sent_again(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "a");
+    story_submit(&s, "b", "b");
+    story_drop(&s);
+    story_submit(&s, "c", "c");
+    story_wait_deadline(&s);
+    story_connect(&s);
+    story_submit(&s, "d", "d");
+    check_submits(&s, 3, "");
+    story_hear(&s, WELCOME_AGAIN);
+    check_submits(&s, 3, "abcd");
+    story_submit(&s, "e", "e");
+    check_submits(&s, 3, "abcde");
+    story_end(&s);
+}
+
+static arcp__client_request *submit_kept(story *s, const char *agent)
+{
+    arcp_error err = {0};
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp__client_request *request = NULL;
+    options.agent = arcp_span_cstr(agent);
+    check_ok(arcp__client_session_submit(s->session, s->now, &options, story_on_reply(),
+                                         (void *)(uintptr_t)agent, &request, &err),
+             &err);
+    return request;
+}
+
+/* Whichever of those that wait it is. */
+static void one_that_is_given_up_unsent_holds_up_nothing(void **state)
+{
+    static const char *const left[] = {"bcd", "acd", "abd", "abc"};
+    for (size_t gone = 0; gone < 4; gone++) {
+        story s;
+        story_new(&s, DEFAULTS);
+        story_start(&s);
+        arcp__client_request *waiting[] = {submit_kept(&s, "a"), submit_kept(&s, "b"),
+                                           submit_kept(&s, "c"), submit_kept(&s, "d")};
+        arcp__client_request_abandon(s.session, waiting[gone]);
+        story_connect(&s);
+        story_hear(&s, WELCOME);
+        check_submits(&s, 1, left[gone]);
+        story_submit(&s, "e", "e");
+        check_submits(&s, 4, "e");
+        story_end(&s);
+    }
+}
+
+static void one_whose_time_is_over_unsent_holds_up_nothing(void **state)
+{
+    story s;
+    arcp_client_options options = DEFAULTS;
+    options.request_timeout_ms = 5000;
+    story_new(&s, options);
+    story_start(&s);
+    story_submit(&s, "a", "a");
+    story_wait(&s, 4999);
+    story_submit(&s, "b", "b");
+    story_wait(&s, 1);
+    story_check_log(&s, "dial\nreply a DEADLINE\n");
+    story_connect(&s);
+    story_hear(&s, WELCOME);
+    check_submits(&s, 1, "b");
+    story_end(&s);
+}
+
 static void an_answered_request_is_not_sent_again(void **state)
 {
     story s;
@@ -225,11 +332,15 @@ int main(void)
         cmocka_unit_test(a_late_answer_does_not_go_to_the_next_request),
         cmocka_unit_test(an_abandoned_request_gets_no_reply),
         cmocka_unit_test(requests_made_before_the_welcome_are_sent_after_it),
+        cmocka_unit_test(what_was_not_negotiated_holds_up_nothing_behind_it),
         cmocka_unit_test(what_was_not_answered_is_sent_again_under_the_same_id),
         cmocka_unit_test(a_submit_without_any_key_is_not_sent_twice),
         cmocka_unit_test(what_was_accepted_twice_waits_for_the_answer_that_names_the_submit),
         cmocka_unit_test(what_was_accepted_twice_answers_a_submit_that_was_sent_once),
         cmocka_unit_test(what_was_accepted_twice_and_is_refused_the_second_time_is_announced),
+        cmocka_unit_test(what_is_asked_meanwhile_goes_behind_what_is_sent_again),
+        cmocka_unit_test(one_that_is_given_up_unsent_holds_up_nothing),
+        cmocka_unit_test(one_whose_time_is_over_unsent_holds_up_nothing),
         cmocka_unit_test(an_answered_request_is_not_sent_again),
         cmocka_unit_test(a_request_that_makes_the_runtime_hang_up_is_given_up),
         cmocka_unit_test(the_end_of_the_session_answers_everything),
