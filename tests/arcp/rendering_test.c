@@ -68,13 +68,30 @@ static const struct line_row {
     {"log", "{\"level\":\"info\",\"message\":\"\\u009b31m\"}", "log       \\u009b31m", NULL},
 };
 
+/* It had 5.00 USD, and has 1.42. */
+static arcp_job *job_with_budget(void)
+{
+    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_error err = {0};
+    arcp_job *job = arcp__client_job_new(ARCP_SPAN_LITERAL("job_1"));
+    assert_non_null(job);
+    check_ok(arcp_json_scan(&json,
+                            ARCP_SPAN_LITERAL("{\"lease\":{\"cost.budget\":[\"USD:5.00\"]},"
+                                              "\"budget\":{\"USD\":1.42}}"),
+                            &limits, &err),
+             &err);
+    assert_int_equal(arcp__client_job_describe(job, &json, ARCP_JSON_ROOT, &scratch), ARCP_OK);
+    arcp_buf_fini(&scratch);
+    arcp_json_fini(&json);
+    return job;
+}
+
 static void every_kind_has_its_line(void **state)
 {
     arcp_event_view view = ARCP_EVENT_VIEW_INIT;
-    arcp_job *job = arcp__client_job_new(ARCP_SPAN_LITERAL("job_1"));
-    assert_non_null(job);
-    job->budget_count = 1;
-    job->budgets[0] = (arcp_job_budget){"USD", "5.00", "1.42"};
+    arcp_job *job = job_with_budget();
     for (size_t row = 0; row < sizeof(line_rows) / sizeof(line_rows[0]); row++) {
         arcp_client_event event = event_of(line_rows[row].kind, line_rows[row].body);
         arcp__line_style style = {0};
