@@ -148,7 +148,7 @@ static bool copy_text(char **to, arcp_span text)
     return *to != NULL;
 }
 
-/* Nothing is NULL. */
+/* What is empty stays NULL. */
 static bool copy_any(char **to, arcp_span text)
 {
     return text.size == 0 || copy_text(to, text);

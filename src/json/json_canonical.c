@@ -168,15 +168,8 @@ arcp_status arcp_json_canonical(const arcp_json *json, arcp_json_ref ref, arcp_b
                                 arcp_error *err)
 {
     size_t start = out->size;
-    form f;
-    f.json = json;
-    f.out = out;
+    form f = {.json = json, .out = out, .capacity = sizeof(f.few) / sizeof(f.few[0])};
     f.names = f.few;
-    f.count = 0;
-    f.capacity = sizeof(f.few) / sizeof(f.few[0]);
-    f.owned = NULL;
-    f.depth = 0;
-    f.too_deep = false;
     if (ref == ARCP_JSON_ABSENT) {
         arcp_buf_append_cstr(out, "null");
     } else {
