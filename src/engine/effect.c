@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "base/wipe.h"
+
 static void push_back(arcp__effect_queue *queue, arcp__pending_effect *pending)
 {
     pending->next = NULL;
@@ -57,7 +59,7 @@ static bool push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *tex
             engine->effect_free = pending;
         }
         if (text != NULL) {
-            arcp_buf_fini(text);
+            arcp__buf_fini_wiped(text);
         }
         return false;
     }

@@ -3,6 +3,8 @@
 
 #include <arcp/secret.h>
 
+#include "base/wipe.h"
+
 arcp__link *arcp__link_ref(arcp__link *link)
 {
     link->refs++;
@@ -55,7 +57,7 @@ static void send_frame(arcp__engine *engine, arcp__link *link, arcp_buf *frame, 
                        bool is_secret)
 {
     if (link->gone || link->state == ARCP__LINK_CLOSING) {
-        arcp_buf_fini(frame);
+        arcp__buf_fini_wiped(frame);
         return;
     }
     arcp__effect_push(

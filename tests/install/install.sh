@@ -88,6 +88,14 @@ needed=$(readelf -d "$libdir/libarcp.so.0" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1
 soname=$(readelf -d "$libdir/libarcp.so.0" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 [ "$soname" = libarcp.so.0 ] || fail "libarcp is called $soname"
 
+# ---- static libraries are machine code, which another release of the compiler links too ----
+
+for name in arcp arcp-runtime arcp-client; do
+    readelf -SW "$libdir/lib$name.a" >"$work/sections" || fail "lib$name.a cannot be read"
+    grep -qF .text "$work/sections" || fail "lib$name.a has no code"
+    ! grep -E '\.gnu\.(debug)?lto_' "$work/sections" || fail "lib$name.a holds what only its own compiler reads"
+done
+
 # ---- a program outside the tree ----
 
 runs() {
