@@ -221,7 +221,7 @@ static arcp__client_request *submit_kept(story *s, const char *agent)
     arcp__client_request *request = NULL;
     options.agent = arcp_span_cstr(agent);
     check_ok(arcp__client_session_submit(s->session, s->now, &options, story_on_reply(),
-                                         (void *)(uintptr_t)agent, &request, &err),
+                                         (void *)agent, &request, &err),
              &err);
     return request;
 }
