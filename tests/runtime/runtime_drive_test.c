@@ -5,6 +5,11 @@
 
 #include <arcp/sys/store.h>
 
+#include <limits.h>
+
+#include "engine/state.h"
+#include "runtime/runtime_state.h"
+
 #define ROUNDS_MAX     64u /* src/runtime/runtime_drive.c */
 #define WORTH_A_COMMIT 64u /* likewise */
 
@@ -68,6 +73,52 @@ static void other_handles_have_their_turn_while_a_store_is_busy(void **state)
     runtime_rig_until(&rig, is_quiet, NULL); /* it goes on although nothing comes */
     /* The loop polls the store itself, too, when it is woken. */
     assert_true(most_rounds >= ROUNDS_MAX && most_rounds <= ROUNDS_MAX + 2);
+    uv_close((uv_handle_t *)&turn, NULL);
+    runtime_rig_stop(&rig);
+}
+
+static unsigned most_over; /* agents at the end of a turn whose jobs are over */
+
+static void on_turn_with_agents(uv_check_t *turn)
+{
+    unsigned over = 0;
+    const runtime_rig *rig = turn->data;
+    for (const arcp__job *job = rig->runtime->engine->over_first; job != NULL;
+         job = job->next_over) {
+        over++;
+    }
+    most_over = over > most_over ? over : most_over;
+}
+
+static void finish(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
+}
+
+/* Not only when nothing is left to do, which may be never. */
+static void agents_are_let_go_of_in_each_turn_while_a_store_is_busy(void **state)
+{
+    static runtime_rig rig;
+    uv_check_t turn;
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    (void)state;
+    runtime_rig_begin(&rig);
+    options.store = open_busy_store();
+    runtime_rig_open(&rig, &options);
+    runtime_rig_add(&rig, "finish", ARCP_AGENT_NON_BLOCKING, finish, NULL);
+    assert_int_equal(uv_check_init(&rig.loop, &turn), 0);
+    assert_int_equal(uv_check_start(&turn, on_turn_with_agents), 0);
+    turn.data = &rig;
+    most_over = 0;
+    rounds_left = UINT_MAX;
+    for (unsigned at = 0; at < 20; at++) {
+        runtime_rig_submit(&rig, "finish", "");
+        (void)runtime_rig_wait(&rig, "\"job.result\"");
+    }
+    assert_true(rounds_left > 0);
+    rounds_left = 0;
+    assert_in_range(most_over, 0, 1);
     uv_close((uv_handle_t *)&turn, NULL);
     runtime_rig_stop(&rig);
 }
@@ -298,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_handles_have_their_turn_while_a_store_is_busy),
+        cmocka_unit_test(agents_are_let_go_of_in_each_turn_while_a_store_is_busy),
         cmocka_unit_test(
             a_store_with_nothing_to_do_gets_its_first_batch_before_the_last_agent_runs),
         cmocka_unit_test(what_few_jobs_change_is_one_batch),
