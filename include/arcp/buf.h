@@ -2,7 +2,10 @@
  *
  * Appending never fails at the call: when memory runs out the buffer keeps what
  * it had, remembers the failure, and ignores further appends. The writer checks
- * once, at the end, with arcp_buf_status. One thread at a time. */
+ * once, at the end, with arcp_buf_status. One thread at a time.
+ *
+ * A buffer that is marked `secret` wipes every byte that goes out of use: the memory it
+ * leaves when it grows, what is cleared or consumed, and all of it in the end. */
 #ifndef ARCP_BUF_H
 #define ARCP_BUF_H
 
@@ -25,14 +28,24 @@ typedef struct arcp_buf {
     size_t size;
     size_t capacity;
     bool failed; /* an append ran out of memory */
+    /* Wiped, as above. The owner may set it at any time before the first byte of the secret is
+     * written; it moves with the buffer. Who takes it off releases the memory first
+     * (arcp_buf_fini). */
+    bool secret;
 } arcp_buf;
 
 #define ARCP_BUF_INIT                                                                              \
     {                                                                                              \
-        NULL, 0, 0, false                                                                          \
+        NULL, 0, 0, false, false                                                                   \
     }
 
-/* Releases the memory; the buffer is empty and usable again. */
+/* For tokens, credentials, keys, and every text that has one in it. */
+#define ARCP_BUF_SECRET_INIT                                                                       \
+    {                                                                                              \
+        NULL, 0, 0, false, true                                                                    \
+    }
+
+/* Releases the memory; the buffer is empty and usable again, and as secret as it was. */
 ARCP_API void arcp_buf_fini(arcp_buf *buf);
 
 /* Empties the buffer and its failure, keeps the memory. */
@@ -52,7 +65,9 @@ ARCP_API void arcp_buf_append_i64(arcp_buf *buf, int64_t value);
 ARCP_API void arcp_buf_consume(arcp_buf *buf, size_t count);
 
 /* Hands the bytes over as a NUL-terminated string that the caller frees with
- * arcp_free; the buffer is empty afterwards. NULL when out of memory. */
+ * arcp_free; the buffer is empty afterwards. NULL when out of memory. Of a secret
+ * buffer the string is all that its memory still holds: the caller wipes it
+ * (arcp_wipe, strlen bytes) before it is freed. */
 ARCP_API ARCP_MUST_CHECK char *arcp_buf_take_cstr(arcp_buf *buf);
 
 static inline void arcp_buf_append(arcp_buf *buf, arcp_span bytes)

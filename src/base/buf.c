@@ -3,18 +3,50 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <arcp/secret.h>
+
 #include "base/alloc.h"
+
+/* The bytes from `from` up to `to`, when the buffer is secret. */
+static void wipe(arcp_buf *buf, size_t from, size_t to)
+{
+    if (buf->secret && from < to) {
+        arcp_wipe(buf->data + from, to - from);
+    }
+}
 
 void arcp_buf_fini(arcp_buf *buf)
 {
+    /* All of it: writers that reserve and then write, or that shorten `size`, leave bytes behind
+     * the end. */
+    wipe(buf, 0, buf->capacity);
     arcp__free(buf->data);
-    *buf = (arcp_buf)ARCP_BUF_INIT;
+    *buf = (arcp_buf){.secret = buf->secret};
 }
 
 void arcp_buf_clear(arcp_buf *buf)
 {
+    wipe(buf, 0, buf->size);
     buf->size = 0;
     buf->failed = false;
+}
+
+/* As arcp__realloc. A realloc may move the bytes and give the old ones back as they are. */
+static char *resize(arcp_buf *buf, size_t capacity)
+{
+    if (!buf->secret) {
+        return arcp__realloc(buf->data, capacity);
+    }
+    char *data = arcp__realloc(NULL, capacity);
+    if (data == NULL) {
+        return NULL;
+    }
+    if (buf->size != 0) {
+        memcpy(data, buf->data, buf->size);
+    }
+    wipe(buf, 0, buf->capacity);
+    arcp__free(buf->data);
+    return data;
 }
 
 bool arcp_buf_reserve(arcp_buf *buf, size_t more)
@@ -36,7 +68,7 @@ bool arcp_buf_reserve(arcp_buf *buf, size_t more)
             capacity = need;
         }
     }
-    char *data = arcp__realloc(buf->data, capacity);
+    char *data = resize(buf, capacity);
     if (data == NULL) {
         buf->failed = true;
         return false;
@@ -94,12 +126,12 @@ void arcp_buf_append_i64(arcp_buf *buf, int64_t value)
 
 void arcp_buf_consume(arcp_buf *buf, size_t count)
 {
-    if (count >= buf->size) {
-        buf->size = 0;
-        return;
+    size_t left = count < buf->size ? buf->size - count : 0;
+    if (left != 0) {
+        memmove(buf->data, buf->data + count, left);
     }
-    memmove(buf->data, buf->data + count, buf->size - count);
-    buf->size -= count;
+    wipe(buf, left, buf->size);
+    buf->size = left;
 }
 
 char *arcp_buf_take_cstr(arcp_buf *buf)
@@ -109,6 +141,7 @@ char *arcp_buf_take_cstr(arcp_buf *buf)
     }
     char *text = buf->data;
     text[buf->size] = '\0';
-    *buf = (arcp_buf)ARCP_BUF_INIT;
+    wipe(buf, buf->size + 1, buf->capacity);
+    *buf = (arcp_buf){.secret = buf->secret};
     return text;
 }

@@ -349,8 +349,7 @@ static void tell_agent(arcp__engine *engine, arcp__job *job)
     arcp_json_end_object(&writer);
     if (job->agent_state == ARCP__AGENT_RUNNING || job->agent_state == ARCP__AGENT_STARTING) {
         (void)arcp__effect_push(
-            engine, &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job, .is_secret = true},
-            &line, true);
+            engine, &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, &line, true);
     } else {
         arcp_buf_fini(&line);
     }

@@ -71,13 +71,15 @@ bool arcp__credentials_are_offered(const arcp__engine *engine, const arcp__link 
                                    bool is_anonymous);
 bool arcp__credentials_are_shown(const arcp__engine *engine, const arcp__session *session,
                                  const arcp__job *job);
-/* The member `credentials`, when the job has any. */
+/* The member `credentials`, when the job has any: the writer's buffer becomes secret. */
 void arcp__credentials_write(arcp__engine *engine, const arcp__job *job, arcp_json_writer *writer);
-/* Adds them to an answer whose payload is its last member. False: nothing was added. */
-bool arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
+/* Adds them, when they are shown, to an answer whose payload is its last member: it becomes
+ * secret. */
+void arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
                               arcp_buf *frame);
 void arcp__credential_emit_rotated(arcp__engine *engine, arcp__job *job);
-/* The record of a rotation with the value in it; false: it is shown as it is. */
+/* The record of a rotation with the value in it, appended to `out`, which is secret; false: it is
+ * shown as it is. */
 bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__session *session,
                                      arcp_span record, arcp_buf *out);
 

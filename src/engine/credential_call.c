@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include <arcp/secret.h>
-
 arcp__credential *arcp__credential_new(arcp__engine *engine, const char *id, uint32_t generation)
 {
     arcp__credential *credential = arcp__alloc(sizeof(*credential));
@@ -164,8 +162,5 @@ void arcp__engine_provision_request(arcp__engine *engine, const arcp__effect_pro
 
 void arcp__engine_provision_asked(arcp__engine *engine)
 {
-    if (engine->asking.data != NULL) {
-        arcp_wipe(engine->asking.data, engine->asking.capacity);
-    }
     arcp_buf_clear(&engine->asking);
 }

@@ -5,7 +5,6 @@
  * as it is live: after its revocation the same frame leaves without. */
 #include "engine/parts.h"
 
-#include <arcp/secret.h>
 #include <stdio.h>
 
 /* [arcp:9.8.2-2] [arcp:14-8] [arcp:14-16] */
@@ -34,7 +33,7 @@ static void write_text(arcp_json_writer *writer, const char *name, const char *v
     }
 }
 
-/* Appends the value, in the clear; the caller wipes. */
+/* Appends the value, in the clear: `out` is secret. */
 static bool unseal(arcp__engine *engine, const arcp__credential *credential, arcp_buf *out)
 {
     const arcp__credential_options *options = &engine->options.credentials;
@@ -43,23 +42,16 @@ static bool unseal(arcp__engine *engine, const arcp__credential *credential, arc
            !out->failed;
 }
 
-static void wipe(arcp_buf *text)
-{
-    if (text->data != NULL) {
-        arcp_wipe(text->data, text->capacity);
-    }
-    arcp_buf_fini(text);
-}
-
 /* [arcp:9.8.1-1] [arcp:9.8.1-5] */
 void arcp__credentials_write(arcp__engine *engine, const arcp__job *job, arcp_json_writer *writer)
 {
     const arcp__credential *credential = job->credential;
-    arcp_buf value = ARCP_BUF_INIT;
+    arcp_buf value = ARCP_BUF_SECRET_INIT;
     if (credential == NULL || !unseal(engine, credential, &value)) {
-        wipe(&value);
+        arcp_buf_fini(&value);
         return;
     }
+    writer->out->secret = true;
     arcp_json_name(writer, "credentials");
     arcp_json_begin_array(writer);
     arcp_json_begin_object(writer);
@@ -75,16 +67,16 @@ void arcp__credentials_write(arcp__engine *engine, const arcp__job *job, arcp_js
     }
     arcp_json_end_object(writer);
     arcp_json_end_array(writer);
-    wipe(&value);
+    arcp_buf_fini(&value);
 }
 
-bool arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
+void arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
                               arcp_buf *frame)
 {
     const arcp__job *job = arcp__job_find(engine, job_id);
     if (job == NULL || frame->failed || frame->size < 4 ||
         !arcp__credentials_are_shown(engine, session, job)) {
-        return false;
+        return;
     }
     arcp_buf member = ARCP_BUF_INIT;
     arcp_json_writer writer;
@@ -92,16 +84,15 @@ bool arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session
     arcp_json_begin_object(&writer);
     arcp__credentials_write(engine, job, &writer);
     arcp_json_end_object(&writer);
-    bool any = !member.failed && member.size > 2;
-    if (any) {
+    if (!member.failed && member.size > 2) {
         /* The payload, an object that is not empty, ends the frame: `...}}`. */
+        frame->secret = true;
         frame->size -= 2;
         arcp_buf_append_byte(frame, ',');
         arcp_buf_append(frame, arcp_span_from(arcp_buf_span(&member), 1));
         arcp_buf_append_byte(frame, '}');
     }
-    wipe(&member);
-    return any;
+    arcp_buf_fini(&member);
 }
 
 /* ---- rotations ---- */
@@ -162,8 +153,8 @@ bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__session *
         job->credential->generation != generation) {
         return false;
     }
-    arcp_buf value = ARCP_BUF_INIT;
-    arcp_buf quoted = ARCP_BUF_INIT;
+    arcp_buf value = ARCP_BUF_SECRET_INIT;
+    arcp_buf quoted = ARCP_BUF_SECRET_INIT;
     bool shown = unseal(engine, job->credential, &value);
     arcp_json_quote(arcp_buf_span(&value), &quoted);
     shown = shown && !quoted.failed;
@@ -176,7 +167,7 @@ bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__session *
         arcp_buf_append(out, arcp_buf_span(&quoted));
         arcp_buf_append_cstr(out, "}}}");
     }
-    wipe(&value);
-    wipe(&quoted);
+    arcp_buf_fini(&value);
+    arcp_buf_fini(&quoted);
     return shown;
 }

@@ -1,10 +1,6 @@
 #include "engine/parts.h"
 
-#include <arcp/secret.h>
-
 #include <stdio.h>
-
-#include "base/wipe.h"
 
 static void push_back(arcp__effect_queue *queue, arcp__pending_effect *pending)
 {
@@ -35,10 +31,6 @@ static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
     if (pending->effect.link != NULL) {
         arcp__link_unref(engine, pending->effect.link);
     }
-    bool is_secret = pending->effect.is_secret || pending->effect.kind == ARCP__EFFECT_AUTHENTICATE;
-    if (is_secret && pending->text.data != NULL) {
-        arcp_wipe(pending->text.data, pending->text.size);
-    }
     arcp__spare_give(engine, &pending->text);
     pending->next = engine->effect_free;
     engine->effect_free = pending;
@@ -59,7 +51,7 @@ static bool push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *tex
             engine->effect_free = pending;
         }
         if (text != NULL) {
-            arcp__buf_fini_wiped(text);
+            arcp_buf_fini(text);
         }
         return false;
     }
@@ -178,6 +170,10 @@ static void take_back(arcp__engine *engine)
     if (engine->handed != NULL) {
         recycle(engine, engine->handed);
         engine->handed = NULL;
+    }
+    if (engine->sending.secret) {
+        arcp_buf_fini(&engine->sending);
+        engine->sending.secret = false;
     }
     if (engine->forgetting != NULL) {
         arcp__job *job = engine->forgetting;

@@ -169,6 +169,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
     engine->ids.random = options->random;
     engine->ids.user = options->random_user;
+    engine->scratch.secret = engine->asking.secret = engine->revealed.secret = true;
     if (!open_digest(engine) || !arcp__timer_heap_reserve(&engine->timers, ARCP__ENGINE_TIMERS)) {
         arcp__engine_no_memory(engine);
     }

@@ -345,7 +345,6 @@ typedef struct arcp__effect {
     int reason; /* CANCEL_AGENT: arcp__cancel_reason */
     int64_t grace_ms;
     arcp__effect_provision provision;
-    bool is_secret; /* `text` shows a credential: it is wiped when it was handed out */
 } arcp__effect;
 
 typedef enum arcp__cancel_reason {

@@ -368,17 +368,11 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
 /* [arcp:7.5-9] */
 void arcp__job_start(arcp__engine *engine, arcp__job *job)
 {
-    arcp_buf line = ARCP_BUF_INIT;
-    if (job->credential == NULL) {
-        line = arcp__spare_take(engine);
-    }
+    arcp_buf line = arcp__spare_take(engine);
     arcp__agent_format_start(engine, job, &line);
     arcp__free(job->live->input);
     job->live->input = NULL;
-    if (!arcp__effect_push(engine,
-                           &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT,
-                                           .job = job,
-                                           .is_secret = job->credential != NULL},
+    if (!arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job},
                            &line, true)) {
         job->agent_state = ARCP__AGENT_GONE;
         job->live->host = NULL; /* nothing is started */

@@ -1,10 +1,6 @@
 /* Links: one transport connection each, from the first byte to a session or a refusal. */
 #include "engine/parts.h"
 
-#include <arcp/secret.h>
-
-#include "base/wipe.h"
-
 arcp__link *arcp__link_ref(arcp__link *link)
 {
     link->refs++;
@@ -34,6 +30,7 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     link->is_local = options->is_local;
     link->is_encrypted = options->is_encrypted;
     link->refs = 1;
+    link->held.secret = true; /* a hello has tokens in it */
     if (options->principal.size != 0) {
         link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
         if (link->preset_principal == NULL) {
@@ -53,26 +50,14 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     return link;
 }
 
-static void send_frame(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable,
-                       bool is_secret)
-{
-    if (link->gone || link->state == ARCP__LINK_CLOSING) {
-        arcp__buf_fini_wiped(frame);
-        return;
-    }
-    arcp__effect_push(
-        engine, &(arcp__effect){.kind = ARCP__EFFECT_SEND, .link = link, .is_secret = is_secret},
-        frame, durable);
-}
-
 void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable)
 {
-    send_frame(engine, link, frame, durable, false);
-}
-
-void arcp__link_send_secret(arcp__engine *engine, arcp__link *link, arcp_buf *frame)
-{
-    send_frame(engine, link, frame, true, true);
+    if (link->gone || link->state == ARCP__LINK_CLOSING) {
+        arcp_buf_fini(frame);
+        return;
+    }
+    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_SEND, .link = link}, frame,
+                      durable);
 }
 
 void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, const char *reason,
@@ -217,7 +202,7 @@ void arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link,
 void arcp__link_release_held(arcp__engine *engine, arcp__link *link)
 {
     arcp_buf held = link->held;
-    link->held = (arcp_buf)ARCP_BUF_INIT;
+    link->held = (arcp_buf)ARCP_BUF_SECRET_INIT;
     size_t at = link->hello_size;
     while (at + sizeof(uint32_t) <= held.size && link->state == ARCP__LINK_OPEN) {
         uint32_t size = 0;
@@ -225,9 +210,6 @@ void arcp__link_release_held(arcp__engine *engine, arcp__link *link)
         at += sizeof(size);
         handle_frame(engine, link, arcp_span_make(held.data + at, size));
         at += size;
-    }
-    if (held.data != NULL) {
-        arcp_wipe(held.data, held.size); /* it held a token */
     }
     arcp_buf_fini(&held);
 }

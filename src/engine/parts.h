@@ -140,8 +140,6 @@ arcp__link *arcp__link_ref(arcp__link *link);
 void arcp__link_unref(arcp__engine *engine, arcp__link *link);
 /* Sends a frame made outside a session's numbering. */
 void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable);
-/* A durable one that shows a credential: it is wiped when it was handed out. */
-void arcp__link_send_secret(arcp__engine *engine, arcp__link *link, arcp_buf *frame);
 /* session.error and close (§12: it is fatal). */
 void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *error,
                      arcp_span details, int close_code);

@@ -168,11 +168,8 @@ void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *
 void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, arcp_span job_id,
                                  arcp_buf *frame)
 {
-    if (arcp__credentials_reveal(engine, session, job_id, frame)) {
-        arcp__link_send_secret(engine, session->link, frame);
-    } else {
-        arcp__session_send(engine, session, frame, true);
-    }
+    arcp__credentials_reveal(engine, session, job_id, frame);
+    arcp__session_send(engine, session, frame, true);
 }
 
 void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__link *link)

@@ -112,7 +112,7 @@ void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame
                                    arcp_span_cstr(link->preset_principal), false);
         return;
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
     arcp_buf_append(&text, token);
     arcp__effect_push(
         engine,
@@ -188,16 +188,13 @@ static void format_welcome(const arcp__engine *engine, const arcp__session *sess
 void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_span request_id,
                            arcp_span token)
 {
-    arcp_buf payload = ARCP_BUF_INIT;
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf payload = ARCP_BUF_SECRET_INIT;
+    arcp_buf frame = ARCP_BUF_SECRET_INIT;
     format_welcome(engine, session, request_id, token, &payload);
     arcp__envelope_format(&(arcp__envelope_head){.type = "session.welcome",
                                                  .id = request_id,
                                                  .session_id = arcp_span_cstr(session->id)},
                           arcp_buf_span(&payload), &frame);
-    if (payload.data != NULL) {
-        arcp_wipe(payload.data, payload.size);
-    }
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
     arcp__session_send(engine, session, &frame, true);
@@ -302,7 +299,7 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     if (!arcp__credentials_are_offered(engine, link, is_anonymous)) {
         session->features &= ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS);
     }
-    arcp_buf token = ARCP_BUF_INIT;
+    arcp_buf token = ARCP_BUF_SECRET_INIT;
     arcp__session_make_token(engine, session, &token);
     if (!copy_client(engine, session, &engine->json, envelope->payload) || token.failed) {
         arcp_buf_fini(&token);
@@ -314,14 +311,12 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     engine->metrics.sessions_opened++;
     arcp__session_store(engine, session);
     if (session->owes_row) {
-        arcp_wipe(token.data, token.size);
         arcp_buf_fini(&token);
         arcp__session_end(engine, session, "out of memory");
         return;
     }
     arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
     session->opens_at = arcp__batch_open_id(engine);
-    arcp_wipe(token.data, token.size);
     arcp_buf_fini(&token);
     arcp__session_heartbeat_start(engine, session);
 }

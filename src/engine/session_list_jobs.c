@@ -5,8 +5,6 @@
  * repeat a job when others come and go. */
 #include "engine/parts.h"
 
-#include <arcp/secret.h>
-
 #include "base/timestamp.h"
 
 #define LIMIT_DEFAULT 100u
@@ -137,11 +135,10 @@ static uint64_t last_event_seq(const arcp__job *job)
     return last->first_seq + last->count - 1;
 }
 
-/* Whether the job's credentials are shown. [arcp:6.6-3] [arcp:7.5-8] */
-static bool write_job(arcp__engine *engine, const arcp__job *job, const arcp__session *session,
+/* [arcp:6.6-3] [arcp:7.5-8] */
+static void write_job(arcp__engine *engine, const arcp__job *job, const arcp__session *session,
                       arcp_json_writer *writer)
 {
-    bool is_secret = arcp__credentials_are_shown(engine, session, job);
     arcp_json_begin_object(writer);
     arcp_json_name(writer, "job_id");
     arcp_json_write_cstr(writer, job->id);
@@ -163,11 +160,10 @@ static bool write_job(arcp__engine *engine, const arcp__job *job, const arcp__se
     arcp_json_write_cstr(writer, job->trace_id);
     arcp_json_name(writer, "last_event_seq");
     arcp_json_write_u64(writer, last_event_seq(job));
-    if (is_secret) {
+    if (arcp__credentials_are_shown(engine, session, job)) {
         arcp__credentials_write(engine, job, writer);
     }
     arcp_json_end_object(writer);
-    return is_secret;
 }
 
 /* The first place in the principal's list behind the cursor. */
@@ -223,7 +219,7 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_
             more = true;
             break;
         }
-        request->is_secret = write_job(engine, job, session, &writer) || request->is_secret;
+        write_job(engine, job, session, &writer);
         last = job;
         shown++;
     }
@@ -235,14 +231,12 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_
         arcp_json_write_null(&writer);
     }
     arcp_json_end_object(&writer);
+    request->is_secret = out.secret;
     if (out.failed) {
         arcp__engine_no_memory(engine);
     } else {
         arcp__request_answer(engine, request, "session.jobs", arcp_span_make(NULL, 0),
                              arcp_span_make(NULL, 0), arcp_buf_span(&out), false);
-    }
-    if (request->is_secret && out.data != NULL) {
-        arcp_wipe(out.data, out.capacity);
     }
     arcp_buf_fini(&out);
 }

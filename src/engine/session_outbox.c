@@ -12,8 +12,6 @@
  * written once per batch. */
 #include "engine/parts.h"
 
-#include <arcp/secret.h>
-
 #include <assert.h>
 #include <stdio.h>
 
@@ -460,9 +458,9 @@ void arcp__session_format_frame(arcp__engine *engine, const arcp__session *sessi
     arcp_buf_append_u64(out, seq);
     arcp_buf_append_byte(out, ',');
     if (arcp__credential_reveal_rotated(engine, session, record, &engine->revealed)) {
+        out->secret = true;
         arcp_buf_append(out, arcp_span_from(arcp_buf_span(&engine->revealed), 1));
         out->failed = out->failed || engine->revealed.failed;
-        arcp_wipe(engine->revealed.data, engine->revealed.capacity);
         arcp_buf_clear(&engine->revealed);
     } else if (session->profile->mirrors_output || session->profile->stops_as_result) {
         append_adapted(session->profile, record, out);

@@ -6,10 +6,6 @@
  * and executes nothing. */
 #include "engine/parts.h"
 
-#include <arcp/secret.h>
-
-#include "base/wipe.h"
-
 /* ---- the request object ---- */
 
 arcp__request *arcp__request_ref(arcp__request *request)
@@ -22,9 +18,6 @@ void arcp__request_unref(arcp__engine *engine, arcp__request *request)
 {
     if (--request->refs != 0) {
         return;
-    }
-    if (request->is_secret && request->frame.data != NULL) {
-        arcp_wipe(request->frame.data, request->frame.capacity);
     }
     arcp_buf_fini(&request->frame);
     arcp_buf_fini(&request->record);
@@ -104,9 +97,7 @@ static void release_answer(arcp__engine *engine, arcp__request *request)
     /* Whether it must be durable first: everything that changed is in the open batch. */
     if (request->is_secret) {
         arcp__seen_forget_answer(request->session, request->hash);
-        if (request->session->link != NULL) {
-            arcp__link_send_secret(engine, request->session->link, &request->frame);
-        }
+        arcp__session_send(engine, request->session, &request->frame, true);
         return;
     }
     arcp__seen_keep_answer(request->session, request->hash, 0, arcp_buf_span(&request->frame));
@@ -172,12 +163,10 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
                           arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable)
 {
     (void)durable;
-    arcp_buf whole = ARCP_BUF_INIT;
-    if (!request->is_secret) {
-        whole = arcp__spare_take(engine);
-        arcp_buf_fini(&request->frame);
-        request->frame = arcp__spare_take(engine);
-    }
+    arcp_buf whole = arcp__spare_take(engine);
+    arcp_buf_fini(&request->frame);
+    request->frame = arcp__spare_take(engine);
+    whole.secret = request->frame.secret = request->is_secret;
     arcp_span id = arcp_span_cstr(request->id);
     (void)arcp_buf_reserve(&whole, payload.size + 2 * id.size + 64);
     arcp_buf_append_cstr(&whole, "{\"request_id\":");
@@ -197,11 +186,7 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
                                                  .job_id = job_id},
                           arcp_buf_span(&whole), &request->frame);
     request->frame.failed = request->frame.failed || whole.failed;
-    if (request->is_secret) {
-        arcp__buf_fini_wiped(&whole);
-    } else {
-        arcp__spare_give(engine, &whole);
-    }
+    arcp__spare_give(engine, &whole);
     if (request->frame.failed) {
         arcp__engine_no_memory(engine);
         arcp_buf_clear(&request->frame);

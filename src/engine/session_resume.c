@@ -154,7 +154,7 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     if (session->link != NULL) {
         arcp__link_close(engine, session->link, 1000, "the session was resumed elsewhere", false);
     }
-    arcp_buf token = ARCP_BUF_INIT;
+    arcp_buf token = ARCP_BUF_SECRET_INIT;
     rotate_token(engine, session, hash, &token);
     if (token.failed) {
         arcp_buf_fini(&token);
@@ -171,7 +171,6 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     session->backlog_bytes = 0;
     arcp__session_store(engine, session);
     arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
-    arcp_wipe(token.data, token.size);
     arcp_buf_fini(&token);
     repeat_accepted(engine, session, resume->last_event_seq);
     /* The replay follows the welcome, which waits for the new token to be durable. */

@@ -10,7 +10,7 @@ arcp_buf arcp__spare_take(arcp__engine *engine)
 
 void arcp__spare_give(arcp__engine *engine, arcp_buf *buf)
 {
-    if (buf->data == NULL || buf->capacity > SPARE_BYTES_MAX ||
+    if (buf->data == NULL || buf->secret || buf->capacity > SPARE_BYTES_MAX ||
         engine->spare_count == ARCP__SPARE_MAX) {
         arcp_buf_fini(buf);
         return;

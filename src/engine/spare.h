@@ -11,7 +11,7 @@
 #define ARCP__SPARE_MAX 128u
 
 /* An empty buffer for the work at hand, with memory of an earlier one where there is some.
- * Never for secrets: what was in it is not wiped. */
+ * It may be made secret: then its memory does not come back. */
 arcp_buf arcp__spare_take(arcp__engine *engine);
 /* As arcp_buf_fini. */
 void arcp__spare_give(arcp__engine *engine, arcp_buf *buf);

@@ -128,14 +128,14 @@ struct arcp__engine {
 
     EVP_MD *sha256;
     EVP_MD_CTX *digest;
-    arcp_json json; /* index of the frame or line at hand */
-    arcp_buf scratch;
+    arcp_json json;   /* index of the frame or line at hand */
+    arcp_buf scratch; /* unescaped strings of the frame at hand; secret: tokens */
     arcp_buf body;
     arcp_buf spare[ARCP__SPARE_MAX]; /* empty, with memory */
     size_t spare_count;
     arcp_buf features_text; /* of `features_written`, as a JSON array; empty: not written yet */
     arcp_feature_set features_written;
-    arcp_buf sending;                  /* the frame of the SEND effect at hand */
+    arcp_buf sending;                  /* the frame of the SEND effect at hand; may be secret */
     arcp__pending_effect *handed;      /* its text is at the owner's until the next call */
     arcp__pending_effect *handed_line; /* likewise, of the log */
     arcp__job *forgetting; /* whose FORGET_AGENT is at the owner's until the next call */
@@ -169,8 +169,8 @@ struct arcp__engine {
     bool admissions_due;                /* one of them may have its turn */
     uint64_t next_call_id;
     uint64_t stuck_credentials;
-    arcp_buf asking;   /* the value in a request to the provisioner */
-    arcp_buf revealed; /* a record with a value in it */
+    arcp_buf asking;   /* the value in a request to the provisioner; secret */
+    arcp_buf revealed; /* a record with a value in it; secret */
 
     arcp__mail *mail_first, *mail_last, *mail_free;
     arcp__session *outbox; /* sessions that may have something to send */

@@ -200,6 +200,162 @@ static void spans_know_how_they_begin_and_end(void **state)
     assert_true(arcp_span_is_empty(arcp_span_cstr(NULL)));
 }
 
+/* ---- secrets ---- */
+
+#define SECRET "sk-a-secret-value"
+
+typedef struct leaks {
+    size_t blocks, found;
+} leaks;
+
+static void look(void *user, const void *block, size_t size)
+{
+    leaks *self = user;
+    self->blocks++;
+    self->found += memmem(block, size, SECRET, strlen(SECRET)) != NULL;
+}
+
+static bool holds(const char *memory, size_t size)
+{
+    return memmem(memory, size, SECRET, strlen(SECRET)) != NULL;
+}
+
+/* So many blocks that had the secret in them were given back. */
+static size_t grow(arcp_buf buf)
+{
+    leaks seen = {0};
+    failing_alloc_watch(look, &seen);
+    arcp_buf_append_cstr(&buf, SECRET);
+    for (int i = 0; i < 100; i++) {
+        arcp_buf_append_cstr(&buf, "0123456789");
+    }
+    bool whole = buf.size == strlen(SECRET) + 1000 && holds(buf.data, buf.size) && !buf.failed;
+    arcp_buf_fini(&buf);
+    failing_alloc_watch(NULL, NULL);
+    assert_true(whole);
+    assert_true(seen.blocks > 3);
+    return seen.found;
+}
+
+static void a_secret_buffer_that_grows_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    assert_int_equal(grow((arcp_buf)ARCP_BUF_SECRET_INIT), 0);
+    /* So the looking finds what is there. */
+    assert_true(grow((arcp_buf)ARCP_BUF_INIT) > 3);
+}
+
+static void a_buffer_may_become_secret_before_the_secret_comes(void **state)
+{
+    (void)state;
+    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&buf, "{\"value\":");
+    buf.secret = true;
+    leaks seen = {0};
+    failing_alloc_watch(look, &seen);
+    arcp_buf_append_cstr(&buf, SECRET);
+    bool grown = arcp_buf_reserve(&buf, 1000);
+    arcp_buf_fini(&buf);
+    failing_alloc_watch(NULL, NULL);
+    assert_true(grown);
+    assert_int_equal(seen.blocks, 2);
+    assert_int_equal(seen.found, 0);
+}
+
+static void a_secret_buffer_that_is_cleared_holds_nothing_and_keeps_its_memory(void **state)
+{
+    (void)state;
+    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    arcp_buf_append_cstr(&buf, SECRET);
+    const char *memory = buf.data;
+    arcp_buf_clear(&buf);
+    assert_ptr_equal(buf.data, memory);
+    assert_false(holds(buf.data, buf.capacity));
+    assert_true(buf.secret);
+    arcp_buf_fini(&buf);
+}
+
+static void bytes_behind_the_end_are_wiped_in_the_end(void **state)
+{
+    (void)state;
+    leaks seen = {0};
+    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    failing_alloc_watch(look, &seen);
+    arcp_buf_append_cstr(&buf, SECRET);
+    buf.size = 1; /* as a writer does that takes its end back */
+    arcp_buf_fini(&buf);
+    failing_alloc_watch(NULL, NULL);
+    assert_int_equal(seen.blocks, 1);
+    assert_int_equal(seen.found, 0);
+    assert_true(buf.secret);
+    assert_null(buf.data);
+}
+
+static void what_is_consumed_of_a_secret_buffer_is_nowhere_in_it(void **state)
+{
+    (void)state;
+    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    arcp_buf_append_cstr(&buf, "12" SECRET);
+    arcp_buf_consume(&buf, 2);
+    check_span(arcp_buf_span(&buf), SECRET);
+    /* The bytes moved: their old end is gone. */
+    assert_int_equal(buf.data[buf.size], 0);
+    assert_int_equal(buf.data[buf.size + 1], 0);
+    arcp_buf_consume(&buf, buf.size);
+    assert_false(holds(buf.data, buf.capacity));
+    arcp_buf_append_cstr(&buf, SECRET);
+    arcp_buf_consume(&buf, SIZE_MAX);
+    assert_false(holds(buf.data, buf.capacity));
+    arcp_buf_fini(&buf);
+}
+
+static void a_secret_that_is_taken_is_all_that_its_memory_holds(void **state)
+{
+    (void)state;
+    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    arcp_buf_append_cstr(&buf, "short " SECRET);
+    size_t capacity = buf.capacity;
+    buf.size = 5;
+    char *text = arcp_buf_take_cstr(&buf);
+    assert_string_equal(text, "short");
+    assert_false(holds(text, capacity));
+    assert_true(buf.secret);
+    assert_null(buf.data);
+    arcp_free(text);
+}
+
+static void a_string_is_taken_of_a_full_secret_buffer_without_a_trace(void **state)
+{
+    (void)state;
+    leaks seen = {0};
+    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    failing_alloc_watch(look, &seen);
+    arcp_buf_append_cstr(&buf, SECRET);
+    while (buf.size < buf.capacity) {
+        arcp_buf_append_byte(&buf, '-');
+    }
+    char *text = arcp_buf_take_cstr(&buf);
+    failing_alloc_watch(NULL, NULL);
+    assert_true(holds(text, strlen(text)));
+    assert_int_equal(seen.blocks, 1);
+    assert_int_equal(seen.found, 0);
+    arcp_free(text);
+}
+
+static void a_secret_buffer_that_cannot_grow_keeps_what_it_has(void **state)
+{
+    (void)state;
+    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    arcp_buf_append_cstr(&buf, SECRET);
+    failing_alloc_arm(1, FAILING_ALLOC_ONE);
+    bool grown = arcp_buf_reserve(&buf, 1000);
+    assert_true(failing_alloc_disarm());
+    assert_false(grown);
+    assert_true(buf.failed);
+    check_span(arcp_buf_span(&buf), SECRET);
+    arcp_buf_fini(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +369,14 @@ int main(void)
         cmocka_unit_test(a_taken_string_is_the_callers),
         cmocka_unit_test(no_failure_is_forgotten),
         cmocka_unit_test(spans_know_how_they_begin_and_end),
+        cmocka_unit_test(a_secret_buffer_that_grows_leaves_nothing_behind),
+        cmocka_unit_test(a_buffer_may_become_secret_before_the_secret_comes),
+        cmocka_unit_test(a_secret_buffer_that_is_cleared_holds_nothing_and_keeps_its_memory),
+        cmocka_unit_test(bytes_behind_the_end_are_wiped_in_the_end),
+        cmocka_unit_test(what_is_consumed_of_a_secret_buffer_is_nowhere_in_it),
+        cmocka_unit_test(a_secret_that_is_taken_is_all_that_its_memory_holds),
+        cmocka_unit_test(a_string_is_taken_of_a_full_secret_buffer_without_a_trace),
+        cmocka_unit_test(a_secret_buffer_that_cannot_grow_keeps_what_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

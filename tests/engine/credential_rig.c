@@ -1,5 +1,7 @@
 #include "engine/credential_rig.h"
 
+#include <arcp/secret.h>
+
 #include "base/alloc.h"
 
 static void begin(fixture *f)
@@ -41,20 +43,24 @@ void hello_with(fixture *f, const char *name, const char *principal, const char 
     rig_send(&f->rig, client, frame);
 }
 
+static const char *keep(fixture *f, char *text)
+{
+    (void)snprintf(f->frame, sizeof(f->frame), "%s", text == NULL ? "" : text);
+    if (text != NULL) {
+        arcp_wipe(text, strlen(text));
+    }
+    arcp_free(text);
+    return f->frame;
+}
+
 const char *next(fixture *f, const char *name)
 {
-    char *frame = rig_take(rig_find(&f->rig, name));
-    (void)snprintf(f->frame, sizeof(f->frame), "%s", frame == NULL ? "" : frame);
-    arcp_free(frame);
-    return f->frame;
+    return keep(f, rig_take(rig_find(&f->rig, name)));
 }
 
 const char *next_line(fixture *f, rig_agent *agent)
 {
-    char *line = rig_agent_take(agent);
-    (void)snprintf(f->frame, sizeof(f->frame), "%s", line == NULL ? "" : line);
-    arcp_free(line);
-    return f->frame;
+    return keep(f, rig_agent_take(agent));
 }
 
 void start_with(fixture *f, const char *features)

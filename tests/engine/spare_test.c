@@ -81,6 +81,19 @@ static void so_many_are_kept_and_no_more(void **state)
     engine_end(engine);
 }
 
+static void the_memory_of_a_secret_text_is_not_kept(void **state)
+{
+    (void)state;
+    arcp__engine *engine = engine_new();
+    arcp_buf buf = arcp__spare_take(engine);
+    buf.secret = true;
+    arcp_buf_append_cstr(&buf, "a token");
+    arcp__spare_give(engine, &buf);
+    assert_int_equal(engine->spare_count, 0);
+    assert_null(buf.data);
+    engine_end(engine);
+}
+
 static void a_buffer_without_memory_is_nothing_to_keep(void **state)
 {
     (void)state;
@@ -98,6 +111,7 @@ int main(void)
         cmocka_unit_test(what_ran_out_of_memory_is_whole_again),
         cmocka_unit_test(long_texts_are_not_kept),
         cmocka_unit_test(so_many_are_kept_and_no_more),
+        cmocka_unit_test(the_memory_of_a_secret_text_is_not_kept),
         cmocka_unit_test(a_buffer_without_memory_is_nothing_to_keep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

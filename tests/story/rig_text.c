@@ -2,7 +2,17 @@
 
 #include "support/check.h"
 
+#include <arcp/secret.h>
+
 #include "base/alloc.h"
+
+/* Frames and lines have tokens and credentials in them: what the rig gives back must not be
+ * taken for what the engine left behind. */
+static void text_free(rig_text *text)
+{
+    arcp_wipe(text->text, text->size);
+    arcp__free(text);
+}
 
 void rig_text_push(rig_text **list, rig_text **newest, arcp_span text)
 {
@@ -32,7 +42,7 @@ char *rig_text_take(rig_text **list)
         copy = arcp__copy_cstr(first->text, first->size);
     }
     *list = first->next;
-    arcp__free(first);
+    text_free(first);
     return copy;
 }
 
@@ -41,6 +51,6 @@ void rig_text_clear(rig_text **list)
     while (*list != NULL) {
         rig_text *first = *list;
         *list = first->next;
-        arcp__free(first);
+        text_free(first);
     }
 }

@@ -1,5 +1,6 @@
 #include "support/failing_alloc.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 
 #include "support/check.h"
@@ -12,6 +13,8 @@ static atomic_size_t live;
 static atomic_size_t fail_at; /* counts as `allocations` does; 0: none fails */
 static atomic_bool fail_all_after;
 static atomic_bool fired;
+static failing_alloc_watcher watcher;
+static void *watcher_user;
 
 /* The linker's names for what is wrapped, and for what wraps it. */
 #define REAL(function)    __asm__("__real_" #function)
@@ -54,6 +57,26 @@ static void *count_block(void *block)
     return block;
 }
 
+static void show(void *memory)
+{
+    if (watcher != NULL && memory != NULL) {
+        watcher(watcher_user, memory, malloc_usable_size(memory));
+    }
+}
+
+/* A realloc that always moves, into bytes that nobody had before. */
+static void *move(void *memory, size_t size)
+{
+    char *block = real_alloc(size);
+    size_t had = memory == NULL ? 0 : malloc_usable_size(memory);
+    if (block != NULL && memory != NULL) {
+        memcpy(block, memory, had < size ? had : size);
+        show(memory);
+        real_free(memory);
+    }
+    return block;
+}
+
 void *wrapped_alloc(size_t size)
 {
     return must_fail() ? NULL : count_block(real_alloc(size));
@@ -69,7 +92,7 @@ void *wrapped_realloc(void *memory, size_t size)
     if (must_fail()) {
         return NULL;
     }
-    void *block = real_realloc(memory, size);
+    void *block = watcher == NULL ? real_realloc(memory, size) : move(memory, size);
     return memory == NULL ? count_block(block) : block;
 }
 
@@ -78,7 +101,8 @@ void *wrapped_realloc_array(void *memory, size_t count, size_t size)
     if (must_fail()) {
         return NULL;
     }
-    void *block = real_realloc_array(memory, count, size);
+    bool moves = watcher != NULL && (size == 0 || count <= SIZE_MAX / size);
+    void *block = moves ? move(memory, count * size) : real_realloc_array(memory, count, size);
     return memory == NULL ? count_block(block) : block;
 }
 
@@ -87,8 +111,9 @@ char *wrapped_copy_cstr(const char *data, size_t size)
     return must_fail() ? NULL : count_block(real_copy_cstr(data, size));
 }
 
-static void count_freed(const void *memory)
+static void count_freed(void *memory)
 {
+    show(memory);
     if (memory != NULL) {
         atomic_fetch_sub(&live, 1);
     }
@@ -123,6 +148,12 @@ bool failing_alloc_disarm(void)
 {
     atomic_store(&fail_at, 0);
     return atomic_load(&fired);
+}
+
+void failing_alloc_watch(failing_alloc_watcher new_watcher, void *user)
+{
+    watcher = new_watcher;
+    watcher_user = user;
 }
 
 size_t failing_alloc_live(void)

@@ -1,4 +1,4 @@
-/* Making allocations fail, and counting what was not given back.
+/* Making allocations fail, counting what was not given back, and looking at what is.
  *
  * Programs that link arcp_test_support have the functions of base/alloc.h wrapped by the
  * linker (--wrap), so the product itself has no hook and no global for it. What allocates
@@ -30,6 +30,14 @@ size_t failing_alloc_live(void);
 
 /* Allocations so far, those that failed too. */
 size_t failing_alloc_count(void);
+
+/* Sees a block that is about to be given back, or to be resized, which may give it back. `size`
+ * is all that it has room for. Called on the thread that frees; must not allocate. */
+typedef void (*failing_alloc_watcher)(void *user, const void *block, size_t size);
+
+/* From now on `watcher` sees every such block, and each resized one moves; NULL: none does. Not
+ * while other threads allocate. */
+void failing_alloc_watch(failing_alloc_watcher watcher, void *user);
 
 /* One run of a scenario: does everything, cleans up behind itself whatever happens, and
  * returns what came of it. It must not use cmocka's assertions: they leave with a longjmp. */
