@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <arcp/client.h>
-#include <arcp/secret.h>
 
 /* A span's two arguments for %.*s. */
 #define TEXT(span) (int)(span).size, (span).data
@@ -71,8 +70,7 @@ int main(void)
     printf("-- the connection is gone --\n");
 
     client = connect_or_exit(&state);
-    arcp_wipe(storage.data, storage.size); /* the resume token is a secret */
-    arcp_buf_fini(&storage);
+    arcp_buf_fini(&storage); /* which wipes the resume token */
     read_logs(client, 100);
     arcp_client_close(client);
     arcp_client_free(client);

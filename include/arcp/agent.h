@@ -54,8 +54,9 @@ ARCP_API arcp_json_ref arcp_agent_input(const arcp_agent_call *call);
 ARCP_API const arcp_authority *arcp_agent_authority(const arcp_agent_call *call);
 
 /* Appends the job's credentials for upstreams (§9.8) as a JSON array, [] when it has none:
- * those of `start`, or what replaced them since. They are secrets: wipe `out` (arcp_wipe)
- * when they were used, and ask again rather than keep them. Any thread. */
+ * those of `start`, or what replaced them since. They are secrets: `out` becomes
+ * secret (arcp/buf.h), release it when they were used, and ask again rather than keep them. Any
+ * thread. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_credentials(const arcp_agent_call *call,
                                                             arcp_buf *out, arcp_error *err);
 

@@ -285,7 +285,7 @@ ARCP_API void arcp_client_interrupt(arcp_client *client);
 ARCP_API arcp_feature_set arcp_client_features(arcp_client *client);
 
 /* Copies what it takes to resume later; last_event_seq is the last event handed over.
- * The spans point into `storage`, which the caller frees (it holds a secret: arcp_wipe).
+ * The spans point into `storage`, which becomes secret (arcp/buf.h) and which the caller releases.
  * ARCP_E_NOT_FOUND before the welcome. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_session_state(arcp_client *client,
                                                                arcp_buf *storage,

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/wipe.h"
 
 #define TOKEN_BYTES_MAX 65536
 
@@ -111,7 +110,7 @@ static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **o
             status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
     }
-    arcp__buf_fini_wiped(text);
+    arcp_buf_fini(text);
     return status;
 }
 
@@ -139,14 +138,14 @@ static const char *read_fd(int fd, arcp_buf *out)
 
 static arcp_status token_from_file(const char *path, arcp_secret **out, arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     const char *why = fd < 0 ? strerror(errno) : read_fd(fd, &text);
     if (fd >= 0) {
         (void)close(fd);
     }
     if (why != NULL) {
-        arcp__buf_fini_wiped(&text);
+        arcp_buf_fini(&text);
         return arcp_error_set(err, ARCP_E_USAGE, "the token file %s cannot be read: %s", path, why);
     }
     return keep_token(&text, path, out, err);
@@ -209,7 +208,7 @@ static arcp_status token_from_command(char **words, arcp_secret **out, arcp_erro
         return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed: %s", words[0],
                               strerror(problem));
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
     const char *why = read_fd(ends[0], &text);
     (void)close(ends[0]);
     while (waitpid(child, &exit_status, 0) < 0 && errno == EINTR) {
@@ -222,7 +221,7 @@ static arcp_status token_from_command(char **words, arcp_secret **out, arcp_erro
         status = command_failed(words[0], exit_status, err);
     }
     if (status != ARCP_OK) {
-        arcp__buf_fini_wiped(&text);
+        arcp_buf_fini(&text);
         return status;
     }
     return keep_token(&text, words[0], out, err);

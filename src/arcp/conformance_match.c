@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base/wipe.h"
-
 #define SHOWN_MAX 120
 #define WHERE_MAX 160
 
@@ -12,7 +10,7 @@
 void arcp__variables_fini(arcp__variables *variables)
 {
     for (size_t at = 0; at < variables->count; at++) {
-        arcp__buf_fini_wiped(&variables->rows[at].json);
+        arcp_buf_fini(&variables->rows[at].json);
     }
     memset(variables, 0, sizeof(*variables));
 }
@@ -43,6 +41,7 @@ void arcp__variable_set(arcp__variables *variables, arcp_span name, arcp_span js
         }
         row = &variables->rows[variables->count++];
         memcpy(row->name, name.data, name.size);
+        row->json.secret = true; /* it may be a token */
     }
     arcp_buf_clear(&row->json);
     arcp_buf_append(&row->json, json);
@@ -51,11 +50,11 @@ void arcp__variable_set(arcp__variables *variables, arcp_span name, arcp_span js
 
 void arcp__variable_set_text(arcp__variables *variables, const char *name, arcp_span text)
 {
-    arcp_buf json = ARCP_BUF_INIT;
+    arcp_buf json = ARCP_BUF_SECRET_INIT;
     arcp_json_quote(text, &json);
     variables->failed = variables->failed || json.failed;
     arcp__variable_set(variables, arcp_span_cstr(name), arcp_buf_span(&json));
-    arcp__buf_fini_wiped(&json);
+    arcp_buf_fini(&json);
 }
 
 static bool is_name_byte(char byte)
@@ -66,6 +65,7 @@ static bool is_name_byte(char byte)
 bool arcp__variables_replace(const arcp__variables *variables, arcp_span text, arcp_buf *out)
 {
     size_t at = 0;
+    out->secret = true; /* tokens are variables */
     while (at < text.size) {
         size_t end = at + 1;
         if (text.data[at] != '$') {

@@ -114,8 +114,8 @@ bool arcp__talk_send(arcp__talk *t, arcp__talk_peer *who, arcp_span type, arcp_s
 {
     char id[ARCP__ULID_SIZE + 1];
     char name[ARCP__VARIABLE_NAME_MAX];
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    arcp_buf body = ARCP_BUF_SECRET_INIT;
     make_id(t, id);
     bool is_known = arcp__variables_replace(&t->variables, payload, &body);
     arcp_buf_append_format(&text, "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"%.*s\"", id,

@@ -17,7 +17,6 @@
 #include "arcp/duration.h"
 #include "base/alloc.h"
 #include "base/ulid.h"
-#include "base/wipe.h"
 
 #define FILE_BYTES_MAX 1048576
 #define SUFFIX         ".json"
@@ -196,12 +195,12 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     if (!file->kept) {
         return ARCP_OK;
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
     format_file(file, &text);
     arcp_status status = arcp_buf_status(&text) == ARCP_OK
                              ? replace_file(file, arcp_buf_span(&text), err)
                              : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    arcp__buf_fini_wiped(&text);
+    arcp_buf_fini(&text);
     return status;
 }
 
@@ -326,7 +325,7 @@ static bool names_job(const arcp_json *json, arcp_span job)
 /* Takes what the scanned text says. False for a file that is none of ours. */
 static bool take_text(arcp__session_file *file, const arcp_json *json)
 {
-    arcp_buf room = ARCP_BUF_INIT;
+    arcp_buf room = ARCP_BUF_SECRET_INIT;
     bool good = arcp_buf_reserve(&room, json->text.size);
     arcp_span url = text_at(json, "url", &room);
     arcp_span id = text_at(json, "session_id", &room);
@@ -347,7 +346,7 @@ static bool take_text(arcp__session_file *file, const arcp_json *json)
         file->kept = true;
         good = !file->url.failed && !file->jobs.failed;
     }
-    arcp__buf_fini_wiped(&room);
+    arcp_buf_fini(&room);
     return good;
 }
 
@@ -355,7 +354,7 @@ static bool take_text(arcp__session_file *file, const arcp_json *json)
 static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
 {
     const arcp_json_limits limits = {16, 1000, FILE_BYTES_MAX};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
     arcp_json json = ARCP_JSON_INIT;
     bool good = read_text(file->path, &text) &&
                 arcp_json_scan(&json, arcp_buf_span(&text), &limits, NULL) == ARCP_OK;
@@ -365,7 +364,7 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
     }
     good = good && take_text(file, &json);
     arcp_json_fini(&json);
-    arcp__buf_fini_wiped(&text);
+    arcp_buf_fini(&text);
     return good;
 }
 

@@ -9,7 +9,6 @@
 #include "arcpd/yaml_printer.h"
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
-#include "base/wipe.h"
 
 static const char *const kinds[] = {"none", "static", "http"};
 
@@ -275,7 +274,7 @@ static arcp_status read_body(arcp__yaml_reader *r, const yaml_node_t *value, con
     if (value->type != YAML_MAPPING_NODE && value->type != YAML_SEQUENCE_NODE) {
         return arcp__yaml_refuse(r, value, path, "must be a mapping or a list: it is sent as JSON");
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
     body_draft draft = {.depth = 0};
     arcp_json_writer_init(&draft.writer, &text);
     arcp_status status = write_json(r, &draft, path, value);
@@ -283,7 +282,7 @@ static arcp_status read_body(arcp__yaml_reader *r, const yaml_node_t *value, con
         *out = arcp_buf_take_cstr(&text);
         status = *out == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
     }
-    arcp__buf_fini_wiped(&text);
+    arcp_buf_fini(&text);
     return status;
 }
 

@@ -4,13 +4,12 @@
 
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
-#include "base/wipe.h"
 
 arcp_status arcp__config_headers_member(arcp__yaml_reader *r, void *into, arcp_span key,
                                         const char *path, const yaml_node_t *value)
 {
     char *text = NULL;
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = ARCP_BUF_SECRET_INIT;
     arcp_status status = arcp__yaml_text(r, value, path, &text);
     if (status == ARCP_OK) {
         arcp_buf_append(&line, key);
@@ -20,7 +19,7 @@ arcp_status arcp__config_headers_member(arcp__yaml_reader *r, void *into, arcp_s
         status =
             line.failed ? arcp__yaml_no_memory(r) : arcp__text_list_add(into, line.data, r->err);
     }
-    arcp__buf_fini_wiped(&line);
+    arcp_buf_fini(&line);
     if (text != NULL) {
         arcp_wipe(text, strlen(text));
     }

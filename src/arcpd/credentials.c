@@ -7,7 +7,6 @@
 
 #include "arcpd/config_headers.h"
 #include "arcpd/module.h"
-#include "base/wipe.h"
 #include "provisioner/static_provisioner.h"
 
 static arcp_status place(char out[4096], const char *directory, const char *path,
@@ -41,6 +40,7 @@ static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
         return arcp_error_set(err, ARCP_E_USAGE, "credentials.values_file: %s: %s", path,
                               strerror(errno));
     }
+    (void)setvbuf(file, NULL, _IONBF, 0); /* so that no buffer of its own keeps the bytes */
     for (size_t size = fread(piece, 1, sizeof(piece), file); size != 0;
          size = fread(piece, 1, sizeof(piece), file)) {
         arcp_buf_append(out, arcp_span_make(piece, size));
@@ -58,7 +58,7 @@ static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
 /* One value a line; empty lines and lines that begin with # say nothing. */
 static arcp_status read_values(const char *path, arcp__text_list *values, arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
     arcp_status status = read_file(path, &text, err);
     for (char *line = text.data; status == ARCP_OK && line < text.data + text.size - 1;) {
         size_t size = strcspn(line, "\r\n");
@@ -72,7 +72,7 @@ static arcp_status read_values(const char *path, arcp__text_list *values, arcp_e
             break;
         }
     }
-    arcp__buf_fini_wiped(&text);
+    arcp_buf_fini(&text);
     return status;
 }
 

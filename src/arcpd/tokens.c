@@ -82,7 +82,7 @@ static arcp_status own_token(const char *state_directory, arcp_token_verifier **
                              arcp_error *err)
 {
     char path[4096];
-    arcp_buf token = ARCP_BUF_INIT;
+    arcp_buf token = ARCP_BUF_SECRET_INIT;
     if (snprintf(path, sizeof(path), "%s/token", state_directory) >= (int)sizeof(path)) {
         return arcp_error_set(err, ARCP_E_USAGE, "the state directory's path is too long");
     }
@@ -104,9 +104,6 @@ static arcp_status own_token(const char *state_directory, arcp_token_verifier **
     if (status == ARCP_OK) {
         arcp_token_row row = {token.data, "local"};
         status = arcp_token_verifier_new_table(&row, 1, out, err);
-    }
-    if (token.data != NULL) {
-        arcp_wipe(token.data, token.size);
     }
     arcp_buf_fini(&token);
     return status;

@@ -1,7 +1,6 @@
 #include "client/client_credentials.h"
 
 #include "base/alloc.h"
-#include "base/wipe.h"
 
 #define CREDENTIALS  ARCP_SPAN_LITERAL("credentials")
 #define RESUME_TOKEN ARCP_SPAN_LITERAL("resume_token")
@@ -52,7 +51,7 @@ arcp_status arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref p
     if (!arcp_json_is(json, list, ARCP_JSON_ARRAY)) {
         return ARCP_OK;
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
     size_t count = 0;
     arcp_buf_append_byte(&text, '[');
     for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
@@ -72,7 +71,7 @@ arcp_status arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref p
         *out = arcp_secret_new(arcp_buf_span(&text));
         status = *out == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
     }
-    arcp__buf_fini_wiped(&text);
+    arcp_buf_fini(&text);
     return status;
 }
 
@@ -88,7 +87,7 @@ size_t arcp__client_credentials_visit(const arcp_secret *kept,
 {
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = ARCP_BUF_SECRET_INIT;
     size_t count = 0;
     arcp_span text = arcp_secret_reveal(kept);
     /* Room for everything that could be unescaped, so that spans do not move. */
@@ -108,7 +107,7 @@ size_t arcp__client_credentials_visit(const arcp_secret *kept,
             count++;
         }
     }
-    arcp__buf_fini_wiped(&scratch);
+    arcp_buf_fini(&scratch);
     arcp_json_fini(&json);
     return count;
 }

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "base/wipe.h"
 
 /* Many frames in one write; and not so many that the runtime has nothing to do meanwhile. */
 #define FLUSH_BYTES 4096u
@@ -182,13 +181,13 @@ static bool prepare_resume(arcp_client *client)
     if (client->hooks.before_resume == NULL || !arcp__client_session_has_session(client->session)) {
         return true;
     }
-    arcp_buf token = ARCP_BUF_INIT;
+    arcp_buf token = ARCP_BUF_SECRET_INIT;
     bool go_on = client->hooks.before_resume(client->hooks.user, &token);
     if (go_on && token.size != 0) {
         go_on = arcp__client_session_set_resume_token(client->session, arcp_buf_span(&token)) ==
                 ARCP_OK;
     }
-    arcp__buf_fini_wiped(&token);
+    arcp_buf_fini(&token);
     return go_on;
 }
 

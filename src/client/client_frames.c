@@ -1,5 +1,4 @@
 #include "base/timestamp.h"
-#include "base/wipe.h"
 #include "client/client_parts.h"
 
 void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSAGE_ID_SIZE])
@@ -69,9 +68,9 @@ bool arcp__client_session_next_frame(arcp__client_session *session, arcp_span *o
 {
     arcp_buf *frames = &session->frames;
     if (session->frames_taken == frames->size) {
-        if (session->frames_secret) {
-            arcp_wipe(frames->data, frames->capacity);
-            session->frames_secret = false;
+        if (frames->secret) {
+            arcp_buf_fini(frames);
+            frames->secret = false;
         }
         arcp_buf_clear(frames);
         session->frames_taken = 0;
@@ -95,7 +94,7 @@ static arcp_status send_payload(arcp__client_session *session, const char *type,
             arcp__client_send(session, type, id, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0),
                               arcp_buf_span(payload), arcp_span_make(NULL, 0));
     }
-    arcp__buf_fini_wiped(payload);
+    arcp_buf_fini(payload);
     return status;
 }
 
@@ -143,7 +142,7 @@ static void write_features(arcp__client_session *session, arcp_json_writer *writ
 arcp_status arcp__client_send_hello(arcp__client_session *session)
 {
     const arcp_client_options *given = &session->options.given;
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = ARCP_BUF_SECRET_INIT;
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &payload);
     arcp_json_begin_object(&writer);
@@ -170,7 +169,7 @@ arcp_status arcp__client_send_hello(arcp__client_session *session)
         write_resume(session, &writer, false);
     }
     arcp_json_end_object(&writer);
-    session->frames_secret = true;
+    session->frames.secret = true;
     arcp__client_message_id(session, session->hello_id);
     return send_payload(session, "session.hello",
                         arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE), &payload);
@@ -178,13 +177,13 @@ arcp_status arcp__client_send_hello(arcp__client_session *session)
 
 arcp_status arcp__client_send_resume(arcp__client_session *session)
 {
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = ARCP_BUF_SECRET_INIT;
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &payload);
     arcp_json_begin_object(&writer);
     write_resume(session, &writer, true);
     arcp_json_end_object(&writer);
-    session->frames_secret = true;
+    session->frames.secret = true;
     arcp__client_message_id(session, session->hello_id);
     return send_payload(session, "session.resume",
                         arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE), &payload);

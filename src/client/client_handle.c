@@ -19,6 +19,7 @@ arcp_status arcp_client_session_state(arcp_client *client, arcp_buf *storage,
     arcp_span token = arcp__client_session_resume_token(client->session);
     arcp_status status = ARCP_OK;
     arcp_buf_clear(storage);
+    storage->secret = true;
     if (id.size == 0 || token.size == 0) {
         status = arcp_error_set(err, ARCP_E_NOT_FOUND, "there is no session to resume");
     } else {

@@ -125,15 +125,14 @@ struct arcp__client_session {
     /* output */
     arcp__client_item *items;  /* utlist */
     arcp__client_item *closed; /* for CLOSED, so that its telling cannot fail */
-    arcp_buf frames;           /* 32-bit sizes and frames */
+    arcp_buf frames;           /* 32-bit sizes and frames; secret while a hello is among them */
     size_t frames_taken;
-    bool frames_secret; /* a hello is among them: wiped when they are gone */
 
     /* input */
     arcp_json json;
-    arcp_buf compact;
+    arcp_buf compact; /* a frame that had white space in it; secret: welcomes, credentials */
     arcp_buf ids;     /* unescaped ids of the frame; never grows, so that spans into it stay */
-    arcp_buf scratch; /* anything else that is unescaped; may move with every use */
+    arcp_buf scratch; /* anything else that is unescaped; may move with every use; secret */
 };
 
 static inline int64_t arcp__client_ms(int64_t ms)

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 
 #include "base/alloc.h"
-#include "base/wipe.h"
 #include "client/client_failure.h"
 #include "client/client_parts.h"
 
@@ -40,6 +39,7 @@ arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__r
     }
     session->id_source = (arcp__ulid_source){.random = random, .user = random_user};
     session->json = (arcp_json)ARCP_JSON_INIT;
+    session->compact.secret = session->scratch.secret = true;
     session->reading = true;
     session->wait_until_ns = ARCP_TIME_NEVER;
     session->give_up_ns = ARCP_TIME_NEVER;
@@ -76,7 +76,7 @@ void arcp__client_session_free(arcp__client_session *session)
     }
     arcp__free(session->gone);
     arcp__client_item_free(session->closed);
-    arcp__buf_fini_wiped(&session->frames);
+    arcp_buf_fini(&session->frames);
     arcp__timer_heap_fini(&session->timers);
     arcp_secret_free(session->resume_token);
     arcp_buf_fini(&session->id);

@@ -10,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/wipe.h"
 
 #define ANSWER_BYTES_MAX 1048576u
 
@@ -43,9 +42,9 @@ struct arcp__http_client {
 
 void arcp__http_message_fini(arcp__http_message *message)
 {
-    arcp__buf_fini_wiped(&message->url);
-    arcp__buf_fini_wiped(&message->headers);
-    arcp__buf_fini_wiped(&message->body);
+    arcp_buf_fini(&message->url);
+    arcp_buf_fini(&message->headers);
+    arcp_buf_fini(&message->body);
 }
 
 static void transfer_free(transfer *self)
@@ -59,7 +58,7 @@ static void transfer_free(transfer *self)
     }
     curl_slist_free_all(self->headers);
     arcp__http_message_fini(&self->message);
-    arcp__buf_fini_wiped(&self->answer);
+    arcp_buf_fini(&self->answer);
     arcp__free(self);
 }
 
@@ -281,9 +280,10 @@ arcp_status arcp__http_client_send(arcp__http_client *self, uint64_t id,
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     added->client = self;
+    added->answer.secret = true;
     added->id = id;
     added->message = *message;
-    *message = (arcp__http_message){NULL, ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT};
+    *message = (arcp__http_message)ARCP__HTTP_MESSAGE_INIT;
     added->easy = curl_easy_init();
     if (added->easy == NULL || !set_up(added) ||
         curl_multi_add_handle(self->multi, added->easy) != CURLM_OK) {

@@ -9,13 +9,18 @@
 struct uv_loop_s;
 typedef struct arcp__http_client arcp__http_client;
 
-/* What is sent. The buffers are taken over and wiped; texts in them end with a NUL. */
+/* What is sent. The buffers are taken over; texts in them end with a NUL. */
 typedef struct arcp__http_message {
     const char *method;
     arcp_buf url;
     arcp_buf headers; /* each with its NUL, one after the other */
     arcp_buf body;    /* without a NUL; empty: none */
 } arcp__http_message;
+
+#define ARCP__HTTP_MESSAGE_INIT                                                                    \
+    {                                                                                              \
+        NULL, ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT                     \
+    }
 
 typedef enum arcp__http_result {
     ARCP__HTTP_ANSWERED, /* with a status and a body */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/wipe.h"
 
 #define FILE_BYTES_MAX 4096u
 
@@ -15,7 +14,7 @@ struct arcp__template {
     arcp__template_use use;
     bool names_key;   /* it has {alias}, {id} or {value} */
     bool is_constant; /* it names nothing of a request */
-    arcp_buf text;    /* with {env:} and {file:} replaced; a body is JSON */
+    arcp_buf text;    /* with {env:} and {file:} replaced, and so secret; a body is JSON */
 };
 
 /* ---- what can stand in braces ---- */
@@ -181,6 +180,7 @@ static arcp_status append_file(arcp_span name, arcp_buf *out, arcp_error *err)
     if (file == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: %s", path, strerror(errno));
     }
+    (void)setvbuf(file, NULL, _IONBF, 0); /* so that no buffer of its own keeps the bytes */
     size_t size = fread(piece, 1, sizeof(piece), file);
     bool is_read = ferror(file) == 0;
     (void)fclose(file);
@@ -222,8 +222,8 @@ static arcp_status check_fixed(arcp_span name, arcp_span value, arcp__template_u
 static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf *out,
                                 arcp_error *err)
 {
-    arcp_buf value = ARCP_BUF_INIT;
-    arcp_buf quoted = ARCP_BUF_INIT;
+    arcp_buf value = ARCP_BUF_SECRET_INIT;
+    arcp_buf quoted = ARCP_BUF_SECRET_INIT;
     arcp_status status = arcp_span_starts_with(name, ARCP_SPAN_LITERAL("env:"))
                              ? append_env(arcp_span_from(name, 4), &value, err)
                              : append_file(arcp_span_from(name, 5), &value, err);
@@ -241,7 +241,7 @@ static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf
     arcp_buf *const both[] = {&value, &quoted};
     for (size_t at = 0; at < 2; at++) {
         out->failed = out->failed || both[at]->failed;
-        arcp__buf_fini_wiped(both[at]);
+        arcp_buf_fini(both[at]);
     }
     return status;
 }
@@ -292,6 +292,7 @@ arcp_status arcp__template_new(const char *text, arcp__template_use use, arcp__t
     }
     self->use = use;
     self->is_constant = true;
+    self->text.secret = true;
     arcp_status status = prepare(self, text, err);
     if (status == ARCP_OK && self->text.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -317,7 +318,7 @@ void arcp__template_free(arcp__template *self)
     if (self == NULL) {
         return;
     }
-    arcp__buf_fini_wiped(&self->text);
+    arcp_buf_fini(&self->text);
     arcp__free(self);
 }
 
@@ -351,7 +352,7 @@ static bool expand_text(arcp_span text, arcp__template_use use,
     size_t end = 0;
     bool clean = true;
     while (next_brace(text, from, &begin, &end)) {
-        arcp_buf value = ARCP_BUF_INIT;
+        arcp_buf value = ARCP_BUF_SECRET_INIT;
         variable which = find_variable(inside(text, begin, end));
         arcp_buf_append(out, arcp_span_make(text.data + from, begin - from));
         append_value(request, which, &value);
@@ -367,7 +368,7 @@ static bool expand_text(arcp_span text, arcp__template_use use,
             }
         }
         clean = clean && !value.failed;
-        arcp__buf_fini_wiped(&value);
+        arcp_buf_fini(&value);
         from = end + 1;
     }
     arcp_buf_append(out, arcp_span_from(text, from));
@@ -432,12 +433,12 @@ static void write_string(body_writer *self, arcp_span text)
         }
         arcp_json_end_array(&self->writer);
     } else {
-        arcp_buf value = ARCP_BUF_INIT;
+        arcp_buf value = ARCP_BUF_SECRET_INIT;
         self->clean =
             expand_text(text, ARCP__TEMPLATE_BODY, self->request, &self->names_key, &value) &&
             self->clean;
         arcp_json_write_string(&self->writer, arcp_buf_span(&value));
-        arcp__buf_fini_wiped(&value);
+        arcp_buf_fini(&value);
     }
 }
 
@@ -485,7 +486,8 @@ bool arcp__template_expand(const arcp__template *self, const arcp_provision_requ
     }
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {32, 1000, 1u << 20};
-    body_writer writer = {.json = &json, .request = request, .clean = true};
+    body_writer writer = {
+        .json = &json, .request = request, .scratch = ARCP_BUF_SECRET_INIT, .clean = true};
     bool done = arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK;
     if (done) {
         arcp_json_writer_init(&writer.writer, out);

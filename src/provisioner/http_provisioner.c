@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/wipe.h"
 #include "http/http_client.h"
 #include "http/http_template.h"
 
@@ -88,7 +87,7 @@ static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
                        const arcp_provision_request *request, arcp_error *err)
 {
     http_provisioner *self = (http_provisioner *)base;
-    arcp__http_message message = {NULL, ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT};
+    arcp__http_message message = ARCP__HTTP_MESSAGE_INIT;
     if (!make_message(self, kind, request, &message)) {
         arcp__http_message_fini(&message);
         return arcp_error_set(err, ARCP_E_IO,
@@ -214,7 +213,7 @@ static void tell(http_provisioner *self, const call *asked, const arcp__http_ans
 {
     char message[96] = "";
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = ARCP_BUF_SECRET_INIT;
     arcp_json_limits limits = {32, 10000, UINT32_MAX - 1};
     arcp_provision_result result = {.struct_size = sizeof(result),
                                     .call_id = asked->id,
@@ -238,7 +237,7 @@ static void tell(http_provisioner *self, const call *asked, const arcp__http_ans
         result.message = message;
     }
     self->callbacks.done(self->callbacks.user, &result);
-    arcp__buf_fini_wiped(&scratch);
+    arcp_buf_fini(&scratch);
     arcp_json_fini(&json);
 }
 

@@ -26,9 +26,6 @@ void arcp__agent_call_unref(arcp_agent_call *call)
     arcp_authority_unref(call->authority);
     arcp_json_fini(&call->start);
     arcp_json_fini(&call->json);
-    if (call->start_text.data != NULL) {
-        arcp_wipe(call->start_text.data, call->start_text.capacity); /* credentials */
-    }
     arcp_secret_free(call->credentials);
     arcp_buf_fini(&call->start_text);
     arcp_buf_fini(&call->scratch);

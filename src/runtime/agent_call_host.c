@@ -81,6 +81,7 @@ static arcp_agent_call *call_new(arcp_runtime *runtime, arcp__agent_entry *entry
     arcp_span id = arcp_span_first(arcp__job_id(job), sizeof(call->job_id) - 1);
     memcpy(call->job_id, id.data, id.size);
     call->bye = arcp__alloc(sizeof(*call->bye));
+    call->start_text.secret = true;
     arcp_buf_append(&call->start_text, start);
     if (call->bye == NULL || call->start_text.failed ||
         arcp_json_scan(&call->start, arcp_buf_span(&call->start_text), &limits, NULL) != ARCP_OK) {

@@ -16,7 +16,7 @@ struct arcp_agent_call {
     arcp__job *job;                  /* the loop's thread only; NULL once forgotten */
     const arcp_authority *authority; /* referenced */
     char job_id[64];
-    arcp_buf start_text; /* the job.start line */
+    arcp_buf start_text; /* the job.start line; secret: credentials */
     arcp_json start;
     arcp_json_ref payload;
 

@@ -64,6 +64,7 @@ static void append(void *user)
 arcp_status arcp_agent_credentials(const arcp_agent_call *call, arcp_buf *out, arcp_error *err)
 {
     look at = {call, out};
+    out->secret = true;
     arcp__agent_inbox_change(call->runtime->inbox, append, &at);
     return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }

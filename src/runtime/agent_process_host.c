@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/wipe.h"
 #include "runtime/agent_environment.h"
 #include "runtime/agent_pool.h"
 #include "runtime/agent_process.h"
@@ -25,8 +24,8 @@ typedef struct arcp__process_job {
     arcp__agent_process *process; /* NULL while it waits, or when it could not be started */
     bool is_waiting;
     bool is_counted; /* among those of its agent that run */
-    arcp_buf start;  /* the job.start line, while it waits; may hold secrets */
-    arcp_buf later;  /* and the lines that came since */
+    arcp_buf start;  /* the job.start line, while it waits; secret: credentials */
+    arcp_buf later;  /* and the lines that came since; likewise */
 } process_job;
 
 /* ---- what the process says ---- */
@@ -270,8 +269,8 @@ static void on_turn(uv_idle_t *idle)
         if (pj->process != NULL && pj->later.size != 0) {
             write_line(pj, arcp_buf_span(&pj->later));
         }
-        arcp__buf_fini_wiped(&pj->start);
-        arcp__buf_fini_wiped(&pj->later);
+        arcp_buf_fini(&pj->start);
+        arcp_buf_fini(&pj->later);
     }
     if (runtime->waiting_process_jobs == NULL) {
         (void)uv_idle_stop(idle);
@@ -314,7 +313,11 @@ static void start(arcp_runtime *runtime, struct arcp__agent_entry *entry, arcp__
                                    ARCP_SPAN_LITERAL("the agent's program cannot be started"));
         return;
     }
-    *pj = (process_job){.runtime = runtime, .agent = entry->process, .job = job};
+    *pj = (process_job){.runtime = runtime,
+                        .agent = entry->process,
+                        .job = job,
+                        .start = ARCP_BUF_SECRET_INIT,
+                        .later = ARCP_BUF_SECRET_INIT};
     arcp__job_set_user(job, pj);
     bool is_there = pj->agent->pool != NULL && arcp__agent_pool_waiting(pj->agent->pool) != 0;
     if (!is_there) {
@@ -386,8 +389,8 @@ static void release(process_job *pj)
     } else {
         DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
     }
-    arcp__buf_fini_wiped(&pj->start);
-    arcp__buf_fini_wiped(&pj->later);
+    arcp_buf_fini(&pj->start);
+    arcp_buf_fini(&pj->later);
     if (pj->process != NULL) {
         arcp__agent_process_free(pj->process);
     }

@@ -8,7 +8,7 @@ typedef struct write_request {
     uv_write_t request;
     arcp__agent_process *process;
     bool is_last;
-    arcp_buf bytes; /* what was not written at once */
+    arcp_buf bytes; /* what was not written at once; secret: credentials */
 } write_request;
 
 static void close_input(arcp__agent_process *process)
@@ -39,6 +39,7 @@ static arcp_status queue(arcp__agent_process *process, const uv_buf_t parts[2], 
         return ARCP_E_NO_MEMORY;
     }
     request->process = process;
+    request->bytes.secret = true;
     request->is_last = is_last;
     for (size_t at = 0; at < 2; at++) {
         arcp_span part = arcp_span_make(parts[at].base, parts[at].len);

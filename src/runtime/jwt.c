@@ -150,7 +150,7 @@ static arcp_status check_header(const arcp__jwt_rules *rules, const arcp_json *j
 static arcp_status check_signature(const arcp__jwt_rules *rules, const jwt_parts *parts,
                                    arcp_error *err)
 {
-    arcp_buf signature = ARCP_BUF_INIT;
+    arcp_buf signature = ARCP_BUF_SECRET_INIT;
     arcp_status status = arcp__base64_decode(parts->signature, ARCP__BASE64_URL, &signature, NULL);
     if (status != ARCP_OK && status != ARCP_E_NO_MEMORY) {
         status = refuse(err, "its signature is no base64url");

@@ -2,15 +2,19 @@
 #include <arcp/token.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
-#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <arcp/buf.h>
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
 #include "base/base64.h"
+
+#define READ_BYTES 4096u
 
 typedef struct table_row {
     unsigned char hash[SHA256_DIGEST_LENGTH];
@@ -142,38 +146,55 @@ static arcp_status read_line(table_verifier *table, const char *path, size_t num
                    err);
 }
 
-static arcp_status read_lines(table_verifier *table, const char *path, FILE *file, arcp_error *err)
+static arcp_status read_lines(table_verifier *table, const char *path, arcp_span text,
+                              arcp_error *err)
 {
-    char *line = NULL;
-    size_t capacity = 0;
     size_t number = 0;
     arcp_status status = ARCP_OK;
-    for (ssize_t size = getline(&line, &capacity, file); size >= 0 && status == ARCP_OK;
-         size = getline(&line, &capacity, file)) {
-        status = read_line(table, path, ++number, arcp_span_make(line, (size_t)size), err);
+    while (text.size != 0 && status == ARCP_OK) {
+        const char *end = memchr(text.data, '\n', text.size);
+        size_t size = end == NULL ? text.size : (size_t)(end - text.data) + 1;
+        status = read_line(table, path, ++number, arcp_span_first(text, size), err);
+        text = arcp_span_from(text, size);
     }
-    if (status == ARCP_OK && ferror(file) != 0) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read to its end", path);
-    }
-    if (line != NULL) {
-        arcp_wipe(line, capacity);
-    }
-    arcp__free(line); /* getline's memory is the allocator's, as ours is */
     return status;
+}
+
+/* Not by stdio, whose memory nobody wipes. */
+static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read: %s", path,
+                              strerror(errno));
+    }
+    ssize_t got = 1;
+    while (got > 0 && arcp_buf_reserve(out, READ_BYTES)) {
+        do {
+            got = read(file, out->data + out->size, READ_BYTES);
+        } while (got < 0 && errno == EINTR);
+        out->size += got > 0 ? (size_t)got : 0;
+    }
+    (void)close(file);
+    if (out->failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    return got == 0
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read to its end", path);
 }
 
 arcp_status arcp_token_verifier_new_file(const char *path, arcp_token_verifier **out,
                                          arcp_error *err)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read: %s", path,
-                              strerror(errno));
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    arcp_status status = read_file(path, &text, err);
+    table_verifier *table = status == ARCP_OK ? table_new() : NULL;
+    if (status == ARCP_OK) {
+        status = table == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                               : read_lines(table, path, arcp_buf_span(&text), err);
     }
-    table_verifier *table = table_new();
-    arcp_status status = table == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                       : read_lines(table, path, file, err);
-    (void)fclose(file);
+    arcp_buf_fini(&text);
     return table == NULL ? status : hand_out(table, status, out);
 }
 

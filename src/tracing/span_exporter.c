@@ -18,7 +18,6 @@
 #include <arcp/json.h>
 
 #include "base/alloc.h"
-#include "base/wipe.h"
 #include "core/otlp.h"
 #include "http/http_client.h"
 #include "http/http_template.h"
@@ -45,7 +44,7 @@ typedef struct exporter {
     uv_async_t wake; /* any thread may send it */
     uv_timer_t timer, deadline;
     arcp__http_client *client;
-    arcp_buf headers; /* each with its NUL */
+    arcp_buf headers; /* each with its NUL; secret: the collector's keys */
     state state;
     unsigned failures; /* of the batch at hand */
     uint64_t deadline_ms;
@@ -114,7 +113,7 @@ static arcp_status post(exporter *self, arcp_error *err)
         {.name = "service.name", .text = arcp_span_cstr(self->options.service_name)},
         {.name = "service.version", .text = arcp_span_cstr(self->options.version)},
     };
-    arcp__http_message message = {.method = "POST"};
+    arcp__http_message message = {.method = "POST", .headers = ARCP_BUF_SECRET_INIT};
     arcp_buf_append(&message.url, arcp_span_cstr(self->options.url));
     arcp_buf_append_byte(&message.url, '\0');
     arcp_buf_append(&message.headers, arcp_buf_span(&self->headers));
@@ -334,7 +333,7 @@ static void get_stats(arcp__span_exporter *base, arcp__span_exporter_stats *out)
 
 static void free_memory(exporter *self)
 {
-    arcp__buf_fini_wiped(&self->headers);
+    arcp_buf_fini(&self->headers);
     arcp__span_queue_fini(&self->queue);
     (void)pthread_mutex_destroy(&self->lock);
     arcp__free(self);
@@ -422,6 +421,7 @@ arcp_status arcp__span_exporter_new(const arcp__span_exporter_options *options,
     }
     self->base.ops = &ops;
     self->options = *options;
+    self->headers.secret = true;
     self->queue.bytes_max = (size_t)options->queue_bytes;
     (void)pthread_mutex_init(&self->lock, NULL);
     if (uv_loop_init(&self->loop) != 0) {

@@ -23,8 +23,11 @@ void story_new(story *s, arcp_client_options options)
         .random = 88172645463325252u,
         .now = {.wall_ns = 1767225600 * ARCP_NS_PER_SEC, .mono_ns = 1000 * ARCP_NS_PER_SEC}};
     options.url = ARCP_SPAN_LITERAL("ws://127.0.0.1:1/arcp");
-    options.token = arcp_span_equal_cstr(options.token, "-") ? arcp_span_make(NULL, 0)
-                                                             : ARCP_SPAN_LITERAL("t1");
+    if (arcp_span_equal_cstr(options.token, "-")) {
+        options.token = arcp_span_make(NULL, 0);
+    } else if (options.token.size == 0) {
+        options.token = ARCP_SPAN_LITERAL("t1");
+    }
     check_ok(arcp__client_session_new(&options, seeded_random, s, &s->session, &err), &err);
 }
 
@@ -276,7 +279,7 @@ static const char *append_reference(story *s, const char *text, arcp_buf *out)
 
 void story_hear(story *s, const char *frame)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_SECRET_INIT; /* so that it is not taken for the client's leftovers */
     while (*frame != '\0') {
         if ((*frame == '$' || *frame == '%') && frame[1] == '(') {
             frame = append_reference(s, frame, &text);

@@ -37,8 +37,8 @@ typedef struct story {
     bool keeps_unread;   /* nothing counts as handed over */
 } story;
 
-/* A session with these options that has not started; the url is filled in, and a token unless
- * it is "-", which means none. */
+/* A session with these options that has not started; the url is filled in, and a token where
+ * none is given; "-" means none. */
 void story_new(story *s, arcp_client_options options);
 /* Started, connected, welcomed with every feature, a 30 s heartbeat and a runtime that names
  * requests as ours does; the log is empty. */
