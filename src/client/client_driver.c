@@ -1,5 +1,6 @@
 #include "client/client_driver.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
@@ -34,14 +35,12 @@ void arcp__client_random(void *user, void *out, size_t size)
     }
 }
 
-/* Each job takes some: one system call for many. What was given out is wiped. */
+/* Each job takes some, an id's or a key's worth at a time: one system call for many. What was
+ * given out is wiped. */
 static void draw(void *user, void *out, size_t size)
 {
     arcp_client *client = user;
-    if (size > sizeof(client->drawn)) {
-        arcp__client_random(NULL, out, size);
-        return;
-    }
+    assert(size <= sizeof(client->drawn));
     if (client->drawn_left < size) {
         arcp__client_random(NULL, client->drawn, sizeof(client->drawn));
         client->drawn_left = sizeof(client->drawn);
@@ -117,6 +116,8 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 
 static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)
 {
+    arcp_client *client = user;
+    client->unflushed = 0; /* the transport goes on by itself when it could not write all */
 }
 
 static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,

@@ -37,7 +37,7 @@ struct arcp_client {
     int64_t timer_due_ns; /* what it is armed for; it may fire early, never late */
     arcp_connector *connector;
     arcp_connection *connection;
-    size_t unflushed; /* sent since it was last flushed from here; some may have left by itself */
+    size_t unflushed; /* bytes of frames since something was written */
     bool is_cutting;  /* abort was asked for, closed has not come yet */
     bool is_paused;
 

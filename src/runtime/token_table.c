@@ -175,13 +175,15 @@ static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
         } while (got < 0 && errno == EINTR);
         out->size += got > 0 ? (size_t)got : 0;
     }
+    const int why = errno;
     (void)close(file);
     if (out->failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     return got == 0
                ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read to its end", path);
+               : arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read to its end: %s",
+                                path, strerror(why));
 }
 
 arcp_status arcp_token_verifier_new_file(const char *path, arcp_token_verifier **out,

@@ -7,7 +7,9 @@
 
 #include "client/fake_runtime.h"
 
-/* A submit has some 300 bytes, and from 4096 on what waits is written at once. */
+/* What waits is written at once when it has so many bytes: src/client/client_driver.c */
+#define FLUSH_BYTES 4096u
+/* A submit has some 300 bytes. */
 #define MANY 64u
 
 #define TRACES_MAX 2048u
@@ -19,8 +21,10 @@ typedef struct fixture {
     const arcp_connection_ops *inner;
     arcp_connection_ops counting;
     unsigned sends, flushes;
-    unsigned at_once; /* jobs that are submitted when it is connected */
-    unsigned wanted;  /* one more for each that ends, until there were so many */
+    int input_digits;    /* of each submit's input */
+    size_t submit_bytes; /* of all */
+    unsigned at_once;    /* jobs that are submitted when it is connected */
+    unsigned wanted;     /* one more for each that ends, until there were so many */
     unsigned submitted, ended;
     char traces[TRACES_MAX][33]; /* of the submits, each from 16 random bytes */
     unsigned trace_count;
@@ -29,20 +33,21 @@ typedef struct fixture {
 /* The tests run one after the other, and a connection's functions are told of no user. */
 static fixture *counted;
 
-static void note_trace(fixture *f, arcp_span frame)
+static void note_submit(fixture *f, arcp_span frame)
 {
     static const char before[] = "\"trace_id\":\"";
     const char *at = memmem(frame.data, frame.size, before, sizeof(before) - 1);
     if (at != NULL && memmem(frame.data, frame.size, "\"job.submit\"", 12) != NULL) {
         assert_true(f->trace_count < TRACES_MAX);
         memcpy(f->traces[f->trace_count++], at + sizeof(before) - 1, 32);
+        f->submit_bytes += frame.size;
     }
 }
 
 static arcp_status count_send(arcp_connection *connection, arcp_span frame)
 {
     counted->sends++;
-    note_trace(counted, frame);
+    note_submit(counted, frame);
     return counted->inner->send(connection, frame);
 }
 
@@ -75,9 +80,12 @@ static void on_submit(void *user, arcp_client *client, const arcp_reply *reply)
 
 static void submit(fixture *f)
 {
+    char input[FLUSH_BYTES];
+    int size = snprintf(input, sizeof(input), "{\"n\":1,\"x\":\"%0*d\"}", f->input_digits, 0);
     arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
     arcp_error err = {0};
-    options.agent = ARCP_SPAN_LITERAL("echo");
+    options.agent = ARCP_SPAN_LITERAL("count");
+    options.input = arcp_span_make(input, (size_t)size);
     check_ok(arcp_client_submit_start(f->client, &options, on_submit, f, &err), &err);
     f->submitted++;
 }
@@ -112,11 +120,12 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     }
 }
 
-/* All jobs, from the first submit to the goodbye. */
-static void run(fixture *f, unsigned at_once, unsigned wanted)
+/* All jobs, from the first submit to the goodbye; each has an input of so many digits. */
+static void run_with(fixture *f, int input_digits, unsigned at_once, unsigned wanted)
 {
     arcp_error err = {0};
     memset(f, 0, sizeof(*f));
+    f->input_digits = input_digits;
     f->at_once = at_once;
     f->wanted = wanted;
     counted = f;
@@ -133,6 +142,11 @@ static void run(fixture *f, unsigned at_once, unsigned wanted)
     fake_runtime_fini(&f->runtime);
 }
 
+static void run(fixture *f, unsigned at_once, unsigned wanted)
+{
+    run_with(f, 1, at_once, wanted);
+}
+
 static void a_frame_leaves_with_its_turn(void **state)
 {
     (void)state;
@@ -147,6 +161,25 @@ static void many_that_are_asked_at_once_are_one_write(void **state)
     static fixture f;
     run(&f, MANY, MANY);
     assert_int_equal(f.flushes, 1);
+}
+
+static void what_waits_leaves_at_once_from_a_number_of_bytes_on(void **state)
+{
+    (void)state;
+    static fixture f;
+    static const unsigned counts[] = {1, 2, 5};
+    for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
+        const unsigned count = counts[at];
+        run(&f, count, count);
+        /* All are equally long: just enough together, or each of them a byte less. */
+        const int digits = 1 + (int)((FLUSH_BYTES - f.submit_bytes + count - 1) / count);
+        run_with(&f, digits, count, count);
+        assert_in_range(f.submit_bytes, FLUSH_BYTES, FLUSH_BYTES + count - 1);
+        assert_int_equal(f.flushes, 1);
+        run_with(&f, digits - 1, count, count);
+        assert_in_range(f.submit_bytes, FLUSH_BYTES - count, FLUSH_BYTES - 1);
+        assert_int_equal(f.flushes, 0);
+    }
 }
 
 static void what_follows_from_many_answers_is_gathered(void **state)
@@ -180,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_leaves_with_its_turn),
         cmocka_unit_test(many_that_are_asked_at_once_are_one_write),
+        cmocka_unit_test(what_waits_leaves_at_once_from_a_number_of_bytes_on),
         cmocka_unit_test(what_follows_from_many_answers_is_gathered),
         cmocka_unit_test(no_two_jobs_have_the_same_trace),
     };

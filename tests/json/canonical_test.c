@@ -180,7 +180,7 @@ static void a_huge_exponent_takes_no_more_room_than_its_digits(void **state)
 static void large_objects_are_sorted_too(void **state)
 {
     (void)state;
-    static const unsigned sizes[] = {15, 16, 17, 18, 500};
+    static const unsigned sizes[] = {15, 16, 17, 18, 31, 32, 33, 64, 65, 500};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         arcp_buf up = ARCP_BUF_INIT;
         arcp_buf shuffled = ARCP_BUF_INIT;
@@ -204,6 +204,46 @@ static void large_objects_are_sorted_too(void **state)
         arcp_buf_fini(&got);
         arcp_buf_fini(&up);
         arcp_buf_fini(&shuffled);
+    }
+}
+
+/* An object of so many members, the last one first unless it is sorted; `first` is the value of
+ * the first. The caller frees it. */
+static arcp_buf object_of(unsigned members, bool sorted, arcp_span first)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    for (unsigned at = 0; at < members; at++) {
+        const unsigned name = sorted ? at : members - 1 - at;
+        arcp_buf_append_format(&text, "%c\"%02u\":", at == 0 ? '{' : ',', name);
+        arcp_buf_append(&text, name == 0 ? first : ARCP_SPAN_LITERAL("2"));
+    }
+    arcp_buf_append_cstr(&text, "}");
+    return text;
+}
+
+static void objects_in_objects_are_sorted_whatever_they_have_together(void **state)
+{
+    (void)state;
+    enum { HELD = 32 }; /* names without memory of their own: src/json/json_canonical.c */
+    static const unsigned outers[] = {1, 16, 31, HELD, HELD + 1};
+    static const unsigned sums[] = {HELD - 1, HELD, HELD + 1, 2 * HELD, 2 * HELD + 1};
+    for (size_t i = 0; i < sizeof outers / sizeof *outers; i++) {
+        for (size_t j = 0; j < sizeof sums / sizeof *sums; j++) {
+            if (sums[j] <= outers[i]) {
+                continue;
+            }
+            arcp_buf inner = object_of(sums[j] - outers[i], false, ARCP_SPAN_LITERAL("1"));
+            arcp_buf inner_want = object_of(sums[j] - outers[i], true, ARCP_SPAN_LITERAL("1"));
+            arcp_buf text = object_of(outers[i], false, arcp_buf_span(&inner));
+            arcp_buf want = object_of(outers[i], true, arcp_buf_span(&inner_want));
+            arcp_buf got = canonical(arcp_buf_span(&text));
+            assert_true(arcp_span_equal(arcp_buf_span(&got), arcp_buf_span(&want)));
+            arcp_buf_fini(&got);
+            arcp_buf_fini(&want);
+            arcp_buf_fini(&text);
+            arcp_buf_fini(&inner_want);
+            arcp_buf_fini(&inner);
+        }
     }
 }
 
@@ -364,6 +404,7 @@ int main(void)
         cmocka_unit_test(two_forms_are_equal_exactly_when_the_values_are),
         cmocka_unit_test(a_huge_exponent_takes_no_more_room_than_its_digits),
         cmocka_unit_test(large_objects_are_sorted_too),
+        cmocka_unit_test(objects_in_objects_are_sorted_whatever_they_have_together),
         cmocka_unit_test(a_part_has_a_form_of_its_own_and_nothing_is_null),
         cmocka_unit_test(more_than_a_thousand_levels_have_no_form),
         cmocka_unit_test(spellings_of_random_values_agree),

@@ -55,17 +55,24 @@ static bool is_quiet(void *user)
     return rounds_left == 0;
 }
 
+/* A runtime on a busy store; the watch is called at the end of each turn of its loop. */
+static void open_busy(runtime_rig *rig, uv_check_t *turn, uv_check_cb watch)
+{
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    runtime_rig_begin(rig);
+    options.store = open_busy_store();
+    runtime_rig_open(rig, &options);
+    assert_int_equal(uv_check_init(&rig->loop, turn), 0);
+    assert_int_equal(uv_check_start(turn, watch), 0);
+    turn->data = rig;
+}
+
 static void other_handles_have_their_turn_while_a_store_is_busy(void **state)
 {
     static runtime_rig rig;
     uv_check_t turn;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
     (void)state;
-    runtime_rig_begin(&rig);
-    options.store = open_busy_store();
-    runtime_rig_open(&rig, &options);
-    assert_int_equal(uv_check_init(&rig.loop, &turn), 0);
-    assert_int_equal(uv_check_start(&turn, on_turn), 0);
+    open_busy(&rig, &turn, on_turn);
     rounds = most_rounds = 0;
     rounds_left = 20 * ROUNDS_MAX;
     runtime_rig_send(&rig, "session.ping", "{}");
@@ -101,15 +108,9 @@ static void agents_are_let_go_of_in_each_turn_while_a_store_is_busy(void **state
 {
     static runtime_rig rig;
     uv_check_t turn;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
     (void)state;
-    runtime_rig_begin(&rig);
-    options.store = open_busy_store();
-    runtime_rig_open(&rig, &options);
+    open_busy(&rig, &turn, on_turn_with_agents);
     runtime_rig_add(&rig, "finish", ARCP_AGENT_NON_BLOCKING, finish, NULL);
-    assert_int_equal(uv_check_init(&rig.loop, &turn), 0);
-    assert_int_equal(uv_check_start(&turn, on_turn_with_agents), 0);
-    turn.data = &rig;
     most_over = 0;
     rounds_left = UINT_MAX;
     for (unsigned at = 0; at < 20; at++) {

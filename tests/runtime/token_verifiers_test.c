@@ -136,6 +136,7 @@ static void a_file_that_is_wrong_is_named_with_its_line(void **state)
     assert_int_equal(arcp_token_verifier_new_file(path, &table, &error), ARCP_E_USAGE);
     assert_non_null(strstr(error.message, "cannot be read"));
     assert_int_equal(arcp_token_verifier_new_file("/tmp", &table, &error), ARCP_E_USAGE);
+    assert_string_equal(error.message, "token file /tmp cannot be read to its end: Is a directory");
     assert_null(table);
 }
 
