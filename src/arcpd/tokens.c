@@ -3,13 +3,13 @@
 #include <arcp/secret.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/rand.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/random.h"
 #include "transport/url.h"
 
 static arcp_status no_memory(arcp_error *err)
@@ -22,9 +22,7 @@ static arcp_status no_memory(arcp_error *err)
 static arcp_status make_token(const char *path, arcp_buf *token, arcp_error *err)
 {
     unsigned char bytes[32];
-    if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
-        return arcp_error_set(err, ARCP_E_IO, "the system has no random numbers");
-    }
+    arcp__random(bytes, sizeof(bytes));
     arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
                         token);
     arcp_wipe(bytes, sizeof(bytes));

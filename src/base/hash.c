@@ -1,25 +1,17 @@
 #include "base/hash.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+
+#include "base/random.h"
 
 static uint64_t process_key[2];
 static pthread_once_t process_key_once = PTHREAD_ONCE_INIT;
 
 static void draw_key(void)
 {
-    size_t have = 0;
-    while (have < sizeof(process_key)) {
-        ssize_t got = getrandom((char *)process_key + have, sizeof(process_key) - have, 0);
-        if (got < 0 && errno != EINTR) {
-            abort(); /* a system without random numbers runs nothing of ours */
-        }
-        have += got < 0 ? 0 : (size_t)got;
-    }
+    arcp__random(process_key, sizeof(process_key));
 }
 
 static inline uint64_t rotate(uint64_t value, int by)

@@ -1,8 +1,5 @@
 #include "client/client_driver.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -22,32 +19,10 @@ arcp_time arcp__client_now(void)
                        .mono_ns = mono.tv_sec * ARCP_NS_PER_SEC + mono.tv_nsec};
 }
 
-void arcp__client_random(void *user, void *out, size_t size)
-{
-    char *at = out;
-    while (size != 0) {
-        ssize_t got = getrandom(at, size, 0);
-        if (got < 0) {
-            abort(); /* only a kernel without getrandom: nothing unguessable can be made */
-        }
-        at += got;
-        size -= (size_t)got;
-    }
-}
-
-/* Each job takes some, an id's or a key's worth at a time: one system call for many. What was
- * given out is wiped. */
 static void draw(void *user, void *out, size_t size)
 {
     arcp_client *client = user;
-    assert(size <= sizeof(client->drawn));
-    if (client->drawn_left < size) {
-        arcp__client_random(NULL, client->drawn, sizeof(client->drawn));
-        client->drawn_left = sizeof(client->drawn);
-    }
-    client->drawn_left -= size;
-    memcpy(out, client->drawn + client->drawn_left, size);
-    arcp_wipe(client->drawn + client->drawn_left, size);
+    arcp__random_pool_draw(&client->random, out, size);
 }
 
 /* ---- making ---- */
@@ -98,6 +73,7 @@ arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **o
 void arcp__client_destroy(arcp_client *client)
 {
     arcp__client_session_free(client->session);
+    arcp__random_pool_fini(&client->random);
     arcp__free(client->url);
     arcp__free(client->ca_file);
     arcp__free(client);

@@ -13,6 +13,7 @@
 
 #include <arcp/sys/transport.h>
 
+#include "base/random.h"
 #include "client/client_job.h"
 
 /* How long an attempt to resume is put off when another process uses the session. */
@@ -25,8 +26,7 @@ struct arcp_client {
     arcp_dial_fn dial;
     void *dial_user;
     arcp_client_hooks hooks;
-    uint8_t drawn[256]; /* random bytes for ids and keys; the first drawn_left are left */
-    size_t drawn_left;
+    arcp__random_pool random; /* for ids and keys */
     int64_t connect_timeout_ms;
     size_t frame_bytes_max;
     int64_t request_timeout_ms;
@@ -69,7 +69,6 @@ struct arcp_client {
 /* ---- client_driver.c ---- */
 
 arcp_time arcp__client_now(void);
-void arcp__client_random(void *user, void *out, size_t size);
 
 /* A client without session thread or loop; the options are checked. */
 ARCP_MUST_CHECK arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **out,

@@ -157,9 +157,15 @@ arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms, const arcp_outcome 
 
 /* ---- the errors guide's loop ---- */
 
+static void random_bytes(void *user, void *out, size_t size)
+{
+    (void)user;
+    arcp__random(out, size);
+}
+
 static void make_key(char key[4 + ARCP__ULID_SIZE])
 {
-    arcp__ulid_source source = {.random = arcp__client_random};
+    arcp__ulid_source source = {.random = random_bytes};
     memcpy(key, "run_", 4);
     arcp__ulid_next(&source, arcp__client_now().wall_ns / ARCP_NS_PER_MS, key + 4);
 }
@@ -184,7 +190,7 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
         pause *= 2;
     }
     uint64_t random = 0;
-    arcp__client_random(NULL, &random, sizeof(random));
+    arcp__random(&random, sizeof(random));
     pause -= (int64_t)(random % (uint64_t)(pause / 2 + 1));
     if (pause >= left_ms(until_ns)) {
         return ARCP_E_DEADLINE;

@@ -17,6 +17,28 @@ static inline bool arcp__json_is_plain(unsigned char byte)
     return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 }
 
+/* `size` bytes, at most 8, the first one lowest. */
+static inline uint64_t arcp__json_word(const unsigned char *at, size_t size)
+{
+    uint64_t word = 0;
+    memcpy(&word, at, size);
+    return le64toh(word);
+}
+
+#define ARCP__JSON_ONES  UINT64_C(0x0101010101010101)
+#define ARCP__JSON_HIGHS UINT64_C(0x8080808080808080)
+
+/* The high bit of each byte that is not plain. Borrows can set bits of bytes behind such a byte
+ * too, never before it: 0 says that all are plain, and the lowest bit which one is not. */
+static inline uint64_t arcp__json_stops(uint64_t word)
+{
+    const uint64_t quote = word ^ (ARCP__JSON_ONES * '"');
+    const uint64_t slash = word ^ (ARCP__JSON_ONES * '\\');
+    const uint64_t stops = (quote - ARCP__JSON_ONES) | (slash - ARCP__JSON_ONES) |
+                           (word - ARCP__JSON_ONES * 0x20) | word;
+    return stops & ARCP__JSON_HIGHS;
+}
+
 /* The first of the bytes from `at` on that is not plain, or so many as are looked at. */
 #if defined(__SSE2__) && !defined(ARCP__JSON_PLAIN_GENERIC)
 #define ARCP__JSON_STEP 16u
@@ -32,23 +54,12 @@ static inline unsigned arcp__json_step(const unsigned char *at)
     return (unsigned)__builtin_ctz((unsigned)stop | 1u << ARCP__JSON_STEP);
 }
 #else
-#define ARCP__JSON_STEP  8u
-#define ARCP__JSON_ONES  UINT64_C(0x0101010101010101)
-#define ARCP__JSON_HIGHS UINT64_C(0x8080808080808080)
+#define ARCP__JSON_STEP 8u
 
-/* In `stop` the high bit of each byte that is not plain gets set. Borrows can set bits of bytes
- * behind such a byte too, never before it, and only the first one is looked at. */
 static inline unsigned arcp__json_step(const unsigned char *at)
 {
-    uint64_t word = 0;
-    memcpy(&word, at, sizeof(word));
-    word = le64toh(word);
-    uint64_t quote = word ^ (ARCP__JSON_ONES * '"');
-    uint64_t slash = word ^ (ARCP__JSON_ONES * '\\');
-    uint64_t stop = (quote - ARCP__JSON_ONES) | (slash - ARCP__JSON_ONES) |
-                    (word - ARCP__JSON_ONES * 0x20) | word;
-    stop &= ARCP__JSON_HIGHS;
-    return stop == 0 ? ARCP__JSON_STEP : (unsigned)__builtin_ctzll(stop) / 8;
+    const uint64_t stops = arcp__json_stops(arcp__json_word(at, 8));
+    return stops == 0 ? ARCP__JSON_STEP : (unsigned)__builtin_ctzll(stops) / 8;
 }
 #endif
 
@@ -73,6 +84,26 @@ static inline const unsigned char *arcp__json_skip_plain(const unsigned char *at
         at++;
     }
     return at;
+}
+
+/* Short texts, as names are, without a loop: two words that may have bytes in common. */
+static inline bool arcp__json_is_all_plain(const unsigned char *at, size_t size)
+{
+    if (size > 16) {
+        return arcp__json_skip_plain(at, at + size) == at + size;
+    }
+    uint64_t stops = 0;
+    if (size >= 8) {
+        stops = arcp__json_stops(arcp__json_word(at, 8)) |
+                arcp__json_stops(arcp__json_word(at + size - 8, 8));
+    } else if (size >= 4) {
+        stops = arcp__json_stops(arcp__json_word(at, 4) | arcp__json_word(at + size - 4, 4) << 32);
+    } else {
+        for (size_t byte = 0; byte < size; byte++) {
+            stops |= arcp__json_is_plain(at[byte]) ? 0 : 1;
+        }
+    }
+    return stops == 0;
 }
 
 #endif

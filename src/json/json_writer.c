@@ -96,35 +96,42 @@ void arcp__json_append_escaped(arcp_span text, arcp_buf *out)
     arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(end - run)));
 }
 
-static bool is_all_plain(arcp_span text)
+/* Usually nothing needs an escape: then this is the only time that the buffer grows. `before`
+ * and `after` are what stands there besides the quotes; NUL: nothing. */
+static inline void append_quoted(char before, arcp_span text, char after, arcp_buf *out)
 {
-    if (text.size == 0) {
-        return true;
+    if (text.size > SIZE_MAX - 4 || !arcp_buf_reserve(out, text.size + 4)) {
+        out->failed = true;
+        return;
     }
-    const unsigned char *at = (const unsigned char *)text.data;
-    return arcp__json_skip_plain(at, at + text.size) == at + text.size;
+    char *to = out->data + out->size;
+    if (before != '\0') {
+        *to++ = before;
+    }
+    *to++ = '"';
+    if (arcp__json_is_all_plain((const unsigned char *)text.data, text.size)) {
+        if (text.size != 0) {
+            memcpy(to, text.data, text.size);
+        }
+        to += text.size;
+    } else {
+        out->size = (size_t)(to - out->data);
+        arcp__json_append_escaped(text, out);
+        if (!arcp_buf_reserve(out, 2)) {
+            return;
+        }
+        to = out->data + out->size;
+    }
+    *to++ = '"';
+    if (after != '\0') {
+        *to++ = after;
+    }
+    out->size = (size_t)(to - out->data);
 }
 
 void arcp_json_quote(arcp_span text, arcp_buf *out)
 {
-    /* Usually nothing needs an escape: then this is the only time the buffer grows. */
-    if (text.size > SIZE_MAX - 2 || !arcp_buf_reserve(out, text.size + 2)) {
-        out->failed = true;
-        return;
-    }
-    if (!is_all_plain(text)) {
-        arcp_buf_append_byte(out, '"');
-        arcp__json_append_escaped(text, out);
-        arcp_buf_append_byte(out, '"');
-        return;
-    }
-    char *to = out->data + out->size;
-    *to++ = '"';
-    if (text.size != 0) {
-        memcpy(to, text.data, text.size);
-    }
-    to[text.size] = '"';
-    out->size += text.size + 2;
+    append_quoted('\0', text, '\0', out);
 }
 
 /* ---- the writer ---- */
@@ -140,19 +147,28 @@ static uint64_t level_bit(const arcp_json_writer *writer)
     return UINT64_C(1) << (writer->depth - 1);
 }
 
-static void before_value(arcp_json_writer *writer)
+/* What separates the next value or name from what stands before it; NUL: nothing. */
+static inline char separator(arcp_json_writer *writer)
 {
     if (writer->after_name) {
         writer->after_name = false;
-        return;
+        return '\0';
     }
     if (writer->depth == 0) {
-        return;
+        return '\0';
     }
-    if ((writer->has_items & level_bit(writer)) != 0) {
-        arcp_buf_append_byte(writer->out, ',');
+    const uint64_t level = level_bit(writer);
+    const bool is_first = (writer->has_items & level) == 0;
+    writer->has_items |= level;
+    return is_first ? '\0' : ',';
+}
+
+static void before_value(arcp_json_writer *writer)
+{
+    const char comma = separator(writer);
+    if (comma != '\0') {
+        arcp_buf_append_byte(writer->out, comma);
     }
-    writer->has_items |= level_bit(writer);
 }
 
 static void begin(arcp_json_writer *writer, char bracket)
@@ -198,16 +214,13 @@ void arcp_json_name(arcp_json_writer *writer, const char *name)
 
 void arcp_json_name_span(arcp_json_writer *writer, arcp_span name)
 {
-    before_value(writer);
-    arcp_json_quote(name, writer->out);
-    arcp_buf_append_byte(writer->out, ':');
+    append_quoted(separator(writer), name, ':', writer->out);
     writer->after_name = true;
 }
 
 void arcp_json_write_string(arcp_json_writer *writer, arcp_span text)
 {
-    before_value(writer);
-    arcp_json_quote(text, writer->out);
+    append_quoted(separator(writer), text, '\0', writer->out);
 }
 
 void arcp_json_write_cstr(arcp_json_writer *writer, const char *text)

@@ -1,6 +1,5 @@
 #include <arcp/runtime.h>
 
-#include <openssl/rand.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -19,12 +18,10 @@
 #define AGENT_THREADS_DEFAULT   64u
 #define TOKEN_QUESTIONS_DEFAULT 1024u
 
-static void system_random(void *user, void *out, size_t size)
+static void draw(void *user, void *out, size_t size)
 {
-    (void)user;
-    if (RAND_bytes(out, (int)size) != 1) {
-        abort(); /* without random bits no token is safe */
-    }
+    arcp_runtime *runtime = user;
+    arcp__random_pool_draw(&runtime->random, out, size);
 }
 
 static void on_prepare(uv_prepare_t *handle)
@@ -92,6 +89,7 @@ static void release_memory(arcp_runtime *runtime)
     }
     arcp__agent_inbox_free(runtime->inbox);
     arcp_buf_fini(&runtime->text);
+    arcp__random_pool_fini(&runtime->random);
     arcp__free(runtime->name);
     arcp__free(runtime->version);
     arcp__free(runtime);
@@ -168,7 +166,8 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     arcp__engine_options engine = {
         .runtime_name = runtime->name,
         .runtime_version = runtime->version,
-        .random = system_random,
+        .random = draw,
+        .random_user = runtime,
         .store_is_durable = runtime->store->ops->durable,
         .work_directory = arcp_span_cstr(runtime->work_directory),
         .makes_spans = options->trace_span != NULL,

@@ -8,6 +8,7 @@
 #include <arcp/runtime.h>
 #include <uv.h>
 
+#include "base/random.h"
 #include "engine/engine.h"
 #include "runtime/agent_host.h"
 #include "runtime/busy_poll.h"
@@ -70,6 +71,7 @@ struct arcp_runtime {
     const char *work_directory;     /* this run's, of `processes`; NULL: none */
     size_t settings_agent_line_bytes;
     char *name, *version; /* owned */
+    arcp__random_pool random; /* for ids, and the engine's tokens */
 
     uv_prepare_t prepare; /* drives before the loop waits */
     uv_timer_t timer;     /* the engine's deadline */

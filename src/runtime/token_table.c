@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/random.h"
 
 #define READ_BYTES 4096u
 
@@ -209,13 +209,10 @@ static void ask_anonymous(arcp_token_verifier *base, arcp_token_question *questi
     arcp_buf name = ARCP_BUF_INIT;
     unsigned char bytes[16];
     (void)base;
-    if (RAND_bytes(bytes, sizeof(bytes)) == 1) {
-        arcp_buf_append_cstr(&name, "anonymous-");
-        arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
-                            &name);
-    } else {
-        name.failed = true;
-    }
+    arcp__random(bytes, sizeof(bytes));
+    arcp_buf_append_cstr(&name, "anonymous-");
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
+                        &name);
     if (!name.failed) {
         answer.status = ARCP_OK;
         answer.principal = arcp_buf_span(&name);

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/random.h"
 #include "runtime/stray.h"
 
 #define RUN_PREFIX     "run-"
@@ -173,9 +173,7 @@ static size_t sweep(int base, const char *path)
 static arcp_status make_run(const char *base, arcp__work_directory *directory, arcp_error *err)
 {
     unsigned char random[6];
-    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
-        return arcp_error_set(err, ARCP_E_IO, "no random bytes can be had: %s", strerror(errno));
-    }
+    arcp__random(random, sizeof(random));
     int written = snprintf(directory->path, sizeof(directory->path),
                            "%s/" RUN_PREFIX "%02x%02x%02x%02x%02x%02x", base, random[0], random[1],
                            random[2], random[3], random[4], random[5]);

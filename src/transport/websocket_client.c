@@ -348,9 +348,10 @@ static arcp_status prepare(websocket_connector *connector, const arcp_connect_op
         return status;
     }
     connector->pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_CLIENT);
-    if (connector->pool == NULL || !arcp__websocket_key_new(connector->key)) {
+    if (connector->pool == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
+    arcp__websocket_key_new(connector->key);
     arcp__upgrade_request(&connector->url, connector->key, options->headers, options->header_count,
                           &connector->request);
     if (connector->request.failed) {

@@ -2,13 +2,12 @@
 
 #include <assert.h>
 
-#include <openssl/rand.h>
 #include <wslay/wslay.h>
 
 #include "base/alloc.h"
+#include "base/random.h"
 
 #define POOL_DECODERS_MAX 16 /* kept for reuse */
-#define MASK_BYTES        256
 
 struct arcp__websocket_decoder {
     wslay_frame_context_ptr context;
@@ -28,8 +27,7 @@ struct arcp__websocket_pool {
     arcp_buf *out; /* during a call */
     arcp__websocket_decoder *decoders;
     size_t decoder_count;
-    size_t masks_left; /* random bytes that have not been used yet */
-    uint8_t masks[MASK_BYTES];
+    arcp__random_pool masks;
 };
 
 /* ---- encoding ---- */
@@ -44,14 +42,7 @@ static ssize_t on_send(const uint8_t *data, size_t size, int flags, void *user)
 static int on_mask(uint8_t *out, size_t size, void *user)
 {
     arcp__websocket_pool *pool = user;
-    if (pool->masks_left < size) {
-        if (RAND_bytes(pool->masks, MASK_BYTES) != 1) {
-            return -1;
-        }
-        pool->masks_left = MASK_BYTES;
-    }
-    pool->masks_left -= size;
-    memcpy(out, pool->masks + pool->masks_left, size);
+    arcp__random_pool_draw(&pool->masks, out, size);
     return 0;
 }
 

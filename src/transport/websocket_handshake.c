@@ -1,9 +1,10 @@
 #include "transport/websocket_handshake.h"
 
-#include <openssl/rand.h>
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 
 #include "base/base64.h"
+#include "base/random.h"
 
 void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
                             char out[ARCP__WEBSOCKET_ACCEPT_SIZE])
@@ -137,16 +138,13 @@ void arcp__upgrade_respond(const arcp__upgrade *upgrade, arcp_buf *out)
 
 /* ---- client ---- */
 
-bool arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE])
+void arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE])
 {
     unsigned char bytes[16];
-    if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
-        return false;
-    }
+    arcp__random(bytes, sizeof(bytes));
     unsigned char encoded[ARCP__WEBSOCKET_KEY_SIZE + 1];
     EVP_EncodeBlock(encoded, bytes, sizeof(bytes));
     memcpy(out, encoded, ARCP__WEBSOCKET_KEY_SIZE);
-    return true;
 }
 
 void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_KEY_SIZE],

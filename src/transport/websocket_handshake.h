@@ -35,8 +35,8 @@ void arcp__upgrade_respond(const arcp__upgrade *upgrade, arcp_buf *out);
 
 /* ---- client ---- */
 
-/* A fresh random key. False without random bytes. */
-ARCP_MUST_CHECK bool arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE]);
+/* A fresh random key. */
+void arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE]);
 
 /* Appends the request. `headers` are checked already. */
 void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_KEY_SIZE],

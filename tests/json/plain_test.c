@@ -16,6 +16,7 @@ static void check_run(const unsigned char *at, size_t size, size_t want)
     if (found != want) {
         fail_msg("of %zu bytes %zu are plain, not %zu", size, want, found);
     }
+    assert_int_equal(arcp__json_is_all_plain(at, size), want == size);
 }
 
 static void a_run_ends_at_the_first_byte_that_is_not_plain(void **state)

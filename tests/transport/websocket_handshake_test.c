@@ -407,7 +407,7 @@ static void a_request_of_ours_is_taken_by_our_server(void **state)
     char key[ARCP__WEBSOCKET_KEY_SIZE];
     const char *const headers[] = {"X-Trace: 1", "Authorization: Bearer t"};
     check_ok(arcp__url_parse(ARCP_SPAN_LITERAL("ws://[::1]:7777/arcp?a=b"), &url, &err), &err);
-    assert_true(arcp__websocket_key_new(key));
+    arcp__websocket_key_new(key);
     arcp_buf out = ARCP_BUF_INIT;
     arcp__upgrade_request(&url, key, headers, 2, &out);
     arcp__http_head head;
