@@ -90,6 +90,9 @@ int main(int argc, char **argv)
         (void)fputs("usage: arcp-bench-host memory:|sqlite:PATH [BUSY_POLL_US]\n", stderr);
         return 2;
     }
+    if (strcmp(argv[1], "memory:") == 0) { /* as arcpd has it */
+        arcp_settings_fit_memory(&settings);
+    }
     if (argc == 3) {
         must(arcp_settings_set(&settings, ARCP_SPAN_LITERAL("loop"),
                                ARCP_SPAN_LITERAL("busy_poll_us"), arcp_span_cstr(argv[2]), &error),

@@ -24,8 +24,6 @@
 #include "arcpd/trace_export.h"
 #include "base/alloc.h"
 
-#define MEMORY_REPLAY_BYTES 67108864u
-
 /* A hello is small, and what a stranger sends is kept until it is whole. */
 #define FIRST_FRAME_BYTES_MAX 65536u
 
@@ -124,14 +122,6 @@ static arcp_status open_store(daemon_state *state, arcp_store **out, arcp_error 
     return status == ARCP_E_USAGE && names_file ? ARCP_E_IO : status;
 }
 
-/* Events that are kept in memory are kept in smaller numbers. */
-static void cap_replay(const daemon_state *state, arcp__config *config)
-{
-    if (state->store_is_memory && config->settings.limits_replay_bytes > MEMORY_REPLAY_BYTES) {
-        config->settings.limits_replay_bytes = MEMORY_REPLAY_BYTES;
-    }
-}
-
 static arcp_status take_verifiers(daemon_state *state, arcp__verifiers *verifiers, arcp_error *err)
 {
     arcp_status status =
@@ -156,7 +146,9 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
         return status;
     }
     state->store_is_memory = strcmp(options.store->ops->name, "memory") == 0;
-    cap_replay(state, &state->config);
+    if (state->store_is_memory) {
+        arcp_settings_fit_memory(&state->config.settings);
+    }
     status = arcp__credentials_open(&state->credentials, &state->config.credentials, &state->loop,
                                     state->directories.state, &options.provisioner, err);
     if (status != ARCP_OK) {
@@ -298,7 +290,9 @@ static void reload(daemon_state *state)
     }
     arcp_buf changes = ARCP_BUF_INIT;
     arcp__config_keep_started(&fresh, &state->config, state->frame_bytes_max, &changes);
-    cap_replay(state, &fresh);
+    if (state->store_is_memory) {
+        arcp_settings_fit_memory(&fresh.settings);
+    }
     arcp_runtime_set_settings(state->runtime, &fresh.settings);
     arcp__audit_trail_reload(state->logger.audit, &fresh.settings);
     arcp__audit_trail_policy(state->logger.audit, "SIGHUP", &fresh, NULL);

@@ -278,6 +278,17 @@ static void finish_stopping(arcp__engine *engine)
     }
 }
 
+/* Once a minute; when there is more than an input may take, soon again. */
+static void sweep(arcp__engine *engine)
+{
+    const bool is_done = !arcp__idempotency_sweep(engine);
+    if (is_done) {
+        arcp__credential_sweep(engine);
+    }
+    arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
+                     arcp__engine_after_ms(engine, is_done ? 60000 : 1));
+}
+
 static void dispatch(arcp__engine *engine, arcp__timer *timer)
 {
     switch ((arcp__timer_kind)timer->kind) {
@@ -309,10 +320,7 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
         arcp__credential_usage_due(engine, timer->owner);
         break;
     case ARCP__TIMER_SWEEP:
-        arcp__idempotency_sweep(engine);
-        arcp__credential_sweep(engine);
-        arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
-                         arcp__engine_after_sec(engine, 60));
+        sweep(engine);
         break;
     case ARCP__TIMER_STORE_RETRY:
         break; /* take_batch looks at the timer */

@@ -7,6 +7,9 @@
 #include "base/timestamp.h"
 #include "core/trace.h"
 
+/* Keys, by one input. */
+#define FORGOTTEN_AT_ONCE 256u
+
 /* What a key is found by. */
 static bool make_key(const arcp__principal *principal, arcp_span key, arcp_buf *out)
 {
@@ -258,12 +261,11 @@ static bool forget_oldest(arcp__engine *engine)
     return true;
 }
 
-static void forget_those_that_are_too_many(arcp__engine *engine)
+static bool is_oldest_due(const arcp__engine *engine)
 {
-    while (engine->left_keys != NULL &&
-           engine->left_key_count > engine->settings.jobs_idempotency_max &&
-           forget_oldest(engine)) {
-    }
+    return engine->left_keys != NULL &&
+           (engine->left_keys->expires_wall_ns <= engine->now.wall_ns ||
+            engine->left_key_count > engine->settings.jobs_idempotency_max);
 }
 
 bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
@@ -289,15 +291,17 @@ void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
     entry->accepted = job->accepted;
     job->accepted = NULL;
     keep_left(engine, entry);
-    forget_those_that_are_too_many(engine);
+    (void)arcp__idempotency_sweep(engine);
 }
 
-void arcp__idempotency_sweep(arcp__engine *engine)
+bool arcp__idempotency_sweep(arcp__engine *engine)
 {
-    while (engine->left_keys != NULL && engine->left_keys->expires_wall_ns <= engine->now.wall_ns &&
-           forget_oldest(engine)) {
+    for (unsigned count = 0; count < FORGOTTEN_AT_ONCE; count++) {
+        if (!is_oldest_due(engine) || !forget_oldest(engine)) {
+            return false;
+        }
     }
-    forget_those_that_are_too_many(engine);
+    return is_oldest_due(engine);
 }
 
 void arcp__idempotency_free_all(arcp__engine *engine)
@@ -317,7 +321,7 @@ static int by_expiry(const arcp__idempotency *a, const arcp__idempotency *b)
 void arcp__idempotency_restored(arcp__engine *engine)
 {
     DL_SORT2(engine->left_keys, by_expiry, older, newer);
-    arcp__idempotency_sweep(engine);
+    (void)arcp__idempotency_sweep(engine);
 }
 
 /* The members fingerprint and expires_at of `object`. */

@@ -4,6 +4,9 @@
 
 #include <assert.h>
 
+/* Ended jobs, by one input. */
+#define FORGOTTEN_AT_ONCE 256u
+
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id)
 {
     arcp__job *job = NULL;
@@ -183,6 +186,7 @@ static void keep_no_longer(arcp__engine *engine, arcp__job *job)
         job->is_terminal = false;
         DL_DELETE2(engine->terminal_jobs, job, terminal_prev, terminal_next);
         engine->terminal_count--;
+        engine->terminal_bytes -= job->terminal_bytes;
     }
 }
 
@@ -235,13 +239,27 @@ void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns)
     job->is_terminal = true;
     DL_APPEND2(engine->terminal_jobs, job, terminal_prev, terminal_next);
     engine->terminal_count++;
+    job->terminal_bytes = job->stream->bytes; /* nothing follows an end */
+    engine->terminal_bytes += job->terminal_bytes;
     arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job, until_ns);
+}
+
+static bool is_too_much_kept(const arcp__engine *engine)
+{
+    return engine->terminal_count > engine->settings.jobs_keep_terminal_max ||
+           (engine->terminal_bytes > engine->settings.jobs_keep_terminal_bytes &&
+            engine->terminal_count > 1); /* who asked for the newest may want to see it */
 }
 
 void arcp__jobs_forget_oldest(arcp__engine *engine)
 {
-    while (engine->terminal_count > engine->settings.jobs_keep_terminal_max) {
+    for (unsigned count = 0; is_too_much_kept(engine); count++) {
         arcp__job *oldest = engine->terminal_jobs;
+        if (count == FORGOTTEN_AT_ONCE) { /* the settings were lowered: the others soon */
+            arcp__engine_arm(engine, &oldest->keep_timer, ARCP__TIMER_JOB_KEEP, oldest,
+                             arcp__engine_after_ms(engine, 1));
+            break;
+        }
         keep_no_longer(engine, oldest);
         arcp__job_keep_due(engine, oldest);
     }

@@ -306,8 +306,9 @@ bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job);
 void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job);
 /* Writes the member "idempotency" of the job's row; nothing for one without a key. */
 void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer);
-/* Keys of forgotten jobs that have expired, or are too many, go. */
-void arcp__idempotency_sweep(arcp__engine *engine);
+/* Keys of forgotten jobs that have expired, or are too many, go: some at a time. Whether there are
+ * more. */
+bool arcp__idempotency_sweep(arcp__engine *engine);
 /* The member of the job's row, and a row of IDEMPOTENCY. */
 arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *row,
                                              arcp__job *job, arcp_error *err);
@@ -334,7 +335,8 @@ bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
 /* An ended job can be listed and subscribed until then. */
 void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns);
 void arcp__job_keep_due(arcp__engine *engine, arcp__job *job);
-/* Of more than are kept at most, those that ended first; when no input uses them. */
+/* Of more than are kept at most, those that ended first, some at a time; when no input uses them.
+ */
 void arcp__jobs_forget_oldest(arcp__engine *engine);
 /* Takes over a new job's budget: kept when it has counters of its own. */
 void arcp__job_take_budget(arcp__job *job, arcp_budget *budget);

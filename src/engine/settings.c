@@ -3,6 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define MEMORY_REPLAY_BYTES 67108864u
+#define MEMORY_KEEP_BYTES   268435456u
+
 typedef struct setting_row {
     const char *group;
     const char *key;
@@ -63,6 +66,17 @@ void arcp_settings_default(arcp_settings *settings)
             *choice_of(settings, row) = word_index(row->words, arcp_span_cstr(row->initial_word));
         }
     }
+}
+
+static void lower(uint64_t *value, uint64_t most)
+{
+    *value = *value > most ? most : *value;
+}
+
+void arcp_settings_fit_memory(arcp_settings *settings)
+{
+    lower(&settings->limits_replay_bytes, MEMORY_REPLAY_BYTES);
+    lower(&settings->jobs_keep_terminal_bytes, MEMORY_KEEP_BYTES);
 }
 
 static bool parse_number(arcp_span text, uint64_t *out)

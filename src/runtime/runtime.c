@@ -178,6 +178,9 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         engine.settings = *options->settings;
     } else {
         arcp_settings_default(&engine.settings);
+        if (!runtime->store->ops->durable) {
+            arcp_settings_fit_memory(&engine.settings);
+        }
     }
     runtime->settings_agent_line_bytes = (size_t)engine.settings.limits_agent_line_bytes;
     update_gates(runtime, &engine.settings);

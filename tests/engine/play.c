@@ -177,6 +177,10 @@ static void choose_temper(play *self, arcp_settings *settings)
         settings->jobs_keep_terminal_max = 1 + play_pick(self, 4);
         settings->jobs_idempotency_max = play_one_in(self, 2) ? play_pick(self, 4) : 1000;
         settings->jobs_keep_terminal_sec = play_one_in(self, 4) ? 5 : 86400;
+        if (play_one_in(self, 2)) {
+            settings->jobs_keep_terminal_max = 1000;
+            settings->jobs_keep_terminal_bytes = play_pick(self, 4000);
+        }
     }
     if (play_one_in(self, 4)) {
         settings->jobs_cancel_grace_ms = play_one_in(self, 2) ? 0 : 500;

@@ -1,0 +1,211 @@
+/* How many ended jobs are kept, and how much of what they said. */
+#include "support/check.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "engine/frames.h"
+#include "engine/state.h"
+#include "story/engine_rig.h"
+
+/* src/engine/job.c and idempotency.c: so many are forgotten by one input. */
+#define FORGOTTEN_AT_ONCE 256u
+#define MANY              1000u
+
+static unsigned deleted[ARCP_STORE_TABLE_COUNT];
+
+static void count_deletes(engine_rig *rig, const arcp_store_op *op)
+{
+    (void)rig;
+    deleted[op->table] += op->kind == ARCP_STORE_DELETE ? 1 : 0;
+}
+
+/* A client that has said hello. */
+static rig_client *begin(engine_rig *rig)
+{
+    memset(rig, 0, sizeof(*rig));
+    rig_start(rig, NULL);
+    rig->stored = count_deletes;
+    memset(deleted, 0, sizeof(deleted));
+    rig_client *client = rig_connect(rig, "a");
+    rig_send(rig, client, HELLO_WITH("\"list_jobs\""));
+    return client;
+}
+
+static void set(engine_rig *rig, uint64_t jobs_max, uint64_t bytes_max)
+{
+    rig->settings.jobs_keep_terminal_max = jobs_max;
+    rig->settings.jobs_keep_terminal_bytes = bytes_max;
+    arcp__engine_set_settings(rig->engine, &rig->settings);
+}
+
+static void take_all(rig_client *client)
+{
+    for (char *frame = rig_take(client); frame != NULL; frame = rig_take(client)) {
+        arcp__free(frame);
+    }
+}
+
+/* They end at once, say equally much, and nothing of them waits for the client. */
+static void run_jobs(engine_rig *rig, rig_client *client, unsigned count)
+{
+    static unsigned requests;
+    char frame[160];
+    for (unsigned at = 0; at < count; at++) {
+        unsigned number = requests++;
+        (void)snprintf(
+            frame, sizeof(frame),
+            FRAME("s%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k%u\"}"), number,
+            number);
+        rig_send(rig, client, frame);
+        rig_agent *agent = rig_agent_last(rig);
+        rig_agent_says(rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"done\"}}");
+        rig_agent_exits(rig, agent, false, 0);
+        take_all(client);
+        rig->agent_count = 0; /* there is room for some only */
+    }
+}
+
+static unsigned count_kept(engine_rig *rig, rig_client *client)
+{
+    static unsigned requests;
+    unsigned found = 0;
+    char frame[160];
+    (void)snprintf(frame, sizeof(frame), FRAME("l%u", "session.list_jobs", "{\"limit\":1000}"),
+                   requests++);
+    rig_send(rig, client, frame);
+    char *listed = rig_take(client);
+    assert_non_null(listed);
+    assert_non_null(strstr(listed, "\"next_cursor\":null"));
+    for (const char *at = listed; (at = strstr(at, "{\"job_id\"")) != NULL; at++) {
+        found++;
+    }
+    arcp__free(listed);
+    return found;
+}
+
+/* What one job of run_jobs is counted as. */
+static uint64_t bytes_of_one(void)
+{
+    static engine_rig rig;
+    rig_client *client = begin(&rig);
+    run_jobs(&rig, client, 1);
+    const uint64_t bytes = rig.engine->terminal_bytes;
+    assert_in_range(bytes, 100, 1000);
+    rig_stop(&rig);
+    return bytes;
+}
+
+static void as_many_are_kept_as_have_room(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    const uint64_t one = bytes_of_one();
+    rig_client *client = begin(&rig);
+    set(&rig, 100, 3 * one);
+    run_jobs(&rig, client, 5);
+    assert_int_equal(count_kept(&rig, client), 3);
+    assert_int_equal(rig.engine->terminal_bytes, 3 * one);
+    set(&rig, 100, 3 * one - 1);
+    run_jobs(&rig, client, 1);
+    assert_int_equal(count_kept(&rig, client), 2);
+    set(&rig, 1, 3 * one);
+    run_jobs(&rig, client, 1);
+    assert_int_equal(count_kept(&rig, client), 1);
+    assert_int_equal(rig.engine->terminal_bytes, one);
+    rig_stop(&rig);
+}
+
+static void the_newest_is_kept_however_much_it_said(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    set(&rig, 100, 0);
+    for (unsigned round = 0; round < 3; round++) {
+        run_jobs(&rig, client, 1);
+        assert_int_equal(count_kept(&rig, client), 1);
+    }
+    rig_stop(&rig);
+}
+
+static void what_is_counted_survives_a_restart(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    const uint64_t one = bytes_of_one();
+    rig_client *client = begin(&rig);
+    run_jobs(&rig, client, 5);
+    assert_int_equal(rig.engine->terminal_bytes, 5 * one);
+    rig_restart(&rig);
+    assert_int_equal(rig.engine->terminal_bytes, 5 * one);
+    client = rig_connect(&rig, "b");
+    rig_send(&rig, client, HELLO_WITH("\"list_jobs\""));
+    take_all(client);
+    assert_int_equal(count_kept(&rig, client), 5);
+    set(&rig, 100, 4 * one);
+    run_jobs(&rig, client, 1);
+    assert_int_equal(count_kept(&rig, client), 4);
+    rig_stop(&rig);
+}
+
+/* Nothing else could be done while all of them are forgotten by one input. */
+static void what_is_too_much_after_a_change_goes_by_portions(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    run_jobs(&rig, client, MANY);
+    assert_int_equal(rig.engine->terminal_count, MANY);
+    rig.settings.jobs_idempotency_max = 10;
+    set(&rig, 5, UINT64_MAX);
+    arcp__engine *engine = rig.engine;
+    arcp__engine_receive(engine, rig.now, client->link,
+                         arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}")));
+    assert_int_equal(engine->terminal_count, MANY - FORGOTTEN_AT_ONCE);
+    rig.now.mono_ns += ARCP_NS_PER_MS;
+    arcp__engine_tick(engine, rig.now); /* nobody has to ask for anything */
+    assert_in_range(engine->terminal_count, MANY - 2 * FORGOTTEN_AT_ONCE - 1,
+                    MANY - 2 * FORGOTTEN_AT_ONCE);
+    rig_clock(&rig, 10 * ARCP_NS_PER_MS);
+    take_all(client);
+    assert_int_equal(count_kept(&rig, client), 5);
+    assert_int_equal(deleted[ARCP_STORE_JOBS], MANY - 5);
+    assert_int_equal(engine->left_key_count, 10);
+    rig_stop(&rig);
+}
+
+static void keys_that_have_expired_go_by_portions(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    rig.settings.jobs_keep_terminal_sec = 1000000; /* the one that is kept has a key, too */
+    set(&rig, 1, UINT64_MAX);
+    run_jobs(&rig, client, MANY + 1);
+    assert_int_equal(rig.engine->left_key_count, MANY);
+    rig.settings.jobs_idempotency_max = 300;
+    arcp__engine_set_settings(rig.engine, &rig.settings);
+    rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
+    assert_int_equal(rig.engine->left_key_count, MANY - FORGOTTEN_AT_ONCE);
+    rig_clock(&rig, ARCP_NS_PER_MS);
+    assert_int_equal(rig.engine->left_key_count, MANY - 2 * FORGOTTEN_AT_ONCE);
+    rig_clock(&rig, ARCP_NS_PER_MS);
+    assert_int_equal(rig.engine->left_key_count, 300);
+    rig_clock(&rig, 86400 * ARCP_NS_PER_SEC);
+    assert_int_equal(rig.engine->left_key_count, 0);
+    assert_int_equal(deleted[ARCP_STORE_IDEMPOTENCY], MANY);
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_many_are_kept_as_have_room),
+        cmocka_unit_test(the_newest_is_kept_however_much_it_said),
+        cmocka_unit_test(what_is_counted_survives_a_restart),
+        cmocka_unit_test(what_is_too_much_after_a_change_goes_by_portions),
+        cmocka_unit_test(keys_that_have_expired_go_by_portions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
