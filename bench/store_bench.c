@@ -24,7 +24,8 @@
 #define IN_FLIGHT_MAX  8192 /* records */
 #define STREAMS_MAX    100
 #define REPLAY_RECORDS 200000
-#define REPLAY_SLOWLY  20000 /* where each record had a commit of its own */
+#define REPLAY_SLOWLY  20000   /* where each record had a commit of its own */
+#define LOG_BYTES      4194304 /* in the file of a plain log */
 #define READ_RECORDS   4096
 #define READ_BYTES     1048576
 #define PACED_RATE     150000 /* records per second */
@@ -201,31 +202,45 @@ static void run_appends(void *state, uint64_t iterations)
 
 typedef struct bench_file {
     size_t per_batch;
+    bool is_log; /* has its size, and is written over and over from its beginning */
     int fd;
     char *bytes;
 } bench_file;
 
-/* Appends to a file, as a log without an index would. */
+static void open_file(bench_file *file, size_t size)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/plain-%zu-%d", directory, file->per_batch, file->is_log);
+    file->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    file->bytes = calloc(1, size);
+    if (file->fd < 0 || file->bytes == NULL) {
+        die("no file to write to");
+    }
+    for (size_t done = 0; file->is_log && done < LOG_BYTES; done += size) {
+        if (write(file->fd, file->bytes, size) != (ssize_t)size) {
+            die(strerror(errno));
+        }
+    }
+}
+
+/* Appends to a file, as a log without an index would; or overwrites a log, as `sqlite:` does. */
 static void run_write(void *state, uint64_t iterations)
 {
     bench_file *file = state;
     size_t size = file->per_batch * (RECORD_BYTES + 1);
+    size_t at = 0;
     if (file->fd < 0) {
-        char path[300];
-        snprintf(path, sizeof(path), "%s/plain-%zu", directory, file->per_batch);
-        file->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-        file->bytes = calloc(1, size);
-        if (file->fd < 0 || file->bytes == NULL) {
-            die("no file to write to");
-        }
+        open_file(file, size);
     }
-    if (ftruncate(file->fd, 0) != 0 || lseek(file->fd, 0, SEEK_SET) != 0) {
+    if (!file->is_log && ftruncate(file->fd, 0) != 0) {
         die(strerror(errno));
     }
     for (uint64_t done = 0; done < iterations; done++) {
-        if (write(file->fd, file->bytes, size) != (ssize_t)size || fdatasync(file->fd) != 0) {
+        if (pwrite(file->fd, file->bytes, size, (off_t)at) != (ssize_t)size ||
+            fdatasync(file->fd) != 0) {
             die(strerror(errno));
         }
+        at = file->is_log && at + 2 * size > LOG_BYTES ? 0 : at + size;
     }
 }
 
@@ -372,7 +387,11 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return remove(path);
 }
 
-static bench_file files[] = {{1, -1, NULL}, {16, -1, NULL}, {256, -1, NULL}, {1024, -1, NULL}};
+static bench_file files[] = {{.per_batch = 1, .fd = -1},
+                             {.per_batch = 16, .fd = -1},
+                             {.per_batch = 256, .fd = -1},
+                             {.per_batch = 1024, .fd = -1},
+                             {.per_batch = 1, .is_log = true, .fd = -1}};
 
 static bench_store stores[] = {
     {.scheme = "sqlite:", .per_batch = 1, .streams = 1},
@@ -408,6 +427,8 @@ static const bench_case cases[] = {
     WRITE_CASE(16, 1),
     WRITE_CASE(256, 2),
     WRITE_CASE(1024, 3),
+    {"overwrite + fdatasync, 1 a time", "write + fdatasync, 1 a time", run_write, &files[4], 1,
+     UNIT, 0},
     APPEND_CASE(1, "1 stream", 0),
     APPEND_CASE(16, "1 stream", 1),
     APPEND_CASE(256, "1 stream", 2),

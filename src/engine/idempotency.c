@@ -7,9 +7,6 @@
 #include "base/timestamp.h"
 #include "core/trace.h"
 
-/* Keys, by one input. */
-#define FORGOTTEN_AT_ONCE 256u
-
 /* What a key is found by. */
 static bool make_key(const arcp__principal *principal, arcp_span key, arcp_buf *out)
 {
@@ -296,7 +293,7 @@ void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
 
 bool arcp__idempotency_sweep(arcp__engine *engine)
 {
-    for (unsigned count = 0; count < FORGOTTEN_AT_ONCE; count++) {
+    for (unsigned count = 0; count < ARCP__FORGOTTEN_AT_ONCE; count++) {
         if (!is_oldest_due(engine) || !forget_oldest(engine)) {
             return false;
         }

@@ -4,9 +4,6 @@
 
 #include <assert.h>
 
-/* Ended jobs, by one input. */
-#define FORGOTTEN_AT_ONCE 256u
-
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id)
 {
     arcp__job *job = NULL;
@@ -255,7 +252,7 @@ void arcp__jobs_forget_oldest(arcp__engine *engine)
 {
     for (unsigned count = 0; is_too_much_kept(engine); count++) {
         arcp__job *oldest = engine->terminal_jobs;
-        if (count == FORGOTTEN_AT_ONCE) { /* the settings were lowered: the others soon */
+        if (count == ARCP__FORGOTTEN_AT_ONCE) { /* the settings were lowered: the others soon */
             arcp__engine_arm(engine, &oldest->keep_timer, ARCP__TIMER_JOB_KEEP, oldest,
                              arcp__engine_after_ms(engine, 1));
             break;

@@ -3,6 +3,8 @@
 
 #include "base/timestamp.h"
 
+#define OVERDUE_TURN_NS (10 * ARCP_NS_PER_MS)
+
 static arcp_span member_text(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,
                              const char *name)
 {
@@ -190,7 +192,9 @@ static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *j
     job->last_seq = arcp__restore_number(row, "last_seq");
     int64_t age_ns = engine->now.wall_ns - job->ended_wall_ns;
     int64_t keep_ns = (int64_t)engine->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
-    int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : 0;
+    /* Those that became due while nothing ran go some at a time. */
+    int64_t turn = 1 + (int64_t)(engine->terminal_count / ARCP__FORGOTTEN_AT_ONCE);
+    int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : turn * OVERDUE_TURN_NS;
     arcp__job_keep(engine, job, engine->now.mono_ns + left_ns);
 }
 

@@ -14,6 +14,9 @@
 #include "engine/spare.h"
 #include "engine/state_job.h"
 
+/* Of ended jobs, and of keys: so many by one input, for others want their turn. */
+#define ARCP__FORGOTTEN_AT_ONCE 256u
+
 /* ---- the directory ---- */
 
 struct arcp__principal {

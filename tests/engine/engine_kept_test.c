@@ -8,9 +8,7 @@
 #include "engine/state.h"
 #include "story/engine_rig.h"
 
-/* src/engine/job.c and idempotency.c: so many are forgotten by one input. */
-#define FORGOTTEN_AT_ONCE 256u
-#define MANY              1000u
+#define MANY 1000u
 
 static unsigned deleted[ARCP_STORE_TABLE_COUNT];
 
@@ -162,16 +160,36 @@ static void what_is_too_much_after_a_change_goes_by_portions(void **state)
     arcp__engine *engine = rig.engine;
     arcp__engine_receive(engine, rig.now, client->link,
                          arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}")));
-    assert_int_equal(engine->terminal_count, MANY - FORGOTTEN_AT_ONCE);
+    assert_int_equal(engine->terminal_count, MANY - ARCP__FORGOTTEN_AT_ONCE);
     rig.now.mono_ns += ARCP_NS_PER_MS;
     arcp__engine_tick(engine, rig.now); /* nobody has to ask for anything */
-    assert_in_range(engine->terminal_count, MANY - 2 * FORGOTTEN_AT_ONCE - 1,
-                    MANY - 2 * FORGOTTEN_AT_ONCE);
+    assert_in_range(engine->terminal_count, MANY - 2 * ARCP__FORGOTTEN_AT_ONCE - 1,
+                    MANY - 2 * ARCP__FORGOTTEN_AT_ONCE);
     rig_clock(&rig, 10 * ARCP_NS_PER_MS);
     take_all(client);
     assert_int_equal(count_kept(&rig, client), 5);
     assert_int_equal(deleted[ARCP_STORE_JOBS], MANY - 5);
     assert_int_equal(engine->left_key_count, 10);
+    rig_stop(&rig);
+}
+
+static void what_was_due_while_nothing_ran_goes_by_portions(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    run_jobs(&rig, client, MANY);
+    rig.now.wall_ns += 86401 * ARCP_NS_PER_SEC; /* the machine was off */
+    rig_restart(&rig);
+    assert_int_equal(rig.engine->terminal_count, MANY);
+    size_t before = rig.engine->terminal_count;
+    for (unsigned turn = 0; before != 0; turn++) {
+        assert_in_range(turn, 0, 100);
+        rig_clock(&rig, ARCP_NS_PER_MS);
+        assert_true(before - rig.engine->terminal_count <= ARCP__FORGOTTEN_AT_ONCE);
+        before = rig.engine->terminal_count;
+    }
+    assert_int_equal(deleted[ARCP_STORE_JOBS], MANY);
     rig_stop(&rig);
 }
 
@@ -187,9 +205,9 @@ static void keys_that_have_expired_go_by_portions(void **state)
     rig.settings.jobs_idempotency_max = 300;
     arcp__engine_set_settings(rig.engine, &rig.settings);
     rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
-    assert_int_equal(rig.engine->left_key_count, MANY - FORGOTTEN_AT_ONCE);
+    assert_int_equal(rig.engine->left_key_count, MANY - ARCP__FORGOTTEN_AT_ONCE);
     rig_clock(&rig, ARCP_NS_PER_MS);
-    assert_int_equal(rig.engine->left_key_count, MANY - 2 * FORGOTTEN_AT_ONCE);
+    assert_int_equal(rig.engine->left_key_count, MANY - 2 * ARCP__FORGOTTEN_AT_ONCE);
     rig_clock(&rig, ARCP_NS_PER_MS);
     assert_int_equal(rig.engine->left_key_count, 300);
     rig_clock(&rig, 86400 * ARCP_NS_PER_SEC);
@@ -205,6 +223,7 @@ int main(void)
         cmocka_unit_test(the_newest_is_kept_however_much_it_said),
         cmocka_unit_test(what_is_counted_survives_a_restart),
         cmocka_unit_test(what_is_too_much_after_a_change_goes_by_portions),
+        cmocka_unit_test(what_was_due_while_nothing_ran_goes_by_portions),
         cmocka_unit_test(keys_that_have_expired_go_by_portions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
