@@ -265,6 +265,17 @@ static bool is_oldest_due(const arcp__engine *engine)
             engine->left_key_count > engine->settings.jobs_idempotency_max);
 }
 
+/* At most so many. Whether there are more. */
+static bool forget_due(arcp__engine *engine, unsigned most)
+{
+    for (unsigned count = 0; count < most; count++) {
+        if (!is_oldest_due(engine) || !forget_oldest(engine)) {
+            return false;
+        }
+    }
+    return is_oldest_due(engine);
+}
+
 bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
 {
     arcp__idempotency *entry = job->idempotency;
@@ -288,17 +299,12 @@ void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
     entry->accepted = job->accepted;
     job->accepted = NULL;
     keep_left(engine, entry);
-    (void)arcp__idempotency_sweep(engine);
+    (void)forget_due(engine, 2); /* many jobs may go by one input */
 }
 
 bool arcp__idempotency_sweep(arcp__engine *engine)
 {
-    for (unsigned count = 0; count < ARCP__FORGOTTEN_AT_ONCE; count++) {
-        if (!is_oldest_due(engine) || !forget_oldest(engine)) {
-            return false;
-        }
-    }
-    return is_oldest_due(engine);
+    return forget_due(engine, ARCP__FORGOTTEN_AT_ONCE);
 }
 
 void arcp__idempotency_free_all(arcp__engine *engine)

@@ -70,7 +70,7 @@ struct arcp_runtime {
     bool launches_here;             /* by the direct launcher */
     const char *work_directory;     /* this run's, of `processes`; NULL: none */
     size_t settings_agent_line_bytes;
-    char *name, *version; /* owned */
+    char *name, *version;     /* owned */
     arcp__random_pool random; /* for ids, and the engine's tokens */
 
     uv_prepare_t prepare; /* drives before the loop waits */

@@ -216,6 +216,48 @@ static void keys_that_have_expired_go_by_portions(void **state)
     rig_stop(&rig);
 }
 
+static void each_job_that_goes_takes_few_keys_with_it(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    set(&rig, MANY / 2, UINT64_MAX);
+    run_jobs(&rig, client, MANY);
+    assert_int_equal(rig.engine->left_key_count, MANY / 2);
+    rig.settings.jobs_idempotency_max = 10;
+    set(&rig, 5, UINT64_MAX);
+    arcp__engine_receive(rig.engine, rig.now, client->link,
+                         arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}")));
+    assert_int_equal(rig.engine->terminal_count, MANY / 2 - ARCP__FORGOTTEN_AT_ONCE);
+    /* Its own and one more, so that they get fewer. */
+    assert_int_equal(rig.engine->left_key_count, MANY / 2 - ARCP__FORGOTTEN_AT_ONCE);
+    rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
+    rig_clock(&rig, ARCP_NS_PER_MS);
+    assert_int_equal(rig.engine->terminal_count, 5);
+    assert_int_equal(rig.engine->left_key_count, 10);
+    rig_stop(&rig);
+}
+
+static void what_fits_memory_is_64_mib_of_a_session_and_256_of_ended_jobs(void **state)
+{
+    static const uint64_t replay = 67108864, ended = 268435456;
+    arcp_settings settings, want;
+    (void)state;
+    arcp_settings_default(&want);
+    want.limits_replay_bytes = replay;
+    want.jobs_keep_terminal_bytes = ended;
+    arcp_settings_default(&settings);
+    arcp_settings_fit_memory(&settings);
+    assert_memory_equal(&settings, &want, sizeof(want)); /* and nothing else */
+    for (int more = -1; more <= 1; more++) {
+        settings.limits_replay_bytes = replay + (uint64_t)more;
+        settings.jobs_keep_terminal_bytes = ended + (uint64_t)more;
+        arcp_settings_fit_memory(&settings);
+        assert_int_equal(settings.limits_replay_bytes, replay - (more < 0 ? 1 : 0));
+        assert_int_equal(settings.jobs_keep_terminal_bytes, ended - (more < 0 ? 1 : 0));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +267,8 @@ int main(void)
         cmocka_unit_test(what_is_too_much_after_a_change_goes_by_portions),
         cmocka_unit_test(what_was_due_while_nothing_ran_goes_by_portions),
         cmocka_unit_test(keys_that_have_expired_go_by_portions),
+        cmocka_unit_test(each_job_that_goes_takes_few_keys_with_it),
+        cmocka_unit_test(what_fits_memory_is_64_mib_of_a_session_and_256_of_ended_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,6 +167,29 @@ static void the_writer_places_commas(void **state)
     arcp_buf_fini(&out);
 }
 
+/* A name takes up to four bytes more than its text: comma, quotes, colon. */
+static void what_is_written_has_room_wherever_the_buffer_ends(void **state)
+{
+    static const arcp_span texts[] = {SPAN(""), SPAN("plain"), SPAN("an escape\n")};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (unsigned before = 0; before < 256; before++) {
+            arcp_buf out = ARCP_BUF_INIT;
+            arcp_json_writer writer = {.out = &out};
+            arcp_buf_append_format(&out, "%*s", (int)before, "");
+            arcp_json_begin_object(&writer);
+            for (unsigned member = 0; member < 2; member++) {
+                arcp_json_name_span(&writer, texts[i]);
+                assert_in_range(out.size, 1, out.capacity);
+                arcp_json_write_string(&writer, texts[i]);
+                assert_in_range(out.size, 1, out.capacity);
+            }
+            arcp_json_end_object(&writer);
+            arcp_buf_fini(&out);
+        }
+    }
+}
+
 static void a_value_alone_has_no_comma(void **state)
 {
     (void)state;
@@ -256,6 +279,7 @@ int main(void)
         cmocka_unit_test(compacting_drops_white_space_and_nothing_else),
         cmocka_unit_test(a_part_is_compacted_alone),
         cmocka_unit_test(the_writer_places_commas),
+        cmocka_unit_test(what_is_written_has_room_wherever_the_buffer_ends),
         cmocka_unit_test(a_value_alone_has_no_comma),
         cmocka_unit_test(sixty_four_levels_can_be_written),
         cmocka_unit_test(misuse_of_the_writer_stops_the_program),
