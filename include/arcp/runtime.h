@@ -33,7 +33,8 @@ typedef struct arcp_runtime_options {
     size_t struct_size;
     const char *name;              /* in the welcome; NULL: "arcpd" */
     const char *version;           /* NULL: the library's */
-    const arcp_settings *settings; /* copied; NULL: the defaults */
+    const arcp_settings *settings; /* copied; NULL: the defaults, for a store that does not
+                                      last as arcp_settings_fit_memory lowers them */
     arcp_store *store;             /* taken over, also on failure; NULL: memory */
     const char *work_directory;    /* where jobs get their directories (in one of this
                                       run's); may be shared; NULL: none, and relative

@@ -1,0 +1,66 @@
+/* How much a runtime keeps for later: what the process can hold, unless the store lasts or its
+ * program says otherwise. */
+#include "runtime/runtime_rig.h"
+
+#include "support/check.h"
+
+#include <arcp/sys/store.h>
+
+#include "engine/state.h"
+#include "runtime/runtime_state.h"
+
+static void check_kept(arcp_store *store, const arcp_settings *settings, const arcp_settings *want)
+{
+    static runtime_rig rig;
+    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    runtime_rig_begin(&rig);
+    options.store = store;
+    options.settings = settings;
+    runtime_rig_open(&rig, &options);
+    const arcp_settings *got = &rig.runtime->engine->settings;
+    assert_int_equal(got->limits_replay_bytes, want->limits_replay_bytes);
+    assert_int_equal(got->jobs_keep_terminal_bytes, want->jobs_keep_terminal_bytes);
+    runtime_rig_stop(&rig);
+}
+
+static void a_store_in_memory_keeps_what_fits_there(void **state)
+{
+    arcp_settings want;
+    (void)state;
+    arcp_settings_default(&want);
+    arcp_settings_fit_memory(&want);
+    check_kept(NULL, NULL, &want);
+}
+
+static void a_store_that_lasts_keeps_what_the_defaults_say(void **state)
+{
+    arcp_settings want;
+    arcp_store *store = NULL;
+    arcp_store_ops lasting;
+    arcp_error error = {0};
+    (void)state;
+    arcp_settings_default(&want);
+    check_ok(arcp_store_open_memory(&store, &error), &error);
+    lasting = *store->ops;
+    lasting.durable = true;
+    store->ops = &lasting;
+    check_kept(store, NULL, &want);
+}
+
+static void settings_that_are_given_are_kept_as_they_are(void **state)
+{
+    arcp_settings want;
+    (void)state;
+    arcp_settings_default(&want);
+    check_kept(NULL, &want, &want);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_store_in_memory_keeps_what_fits_there),
+        cmocka_unit_test(a_store_that_lasts_keeps_what_the_defaults_say),
+        cmocka_unit_test(settings_that_are_given_are_kept_as_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
