@@ -243,6 +243,8 @@ static void what_fits_memory_is_64_mib_of_a_session_and_256_of_ended_jobs(void *
     static const uint64_t replay = 67108864, ended = 268435456;
     arcp_settings settings, want;
     (void)state;
+    memset(&settings, 0, sizeof(settings)); /* what is between the members, too */
+    memset(&want, 0, sizeof(want));
     arcp_settings_default(&want);
     want.limits_replay_bytes = replay;
     want.jobs_keep_terminal_bytes = ended;
