@@ -60,6 +60,7 @@ static void run_jobs(engine_rig *rig, rig_client *client, unsigned count)
         rig_agent_says(rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"done\"}}");
         rig_agent_exits(rig, agent, false, 0);
         take_all(client);
+        rig_text_clear(&agent->lines);
         rig->agent_count = 0; /* there is room for some only */
     }
 }

@@ -3,6 +3,7 @@
 #include "support/check.h"
 
 #include "base/alloc.h"
+#include "engine/state.h"
 
 /* An open link holds at most what the engine hands out before the transport took it (64
  * KiB of records, and answers up to a megabyte before the link is paused), plus the answers
@@ -110,6 +111,28 @@ static void on_effect(void *user, const arcp__effect *effect)
         play_client_gets(self, effect->link_user, effect->text);
     } else if (effect->kind == ARCP__EFFECT_START_AGENT) {
         play_agent_check_start(self, effect);
+    }
+}
+
+/* What the engine counts of ended jobs is what they are. */
+static void check_kept(play *self)
+{
+    const arcp__engine *engine = self->rig.engine;
+    size_t count = 0;
+    uint64_t bytes = 0;
+    for (const arcp__job *job = engine->terminal_jobs; job != NULL; job = job->terminal_next) {
+        count++;
+        bytes += job->stream->bytes;
+    }
+    if (count != engine->terminal_count || bytes != engine->terminal_bytes) {
+        watch_fail(&self->watch, "ended jobs are counted wrongly", "");
+    }
+    size_t owed = 0;
+    for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+        owed += job->is_owed ? 1 : 0;
+    }
+    if (owed != engine->owed_count) {
+        watch_fail(&self->watch, "jobs that are kept for their sessions are counted wrongly", "");
     }
 }
 
@@ -438,6 +461,7 @@ bool play_step(play *self)
     rig_run(&self->rig); /* also what an earlier step left */
     play_look(self);
     note_memory(self);
+    check_kept(self);
     if (is_quiet(self)) {
         check_delivered(self);
         check_paused(self);
