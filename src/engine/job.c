@@ -236,7 +236,8 @@ void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns)
     job->is_terminal = true;
     DL_APPEND2(engine->terminal_jobs, job, terminal_prev, terminal_next);
     engine->terminal_count++;
-    job->terminal_bytes = job->stream->bytes; /* nothing follows an end */
+    job->terminal_bytes = /* nothing follows an end */
+        job->stream->bytes + arcp_span_cstr(job->accepted).size;
     engine->terminal_bytes += job->terminal_bytes;
     arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job, until_ns);
 }

@@ -163,7 +163,7 @@ struct arcp__engine {
 
     arcp__job *terminal_jobs; /* that are kept; the one that ended first comes first */
     size_t terminal_count;
-    uint64_t terminal_bytes;            /* of their records */
+    uint64_t terminal_bytes;            /* of their records, and of job.accepted */
     size_t owed_count;                  /* of those that are not listed there any more */
     arcp__job *due_rows;                /* ended in the open batch; pinned */
     arcp__job *spenders;                /* whose counters changed since the last batch; pinned */

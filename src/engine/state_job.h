@@ -105,7 +105,7 @@ struct arcp__job {
     bool is_terminal;     /* listed in the engine as ended */
     bool is_owed;         /* counted there: kept for its session only */
     arcp__job *terminal_prev, *terminal_next;
-    uint64_t terminal_bytes; /* of its records, as they are counted there */
+    uint64_t terminal_bytes; /* of its records and `accepted`, as they are counted there */
     uint32_t pins;
     uint32_t depth;
     uint32_t live_children;

@@ -148,6 +148,28 @@ static void what_is_counted_survives_a_restart(void **state)
     rig_stop(&rig);
 }
 
+/* A lease may be longer than all that its job said. */
+static void what_a_job_was_accepted_with_is_counted_too(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    const uint64_t one = bytes_of_one();
+    rig_client *client = begin(&rig);
+    char frame[1200];
+    (void)snprintf(frame, sizeof(frame),
+                   FRAME("s", "job.submit",
+                         "{\"agent\":\"echo\",\"lease_request\":{\"fs.read\":[\"/%0900u\"]}}"),
+                   0u);
+    rig_send(&rig, client, frame);
+    rig_agent *agent = rig_agent_last(&rig);
+    rig_agent_says(&rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"done\"}}");
+    rig_agent_exits(&rig, agent, false, 0);
+    assert_in_range(rig.engine->terminal_bytes, one + 900, one + 1000);
+    rig_restart(&rig);
+    assert_in_range(rig.engine->terminal_bytes, one + 900, one + 1000);
+    rig_stop(&rig);
+}
+
 /* Nothing else could be done while all of them are forgotten by one input. */
 static void what_is_too_much_after_a_change_goes_by_portions(void **state)
 {
@@ -267,6 +289,7 @@ int main(void)
         cmocka_unit_test(as_many_are_kept_as_have_room),
         cmocka_unit_test(the_newest_is_kept_however_much_it_said),
         cmocka_unit_test(what_is_counted_survives_a_restart),
+        cmocka_unit_test(what_a_job_was_accepted_with_is_counted_too),
         cmocka_unit_test(what_is_too_much_after_a_change_goes_by_portions),
         cmocka_unit_test(what_was_due_while_nothing_ran_goes_by_portions),
         cmocka_unit_test(keys_that_have_expired_go_by_portions),

@@ -122,7 +122,7 @@ static void check_kept(play *self)
     uint64_t bytes = 0;
     for (const arcp__job *job = engine->terminal_jobs; job != NULL; job = job->terminal_next) {
         count++;
-        bytes += job->stream->bytes;
+        bytes += job->stream->bytes + strlen(job->accepted);
     }
     if (count != engine->terminal_count || bytes != engine->terminal_bytes) {
         watch_fail(&self->watch, "ended jobs are counted wrongly", "");
