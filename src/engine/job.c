@@ -192,6 +192,7 @@ static void drop(arcp__engine *engine, arcp__job *job)
 {
     keep_no_longer(engine, job);
     engine->owed_count -= job->is_owed ? 1 : 0;
+    engine->owed_bytes -= job->is_owed ? job->terminal_bytes : 0;
     if (!engine->closing) {
         arcp__credential_job_ended(engine, job);
     }
@@ -275,15 +276,23 @@ static bool is_owed_to_owner(const arcp__job *job)
     return last->first_seq + last->count - 1 > job->owner->session->sent_seq;
 }
 
-/* As many as are kept anyway: sessions that stay away, or do not read, must not keep all theirs. */
+static bool has_room_for_owed(const arcp__engine *engine, const arcp__job *job)
+{
+    return engine->owed_count == 0 ||
+           (engine->owed_count < engine->settings.jobs_keep_terminal_max &&
+            engine->owed_bytes + job->terminal_bytes <= engine->settings.jobs_keep_terminal_bytes);
+}
+
+/* As much as is kept anyway: sessions that stay away, or do not read, must not keep all theirs. */
 static bool waits_for_owner(arcp__engine *engine, arcp__job *job)
 {
     if (!is_owed_to_owner(job)) {
         return false;
     }
-    if (!job->is_owed && engine->owed_count < engine->settings.jobs_keep_terminal_max) {
+    if (!job->is_owed && has_room_for_owed(engine, job)) {
         job->is_owed = true;
         engine->owed_count++;
+        engine->owed_bytes += job->terminal_bytes;
     }
     return job->is_owed;
 }

@@ -216,6 +216,46 @@ static void what_was_due_while_nothing_ran_goes_by_portions(void **state)
     rig_stop(&rig);
 }
 
+/* So many jobs end while their session is away, of which none was sent its end. */
+static void end_while_away(engine_rig *rig, unsigned count, uint64_t *one)
+{
+    rig_client *client = begin(rig);
+    for (unsigned at = 0; at < count; at++) {
+        char frame[160];
+        (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"),
+                       at);
+        rig_send(rig, client, frame);
+    }
+    take_all(client);
+    rig_drop(rig, client);
+    for (unsigned at = 0; at < count; at++) {
+        rig_agent_says(rig, &rig->agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_exits(rig, &rig->agents[at], false, 0);
+    }
+    assert_int_equal(rig->engine->terminal_count, count);
+    *one = rig->engine->terminal_bytes / count;
+}
+
+static void what_waits_for_its_session_has_as_much_room_as_the_others(void **state)
+{
+    static engine_rig rig;
+    uint64_t one = 0;
+    (void)state;
+    for (unsigned missing = 0; missing <= 1; missing++) {
+        end_while_away(&rig, 8, &one);
+        set(&rig, 100, 3 * one - missing);
+        rig_clock(&rig, 70 * ARCP_NS_PER_SEC);
+        assert_int_equal(rig.engine->terminal_count, 3 - missing);
+        assert_int_equal(rig.engine->owed_count, 3 - missing);
+        assert_int_equal(rig.engine->owed_bytes, (3 - missing) * one);
+        assert_int_equal(HASH_COUNT(rig.engine->jobs), 2 * (3 - missing));
+        rig_clock(&rig, 86400 * ARCP_NS_PER_SEC);
+        assert_int_equal(HASH_COUNT(rig.engine->jobs), 0);
+        assert_int_equal(rig.engine->owed_bytes, 0);
+        rig_stop(&rig);
+    }
+}
+
 static void keys_that_have_expired_go_by_portions(void **state)
 {
     static engine_rig rig;
@@ -292,6 +332,7 @@ int main(void)
         cmocka_unit_test(what_a_job_was_accepted_with_is_counted_too),
         cmocka_unit_test(what_is_too_much_after_a_change_goes_by_portions),
         cmocka_unit_test(what_was_due_while_nothing_ran_goes_by_portions),
+        cmocka_unit_test(what_waits_for_its_session_has_as_much_room_as_the_others),
         cmocka_unit_test(keys_that_have_expired_go_by_portions),
         cmocka_unit_test(each_job_that_goes_takes_few_keys_with_it),
         cmocka_unit_test(what_fits_memory_is_64_mib_of_a_session_and_256_of_ended_jobs),
