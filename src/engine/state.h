@@ -165,7 +165,7 @@ struct arcp__engine {
     size_t terminal_count;
     uint64_t terminal_bytes;            /* of their records, and of job.accepted */
     size_t owed_count;                  /* of those that are not listed there any more */
-    uint64_t owed_bytes;                /* of their records */
+    uint64_t owed_bytes;                /* of these, counted as above */
     arcp__job *due_rows;                /* ended in the open batch; pinned */
     arcp__job *spenders;                /* whose counters changed since the last batch; pinned */
     arcp__credential *credentials;      /* by alias */
