@@ -145,7 +145,7 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
     if (status != ARCP_OK) {
         return status;
     }
-    state->store_is_memory = strcmp(options.store->ops->name, "memory") == 0;
+    state->store_is_memory = !options.store->ops->durable;
     if (state->store_is_memory) {
         arcp_settings_fit_memory(&state->config.settings);
     }

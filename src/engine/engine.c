@@ -167,6 +167,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->settings = options->settings;
     engine->now = options->now;
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
+    engine->accepted_bytes_max = ARCP__ACCEPTED_BYTES_MAX;
     engine->ids.random = options->random;
     engine->ids.user = options->random_user;
     engine->scratch.secret = engine->asking.secret = engine->revealed.secret = true;

@@ -63,12 +63,15 @@ static void keep_left(arcp__engine *engine, arcp__idempotency *entry)
 {
     DL_APPEND2(engine->left_keys, entry, older, newer);
     engine->left_key_count++;
+    entry->accepted_size = (uint32_t)arcp_span_cstr(entry->accepted).size;
+    engine->left_key_accepted += entry->accepted_size;
 }
 
 static void drop_left(arcp__engine *engine, arcp__idempotency *entry)
 {
     DL_DELETE2(engine->left_keys, entry, older, newer);
     engine->left_key_count--;
+    engine->left_key_accepted -= entry->accepted_size;
     unlink_entry(engine, entry);
     entry_free(entry);
 }
@@ -262,7 +265,8 @@ static bool is_oldest_due(const arcp__engine *engine)
 {
     return engine->left_keys != NULL &&
            (engine->left_keys->expires_wall_ns <= engine->now.wall_ns ||
-            engine->left_key_count > engine->settings.jobs_idempotency_max);
+            engine->left_key_count > engine->settings.jobs_idempotency_max ||
+            engine->left_key_accepted > engine->accepted_bytes_max);
 }
 
 /* At most so many. Whether there are more. */
@@ -299,7 +303,10 @@ void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
     entry->accepted = job->accepted;
     job->accepted = NULL;
     keep_left(engine, entry);
-    (void)forget_due(engine, 2); /* many jobs may go by one input */
+    if (forget_due(engine, 2)) { /* many jobs may go by one input */
+        arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
+                         arcp__engine_after_ms(engine, 1));
+    }
 }
 
 bool arcp__idempotency_sweep(arcp__engine *engine)

@@ -184,6 +184,7 @@ static void keep_no_longer(arcp__engine *engine, arcp__job *job)
         DL_DELETE2(engine->terminal_jobs, job, terminal_prev, terminal_next);
         engine->terminal_count--;
         engine->terminal_bytes -= job->terminal_bytes;
+        engine->terminal_accepted -= job->accepted_size;
     }
 }
 
@@ -237,16 +238,18 @@ void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns)
     job->is_terminal = true;
     DL_APPEND2(engine->terminal_jobs, job, terminal_prev, terminal_next);
     engine->terminal_count++;
-    job->terminal_bytes = /* nothing follows an end */
-        job->stream->bytes + arcp_span_cstr(job->accepted).size;
+    job->accepted_size = (uint32_t)arcp_span_cstr(job->accepted).size;
+    job->terminal_bytes = job->stream->bytes + job->accepted_size; /* nothing follows an end */
     engine->terminal_bytes += job->terminal_bytes;
+    engine->terminal_accepted += job->accepted_size;
     arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job, until_ns);
 }
 
 static bool is_too_much_kept(const arcp__engine *engine)
 {
     return engine->terminal_count > engine->settings.jobs_keep_terminal_max ||
-           (engine->terminal_bytes > engine->settings.jobs_keep_terminal_bytes &&
+           ((engine->terminal_bytes > engine->settings.jobs_keep_terminal_bytes ||
+             engine->terminal_accepted > engine->accepted_bytes_max) &&
             engine->terminal_count > 1); /* who asked for the newest may want to see it */
 }
 

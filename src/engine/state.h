@@ -17,6 +17,10 @@
 /* Of ended jobs, and of keys: so many by one input, for others want their turn. */
 #define ARCP__FORGOTTEN_AT_ONCE 256u
 
+/* Of job.accepted payloads in memory, wherever the store is: those of ended jobs, and as much of
+ * keys whose jobs are not kept. */
+#define ARCP__ACCEPTED_BYTES_MAX 268435456u
+
 /* ---- the directory ---- */
 
 struct arcp__principal {
@@ -56,6 +60,7 @@ struct arcp__idempotency {
     char *accepted;                   /* owned, from then on: the payload of the first answer */
     arcp__idempotency *older, *newer; /* likewise: by when their jobs were forgotten */
     bool has_row;                     /* in the table IDEMPOTENCY */
+    uint32_t accepted_size;           /* likewise */
     uint32_t key_size;
     char key[]; /* principal, line feed, key */
 };
@@ -154,6 +159,8 @@ struct arcp__engine {
     arcp__idempotency *keys;
     arcp__idempotency *left_keys; /* of jobs that are forgotten */
     size_t left_key_count;
+    uint64_t left_key_accepted;
+    uint64_t accepted_bytes_max; /* ARCP__ACCEPTED_BYTES_MAX; less in tests */
     arcp__policy_row *policies;
     size_t policy_count;
     arcp_submit_policy_fn submit_policy; /* or NULL */
@@ -164,6 +171,7 @@ struct arcp__engine {
     arcp__job *terminal_jobs; /* that are kept; the one that ended first comes first */
     size_t terminal_count;
     uint64_t terminal_bytes;            /* of their records, and of job.accepted */
+    uint64_t terminal_accepted;         /* the latter alone */
     size_t owed_count;                  /* of those that are not listed there any more */
     uint64_t owed_bytes;                /* of these, counted as above */
     arcp__job *due_rows;                /* ended in the open batch; pinned */

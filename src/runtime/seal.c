@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/random.h"
 
 #define KEY_BYTES   32
 #define NONCE_BYTES 12
@@ -52,9 +52,7 @@ static arcp_status make_key(const char *path, arcp__seal *seal, arcp_error *err)
     if (size < 0 || (size_t)size >= sizeof(fresh)) {
         return arcp_error_set(err, ARCP_E_USAGE, "credential key file: the path is too long");
     }
-    if (RAND_bytes(seal->key, KEY_BYTES) != 1) {
-        return arcp_error_set(err, ARCP_E_IO, "credential key file: no random bits");
-    }
+    arcp__random(seal->key, KEY_BYTES);
     (void)unlink(fresh);
     int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
@@ -131,7 +129,8 @@ static bool encrypt(const arcp__seal *seal, arcp_span label, arcp_span value, un
     unsigned char *text = out + NONCE_BYTES;
     unsigned char *tag = text + value.size;
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    bool done = context != NULL && RAND_bytes(nonce, NONCE_BYTES) == 1 &&
+    arcp__random(nonce, NONCE_BYTES);
+    bool done = context != NULL &&
                 EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), NULL, seal->key, nonce) == 1 &&
                 EVP_EncryptUpdate(context, NULL, &size, (const unsigned char *)label.data,
                                   (int)label.size) == 1 &&

@@ -18,6 +18,7 @@
 #include <arcp/json.h>
 
 #include "base/alloc.h"
+#include "base/random.h"
 #include "core/otlp.h"
 #include "http/http_client.h"
 #include "http/http_template.h"
@@ -136,7 +137,7 @@ static uint64_t pause_ms(const exporter *self, uint64_t retry_after_sec)
     }
     pause = pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
     /* Not in step with others that lost the same collector. */
-    (void)uv_random(NULL, NULL, &random, sizeof(random), 0, NULL);
+    arcp__random(&random, sizeof(random));
     pause = pause / 2 + random % (pause / 2 + 1);
     uint64_t asked =
         retry_after_sec < RETRY_AFTER_MAX_MS / 1000 ? retry_after_sec * 1000 : RETRY_AFTER_MAX_MS;

@@ -205,5 +205,6 @@ void arcp__websocket_pool_unref(arcp__websocket_pool *pool)
         decoder_free(decoder);
     }
     wslay_frame_context_free(pool->encoder);
+    arcp__random_pool_fini(&pool->masks);
     arcp__free(pool);
 }

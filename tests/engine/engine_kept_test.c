@@ -44,6 +44,16 @@ static void take_all(rig_client *client)
     }
 }
 
+static void end_newest(engine_rig *rig, rig_client *client)
+{
+    rig_agent *agent = rig_agent_last(rig);
+    rig_agent_says(rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"done\"}}");
+    rig_agent_exits(rig, agent, false, 0);
+    take_all(client);
+    rig_text_clear(&agent->lines);
+    rig->agent_count = 0; /* there is room for some only */
+}
+
 /* They end at once, say equally much, and nothing of them waits for the client. */
 static void run_jobs(engine_rig *rig, rig_client *client, unsigned count)
 {
@@ -56,12 +66,7 @@ static void run_jobs(engine_rig *rig, rig_client *client, unsigned count)
             FRAME("s%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k%u\"}"), number,
             number);
         rig_send(rig, client, frame);
-        rig_agent *agent = rig_agent_last(rig);
-        rig_agent_says(rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"done\"}}");
-        rig_agent_exits(rig, agent, false, 0);
-        take_all(client);
-        rig_text_clear(&agent->lines);
-        rig->agent_count = 0; /* there is room for some only */
+        end_newest(rig, client);
     }
 }
 
@@ -167,6 +172,89 @@ static void what_a_job_was_accepted_with_is_counted_too(void **state)
     assert_in_range(rig.engine->terminal_bytes, one + 900, one + 1000);
     rig_restart(&rig);
     assert_in_range(rig.engine->terminal_bytes, one + 900, one + 1000);
+    rig_stop(&rig);
+}
+
+/* As run_jobs, with a lease of some 900 bytes. */
+static void run_large(engine_rig *rig, rig_client *client, unsigned count)
+{
+    static unsigned requests;
+    char frame[1200];
+    for (unsigned at = 0; at < count; at++) {
+        unsigned number = requests++;
+        (void)snprintf(frame, sizeof(frame),
+                       FRAME("b%05u", "job.submit",
+                             "{\"agent\":\"echo\",\"idempotency_key\":\"b%05u\","
+                             "\"lease_request\":{\"fs.read\":[\"/%0900u\"]}}"),
+                       number, number, number);
+        rig_send(rig, client, frame);
+        end_newest(rig, client);
+    }
+}
+
+/* Leases stay in memory as long as their jobs, wherever the store is. */
+static void ended_jobs_have_so_much_memory_for_leases(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    run_large(&rig, client, 1);
+    const uint64_t one = rig.engine->terminal_accepted;
+    assert_in_range(one, 900, 1200);
+    assert_int_equal(rig.engine->accepted_bytes_max, 268435456);
+    rig.engine->accepted_bytes_max = 3 * one;
+    run_large(&rig, client, 4);
+    assert_int_equal(count_kept(&rig, client), 3);
+    rig.engine->accepted_bytes_max = 3 * one - 1;
+    run_large(&rig, client, 1);
+    assert_int_equal(count_kept(&rig, client), 2);
+    rig.engine->accepted_bytes_max = 1;
+    run_large(&rig, client, 1);
+    assert_int_equal(count_kept(&rig, client), 1);
+    assert_int_equal(rig.engine->terminal_accepted, one);
+    rig_stop(&rig);
+}
+
+/* The answer to a repeated submit stays in memory with its key. */
+static void keys_have_as_much_memory_for_leases(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    run_large(&rig, client, 1);
+    const uint64_t one = rig.engine->terminal_accepted;
+    set(&rig, 1, UINT64_MAX);
+    rig.engine->accepted_bytes_max = 3 * one;
+    run_large(&rig, client, 6);
+    assert_int_equal(rig.engine->left_key_count, 3);
+    assert_int_equal(rig.engine->left_key_accepted, 3 * one);
+    rig_restart(&rig);
+    assert_int_equal(rig.engine->left_key_accepted, 3 * one);
+    client = rig_connect(&rig, "b");
+    rig_send(&rig, client, HELLO_WITH("\"list_jobs\""));
+    take_all(client);
+    rig.engine->accepted_bytes_max = 3 * one - 1;
+    run_large(&rig, client, 1);
+    assert_int_equal(rig.engine->left_key_count, 2);
+    assert_int_equal(deleted[ARCP_STORE_IDEMPOTENCY], 5);
+    rig_stop(&rig);
+}
+
+/* When small ones have to make room for large ones, two for each are too few. */
+static void keys_that_are_too_large_together_go_soon(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    set(&rig, 1, UINT64_MAX);
+    run_jobs(&rig, client, 101);
+    assert_int_equal(rig.engine->left_key_count, 100);
+    const uint64_t small = rig.engine->left_key_accepted / 100;
+    rig.engine->accepted_bytes_max = 10 * small;
+    run_jobs(&rig, client, 1);
+    assert_int_equal(rig.engine->left_key_count, 99);
+    rig_clock(&rig, ARCP_NS_PER_MS);
+    assert_int_equal(rig.engine->left_key_count, 10);
     rig_stop(&rig);
 }
 
@@ -330,6 +418,9 @@ int main(void)
         cmocka_unit_test(the_newest_is_kept_however_much_it_said),
         cmocka_unit_test(what_is_counted_survives_a_restart),
         cmocka_unit_test(what_a_job_was_accepted_with_is_counted_too),
+        cmocka_unit_test(ended_jobs_have_so_much_memory_for_leases),
+        cmocka_unit_test(keys_have_as_much_memory_for_leases),
+        cmocka_unit_test(keys_that_are_too_large_together_go_soon),
         cmocka_unit_test(what_is_too_much_after_a_change_goes_by_portions),
         cmocka_unit_test(what_was_due_while_nothing_ran_goes_by_portions),
         cmocka_unit_test(what_waits_for_its_session_has_as_much_room_as_the_others),

@@ -120,12 +120,23 @@ static void check_kept(play *self)
     const arcp__engine *engine = self->rig.engine;
     size_t count = 0;
     uint64_t bytes = 0;
+    uint64_t accepted = 0;
     for (const arcp__job *job = engine->terminal_jobs; job != NULL; job = job->terminal_next) {
         count++;
         bytes += job->stream->bytes + strlen(job->accepted);
+        accepted += strlen(job->accepted);
     }
-    if (count != engine->terminal_count || bytes != engine->terminal_bytes) {
+    if (count != engine->terminal_count || bytes != engine->terminal_bytes ||
+        accepted != engine->terminal_accepted) {
         watch_fail(&self->watch, "ended jobs are counted wrongly", "");
+    }
+    count = accepted = 0;
+    for (const arcp__idempotency *key = engine->left_keys; key != NULL; key = key->newer) {
+        count++;
+        accepted += strlen(key->accepted);
+    }
+    if (count != engine->left_key_count || accepted != engine->left_key_accepted) {
+        watch_fail(&self->watch, "keys of forgotten jobs are counted wrongly", "");
     }
     size_t owed = 0;
     for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
