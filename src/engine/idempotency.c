@@ -303,9 +303,10 @@ void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
     entry->accepted = job->accepted;
     job->accepted = NULL;
     keep_left(engine, entry);
-    if (forget_due(engine, 2)) { /* many jobs may go by one input */
-        arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
-                         arcp__engine_after_ms(engine, 1));
+    const int64_t soon_ns = arcp__engine_after_ms(engine, 1);
+    /* Many jobs may go by one input, and one after the other: none puts the sweep off. */
+    if (forget_due(engine, 2) && engine->sweep_timer.at_ns > soon_ns) {
+        arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine, soon_ns);
     }
 }
 

@@ -3,7 +3,8 @@
 
 #include "base/timestamp.h"
 
-#define OVERDUE_TURN_NS (10 * ARCP_NS_PER_MS)
+#define OVERDUE_TURN_NS  (10 * ARCP_NS_PER_MS)
+#define RECORD_BYTES_MAX (UINT64_C(1) << 50) /* of one job: more fits no disk */
 
 static arcp_span member_text(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,
                              const char *name)
@@ -205,7 +206,7 @@ static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_
     arcp_job_status status_word =
         arcp_job_status_from_wire(arcp__restore_text(engine, row, "status"));
     if (principal_name.size == 0 || status_word == ARCP_JOB_STATUS_COUNT || key.size == 0 ||
-        key.size >= ARCP__ID_SIZE) {
+        key.size >= ARCP__ID_SIZE || arcp__restore_number(row, "bytes") > RECORD_BYTES_MAX) {
         return arcp__restore_damaged("job", key, err);
     }
     arcp__principal *principal = arcp__principal_get(engine, principal_name);

@@ -159,6 +159,9 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
     } rows[] = {
         {"UPDATE sessions SET value = '{'", "is damaged"},
         {"UPDATE jobs SET value = '{}'", "the stored job \"job_"},
+        /* It would be reason enough to forget all others. */
+        {"UPDATE jobs SET value = json_set(value, '$.bytes', 1125899906842625)",
+         "the stored job \"job_"},
         {"UPDATE jobs SET value = json_set(value, '$.status', 'dreaming')",
          "the stored job \"job_"},
         {"UPDATE jobs SET value = json_set(value, '$.idempotency.fingerprint', "
