@@ -173,20 +173,28 @@ bool runtime_rig_has(const runtime_rig *rig, const char *word)
 }
 
 typedef struct word_wait {
-    runtime_rig *rig;
+    const runtime_rig *rig;
     const char *word;
+    size_t searched; /* bytes of whole frames that do not have it: they may be many megabytes */
 } word_wait;
 
 static bool has_word(void *user)
 {
-    const word_wait *wait = user;
-    return runtime_rig_has(wait->rig, wait->word);
+    word_wait *wait = user;
+    const arcp_buf *frames = &wait->rig->frames;
+    const size_t left = frames->size - wait->searched;
+    if (left != 0 &&
+        memmem(frames->data + wait->searched, left, wait->word, strlen(wait->word)) != NULL) {
+        return true;
+    }
+    wait->searched = frames->size;
+    return false;
 }
 
 const char *runtime_rig_wait(runtime_rig *rig, const char *word)
 {
     static char found[65536];
-    word_wait wait = {rig, word};
+    word_wait wait = {rig, word, 0};
     runtime_rig_until(rig, has_word, &wait);
     const char *at = memmem(rig->frames.data, rig->frames.size, word, strlen(word));
     const char *start = at;
