@@ -9,7 +9,8 @@
 void arcp__random(void *out, size_t size);
 
 /* Drawn ahead, for those who need a few at a time and often. Zero-initialised is empty; one
- * thread at a time. What was given out is wiped. */
+ * thread at a time, and not by both processes after a fork: they would get the same. What was
+ * given out is wiped. */
 typedef struct arcp__random_pool {
     size_t left; /* the first of the bytes */
     uint8_t bytes[512];

@@ -60,7 +60,7 @@ struct arcp__idempotency {
     char *accepted;                   /* owned, from then on: the payload of the first answer */
     arcp__idempotency *older, *newer; /* likewise: by when their jobs were forgotten */
     bool has_row;                     /* in the table IDEMPOTENCY */
-    uint32_t accepted_size;           /* likewise */
+    uint32_t accepted_size;           /* of `accepted` */
     uint32_t key_size;
     char key[]; /* principal, line feed, key */
 };
@@ -159,7 +159,7 @@ struct arcp__engine {
     arcp__idempotency *keys;
     arcp__idempotency *left_keys; /* of jobs that are forgotten */
     size_t left_key_count;
-    uint64_t left_key_accepted;
+    uint64_t left_key_accepted;  /* bytes of what they are answered with */
     uint64_t accepted_bytes_max; /* ARCP__ACCEPTED_BYTES_MAX; less in tests */
     arcp__policy_row *policies;
     size_t policy_count;

@@ -106,7 +106,7 @@ struct arcp__job {
     bool is_owed;         /* counted there: kept for its session only */
     arcp__job *terminal_prev, *terminal_next;
     uint64_t terminal_bytes; /* of its records and `accepted`, as they are counted there */
-    uint32_t accepted_size;  /* of these */
+    uint32_t accepted_size;  /* of `accepted` alone, likewise */
     uint32_t pins;
     uint32_t depth;
     uint32_t live_children;

@@ -70,6 +70,23 @@ static void run_jobs(engine_rig *rig, rig_client *client, unsigned count)
     }
 }
 
+/* As run_jobs, with a lease of some 900 bytes. */
+static void run_large(engine_rig *rig, rig_client *client, unsigned count)
+{
+    static unsigned requests;
+    char frame[1200];
+    for (unsigned at = 0; at < count; at++) {
+        unsigned number = requests++;
+        (void)snprintf(frame, sizeof(frame),
+                       FRAME("b%05u", "job.submit",
+                             "{\"agent\":\"echo\",\"idempotency_key\":\"b%05u\","
+                             "\"lease_request\":{\"fs.read\":[\"/%0900u\"]}}"),
+                       number, number, number);
+        rig_send(rig, client, frame);
+        end_newest(rig, client);
+    }
+}
+
 static unsigned count_kept(engine_rig *rig, rig_client *client)
 {
     static unsigned requests;
@@ -160,36 +177,11 @@ static void what_a_job_was_accepted_with_is_counted_too(void **state)
     (void)state;
     const uint64_t one = bytes_of_one();
     rig_client *client = begin(&rig);
-    char frame[1200];
-    (void)snprintf(frame, sizeof(frame),
-                   FRAME("s", "job.submit",
-                         "{\"agent\":\"echo\",\"lease_request\":{\"fs.read\":[\"/%0900u\"]}}"),
-                   0u);
-    rig_send(&rig, client, frame);
-    rig_agent *agent = rig_agent_last(&rig);
-    rig_agent_says(&rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"done\"}}");
-    rig_agent_exits(&rig, agent, false, 0);
+    run_large(&rig, client, 1);
     assert_in_range(rig.engine->terminal_bytes, one + 900, one + 1000);
     rig_restart(&rig);
     assert_in_range(rig.engine->terminal_bytes, one + 900, one + 1000);
     rig_stop(&rig);
-}
-
-/* As run_jobs, with a lease of some 900 bytes. */
-static void run_large(engine_rig *rig, rig_client *client, unsigned count)
-{
-    static unsigned requests;
-    char frame[1200];
-    for (unsigned at = 0; at < count; at++) {
-        unsigned number = requests++;
-        (void)snprintf(frame, sizeof(frame),
-                       FRAME("b%05u", "job.submit",
-                             "{\"agent\":\"echo\",\"idempotency_key\":\"b%05u\","
-                             "\"lease_request\":{\"fs.read\":[\"/%0900u\"]}}"),
-                       number, number, number);
-        rig_send(rig, client, frame);
-        end_newest(rig, client);
-    }
 }
 
 /* Leases stay in memory as long as their jobs, wherever the store is. */

@@ -138,11 +138,12 @@ static void check_kept(play *self)
     if (count != engine->left_key_count || accepted != engine->left_key_accepted) {
         watch_fail(&self->watch, "keys of forgotten jobs are counted wrongly", "");
     }
-    size_t owed = 0;
+    count = bytes = 0;
     for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        owed += job->is_owed ? 1 : 0;
+        count += job->is_owed ? 1 : 0;
+        bytes += job->is_owed ? job->stream->bytes + strlen(job->accepted) : 0;
     }
-    if (owed != engine->owed_count) {
+    if (count != engine->owed_count || bytes != engine->owed_bytes) {
         watch_fail(&self->watch, "jobs that are kept for their sessions are counted wrongly", "");
     }
 }
