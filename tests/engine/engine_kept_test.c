@@ -362,6 +362,21 @@ static void keys_that_have_expired_go_by_portions(void **state)
     rig_stop(&rig);
 }
 
+static void a_key_goes_when_it_expires_and_not_before(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    rig.settings.jobs_keep_terminal_sec = 1000000;
+    set(&rig, 1, UINT64_MAX);
+    run_jobs(&rig, client, 2);
+    rig_clock(&rig, 86400 * ARCP_NS_PER_SEC - 1);
+    assert_int_equal(rig.engine->left_key_count, 1);
+    rig_clock(&rig, 1); /* a minute after the last sweep, to the nanosecond */
+    assert_int_equal(rig.engine->left_key_count, 0);
+    rig_stop(&rig);
+}
+
 static void each_job_that_goes_takes_few_keys_with_it(void **state)
 {
     static engine_rig rig;
@@ -420,6 +435,7 @@ int main(void)
         cmocka_unit_test(what_was_due_while_nothing_ran_goes_by_portions),
         cmocka_unit_test(what_waits_for_its_session_has_as_much_room_as_the_others),
         cmocka_unit_test(keys_that_have_expired_go_by_portions),
+        cmocka_unit_test(a_key_goes_when_it_expires_and_not_before),
         cmocka_unit_test(each_job_that_goes_takes_few_keys_with_it),
         cmocka_unit_test(what_fits_memory_is_64_mib_of_a_session_and_256_of_ended_jobs),
     };
