@@ -32,17 +32,22 @@ typedef struct arcp_buf {
      * written; it moves with the buffer. Who takes it off releases the memory first
      * (arcp_buf_fini). */
     bool secret;
+    /* Spans into the bytes have been given out that stay good until the buffer is cleared: when it
+     * grows, the memory that it leaves is kept until then. Set by arcp_json_string, taken off when
+     * the buffer is emptied. */
+    bool stays;
+    struct arcp_buf_left *left; /* owned: the memory that was left so */
 } arcp_buf;
 
 #define ARCP_BUF_INIT                                                                              \
     {                                                                                              \
-        NULL, 0, 0, false, false                                                                   \
+        NULL, 0, 0, false, false, false, NULL                                                      \
     }
 
 /* For tokens, credentials, keys, and every text that has one in it. */
 #define ARCP_BUF_SECRET_INIT                                                                       \
     {                                                                                              \
-        NULL, 0, 0, false, true                                                                    \
+        NULL, 0, 0, false, true, false, NULL                                                       \
     }
 
 /* Releases the memory; the buffer is empty and usable again, and as secret as it was. */
@@ -92,7 +97,7 @@ static inline void arcp_buf_append_byte(arcp_buf *buf, char byte)
     arcp_buf_append(buf, arcp_span_make(&byte, 1));
 }
 
-/* The bytes so far; valid until the next call that changes the buffer. */
+/* The bytes so far; valid until the next call that changes the buffer (see also `stays`). */
 static inline arcp_span arcp_buf_span(const arcp_buf *buf)
 {
     return arcp_span_make(buf->data, buf->size);

@@ -57,7 +57,6 @@ static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
     static const char *const shown[] = {"job_id", "principal", "asked_at"};
     arcp_buf scratch = ARCP_BUF_INIT;
     uint64_t attempts = 0;
-    (void)arcp_buf_reserve(&scratch, 4096);
     bool stuck = arcp_json_is(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("stuck")), ARCP_JSON_TRUE);
     arcp__append_safe(out, alias, 64);

@@ -7,6 +7,13 @@
 
 #include "base/alloc.h"
 
+/* Memory that the buffer has grown out of and that spans point into. */
+struct arcp_buf_left {
+    struct arcp_buf_left *next;
+    char *data;
+    size_t capacity;
+};
+
 /* The bytes from `from` up to `to`, when the buffer is secret. */
 static void wipe(arcp_buf *buf, size_t from, size_t to)
 {
@@ -15,8 +22,23 @@ static void wipe(arcp_buf *buf, size_t from, size_t to)
     }
 }
 
+static void free_left(arcp_buf *buf)
+{
+    while (buf->left != NULL) {
+        struct arcp_buf_left *left = buf->left;
+        buf->left = left->next;
+        if (buf->secret) {
+            arcp_wipe(left->data, left->capacity);
+        }
+        arcp__free(left->data);
+        arcp__free(left);
+    }
+    buf->stays = false;
+}
+
 void arcp_buf_fini(arcp_buf *buf)
 {
+    free_left(buf);
     /* All of it: writers that reserve and then write, or that shorten `size`, leave bytes behind
      * the end. */
     wipe(buf, 0, buf->capacity);
@@ -26,26 +48,44 @@ void arcp_buf_fini(arcp_buf *buf)
 
 void arcp_buf_clear(arcp_buf *buf)
 {
+    free_left(buf);
     wipe(buf, 0, buf->size);
     buf->size = 0;
     buf->failed = false;
 }
 
-/* As arcp__realloc. A realloc may move the bytes and give the old ones back as they are. */
+/* Keeps the buffer's memory until it is cleared; false when out of memory. */
+static bool leave(arcp_buf *buf)
+{
+    struct arcp_buf_left *left = arcp__alloc(sizeof(*left));
+    if (left == NULL) {
+        return false;
+    }
+    *left = (struct arcp_buf_left){buf->left, buf->data, buf->capacity};
+    buf->left = left;
+    return true;
+}
+
+/* As arcp__realloc. A realloc may move the bytes and give the old ones back as they are: of a
+ * secret they are wiped, and where spans point to them they are kept. */
 static char *resize(arcp_buf *buf, size_t capacity)
 {
-    if (!buf->secret) {
+    bool keeps = buf->stays && buf->size != 0;
+    if (!buf->secret && !keeps) {
         return arcp__realloc(buf->data, capacity);
     }
     char *data = arcp__realloc(NULL, capacity);
-    if (data == NULL) {
+    if (data == NULL || (keeps && !leave(buf))) {
+        arcp__free(data);
         return NULL;
     }
     if (buf->size != 0) {
         memcpy(data, buf->data, buf->size);
     }
-    wipe(buf, 0, buf->capacity);
-    arcp__free(buf->data);
+    if (!keeps) {
+        wipe(buf, 0, buf->capacity);
+        arcp__free(buf->data);
+    }
     return data;
 }
 
@@ -140,6 +180,7 @@ char *arcp_buf_take_cstr(arcp_buf *buf)
         return NULL;
     }
     char *text = buf->data;
+    free_left(buf);
     text[buf->size] = '\0';
     wipe(buf, buf->size + 1, buf->capacity);
     *buf = (arcp_buf){.secret = buf->secret};

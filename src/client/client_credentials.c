@@ -90,7 +90,7 @@ size_t arcp__client_credentials_visit(const arcp_secret *kept,
     arcp_buf scratch = ARCP_BUF_SECRET_INIT;
     size_t count = 0;
     arcp_span text = arcp_secret_reveal(kept);
-    /* Room for everything that could be unescaped, so that spans do not move. */
+    /* Room for everything that could be unescaped, so that no read fails. */
     if (arcp_buf_reserve(&scratch, text.size) &&
         arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK) {
         for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;

@@ -105,7 +105,7 @@ static arcp_status each_agent(arcp_span welcome,
     arcp_buf scratch = ARCP_BUF_INIT;
     version_list room = {NULL, 0};
     arcp_status status = ARCP_E_NO_MEMORY;
-    /* Room for all strings, so that none moves. */
+    /* Room for all strings, so that no read fails. */
     if (arcp_buf_reserve(&scratch, welcome.size) &&
         arcp_json_scan(&json, welcome, &limits, NULL) == ARCP_OK) {
         arcp_json_ref capabilities =

@@ -132,7 +132,7 @@ struct arcp__client_session {
     arcp_json json;
     arcp_buf compact; /* a frame that had white space in it; secret: welcomes, credentials */
     arcp_buf ids;     /* unescaped ids of the frame; never grows, so that spans into it stay */
-    arcp_buf scratch; /* anything else that is unescaped; may move with every use; secret */
+    arcp_buf scratch; /* anything else that is unescaped; secret */
 };
 
 static inline int64_t arcp__client_ms(int64_t ms)

@@ -123,19 +123,10 @@ static arcp_status decode(arcp__client_result_stream *stream, const arcp_json *j
                               "result chunk %llu is encoded neither as utf8 nor as base64",
                               (unsigned long long)stream->next_seq);
     }
-    /* Base 64 needs no escapes, so `text` is not in `decoded`, unless somebody escaped it
-     * without need: then it moves when decoded grows. */
-    arcp_buf escaped = ARCP_BUF_INIT;
-    if (stream->decoded.size != 0) {
-        arcp_buf_append(&escaped, text);
-        text = arcp_buf_span(&escaped);
-        arcp_buf_clear(&stream->decoded);
-    }
+    const size_t before = stream->decoded.size; /* somebody escaped base64 without need */
     arcp_error why = {0};
-    arcp_status status =
-        escaped.failed ? ARCP_E_NO_MEMORY
-                       : arcp__base64_decode(text, ARCP__BASE64_STANDARD, &stream->decoded, &why);
-    arcp_buf_fini(&escaped);
+    const arcp_status status =
+        arcp__base64_decode(text, ARCP__BASE64_STANDARD, &stream->decoded, &why);
     if (status == ARCP_E_NO_MEMORY) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -143,7 +134,7 @@ static arcp_status decode(arcp__client_result_stream *stream, const arcp_json *j
         return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu is not base64: %s",
                               (unsigned long long)stream->next_seq, why.message);
     }
-    *out = arcp_buf_span(&stream->decoded);
+    *out = arcp_span_from(arcp_buf_span(&stream->decoded), before);
     return ARCP_OK;
 }
 

@@ -113,6 +113,7 @@ arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *s
     if ((json->nodes[ref].flags & ARCP__JSON_ESCAPED) == 0) {
         return arcp_span_make(raw.data + 1, raw.size - 2);
     }
+    scratch->stays = true;
     /* Unescaping never makes a string longer. */
     if (!arcp_buf_reserve(scratch, raw.size)) {
         return arcp_span_make(NULL, 0);

@@ -271,6 +271,46 @@ static arcp_buf secret_buffer(void)
     return buf;
 }
 
+static void memory_that_spans_point_to_is_kept_until_the_buffer_is_cleared(void **state)
+{
+    (void)state;
+    arcp_buf buf = secret_buffer();
+    arcp_buf_append_cstr(&buf, SECRET);
+    const arcp_span first = arcp_buf_span(&buf);
+    leaks seen = {0};
+    buf.stays = true;
+    failing_alloc_watch(look, &seen);
+    const bool grown = arcp_buf_reserve(&buf, 1000) && arcp_buf_reserve(&buf, 10000);
+    const size_t given_back = seen.blocks;
+    const bool moved = buf.data != first.data;
+    const bool same = arcp_span_equal(first, arcp_buf_span(&buf));
+    arcp_buf_clear(&buf);
+    failing_alloc_watch(NULL, NULL);
+    assert_true(grown && moved && same);
+    assert_int_equal(given_back, 0);
+    assert_int_equal(seen.blocks, 4); /* two that were left, and what named them */
+    assert_int_equal(seen.found, 0);
+    assert_false(buf.stays);
+    arcp_buf_fini(&buf);
+}
+
+static void a_buffer_that_cannot_keep_its_memory_does_not_grow(void **state)
+{
+    (void)state;
+    for (size_t nth = 1; nth <= 2; nth++) {
+        arcp_buf buf = ARCP_BUF_INIT;
+        arcp_buf_append_cstr(&buf, "given out");
+        const arcp_span first = arcp_buf_span(&buf);
+        buf.stays = true;
+        failing_alloc_arm(nth, FAILING_ALLOC_ONE);
+        const bool grown = arcp_buf_reserve(&buf, 1000);
+        assert_true(failing_alloc_disarm());
+        assert_false(grown);
+        check_span(first, "given out");
+        arcp_buf_fini(&buf);
+    }
+}
+
 static void a_secret_buffer_that_is_cleared_holds_nothing_and_keeps_its_memory(void **state)
 {
     (void)state;
@@ -380,6 +420,8 @@ int main(void)
         cmocka_unit_test(spans_know_how_they_begin_and_end),
         cmocka_unit_test(a_secret_buffer_that_grows_leaves_nothing_behind),
         cmocka_unit_test(a_buffer_may_become_secret_before_the_secret_comes),
+        cmocka_unit_test(memory_that_spans_point_to_is_kept_until_the_buffer_is_cleared),
+        cmocka_unit_test(a_buffer_that_cannot_keep_its_memory_does_not_grow),
         cmocka_unit_test(a_secret_buffer_that_is_cleared_holds_nothing_and_keeps_its_memory),
         cmocka_unit_test(bytes_behind_the_end_are_wiped_in_the_end),
         cmocka_unit_test(what_is_consumed_of_a_secret_buffer_is_nowhere_in_it),

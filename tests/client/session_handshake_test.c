@@ -103,6 +103,29 @@ static void a_refused_hello_ends_the_client_with_the_code(void **state)
     }
 }
 
+/* Code and message are both unescaped, and the message needs more room than the code had. */
+static void a_refusal_whose_strings_all_have_escapes_is_read_whole(void **state)
+{
+    (void)state;
+    story s;
+    char message[1024];
+    char frame[2048];
+    memset(message, 'm', sizeof(message) - 1);
+    message[sizeof(message) - 1] = '\0';
+    story_new(&s, DEFAULTS);
+    story_start(&s);
+    story_connect(&s);
+    snprintf(frame, sizeof(frame),
+             "{'arcp':'1.1','id':'e','type':'session.error','session_id':'x','payload':{"
+             "'code':'A_VERY_LONG_CODE_OF_MORE_THAN_THIRTY_BYTES\\u005fEND','message':'\\n%s'}}",
+             message);
+    story_hear(&s, frame);
+    story_check_log(&s, "dial\nclose\n");
+    story_drop(&s);
+    story_check_log(&s, "closed A_VERY_LONG_CODE_OF_MORE_THAN_THIRTY_BYTES_END\n");
+    story_end(&s);
+}
+
 static void a_bare_close_during_the_handshake_ends_the_client(void **state)
 {
     story s;
@@ -217,6 +240,7 @@ int main(void)
         cmocka_unit_test(the_kept_welcome_has_no_resume_token),
         cmocka_unit_test(features_are_the_intersection_even_when_the_runtime_lists_its_own),
         cmocka_unit_test(a_refused_hello_ends_the_client_with_the_code),
+        cmocka_unit_test(a_refusal_whose_strings_all_have_escapes_is_read_whole),
         cmocka_unit_test(a_bare_close_during_the_handshake_ends_the_client),
         cmocka_unit_test(a_runtime_that_never_welcomes_is_given_up_at_the_deadline),
         cmocka_unit_test(a_transport_that_is_never_made_is_given_up_at_the_deadline),

@@ -197,6 +197,37 @@ static void strings_are_unescaped(void **state)
 }
 
 /* Every row against every other one, cut ones and longer ones. */
+/* Each string is longer than all before it together, so that scratch grows with each. */
+static void strings_stay_where_they_are_while_more_are_read(void **state)
+{
+    (void)state;
+    enum { COUNT = 8 };
+    char text[16384] = "[";
+    size_t size = 1;
+    for (size_t i = 0; i < COUNT; i++) {
+        size += (size_t)snprintf(text + size, sizeof text - size, "%s\"\\n%0*zu\"",
+                                 i == 0 ? "" : ",", 32 << i, i);
+    }
+    text[size++] = ']';
+    arcp_json json = ARCP_JSON_INIT;
+    scan(&json, arcp_span_make(text, size));
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_span got[COUNT];
+    size_t count = 0;
+    for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(&json, ARCP_JSON_ROOT, at)) {
+        got[count++] = arcp_json_string(&json, at, &scratch);
+    }
+    assert_int_equal(count, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        char want[8192];
+        (void)snprintf(want, sizeof want, "\n%0*zu", 32 << i, i);
+        check_span(got[i], want);
+    }
+    arcp_buf_fini(&scratch);
+    arcp_json_fini(&json);
+}
+
 static void a_string_equals_its_own_text_only(void **state)
 {
     (void)state;
@@ -282,6 +313,7 @@ int main(void)
         cmocka_unit_test(only_objects_have_members_and_only_containers_have_children),
         cmocka_unit_test(walking_visits_each_child_once_and_in_order),
         cmocka_unit_test(strings_are_unescaped),
+        cmocka_unit_test(strings_stay_where_they_are_while_more_are_read),
         cmocka_unit_test(a_string_equals_its_own_text_only),
         cmocka_unit_test(whole_numbers_are_read_in_any_spelling),
     };
