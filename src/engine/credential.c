@@ -15,11 +15,13 @@
  *      said that the value is dead. Killed in between, it is revoked again, which upstreams
  *      answer like the first time or with "unknown".
  * A request that was given up on, or that a killed runtime sent, may still reach the
- * upstream: "unknown alias" counts only credentials.settle_sec after the intent.
+ * upstream: "unknown alias" counts only when the upstream was asked about it
+ * credentials.settle_sec after it was asked for the value.
  *
- * A job has one id for its credential; each rotation is another row with an alias of its
- * own. Revocations go on for ever, with growing pauses; after credentials.stuck_after of
- * them the credential is reported as stuck. */
+ * A job has one id for its credential; each attempt to rotate it is another row with an alias
+ * of its own, which is asked for once. After a restart no id is asked for again. Revocations go on
+ * for ever, with growing pauses; after credentials.stuck_after of them the credential is reported
+ * as stuck. */
 #include "engine/parts.h"
 
 #include <arcp/secret.h>
@@ -134,7 +136,7 @@ static void revoke_answered(arcp__engine *engine, arcp__credential *credential,
                             const arcp_provision_result *result)
 {
     bool is_named = credential->upstream_id != NULL && credential->upstream_id[0] != '\0';
-    int64_t settled = credential->intent_wall_ns +
+    int64_t settled = credential->asked_wall_ns +
                       (int64_t)engine->settings.credentials_settle_sec * ARCP_NS_PER_SEC;
     if (result->outcome == ARCP_PROVISION_DONE ||
         (result->outcome == ARCP_PROVISION_ABSENT && is_named)) {
@@ -143,17 +145,17 @@ static void revoke_answered(arcp__engine *engine, arcp__credential *credential,
         return;
     }
     if (result->outcome == ARCP_PROVISION_ABSENT) {
-        if (credential->sealed != NULL || engine->now.wall_ns >= settled) {
+        if (credential->sealed != NULL || credential->call_wall_ns >= settled) {
             arcp__credential_audit(engine, credential,
                                    credential->sealed != NULL ? "revoked" : "never_issued", NULL);
             forget(engine, credential);
             return;
         }
         /* The request may still be on its way. */
-        int64_t left_sec = (settled - engine->now.wall_ns) / ARCP_NS_PER_SEC + 1;
-        plan_attempt(engine, credential,
-                     (uint64_t)left_sec < pause_after(engine, 4) ? (uint64_t)left_sec
-                                                                 : pause_after(engine, 4));
+        int64_t left_ns = settled - engine->now.wall_ns;
+        uint64_t left_sec = left_ns < 0 ? 1 : (uint64_t)(left_ns / ARCP_NS_PER_SEC) + 1;
+        uint64_t most_sec = pause_after(engine, 4);
+        plan_attempt(engine, credential, left_sec < most_sec ? left_sec : most_sec);
         arcp__credential_store(engine, credential);
         return;
     }
@@ -391,8 +393,10 @@ static void rotate(arcp__engine *engine, arcp__credential *credential)
     if (job->replacement != NULL || !arcp__credential_budget(engine, wish.budget, budget)) {
         return; /* one is on its way, or there is nothing left to spend */
     }
+    /* Each attempt has an alias of its own: the one before may be in doubt, and its alias is then
+     * still being revoked. */
     arcp__credential *fresh =
-        arcp__credential_intend(engine, &wish, credential->id, credential->generation + 1);
+        arcp__credential_intend(engine, &wish, credential->id, ++credential->asked);
     if (fresh == NULL) {
         plan_attempt(engine, credential, RETRY_FIRST_SEC);
         return;

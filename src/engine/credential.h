@@ -58,7 +58,12 @@ arcp_status arcp__credential_restore(arcp__engine *engine, const arcp_json *row,
 void arcp__credential_restored(arcp__engine *engine);
 
 /* ---- credential_call.c ---- */
-/* Makes an empty one and lists it under its alias; NULL when out of memory. */
+/* The name that an upstream is given: the id, for generations after the first "id.N". */
+void arcp__credential_alias(const char *id, uint32_t generation,
+                            char out[ARCP__CREDENTIAL_ALIAS_SIZE]);
+/* NULL: none has this alias. */
+arcp__credential *arcp__credential_find(const arcp__engine *engine, const char *alias);
+/* Makes an empty one and lists it under its alias, which no other has; NULL when out of memory. */
 arcp__credential *arcp__credential_new(arcp__engine *engine, const char *id, uint32_t generation);
 void arcp__credential_free(arcp__engine *engine, arcp__credential *credential);
 bool arcp__credential_call(arcp__engine *engine, arcp__credential *credential,

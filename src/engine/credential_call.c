@@ -2,7 +2,25 @@
  * credential.c. */
 #include "engine/parts.h"
 
+#include <assert.h>
 #include <stdio.h>
+
+void arcp__credential_alias(const char *id, uint32_t generation,
+                            char out[ARCP__CREDENTIAL_ALIAS_SIZE])
+{
+    if (generation == 1) {
+        (void)snprintf(out, ARCP__CREDENTIAL_ALIAS_SIZE, "%s", id);
+    } else {
+        (void)snprintf(out, ARCP__CREDENTIAL_ALIAS_SIZE, "%s.%u", id, generation);
+    }
+}
+
+arcp__credential *arcp__credential_find(const arcp__engine *engine, const char *alias)
+{
+    arcp__credential *found = NULL;
+    HASH_FIND(hh, engine->credentials, alias, strlen(alias), found);
+    return found;
+}
 
 arcp__credential *arcp__credential_new(arcp__engine *engine, const char *id, uint32_t generation)
 {
@@ -13,12 +31,10 @@ arcp__credential *arcp__credential_new(arcp__engine *engine, const char *id, uin
     }
     (void)snprintf(credential->id, sizeof(credential->id), "%s", id);
     credential->generation = generation;
-    if (generation == 1) {
-        (void)snprintf(credential->alias, sizeof(credential->alias), "%s", id);
-    } else {
-        (void)snprintf(credential->alias, sizeof(credential->alias), "%s.%u", id, generation);
-    }
-    credential->intent_wall_ns = engine->now.wall_ns;
+    credential->asked = generation;
+    arcp__credential_alias(id, generation, credential->alias);
+    credential->asked_wall_ns = engine->now.wall_ns;
+    assert(arcp__credential_find(engine, credential->alias) == NULL);
     HASH_ADD_KEYPTR(hh, engine->credentials, credential->alias, strlen(credential->alias),
                     credential);
     if (!ARCP__HASH_ADDED(credential)) {
@@ -127,6 +143,10 @@ static const arcp__credential *replaced_by(const arcp__credential *credential)
 void arcp__engine_provision_request(arcp__engine *engine, const arcp__effect_provision *asked,
                                     arcp_provision_request *out)
 {
+    asked->credential->call_wall_ns = engine->now.wall_ns;
+    if (asked->verb == ARCP__PROVISION_ISSUE || asked->verb == ARCP__PROVISION_ROTATE) {
+        asked->credential->asked_wall_ns = engine->now.wall_ns;
+    }
     arcp__span_call_begins(engine, asked->credential);
     const arcp__credential *credential = asked->credential;
     const arcp__credential *named = credential;

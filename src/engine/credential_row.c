@@ -2,6 +2,7 @@
  * until it said that the value is dead. docs/credentials.md describes it for `arcp
  * credentials` and for people with sqlite3. */
 #include "engine/parts.h"
+#include "engine/restore.h"
 
 #include <stdio.h>
 
@@ -39,7 +40,7 @@ void arcp__credential_store(arcp__engine *engine, const arcp__credential *creden
     write_text(&writer, "agent", credential->agent);
     write_text(&writer, "trace_id", credential->trace_id);
     write_text(&writer, "traceparent", credential->traceparent);
-    arcp__write_timestamp(&writer, "asked_at", credential->intent_wall_ns);
+    arcp__write_timestamp(&writer, "asked_at", credential->asked_wall_ns);
     write_text(&writer, "upstream_id", credential->upstream_id);
     write_text(&writer, "endpoint", credential->endpoint);
     write_text(&writer, "expires_at", credential->expires_at);
@@ -128,10 +129,14 @@ arcp_status arcp__credential_restore(arcp__engine *engine, const arcp_json *row,
         read_state(text_of(engine, row, "state"), &state) &&
         arcp__timestamp_parse(text_of(engine, row, "asked_at"), &asked, NULL) == ARCP_OK;
     if (!readable) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "the stored credential \"%.*s\" is damaged",
-                              (int)arcp_span_first(key, 64).size, key.data);
+        return arcp__restore_damaged("credential", key, err);
     }
     copy_fixed(id, sizeof(id), id_text);
+    char alias[ARCP__CREDENTIAL_ALIAS_SIZE];
+    arcp__credential_alias(id, (uint32_t)generation, alias);
+    if (!arcp_span_equal_cstr(key, alias)) {
+        return arcp__restore_damaged("credential", key, err);
+    }
     arcp__credential *credential = arcp__credential_new(engine, id, (uint32_t)generation);
     if (credential == NULL || !read_texts(engine, row, credential)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -140,7 +145,7 @@ arcp_status arcp__credential_restore(arcp__engine *engine, const arcp_json *row,
                         &attempts);
     credential->attempts = attempts > UINT32_MAX ? UINT32_MAX : (uint32_t)attempts;
     credential->state = state;
-    credential->intent_wall_ns = asked.wall_ns;
+    credential->asked_wall_ns = asked.wall_ns;
     credential->is_stuck = arcp_json_is(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("stuck")), ARCP_JSON_TRUE);
     engine->stuck_credentials += credential->is_stuck ? 1 : 0;
@@ -151,6 +156,9 @@ arcp_status arcp__credential_restore(arcp__engine *engine, const arcp_json *row,
 void arcp__credential_restored(arcp__engine *engine)
 {
     for (arcp__credential *at = engine->credentials; at != NULL; at = at->hh.next) {
+        if (at->state == ARCP__CREDENTIAL_INTENT) {
+            at->asked_wall_ns = engine->now.wall_ns; /* at the latest, and nobody knows better */
+        }
         arcp__credential_abandon(engine, at);
     }
 }

@@ -195,7 +195,6 @@ static bool is_recorded(const arcp__engine *engine, const arcp__credential *cred
 void arcp__span_call_begins(arcp__engine *engine, arcp__credential *credential)
 {
     arcp_span above = arcp_span_cstr(credential->traceparent);
-    credential->call_wall_ns = engine->now.wall_ns;
     if (is_recorded(engine, credential)) {
         arcp__trace_below(engine, above, credential->call_traceparent);
     } else {

@@ -148,10 +148,13 @@ typedef enum arcp__credential_state {
 
 /* One value that an upstream was asked for: a row of the table CREDENTIALS until it is dead.
  * A rotation makes another one with the same id. */
+#define ARCP__CREDENTIAL_ALIAS_SIZE (ARCP__ID_SIZE + 12)
+
 struct arcp__credential {
-    char alias[ARCP__ID_SIZE + 12]; /* the key of its row: id, for rotations id.N */
+    char alias[ARCP__CREDENTIAL_ALIAS_SIZE]; /* the key of its row */
     char id[ARCP__ID_SIZE];
     uint32_t generation; /* 1 for the first */
+    uint32_t asked;      /* the highest generation that was asked for under this id */
     arcp__credential_state state;
     UT_hash_handle hh;
     char job_id[ARCP__ID_SIZE];
@@ -183,7 +186,7 @@ struct arcp__credential {
     char spent[ARCP_DECIMAL_TEXT_MAX]; /* what the upstream said last; "" for nothing yet */
     arcp_decimal reported;             /* by the agent itself, since the value was issued */
 
-    int64_t intent_wall_ns;
+    int64_t asked_wall_ns;        /* the value; until the provisioner has the request, the intent */
     int64_t next_attempt_wall_ns; /* 0: none is planned */
     uint32_t attempts;
     bool is_stuck;

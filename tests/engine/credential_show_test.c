@@ -174,6 +174,100 @@ static void a_rotation_that_fails_keeps_the_value_and_is_tried_again(void **stat
     assert_true(f->up.keys[1].is_live);
 }
 
+/* The credential that the table names for a job is alive upstream, and everything that is alive
+ * upstream is in the table. */
+static void check_books(fixture *f, const char *alias_end)
+{
+    const char *alias = f->up.aliases[f->up.alias_count - 1];
+    check_has(alias, alias_end);
+    const upstream_key *key = upstream_find(&f->up, alias);
+    assert_non_null(key);
+    assert_true(key->is_live);
+    assert_int_equal(upstream_live_count(&f->up), 1);
+    assert_int_equal(outstanding(f), 1);
+}
+
+/* The request in doubt is still being revoked under its alias when the next one is made. */
+static void a_rotation_in_doubt_is_tried_again_under_another_alias(void **state)
+{
+    fixture *f = *state;
+    f->rig.settings.credentials_rotate_sec = 60;
+    rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
+    f->up.issuing = UPSTREAM_FAILS;
+    rig_clock(&f->rig, 60 * ARCP_NS_PER_SEC + ARCP_NS_PER_SEC / 2);
+    assert_int_equal(f->up.key_count, 1);
+    f->up.issuing = UPSTREAM_WELL;
+    rig_clock(&f->rig, 50 * ARCP_NS_PER_SEC);
+    assert_int_equal(f->up.key_count, 2);
+    assert_true(f->up.keys[1].is_live);
+    check_has(f->up.keys[1].alias, ".3");
+    rig_clock(&f->rig, 20 * ARCP_NS_PER_SEC); /* past credentials.settle_sec */
+    check_books(f, ".4");
+    ends(f, agent);
+    upstream_check_all_revoked(&f->up, "in doubt");
+    assert_int_equal(outstanding(f), 0);
+}
+
+static void a_late_answer_to_a_revocation_ends_its_own_credential_only(void **state)
+{
+    fixture *f = *state;
+    f->rig.settings.credentials_rotate_sec = 60;
+    rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
+    f->up.issuing = UPSTREAM_LOSES_ANSWERS;
+    f->up.revoking = UPSTREAM_HOLDS_ANSWERS;
+    rig_clock(&f->rig, 60 * ARCP_NS_PER_SEC + ARCP_NS_PER_SEC / 2);
+    assert_int_equal(f->up.key_count, 2);
+    assert_false(f->up.keys[1].is_live);
+    f->up.issuing = UPSTREAM_WELL;
+    rig_clock(&f->rig, 2 * ARCP_NS_PER_SEC);
+    f->up.revoking = UPSTREAM_WELL;
+    rig_run(&f->rig);
+    check_books(f, ".3");
+    ends(f, agent);
+    upstream_check_all_revoked(&f->up, "late");
+    assert_int_equal(outstanding(f), 0);
+}
+
+/* What was asked before credentials.settle_sec had passed proves nothing when it is answered. */
+static void not_known_counts_when_it_was_asked_for_after_the_settling_time(void **state)
+{
+    fixture *f = *state;
+    start(f);
+    f->up.issuing = UPSTREAM_TIMES_OUT;
+    f->up.revoking = UPSTREAM_HOLDS_ANSWERS;
+    submit(f, "1", "{\"agent\":\"echo\"}");
+    f->up.issuing = UPSTREAM_WELL;
+    upstream_deliver_orphans(&f->up); /* after the revocation was refused as unknown */
+    rig_clock(&f->rig, 61 * ARCP_NS_PER_SEC);
+    f->up.revoking = UPSTREAM_WELL;
+    rig_run(&f->rig);
+    assert_int_equal(outstanding(f), 1);
+    rig_clock(&f->rig, 10 * ARCP_NS_PER_SEC);
+    upstream_check_all_revoked(&f->up, "settled");
+    assert_int_equal(outstanding(f), 0);
+}
+
+/* The store was slow: the request left long after it was written down. */
+static void the_settling_time_begins_when_the_value_is_asked_for(void **state)
+{
+    fixture *f = *state;
+    start(f);
+    f->up.issuing = UPSTREAM_TIMES_OUT;
+    f->rig.hold_store = true;
+    submit(f, "1", "{\"agent\":\"echo\"}");
+    rig_clock(&f->rig, 61 * ARCP_NS_PER_SEC);
+    f->rig.hold_store = false;
+    rig_run(&f->rig);
+    assert_int_equal(f->up.alias_count, 1);
+    assert_int_equal(outstanding(f), 1);
+    f->up.issuing = UPSTREAM_WELL;
+    upstream_deliver_orphans(&f->up);
+    assert_int_equal(upstream_live_count(&f->up), 1);
+    rig_clock(&f->rig, 61 * ARCP_NS_PER_SEC);
+    upstream_check_all_revoked(&f->up, "late request");
+    assert_int_equal(outstanding(f), 0);
+}
+
 static void a_job_that_ends_while_its_credential_is_rotated_leaves_none(void **state)
 {
     fixture *f = *state;
@@ -319,6 +413,10 @@ int main(void)
         t(a_replay_after_the_revocation_has_no_value),
         t(a_value_that_ends_by_itself_is_replaced_in_time),
         t(a_rotation_that_fails_keeps_the_value_and_is_tried_again),
+        t(a_rotation_in_doubt_is_tried_again_under_another_alias),
+        t(a_late_answer_to_a_revocation_ends_its_own_credential_only),
+        t(not_known_counts_when_it_was_asked_for_after_the_settling_time),
+        t(the_settling_time_begins_when_the_value_is_asked_for),
         t(a_job_that_ends_while_its_credential_is_rotated_leaves_none),
         t(a_child_gets_its_own_within_its_parent_s_budget),
         t(a_child_that_gets_none_is_a_denial_on_its_parent),

@@ -20,7 +20,7 @@ static seed_range wanted;
 
 typedef struct figures {
     size_t frames, ends, replays, jobs, spends, children, silences, restarts, failures;
-    size_t lost, leaves;
+    size_t lost, leaves, values;
     size_t unsent_max, tail_max, queue_max;
 } figures;
 
@@ -42,6 +42,7 @@ static void add(figures *sum, const play *one)
     sum->failures += one->disk.failures;
     sum->lost += one->watch.lost;
     sum->leaves += one->leaves;
+    sum->values += one->upstream.key_count;
     sum->unsent_max = larger(sum->unsent_max, one->unsent_max);
     sum->tail_max = larger(sum->tail_max, one->tail_max);
     sum->queue_max = larger(sum->queue_max, one->queue_max);
@@ -75,7 +76,7 @@ static void check_figures(const figures *sum, uint64_t seeds)
     }
     const size_t counts[] = {sum->frames,   sum->ends,     sum->replays,  sum->jobs,
                              sum->spends,   sum->children, sum->silences, sum->restarts,
-                             sum->failures, sum->lost,     sum->leaves};
+                             sum->failures, sum->lost,     sum->leaves,   sum->values};
     for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
         assert_true(counts[at] > seeds / 20);
     }
@@ -97,12 +98,13 @@ static void every_promise_holds_in_random_sessions(void **state)
     print_message("%llu seeds from %llu: %zu frames, %zu jobs, %zu ends, %zu messages seen again, "
                   "%zu spends, %zu children, %zu silent peers, %zu restarts, %zu failed batches, "
                   "%zu lost ends, "
-                  "%zu ends of input; at most %zu bytes unsent to a peer, %zu for the store, %zu "
+                  "%zu ends of input, %zu credentials; at most %zu bytes unsent to a peer, %zu for "
+                  "the store, %zu "
                   "of streams\n",
                   (unsigned long long)played, (unsigned long long)wanted.first, sum.frames,
                   sum.jobs, sum.ends, sum.replays, sum.spends, sum.children, sum.silences,
-                  sum.restarts, sum.failures, sum.lost, sum.leaves, sum.unsent_max, sum.queue_max,
-                  sum.tail_max);
+                  sum.restarts, sum.failures, sum.lost, sum.leaves, sum.values, sum.unsent_max,
+                  sum.queue_max, sum.tail_max);
     check_figures(&sum, played);
 }
 

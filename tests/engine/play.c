@@ -159,6 +159,7 @@ static void begin(play *self, const arcp_settings *settings)
     rig_begin(&self->rig, settings);
     self->rig.store = &self->disk.store;
     self->rig.makes_spans = self->makes_spans;
+    play_upstream_begin(self);
     rig_open(&self->rig);
     self->rig.on_effect = on_effect;
     self->rig.on_effect_user = self;
@@ -176,11 +177,11 @@ static void begin(play *self, const arcp_settings *settings)
 
 static void choose_temper(play *self, arcp_settings *settings)
 {
-    bool *const traits[] = {&self->temper.stalls,   &self->temper.fails,   &self->temper.steps,
-                            &self->temper.crashes,  &self->temper.silent,  &self->temper.slow,
-                            &self->temper.bulky,    &self->temper.jumps,   &self->temper.stops,
-                            &self->temper.starting, &self->temper.forgets, &self->temper.leaves,
-                            &self->temper.feeds};
+    bool *const traits[] = {&self->temper.stalls,   &self->temper.fails,     &self->temper.steps,
+                            &self->temper.crashes,  &self->temper.silent,    &self->temper.slow,
+                            &self->temper.bulky,    &self->temper.jumps,     &self->temper.stops,
+                            &self->temper.starting, &self->temper.forgets,   &self->temper.leaves,
+                            &self->temper.feeds,    &self->temper.provisions};
     for (size_t at = 0; at < sizeof(traits) / sizeof(traits[0]); at++) {
         *traits[at] = play_one_in(self, 3);
     }
@@ -304,6 +305,7 @@ void play_look(play *self)
 {
     play_clients_look(self);
     play_agents_look(self);
+    play_upstream_look(self);
 }
 
 /* The store keeps up: an engine that could not write tries again after a pause. */
@@ -354,13 +356,19 @@ static void check_paused(play *self)
 
 /* ---- the rest of the world ---- */
 
+void play_clock(play *self, int64_t forward_ns)
+{
+    play_upstream_before_clock(self, forward_ns);
+    rig_clock(&self->rig, forward_ns);
+}
+
 static void clock_step(play *self)
 {
     static const unsigned seconds[] = {0, 1, 5, 11, 31, 61, 301, 601};
     unsigned forward = seconds[play_pick(self, 8)];
     if (self->waited_sec + forward < UINT64_C(20) * 3600) { /* ended jobs are kept a day */
         self->waited_sec += forward;
-        rig_clock(&self->rig, (int64_t)forward * ARCP_NS_PER_SEC + play_pick(self, 3));
+        play_clock(self, (int64_t)forward * ARCP_NS_PER_SEC + play_pick(self, 3));
     }
     if (self->temper.jumps && play_one_in(self, 2)) {
         /* Up to ten minutes, either way; or the machine slept. */
@@ -385,7 +393,7 @@ static void store_step(play *self)
     } else if (self->data != NULL) {
         self->rig.fail_store = !self->rig.fail_store && play_one_in(self, 2);
     }
-    rig_clock(&self->rig, ARCP_NS_PER_SEC);
+    play_clock(self, ARCP_NS_PER_SEC);
 }
 
 /* A held store does one thing. */
@@ -408,6 +416,7 @@ static void restart(play *self)
 {
     play_look(self);
     disk_crash(&self->disk);
+    play_upstream_crash(self);
     self->rig.fail_store = self->rig.fail_start = self->rig.hold_start = false;
     self->is_stopping = false;
     self->restarts++;
@@ -423,6 +432,10 @@ static void start_step(play *self)
 static void rare_step(play *self)
 {
     unsigned choice = play_pick(self, 4);
+    if (self->temper.provisions && play_one_in(self, 2)) {
+        play_upstream_acts(self);
+        return;
+    }
     bool may_crash = self->data != NULL || self->temper.crashes;
     if (choice == 0 && (may_crash || self->is_stopping) && play_one_in(self, 2)) {
         restart(self);
@@ -478,7 +491,7 @@ bool play_step(play *self)
         check_delivered(self);
         check_paused(self);
     }
-    return self->rig.agent_count + 16 < RIG_AGENTS_MAX &&
+    return self->rig.agent_count + 16 < RIG_AGENTS_MAX && play_upstream_has_room(self) &&
            self->watch.session_count + 8 < WATCH_SESSIONS_MAX &&
            self->watch.job_count + 16 < WATCH_JOBS_MAX;
 }
@@ -491,6 +504,7 @@ static void calm_down(play *self)
     self->disk.is_held = self->disk.refuses = self->disk.refuses_submit = false;
     self->rig.fail_store = self->rig.fail_start = self->rig.hold_start = false;
     self->rig.is_stepping = false;
+    play_upstream_calms(self);
     for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
         if (self->rig.clients[at].slow) {
             rig_drop(&self->rig, &self->rig.clients[at]);
@@ -499,7 +513,7 @@ static void calm_down(play *self)
     for (size_t at = 0; at < self->rig.agent_count; at++) {
         rig_agent_started(&self->rig, &self->rig.agents[at]);
     }
-    rig_clock(&self->rig, 120 * ARCP_NS_PER_SEC);
+    play_clock(self, 120 * ARCP_NS_PER_SEC);
     play_look(self);
     check_delivered(self);
     check_paused(self);
@@ -566,7 +580,8 @@ void play_settle(play *self)
         rig_drop(&self->rig, play_client(self, at));
     }
     /* Sessions that are over make room for new ones. */
-    rig_clock(&self->rig, 601 * ARCP_NS_PER_SEC);
+    play_clock(self, 601 * ARCP_NS_PER_SEC);
+    play_upstream_settle(self);
     for (size_t at = 0; at < 2; at++) {
         if (!play_client_begins(self, observers[at])) {
             watch_fail(&self->watch, "no session can be opened any more", "");

@@ -9,6 +9,7 @@
 #define ARCP_TESTS_ENGINE_PLAY_H
 
 #include "engine/disk.h"
+#include "engine/upstream.h"
 #include "engine/watch.h"
 #include "story/engine_rig.h"
 
@@ -17,19 +18,20 @@
 
 /* How a seed plays; all false for a fuzzer's bytes. */
 typedef struct play_temper {
-    bool stalls;   /* the store is held, written and reported batch by batch */
-    bool fails;    /* it fails now and then */
-    bool steps;    /* inputs come between any two effects */
-    bool crashes;  /* restarts, at any effect and batch */
-    bool silent;   /* half-open peers */
-    bool slow;     /* clients that do not read */
-    bool bulky;    /* agents that write a lot at once */
-    bool jumps;    /* the wall clock goes anywhere */
-    bool stops;    /* orderly shutdowns */
-    bool starting; /* agents that take their time to start, or cannot */
-    bool forgets;  /* few ended jobs are kept, and few keys of others */
-    bool leaves;   /* clients that send nothing more, and listen */
-    bool feeds;    /* the store gets what has gathered before all effects are done */
+    bool stalls;     /* the store is held, written and reported batch by batch */
+    bool fails;      /* it fails now and then */
+    bool steps;      /* inputs come between any two effects */
+    bool crashes;    /* restarts, at any effect and batch */
+    bool silent;     /* half-open peers */
+    bool slow;       /* clients that do not read */
+    bool bulky;      /* agents that write a lot at once */
+    bool jumps;      /* the wall clock goes anywhere */
+    bool stops;      /* orderly shutdowns */
+    bool starting;   /* agents that take their time to start, or cannot */
+    bool forgets;    /* few ended jobs are kept, and few keys of others */
+    bool leaves;     /* clients that send nothing more, and listen */
+    bool feeds;      /* the store gets what has gathered before all effects are done */
+    bool provisions; /* jobs get credentials from an upstream */
 } play_temper;
 
 /* What the play knows of an agent beside the rig. */
@@ -43,6 +45,7 @@ typedef struct play_agent {
 typedef struct play {
     engine_rig rig;
     disk disk;
+    upstream upstream;
     watch watch;
     watch_client clients[PLAY_CLIENTS];
     char slots[PLAY_CLIENTS][8]; /* the rig's client that each one is just now */
@@ -78,6 +81,9 @@ bool play_step(play *self);
  * accepted has ended, and that its end is shown once. */
 void play_settle(play *self);
 
+/* Moves the clock. */
+void play_clock(play *self, int64_t forward_ns);
+
 /* A number below `below`, from the bytes. */
 unsigned play_pick(play *self, unsigned below);
 bool play_one_in(play *self, unsigned count);
@@ -103,6 +109,21 @@ void play_client_subscribes(play *self, size_t at, const char *job_id);
 /* A frame goes to a client that reads. */
 void play_client_gets(play *self, const rig_client *client, arcp_span frame);
 void play_clients_look(play *self);
+
+/* ---- play_upstream.c ---- */
+/* Before the engine is opened. */
+void play_upstream_begin(play *self);
+/* False: the play has to end, for its tables are nearly full. */
+bool play_upstream_has_room(const play *self);
+void play_upstream_acts(play *self);
+/* The clock is about to be moved: what may arrive only before then does so now. */
+void play_upstream_before_clock(play *self, int64_t forward_ns);
+void play_upstream_crash(play *self);
+void play_upstream_look(play *self);
+/* Everything goes well again. */
+void play_upstream_calms(play *self);
+/* All jobs have ended, and there was time: nothing is alive. */
+void play_upstream_settle(play *self);
 
 /* ---- play_agent.c ---- */
 void play_agent_acts(play *self);

@@ -21,7 +21,7 @@ static const char hello_head[] =
     "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"client\":{\"name\":"
     "\"play\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"},"
     "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\",\"list_jobs\","
-    "\"subscribe\",\"lease_expires_at\",\"cost.budget\"%s,\"agent_versions\"]}";
+    "\"subscribe\",\"lease_expires_at\",\"cost.budget\"%s%s,\"agent_versions\"]}";
 
 static void say(play *self, size_t at, const char *frame)
 {
@@ -37,7 +37,8 @@ static int start_hello(play *self, char *frame, size_t size, const char *token)
     /* A session without these has to be shown a part of each job only. */
     const char *more =
         self->data == NULL && play_one_in(self, 5) ? "" : ",\"progress\",\"result_chunk\"";
-    return snprintf(frame, size, hello_head, token, more);
+    return snprintf(frame, size, hello_head, token, more,
+                    self->temper.provisions ? ",\"provisioned_credentials\"" : "");
 }
 
 static void say_hello(play *self, size_t at, const char *token)

@@ -73,6 +73,18 @@ static void copy(char *to, size_t size, arcp_span from)
     to[from.size] = '\0';
 }
 
+/* An alias is asked for once in its life, whatever became of the request. */
+static void note_alias(upstream *self, const char *alias)
+{
+    for (size_t at = 0; at < self->alias_count; at++) {
+        if (strcmp(self->aliases[at], alias) == 0) {
+            fail_msg("a value was asked for twice under the alias %s", alias);
+        }
+    }
+    assert_true(self->alias_count < UPSTREAM_ALIASES_MAX);
+    (void)snprintf(self->aliases[self->alias_count++], sizeof(self->aliases[0]), "%s", alias);
+}
+
 static void take_request(engine_rig *rig, const arcp__effect_provision *asked)
 {
     upstream *self = rig->upstream;
@@ -80,14 +92,19 @@ static void take_request(engine_rig *rig, const arcp__effect_provision *asked)
     arcp__engine_provision_request(rig->engine, asked, &request);
     assert_true(self->call_count < UPSTREAM_CALLS_MAX);
     upstream_call *call = &self->calls[self->call_count++];
-    *call = (upstream_call){
-        .verb = asked->verb, .call_id = request.call_id, .model_count = request.model_count};
+    *call = (upstream_call){.verb = asked->verb,
+                            .call_id = request.call_id,
+                            .model_count = request.model_count,
+                            .asked_mono_ns = rig->now.mono_ns};
     copy(call->alias, sizeof(call->alias), request.alias);
     copy(call->id, sizeof(call->id), request.upstream_id);
     copy(call->budget, sizeof(call->budget), request.budget);
     copy(call->expires_at, sizeof(call->expires_at), request.expires_at);
     copy(self->traceparent, sizeof(self->traceparent), request.traceparent);
     arcp__engine_provision_asked(rig->engine);
+    if (asked->verb == ARCP__PROVISION_ISSUE || asked->verb == ARCP__PROVISION_ROTATE) {
+        note_alias(self, call->alias);
+    }
 }
 
 static upstream_key *find(upstream *self, const upstream_call *call)
@@ -111,11 +128,6 @@ static void end_key(upstream_key *key)
 static void issue(upstream *self, upstream_call *call)
 {
     self->issue_calls++;
-    for (size_t at = 0; at < self->key_count; at++) {
-        if (strcmp(self->keys[at].alias, call->alias) == 0) {
-            fail_msg("the alias %s was used twice", call->alias);
-        }
-    }
     if (self->issuing == UPSTREAM_REFUSES || self->issuing == UPSTREAM_IS_POOR) {
         call->outcome = ARCP_PROVISION_REFUSED;
         return;
@@ -204,6 +216,20 @@ static void tell(engine_rig *rig, const upstream_call *call)
     arcp__engine_provisioned(rig->engine, rig->now, &result);
 }
 
+/* The asking process gives up, and the request goes on its way without it, unless it was on its
+ * way for too long already. */
+static void time_out(engine_rig *rig, size_t at)
+{
+    upstream *self = rig->upstream;
+    upstream_call given_up = self->calls[at];
+    given_up.outcome = ARCP_PROVISION_UNKNOWN;
+    self->calls[at].is_orphan = true;
+    if (rig->now.mono_ns - given_up.asked_mono_ns >= UPSTREAM_ARRIVES_NS) {
+        remove_call(self, at);
+    }
+    tell(rig, &given_up);
+}
+
 /* One step of the oldest call: it reaches the upstream, or its answer comes back. */
 static bool answer_one(engine_rig *rig)
 {
@@ -214,7 +240,12 @@ static bool answer_one(engine_rig *rig)
         if (call->is_orphan || mood == UPSTREAM_STALLS) {
             continue;
         }
-        if (!call->is_processed) {
+        if (call->is_processed && mood == UPSTREAM_HOLDS_ANSWERS) {
+            continue;
+        }
+        if (!call->is_processed && mood == UPSTREAM_TIMES_OUT) {
+            time_out(rig, at);
+        } else if (!call->is_processed) {
             process(self, call);
         } else {
             upstream_call done = *call;
@@ -230,6 +261,7 @@ void upstream_attach(upstream *self, engine_rig *rig)
 {
     self->terms.struct_size = sizeof(self->terms);
     rig->upstream = self;
+    self->rig = rig;
     rig->provision = take_request;
     rig->answer = answer_one;
     rig->logged = on_log;
@@ -249,14 +281,25 @@ void upstream_orphan_calls(upstream *self)
     }
 }
 
+void upstream_deliver_late_orphans(upstream *self, int64_t mono_ns)
+{
+    for (size_t at = 0; at < self->call_count;) {
+        upstream_call *call = &self->calls[at];
+        if (!call->is_orphan || mono_ns - call->asked_mono_ns < UPSTREAM_ARRIVES_NS) {
+            at++;
+            continue;
+        }
+        bool is_lost = self->rig->now.mono_ns - call->asked_mono_ns > UPSTREAM_ARRIVES_NS;
+        if (!call->is_processed && !is_lost) {
+            process(self, call);
+        }
+        remove_call(self, at);
+    }
+}
+
 void upstream_deliver_orphans(upstream *self)
 {
-    for (size_t at = 0; at < self->call_count; at++) {
-        if (self->calls[at].is_orphan && !self->calls[at].is_processed) {
-            process(self, &self->calls[at]);
-        }
-    }
-    upstream_drop_orphans(self);
+    upstream_deliver_late_orphans(self, INT64_MAX);
 }
 
 void upstream_drop_orphans(upstream *self)
@@ -266,6 +309,16 @@ void upstream_drop_orphans(upstream *self)
             remove_call(self, at - 1);
         }
     }
+}
+
+const upstream_key *upstream_find(const upstream *self, const char *alias)
+{
+    for (size_t at = 0; at < self->key_count; at++) {
+        if (strcmp(self->keys[at].alias, alias) == 0) {
+            return &self->keys[at];
+        }
+    }
+    return NULL;
 }
 
 size_t upstream_live_count(const upstream *self)

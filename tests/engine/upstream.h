@@ -3,10 +3,15 @@
 #ifndef ARCP_TESTS_ENGINE_UPSTREAM_H
 #define ARCP_TESTS_ENGINE_UPSTREAM_H
 
+#include <arcp/sys/provisioner.h>
+
 #include "story/engine_rig.h"
 
-#define UPSTREAM_KEYS_MAX  256
-#define UPSTREAM_CALLS_MAX 64
+#define UPSTREAM_KEYS_MAX    512
+#define UPSTREAM_ALIASES_MAX 2048
+#define UPSTREAM_CALLS_MAX   512
+/* No request is longer on its way: less than credentials.settle_sec. */
+#define UPSTREAM_ARRIVES_NS (59 * ARCP_NS_PER_SEC)
 
 /* Every value begins with this: nothing that is stored or logged may contain it. */
 #define UPSTREAM_VALUE_PREFIX "sk-live-"
@@ -29,6 +34,8 @@ typedef enum upstream_mood {
     UPSTREAM_LOSES_ANSWERS, /* does it, and nobody hears of it */
     UPSTREAM_FAILS,         /* does nothing, and nobody knows */
     UPSTREAM_STALLS,        /* does nothing and says nothing, until it is well again */
+    UPSTREAM_HOLDS_ANSWERS, /* does it, and says so when it is well again */
+    UPSTREAM_TIMES_OUT,     /* the answer is "unknown"; the request takes effect later */
     UPSTREAM_EMPTY_VALUE,   /* issues, and says nothing usable */
     UPSTREAM_SAME_VALUE     /* gives everybody the same */
 } upstream_mood;
@@ -42,16 +49,21 @@ typedef struct upstream_call {
     char expires_at[40];
     size_t model_count;
     bool is_processed;
-    bool is_orphan; /* the process that asked is dead */
+    bool is_orphan; /* nobody waits for the answer: the asking process is dead, or gave up */
+    int64_t asked_mono_ns;
     arcp_provision_outcome outcome;
     size_t key;
 } upstream_call;
 
 typedef struct upstream {
+    const engine_rig *rig; /* whose clock it goes by */
     arcp_provisioner_terms terms;
     upstream_mood issuing, revoking;
     upstream_key keys[UPSTREAM_KEYS_MAX];
     size_t key_count;
+    char aliases[UPSTREAM_ALIASES_MAX]
+                [ARCP_CREDENTIAL_ALIAS_MAX + 1]; /* every alias that a value was asked for under */
+    size_t alias_count;
     upstream_call calls[UPSTREAM_CALLS_MAX]; /* on their way, oldest first */
     size_t call_count;
     unsigned issue_calls, revoke_calls, usage_calls;
@@ -65,13 +77,18 @@ typedef struct upstream {
 
 /* The rig gets this upstream as its provisioner; before rig_open. */
 void upstream_attach(upstream *self, engine_rig *rig);
-/* Requests of the killed process that are still on their way take effect now. */
+/* Requests that nobody waits for and that are still on their way take effect now, unless they
+ * were lost. */
 void upstream_deliver_orphans(upstream *self);
+/* The same for those that have been on their way for too long at this instant. */
+void upstream_deliver_late_orphans(upstream *self, int64_t mono_ns);
 /* They never arrive. */
 void upstream_drop_orphans(upstream *self);
 /* Marks what is on its way when the process dies. */
 void upstream_orphan_calls(upstream *self);
 size_t upstream_live_count(const upstream *self);
+/* The value that was issued under this alias; NULL: none was. */
+const upstream_key *upstream_find(const upstream *self, const char *alias);
 /* Fails unless every value that was issued was revoked exactly once. */
 void upstream_check_all_revoked(const upstream *self, const char *label);
 
