@@ -143,7 +143,8 @@ static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
              "\"resume_token\":\"rt_%u\",\"resume_window_sec\":600,\"heartbeat_interval_sec\":30,"
              "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\","
              "\"list_jobs\",\"subscribe\",\"lease_expires_at\",\"cost.budget\",\"model.use\","
-             "\"provisioned_credentials\",\"progress\",\"result_chunk\",\"agent_versions\"],"
+             "\"provisioned_credentials\",\"progress\",\"result_chunk\",\"agent_versions\","
+             "\"x-vendor.arcpd.accepted_again\"],"
              "\"agents\":[{\"name\":\"echo\",\"versions\":[\"1.0.0\",\"2.0.0\"],"
              "\"default\":\"2.0.0\"},\"bare\"]}",
              ++runtime->token);

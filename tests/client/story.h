@@ -89,7 +89,8 @@ void story_check_member(const char *frame, const char *path, const char *json);
     "'runtime':{'name':'test','version':'1'},'resume_token':'rt_1','resume_window_sec':600,"       \
     "'heartbeat_interval_sec':30,'capabilities':{'encodings':['json'],'features':['heartbeat',"    \
     "'ack','list_jobs','subscribe','lease_expires_at','cost.budget','model.use',"                  \
-    "'provisioned_credentials','progress','result_chunk','agent_versions'],"                       \
+    "'provisioned_credentials','progress','result_chunk','agent_versions',"                        \
+    "'x-vendor.arcpd.accepted_again'],"                                                            \
     "'agents':[{'name':'echo','versions':['1.0.0','2.0.0'],'default':'1.0.0'}]}}}"
 /* To who comes back. */
 #define WELCOME_AGAIN                                                                              \
