@@ -50,6 +50,7 @@ void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
     }
     admission->session->admissions--;
     admission->session->held_submits -= admission->is_held ? 1 : 0;
+    admission->session->held_bytes -= admission->held_bytes;
     if (!admission->session->ended) {
         arcp__session_job_ended(engine, admission->session);
     }
@@ -91,7 +92,10 @@ void arcp__admission_hold(arcp__engine *engine, arcp__request *request, arcp_spa
     if (held->frame.failed || !copy_text(&held->key, key)) {
         arcp__engine_no_memory(engine);
         arcp__admission_free(engine, held);
+        return;
     }
+    held->held_bytes = held->frame.size;
+    held->session->held_bytes += held->held_bytes;
 }
 
 bool arcp__admission_has_key(const arcp__engine *engine, const arcp__principal *principal,
@@ -205,6 +209,9 @@ static void take_turn(arcp__engine *engine, arcp__admission *admission)
         arcp__job_admit_child(engine, admission);
     } else {
         arcp__job_admit(engine, admission);
+    }
+    if (engine->current_link != NULL) {
+        arcp__link_resume(engine, engine->current_link); /* what was held counted against it */
     }
 }
 

@@ -328,6 +328,9 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
         if (pending->effect.job != NULL) {
             pending->effect.job->queued--;
         }
+        if (pending->effect.kind == ARCP__EFFECT_SEND) {
+            pending->effect.link->queued -= pending->text.size;
+        }
         if (pending->effect.link != NULL && pending->effect.link->gone) {
             recycle(engine, pending);
             continue;

@@ -136,7 +136,9 @@ typedef struct arcp__link_options {
 /* A connection whose transport handshake is complete. NULL when out of memory. */
 arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
                                  const arcp__link_options *options);
-void arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame);
+/* False: the link takes no more frames for now, since its sender is not authenticated yet or does
+ * not read its answers. Its owner keeps what has arrived, and goes on after RESUME_LINK. */
+bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame);
 /* The transport has `unsent` bytes left of what it was given. */
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent);
 /* The peer sends nothing more, and still reads: what it asked for is answered. The link is closed
@@ -303,10 +305,9 @@ bool arcp__engine_is_hopeless(const arcp__engine *engine);
 /* ---- effects ---- */
 
 typedef enum arcp__effect_kind {
-    ARCP__EFFECT_SEND,       /* link_user: send `text`, then call drained when it changed */
-    ARCP__EFFECT_CLOSE,      /* link_user: close with close_code and reason `text` */
-    ARCP__EFFECT_PAUSE_LINK, /* link_user: stop reading */
-    ARCP__EFFECT_RESUME_LINK,
+    ARCP__EFFECT_SEND,         /* link_user: send `text`, then call drained when it changed */
+    ARCP__EFFECT_CLOSE,        /* link_user: close with close_code and reason `text` */
+    ARCP__EFFECT_RESUME_LINK,  /* link_user: it takes frames again, arcp__engine_receive */
     ARCP__EFFECT_AUTHENTICATE, /* id; `text` is the bearer token (a secret) */
     ARCP__EFFECT_START_AGENT,  /* job: start it; `text` is the job.start line */
     ARCP__EFFECT_AGENT_LINE,   /* job: `text` is a line for the agent, without line feed */

@@ -1,6 +1,8 @@
 /* Links: one transport connection each, from the first byte to a session or a refusal. */
 #include "engine/parts.h"
 
+#include <assert.h>
+
 arcp__link *arcp__link_ref(arcp__link *link)
 {
     link->refs++;
@@ -11,7 +13,8 @@ void arcp__link_unref(arcp__engine *engine, arcp__link *link)
 {
     (void)engine;
     if (--link->refs == 0) {
-        arcp_buf_fini(&link->held);
+        arcp_buf_fini(&link->hello);
+        arcp_buf_fini(&link->behind);
         arcp__free(link->preset_principal);
         arcp__free(link);
     }
@@ -30,7 +33,7 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     link->is_local = options->is_local;
     link->is_encrypted = options->is_encrypted;
     link->refs = 1;
-    link->held.secret = true; /* a hello has tokens in it */
+    link->hello.secret = link->behind.secret = true; /* a hello has tokens in it */
     if (options->principal.size != 0) {
         link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
         if (link->preset_principal == NULL) {
@@ -56,8 +59,11 @@ void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bo
         arcp_buf_fini(frame);
         return;
     }
-    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_SEND, .link = link}, frame,
-                      durable);
+    size_t size = frame->size;
+    if (arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_SEND, .link = link}, frame,
+                          durable)) {
+        link->queued += size;
+    }
 }
 
 void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, const char *reason,
@@ -148,18 +154,6 @@ static bool parse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame,
     return status == ARCP_OK && !engine->out_of_memory;
 }
 
-static void hold(arcp__engine *engine, arcp__link *link, arcp_span frame)
-{
-    uint32_t size = (uint32_t)frame.size;
-    arcp_buf_append(&link->held, arcp_span_make((const char *)&size, sizeof(size)));
-    arcp_buf_append(&link->held, frame);
-    if (link->held.failed) {
-        arcp__engine_no_memory(engine);
-    } else if (link->held.size > engine->settings.limits_frame_bytes * 2 + 65536) {
-        arcp__link_close(engine, link, 1008, "too much was sent before the welcome", false);
-    }
-}
-
 static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame)
 {
     arcp__envelope envelope = {0};
@@ -182,11 +176,68 @@ static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
 }
 
-void arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame)
+/* ---- who asks without reading the answers is not read either ---- */
+
+#define UNSENT_PAUSE_BYTES 1048576u
+
+/* What its requests take of memory: answers as soon as they are made, wherever they wait, and
+ * submits that wait for their turn. Not the events of jobs, whose frames are made when there is
+ * room. */
+static uint64_t owed_bytes(const arcp__link *link)
+{
+    const arcp__session *session = link->session;
+    return (uint64_t)link->queued + link->unsent +
+           (session == NULL ? 0 : session->refusal_bytes + session->held_bytes);
+}
+
+static bool takes_frames(const arcp__link *link)
+{
+    size_t most = link->paused ? UNSENT_PAUSE_BYTES / 2 : UNSENT_PAUSE_BYTES;
+    return !link->has_behind && owed_bytes(link) <= most;
+}
+
+void arcp__link_resume(arcp__engine *engine, arcp__link *link)
+{
+    if (!link->paused || link->gone || link->state == ARCP__LINK_CLOSING || !takes_frames(link)) {
+        return;
+    }
+    link->paused = false;
+    if (link->session != NULL) { /* nobody knows what it said meanwhile */
+        link->session->last_received_ns = engine->now.mono_ns;
+        arcp__session_heartbeat_start(engine, link->session);
+    }
+    if (!arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_RESUME_LINK, .link = link},
+                           NULL, false)) {
+        link->must_close = true; /* it would never be read again */
+        engine->must_close_links = true;
+    }
+}
+
+static void hold(arcp__engine *engine, arcp__link *link, arcp_span frame)
+{
+    link->has_behind = true;
+    arcp_buf_append(&link->behind, frame);
+    if (link->behind.failed) {
+        arcp__engine_no_memory(engine);
+    }
+}
+
+void arcp__link_authenticated(arcp__engine *engine, arcp__link *link)
+{
+    arcp_buf_fini(&link->hello);
+    if (link->has_behind && !link->behind.failed && link->state != ARCP__LINK_CLOSING) {
+        handle_frame(engine, link, arcp_buf_span(&link->behind));
+    }
+    link->has_behind = false;
+    arcp_buf_fini(&link->behind);
+}
+
+bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame)
 {
     arcp__engine_enter(engine, now);
     engine->current_link = link;
     if (!link->gone && link->state != ARCP__LINK_CLOSING) {
+        assert(!link->has_behind);
         if (frame.size > engine->settings.limits_frame_bytes) {
             arcp__link_close(engine, link, 1009, "the frame is larger than limits.frame_bytes",
                              false);
@@ -197,37 +248,8 @@ void arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link,
         }
     }
     arcp__engine_settle(engine);
-}
-
-void arcp__link_release_held(arcp__engine *engine, arcp__link *link)
-{
-    arcp_buf held = link->held;
-    link->held = (arcp_buf)ARCP_BUF_SECRET_INIT;
-    size_t at = link->hello_size;
-    while (at + sizeof(uint32_t) <= held.size && link->state == ARCP__LINK_OPEN) {
-        uint32_t size = 0;
-        memcpy(&size, held.data + at, sizeof(size));
-        at += sizeof(size);
-        handle_frame(engine, link, arcp_span_make(held.data + at, size));
-        at += size;
-    }
-    arcp_buf_fini(&held);
-}
-
-/* A client that asks without reading its answers is not read either. */
-#define UNSENT_PAUSE_BYTES 1048576u
-
-static void update_reading(arcp__engine *engine, arcp__link *link)
-{
-    if (!link->paused && link->unsent > UNSENT_PAUSE_BYTES) {
-        link->paused = true;
-        arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_PAUSE_LINK, .link = link},
-                          NULL, false);
-    } else if (link->paused && link->unsent < UNSENT_PAUSE_BYTES / 2) {
-        link->paused = false;
-        arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_RESUME_LINK, .link = link},
-                          NULL, false);
-    }
+    link->paused = !takes_frames(link);
+    return !link->paused;
 }
 
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)
@@ -236,7 +258,7 @@ void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link,
     engine->current_link = link;
     link->unsent = unsent;
     if (!link->gone && link->state == ARCP__LINK_OPEN) {
-        update_reading(engine, link);
+        arcp__link_resume(engine, link);
         if (link->session->sent_seq < link->session->durable_seq) {
             arcp__session_wake(engine, link->session);
         } else {

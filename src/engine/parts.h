@@ -146,8 +146,10 @@ void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *e
 void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, const char *reason,
                       bool durable);
 void arcp__link_hello_timeout(arcp__engine *engine, arcp__link *link);
-/* Handles the frames that were held while the hello was being verified. */
-void arcp__link_release_held(arcp__engine *engine, arcp__link *link);
+/* Its sender is known, or refused: the frame behind the hello is handled. */
+void arcp__link_authenticated(arcp__engine *engine, arcp__link *link);
+/* Its owner may hand over frames again, unless something is still against it. */
+void arcp__link_resume(arcp__engine *engine, arcp__link *link);
 
 /* ---- session.c ---- */
 arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id);

@@ -178,6 +178,7 @@ void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__li
     link->session = session;
     session->said_goodbye = false;
     link->state = ARCP__LINK_OPEN;
+    session->refusal_bytes = 0;
     arcp__engine_disarm(engine, &link->hello_timer);
     engine->connected_count++;
     session->last_received_ns = engine->now.mono_ns;

@@ -26,10 +26,11 @@ static int64_t ping_due(const arcp__engine *engine, const arcp__session *session
     return due - due % (interval_ns(engine) / INSTANTS_OF_INTERVAL);
 }
 
-/* Who said that nothing more comes is not missed. [arcp:6.4-4] [arcp:EG-12] */
+/* Who said that nothing more comes is not missed, nor who is not read although it reads.
+ * [arcp:6.4-4] [arcp:EG-12] */
 static int64_t lost_due(const arcp__engine *engine, const arcp__session *session)
 {
-    if (session->link->input_over) {
+    if (session->link->input_over || (session->link->paused && session->link->unsent == 0)) {
         return ARCP_TIME_NEVER;
     }
     return session->last_received_ns + 2 * interval_ns(engine);

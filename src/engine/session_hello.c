@@ -96,15 +96,12 @@ void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame
         refuse(engine, link, ARCP_E_UNAUTHENTICATED, "auth.scheme must be \"bearer\"");
         return;
     }
-    uint32_t size = (uint32_t)frame.size;
-    arcp_buf_clear(&link->held);
-    arcp_buf_append(&link->held, arcp_span_make((const char *)&size, sizeof(size)));
-    arcp_buf_append(&link->held, frame);
-    if (link->held.failed) {
+    arcp_buf_clear(&link->hello);
+    arcp_buf_append(&link->hello, frame);
+    if (link->hello.failed) {
         arcp__engine_no_memory(engine);
         return;
     }
-    link->hello_size = link->held.size;
     link->state = ARCP__LINK_AUTHENTICATING;
     link->auth_id = ++engine->next_auth_id;
     if (link->preset_principal != NULL) {
@@ -325,8 +322,7 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
 static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span principal_name,
                            bool is_anonymous)
 {
-    arcp_span frame =
-        arcp_span_make(link->held.data + sizeof(uint32_t), link->hello_size - sizeof(uint32_t));
+    arcp_span frame = arcp_buf_span(&link->hello);
     arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
                                (uint32_t)engine->settings.limits_json_members,
                                (size_t)engine->settings.limits_frame_bytes};
@@ -409,6 +405,7 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
     if (link->state == ARCP__LINK_AUTHENTICATING) {
         link->state = ARCP__LINK_NEW;
     }
-    arcp__link_release_held(engine, link);
+    arcp__link_authenticated(engine, link);
     arcp__engine_settle(engine);
+    arcp__link_resume(engine, link);
 }

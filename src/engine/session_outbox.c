@@ -351,6 +351,10 @@ bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session)
     session->sent_seq = seq;
     session->backlog_bytes -=
         record.size < session->backlog_bytes ? record.size : session->backlog_bytes;
+    if (run->stream == session->own) { /* some may be older than the link */
+        session->refusal_bytes -=
+            record.size < session->refusal_bytes ? record.size : session->refusal_bytes;
+    }
     return true;
 }
 

@@ -66,7 +66,9 @@ uint64_t arcp__session_append_own(arcp__engine *engine, arcp__session *session, 
         !arcp__stream_append(engine, session->own, &record, 1, &position, &bytes)) {
         return 0;
     }
-    return arcp__session_number(engine, session, session->own, position, 1, bytes);
+    uint64_t seq = arcp__session_number(engine, session, session->own, position, 1, bytes);
+    session->refusal_bytes += seq == 0 ? 0 : record.size;
+    return seq;
 }
 
 static void release_refusal(arcp__engine *engine, arcp__request *request)

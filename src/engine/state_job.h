@@ -209,6 +209,7 @@ struct arcp__admission {
     bool is_held;            /* a submit that is read again, from `frame`, at its turn */
     const arcp_lease *lease; /* referenced */
     arcp_buf frame;
+    size_t held_bytes; /* of it, counted in the session */
     arcp_buf input;
     arcp_buf notes; /* what the policies said, for the log */
     char trace_id[33];

@@ -79,7 +79,7 @@ typedef struct arcp__run {
 
 typedef enum arcp__link_state {
     ARCP__LINK_NEW,            /* waits for a hello */
-    ARCP__LINK_AUTHENTICATING, /* frames are held until the verifier answers */
+    ARCP__LINK_AUTHENTICATING, /* takes one more frame until the verifier answers */
     ARCP__LINK_OPEN,           /* has a session */
     ARCP__LINK_CLOSING         /* a CLOSE effect is queued or done */
 } arcp__link_state;
@@ -91,12 +91,15 @@ struct arcp__link {
     char *preset_principal; /* owned; NULL: authenticate */
     arcp__timer hello_timer;
     uint64_t auth_id;
-    arcp_buf held; /* the hello while authenticating, then frames that came meanwhile */
-    size_t hello_size;
-    size_t unsent;
-    uint32_t refs; /* the owner's, the session's, and queued effects' */
+    arcp_buf hello;  /* while its sender is being authenticated */
+    arcp_buf behind; /* likewise, the frame behind it: only who is read is known to be there */
+    size_t queued;   /* bytes of frames that were made for it and wait in the engine */
+    size_t unsent;   /* bytes that its owner has of it */
+    uint32_t refs;   /* the owner's, the session's, and queued effects' */
     arcp__link_state state;
-    bool is_local, is_encrypted, gone, paused;
+    bool is_local, is_encrypted, gone;
+    bool has_behind;
+    bool paused;     /* its owner was told to hand over no more frames */
     bool must_close; /* memory ran out while serving it */
     bool input_over; /* the peer sends nothing more */
 };
@@ -137,6 +140,7 @@ struct arcp__session {
     uint64_t index_first; /* its first position that is kept */
     uint64_t kept_bytes;
     uint64_t backlog_bytes; /* numbered, not yet handed to the link */
+    uint64_t refusal_bytes; /* of these: refusals that were made for the link that is there */
     arcp__run *runs;        /* ring without wrap: [run_first, run_end) */
     size_t run_first, run_end, run_capacity;
     arcp__stream *own; /* records of its request errors; made at the first */
@@ -161,6 +165,7 @@ struct arcp__session {
     arcp__request *submits_first, *submits_last; /* submits whose answers must keep order */
     size_t admissions;                           /* submits and delegations that are not jobs yet */
     size_t held_submits;                         /* of these: not looked at yet */
+    size_t held_bytes;                           /* of their frames */
 
     arcp__session *outbox_next;
 };

@@ -32,6 +32,7 @@ static void on_prepare(uv_prepare_t *handle)
     } else {
         arcp__runtime_look_on(runtime);
     }
+    arcp__runtime_links_next_turn(runtime);
 }
 
 static void on_wake(uv_async_t *handle)

@@ -88,11 +88,8 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     case ARCP__EFFECT_CLOSE:
         close_link(link, effect->close_code, effect->text);
         break;
-    case ARCP__EFFECT_PAUSE_LINK:
-        link->connection->ops->pause(link->connection);
-        break;
     case ARCP__EFFECT_RESUME_LINK:
-        link->connection->ops->resume(link->connection);
+        arcp__runtime_link_resume(link);
         break;
     case ARCP__EFFECT_AUTHENTICATE:
         authenticate(runtime, link, effect);

@@ -44,14 +44,60 @@ static void forget_touch(arcp__runtime_link *link)
     }
 }
 
+/* ---- whose frames are taken, and when ----
+ *
+ * A link is not read while the engine takes no frame of it, nor for the rest of a turn of the loop
+ * of which it had its share. What a read brought beyond that stays in its connection, unparsed. */
+
+static void rest(arcp__runtime_link *link)
+{
+    link->is_resting = true;
+    link->next_resting = link->runtime->resting;
+    link->runtime->resting = link;
+}
+
+static void resume_if_wanted(arcp__runtime_link *link)
+{
+    if (!link->is_resting && !link->is_refused) {
+        link->connection->ops->resume(link->connection);
+    }
+}
+
+void arcp__runtime_link_resume(arcp__runtime_link *link)
+{
+    link->is_refused = false;
+    resume_if_wanted(link);
+}
+
+void arcp__runtime_links_next_turn(arcp_runtime *runtime)
+{
+    arcp__turn_next(&runtime->turn);
+    arcp__runtime_link *resting = runtime->resting;
+    runtime->resting = NULL;
+    while (resting != NULL) {
+        arcp__runtime_link *link = resting;
+        resting = link->next_resting;
+        link->is_resting = false;
+        resume_if_wanted(link);
+    }
+}
+
 static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
-    (void)connection;
     arcp__runtime_link *link = user;
-    arcp__engine_receive(link->runtime->engine, arcp__runtime_now(), link->link, frame);
-    link->runtime->is_dirty = true;
-    link->runtime->messages++;
-    (void)arcp__runtime_feed_store(link->runtime);
+    arcp_runtime *runtime = link->runtime;
+    arcp_time now = arcp__runtime_now();
+    link->is_refused = !arcp__engine_receive(runtime->engine, now, link->link, frame);
+    if (!arcp__turn_take(&runtime->turn, &link->share, frame.size, now.mono_ns) &&
+        !link->is_resting) {
+        rest(link);
+    }
+    if (link->is_refused || link->is_resting) {
+        connection->ops->pause(connection);
+    }
+    runtime->is_dirty = true;
+    runtime->messages++;
+    (void)arcp__runtime_feed_store(runtime);
 }
 
 static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)
@@ -76,9 +122,21 @@ static void on_input_over(void *user, arcp_connection *connection)
     }
 }
 
+static void forget_rest(arcp__runtime_link *link)
+{
+    for (arcp__runtime_link **at = &link->runtime->resting; *at != NULL;
+         at = &(*at)->next_resting) {
+        if (*at == link) {
+            *at = link->next_resting;
+            break;
+        }
+    }
+}
+
 static void link_free(arcp__runtime_link *link)
 {
     forget_touch(link);
+    forget_rest(link);
     DL_DELETE2(link->runtime->links, link, previous, next);
     link->connection->ops->release(link->connection);
     arcp__free(link);

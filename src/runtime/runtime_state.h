@@ -14,6 +14,7 @@
 #include "runtime/busy_poll.h"
 #include "runtime/process_table.h"
 #include "runtime/token_desk.h"
+#include "runtime/turn_share.h"
 
 /* One batch is being written while the next fills; a second one waits in the store so that
  * its writer is never idle. */
@@ -35,7 +36,11 @@ struct arcp__runtime_link {
     void (*closed)(void *user);
     void *user;
     arcp__runtime_link *next_touched; /* has something to flush */
+    arcp__runtime_link *next_resting; /* goes on in the next turn */
+    arcp__turn_share share;
     bool is_touched;
+    bool is_resting; /* it had its share of this turn */
+    bool is_refused; /* the engine takes none of its frames for now */
 };
 
 typedef struct arcp__runtime_listener {
@@ -96,6 +101,8 @@ struct arcp_runtime {
 
     arcp__runtime_link *links;
     arcp__runtime_link *touched;
+    arcp__runtime_link *resting;
+    arcp__turn turn; /* of the loop */
     arcp__runtime_listener *listeners;
     arcp__agent_entry *agents;
     struct arcp__process_job *process_jobs, *waiting_process_jobs; /* the oldest first */
@@ -161,6 +168,10 @@ void arcp__runtime_process_jobs_free(arcp_runtime *runtime);
 /* ---- runtime_link.c ---- */
 void arcp__runtime_link_touch(arcp__runtime_link *link);
 void arcp__runtime_links_flush(arcp_runtime *runtime);
+/* The engine takes the link's frames again. */
+void arcp__runtime_link_resume(arcp__runtime_link *link);
+/* A turn of the loop is over: who had its share of it goes on. */
+void arcp__runtime_links_next_turn(arcp_runtime *runtime);
 void arcp__runtime_links_free(arcp_runtime *runtime);
 
 /* ---- runtime_store.c ---- */

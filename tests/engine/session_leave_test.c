@@ -49,10 +49,8 @@ static void who_has_no_job_leaves_with_the_answers(void **state)
 {
     (void)state;
     scene *self = scene_begin(NULL);
-    arcp__engine *engine = self->rig.engine;
-    arcp__engine_receive(engine, self->rig.now, self->client->link, arcp_span_cstr(HELLO_PLAIN));
-    arcp__engine_receive(engine, self->rig.now, self->client->link,
-                         arcp_span_cstr(FRAME("s", "job.submit", "{\"agent\":\"nobody\"}")));
+    rig_send(&self->rig, self->client, HELLO_PLAIN);
+    rig_receive(&self->rig, self->client, FRAME("s", "job.submit", "{\"agent\":\"nobody\"}"));
     rig_input_over(&self->rig, self->client);
     assert_int_equal(scene_takes(self, "\"AGENT_NOT_AVAILABLE\""), 1);
     assert_left(self);
@@ -201,10 +199,8 @@ static void history_that_is_read_from_the_store_is_waited_for(void **state)
                        self->rig.agents[0].job_id);
         rig_restart(&self->rig);
         self->client = rig_connect(&self->rig, "a2");
-        arcp__engine *engine = self->rig.engine;
-        arcp__engine_receive(engine, self->rig.now, self->client->link,
-                             arcp_span_cstr(features[at]));
-        arcp__engine_receive(engine, self->rig.now, self->client->link, arcp_span_cstr(frame));
+        rig_send(&self->rig, self->client, features[at]);
+        rig_receive(&self->rig, self->client, frame);
         rig_input_over(&self->rig, self->client);
         assert_left(self);
         unsigned found = 0;

@@ -257,6 +257,7 @@ static void forget_everybody(engine_rig *rig)
     for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
         rig->clients[at].link = NULL;
         rig_text_clear(&rig->clients[at].frames);
+        rig_text_clear(&rig->clients[at].waiting);
     }
     for (size_t at = 0; at < rig->agent_count; at++) {
         rig_text_clear(&rig->agents[at].lines);

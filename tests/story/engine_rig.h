@@ -16,9 +16,11 @@ typedef struct rig_client {
     arcp__link *link; /* NULL: not connected */
     rig_text *frames; /* received, oldest first */
     rig_text *newest;
-    int close_code; /* 0: open */
-    bool slow;      /* takes nothing from its transport */
-    bool paused;    /* the engine does not want to read it */
+    int close_code;    /* 0: open */
+    bool slow;         /* takes nothing from its transport */
+    bool paused;       /* the engine takes none of its frames */
+    rig_text *waiting; /* sent by it meanwhile, oldest first */
+    rig_text *last_waiting;
     size_t unsent;
 } rig_client;
 
@@ -122,7 +124,12 @@ void rig_clock(engine_rig *rig, int64_t forward_ns);
 
 rig_client *rig_connect(engine_rig *rig, const char *name);
 rig_client *rig_find(engine_rig *rig, const char *name);
+/* What the engine does not take yet arrives when it does. */
 void rig_send(engine_rig *rig, rig_client *client, const char *frame);
+/* The same, and nothing is carried out yet. */
+void rig_receive(engine_rig *rig, rig_client *client, const char *frame);
+/* The engine takes the client's frames again. */
+void rig_resume(engine_rig *rig, rig_client *client);
 /* The client sends nothing more, and still reads. */
 void rig_input_over(engine_rig *rig, rig_client *client);
 void rig_drop(engine_rig *rig, rig_client *client);

@@ -103,9 +103,8 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     case ARCP__EFFECT_CLOSE:
         close_client(rig, client_of(rig, effect->link_user), effect->close_code);
         break;
-    case ARCP__EFFECT_PAUSE_LINK:
     case ARCP__EFFECT_RESUME_LINK:
-        client_of(rig, effect->link_user)->paused = effect->kind == ARCP__EFFECT_PAUSE_LINK;
+        rig_resume(rig, client_of(rig, effect->link_user));
         break;
     case ARCP__EFFECT_AUTHENTICATE:
         authenticate(rig, effect);

@@ -1,6 +1,7 @@
 /* The clients and the agents of the rig. */
 #include "story/engine_rig.h"
 
+#include "base/alloc.h"
 #include "support/check.h"
 
 /* ---- clients ---- */
@@ -24,6 +25,7 @@ rig_client *rig_connect(engine_rig *rig, const char *name)
 {
     rig_client *client = rig_find(rig, name);
     rig_text_clear(&client->frames);
+    rig_text_clear(&client->waiting);
     client->close_code = 0;
     client->unsent = 0;
     client->slow = client->paused = false;
@@ -37,14 +39,33 @@ rig_client *rig_connect(engine_rig *rig, const char *name)
     return client;
 }
 
-void rig_send(engine_rig *rig, rig_client *client, const char *frame)
+void rig_receive(engine_rig *rig, rig_client *client, const char *frame)
 {
-    if (rig->is_dead) {
+    assert_non_null(client->link);
+    if (client->paused) {
+        rig_text_push(&client->waiting, &client->last_waiting, arcp_span_cstr(frame));
         return;
     }
-    assert_non_null(client->link);
-    arcp__engine_receive(rig->engine, rig->now, client->link, arcp_span_cstr(frame));
-    rig_run(rig);
+    client->paused =
+        !arcp__engine_receive(rig->engine, rig->now, client->link, arcp_span_cstr(frame));
+}
+
+void rig_send(engine_rig *rig, rig_client *client, const char *frame)
+{
+    if (!rig->is_dead) {
+        rig_receive(rig, client, frame);
+        rig_run(rig);
+    }
+}
+
+void rig_resume(engine_rig *rig, rig_client *client)
+{
+    client->paused = false;
+    while (!client->paused && client->link != NULL && client->waiting != NULL) {
+        char *frame = rig_text_take(&client->waiting);
+        rig_receive(rig, client, frame);
+        arcp__free(frame);
+    }
 }
 
 void rig_input_over(engine_rig *rig, rig_client *client)
@@ -61,6 +82,7 @@ void rig_drop(engine_rig *rig, rig_client *client)
         arcp__engine_disconnect(rig->engine, rig->now, link);
     }
     rig_text_clear(&client->frames);
+    rig_text_clear(&client->waiting);
     rig_run(rig);
 }
 

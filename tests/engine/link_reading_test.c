@@ -1,0 +1,169 @@
+/* A link that does not read its answers is not read either: what its requests take of memory is
+ * bounded, whatever is pipelined, and counts as soon as it is made. */
+#include "base/alloc.h"
+#include "engine/frames.h"
+#include "engine/parts.h"
+#include "story/engine_rig.h"
+#include "support/check.h"
+
+#define PAUSE_BYTES 1048576u /* above this a link is not read, below half of it it is again */
+#define REQUESTS    4000u
+
+static engine_rig rig;
+
+static rig_client *begin(void)
+{
+    rig_start(&rig, NULL);
+    rig_client *client = rig_connect(&rig, "a");
+    rig_send(&rig, client, HELLO_WITH("\"list_jobs\""));
+    arcp__free(rig_take(client));
+    return client;
+}
+
+/* The requests, as one read brings them, of which the engine takes some. */
+static unsigned pipeline(rig_client *client, const char *type, const char *payload)
+{
+    unsigned taken = 0;
+    for (unsigned at = 0; at < REQUESTS; at++) {
+        static char frame[16384];
+        (void)snprintf(frame, sizeof(frame), FRAME("r%u", "%s", "%s"), at, type, payload);
+        taken += client->paused ? 0 : 1;
+        rig_receive(&rig, client, frame);
+    }
+    return taken;
+}
+
+/* Takes all frames; how many have the word. */
+static unsigned take(rig_client *client, const char *word)
+{
+    unsigned found = 0;
+    for (char *frame = rig_take(client); frame != NULL; frame = rig_take(client)) {
+        found += strstr(frame, word) != NULL ? 1 : 0;
+        arcp__free(frame);
+    }
+    return found;
+}
+
+static const char *long_nonce(void)
+{
+    static char payload[420];
+    (void)snprintf(payload, sizeof(payload), "{\"nonce\":\"%0400d\"}", 0);
+    return payload;
+}
+
+/* It reads what its transport has, until there is no more. */
+static unsigned read_all(rig_client *client, const char *word)
+{
+    unsigned found = 0;
+    for (char *frame = rig_read(&rig, client); frame != NULL; frame = rig_read(&rig, client)) {
+        found += strstr(frame, word) != NULL ? 1 : 0;
+        arcp__free(frame);
+    }
+    return found;
+}
+
+static void answers_count_when_they_are_made(void **state)
+{
+    (void)state;
+    rig_client *client = begin();
+    client->slow = true;
+    unsigned taken = pipeline(client, "session.ping", long_nonce());
+    assert_in_range(taken, 2, REQUESTS - 1);
+    /* Not one byte was handed out yet. */
+    assert_int_equal(client->unsent, 0);
+    assert_in_range(client->link->queued, PAUSE_BYTES + 1, PAUSE_BYTES + 2048);
+    rig_run(&rig);
+    assert_int_equal(client->link->queued, 0);
+    assert_in_range(client->unsent, PAUSE_BYTES + 1, PAUSE_BYTES + 2048);
+    assert_int_equal(read_all(client, "session.pong"), REQUESTS);
+    assert_int_equal(client->unsent, 0);
+    rig_stop(&rig);
+}
+
+static void who_reads_is_read_again_at_half_of_it(void **state)
+{
+    (void)state;
+    rig_client *client = begin();
+    client->slow = true;
+    (void)pipeline(client, "session.ping", long_nonce());
+    rig_run(&rig);
+    arcp__engine_drained(rig.engine, rig.now, client->link, PAUSE_BYTES / 2 + 1);
+    rig_run(&rig);
+    assert_true(client->paused);
+    rig_text_clear(&client->waiting);
+    arcp__engine_drained(rig.engine, rig.now, client->link, PAUSE_BYTES / 2);
+    rig_run(&rig);
+    assert_false(client->paused);
+    rig_stop(&rig);
+}
+
+static void answers_that_wait_for_the_store_count(void **state)
+{
+    static char submit[13000];
+    (void)state;
+    rig_client *client = begin();
+    rig.hold_store = true;
+    (void)snprintf(submit, sizeof(submit),
+                   "{\"agent\":\"echo\",\"lease_request\":{\"fs.read\":[\"/%04000d\",\"/%04001d\","
+                   "\"/%04002d\"]}}",
+                   0, 0, 0);
+    unsigned taken = pipeline(client, "job.submit", submit);
+    rig_text_clear(&client->waiting);
+    rig_run(&rig);
+    assert_in_range(taken, 2, 100);
+    assert_int_equal(client->unsent, 0);
+    assert_in_range(client->link->queued, PAUSE_BYTES + 1, PAUSE_BYTES + sizeof(submit));
+    rig.hold_store = false;
+    rig_run(&rig);
+    assert_false(client->paused);
+    assert_int_equal(take(client, "\"job.accepted\""), taken);
+    rig_stop(&rig);
+}
+
+static void refusals_count_although_they_are_records(void **state)
+{
+    (void)state;
+    rig_client *client = begin();
+    client->slow = true;
+    /* The transport has all it is given of records; the rest is in the store. */
+    unsigned taken = 0;
+    while (!client->paused && taken < REQUESTS * 4) {
+        char frame[256];
+        (void)snprintf(frame, sizeof(frame), FRAME("r%u", "job.submit", "{\"agent\":\"none\"}"),
+                       taken++);
+        rig_send(&rig, client, frame);
+    }
+    assert_true(client->paused);
+    assert_in_range(client->link->session->refusal_bytes + client->unsent, PAUSE_BYTES + 1,
+                    PAUSE_BYTES + 2048);
+    assert_int_equal(read_all(client, "AGENT_NOT_AVAILABLE"), taken);
+    assert_false(client->paused);
+    assert_int_equal(client->link->session->refusal_bytes, 0);
+    rig_stop(&rig);
+}
+
+static void nobody_else_is_held_up(void **state)
+{
+    (void)state;
+    rig_client *client = begin();
+    client->slow = true;
+    (void)pipeline(client, "session.ping", long_nonce());
+    rig_client *bob = rig_connect(&rig, "bob");
+    rig_send(&rig, bob, HELLO_OF("bob", ""));
+    rig_send(&rig, bob, FRAME("p", "session.ping", "{\"nonce\":\"n\"}"));
+    assert_int_equal(take(bob, "session.pong"), 1);
+    assert_true(client->paused);
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_count_when_they_are_made),
+        cmocka_unit_test(who_reads_is_read_again_at_half_of_it),
+        cmocka_unit_test(answers_that_wait_for_the_store_count),
+        cmocka_unit_test(refusals_count_although_they_are_records),
+        cmocka_unit_test(nobody_else_is_held_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

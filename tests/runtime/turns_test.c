@@ -1,0 +1,174 @@
+/* Connections have their turns: who pipelines delays the others by so many frames and no more, and
+ * who does not read its answers is not read. */
+#include "runtime/runtime_rig.h"
+
+#include "support/check.h"
+
+#include "runtime/turn_share.h"
+
+#define FLOOD      3000u
+#define FLOODS_MAX 4u
+#define ROUNDS     10u
+/* From a ping that is sent to its pong that is there, over memory, with a turn on each side. */
+#define TURNS_OF_A_ROUND 4u
+#define PAUSE_BYTES      1048576u /* src/engine/link.c */
+
+typedef struct peer {
+    arcp_connection *connection; /* the client's end */
+    arcp_connection *served;
+    unsigned pongs;
+} peer;
+
+static runtime_rig rig;
+static peer floods[FLOODS_MAX], bob;
+static unsigned flood_pongs;  /* of all, since bob's last */
+static unsigned most_between; /* two pongs of bob's */
+
+static void say(const peer *to, const char *text)
+{
+    assert_int_equal(to->connection->ops->send(to->connection, arcp_span_cstr(text)), ARCP_OK);
+}
+
+static void send_ping(const peer *to)
+{
+    say(to, "{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\",\"payload\":{}}");
+}
+
+static bool is_pong(arcp_span frame)
+{
+    return memmem(frame.data, frame.size, "\"session.pong\"", 14) != NULL;
+}
+
+static void on_flood_message(void *user, arcp_connection *connection, arcp_span frame)
+{
+    peer *self = user;
+    (void)connection;
+    self->pongs += is_pong(frame) ? 1 : 0;
+    flood_pongs += is_pong(frame) ? 1 : 0;
+}
+
+static void on_bob_message(void *user, arcp_connection *connection, arcp_span frame)
+{
+    (void)user;
+    (void)connection;
+    if (!is_pong(frame)) {
+        return;
+    }
+    most_between = flood_pongs > most_between ? flood_pongs : most_between;
+    flood_pongs = 0;
+    if (++bob.pongs < ROUNDS) {
+        send_ping(&bob);
+    }
+}
+
+static void join(peer *self, const char *token,
+                 void (*message)(void *, arcp_connection *, arcp_span))
+{
+    char hello[300];
+    arcp_error error = {0};
+    *self = (peer){0};
+    check_ok(arcp_memory_pair(&rig.loop, NULL, &self->connection, &self->served, &error), &error);
+    arcp_connection_callbacks callbacks = {.message = message, .user = self};
+    self->connection->ops->set_callbacks(self->connection, &callbacks);
+    assert_int_equal(arcp_runtime_serve(rig.runtime, self->served, NULL, NULL), ARCP_OK);
+    (void)snprintf(hello, sizeof(hello),
+                   "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
+                   "\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"}}}",
+                   token);
+    say(self, hello);
+}
+
+static void leave(peer *self)
+{
+    self->connection->ops->release(self->connection);
+}
+
+static bool has_all(void *user)
+{
+    const unsigned *count = user;
+    unsigned pongs = 0;
+    for (unsigned at = 0; at < *count; at++) {
+        pongs += floods[at].pongs;
+    }
+    return bob.pongs == ROUNDS && pongs == *count * FLOOD;
+}
+
+/* So many clients send FLOOD pings each at once; bob sends one at a time. */
+static void flood_with(unsigned count)
+{
+    runtime_rig_start(&rig, NULL);
+    flood_pongs = most_between = 0;
+    for (unsigned at = 0; at < count; at++) {
+        join(&floods[at], "alice", on_flood_message);
+    }
+    join(&bob, "bob", on_bob_message);
+    for (unsigned at = 0; at < count; at++) {
+        for (unsigned sent = 0; sent < FLOOD; sent++) {
+            send_ping(&floods[at]);
+        }
+    }
+    send_ping(&bob);
+    runtime_rig_until(&rig, has_all, &count); /* nobody loses one */
+    for (unsigned at = 0; at < count; at++) {
+        leave(&floods[at]);
+    }
+    leave(&bob);
+    runtime_rig_stop(&rig);
+}
+
+static void who_pipelines_delays_others_by_so_many_frames(void **state)
+{
+    (void)state;
+    flood_with(1);
+    assert_in_range(most_between, 1, TURNS_OF_A_ROUND * ARCP__TURN_LINK_FRAMES);
+}
+
+static void several_that_pipeline_share_what_one_turn_has(void **state)
+{
+    (void)state;
+    flood_with(FLOODS_MAX);
+    assert_in_range(most_between, 1, TURNS_OF_A_ROUND * ARCP__TURN_FRAMES);
+}
+
+static void who_reads_nothing_is_sent_no_more_than_its_limit(void **state)
+{
+    (void)state;
+    unsigned one = 1;
+    runtime_rig_start(&rig, NULL);
+    join(&floods[0], "alice", on_flood_message);
+    join(&bob, "bob", on_bob_message);
+    floods[0].connection->ops->pause(floods[0].connection);
+    for (unsigned sent = 0; sent < FLOOD; sent++) {
+        char ping[700];
+        (void)snprintf(ping, sizeof(ping),
+                       "{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\",\"payload\":{"
+                       "\"nonce\":\"%0600d\"}}",
+                       0);
+        say(&floods[0], ping);
+    }
+    send_ping(&bob);
+    while (bob.pongs < ROUNDS) {
+        (void)uv_run(&rig.loop, UV_RUN_ONCE);
+    }
+    /* By now all of it could have been taken. */
+    for (unsigned turn = 0; turn < FLOOD / ARCP__TURN_LINK_FRAMES * 2; turn++) {
+        (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+    }
+    size_t unsent = floods[0].served->ops->unsent(floods[0].served);
+    assert_in_range(unsent, PAUSE_BYTES, PAUSE_BYTES + 4096);
+    floods[0].connection->ops->resume(floods[0].connection);
+    runtime_rig_until(&rig, has_all, &one);
+    leave(&floods[0]);
+    leave(&bob);
+    runtime_rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_pipelines_delays_others_by_so_many_frames),
+        cmocka_unit_test(several_that_pipeline_share_what_one_turn_has),
+        cmocka_unit_test(who_reads_nothing_is_sent_no_more_than_its_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
