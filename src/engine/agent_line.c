@@ -19,7 +19,7 @@ static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
 
 void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to, arcp_span payload)
 {
-    if (reply_to.size == 0 || job->agent_state != ARCP__AGENT_RUNNING) {
+    if (reply_to.size == 0 || job->agent_state != ARCP__AGENT_RUNNING || job->over_limit != NULL) {
         return;
     }
     arcp_buf line = arcp__spare_take(engine);

@@ -48,13 +48,14 @@ void arcp__engine_settle(arcp__engine *engine)
     do {
         while (arcp__mail_deliver(engine)) {
         }
+        arcp__jobs_end_over(engine);
         arcp__admissions_run(engine);
         /* Not only when a batch is done: a store that stalls finishes none. */
         arcp__engine_update_pressure(engine);
         if (engine->out_of_memory) {
             give_up_on_input(engine);
         }
-    } while (engine->mail_first != NULL);
+    } while (engine->mail_first != NULL || engine->over_limit != NULL);
     engine->current_link = NULL;
     engine->current_job = NULL;
     if (engine->restore == NULL && !engine->closing) {

@@ -23,8 +23,10 @@ static void mail_observers(arcp__engine *engine, arcp__job *job, uint64_t positi
     }
 }
 
+/* False when out of memory, or when it is `is_bounded` and the job has said too much: then it ends
+ * as that. */
 static bool emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_feature feature,
-                 const arcp_span *pieces, size_t count)
+                 const arcp_span *pieces, size_t count, bool is_bounded)
 {
     char id[ARCP__ID_SIZE];
     arcp_span all[6 + PIECES_MAX + 1];
@@ -41,6 +43,9 @@ static bool emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_fe
         all[used++] = pieces[at];
     }
     all[used++] = ARCP_SPAN_LITERAL("}");
+    if (is_bounded && !arcp__job_has_room(engine, job, all, used)) {
+        return false;
+    }
     uint64_t position = 0;
     size_t bytes = 0;
     if (!arcp__stream_append(engine, job->stream, all, used, &position, &bytes)) {
@@ -52,9 +57,9 @@ static bool emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_fe
 }
 
 bool arcp__job_emit_terminal(arcp__engine *engine, arcp__job *job, const char *type,
-                             arcp_span payload)
+                             arcp_span payload, bool is_bounded)
 {
-    return emit(engine, job, type, ARCP_FEATURE_NONE, &payload, 1);
+    return emit(engine, job, type, ARCP_FEATURE_NONE, &payload, 1, is_bounded);
 }
 
 static void emit_with_feature(arcp__engine *engine, arcp__job *job, arcp_span kind_text,
@@ -62,14 +67,14 @@ static void emit_with_feature(arcp__engine *engine, arcp__job *job, arcp_span ki
 {
     char ts[ARCP__TIMESTAMP_SIZE + 9] = "\",\"ts\":\"";
     arcp__timestamp_format(engine->now.wall_ns, ts + 8);
-    if (job->ended) {
-        return; /* nothing follows the terminal record */
+    if (job->ended || job->over_limit != NULL) {
+        return; /* nothing follows the terminal record, nor what was too much but that */
     }
     const arcp_span pieces[] = {
         ARCP_SPAN_LITERAL("{\"kind\":\""), kind_text, arcp_span_make(ts, 8 + ARCP__TIMESTAMP_SIZE),
         ARCP_SPAN_LITERAL("\",\"body\":"), body,      ARCP_SPAN_LITERAL("}"),
     };
-    (void)emit(engine, job, "job.event", feature, pieces, sizeof(pieces) / sizeof(pieces[0]));
+    (void)emit(engine, job, "job.event", feature, pieces, sizeof(pieces) / sizeof(pieces[0]), true);
 }
 
 void arcp__job_emit_event(arcp__engine *engine, arcp__job *job, arcp_event_kind kind,

@@ -26,9 +26,18 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     if (!arcp__job_status_may_become(job->status, status)) {
         return;
     }
-    if (payload->failed || !arcp__job_emit_terminal(engine, job, type, arcp_buf_span(payload))) {
-        /* The end comes whatever memory there is, as soon as there is some. */
-        arcp__job_owe_end(engine, job);
+    const bool is_over = job->over_limit != NULL;
+    if (is_over && status == ARCP_JOB_SUCCESS) {
+        return; /* not all that it said is there */
+    }
+    /* What the runtime says of an end always has room. */
+    const bool is_bounded = !is_over && (job->said_end || status == ARCP_JOB_SUCCESS);
+    if (payload->failed ||
+        !arcp__job_emit_terminal(engine, job, type, arcp_buf_span(payload), is_bounded)) {
+        if (is_over || job->over_limit == NULL) {
+            /* The end comes whatever memory there is, as soon as there is some. */
+            arcp__job_owe_end(engine, job);
+        }
         return;
     }
     job->ended = true;

@@ -19,7 +19,9 @@ void arcp__job_owe_end(arcp__engine *engine, arcp__job *job)
 
 static void make_good_job(arcp__engine *engine, arcp__job *job)
 {
-    if (job->owes_end && !job->ended) {
+    if (job->over_limit != NULL && !job->ended) {
+        arcp__job_end_over(engine, job);
+    } else if (job->owes_end && !job->ended) {
         arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR, "the runtime ran out of memory");
     }
     if (job->owes_row) {

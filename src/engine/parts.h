@@ -13,6 +13,7 @@
 #include "core/error_payload.h"
 #include "engine/credential.h"
 #include "engine/job_lifecycle.h"
+#include "engine/kept.h"
 #include "engine/span.h"
 #include "engine/state.h"
 
@@ -290,37 +291,6 @@ void arcp__directory_free(arcp__engine *engine);
 const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client,
                                                   const arcp__principal *principal);
 
-/* ---- idempotency.c ---- */
-arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
-                                          arcp_span key);
-/* The payload of the first answer. */
-arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry);
-/* The key that made the job; false when out of memory. */
-bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
-                           const uint8_t fingerprint[32]);
-/* As if the job had not been made; nothing for one without a key. */
-void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job);
-/* Before the job's row goes: its key gets a row of its own, unless it has none or that has
- * expired. False when out of memory. */
-bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job);
-/* Then: the key stays, with the payload that the job was answered with. Of more keys of forgotten
- * jobs than jobs.idempotency_max the oldest go. */
-void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job);
-/* Writes the member "idempotency" of the job's row; nothing for one without a key. */
-void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer);
-/* Keys of forgotten jobs that have expired, or are too many, go: some at a time. Whether there are
- * more. */
-bool arcp__idempotency_sweep(arcp__engine *engine);
-/* The member of the job's row, and a row of IDEMPOTENCY. */
-arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *row,
-                                             arcp__job *job, arcp_error *err);
-arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
-                                      arcp_error *err);
-/* All rows are there. */
-void arcp__idempotency_restored(arcp__engine *engine);
-/* Of forgotten jobs; the others go with their jobs. */
-void arcp__idempotency_free_all(arcp__engine *engine);
-
 /* ---- job.c ---- */
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id);
 /* `admission` (may be NULL) has the id and the time that it was promised. */
@@ -409,9 +379,10 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission);
 
 /* ---- job_event.c ---- */
 /* Appends a terminal record (job.result, job.error) to the job's stream and mails it to its
- * observers. */
+ * observers. False when out of memory, or when it is `is_bounded` and has no room
+ * (job_bytes.c). */
 bool arcp__job_emit_terminal(arcp__engine *engine, arcp__job *job, const char *type,
-                             arcp_span payload);
+                             arcp_span payload, bool is_bounded);
 /* A job.event of a kind with a body. */
 void arcp__job_emit_event(arcp__engine *engine, arcp__job *job, arcp_event_kind kind,
                           arcp_span kind_text, arcp_span body);

@@ -148,6 +148,7 @@ struct arcp__engine {
     arcp__pending_effect *handed_line; /* likewise, of the log */
     arcp__job *forgetting; /* whose FORGET_AGENT is at the owner's until the next call */
     arcp__job *over_first, *over_last; /* without an agent from now on; pinned */
+    arcp__job *over_limit;             /* said too much, and end with the input at hand; pinned */
 
     arcp__link *links;
     arcp__session *sessions;

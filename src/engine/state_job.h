@@ -83,7 +83,9 @@ struct arcp__job {
     arcp_job_status status;
     arcp_status end_code; /* why it ended, unless it succeeded */
     arcp__agent_state agent_state;
-    bool ended;     /* the terminal record is out */
+    bool ended;             /* the terminal record is out */
+    const char *over_limit; /* the setting that it said more than; NULL: none */
+    arcp__job *next_over_limit;
     bool forgotten; /* FORGET_AGENT was queued, or is handed out when the job's turn comes */
     bool is_let_go; /* it was handed out, and taken back */
     bool is_over;   /* listed in the engine: to be handed out, or no longer live */

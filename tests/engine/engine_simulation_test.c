@@ -20,7 +20,7 @@ static seed_range wanted;
 
 typedef struct figures {
     size_t frames, ends, replays, jobs, spends, children, silences, restarts, failures;
-    size_t lost, leaves, values;
+    size_t lost, leaves, values, overs;
     size_t unsent_max, tail_max, queue_max;
 } figures;
 
@@ -43,6 +43,7 @@ static void add(figures *sum, const play *one)
     sum->lost += one->watch.lost;
     sum->leaves += one->leaves;
     sum->values += one->upstream.key_count;
+    sum->overs += one->overs;
     sum->unsent_max = larger(sum->unsent_max, one->unsent_max);
     sum->tail_max = larger(sum->tail_max, one->tail_max);
     sum->queue_max = larger(sum->queue_max, one->queue_max);
@@ -76,7 +77,8 @@ static void check_figures(const figures *sum, uint64_t seeds)
     }
     const size_t counts[] = {sum->frames,   sum->ends,     sum->replays,  sum->jobs,
                              sum->spends,   sum->children, sum->silences, sum->restarts,
-                             sum->failures, sum->lost,     sum->leaves,   sum->values};
+                             sum->failures, sum->lost,     sum->leaves,   sum->values,
+                             sum->overs};
     for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
         assert_true(counts[at] > seeds / 20);
     }

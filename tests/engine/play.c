@@ -19,6 +19,9 @@ unsigned play_pick(play *self, unsigned below)
     return self->at < self->size ? self->data[self->at++] % below : 0;
 }
 
+/* A job.error of the runtime's own. */
+#define END_BYTES_MAX 1024u
+
 bool play_one_in(play *self, unsigned count)
 {
     return play_pick(self, count) == 0;
@@ -148,6 +151,18 @@ static void check_kept(play *self)
     }
 }
 
+/* A record that has no room is not there; what the runtime says of an end is, and is short. */
+static void check_job_bytes(play *self)
+{
+    const uint64_t limit = self->rig.settings.limits_job_bytes;
+    for (const arcp__job *job = self->rig.engine->jobs; job != NULL; job = job->hh.next) {
+        if (job->stream->bytes > limit + (job->ended ? END_BYTES_MAX : 0)) {
+            watch_fail(&self->watch, "a job has said too much", job->id);
+        }
+        self->overs += job->over_limit != NULL && job->ended ? 1 : 0;
+    }
+}
+
 /* ---- begin and end ---- */
 
 static void begin(play *self, const arcp_settings *settings)
@@ -217,6 +232,9 @@ static void choose_temper(play *self, arcp_settings *settings)
             settings->jobs_keep_terminal_max = 1000;
             settings->jobs_keep_terminal_bytes = play_pick(self, 4000);
         }
+    }
+    if (play_one_in(self, 4)) {
+        settings->limits_job_bytes = 1024 + play_pick(self, 64) * 1024;
     }
     if (play_one_in(self, 4)) {
         settings->jobs_cancel_grace_ms = play_one_in(self, 2) ? 0 : 500;
@@ -487,6 +505,7 @@ bool play_step(play *self)
     play_look(self);
     note_memory(self);
     check_kept(self);
+    check_job_bytes(self);
     if (is_quiet(self)) {
         check_delivered(self);
         check_paused(self);

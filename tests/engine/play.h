@@ -64,6 +64,7 @@ typedef struct play {
     bool makes_spans;
     bool keys_stay;                                      /* see watch.h */
     size_t spends, children, silences, restarts, leaves; /* figures */
+    size_t overs; /* likewise: steps after which a job that said too much was there */
     size_t unsent_max, tail_max, queue_max;
 } play;
 

@@ -1,0 +1,50 @@
+/* How much a job may say: limits.job_bytes of records as they are stored.
+ *
+ * A record that has no room is not stored, nothing follows it, and its job ends as INTERNAL_ERROR
+ * with details.limit. It ends when the input has been carried out: whoever emits a record goes on
+ * with the job. That end is stored whatever its size; it is the runtime's own and short, as all
+ * are but what an agent says itself. */
+#include "engine/parts.h"
+
+#include <stdio.h>
+
+static bool note_over(arcp__engine *engine, arcp__job *job, const char *limit)
+{
+    job->over_limit = limit;
+    job->next_over_limit = engine->over_limit;
+    engine->over_limit = job;
+    arcp__job_pin(job);
+    return false;
+}
+
+bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *pieces, size_t count)
+{
+    uint64_t bytes = job->stream->bytes;
+    for (size_t at = 0; at < count; at++) {
+        bytes += pieces[at].size;
+    }
+    return bytes <= engine->settings.limits_job_bytes || note_over(engine, job, "limits.job_bytes");
+}
+
+void arcp__job_end_over(arcp__engine *engine, arcp__job *job)
+{
+    char message[96];
+    arcp_buf details = ARCP_BUF_INIT;
+    (void)snprintf(message, sizeof(message), "the job's events are more than %s", job->over_limit);
+    arcp_buf_append_format(&details, "{\"limit\":\"%s\"}", job->over_limit);
+    arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
+                   arcp_span_cstr(message), true, arcp__details(&details));
+    arcp_buf_fini(&details);
+}
+
+void arcp__jobs_end_over(arcp__engine *engine)
+{
+    while (engine->over_limit != NULL) {
+        arcp__job *job = engine->over_limit;
+        engine->over_limit = job->next_over_limit;
+        if (job->principal != NULL) { /* else it was forgotten meanwhile */
+            arcp__job_end_over(engine, job);
+        }
+        arcp__job_unpin(engine, job);
+    }
+}

@@ -1,0 +1,330 @@
+/* How much a job may say, and what becomes of one that says more. */
+#include "support/check.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "engine/frames.h"
+#include "engine/state.h"
+#include "story/engine_rig.h"
+
+#define SAY_X                                                                                      \
+    "{\"type\":\"job.event\",\"id\":\"r\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"      \
+    "\"info\",\"message\":\"x\"}}}"
+#define DONE "{\"type\":\"job.result\",\"payload\":{\"result\":\"done\"}}"
+
+static engine_rig rig;
+static rig_client *client;
+
+static void begin(void)
+{
+    memset(&rig, 0, sizeof(rig));
+    rig_start(&rig, NULL);
+    client = rig_connect(&rig, "a");
+    rig_send(&rig, client, HELLO_WITH("\"cost.budget\",\"result_chunk\""));
+}
+
+static void limit(uint64_t bytes)
+{
+    rig.settings.limits_job_bytes = bytes;
+    arcp__engine_set_settings(rig.engine, &rig.settings);
+}
+
+static rig_agent *submit_with(const char *payload)
+{
+    static unsigned requests;
+    char frame[512];
+    (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "%s"), requests++, payload);
+    rig_send(&rig, client, frame);
+    return rig_agent_last(&rig);
+}
+
+static rig_agent *submit(void)
+{
+    return submit_with("{\"agent\":\"echo\"}");
+}
+
+/* The newest frame, which the test frees; those before it are thrown away. */
+static char *last_frame(void)
+{
+    char *last = NULL;
+    for (char *frame = rig_take(client); frame != NULL; frame = rig_take(client)) {
+        arcp__free(last);
+        last = frame;
+    }
+    assert_non_null(last);
+    return last;
+}
+
+static void assert_last(const char *part)
+{
+    char *frame = last_frame();
+    if (strstr(frame, part) == NULL) {
+        fail_msg("%s is not in %s", part, frame);
+    }
+    arcp__free(frame);
+}
+
+static void assert_over(void)
+{
+    char *frame = last_frame();
+    assert_non_null(strstr(frame, "\"type\":\"job.error\""));
+    assert_non_null(strstr(frame, "\"code\":\"INTERNAL_ERROR\""));
+    assert_non_null(strstr(frame, "\"retryable\":true"));
+    assert_non_null(strstr(frame, "\"details\":{\"limit\":\"limits.job_bytes\"}"));
+    arcp__free(frame);
+}
+
+/* What a job has said that did these. */
+static uint64_t bytes_of(const char *payload, const char *const *lines, size_t count)
+{
+    begin();
+    rig_agent *agent = submit_with(payload);
+    for (size_t at = 0; at < count; at++) {
+        rig_agent_says(&rig, agent, lines[at]);
+    }
+    const uint64_t bytes = agent->job->stream->bytes;
+    rig_stop(&rig);
+    return bytes;
+}
+
+static uint64_t bytes_of_events(unsigned count)
+{
+    static const char *const lines[] = {SAY_X, SAY_X, SAY_X, SAY_X};
+    return bytes_of("{\"agent\":\"echo\"}", lines, count);
+}
+
+static void a_job_may_say_what_has_room_and_ends_with_the_next(void **state)
+{
+    (void)state;
+    const uint64_t three = bytes_of_events(3);
+    for (unsigned missing = 0; missing <= 1; missing++) {
+        begin();
+        limit(three - missing);
+        rig_agent *agent = submit();
+        for (unsigned count = 0; count < 3 - missing; count++) {
+            rig_agent_says(&rig, agent, SAY_X);
+            assert_last("\"kind\":\"log\"");
+        }
+        assert_false(agent->cancelled);
+        const uint64_t before = agent->job->stream->bytes;
+        rig_agent_says(&rig, agent, SAY_X);
+        assert_over();
+        assert_true(agent->cancelled);
+        assert_in_range(agent->job->stream->bytes, before + 1, before + 600); /* its end */
+        rig_stop(&rig);
+    }
+}
+
+static void what_had_no_room_is_not_answered(void **state)
+{
+    (void)state;
+    const uint64_t one = bytes_of_events(1);
+    begin();
+    limit(one);
+    rig_agent *agent = submit();
+    rig_agent_says(&rig, agent, SAY_X);
+    rig_agent_says(&rig, agent, SAY_X);
+    unsigned replies = 0;
+    for (char *line = rig_agent_take(agent); line != NULL; line = rig_agent_take(agent)) {
+        replies += strstr(line, "\"type\":\"reply\"") != NULL ? 1 : 0;
+        arcp__free(line);
+    }
+    assert_int_equal(replies, 1);
+    rig_stop(&rig);
+}
+
+static void it_ends_also_while_its_owner_is_away(void **state)
+{
+    (void)state;
+    const uint64_t two = bytes_of_events(2);
+    begin();
+    limit(two);
+    rig_agent *agent = submit();
+    rig_drop(&rig, client);
+    for (unsigned count = 0; count < 3; count++) {
+        rig_agent_says(&rig, agent, SAY_X);
+    }
+    assert_true(agent->job->ended);
+    assert_true(agent->cancelled);
+    assert_int_equal(rig.engine->running_jobs, 0);
+    rig_stop(&rig);
+}
+
+static void plain_output_and_lines_that_are_no_json_are_counted(void **state)
+{
+    static char text[4096];
+    (void)state;
+    begin();
+    limit(65536);
+    rig_agent *agent = submit();
+    memset(text, 'x', sizeof(text) - 1);
+    for (unsigned count = 0; count < 20 && !agent->cancelled; count++) {
+        rig_agent_says(&rig, agent, text);
+    }
+    assert_over();
+    assert_in_range(agent->job->stream->bytes, 60000, 65536 + 600);
+    agent = submit();
+    for (unsigned count = 0; count < 40 && !agent->cancelled; count++) {
+        arcp__engine_agent_output(rig.engine, rig.now, agent->job,
+                                  arcp_span_make(text, sizeof(text) - 1));
+        rig_run(&rig);
+    }
+    assert_over();
+    assert_in_range(agent->job->stream->bytes, 200, 65536 + 600);
+    rig_stop(&rig);
+}
+
+static void a_result_is_counted_too(void **state)
+{
+    static const char *const lines[] = {DONE};
+    (void)state;
+    const uint64_t bytes = bytes_of("{\"agent\":\"echo\"}", lines, 1);
+    for (unsigned missing = 0; missing <= 1; missing++) {
+        begin();
+        limit(bytes - missing);
+        rig_agent *agent = submit();
+        rig_agent_says(&rig, agent, DONE);
+        if (missing == 0) {
+            assert_last("\"type\":\"job.result\"");
+            assert_int_equal(agent->job->stream->bytes, bytes);
+        } else {
+            assert_over();
+        }
+        rig_agent_exits(&rig, agent, false, 0);
+        assert_true(agent->forgotten);
+        rig_stop(&rig);
+    }
+}
+
+static void what_an_exit_stands_for_is_counted_too(void **state)
+{
+    static char text[32768];
+    (void)state;
+    begin();
+    limit(16384);
+    rig_agent *agent = submit();
+    memset(text, 'x', sizeof(text));
+    arcp__engine_agent_output(rig.engine, rig.now, agent->job, arcp_span_make(text, 10000));
+    rig_agent_exits(&rig, agent, false, 0);
+    assert_last("\"type\":\"job.result\"");
+    agent = submit();
+    arcp__engine_agent_output(rig.engine, rig.now, agent->job, arcp_span_make(text, sizeof(text)));
+    rig_agent_exits(&rig, agent, false, 0);
+    assert_over();
+    assert_true(agent->forgotten);
+    rig_stop(&rig);
+}
+
+/* As much as an agent may write in a line. */
+static void an_agents_own_error_is_counted_too(void **state)
+{
+    static char line[8192];
+    (void)state;
+    begin();
+    limit(4096);
+    memset(line, 'x', sizeof(line) - 1);
+    static const char head[] =
+        "{\"type\":\"job.error\",\"payload\":{\"code\":\"TIMEOUT\",\"message\":\"";
+    memcpy(line, head, sizeof(head) - 1);
+    memcpy(line + sizeof(line) - 5, "\"}}", 4);
+    rig_agent *agent = submit();
+    rig_agent_says(&rig, agent, line);
+    assert_over();
+    agent = submit();
+    rig_agent_says(&rig, agent,
+                   "{\"type\":\"job.error\",\"payload\":{\"code\":\"TIMEOUT\",\"message\":\"m\"}}");
+    assert_last("\"code\":\"TIMEOUT\"");
+    rig_stop(&rig);
+}
+
+/* A job that said all it may still ends as what ends it. */
+static void what_the_runtime_says_of_an_end_always_has_room(void **state)
+{
+    (void)state;
+    const uint64_t one = bytes_of_events(1);
+    begin();
+    limit(one);
+    rig_agent *agent = submit_with("{\"agent\":\"echo\",\"max_runtime_sec\":5}");
+    rig_agent_says(&rig, agent, SAY_X);
+    assert_last("\"kind\":\"log\"");
+    rig_clock(&rig, 5 * ARCP_NS_PER_SEC);
+    assert_last("\"code\":\"TIMEOUT\"");
+    rig_stop(&rig);
+}
+
+static void children_are_counted_on_their_own(void **state)
+{
+    (void)state;
+    begin();
+    limit(2000);
+    rig_agent *parent =
+        submit_with("{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":[\"**\"]}}");
+    rig_agent_says(&rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent *child = rig_agent_last(&rig);
+    assert_ptr_not_equal(child, parent);
+    const uint64_t before = parent->job->stream->bytes;
+    for (unsigned count = 0; count < 20 && !child->cancelled; count++) {
+        rig_agent_says(&rig, child, SAY_X);
+    }
+    assert_over();
+    assert_int_equal(parent->job->stream->bytes, before);
+    rig_agent_says(&rig, parent, SAY_X);
+    assert_last("\"kind\":\"log\"");
+    rig_stop(&rig);
+}
+
+/* The reports on a parent come of what its children spend. */
+static void a_parent_that_its_children_fill_ends(void **state)
+{
+    (void)state;
+    begin();
+    rig_agent *parent = submit_with("{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":"
+                                    "[\"**\"],\"cost.budget\":[\"USD:100\"]}}");
+    rig_agent_says(&rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent *child = rig_agent_last(&rig);
+    limit(parent->job->stream->bytes + 300);
+    for (unsigned count = 0; count < 8 && !parent->cancelled; count++) {
+        rig_agent_says(&rig, child,
+                       "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
+                       "\"name\":\"cost.x\",\"value\":6,\"unit\":\"USD\"}}}");
+    }
+    assert_true(parent->job->ended);
+    assert_true(child->cancelled);
+    rig_stop(&rig);
+}
+
+static void a_cancelled_job_that_says_too_much_is_cancelled(void **state)
+{
+    char frame[256];
+    (void)state;
+    const uint64_t one = bytes_of_events(1);
+    begin();
+    limit(one);
+    rig_agent *agent = submit();
+    (void)snprintf(frame, sizeof(frame), FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
+                   agent->job_id);
+    rig_send(&rig, client, frame);
+    rig_agent_says(&rig, agent, SAY_X);
+    rig_agent_says(&rig, agent, SAY_X);
+    assert_last("\"code\":\"CANCELLED\"");
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_may_say_what_has_room_and_ends_with_the_next),
+        cmocka_unit_test(what_had_no_room_is_not_answered),
+        cmocka_unit_test(it_ends_also_while_its_owner_is_away),
+        cmocka_unit_test(plain_output_and_lines_that_are_no_json_are_counted),
+        cmocka_unit_test(a_result_is_counted_too),
+        cmocka_unit_test(what_an_exit_stands_for_is_counted_too),
+        cmocka_unit_test(an_agents_own_error_is_counted_too),
+        cmocka_unit_test(what_the_runtime_says_of_an_end_always_has_room),
+        cmocka_unit_test(children_are_counted_on_their_own),
+        cmocka_unit_test(a_parent_that_its_children_fill_ends),
+        cmocka_unit_test(a_cancelled_job_that_says_too_much_is_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
