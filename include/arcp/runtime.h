@@ -62,11 +62,14 @@ typedef struct arcp_runtime_options {
      * the call, which must not wait for anybody. NULL: no spans are made. */
     void (*trace_span)(void *user, arcp_span json);
     void *trace_span_user;
+    /* Whether each agent that is a program gets a cgroup of its own below this program's, where
+     * that can be done: what it starts then ends with its job, whatever it does to hide. */
+    bool makes_cgroups;
 } arcp_runtime_options;
 #define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
     {                                                                                              \
         sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL,  \
-            NULL, NULL, NULL, NULL, NULL                                                           \
+            NULL, NULL, NULL, NULL, NULL, false                                                    \
     }
 
 /* Makes a runtime and takes up what its store holds; reading it is finished when this

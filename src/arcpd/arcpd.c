@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -23,6 +24,7 @@
 #include "arcpd/tokens.h"
 #include "arcpd/trace_export.h"
 #include "base/alloc.h"
+#include "runtime/process_table.h"
 
 /* A hello is small, and what a stranger sends is kept until it is whole. */
 #define FIRST_FRAME_BYTES_MAX 65536u
@@ -46,6 +48,7 @@ typedef struct daemon_state {
     int argc;
     char **argv_copy;
     bool is_stopping, stopped;
+    bool had_children; /* when it began: the program that became arcpd started them */
     int exit_status;
 } daemon_state;
 
@@ -158,6 +161,7 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
     options.credential_key_file = state->credentials.key_file;
     options.settings = &state->config.settings;
     options.work_directory = state->directories.work;
+    options.makes_cgroups = true;
     options.log = arcp__logger_log;
     options.log_user = &state->logger;
     options.audit_barrier = arcp__audit_trail_barrier;
@@ -483,6 +487,9 @@ static void clean_up(daemon_state *state)
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&state->loop);
+    if (!state->had_children) {
+        arcp__process_table_end_children();
+    }
     arcp__credentials_close(&state->credentials);
     arcp__config_fini(&state->config);
     arcp__arguments_free(state->argc, state->argv_copy);
@@ -512,6 +519,8 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails */
     /* What agents leave behind comes to us instead of init, and is ended and waited for. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    siginfo_t child = {0};
+    state.had_children = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0;
     (void)umask(077);
     arcp__config_init(&state.config);
     state.argc = argc;

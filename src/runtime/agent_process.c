@@ -1,7 +1,7 @@
 /* The end of a program, in order:
  *
  *   its descriptor is readable   the launcher kills what is left in its group, and fetches
- *                                exit status or signal
+ *                                exit status or signal; what is left in its cgroup is killed
  *   its outputs end              or 1 s passes, when something outside the group holds them
  *   exited                       the last lines without a line feed first
  *   freed by its owner           the handles close, its directory is removed */
@@ -155,6 +155,7 @@ bool arcp__agent_process_check(arcp__agent_process *process)
     if (table->directory != NULL && process->process->pid > 0) {
         arcp__work_directory_forget(table->directory, process->process->pid);
     }
+    arcp__agent_cgroups_end(table->cgroups, process->cgroup);
     arcp__process_orphans_expect(table, process->job);
     if (process->is_freed) {
         close_all(process);
@@ -282,10 +283,12 @@ static arcp_status make_pipes(pipe_ends *ends, arcp_error *err)
     return ARCP_OK;
 }
 
-static arcp_status launch(arcp__process_table *table, const arcp__agent_spec *spec,
-                          const pipe_ends *ends, arcp_process **out, arcp_error *err)
+static arcp_status launch(arcp__agent_process *process, const arcp__agent_spec *spec,
+                          const pipe_ends *ends, arcp_error *err)
 {
+    arcp__process_table *table = process->table;
     arcp_launch_spec launch = ARCP_LAUNCH_SPEC_INIT;
+    process->cgroup = arcp__agent_cgroups_take(table->cgroups, &launch.cgroup_fd);
     launch.argv = spec->argv;
     launch.env = spec->env;
     launch.cwd = spec->cwd;
@@ -295,7 +298,15 @@ static arcp_status launch(arcp__process_table *table, const arcp__agent_spec *sp
     launch.stderr_fd = ends->theirs[2];
     launch.limits = spec->limits;
     launch.limit_count = spec->limit_count;
-    return table->launcher->ops->start(table->launcher, &launch, out, err);
+    arcp_status status =
+        table->launcher->ops->start(table->launcher, &launch, &process->process, err);
+    if (launch.cgroup_fd >= 0) {
+        (void)close(launch.cgroup_fd);
+    }
+    if (status != ARCP_OK) {
+        arcp__agent_cgroups_end(table->cgroups, process->cgroup);
+    }
+    return status;
 }
 
 /* Takes the descriptors over in any case. */
@@ -331,7 +342,7 @@ static arcp_status start_in(arcp__agent_process *process, const arcp__agent_spec
     if (status != ARCP_OK) {
         return status;
     }
-    status = launch(process->table, spec, &ends, &process->process, err);
+    status = launch(process, spec, &ends, err);
     close_ends(ends.theirs);
     if (status != ARCP_OK) {
         close_ends(ends.ours);
@@ -340,6 +351,7 @@ static arcp_status start_in(arcp__agent_process *process, const arcp__agent_spec
     status = open_handles(process, &ends, err);
     if (status != ARCP_OK) {
         process->process->ops->release(process->process);
+        arcp__agent_cgroups_end(process->table->cgroups, process->cgroup);
     }
     return status;
 }

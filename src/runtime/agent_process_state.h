@@ -9,6 +9,7 @@ struct arcp__agent_process {
     arcp__process_table *table;       /* a reference */
     arcp_process *process;            /* owned */
     char *directory;                  /* owned; to be removed; NULL: not ours */
+    unsigned cgroup;                  /* its number; 0: none of its own */
     char job[ARCP__PROCESS_JOB_SIZE]; /* "" before it has one */
 
     uv_pipe_t input, output, errors;

@@ -81,6 +81,9 @@ void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_fi
     if (setpgid(0, 0) != 0) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_GROUP);
     }
+    if (files->cgroup >= 0 && write(files->cgroup, "0", 1) != 1) {
+        arcp__launch_child_fail(child, ARCP__LAUNCH_CGROUP);
+    }
     if (!place_files(child, files)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_FILES);
     }

@@ -18,6 +18,7 @@ enum { ARCP__LAUNCH_ERRORS_FD = 3, ARCP__LAUNCH_ENV_FD = 4 };
 
 typedef enum arcp__launch_stage {
     ARCP__LAUNCH_GROUP,
+    ARCP__LAUNCH_CGROUP,
     ARCP__LAUNCH_FILES,
     ARCP__LAUNCH_LIMITS,
     ARCP__LAUNCH_USER,
@@ -53,7 +54,8 @@ typedef struct arcp__launch_child {
 typedef struct arcp__launch_files {
     int from[ARCP__LAUNCH_ENV_FD + 1];
     int count;
-    bool keep; /* errors and what is behind it stay open over the next exec (the helper) */
+    int cgroup; /* joined before that; -1: none */
+    bool keep;  /* errors and what is behind it stay open over the next exec (the helper) */
 } arcp__launch_files;
 
 /* Writes what failed (errno) to the error pipe and exits. */

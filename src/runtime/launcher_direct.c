@@ -159,6 +159,7 @@ static arcp_status describe(const arcp__launch_plan *plan, const arcp__launch_fa
 {
     static const char *const what[ARCP__LAUNCH_STAGE_COUNT] = {
         [ARCP__LAUNCH_GROUP] = "no process group of its own",
+        [ARCP__LAUNCH_CGROUP] = "its cgroup",
         [ARCP__LAUNCH_FILES] = "its descriptors",
         [ARCP__LAUNCH_LIMITS] = "its resource limits",
         [ARCP__LAUNCH_USER] = "its user",

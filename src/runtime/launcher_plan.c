@@ -176,6 +176,7 @@ arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_sp
     plan->files = (arcp__launch_files){
         .from = {spec->stdin_fd, spec->stdout_fd, spec->stderr_fd, -1, -1},
         .count = ARCP__LAUNCH_ERRORS_FD + 1,
+        .cgroup = spec->cgroup_fd,
     };
     arcp_status status = find_program(plan, spec, err);
     if (status == ARCP_OK) {

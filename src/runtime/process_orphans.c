@@ -2,11 +2,13 @@
  *
  * A program that detaches itself (setsid, a daemon) leaves the group that is killed with
  * the job. Where orphans become our children they can still be found: they carry the job's
- * ARCP_JOB_ID in their environment. One that clears its environment is not found; that is
- * what a sandbox or a cgroup is for. */
+ * ARCP_JOB_ID in their environment. One that clears its environment is not found by that; a
+ * cgroup holds it, where one can be made (agent_cgroups.h), and the end of arcpd ends it. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -103,4 +105,40 @@ size_t arcp__process_orphans_look(const arcp__process_table *table)
         arcp__proc_each_child(on_child, &l);
     }
     return l.killed;
+}
+
+/* ---- at the end of a program that has no other children ---- */
+
+#define END_ROUND_MS   2
+#define END_ROUNDS_MAX 1000
+
+static bool kill_child(void *user, const arcp__proc_stat *child)
+{
+    (void)user;
+    if (child->state != 'Z') {
+        (void)kill(child->pid, SIGKILL);
+    }
+    return true;
+}
+
+/* False: there are none any more. */
+static bool reap_children(void)
+{
+    siginfo_t info = {0};
+    int result = 0;
+    do {
+        info.si_pid = 0;
+        result = waitid(P_ALL, 0, &info, WEXITED | WNOHANG);
+    } while ((result == 0 && info.si_pid != 0) || (result != 0 && errno == EINTR));
+    return result == 0;
+}
+
+/* Each round ends a generation: the children of those that were killed become ours. */
+void arcp__process_table_end_children(void)
+{
+    const struct timespec pause = {.tv_nsec = END_ROUND_MS * 1000000};
+    for (unsigned round = 0; round < END_ROUNDS_MAX && reap_children(); round++) {
+        arcp__proc_each_child(kill_child, NULL);
+        (void)nanosleep(&pause, NULL);
+    }
 }

@@ -41,6 +41,7 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
         .loop = options->loop,
         .launcher = launcher,
         .directory = options->directory,
+        .cgroups = options->makes_cgroups ? arcp__agent_cgroups_open() : NULL,
         .kill_after_ms = options->kill_after_ms == 0 ? KILL_AFTER_MS : options->kill_after_ms,
         .drain_ms = options->drain_ms == 0 ? DRAIN_MS : options->drain_ms,
         .orphan_ms = options->orphan_ms == 0 ? ORPHAN_MS : options->orphan_ms,
@@ -67,6 +68,7 @@ void arcp__process_table_unref(arcp__process_table *table)
     }
     arcp__process_orphans_look(table);
     arcp__process_orphans_forget(table);
+    arcp__agent_cgroups_close(table->cgroups);
     arcp_launcher_free(table->launcher);
     arcp__work_directory_close(table->directory);
     arcp__free(table->read_buffer);

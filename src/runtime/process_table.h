@@ -14,6 +14,7 @@ typedef struct arcp__process_table_options {
     uv_loop_t *loop;
     arcp_launcher *launcher;         /* taken over; NULL: the direct one */
     arcp__work_directory *directory; /* taken over; NULL: none, and nothing is noted */
+    bool makes_cgroups;              /* one for each process, where that can be done */
     uint32_t kill_after_ms;          /* from SIGTERM to SIGKILL; 0: 5 s */
     uint32_t drain_ms;               /* how long output is read after the end; 0: 1 s */
     uint32_t orphan_ms;              /* from a job's end to looking for orphans; 0: 1 s */
@@ -34,5 +35,9 @@ size_t arcp__process_table_count(const arcp__process_table *table);
  * container), on SIGCHLD: waits for every child that has ended. Ours are told to their
  * owners as usual; the others are forgotten. */
 void arcp__process_table_reap(arcp__process_table *table);
+
+/* For a program that adopts orphans and has no children but agents, when it ends: kills every
+ * child, and theirs when they become its own, and waits for them, for at most two seconds. */
+void arcp__process_table_end_children(void);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef ARCP_RUNTIME_PROCESS_TABLE_STATE_H
 #define ARCP_RUNTIME_PROCESS_TABLE_STATE_H
 
+#include "runtime/agent_cgroups.h"
 #include "runtime/agent_process.h"
 #include "runtime/process_table.h"
 #include "runtime/work_directory.h"
@@ -18,6 +19,7 @@ struct arcp__process_table {
     uv_loop_t *loop;
     arcp_launcher *launcher;         /* owned */
     arcp__work_directory *directory; /* owned or NULL */
+    arcp__agent_cgroups *cgroups;    /* owned or NULL */
     uint32_t kill_after_ms, drain_ms, orphan_ms;
     arcp__agent_process *processes; /* not waited for yet */
     size_t count;

@@ -198,7 +198,9 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
 static arcp_status make_process_table(arcp_runtime *runtime, const arcp_runtime_options *options,
                                       arcp_error *err)
 {
-    arcp__process_table_options table = {.loop = runtime->loop, .launcher = options->launcher};
+    arcp__process_table_options table = {.loop = runtime->loop,
+                                         .launcher = options->launcher,
+                                         .makes_cgroups = options->makes_cgroups};
     size_t killed = 0;
     if (options->work_directory != NULL) {
         arcp_status status =

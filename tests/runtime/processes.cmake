@@ -14,5 +14,6 @@ arcp_process_test(runtime_agent_process_test agent_process_test.c one_process.c 
 arcp_process_test(runtime_agent_process_end_test agent_process_end_test.c one_process.c process_rig.c)
 arcp_process_test(runtime_agent_pool_test agent_pool_test.c process_rig.c)
 arcp_process_test(runtime_stray_test stray_test.c)
+arcp_process_test(runtime_agent_cgroups_test agent_cgroups_test.c)
 arcp_test(runtime_agent_environment_test SOURCES agent_environment_test.c
   NEEDS arcp_runtime arcp_test_support)

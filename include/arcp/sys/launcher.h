@@ -41,10 +41,13 @@ typedef struct arcp_launch_spec {
     int stdin_fd, stdout_fd, stderr_fd; /* the process's ends; the caller closes its copies */
     const arcp_launch_limit *limits;
     size_t limit_count;
+    /* Where the process is to join a cgroup before it becomes the program, by writing "0" (a
+     * cgroup.procs that is open for writing); -1: none. */
+    int cgroup_fd;
 } arcp_launch_spec;
 #define ARCP_LAUNCH_SPEC_INIT                                                                      \
     {                                                                                              \
-        sizeof(arcp_launch_spec), NULL, NULL, NULL, NULL, -1, -1, -1, NULL, 0                      \
+        sizeof(arcp_launch_spec), NULL, NULL, NULL, NULL, -1, -1, -1, NULL, 0, -1                  \
     }
 
 /* How a process ended, and what it used. */

@@ -1,0 +1,214 @@
+/* A cgroup for each agent's process: what hides from its process group ends with it. Where this
+ * machine lets nobody make cgroups, the tests say that they were skipped. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/check.h"
+
+#include "runtime/agent_cgroups.h"
+#include "runtime/process_support.h"
+#include "runtime/process_table.h"
+
+static arcp__agent_cgroups *cgroups;
+static size_t descriptors;
+
+static int set_up(void **state)
+{
+    (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    descriptors = open_descriptors();
+    cgroups = arcp__agent_cgroups_open();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arcp__agent_cgroups_close(cgroups);
+    assert_int_equal(open_descriptors(), descriptors);
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+    return 0;
+}
+
+static void need_cgroups(void)
+{
+    if (cgroups == NULL) {
+        print_message("no cgroup can be made here\n");
+        skip();
+    }
+}
+
+/* A process without a name for us: its parent is gone, its session is its own, and it has no
+ * environment. It joins through `join_fd` where that is one. Returns a descriptor that tells of its
+ * end. */
+static int start_hidden(int join_fd, pid_t *pid)
+{
+    int out[2];
+    assert_int_equal(pipe(out), 0);
+    pid_t parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        bool joined = join_fd < 0 || write(join_fd, "0", 1) == 1;
+        if (!joined || fork() != 0) {
+            _exit(joined ? 0 : 1);
+        }
+        (void)setsid();
+        pid_t self = getpid();
+        (void)signal(SIGTERM, SIG_IGN);
+        if (write(out[1], &self, sizeof(self)) == sizeof(self)) {
+            for (;;) {
+                (void)pause();
+            }
+        }
+        _exit(1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    assert_int_equal(status, 0);
+    assert_int_equal(read(out[0], pid, sizeof(*pid)), sizeof(*pid));
+    (void)close(out[0]);
+    (void)close(out[1]);
+    int watched = watch_process(*pid);
+    assert_true(watched >= 0);
+    return watched;
+}
+
+static void a_process_that_hides_ends_with_its_cgroup(void **state)
+{
+    (void)state;
+    need_cgroups();
+    int join_fd = -1;
+    pid_t pid = 0;
+    unsigned number = arcp__agent_cgroups_take(cgroups, &join_fd);
+    assert_int_not_equal(number, 0);
+    int watched = start_hidden(join_fd, &pid);
+    (void)close(join_fd);
+    arcp__agent_cgroups_end(cgroups, number);
+    wait_for_watched(watched);
+}
+
+static void another_job_is_not_touched(void **state)
+{
+    (void)state;
+    need_cgroups();
+    int first_fd = -1;
+    int second_fd = -1;
+    pid_t first = 0;
+    pid_t second = 0;
+    unsigned one = arcp__agent_cgroups_take(cgroups, &first_fd);
+    unsigned two = arcp__agent_cgroups_take(cgroups, &second_fd);
+    assert_int_not_equal(one, two);
+    int first_watched = start_hidden(first_fd, &first);
+    int second_watched = start_hidden(second_fd, &second);
+    (void)close(first_fd);
+    (void)close(second_fd);
+    arcp__agent_cgroups_end(cgroups, one);
+    wait_for_watched(first_watched);
+    assert_int_equal(kill(second, 0), 0);
+    arcp__agent_cgroups_end(cgroups, two);
+    wait_for_watched(second_watched);
+}
+
+static void an_empty_one_is_used_again(void **state)
+{
+    (void)state;
+    need_cgroups();
+    int join_fd = -1;
+    unsigned first = arcp__agent_cgroups_take(cgroups, &join_fd);
+    (void)close(join_fd);
+    arcp__agent_cgroups_end(cgroups, first);
+    unsigned again = arcp__agent_cgroups_take(cgroups, &join_fd);
+    (void)close(join_fd);
+    assert_int_equal(again, first);
+    arcp__agent_cgroups_end(cgroups, again);
+}
+
+static void closing_ends_what_is_left(void **state)
+{
+    (void)state;
+    need_cgroups();
+    int join_fd = -1;
+    pid_t pid = 0;
+    assert_int_not_equal(arcp__agent_cgroups_take(cgroups, &join_fd), 0);
+    int watched = start_hidden(join_fd, &pid);
+    (void)close(join_fd);
+    arcp__agent_cgroups_close(cgroups);
+    wait_for_watched(watched);
+    /* The directory is gone: the same process may make it again. */
+    cgroups = arcp__agent_cgroups_open();
+    assert_non_null(cgroups);
+}
+
+/* A runtime is killed with a process in one of its cgroups; the next one ends that. */
+static void what_a_killed_runtime_left_is_ended_by_the_next_one(void **state)
+{
+    (void)state;
+    need_cgroups();
+    int out[2];
+    pid_t hidden = 0;
+    assert_int_equal(pipe(out), 0);
+    pid_t runtime = fork();
+    assert_true(runtime >= 0);
+    if (runtime == 0) {
+        int join_fd = -1;
+        pid_t pid = 0;
+        arcp__agent_cgroups *own = arcp__agent_cgroups_open();
+        if (own == NULL || arcp__agent_cgroups_take(own, &join_fd) == 0) {
+            _exit(1);
+        }
+        (void)start_hidden(join_fd, &pid);
+        (void)(write(out[1], &pid, sizeof(pid)) + raise(SIGKILL));
+        _exit(1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(runtime, &status, 0), runtime);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(read(out[0], &hidden, sizeof(hidden)), sizeof(hidden));
+    (void)close(out[0]);
+    (void)close(out[1]);
+    int watched = watch_process(hidden);
+    assert_true(watched >= 0);
+    arcp__agent_cgroups_close(cgroups);
+    cgroups = arcp__agent_cgroups_open();
+    assert_non_null(cgroups);
+    wait_for_watched(watched);
+}
+
+/* ---- without cgroups ---- */
+
+static void at_the_end_every_child_is_ended_and_theirs(void **state)
+{
+    (void)state;
+    pid_t pids[3] = {0};
+    int watched[3];
+    for (size_t at = 0; at < 3; at++) {
+        watched[at] = start_hidden(-1, &pids[at]);
+    }
+    arcp__process_table_end_children();
+    for (size_t at = 0; at < 3; at++) {
+        wait_for_watched(watched[at]);
+    }
+    assert_int_equal(waitpid(-1, NULL, 0), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_process_that_hides_ends_with_its_cgroup, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(another_job_is_not_touched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_one_is_used_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(closing_ends_what_is_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_killed_runtime_left_is_ended_by_the_next_one, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(at_the_end_every_child_is_ended_and_theirs, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
