@@ -136,20 +136,11 @@ arcp_span arcp__glob_literal_prefix(arcp_span pattern)
     return star == NULL ? pattern : arcp_span_first(pattern, (size_t)(star - pattern.data));
 }
 
-bool arcp__glob_may_meet(arcp_span a, arcp_span b)
+bool arcp__glob_bases_meet(arcp_span a, arcp_span b)
 {
     /* Where two literal bytes differ first, one side at most may end instead (`/x/` and stars
      * contain `/x`): the other one goes on. */
-    const size_t common = a.size < b.size ? a.size : b.size;
-    for (size_t i = 0; i < common; i++) {
-        if (a.data[i] == '*' || b.data[i] == '*') {
-            return true;
-        }
-        if (a.data[i] != b.data[i]) {
-            return false;
-        }
-    }
-    return true;
+    return a.size < b.size ? arcp_span_starts_with(b, a) : arcp_span_starts_with(a, b);
 }
 
 bool arcp__glob_is_literal(arcp_span pattern)

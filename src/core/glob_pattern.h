@@ -30,9 +30,9 @@ size_t arcp__glob_wildcard_count(arcp_span pattern);
 /* The bytes before the first star; borrowed. */
 arcp_span arcp__glob_literal_prefix(arcp_span pattern);
 
-/* Whether the patterns' literal beginnings leave room for a target in common; false only
+/* Whether two patterns with these literal beginnings can have a target in common; false only
  * when there is none. */
-bool arcp__glob_may_meet(arcp_span a, arcp_span b);
+bool arcp__glob_bases_meet(arcp_span a, arcp_span b);
 
 /* Whether the pattern has no star: it matches itself and nothing else. */
 bool arcp__glob_is_literal(arcp_span pattern);

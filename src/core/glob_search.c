@@ -179,8 +179,9 @@ static void expand_literal(search *s, int32_t from)
     arrive(s, reached);
 }
 
-static bool is_covered(const search *s, const arcp__shape *covers, size_t count, arcp__shape shape)
+static bool is_covered(search *s, const arcp__shape *covers, size_t count, arcp__shape shape)
 {
+    s->parents->work += count;
     for (size_t i = 0; i < count; i++) {
         if (arcp__shape_covers(s->kind, covers[i], shape)) {
             return true;

@@ -6,8 +6,9 @@
 #include "base/alloc.h"
 #include "core/glob_search.h"
 
-/* How many words of states one question may look at: about ten nanoseconds each. So many in any
- * case, and so many times all of the parents' for each pattern of the child. */
+/* How many steps one question may take, most of them words of states that are looked at: some
+ * nanoseconds each. So many in any case, and so many times all of the parents' words for each
+ * pattern of the child. */
 #define WORK_MIN   (UINT64_C(1) << 23)
 #define WORK_TIMES 4
 
@@ -15,6 +16,13 @@
  * they are at most one in so many: else a machine of all parents serves all of the child's. */
 #define NEAR_AMONG_MIN 16
 #define NEAR_PARTS     4
+
+/* What takes time besides words of states, in steps. */
+enum {
+    ROW_WORDS = 4,      /* of a machine, written when it is made */
+    COMPARE_STEPS = 16, /* around one pattern that is compared with a machine */
+    SEARCH_STEPS = 64,  /* around a search */
+};
 
 /* Some of the parents as a machine. */
 typedef struct parent_side {
@@ -26,12 +34,14 @@ typedef struct parent_side {
 /* One question: what is there for all patterns of the child. */
 typedef struct question {
     arcp__target_kind kind;
+    bool skips_witness;
     const arcp_span *parents;
     size_t parent_count;
-    arcp_span *near; /* room for as many; made when it is needed */
+    arcp_span *near;  /* room for as many; made when it is needed, with the next one */
+    arcp_span *bases; /* the parents' literal beginnings; behind `near` */
     parent_side all;
     bool has_all;
-    uint64_t work; /* words that were looked at so far */
+    uint64_t work; /* steps taken so far */
     uint64_t work_max;
 } question;
 
@@ -51,30 +61,42 @@ static bool is_double_star(arcp_span wildcard)
 /* Whether the parent is literal bytes and `**`, and all of the child's strings begin with
  * these bytes. The '/' of a tail may be missing from a string, but then it is the last of
  * the bytes on both sides, and the parent has a tail too. */
-static bool covers_prefix(arcp_span child, arcp_span parent)
+static bool covers_prefix(arcp_span child_base, arcp_span parent)
 {
+    if (parent.data[parent.size - 1] != '*') {
+        return false;
+    }
     const arcp_span base = arcp__glob_literal_prefix(parent);
-    return arcp_span_starts_with(arcp__glob_literal_prefix(child), base) &&
+    return arcp_span_starts_with(child_base, base) &&
            is_double_star(arcp_span_from(parent, base.size));
 }
 
-static bool is_plainly_within(arcp_span child, const question *q)
+static bool is_plainly_within(arcp_span child, question *q)
 {
-    for (size_t i = 0; i < q->parent_count; i++) {
-        if (arcp_span_equal(child, q->parents[i]) || covers_prefix(child, q->parents[i])) {
-            return true;
-        }
+    const arcp_span base = arcp__glob_literal_prefix(child);
+    size_t i = 0;
+    while (i < q->parent_count && !arcp_span_equal(child, q->parents[i]) &&
+           !covers_prefix(base, q->parents[i])) {
+        i++;
     }
-    return false;
+    q->work += arcp__lease_work_pairs(child, i);
+    return i < q->parent_count;
 }
 
 /* Steps 2 to 4 need parents as a machine. */
-static arcp_status side_init(parent_side *p, const arcp_span *patterns, size_t count)
+static arcp_status side_init(question *q, parent_side *p, const arcp_span *patterns, size_t count)
 {
+    for (size_t i = 0; i < count; i++) {
+        q->work += patterns[i].size;
+    }
+    if (q->work > q->work_max) {
+        return ARCP_E_LIMIT;
+    }
     arcp_status status = arcp__glob_union_init(&p->machine, patterns, count);
     if (status != ARCP_OK) {
         return status;
     }
+    q->work += (uint64_t)p->machine.words * p->machine.row_count / ROW_WORDS;
     const size_t words = p->machine.words;
     p->words = arcp__alloc_array(3 * words, sizeof *p->words);
     if (p->words == NULL) {
@@ -149,6 +171,33 @@ static bool is_within_by_symbols(const question *q, parent_side *p, const arcp__
     }
 }
 
+/* Instead of step 4, when no witness is wanted: a string of the child's in which each wildcard
+ * stands for one byte that all kinds of targets may have. True when it is a target that no parent
+ * matches; false is no answer. */
+static bool sample_is_outside(const question *q, parent_side *p, const arcp__glob_states *child)
+{
+    static const unsigned char fill = '1';
+    arcp__glob_union *machine = &p->machine;
+    arcp__glob_states_set *now = &p->sets[0];
+    arcp__glob_states_set *then = &p->sets[1];
+    arcp__shape shape = ARCP__SHAPE_START;
+    arcp__glob_union_start(machine, now);
+    for (uint32_t i = 0; i <= 2 * child->last && shape != ARCP__SHAPE_DEAD; i++) {
+        const uint32_t state = i / 2;
+        const bool is_literal = i % 2 == 1;
+        if (!is_literal && child->loops[state] == ARCP__GLOB_LOOP_NONE) {
+            continue;
+        }
+        const unsigned char byte = is_literal ? child->literals[state] : fill;
+        shape = arcp__shape_step(q->kind, shape, byte);
+        machine->work++;
+        arcp__glob_union_step(machine, now, byte, arcp__glob_class_of(q->kind, byte), then);
+        swap_sets(&now, &then);
+    }
+    return shape != ARCP__SHAPE_DEAD && arcp__shape_is_target(q->kind, shape) &&
+           !arcp__glob_union_meets(machine, now, machine->accept);
+}
+
 /* Step 4. */
 static arcp_status search(const question *q, parent_side *p, const arcp__glob_states *child,
                           arcp__glob_answer *answer, arcp_buf *witness)
@@ -165,22 +214,33 @@ static arcp_status search(const question *q, parent_side *p, const arcp__glob_st
     return arcp__glob_search(q->kind, child, &p->machine, &alphabet, q->work_max, answer, witness);
 }
 
+static arcp_status make_near(question *q)
+{
+    q->near = arcp__alloc_array(q->parent_count, 2 * sizeof *q->near);
+    if (q->near == NULL) {
+        return ARCP_E_NO_MEMORY;
+    }
+    q->bases = q->near + q->parent_count;
+    for (size_t i = 0; i < q->parent_count; i++) {
+        q->bases[i] = arcp__glob_literal_prefix(q->parents[i]);
+    }
+    return ARCP_OK;
+}
+
 /* How many of the parents may meet the pattern; they are in q->near. */
 static arcp_status find_near(question *q, arcp_span text, size_t *count)
 {
-    if (q->near == NULL) {
-        q->near = arcp__alloc_array(q->parent_count, sizeof *q->near);
-        if (q->near == NULL) {
-            return ARCP_E_NO_MEMORY;
-        }
+    if (q->near == NULL && make_near(q) != ARCP_OK) {
+        return ARCP_E_NO_MEMORY;
     }
+    const arcp_span base = arcp__glob_literal_prefix(text);
     *count = 0;
     for (size_t i = 0; i < q->parent_count; i++) {
-        if (arcp__glob_may_meet(text, q->parents[i])) {
+        if (arcp__glob_bases_meet(base, q->bases[i])) {
             q->near[(*count)++] = q->parents[i];
         }
     }
-    q->work += q->parent_count;
+    q->work += arcp__lease_work_pairs(text, q->parent_count);
     return ARCP_OK;
 }
 
@@ -194,7 +254,7 @@ static arcp_status choose_parents(question *q, arcp_span text, parent_side *few,
         size_t count = 0;
         const arcp_status status = find_near(q, text, &count);
         if (status != ARCP_OK || count <= q->parent_count / NEAR_PARTS) {
-            return status == ARCP_OK ? side_init(few, q->near, count) : status;
+            return status == ARCP_OK ? side_init(q, few, q->near, count) : status;
         }
     }
     *chosen = &q->all;
@@ -202,7 +262,7 @@ static arcp_status choose_parents(question *q, arcp_span text, parent_side *few,
         return ARCP_OK;
     }
     q->has_all = true;
-    return side_init(&q->all, q->parents, q->parent_count);
+    return side_init(q, &q->all, q->parents, q->parent_count);
 }
 
 static arcp_status compare(question *q, arcp_span text, parent_side *p, arcp__glob_answer *answer,
@@ -215,10 +275,13 @@ static arcp_status compare(question *q, arcp_span text, parent_side *p, arcp__gl
     arcp_status status = ARCP_OK;
     arcp__glob_states child;
     arcp__glob_parse(text, room, &child);
-    p->machine.work = q->work;
+    p->machine.work = q->work + COMPARE_STEPS + text.size / 4;
     if (is_within_by_symbols(q, p, &child)) {
         *answer = ARCP__GLOB_NONE;
+    } else if (q->skips_witness && sample_is_outside(q, p, &child)) {
+        *answer = ARCP__GLOB_FOUND;
     } else {
+        p->machine.work += SEARCH_STEPS;
         status = search(q, p, &child, answer, witness);
     }
     q->work = p->machine.work;
@@ -242,15 +305,21 @@ static arcp_status ask(question *q, arcp_span text, arcp__glob_answer *answer, a
     return status;
 }
 
-static void question_init(question *q, arcp__target_kind kind, const arcp_span *parents,
-                          size_t parent_count, size_t child_count)
+static void question_init(question *q, const arcp__glob_question *asked,
+                          const arcp__lease_work *work)
 {
-    *q = (question){.kind = kind, .parents = parents, .parent_count = parent_count};
+    *q = (question){.kind = arcp__capability_kind(asked->capability),
+                    .skips_witness = asked->skips_witness,
+                    .parents = asked->parent,
+                    .parent_count = asked->parent_count};
     uint64_t states = 0;
-    for (size_t i = 0; i < parent_count; i++) {
-        states += parents[i].size + 1;
+    for (size_t i = 0; i < asked->parent_count; i++) {
+        states += asked->parent[i].size + 1;
     }
-    q->work_max = WORK_MIN + WORK_TIMES * (uint64_t)child_count * (states / 64 + 1);
+    q->work_max = WORK_MIN + WORK_TIMES * (uint64_t)asked->child_count * (states / 64 + 1);
+    if (work != NULL && work->left < q->work_max) {
+        q->work_max = work->left;
+    }
 }
 
 static void question_fini(question *q)
@@ -259,45 +328,64 @@ static void question_fini(question *q)
     arcp__free(q->near);
 }
 
-arcp_status arcp__glob_subset(arcp__capability capability, const arcp_span *child,
-                              size_t child_count, const arcp_span *parent, size_t parent_count,
-                              arcp__glob_verdict *verdict)
+arcp_status arcp__glob_ask(const arcp__glob_question *asked, arcp__lease_work *work,
+                           arcp__glob_verdict *verdict)
 {
-    assert(arcp__capability_is_glob(capability));
+    assert(arcp__capability_is_glob(asked->capability));
     question q;
-    question_init(&q, arcp__capability_kind(capability), parent, parent_count, child_count);
+    question_init(&q, asked, work);
     arcp_status status = ARCP_OK;
     arcp__glob_answer answer = ARCP__GLOB_NONE;
     size_t i = 0;
-    for (; i < child_count; i++) {
-        if (is_plainly_within(child[i], &q)) {
-            continue;
-        }
-        status = ask(&q, child[i], &answer, &verdict->witness);
-        if (status != ARCP_OK || answer != ARCP__GLOB_NONE) {
-            break;
+    for (; i < asked->child_count && status == ARCP_OK && answer == ARCP__GLOB_NONE; i++) {
+        if (q.work > q.work_max) {
+            answer = ARCP__GLOB_TOO_COMPLEX;
+        } else if (!is_plainly_within(asked->child[i], &q)) {
+            status = ask(&q, asked->child[i], &answer, &verdict->witness);
         }
     }
     question_fini(&q);
-    verdict->is_subset = i == child_count;
-    verdict->child_index = i;
+    if (status == ARCP_OK && !arcp__lease_work_take(work, q.work)) {
+        status = ARCP_E_LIMIT;
+    }
+    verdict->is_subset = status == ARCP_OK && answer == ARCP__GLOB_NONE;
+    verdict->child_index = verdict->is_subset ? i : i - 1;
     verdict->too_complex = status == ARCP_OK && answer == ARCP__GLOB_TOO_COMPLEX;
     return status;
 }
 
-arcp_status arcp__glob_is_dead(arcp__capability capability, arcp_span pattern, bool *is_dead,
-                               arcp_buf *example)
+arcp_status arcp__glob_subset(arcp__capability capability, const arcp_span *child,
+                              size_t child_count, const arcp_span *parent, size_t parent_count,
+                              arcp__glob_verdict *verdict)
 {
+    const arcp__glob_question asked = {.capability = capability,
+                                       .child = child,
+                                       .child_count = child_count,
+                                       .parent = parent,
+                                       .parent_count = parent_count};
+    return arcp__glob_ask(&asked, NULL, verdict);
+}
+
+arcp_status arcp__glob_is_dead(arcp__capability capability, arcp_span pattern,
+                               arcp__lease_work *work, bool *is_dead, arcp_buf *example)
+{
+    const arcp__glob_question asked = {.capability = capability,
+                                       .child = &pattern,
+                                       .child_count = 1,
+                                       .skips_witness = example == NULL};
     question q;
-    question_init(&q, arcp__capability_kind(capability), NULL, 0, 1);
+    question_init(&q, &asked, work);
     arcp_buf target = ARCP_BUF_INIT;
     arcp__glob_answer answer = ARCP__GLOB_TOO_COMPLEX;
-    const arcp_status status = ask(&q, pattern, &answer, &target);
+    arcp_status status = ask(&q, pattern, &answer, &target);
+    question_fini(&q);
+    if (status == ARCP_OK && !arcp__lease_work_take(work, q.work)) {
+        status = ARCP_E_LIMIT;
+    }
     *is_dead = status == ARCP_OK && answer == ARCP__GLOB_NONE;
-    if (example != NULL) {
+    if (example != NULL && status == ARCP_OK) {
         arcp_buf_append(example, arcp_buf_span(&target));
     }
     arcp_buf_fini(&target);
-    question_fini(&q);
     return status;
 }

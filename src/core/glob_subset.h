@@ -8,6 +8,7 @@
 #include <arcp/buf.h>
 
 #include "core/capability.h"
+#include "core/lease_work.h"
 
 /* How many states of the exact search one child pattern may cost (docs/leases.md, Subsets). */
 #define ARCP__GLOB_SUBSET_NODES_MAX 20000u
@@ -21,19 +22,34 @@ typedef struct arcp__glob_verdict {
                            the parent does; a shortest one */
 } arcp__glob_verdict;
 
-/* Decides for patterns of one glob capability; both arrays hold well-formed patterns and
- * either may be empty. The work is bounded for all of the child's patterns together, too:
- * some tenths of a second at the limits of leases. ARCP_OK and *verdict, or
- * ARCP_E_NO_MEMORY and a verdict of "no". What an earlier call left in verdict->witness is
+/* Patterns of one glob capability; both arrays hold well-formed ones and either may be empty. */
+typedef struct arcp__glob_question {
+    arcp__capability capability;
+    const arcp_span *child;
+    size_t child_count;
+    const arcp_span *parent;
+    size_t parent_count;
+    bool skips_witness; /* only yes or no is asked: a "no" is cheaper then */
+} arcp__glob_question;
+
+/* Decides. The work is bounded for all of the child's patterns together, too: some tenths of a
+ * second at the limits of leases; and by `work`, which the steps are taken from (NULL: by the
+ * question's own bound only). ARCP_OK and *verdict; or a verdict of "no" and ARCP_E_NO_MEMORY, or
+ * ARCP_E_LIMIT when `work` did not suffice. What an earlier call left in verdict->witness is
  * overwritten. */
+ARCP_MUST_CHECK arcp_status arcp__glob_ask(const arcp__glob_question *asked, arcp__lease_work *work,
+                                           arcp__glob_verdict *verdict);
+
+/* The same without a bound from outside. */
 ARCP_MUST_CHECK arcp_status arcp__glob_subset(arcp__capability capability, const arcp_span *child,
                                               size_t child_count, const arcp_span *parent,
                                               size_t parent_count, arcp__glob_verdict *verdict);
 
 /* Whether no canonical target matches the pattern (lint's "dead": written in a form that
  * targets never have, such as `/a/../b` or `HTTPS://h/`). When some do, a shortest one is
- * appended to `example` (may be NULL). */
+ * appended to `example` (may be NULL). `work` and errors as above. */
 ARCP_MUST_CHECK arcp_status arcp__glob_is_dead(arcp__capability capability, arcp_span pattern,
-                                               bool *is_dead, arcp_buf *example);
+                                               arcp__lease_work *work, bool *is_dead,
+                                               arcp_buf *example);
 
 #endif

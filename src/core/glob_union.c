@@ -73,6 +73,7 @@ static arcp_status make_rows(arcp__glob_union *u, size_t bits)
         return ARCP_E_LIMIT;
     }
     u->words = (uint32_t)words;
+    u->row_count = (uint32_t)rows;
     u->rows = arcp__alloc_array(words * rows, sizeof(uint64_t));
     if (u->rows == NULL) {
         return ARCP_E_NO_MEMORY;

@@ -20,7 +20,8 @@ typedef struct arcp__glob_states_set {
 } arcp__glob_states_set;
 
 typedef struct arcp__glob_union {
-    uint32_t words;                         /* of a row */
+    uint32_t words; /* of a row */
+    uint32_t row_count;
     uint64_t *rows;                         /* owned; everything below points into it */
     uint64_t *start;                        /* before the first byte */
     uint64_t *accept;                       /* the pattern matches */
@@ -29,7 +30,7 @@ typedef struct arcp__glob_union {
     uint64_t *keep[ARCP__GLOB_CLASS_COUNT]; /* the loop takes bytes of the class */
     uint64_t *steps;            /* reached by a byte: a row for each that is a literal */
     unsigned char literal[256]; /* which row, plus one; 0: the byte is none */
-    uint64_t work;              /* words that were looked at, ever */
+    uint64_t work;              /* words that were looked at, ever, and the like */
 } arcp__glob_union;
 
 /* For patterns that may be none. ARCP_E_LIMIT when the machine would be too large,

@@ -38,11 +38,12 @@ static arcp_status inherit(const arcp_lease *request, const arcp_lease *parent,
 }
 
 /* [arcp:9.4-1] [arcp:10-2] [arcp:10-3] [arcp:10-4] */
-arcp_status arcp_lease_derive(const arcp_authority *parent, const arcp_lease *request,
-                              arcp_lease **out, arcp_buf *details, arcp_error *err)
+arcp_status arcp__lease_derive(const arcp_authority *parent, const arcp_lease *request,
+                               arcp__lease_work *work, arcp_lease **out, arcp_buf *details,
+                               arcp_error *err)
 {
     const arcp_lease *held = parent->lease;
-    const arcp__subset_parent scope = {held, parent};
+    const arcp__subset_parent scope = {.lease = held, .holder = parent, .work = work};
     arcp_status status = arcp__subset_assert(request, scope, details, err);
     if (status != ARCP_OK) {
         return status;
@@ -62,4 +63,10 @@ arcp_status arcp_lease_derive(const arcp_authority *parent, const arcp_lease *re
     }
     arcp__lease_draft_fini(&draft);
     return status;
+}
+
+arcp_status arcp_lease_derive(const arcp_authority *parent, const arcp_lease *request,
+                              arcp_lease **out, arcp_buf *details, arcp_error *err)
+{
+    return arcp__lease_derive(parent, request, NULL, out, details, err);
 }

@@ -36,7 +36,7 @@ static void list_violation(listing *list, const arcp_subset_violation *violation
 
 static arcp_status list_violations(const arcp_lease *child, const arcp_lease *parent, listing *list)
 {
-    const arcp__subset_parent as_written = {parent, NULL};
+    const arcp__subset_parent as_written = {.lease = parent};
     arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
     arcp_status status = ARCP_OK;
     for (size_t i = 0; i <= child->count && status == ARCP_OK; i++) {

@@ -187,7 +187,8 @@ static arcp_status lint_patterns(const arcp__lease_capability *capability, bool 
 {
     arcp_status status = ARCP_OK;
     for (size_t i = 0; i < capability->count && status == ARCP_OK; i++) {
-        status = arcp__glob_is_dead(capability->kind, capability->patterns[i], &is_dead[i], NULL);
+        status =
+            arcp__glob_is_dead(capability->kind, capability->patterns[i], NULL, &is_dead[i], NULL);
     }
     if (status == ARCP_OK) {
         status = mark_redundant(capability, is_dead, redundant);

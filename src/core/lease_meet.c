@@ -13,29 +13,41 @@
 #include "core/glob_pattern.h"
 #include "core/glob_subset.h"
 
+/* Two patterns that are to meet. */
+typedef struct meeting {
+    arcp__capability capability;
+    arcp_span a;
+    arcp_span b;
+    arcp__lease_work *work;
+} meeting;
+
 /* Whether `pattern` is within `other` and can match anything at all. */
-static arcp_status is_within(arcp__capability capability, arcp_span pattern, arcp_span other,
-                             bool *within)
+static arcp_status is_within(const meeting *m, arcp_span pattern, arcp_span other, bool *within)
 {
+    const arcp__glob_question asked = {.capability = m->capability,
+                                       .child = &pattern,
+                                       .child_count = 1,
+                                       .parent = &other,
+                                       .parent_count = 1,
+                                       .skips_witness = true};
     arcp__glob_verdict verdict = {0};
-    const arcp_status status = arcp__glob_subset(capability, &pattern, 1, &other, 1, &verdict);
+    const arcp_status status = arcp__glob_ask(&asked, m->work, &verdict);
     *within = status == ARCP_OK && verdict.is_subset;
     arcp_buf_fini(&verdict.witness);
     return status;
 }
 
 /* Whether `guess` is within both and not dead; then it is appended. */
-static arcp_status prove(arcp__capability capability, arcp_span guess, arcp_span a, arcp_span b,
-                         bool *found, arcp_buf *out)
+static arcp_status prove(const meeting *m, arcp_span guess, bool *found, arcp_buf *out)
 {
     bool within = false;
     bool dead = true;
-    arcp_status status = is_within(capability, guess, a, &within);
+    arcp_status status = is_within(m, guess, m->a, &within);
     if (status == ARCP_OK && within) {
-        status = is_within(capability, guess, b, &within);
+        status = is_within(m, guess, m->b, &within);
     }
     if (status == ARCP_OK && within) {
-        status = arcp__glob_is_dead(capability, guess, &dead, NULL);
+        status = arcp__glob_is_dead(m->capability, guess, m->work, &dead, NULL);
     }
     if (status == ARCP_OK && within && !dead) {
         arcp_buf_append(out, guess);
@@ -112,13 +124,14 @@ static bool guess_behind(arcp_span base, arcp_span other, arcp_buf *out)
     return true;
 }
 
-arcp_status arcp__pattern_meet(arcp__capability capability, arcp_span a, arcp_span b, bool *found,
-                               arcp_buf *out)
+arcp_status arcp__pattern_meet(arcp__capability capability, arcp_span a, arcp_span b,
+                               arcp__lease_work *work, bool *found, arcp_buf *out)
 {
+    const meeting m = {.capability = capability, .a = a, .b = b, .work = work};
     const bool has_dots = arcp__target_kind_has_dots(arcp__capability_kind(capability));
     arcp_buf guess = ARCP_BUF_INIT;
     *found = false;
-    arcp_status status = prove(capability, b, a, b, found, out);
+    arcp_status status = prove(&m, b, found, out);
     for (int kind = 0; kind < 3 && status == ARCP_OK && !*found; kind++) {
         arcp_buf_clear(&guess);
         const bool guessed = kind == 0   ? guess_behind(a, b, &guess)
@@ -126,7 +139,7 @@ arcp_status arcp__pattern_meet(arcp__capability capability, arcp_span a, arcp_sp
                                          : guess_by_segments(a, b, has_dots, &guess);
         status = arcp_buf_status(&guess);
         if (status == ARCP_OK && guessed) {
-            status = prove(capability, arcp_buf_span(&guess), a, b, found, out);
+            status = prove(&m, arcp_buf_span(&guess), found, out);
         }
     }
     arcp_buf_fini(&guess);

@@ -1,10 +1,11 @@
 /* A request narrowed by a ceiling: never wider than either (draft §9.2: a runtime may
  * narrow what a client requests, never widen it). */
-#include <arcp/lease_subset.h>
+#include "core/lease_subset.h"
 
 #include <assert.h>
 
-#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/hash.h"
 #include "core/glob_pattern.h"
 #include "core/glob_subset.h"
 #include "core/lease_draft.h"
@@ -14,13 +15,23 @@
  * that loses what was not looked at, which is never wider. */
 #define PAIRS_MAX 4096
 
+/* A pattern of the capability at hand that is in the draft. */
+typedef struct kept_pattern {
+    arcp_span text; /* the draft's */
+    UT_hash_handle hh;
+} kept_pattern;
+
 typedef struct narrowing {
     const arcp_lease *request;
     const arcp_lease *ceiling;
+    arcp__lease_work *work;
     arcp__lease_draft draft;
     arcp_json_writer report;
-    arcp_span *near; /* room for the ceiling's patterns that a pattern may meet */
+    arcp_span *bases; /* the literal beginnings of the ceiling's patterns; `near` stands behind */
+    arcp_span *near;  /* room for the ceiling's patterns that a pattern may meet */
     size_t near_count;
+    kept_pattern *kept;
+    arcp__arena kept_arena;
     bool changed;
     size_t pairs;
     arcp_error *err;
@@ -29,6 +40,14 @@ typedef struct narrowing {
 static arcp_status out_of_memory(narrowing *job)
 {
     return arcp_error_set(job->err, ARCP_E_NO_MEMORY, "out of memory for narrowing a lease");
+}
+
+/* The error of a question about patterns. */
+static arcp_status failed(narrowing *job, arcp_status status)
+{
+    return status == ARCP_E_LIMIT
+               ? arcp_error_set(job->err, status, "narrowing the lease takes too much work")
+               : out_of_memory(job);
 }
 
 /* Begins a row of the report, up to the open array of what came instead. */
@@ -52,14 +71,34 @@ static void end_row(narrowing *job)
     arcp_json_end_object(&job->report);
 }
 
-static bool has_pattern(const arcp__draft_capability *capability, arcp_span pattern)
+static bool is_kept(narrowing *job, arcp_span pattern)
 {
-    for (size_t i = 0; i < capability->count; i++) {
-        if (arcp_span_equal(capability->patterns[i], pattern)) {
-            return true;
-        }
+    kept_pattern *found = NULL;
+    HASH_FIND(hh, job->kept, pattern.data, pattern.size, found);
+    return found != NULL;
+}
+
+/* Puts a pattern into the draft. */
+static arcp_status keep(narrowing *job, size_t at, arcp_span pattern)
+{
+    const arcp_status status = arcp__lease_draft_pattern(&job->draft, at, pattern, job->err);
+    if (status != ARCP_OK || is_kept(job, pattern)) {
+        return status;
     }
-    return false;
+    kept_pattern *entry = arcp__arena_take(&job->kept_arena, sizeof *entry);
+    if (entry == NULL) {
+        return out_of_memory(job);
+    }
+    const arcp__draft_capability *to = &job->draft.capabilities[at];
+    *entry = (kept_pattern){.text = to->patterns[to->count - 1]};
+    HASH_ADD_KEYPTR(hh, job->kept, entry->text.data, entry->text.size, entry);
+    return ARCP__HASH_ADDED(entry) ? ARCP_OK : out_of_memory(job);
+}
+
+static void forget_kept(narrowing *job)
+{
+    HASH_CLEAR(hh, job->kept);
+    arcp__arena_reset(&job->kept_arena);
 }
 
 /* Adds what `pattern` has in common with each of the near patterns. */
@@ -72,13 +111,12 @@ static arcp_status add_meets(narrowing *job, size_t at, const arcp__lease_capabi
         job->pairs++;
         bool found = false;
         arcp_buf_clear(&meet);
-        status = arcp__pattern_meet(asked->kind, pattern, job->near[i], &found, &meet);
-        const arcp_span text = arcp_buf_span(&meet);
+        status = arcp__pattern_meet(asked->kind, pattern, job->near[i], job->work, &found, &meet);
         if (status != ARCP_OK) {
-            status = out_of_memory(job);
-        } else if (found && !has_pattern(&job->draft.capabilities[at], text)) {
-            arcp_json_write_string(&job->report, text);
-            status = arcp__lease_draft_pattern(&job->draft, at, text, job->err);
+            status = failed(job, status);
+        } else if (found && !is_kept(job, arcp_buf_span(&meet))) {
+            arcp_json_write_string(&job->report, arcp_buf_span(&meet));
+            status = keep(job, at, arcp_buf_span(&meet));
         }
     }
     arcp_buf_fini(&meet);
@@ -86,36 +124,50 @@ static arcp_status add_meets(narrowing *job, size_t at, const arcp__lease_capabi
 }
 
 /* Notes the ceiling's patterns that have anything to do with this one. */
-static void find_near(narrowing *job, const arcp__lease_capability *allowed, arcp_span pattern)
+static arcp_status find_near(narrowing *job, const arcp__lease_capability *allowed,
+                             arcp_span pattern)
 {
     job->near_count = 0;
+    if (!arcp__lease_work_take(job->work, arcp__lease_work_pairs(pattern, allowed->count))) {
+        return failed(job, ARCP_E_LIMIT);
+    }
+    const arcp_span base = arcp__glob_literal_prefix(pattern);
     for (size_t i = 0; i < allowed->count; i++) {
-        if (arcp__glob_may_meet(pattern, allowed->patterns[i])) {
+        if (arcp__glob_bases_meet(base, job->bases[i])) {
             job->near[job->near_count++] = allowed->patterns[i];
         }
     }
+    return ARCP_OK;
 }
 
 static arcp_status narrow_pattern(narrowing *job, size_t at, const arcp__lease_capability *asked,
                                   const arcp__lease_capability *allowed, arcp_span pattern)
 {
-    find_near(job, allowed, pattern);
+    arcp_status status = find_near(job, allowed, pattern);
+    if (status != ARCP_OK) {
+        return status;
+    }
     bool stays = false;
     if (job->near_count > 0) {
+        const arcp__glob_question question = {.capability = asked->kind,
+                                              .child = &pattern,
+                                              .child_count = 1,
+                                              .parent = job->near,
+                                              .parent_count = job->near_count,
+                                              .skips_witness = true};
         arcp__glob_verdict verdict = {0};
-        const arcp_status asked_well =
-            arcp__glob_subset(asked->kind, &pattern, 1, job->near, job->near_count, &verdict);
-        stays = asked_well == ARCP_OK && verdict.is_subset;
+        status = arcp__glob_ask(&question, job->work, &verdict);
+        stays = verdict.is_subset;
         arcp_buf_fini(&verdict.witness);
-        if (asked_well != ARCP_OK) {
-            return out_of_memory(job);
+        if (status != ARCP_OK) {
+            return failed(job, status);
         }
     }
     if (stays) {
-        return arcp__lease_draft_pattern(&job->draft, at, pattern, job->err);
+        return keep(job, at, pattern);
     }
     begin_row(job, asked->name, pattern);
-    const arcp_status status = add_meets(job, at, asked, pattern);
+    status = add_meets(job, at, asked, pattern);
     end_row(job);
     return status;
 }
@@ -126,30 +178,28 @@ static arcp_status narrow_patterns(narrowing *job, const arcp__lease_capability 
 {
     size_t at = 0;
     arcp_status status = arcp__lease_draft_capability(&job->draft, asked->name, &at, job->err);
-    job->near = arcp__alloc_array(allowed->count, sizeof *job->near);
-    if (job->near == NULL) {
+    job->bases = arcp__alloc_array(allowed->count, 2 * sizeof *job->bases);
+    if (job->bases == NULL) {
         return out_of_memory(job);
+    }
+    job->near = job->bases + allowed->count;
+    for (size_t i = 0; i < allowed->count; i++) {
+        job->bases[i] = arcp__glob_literal_prefix(allowed->patterns[i]);
     }
     for (size_t i = 0; i < asked->count && status == ARCP_OK; i++) {
         status = narrow_pattern(job, at, asked, allowed, asked->patterns[i]);
     }
-    arcp__free(job->near);
-    job->near = NULL;
+    arcp__free(job->bases);
+    job->bases = NULL;
+    forget_kept(job);
     return status;
 }
 
-/* Copies the patterns as they are; with `wanted`, amounts of that currency only. */
-static arcp_status copy_entries(narrowing *job, size_t at, const arcp__lease_capability *from,
-                                const arcp_span *wanted)
+/* Copies the patterns as they are. */
+static arcp_status copy_entries(narrowing *job, size_t at, const arcp__lease_capability *from)
 {
     arcp_status status = ARCP_OK;
     for (size_t i = 0; i < from->count && status == ARCP_OK; i++) {
-        arcp__lease_amount amount;
-        if (wanted != NULL &&
-            (arcp__lease_amount_parse(from->patterns[i], &amount, NULL) != ARCP_OK ||
-             !arcp_span_equal(amount.currency, *wanted))) {
-            continue;
-        }
         status = arcp__lease_draft_pattern(&job->draft, at, from->patterns[i], job->err);
     }
     return status;
@@ -186,26 +236,40 @@ static arcp_status lower_amount(narrowing *job, size_t at, const arcp__lease_amo
     return status;
 }
 
-/* A budget is a limit: every currency that either side names, at the smaller amount. */
+/* An entry of the request's budget: it stays, or the ceiling's amount comes in the place of the
+ * first entry of its currency. */
+static arcp_status narrow_entry(narrowing *job, size_t at, arcp_span entry, size_t index)
+{
+    arcp__lease_amount named;
+    if (!arcp__lease_work_take(job->work, 1 + job->request->amount_count)) {
+        return failed(job, ARCP_E_LIMIT);
+    }
+    const arcp_status status = arcp__lease_amount_parse(entry, &named, job->err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    const arcp__lease_amount *asked = arcp__lease_find_amount(job->request, named.currency);
+    const arcp__lease_amount *limit = arcp__lease_find_amount(job->ceiling, named.currency);
+    if (limit == NULL || arcp_decimal_compare(asked->total, limit->total) <= 0) {
+        return arcp__lease_draft_pattern(&job->draft, at, entry, job->err);
+    }
+    return asked->entry == index ? lower_amount(job, at, asked, limit) : ARCP_OK;
+}
+
+/* A budget is a limit: every currency that either side names, at the smaller amount. `asked` is
+ * NULL when the request has none. */
 static arcp_status narrow_budget(narrowing *job, const arcp__lease_capability *asked)
 {
-    const arcp_lease *request = job->request;
     const arcp_lease *ceiling = job->ceiling;
+    const size_t count = asked == NULL ? 0 : asked->count;
     size_t at = 0;
     arcp_status status =
         arcp__lease_draft_capability(&job->draft, ARCP_SPAN_LITERAL("cost.budget"), &at, job->err);
-    for (size_t i = 0; i < request->amount_count && status == ARCP_OK; i++) {
-        const arcp__lease_amount *amount = &request->amounts[i];
-        const arcp__lease_amount *limit = arcp__lease_find_amount(ceiling, amount->currency);
-        if (limit != NULL && arcp_decimal_compare(limit->total, amount->total) < 0) {
-            status = lower_amount(job, at, amount, limit);
-        } else {
-            assert(asked != NULL); /* A request with amounts names cost.budget. */
-            status = copy_entries(job, at, asked, &amount->currency);
-        }
+    for (size_t i = 0; i < count && status == ARCP_OK; i++) {
+        status = narrow_entry(job, at, asked->patterns[i], i);
     }
     for (size_t i = 0; i < ceiling->amount_count && status == ARCP_OK; i++) {
-        if (arcp__lease_find_amount(request, ceiling->amounts[i].currency) == NULL) {
+        if (arcp__lease_find_amount(job->request, ceiling->amounts[i].currency) == NULL) {
             status = lower_amount(job, at, NULL, &ceiling->amounts[i]);
         }
     }
@@ -245,7 +309,7 @@ static arcp_status narrow_capability(narrowing *job, const arcp__lease_capabilit
     size_t at = 0;
     const arcp_status status =
         arcp__lease_draft_capability(&job->draft, asked->name, &at, job->err);
-    return status == ARCP_OK ? copy_entries(job, at, asked, NULL) : status;
+    return status == ARCP_OK ? copy_entries(job, at, asked) : status;
 }
 
 /* What the request leaves out and the ceiling limits. */
@@ -282,16 +346,16 @@ static arcp_status narrow_all(narrowing *job, bool absent_is_open)
     return status == ARCP_OK ? narrow_expiry(job) : status;
 }
 
-arcp_status arcp_lease_narrow(const arcp_lease *request, const arcp_lease *ceiling,
-                              bool absent_is_open, arcp_lease **out, arcp_buf *dropped,
-                              arcp_error *err)
+arcp_status arcp__lease_narrow(const arcp_lease *request, const arcp__ceiling *ceiling,
+                               arcp_lease **out, arcp_buf *dropped, arcp_error *err)
 {
-    narrowing job = {.request = request, .ceiling = ceiling, .err = err};
+    narrowing job = {
+        .request = request, .ceiling = ceiling->lease, .work = ceiling->work, .err = err};
     arcp_buf report = ARCP_BUF_INIT;
     arcp_json_writer_init(&job.report, &report);
     arcp__lease_draft_init(&job.draft, &arcp__lease_unlimited);
     arcp_json_begin_array(&job.report);
-    arcp_status status = narrow_all(&job, absent_is_open);
+    arcp_status status = narrow_all(&job, ceiling->absent_is_open);
     arcp_json_end_array(&job.report);
     if (status == ARCP_OK && dropped != NULL) {
         arcp_buf_append(dropped, arcp_buf_span(&report));
@@ -302,7 +366,16 @@ arcp_status arcp_lease_narrow(const arcp_lease *request, const arcp_lease *ceili
     } else if (status == ARCP_OK) {
         status = arcp__lease_draft_finish(&job.draft, out, err);
     }
+    arcp__arena_fini(&job.kept_arena);
     arcp__lease_draft_fini(&job.draft);
     arcp_buf_fini(&report);
     return status;
+}
+
+arcp_status arcp_lease_narrow(const arcp_lease *request, const arcp_lease *ceiling,
+                              bool absent_is_open, arcp_lease **out, arcp_buf *dropped,
+                              arcp_error *err)
+{
+    const arcp__ceiling unbounded = {.lease = ceiling, .absent_is_open = absent_is_open};
+    return arcp__lease_narrow(request, &unbounded, out, dropped, err);
 }

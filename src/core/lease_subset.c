@@ -103,6 +103,9 @@ static arcp_status check_amounts(const arcp__lease_capability *capability, const
     arcp_status status = ARCP_OK;
     *is_subset = true;
     for (size_t i = 0; i < child->amount_count && status == ARCP_OK && *is_subset; i++) {
+        if (!arcp__lease_work_take(parent.work, 1 + parent.lease->amount_count)) {
+            return ARCP_E_LIMIT;
+        }
         status = check_amount(capability, &child->amounts[i], parent, is_subset, violation);
     }
     return status;
@@ -149,10 +152,13 @@ arcp_status arcp__subset_check_capability(const arcp__lease_capability *capabili
         *is_subset = true; /* The parent may use every model. */
         return ARCP_OK;
     }
+    const arcp__glob_question asked = {.capability = capability->kind,
+                                       .child = capability->patterns,
+                                       .child_count = capability->count,
+                                       .parent = granted == NULL ? NULL : granted->patterns,
+                                       .parent_count = granted == NULL ? 0 : granted->count};
     arcp__glob_verdict verdict = {0};
-    arcp_status status = arcp__glob_subset(
-        capability->kind, capability->patterns, capability->count,
-        granted == NULL ? NULL : granted->patterns, granted == NULL ? 0 : granted->count, &verdict);
+    arcp_status status = arcp__glob_ask(&asked, parent.work, &verdict);
     if (status == ARCP_OK && !verdict.is_subset) {
         note_pattern(capability, granted != NULL && granted->count > 0, &verdict, violation);
         status = arcp_buf_status(&violation->witness);
@@ -203,7 +209,7 @@ arcp_status arcp__subset_check(const arcp_lease *child, arcp__subset_parent pare
 arcp_status arcp_lease_is_subset(const arcp_lease *child, const arcp_lease *parent, bool *is_subset,
                                  arcp_subset_violation *violation)
 {
-    const arcp__subset_parent as_written = {parent, NULL};
+    const arcp__subset_parent as_written = {.lease = parent};
     if (violation != NULL) {
         return arcp__subset_check(child, as_written, is_subset, violation);
     }
@@ -220,7 +226,9 @@ arcp_status arcp__subset_assert(const arcp_lease *child, arcp__subset_parent par
     bool is_subset = false;
     arcp_status status = arcp__subset_check(child, parent, &is_subset, &violation);
     if (status != ARCP_OK) {
-        (void)arcp_error_set(err, status, "out of memory for comparing leases");
+        (void)arcp_error_set(err, status,
+                             status == ARCP_E_LIMIT ? "comparing the leases takes too much work"
+                                                    : "out of memory for comparing leases");
     } else if (!is_subset) {
         if (details != NULL) {
             arcp_subset_violation_format_details(&violation, details);
@@ -237,6 +245,6 @@ arcp_status arcp__subset_assert(const arcp_lease *child, arcp__subset_parent par
 arcp_status arcp_lease_assert_subset(const arcp_lease *child, const arcp_lease *parent,
                                      arcp_buf *details, arcp_error *err)
 {
-    const arcp__subset_parent as_written = {parent, NULL};
+    const arcp__subset_parent as_written = {.lease = parent};
     return arcp__subset_assert(child, as_written, details, err);
 }

@@ -7,7 +7,7 @@
  * is made when that was issued (admission.c). */
 #include "engine/parts.h"
 
-#include <arcp/lease_subset.h>
+#include "core/lease_subset.h"
 
 typedef struct delegation {
     arcp_span agent;
@@ -192,7 +192,9 @@ static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const del
         status = arcp__job_read_lease(engine, wanted->json, wanted->body, &request, err);
     }
     if (status == ARCP_OK) {
-        status = arcp_lease_derive(parent->live->authority, request, &derived, details, err);
+        status = arcp__lease_derive(parent->live->authority, request, &plan->lease_work, &derived,
+                                    details, err);
+        status = status == ARCP_E_LIMIT ? arcp__lease_too_complex(details, err) : status;
         arcp_lease_unref(request);
     }
     if (status != ARCP_OK) {
@@ -457,6 +459,7 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     arcp__trace trace;
     arcp__trace_of_child(engine, parent, &trace);
     arcp__job_plan plan = plan_of(parent, &trace);
+    plan.lease_work.left = engine->settings.limits_lease_steps;
     plan.input = wanted.input;
     plan.delegate_id = wanted.delegate_id;
     status = plan_child(engine, parent, &wanted, &plan, &lease, &notes, details, err);

@@ -331,7 +331,8 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
                            .session = session,
                            .features = session->features,
                            .key = key,
-                           .fingerprint = print};
+                           .fingerprint = print,
+                           .lease_work = {engine->settings.limits_lease_steps}};
     arcp_status status = check_submit(engine, session, payload, *lease, &plan, &details, &error);
     if (status == ARCP_OK) {
         arcp__trace_read(engine, envelope, trace_id, &trace, &plan.tracestate);

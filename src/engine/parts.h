@@ -11,6 +11,7 @@
 #include "core/body.h"
 #include "core/envelope.h"
 #include "core/error_payload.h"
+#include "core/lease_work.h"
 #include "engine/credential.h"
 #include "engine/job_lifecycle.h"
 #include "engine/kept.h"
@@ -357,6 +358,7 @@ typedef struct arcp__job_plan {
     arcp_span delegate_id;
     uint64_t max_runtime_sec;
     arcp_feature_set features;
+    arcp__lease_work lease_work;      /* what its leases may still cost */
     const arcp__admission *admission; /* it had to wait: its id and time; NULL: it had not */
 } arcp__job_plan;
 /* Makes the job with its authority, accepted payload, stream and row; NULL when out of
@@ -507,9 +509,10 @@ void arcp__admission_free_all(arcp__engine *engine);
 /* What the operator's rows and the program's own policy say about a job that is planned:
  * *lease is replaced (a new reference) by what it may have. `notes` gets what the log is to
  * be told when there is a job, `details` those of a refusal. */
-arcp_status arcp__policy_apply(arcp__engine *engine, const arcp__job_plan *plan,
-                               const arcp_lease **lease, arcp_buf *notes, arcp_buf *details,
-                               arcp_error *err);
+arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_plan *plan, const arcp_lease **lease,
+                               arcp_buf *notes, arcp_buf *details, arcp_error *err);
+/* The refusal of a request whose leases are too much work, from ARCP_E_LIMIT. */
+arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err);
 void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_buf *notes);
 
 /* ---- job_budget.c ---- */

@@ -3,9 +3,8 @@
  * (guide A; docs/protocol.md, Authority); of submits and delegations alike. */
 #include "engine/parts.h"
 
-#include <arcp/lease_subset.h>
-
 #include "base/timestamp.h"
+#include "core/lease_subset.h"
 
 arcp_status arcp__engine_add_policy(arcp__engine *engine, const arcp__policy *policy,
                                     arcp_error *err)
@@ -78,12 +77,12 @@ static void note_narrowing(const arcp__engine *engine, size_t row, const arcp_bu
     }
 }
 
-static arcp_status narrow(const arcp__engine *engine, size_t row, const arcp_lease *ceiling,
+static arcp_status narrow(const arcp__engine *engine, size_t row, const arcp__ceiling *ceiling,
                           const arcp_lease **lease, arcp_buf *notes, arcp_error *err)
 {
     arcp_lease *narrowed = NULL;
     arcp_buf dropped = ARCP_BUF_INIT;
-    arcp_status status = arcp_lease_narrow(*lease, ceiling, true, &narrowed, &dropped, err);
+    arcp_status status = arcp__lease_narrow(*lease, ceiling, &narrowed, &dropped, err);
     if (status == ARCP_OK) {
         note_narrowing(engine, row, &dropped, notes);
         arcp_lease_unref(*lease);
@@ -93,19 +92,21 @@ static arcp_status narrow(const arcp__engine *engine, size_t row, const arcp_lea
     return status;
 }
 
-static arcp_status narrow_by_row(arcp__engine *engine, size_t at, const arcp_lease **lease,
-                                 arcp_buf *notes, arcp_error *err)
+static arcp_status narrow_by_row(arcp__engine *engine, size_t at, arcp__lease_work *work,
+                                 const arcp_lease **lease, arcp_buf *notes, arcp_error *err)
 {
     const arcp__policy_row *row = &engine->policies[at];
     arcp_status status = ARCP_OK;
     if (row->ceiling != NULL) {
-        status = narrow(engine, at, row->ceiling, lease, notes, err);
+        const arcp__ceiling ceiling = {.lease = row->ceiling, .absent_is_open = true, .work = work};
+        status = narrow(engine, at, &ceiling, lease, notes, err);
     }
     if (status == ARCP_OK && row->max_lifetime_sec != 0) {
         arcp_lease *until = NULL;
         status = lifetime_ceiling(engine, row->max_lifetime_sec, &until, err);
         if (status == ARCP_OK) {
-            status = narrow(engine, at, until, lease, notes, err);
+            const arcp__ceiling ceiling = {.lease = until, .absent_is_open = true, .work = work};
+            status = narrow(engine, at, &ceiling, lease, notes, err);
             arcp_lease_unref(until);
         }
     }
@@ -117,13 +118,19 @@ static arcp_status narrow_by_row(arcp__engine *engine, size_t at, const arcp_lea
 /* What it answered is used if it is within what it was asked about; what it left out and
  * limits (budgets, expiry, models) stays. */
 static arcp_status take_answer(arcp__engine *engine, const arcp_lease *answered,
-                               const arcp_lease **lease, arcp_error *err)
+                               arcp__lease_work *work, const arcp_lease **lease, arcp_error *err)
 {
+    const arcp__subset_parent asked = {.lease = *lease, .work = work};
+    const arcp__ceiling ceiling = {.lease = *lease, .work = work};
     arcp_lease *narrowed = NULL;
     arcp_error why = {0};
-    arcp_status status = arcp_lease_assert_subset(answered, *lease, NULL, &why);
+    arcp_status status = arcp__subset_assert(answered, asked, NULL, &why);
     if (status == ARCP_OK) {
-        status = arcp_lease_narrow(answered, *lease, false, &narrowed, NULL, &why);
+        status = arcp__lease_narrow(answered, &ceiling, &narrowed, NULL, &why);
+    }
+    if (status == ARCP_E_LIMIT) {
+        *err = why;
+        return status;
     }
     if (status != ARCP_OK) {
         arcp__effect_log(engine, ARCP__LOG_ERROR,
@@ -137,8 +144,8 @@ static arcp_status take_answer(arcp__engine *engine, const arcp_lease *answered,
     return ARCP_OK;
 }
 
-static arcp_status ask_program(arcp__engine *engine, const arcp__job_plan *plan,
-                               const arcp_lease **lease, arcp_buf *details, arcp_error *err)
+static arcp_status ask_program(arcp__engine *engine, arcp__job_plan *plan, const arcp_lease **lease,
+                               arcp_buf *details, arcp_error *err)
 {
     if (engine->submit_policy == NULL) {
         return ARCP_OK;
@@ -158,7 +165,7 @@ static arcp_status ask_program(arcp__engine *engine, const arcp__job_plan *plan,
     arcp_status status =
         engine->submit_policy(engine->submit_policy_user, &request, &answered, details, &said);
     if (status == ARCP_OK && answered != NULL) {
-        status = take_answer(engine, answered, lease, err);
+        status = take_answer(engine, answered, &plan->lease_work, lease, err);
     } else if (status != ARCP_OK) {
         bool has_code = arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
         *err = said;
@@ -173,28 +180,37 @@ static arcp_status ask_program(arcp__engine *engine, const arcp__job_plan *plan,
     return status;
 }
 
+arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err)
+{
+    arcp_buf_clear(details);
+    arcp_buf_append_cstr(details, "{\"reason\":\"TOO_COMPLEX\"}");
+    return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                          "the lease takes more work than one request may cause "
+                          "(limits.lease_steps): ask for fewer or simpler patterns");
+}
+
 /* [arcp:LA-1] */
-arcp_status arcp__policy_apply(arcp__engine *engine, const arcp__job_plan *plan,
-                               const arcp_lease **lease, arcp_buf *notes, arcp_buf *details,
-                               arcp_error *err)
+arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_plan *plan, const arcp_lease **lease,
+                               arcp_buf *notes, arcp_buf *details, arcp_error *err)
 {
     arcp_span agent = arcp_span_cstr(plan->agent->text);
     const char *at_sign = memchr(agent.data, '@', agent.size);
     if (at_sign != NULL) {
         agent.size = (size_t)(at_sign - agent.data);
     }
-    for (size_t at = 0; at < engine->policy_count; at++) {
+    arcp_status status = ARCP_OK;
+    for (size_t at = 0; at < engine->policy_count && status == ARCP_OK; at++) {
         const arcp__policy_row *row = &engine->policies[at];
         if (!arcp__name_glob_matches(row->principal_glob, arcp_span_cstr(plan->principal->name)) ||
             !arcp__name_glob_matches(row->agent_glob, agent)) {
             continue;
         }
-        arcp_status status = narrow_by_row(engine, at, lease, notes, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
+        status = narrow_by_row(engine, at, &plan->lease_work, lease, notes, err);
     }
-    return ask_program(engine, plan, lease, details, err);
+    if (status == ARCP_OK) {
+        status = ask_program(engine, plan, lease, details, err);
+    }
+    return status == ARCP_E_LIMIT ? arcp__lease_too_complex(details, err) : status;
 }
 
 void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_buf *notes)

@@ -222,7 +222,8 @@ static void check_dead(const world *w)
         bool is_dead = false;
         arcp_buf example = ARCP_BUF_INIT;
         assert_int_equal(
-            arcp__glob_is_dead(w->capability, w->patterns.spans[p], &is_dead, &example), ARCP_OK);
+            arcp__glob_is_dead(w->capability, w->patterns.spans[p], NULL, &is_dead, &example),
+            ARCP_OK);
         uint64_t any = 0;
         for (size_t i = 0; i < w->row_words; i++) {
             any |= row_of(w, p)[i];

@@ -375,7 +375,7 @@ static void dead_patterns_are_known_and_others_have_an_example(void **state)
         bool is_dead = false;
         arcp_buf example = ARCP_BUF_INIT;
         assert_int_equal(arcp__glob_is_dead(rows[i].capability, arcp_span_cstr(rows[i].pattern),
-                                            &is_dead, &example),
+                                            NULL, &is_dead, &example),
                          ARCP_OK);
         if (rows[i].example == NULL) {
             if (!is_dead) {
