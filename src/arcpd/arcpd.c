@@ -16,6 +16,7 @@
 #include "arcpd/config_check.h"
 #include "arcpd/config_restart.h"
 #include "arcpd/credentials.h"
+#include "arcpd/descriptors.h"
 #include "arcpd/directories.h"
 #include "arcpd/help.h"
 #include "arcpd/logger.h"
@@ -45,6 +46,7 @@ typedef struct daemon_state {
     arcp__credentials credentials;
     arcp__arguments arguments;
     arcp__trace_export *traces; /* NULL: not configured */
+    arcp_launch_limit files;    /* that this process was started with */
     int argc;
     char **argv_copy;
     bool is_stopping, stopped;
@@ -175,7 +177,9 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
     if (status == ARCP_OK) {
         status = take_verifiers(state, verifiers, err);
     }
-    return status == ARCP_OK ? arcp__service_offer(state->runtime, &state->config, err) : status;
+    return status == ARCP_OK
+               ? arcp__service_offer(state->runtime, &state->config, &state->files, err)
+               : status;
 }
 
 static arcp_status listen_everywhere(daemon_state *state, arcp_buf *ready, arcp_error *err)
@@ -241,7 +245,7 @@ static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_er
     if (status != ARCP_OK) {
         return status;
     }
-    status = arcp__service_offer(state->runtime, fresh, err);
+    status = arcp__service_offer(state->runtime, fresh, &state->files, err);
     if (status == ARCP_OK) {
         status = arcp_runtime_reload_tls(state->runtime, err);
     }
@@ -251,7 +255,8 @@ static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_er
     arcp__verifiers_fini(&verifiers);
     if (status != ARCP_OK) {
         /* As it was: it worked before. */
-        arcp_status ignored = arcp__service_offer(state->runtime, &state->config, NULL);
+        arcp_status ignored =
+            arcp__service_offer(state->runtime, &state->config, &state->files, NULL);
         (void)ignored;
     }
     return status;
@@ -522,6 +527,7 @@ int main(int argc, char **argv)
     siginfo_t child = {0};
     state.had_children = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0;
     (void)umask(077);
+    arcp__descriptors_raise(&state.files);
     arcp__config_init(&state.config);
     state.argc = argc;
     state.argv_copy = arcp__arguments_copy(argc, argv);

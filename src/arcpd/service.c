@@ -1,12 +1,31 @@
 #include "arcpd/service.h"
 
+#define LIMITS_MAX 16u /* more than there are resources */
+
+/* The agent's own limits, the last ones of a resource to count, behind `files`. */
+static size_t limits_of(const arcp__config_agent *agent, const arcp_launch_limit *files,
+                        arcp_launch_limit out[LIMITS_MAX])
+{
+    size_t count = 0;
+    out[count++] = *files;
+    for (size_t at = 0; at < agent->limit_count && count < LIMITS_MAX; at++) {
+        if (agent->limits[at].resource == files->resource) {
+            out[0] = agent->limits[at];
+        } else {
+            out[count++] = agent->limits[at];
+        }
+    }
+    return count;
+}
+
 static arcp_status register_agents(arcp_runtime *runtime, const arcp__config *config,
-                                   arcp_error *err)
+                                   const arcp_launch_limit *files, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     for (size_t at = 0; status == ARCP_OK && at < config->agent_count; at++) {
         const arcp__config_agent *from = &config->agents[at];
         arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+        arcp_launch_limit limits[LIMITS_MAX];
         agent.name = from->name;
         agent.version = from->version;
         agent.is_default = from->is_default;
@@ -18,8 +37,8 @@ static arcp_status register_agents(arcp_runtime *runtime, const arcp__config *co
         agent.user = from->user;
         agent.stderr_in_errors = from->stderr_in_errors;
         agent.max_jobs = (size_t)from->max_jobs;
-        agent.limits = from->limits;
-        agent.limit_count = from->limit_count;
+        agent.limits = limits;
+        agent.limit_count = limits_of(from, files, limits);
         status = arcp_runtime_register_process(runtime, &agent, err);
     }
     return status;
@@ -51,10 +70,11 @@ static arcp_status apply_peer_profiles(arcp_runtime *runtime, const arcp__config
     return status;
 }
 
-arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config, arcp_error *err)
+arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
+                                const arcp_launch_limit *files, arcp_error *err)
 {
     arcp_runtime_clear_agents(runtime);
-    arcp_status status = register_agents(runtime, config, err);
+    arcp_status status = register_agents(runtime, config, files, err);
     if (status == ARCP_OK) {
         status = apply_policies(runtime, config, err);
     }

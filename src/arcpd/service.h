@@ -8,8 +8,9 @@
 #include <arcp/runtime.h>
 
 /* Offers what `config` says, and nothing else from now on; jobs and sessions that exist keep what
- * they have. On an error a part is offered: offer another configuration, or end. */
+ * they have. Agents get `files`, unless the configuration says otherwise. On an error a part is
+ * offered: offer another configuration, or end. */
 ARCP_MUST_CHECK arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
-                                                arcp_error *err);
+                                                const arcp_launch_limit *files, arcp_error *err);
 
 #endif

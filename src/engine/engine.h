@@ -131,6 +131,7 @@ typedef struct arcp__link_options {
     bool is_local;       /* loopback, pipe or memory */
     bool is_encrypted;   /* by the transport */
     arcp_span principal; /* not empty: any token is accepted, for this principal (stdio) */
+    uint32_t waited_ms;  /* of limits.hello_timeout_sec, before the engine heard of it */
 } arcp__link_options;
 
 /* A connection whose transport handshake is complete. NULL when out of memory. */
@@ -308,6 +309,7 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_SEND,         /* link_user: send `text`, then call drained when it changed */
     ARCP__EFFECT_CLOSE,        /* link_user: close with close_code and reason `text` */
     ARCP__EFFECT_RESUME_LINK,  /* link_user: it takes frames again, arcp__engine_receive */
+    ARCP__EFFECT_ADMIT_LINK,   /* link_user: it has a session; its peer is no stranger any more */
     ARCP__EFFECT_AUTHENTICATE, /* id; `text` is the bearer token (a secret) */
     ARCP__EFFECT_START_AGENT,  /* job: start it; `text` is the job.start line */
     ARCP__EFFECT_AGENT_LINE,   /* job: `text` is a line for the agent, without line feed */

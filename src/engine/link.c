@@ -45,7 +45,8 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     DL_APPEND2(engine->links, link, previous, next);
     engine->current_link = link;
     arcp__engine_arm(engine, &link->hello_timer, ARCP__TIMER_HELLO, link,
-                     arcp__engine_after_sec(engine, engine->settings.limits_hello_timeout_sec));
+                     arcp__engine_after_sec(engine, engine->settings.limits_hello_timeout_sec) -
+                         options->waited_ms * ARCP_NS_PER_MS);
     if (engine->stopping) {
         arcp__link_close(engine, link, 1001, "the runtime is stopping", false);
     }

@@ -180,6 +180,8 @@ void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__li
     link->state = ARCP__LINK_OPEN;
     session->refusal_bytes = 0;
     arcp__engine_disarm(engine, &link->hello_timer);
+    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_ADMIT_LINK, .link = link}, NULL,
+                      false);
     engine->connected_count++;
     session->last_received_ns = engine->now.mono_ns;
     session->last_sent_ns = engine->now.mono_ns;

@@ -93,6 +93,7 @@ static void release_memory(arcp_runtime *runtime)
     arcp__random_pool_fini(&runtime->random);
     arcp__free(runtime->name);
     arcp__free(runtime->version);
+    arcp_admission_unref(runtime->admission);
     arcp__free(runtime);
 }
 
@@ -186,8 +187,11 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     runtime->settings_agent_line_bytes = (size_t)engine.settings.limits_agent_line_bytes;
     update_gates(runtime, &engine.settings);
     update_busy_poll(runtime, &engine.settings);
-    arcp_status status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
-                                                        &engine.credentials, err);
+    arcp_status status = arcp__runtime_bound_connections(runtime, &engine.settings, err);
+    if (status == ARCP_OK) {
+        status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
+                                                &engine.credentials, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -390,6 +394,8 @@ void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *setti
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
     update_gates(runtime, settings);
     update_busy_poll(runtime, settings);
+    arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
+    (void)ignored; /* it allocates the first time only */
     arcp__engine_set_settings(runtime->engine, settings);
 }
 

@@ -91,6 +91,9 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     case ARCP__EFFECT_RESUME_LINK:
         arcp__runtime_link_resume(link);
         break;
+    case ARCP__EFFECT_ADMIT_LINK:
+        link->connection->ops->admit(link->connection);
+        break;
     case ARCP__EFFECT_AUTHENTICATE:
         authenticate(runtime, link, effect);
         break;

@@ -1,4 +1,6 @@
 /* Connections that the runtime serves. */
+#include <sys/resource.h>
+
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/options.h"
@@ -172,6 +174,7 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
     arcp__link_options options = {.user = link,
                                   .is_local = info.local,
                                   .is_encrypted = info.encrypted,
+                                  .waited_ms = info.waited_ms,
                                   .principal = arcp_span_cstr(wanted->principal)};
     link->runtime = runtime;
     link->connection = connection;
@@ -220,6 +223,35 @@ static void on_accepted(void *user, arcp_connection *connection)
     }
 }
 
+/* What is not for connections is for agents' pipes, the store and the logs. */
+static uint32_t connections_max(const arcp_settings *settings)
+{
+    struct rlimit files = {0};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) {
+        return UINT32_MAX;
+    }
+    uint64_t reserved =
+        settings->limits_reserved_files == 0 ? files.rlim_cur / 2 : settings->limits_reserved_files;
+    uint64_t left = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;
+    return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
+}
+
+arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_settings *settings,
+                                            arcp_error *err)
+{
+    arcp_admission_limits limits = ARCP_ADMISSION_LIMITS_INIT;
+    limits.pending_per_address_max = (uint32_t)settings->limits_pending_per_address;
+    limits.pending_max = (uint32_t)settings->limits_pending;
+    limits.pending_bytes_max = (size_t)settings->limits_pending_bytes;
+    limits.pending_timeout_ms = (uint32_t)settings->limits_hello_timeout_sec * 1000;
+    limits.connections_max = connections_max(settings);
+    if (runtime->admission == NULL) {
+        return arcp_admission_new(&limits, &runtime->admission, err);
+    }
+    arcp_admission_set_limits(runtime->admission, &limits);
+    return ARCP_OK;
+}
+
 static void on_refused(void *user, const char *peer, int status, const char *why)
 {
     arcp__runtime_listener *listener = user;
@@ -238,8 +270,15 @@ arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
     listener->runtime = runtime;
     arcp_listener_callbacks callbacks = {
         .accepted = on_accepted, .refused = on_refused, .user = listener};
+    arcp_listen_options wanted = ARCP_LISTEN_OPTIONS_INIT;
     arcp_status status =
-        arcp_listen_websocket(runtime->loop, url, options, &callbacks, &listener->listener, err);
+        arcp__options_check(options, sizeof(*options), "ARCP_LISTEN_OPTIONS_INIT", err);
+    if (status == ARCP_OK) {
+        wanted = options == NULL ? wanted : *options;
+        wanted.admission = wanted.admission == NULL ? runtime->admission : wanted.admission;
+        status = arcp_listen_websocket(runtime->loop, url, &wanted, &callbacks, &listener->listener,
+                                       err);
+    }
     if (status != ARCP_OK) {
         arcp__free(listener);
         return status;

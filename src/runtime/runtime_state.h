@@ -104,6 +104,7 @@ struct arcp_runtime {
     arcp__runtime_link *resting;
     arcp__turn turn; /* of the loop */
     arcp__runtime_listener *listeners;
+    arcp_admission *admission; /* a reference; of all listeners */
     arcp__agent_entry *agents;
     struct arcp__process_job *process_jobs, *waiting_process_jobs; /* the oldest first */
     arcp__agent_inbox *inbox;
@@ -144,6 +145,11 @@ void arcp__runtime_look_on(arcp_runtime *runtime);
 bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);
 void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
+
+/* ---- runtime_link.c ---- */
+/* What strangers may take of the process, for connections from now on. */
+arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_settings *settings,
+                                            arcp_error *err);
 
 /* ---- runtime_metrics.c ---- */
 void arcp__runtime_note_commit(arcp_runtime *runtime, int64_t took_ns);

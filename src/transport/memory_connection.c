@@ -347,6 +347,11 @@ static void memory_resume(arcp_connection *base)
     make_turn(self(base)->pair);
 }
 
+static void memory_admit(arcp_connection *base)
+{
+    (void)base; /* nothing counts pairs */
+}
+
 static void memory_close(arcp_connection *base, arcp_close_code code, const char *reason)
 {
     memory_end *end = self(base);
@@ -390,6 +395,7 @@ static const arcp_connection_ops memory_ops = {
     .unsent = memory_unsent,
     .pause = memory_pause,
     .resume = memory_resume,
+    .admit = memory_admit,
     .close = memory_close,
     .abort = memory_abort,
     .release = memory_release,

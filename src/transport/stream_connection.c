@@ -187,6 +187,12 @@ static void keep(arcp__stream_connection *connection, arcp_span bytes)
 static void on_bytes(void *user, arcp_span bytes)
 {
     arcp__stream_connection *connection = user;
+    if (connection->framing->arrived != NULL) {
+        connection->framing->arrived(connection, bytes.size);
+        if (connection->state == ARCP__CONNECTION_ENDED) {
+            return;
+        }
+    }
     bool waits = (connection->due & DUE_INPUT) != 0;
     if (waits || connection->leftover.size > 0) {
         keep(connection, bytes); /* behind what came before */
@@ -287,6 +293,7 @@ static void connection_info(const arcp_connection *base, arcp_connection_info *o
     out->peer = connection->peer;
     out->encrypted = connection->encrypted;
     out->local = connection->local;
+    out->waited_ms = connection->waited_ms;
 }
 
 static arcp_status connection_send(arcp_connection *base, arcp_span frame)
@@ -337,6 +344,14 @@ static void connection_resume(arcp_connection *base)
     }
 }
 
+static void connection_admit(arcp_connection *base)
+{
+    arcp__stream_connection *connection = self(base);
+    if (connection->framing->admit != NULL) {
+        connection->framing->admit(connection);
+    }
+}
+
 static void connection_close(arcp_connection *base, arcp_close_code code, const char *reason)
 {
     arcp__stream_connection_begin_close(self(base), (uint16_t)code, reason == NULL ? "" : reason,
@@ -376,6 +391,7 @@ static const arcp_connection_ops stream_connection_ops = {
     .unsent = connection_unsent,
     .pause = connection_pause,
     .resume = connection_resume,
+    .admit = connection_admit,
     .close = connection_close,
     .abort = connection_abort,
     .release = connection_release,
@@ -394,6 +410,7 @@ void arcp__stream_connection_init(arcp__stream_connection *connection,
         parts->close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT : parts->close_timeout_ms;
     connection->encrypted = parts->encrypted;
     connection->local = parts->local;
+    connection->waited_ms = parts->waited_ms;
     snprintf(connection->peer, sizeof(connection->peer), "%s", parts->peer);
     uv_timer_init(arcp__loop_share_loop(parts->share), &connection->timer); /* cannot fail */
     connection->timer.data = connection;

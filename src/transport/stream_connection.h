@@ -32,6 +32,8 @@ typedef struct arcp__framing {
     const char *encrypted_transport; /* its name over TLS; NULL where there is none */
     /* Appends the frame in its outer form. */
     arcp_status (*encode)(arcp__stream_connection *connection, arcp_span frame, arcp_buf *out);
+    /* So many bytes were read, and are the next input; it may end the connection. NULL: nothing. */
+    void (*arrived)(arcp__stream_connection *connection, size_t size);
     /* Delivers the frames in *input and takes them off it, also those of earlier calls
      * that it still holds, until there is no more or is_stopped says so. */
     void (*input)(arcp__stream_connection *connection, arcp_span *input);
@@ -42,6 +44,8 @@ typedef struct arcp__framing {
     /* The connection has just become CLOSING, or it is and everything has been written:
      * go on towards the end. */
     void (*advance)(arcp__stream_connection *connection);
+    /* The owner knows who the peer is; NULL: that changes nothing. */
+    void (*admit)(arcp__stream_connection *connection);
     /* A stream broke; NULL: that is the end. */
     void (*broken)(arcp__stream_connection *connection, const char *why);
     /* The connection has just become ENDED; code and reason are still to be told. */
@@ -70,6 +74,7 @@ struct arcp__stream_connection {
     unsigned due; /* what the task is to do: DUE_ bits */
     uv_timer_t timer;
     uint32_t close_timeout_ms;
+    uint32_t waited_ms; /* from accept until it was made */
     arcp__connection_state state;
     bool paused;
     bool input_ended;
@@ -89,6 +94,7 @@ typedef struct arcp__stream_connection_parts {
     arcp__stream *in;        /* taken over, with its events */
     arcp__stream *out;
     uint32_t close_timeout_ms;
+    uint32_t waited_ms;
     const char *peer; /* copied, cut to ARCP__PEER_NAME_MAX */
     bool encrypted;
     bool local;

@@ -20,6 +20,7 @@ typedef struct websocket_connection {
     arcp__stream_connection base;
     arcp__websocket_pool *pool;
     arcp__websocket_reader reader;
+    arcp__counted counted;
     bool close_sent;
     bool close_received;
     bool finished; /* the stream was told that nothing more comes */
@@ -181,10 +182,36 @@ static void websocket_input(arcp__stream_connection *base, arcp_span *input)
     }
 }
 
+/* ---- admission ---- */
+
+static void websocket_arrived(arcp__stream_connection *base, size_t size)
+{
+    (void)arcp__admission_note_bytes(&((websocket_connection *)base)->counted, size);
+}
+
+/* Its place and its memory are needed at once: the Close is sent if the system takes it, and not
+ * waited for; what is left goes in a later turn of the loop, which may be a long one. */
+static void evict(void *user, const char *why)
+{
+    websocket_connection *connection = user;
+    arcp__stream_connection *base = &connection->base;
+    arcp__stream_connection_begin_close(base, ARCP_CLOSE_TRY_AGAIN, why, strlen(why));
+    arcp__stream_connection_flush(base);
+    arcp__stream_connection_end(base);
+    arcp__websocket_reader_fini(&connection->reader);
+    arcp_buf_fini(&base->leftover);
+}
+
+static void websocket_admit(arcp__stream_connection *base)
+{
+    arcp__admission_admit(&((websocket_connection *)base)->counted);
+}
+
 /* ---- the rest ---- */
 
 static void websocket_ended(arcp__stream_connection *base)
 {
+    arcp__admission_leave(&((websocket_connection *)base)->counted);
     /* A peer that gave no code meant nothing special. */
     if (base->code == ARCP__WEBSOCKET_NO_CODE) {
         base->code = ARCP_CLOSE_NORMAL;
@@ -202,10 +229,12 @@ static const arcp__framing websocket_framing = {
     .transport = "ws",
     .encrypted_transport = "wss",
     .encode = websocket_encode,
+    .arrived = websocket_arrived,
     .input = websocket_input,
     .input_ended = websocket_input_ended,
     .batch_left = websocket_batch_left,
     .advance = websocket_advance,
+    .admit = websocket_admit,
     .ended = websocket_ended,
     .free = websocket_free,
 };
@@ -236,9 +265,14 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
         .peer = options->peer,
         .encrypted = options->encrypted,
         .local = options->local,
+        .waited_ms = options->waited_ms,
     };
     arcp__stream_connection_init(&connection->base, &parts);
     connection->pool = arcp__websocket_pool_ref(options->pool);
+    if (options->counted != NULL) {
+        arcp__admission_move(options->counted, &connection->counted);
+        arcp__admission_set_owner(&connection->counted, evict, connection);
+    }
     arcp__websocket_reader_init(&connection->reader, options->pool,
                                 options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT
                                                               : options->frame_bytes_max);

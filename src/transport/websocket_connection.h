@@ -2,6 +2,7 @@
 #ifndef ARCP_TRANSPORT_WEBSOCKET_CONNECTION_H
 #define ARCP_TRANSPORT_WEBSOCKET_CONNECTION_H
 
+#include "transport/admission.h"
 #include "transport/stream_connection.h"
 #include "transport/websocket_frame.h"
 
@@ -12,6 +13,8 @@ typedef struct arcp__websocket_connection_options {
     const char *peer;
     bool encrypted;
     bool local;
+    uint32_t waited_ms;     /* from accept until now */
+    arcp__counted *counted; /* taken over on success; NULL: nobody counts it */
     size_t frame_bytes_max;
     size_t first_frame_bytes_max; /* 0: the same */
     uint32_t close_timeout_ms;

@@ -1,10 +1,10 @@
 /* ws:// and wss:// listeners: TCP, then TLS, then the upgrade; what is left is a connection.
  *
  * Between accept and upgrade a peer is a `handshake`: it has a deadline, a limit on its
- * bytes, and a place in the limits on unfinished handshakes, so that peers that talk
- * slowly or not at all hold little and not for long. A refused one keeps its place until
- * the peer has taken the answer or the close timeout has passed: closing a socket with
- * unread input would reset it, and the answer could be lost. */
+ * bytes, and is counted as pending (admission.h), so that peers that talk slowly or not at
+ * all hold little and not for long. A refused one is counted until the peer has taken the
+ * answer or the close timeout has passed: closing a socket with unread input would reset
+ * it, and the answer could be lost. After the upgrade the connection is counted instead. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "transport/admission.h"
 #include "transport/handle_stream.h"
 #include "transport/socket_name.h"
 #include "transport/tls_stream.h"
@@ -34,11 +35,10 @@ typedef struct websocket_listener {
     arcp__websocket_pool *pool;
     arcp__tls_context *tls; /* NULL for ws:// */
     arcp__web_names names;
-    arcp_listen_options options; /* its pointers are not used after the start */
+    arcp_listen_options options; /* its other pointers are not used after the start */
     arcp_listener_callbacks callbacks;
     arcp__url parsed;
     handshake *handshakes;
-    size_t handshake_count;
     size_t references; /* the handle, turned_away in use, and each handshake */
     bool closed;
     bool turning_away; /* turned_away is in use */
@@ -53,8 +53,9 @@ struct handshake {
     arcp__stream *stream;
     uv_timer_t timer;
     arcp__http_head head;
-    struct sockaddr_storage address;
-    size_t answer_left; /* bytes of a refusal that have not left */
+    arcp__counted counted;
+    uint64_t accepted_ms; /* on the loop's clock */
+    size_t answer_left;   /* bytes of a refusal that have not left */
     bool answered;
     bool local;
     char peer[ARCP__PEER_NAME_MAX];
@@ -66,6 +67,7 @@ static void listener_unref(websocket_listener *listener)
         return;
     }
     arcp__web_names_fini(&listener->names);
+    arcp_admission_unref(listener->options.admission);
     arcp__tls_context_free(listener->tls);
     arcp__websocket_pool_unref(listener->pool);
     arcp__loop_share_unref(listener->share);
@@ -88,8 +90,8 @@ static void handshake_drop(handshake *shake)
 {
     websocket_listener *listener = shake->listener;
     arcp__stream_close(&shake->stream);
+    arcp__admission_leave(&shake->counted);
     DL_DELETE(listener->handshakes, shake);
-    listener->handshake_count--;
     uv_close((uv_handle_t *)&shake->timer, on_timer_closed);
 }
 
@@ -137,6 +139,42 @@ static void refuse(handshake *shake, const arcp__upgrade *upgrade)
     tell_refused(shake->listener, shake->peer, upgrade->status, upgrade->why);
 }
 
+static arcp__upgrade refusal(int status, const char *why)
+{
+    return (arcp__upgrade){.status = status, .why = why};
+}
+
+/* One try at an answer, then the socket is gone: another connection has its place. True when the
+ * system took the answer. */
+static bool answer_unavailable(arcp__stream *stream, const char *why)
+{
+    const arcp__upgrade upgrade = refusal(503, why);
+    arcp_buf answer = ARCP_BUF_INIT;
+    size_t written = 0;
+    arcp__upgrade_respond(&upgrade, &answer);
+    size_t size = answer.size;
+    bool took = !answer.failed && stream->ops->write(stream, &answer, &written) && written == size;
+    arcp_buf_fini(&answer);
+    return took;
+}
+
+static void evict(void *user, const char *why)
+{
+    handshake *shake = user;
+    if (shake->answered) {
+        handshake_drop(shake); /* it was told, and so was the listener's owner */
+        return;
+    }
+    shake->answered = true;
+    websocket_listener *listener = shake->listener;
+    char peer[ARCP__PEER_NAME_MAX];
+    memcpy(peer, shake->peer, sizeof(peer));
+    bool took = answer_unavailable(shake->stream, why);
+    arcp__http_head_fini(&shake->head);
+    handshake_drop(shake);
+    tell_refused(listener, peer, took ? 503 : 0, why);
+}
+
 static void accept_upgrade(handshake *shake, const arcp__upgrade *upgrade, arcp_span early)
 {
     websocket_listener *listener = shake->listener;
@@ -149,6 +187,8 @@ static void accept_upgrade(handshake *shake, const arcp__upgrade *upgrade, arcp_
         .peer = shake->peer,
         .encrypted = listener->tls != NULL,
         .local = shake->local,
+        .waited_ms = (uint32_t)(uv_now(listener->handle.loop) - shake->accepted_ms),
+        .counted = &shake->counted,
         .frame_bytes_max = listener->options.frame_bytes_max,
         .first_frame_bytes_max = listener->options.first_frame_bytes_max,
         .close_timeout_ms = listener->options.close_timeout_ms,
@@ -171,16 +211,14 @@ static void accept_upgrade(handshake *shake, const arcp__upgrade *upgrade, arcp_
     listener->callbacks.accepted(listener->callbacks.user, connection);
 }
 
-static arcp__upgrade refusal(int status, const char *why)
-{
-    return (arcp__upgrade){.status = status, .why = why};
-}
-
 static void on_bytes(void *user, arcp_span bytes)
 {
     handshake *shake = user;
     if (shake->answered) {
         return; /* a refused peer may still be talking */
+    }
+    if (!arcp__admission_note_bytes(&shake->counted, bytes.size)) {
+        return;
     }
     arcp__upgrade upgrade = {0};
     switch (arcp__http_head_feed(&shake->head, &bytes)) {
@@ -225,23 +263,6 @@ static void on_written(void *user, size_t size)
 
 /* ---- accepting ---- */
 
-/* NULL when there is room for one more handshake with this peer. */
-static const char *limit_reached(const websocket_listener *listener,
-                                 const struct sockaddr_storage *address)
-{
-    if (listener->handshake_count >= listener->options.handshakes_max) {
-        return "too many unfinished handshakes";
-    }
-    size_t same = 0;
-    const handshake *shake = NULL;
-    DL_FOREACH (listener->handshakes, shake) {
-        same += arcp__socket_same_peer(&shake->address, address);
-    }
-    return same >= listener->options.handshakes_per_address_max
-               ? "too many unfinished handshakes from this address"
-               : NULL;
-}
-
 /* Stacks TLS on the accepted stream; NULL, and the stream closed, when that fails. */
 static arcp__stream *secure(const websocket_listener *listener, arcp__stream *tcp)
 {
@@ -255,30 +276,35 @@ static arcp__stream *secure(const websocket_listener *listener, arcp__stream *tc
     return stream;
 }
 
-static void handshake_begin(websocket_listener *listener, arcp__stream *tcp,
-                            const struct sockaddr_storage *address, const arcp__authority *peer)
+/* Takes `counted` over. */
+static void handshake_begin(websocket_listener *listener, arcp__stream *tcp, arcp__counted *counted,
+                            const arcp__authority *peer)
 {
     handshake *shake = arcp__alloc(sizeof(*shake));
     if (shake == NULL) {
+        arcp__admission_leave(counted);
         tcp->ops->close(tcp);
         return;
     }
     shake->stream = secure(listener, tcp);
     if (shake->stream == NULL) {
+        arcp__admission_leave(counted);
         arcp__free(shake);
         return;
     }
     shake->listener = listener;
     listener->references++;
-    shake->address = *address;
+    arcp__admission_move(counted, &shake->counted);
+    arcp__admission_set_owner(&shake->counted, evict, shake);
     shake->local = arcp__authority_is_loopback(peer);
     arcp__authority_format(peer, shake->peer, sizeof(shake->peer));
     arcp__http_head_init(&shake->head, HTTP_REQUEST, listener->options.handshake_bytes_max);
     uv_timer_init(listener->handle.loop, &shake->timer);
     shake->timer.data = shake;
-    uv_timer_start(&shake->timer, on_timer, listener->options.handshake_timeout_ms, 0);
+    uv_timer_start(&shake->timer, on_timer, arcp__admission_timeout_ms(listener->options.admission),
+                   0);
+    shake->accepted_ms = uv_now(listener->handle.loop);
     DL_APPEND(listener->handshakes, shake);
-    listener->handshake_count++;
     shake->stream->events = (arcp__stream_events){on_bytes, on_ended, on_written, shake};
     shake->stream->ops->start(shake->stream);
 }
@@ -333,15 +359,22 @@ static void on_connection(uv_stream_t *handle, int result)
     }
     arcp__authority peer;
     arcp__socket_authority(&address, &peer);
-    const char *limit = limit_reached(listener, &address);
-    if (limit == NULL) {
-        handshake_begin(listener, tcp, &address, &peer);
+    arcp__counted counted = {NULL, NULL};
+    const char *why = NULL;
+    if (arcp__admission_enter(listener->options.admission, &address, &counted, &why)) {
+        if (listener->closed) { /* from inside the callback for an evicted one */
+            arcp__admission_leave(&counted);
+            tcp->ops->close(tcp);
+        } else {
+            handshake_begin(listener, tcp, &counted, &peer);
+        }
         return;
     }
+    bool took = listener->tls == NULL && answer_unavailable(tcp, why);
     tcp->ops->close(tcp);
     char text[ARCP__PEER_NAME_MAX];
     arcp__authority_format(&peer, text, sizeof(text));
-    tell_refused(listener, text, 0, limit);
+    tell_refused(listener, text, took ? 503 : 0, why);
 }
 
 /* ---- the listener ---- */
@@ -383,11 +416,6 @@ static const arcp_listener_ops websocket_listener_ops = {
 
 /* ---- starting ---- */
 
-static uint32_t number_or(uint32_t value, uint32_t fallback)
-{
-    return value == 0 ? fallback : value;
-}
-
 static arcp_status read_options(websocket_listener *listener, const arcp_listen_options *given,
                                 arcp_error *err)
 {
@@ -400,15 +428,20 @@ static arcp_status read_options(websocket_listener *listener, const arcp_listen_
     if (given != NULL) {
         *options = *given;
     }
+    if (options->admission != NULL) {
+        (void)arcp__admission_ref(options->admission);
+    } else {
+        status = arcp_admission_new(NULL, &options->admission, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
     if (options->handshake_bytes_max == 0) {
         options->handshake_bytes_max = ARCP_HANDSHAKE_BYTES_DEFAULT;
     }
-    options->handshake_timeout_ms =
-        number_or(options->handshake_timeout_ms, ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT);
-    options->close_timeout_ms = number_or(options->close_timeout_ms, ARCP_CLOSE_TIMEOUT_MS_DEFAULT);
-    options->handshakes_per_address_max =
-        number_or(options->handshakes_per_address_max, ARCP_HANDSHAKES_PER_ADDRESS_DEFAULT);
-    options->handshakes_max = number_or(options->handshakes_max, ARCP_HANDSHAKES_DEFAULT);
+    if (options->close_timeout_ms == 0) {
+        options->close_timeout_ms = ARCP_CLOSE_TIMEOUT_MS_DEFAULT;
+    }
     status = arcp__web_names_init(&listener->names, options->hosts, options->host_count,
                                   options->origins, options->origin_count, err);
     if (status != ARCP_OK || listener->parsed.scheme == ARCP__URL_WS) {

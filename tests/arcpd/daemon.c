@@ -61,6 +61,9 @@ static void limit(__rlimit_resource_t resource, rlim_t value)
     }
     int failed = getrlimit(resource, &both);
     both.rlim_cur = value;
+    if (resource == RLIMIT_NOFILE) {
+        both.rlim_max = value; /* arcpd takes what it may have */
+    }
     if (failed != 0 || setrlimit(resource, &both) != 0) {
         (void)fprintf(stderr, "setrlimit: %s\n", strerror(errno));
         _exit(126);

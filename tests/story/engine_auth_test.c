@@ -84,6 +84,43 @@ static void the_hello_timeout_counts_while_the_token_is_verified(void **state)
     rig_stop(&rig);
 }
 
+static void the_hello_timeout_counts_from_before_the_engine_heard_of_the_link(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    start(&rig);
+    rig.link.waited_ms = 7000;
+    const rig_client *a = rig_connect(&rig, "a");
+    rig_clock(&rig, 2999 * ARCP_NS_PER_MS);
+    assert_int_equal(a->close_code, 0);
+    rig_clock(&rig, ARCP_NS_PER_MS);
+    assert_int_equal(a->close_code, 1008);
+
+    rig.link.waited_ms = 11000; /* the setting may have changed meanwhile */
+    const rig_client *b = rig_connect(&rig, "b");
+    rig_clock(&rig, 0);
+    assert_int_equal(b->close_code, 1008);
+    rig_stop(&rig);
+}
+
+static void a_link_is_admitted_when_its_token_is_accepted(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    start(&rig);
+    rig_client *a = rig_connect(&rig, "a");
+    rig_send(&rig, a, hello);
+    assert_false(a->is_admitted);
+    answer(&rig, 0, ARCP_OK, "alice");
+    assert_true(a->is_admitted);
+
+    rig_client *b = rig_connect(&rig, "b");
+    rig_send(&rig, b, hello);
+    answer(&rig, 1, ARCP_E_UNAUTHENTICATED, "");
+    assert_false(b->is_admitted);
+    rig_stop(&rig);
+}
+
 static void a_link_that_closes_meanwhile_is_harmless(void **state)
 {
     static engine_rig rig;
@@ -166,6 +203,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answer_opens_the_session_and_what_was_sent_behind_is_served),
         cmocka_unit_test(the_hello_timeout_counts_while_the_token_is_verified),
+        cmocka_unit_test(the_hello_timeout_counts_from_before_the_engine_heard_of_the_link),
+        cmocka_unit_test(a_link_is_admitted_when_its_token_is_accepted),
         cmocka_unit_test(a_link_that_closes_meanwhile_is_harmless),
         cmocka_unit_test(nothing_is_executed_for_a_peer_that_is_refused),
         cmocka_unit_test(a_verifier_that_cannot_tell_is_said_to_be_so),

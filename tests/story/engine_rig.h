@@ -19,6 +19,7 @@ typedef struct rig_client {
     int close_code;    /* 0: open */
     bool slow;         /* takes nothing from its transport */
     bool paused;       /* the engine takes none of its frames */
+    bool is_admitted;  /* its peer is known */
     rig_text *waiting; /* sent by it meanwhile, oldest first */
     rig_text *last_waiting;
     size_t unsent;

@@ -106,6 +106,9 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     case ARCP__EFFECT_RESUME_LINK:
         rig_resume(rig, client_of(rig, effect->link_user));
         break;
+    case ARCP__EFFECT_ADMIT_LINK:
+        client_of(rig, effect->link_user)->is_admitted = true;
+        break;
     case ARCP__EFFECT_AUTHENTICATE:
         authenticate(rig, effect);
         break;

@@ -28,7 +28,7 @@ rig_client *rig_connect(engine_rig *rig, const char *name)
     rig_text_clear(&client->waiting);
     client->close_code = 0;
     client->unsent = 0;
-    client->slow = client->paused = false;
+    client->slow = client->paused = client->is_admitted = false;
     arcp__link_options options = rig->link;
     options.user = client;
     client->link = arcp__engine_connect(rig->engine, rig->now, &options);

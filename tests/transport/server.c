@@ -24,6 +24,18 @@ static void on_refused(void *user, const char *peer, int status, const char *why
     }
 }
 
+arcp_admission *server_admission(arcp_admission_limits limits)
+{
+    arcp_admission *admission = NULL;
+    arcp_error err = {0};
+    limits.struct_size = sizeof(limits);
+    if (limits.pending_timeout_ms == 0) {
+        limits.pending_timeout_ms = 2 * TEST_PATIENCE_MS;
+    }
+    check_ok(arcp_admission_new(&limits, &admission, &err), &err);
+    return admission;
+}
+
 void server_open(server *s, const char *url, arcp_listen_options options)
 {
     memset(s, 0, sizeof(*s));
@@ -33,6 +45,7 @@ void server_open(server *s, const char *url, arcp_listen_options options)
     check_ok(arcp_listen_websocket(&s->test.loop, url == NULL ? "ws://127.0.0.1:0/arcp" : url,
                                    &options, &callbacks, &s->listener, &err),
              &err);
+    arcp_admission_unref(options.admission);
     s->url = s->listener->ops->url(s->listener);
 }
 

@@ -20,6 +20,10 @@ typedef struct server {
     bool closes_when_accepted;
 } server;
 
+/* What bounds pending connections, for the options of server_open, which takes the reference over.
+ * A limit that is 0 is as usual, but for the timeout, which is beyond a test's patience. */
+arcp_admission *server_admission(arcp_admission_limits limits);
+
 /* Listens at `url` (NULL: ws://127.0.0.1:0/arcp). */
 void server_open(server *s, const char *url, arcp_listen_options options);
 void server_close_listener(server *s);

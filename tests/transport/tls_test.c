@@ -31,7 +31,7 @@ static arcp_listen_options serving(const char *certificate, const char *key)
     arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
     options.certificate_file = certificate;
     options.key_file = key;
-    options.handshake_timeout_ms = 2 * TEST_PATIENCE_MS;
+    options.admission = server_admission((arcp_admission_limits){0});
     return options;
 }
 
@@ -130,7 +130,8 @@ static void a_peer_that_says_nothing_is_dropped_here_too(void **state)
     server s;
     raw_peer peer;
     arcp_listen_options options = serving(files.certificate, files.key);
-    options.handshake_timeout_ms = 30;
+    arcp_admission_unref(options.admission);
+    options.admission = server_admission((arcp_admission_limits){.pending_timeout_ms = 30});
     server_open(&s, "wss://127.0.0.1:0/arcp", options);
     raw_peer_connect(&peer, &s.test, s.url);
     raw_peer_expect_end(&peer);

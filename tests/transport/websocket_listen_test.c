@@ -1,5 +1,5 @@
-/* Listening and the way to the upgrade, over sockets: limits on peers that are slow, silent
- * or too many, and what operators are told. */
+/* Listening and the way to the upgrade, over sockets: limits on peers that are slow or silent
+ * (admission_test: or too many), and what operators are told. */
 #include "transport/raw_peer.h"
 #include "transport/server.h"
 #include "transport/websocket_frames.h"
@@ -10,7 +10,7 @@ static arcp_listen_options patient(void)
 {
     arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
     options.close_timeout_ms = 2 * TEST_PATIENCE_MS;
-    options.handshake_timeout_ms = 2 * TEST_PATIENCE_MS;
+    options.admission = server_admission((arcp_admission_limits){0});
     return options;
 }
 
@@ -227,7 +227,8 @@ static void a_head_without_end_is_431_at_the_default_limit(void **state)
 static void open_hasty(server *s, raw_peer *peer)
 {
     arcp_listen_options options = patient();
-    options.handshake_timeout_ms = 30;
+    arcp_admission_unref(options.admission);
+    options.admission = server_admission((arcp_admission_limits){.pending_timeout_ms = 30});
     server_open(s, NULL, options);
     raw_peer_connect(peer, &s->test, s->url);
 }
@@ -293,52 +294,6 @@ static void a_peer_that_leaves_early_is_told_to_the_log(void **state)
     raw_peer_fini(&peer);
     run_until(&s.test, s.refused == 1);
     assert_int_equal(s.refused_status, 0);
-    server_fini(&s);
-}
-
-static void unfinished_handshakes_of_one_address_are_limited(void **state)
-{
-    server s;
-    raw_peer peers[4];
-    arcp_listen_options options = patient();
-    options.handshakes_per_address_max = 3;
-    server_open(&s, NULL, options);
-    for (size_t i = 0; i < 3; i++) {
-        raw_peer_connect(&peers[i], &s.test, s.url);
-        test_loop_settle(&s.test);
-    }
-    assert_int_equal(s.refused, 0);
-    raw_peer_connect(&peers[3], &s.test, s.url);
-    raw_peer_expect_end(&peers[3]);
-    assert_int_equal(s.refused, 1);
-    assert_string_equal(s.refused_why, "too many unfinished handshakes from this address");
-    raw_peer_fini(&peers[3]);
-
-    raw_peer_upgrade(&peers[0]); /* a finished one makes room */
-    raw_peer_connect(&peers[3], &s.test, s.url);
-    raw_peer_upgrade(&peers[3]);
-    assert_int_equal(s.accepted, 2);
-    for (size_t i = 0; i < 4; i++) {
-        raw_peer_fini(&peers[i]);
-    }
-    server_fini(&s);
-}
-
-static void unfinished_handshakes_of_all_are_limited(void **state)
-{
-    server s;
-    raw_peer peers[3];
-    arcp_listen_options options = patient();
-    options.handshakes_max = 2;
-    server_open(&s, NULL, options);
-    for (size_t i = 0; i < 3; i++) {
-        raw_peer_connect(&peers[i], &s.test, s.url);
-    }
-    raw_peer_expect_end(&peers[2]);
-    assert_string_equal(s.refused_why, "too many unfinished handshakes");
-    for (size_t i = 0; i < 3; i++) {
-        raw_peer_fini(&peers[i]);
-    }
     server_fini(&s);
 }
 
@@ -420,8 +375,6 @@ int main(void)
         cmocka_unit_test(a_peer_that_trickles_is_dropped_all_the_same),
         cmocka_unit_test(a_refused_peer_that_stays_is_dropped),
         cmocka_unit_test(a_peer_that_leaves_early_is_told_to_the_log),
-        cmocka_unit_test(unfinished_handshakes_of_one_address_are_limited),
-        cmocka_unit_test(unfinished_handshakes_of_all_are_limited),
         cmocka_unit_test(closing_the_listener_drops_unfinished_handshakes),
         cmocka_unit_test(the_listener_may_be_closed_from_inside_its_callbacks),
         cmocka_unit_test(what_did_not_begin_as_its_init_is_refused),

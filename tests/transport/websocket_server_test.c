@@ -8,7 +8,7 @@ static arcp_listen_options plain(void)
     arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
     options.frame_bytes_max = 1000;
     options.close_timeout_ms = 2 * TEST_PATIENCE_MS; /* no test may need it unsaid */
-    options.handshake_timeout_ms = 2 * TEST_PATIENCE_MS;
+    options.admission = server_admission((arcp_admission_limits){0});
     return options;
 }
 
@@ -171,6 +171,8 @@ static void a_stranger_s_first_message_may_have_a_cap_of_its_own(void **state)
     expect_close(&t, 1009);
     session_close(&t);
 
+    options = plain();
+    options.first_frame_bytes_max = 500;
     session_open(&t, options);
     send_frame(&t, FIN | TEXT, part);
     run_until(&t.s.test, t.owner->messages == 1);

@@ -31,12 +31,13 @@ typedef struct arcp_listener arcp_listener;
 typedef struct arcp_connector arcp_connector;
 
 /* Limits of the transports; 0 in an options struct means these. */
-#define ARCP_FRAME_BYTES_DEFAULT            ((size_t)4 * 1024 * 1024)
-#define ARCP_HANDSHAKE_BYTES_DEFAULT        ((size_t)16 * 1024)
-#define ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT   10000u
-#define ARCP_CLOSE_TIMEOUT_MS_DEFAULT       2000u
-#define ARCP_HANDSHAKES_PER_ADDRESS_DEFAULT 64u
-#define ARCP_HANDSHAKES_DEFAULT             1024u
+#define ARCP_FRAME_BYTES_DEFAULT          ((size_t)4 * 1024 * 1024)
+#define ARCP_HANDSHAKE_BYTES_DEFAULT      ((size_t)16 * 1024)
+#define ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT 10000u
+#define ARCP_CLOSE_TIMEOUT_MS_DEFAULT     2000u
+#define ARCP_PENDING_PER_ADDRESS_DEFAULT  256u
+#define ARCP_PENDING_DEFAULT              1024u
+#define ARCP_PENDING_BYTES_DEFAULT        ((size_t)16 * 1024 * 1024)
 
 /* Why a connection ended, in WebSocket's close codes (RFC 6455 §7.4); other transports
  * map to them. A peer may send others of its own (3000 to 4999): a value of this type is
@@ -50,7 +51,8 @@ typedef enum arcp_close_code {
     ARCP_CLOSE_BAD_DATA = 1007,    /* text that is not UTF-8 */
     ARCP_CLOSE_POLICY = 1008,
     ARCP_CLOSE_TOO_BIG = 1009,
-    ARCP_CLOSE_INTERNAL = 1011
+    ARCP_CLOSE_INTERNAL = 1011,
+    ARCP_CLOSE_TRY_AGAIN = 1013 /* there are too many connections right now */
 } arcp_close_code;
 
 typedef struct arcp_connection_info {
@@ -58,6 +60,7 @@ typedef struct arcp_connection_info {
     const char *peer;      /* for logs: "127.0.0.1:51234"; lives with the connection */
     bool encrypted;        /* by the transport itself */
     bool local;            /* loopback, a pipe, or the same process */
+    uint32_t waited_ms;    /* from accept until its handshake was complete; else 0 */
 } arcp_connection_info;
 
 /* What a connection tells its owner. Set by the owner right after it got the
@@ -101,6 +104,9 @@ typedef struct arcp_connection_ops {
      * while paused. */
     void (*pause)(arcp_connection *connection);
     void (*resume)(arcp_connection *connection);
+    /* The owner knows now who the peer is: a listener's connection is no longer pending
+     * (arcp_admission). Nothing on other transports. */
+    void (*admit)(arcp_connection *connection);
     /* Sends what is buffered, then closes in the transport's own way, giving up after
      * the close timeout (2 s); no message follows, `closed` comes later. Works while
      * paused. Idempotent: the first code and reason stay. `reason` is cut at 123 bytes. */
@@ -142,6 +148,47 @@ struct arcp_listener {
     const arcp_listener_ops *ops;
 };
 
+/* ---- admission ------------------------------------------------------------------------ */
+
+/* Bounds what peers take of whom nothing is known yet. A connection is pending from accept until
+ * its owner admits it. Where one more would pass a limit the oldest pending connection, of that
+ * address or of all, is closed: HTTP 503 before the upgrade, TRY_AGAIN after it. Listeners
+ * may share one. */
+typedef struct arcp_admission arcp_admission;
+
+/* 0 means the default above; connections_max: none. */
+typedef struct arcp_admission_limits {
+    size_t struct_size;
+    uint32_t pending_per_address_max; /* of one IPv4 address or one IPv6 /64 */
+    uint32_t pending_max;             /* of all addresses */
+    size_t pending_bytes_max;         /* that all pending ones together have sent */
+    uint32_t pending_timeout_ms;      /* from accept to the upgrade, TLS included */
+    uint32_t connections_max; /* pending and admitted; without a pending one to close, more are
+                                 refused */
+} arcp_admission_limits;
+
+#define ARCP_ADMISSION_LIMITS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(arcp_admission_limits), 0, 0, 0, 0, 0                                               \
+    }
+
+/* One reference for the caller; listeners and connections take their own. `limits` may be NULL.
+ * ARCP_E_NO_MEMORY. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_admission_new(const arcp_admission_limits *limits,
+                                                        arcp_admission **out, arcp_error *err);
+/* For the connections that come from now on. */
+ARCP_API void arcp_admission_set_limits(arcp_admission *admission,
+                                        const arcp_admission_limits *limits);
+ARCP_API void arcp_admission_unref(arcp_admission *admission); /* NULL is accepted */
+
+typedef struct arcp_admission_stats {
+    size_t connections; /* pending and admitted */
+    size_t pending;
+    size_t pending_bytes;
+    uint64_t evicted; /* pending ones that were closed for others */
+} arcp_admission_stats;
+ARCP_API void arcp_admission_get_stats(const arcp_admission *admission, arcp_admission_stats *out);
+
 /* ---- WebSocket server ---------------------------------------------------------------- */
 
 typedef struct arcp_listen_options {
@@ -161,18 +208,17 @@ typedef struct arcp_listen_options {
     size_t origin_count;
     size_t frame_bytes_max;
     size_t handshake_bytes_max;
-    uint32_t handshake_timeout_ms; /* from accept to the upgrade, TLS included */
     uint32_t close_timeout_ms;
-    uint32_t handshakes_per_address_max; /* unfinished ones; more are dropped */
-    uint32_t handshakes_max;             /* unfinished ones of all peers */
     /* The same for a connection's first frame, when nobody knows yet who sends it; 0: as
      * frame_bytes_max. */
     size_t first_frame_bytes_max;
+    /* What counts this listener's connections; a reference is taken. NULL: one of its own. */
+    arcp_admission *admission;
 } arcp_listen_options;
 
 #define ARCP_LISTEN_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(arcp_listen_options), NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0             \
+        sizeof(arcp_listen_options), NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, NULL                \
     }
 
 /* Listens at ws://HOST:PORT/PATH or wss://…; port 0 picks one, no path is "/arcp".

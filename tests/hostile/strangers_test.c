@@ -1,0 +1,274 @@
+/* Peers without a token: silent, half-way, many. Whoever has one is served beside them. */
+#include "support/check.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "arcpd/daemon.h"
+#include "arcpd/wire.h"
+
+#define SILENT    300u  /* more than limits.pending_per_address */
+#define UPGRADED  1000u /* and more than limits.pending allows of one address */
+#define PARTIAL   1000u
+#define PART      60000u
+#define PART_HEAD 8u
+
+/* ---- strangers ---- */
+
+static int connect_to(const daemon_state *d)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(d->port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    return fd;
+}
+
+static void be_silent(const daemon_state *d, int fds[], size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        fds[at] = connect_to(d);
+    }
+}
+
+static void close_all(const int fds[], size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        (void)close(fds[at]);
+    }
+}
+
+static void be_upgraded(const daemon_state *d, wire wires[], size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        wires[at] = (wire){.fd = -1};
+        wire_open(&wires[at], d->port);
+    }
+}
+
+static void leave_all(wire wires[], size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        wire_close(&wires[at]);
+    }
+}
+
+/* How many of them the daemon has closed by now. */
+static size_t count_ended(wire wires[], size_t count)
+{
+    size_t ended = 0;
+    for (size_t at = 0; at < count; at++) {
+        while (wire_fill(&wires[at], 0)) {
+        }
+        ended += wires[at].ended;
+    }
+    return ended;
+}
+
+/* ---- those with a token ---- */
+
+static void begin(daemon_state *d, const char *config, unsigned open_files)
+{
+    daemon_begin(d, &(daemon_options){.config = config, .open_files = open_files});
+    daemon_start(d);
+}
+
+static void enter(const daemon_state *d, wire *w)
+{
+    wire_session session;
+    *w = (wire){.fd = -1};
+    wire_open(w, d->port);
+    wire_hello(w, "t-alice", &session);
+}
+
+static void run_job(wire *w)
+{
+    static unsigned count;
+    wire_send(w,
+              "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
+              "\"load\",\"input\":{\"events\":1,\"bytes\":10,\"end\":\"result\"}}}",
+              count++);
+    arcp_span frame = wire_await(w);
+    while (!wire_is(frame, "job.result")) {
+        assert_false(wire_is(frame, "job.error"));
+        frame = wire_await(w);
+    }
+}
+
+/* ---- tests ---- */
+
+static void silent_connections_shut_nobody_out(void **state)
+{
+    static int fds[SILENT];
+    daemon_state d;
+    wire alice;
+    begin(&d, NULL, 0);
+    be_silent(&d, fds, SILENT);
+    enter(&d, &alice);
+    run_job(&alice);
+    char answer[16] = "";
+    struct pollfd one = {.fd = fds[0], .events = POLLIN};
+    assert_int_equal(poll(&one, 1, WIRE_PATIENCE_MS), 1);
+    assert_true(recv(fds[0], answer, sizeof(answer) - 1, 0) > 12);
+    assert_memory_equal(answer, "HTTP/1.1 503", 12); /* the oldest went, and was told */
+    wire_close(&alice);
+    close_all(fds, SILENT);
+    daemon_end(&d);
+}
+
+static void upgraded_silence_is_bounded_too(void **state)
+{
+    static wire wires[UPGRADED];
+    daemon_state d;
+    wire alice;
+    begin(&d, NULL, 0);
+    enter(&d, &alice);
+    be_upgraded(&d, wires, UPGRADED);
+    wire second;
+    enter(&d, &second);
+    run_job(&second);
+    run_job(&alice); /* who was welcomed before them is nobody's oldest */
+    assert_int_equal(count_ended(wires, UPGRADED), UPGRADED - 255);
+    wire_close(&second);
+    wire_close(&alice);
+    leave_all(wires, UPGRADED);
+    daemon_end(&d);
+}
+
+/* As many as may be pending, each with most of a first frame: together they hold what
+ * limits.pending_bytes says, not what each of them may have. */
+static void partial_first_frames_are_bounded_together(void **state)
+{
+    static wire wires[PARTIAL];
+    static char part[PART_HEAD + PART] = "\x81\xfe\xff\xfe";
+    const size_t bytes_max = 4 * 1024 * 1024;
+    daemon_state d;
+    wire alice;
+    begin(&d,
+          "limits: {pending_per_address: 2000, pending: 2000, pending_bytes: 4194304, "
+          "hello_timeout_sec: 3600}\n",
+          0);
+    enter(&d, &alice);
+    run_job(&alice);
+    uint64_t before = daemon_resident_bytes(&d);
+    be_upgraded(&d, wires, PARTIAL);
+    for (size_t at = 0; at < PARTIAL; at++) {
+        wire_send_bytes(&wires[at], part, sizeof(part));
+    }
+    run_job(&alice);
+    while ((PARTIAL - count_ended(wires, PARTIAL)) * PART > bytes_max) {
+        run_job(&alice);
+    }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    /* A buffer may have twice its contents, and connections have a little beside them. */
+    assert_in_range(daemon_resident_bytes(&d) - before, 0, 2 * bytes_max + (size_t)8 * 1024 * 1024);
+#else
+    (void)before; /* sanitizers keep freed memory */
+#endif
+    wire_close(&alice);
+    leave_all(wires, PARTIAL);
+    daemon_end(&d);
+}
+
+static void strangers_leave_descriptors_for_agents(void **state)
+{
+    static wire wires[SILENT];
+    static int fds[SILENT];
+    daemon_state d;
+    wire alice;
+    begin(&d, "limits: {pending_per_address: 2000, pending: 2000, hello_timeout_sec: 3600}\n", 256);
+    enter(&d, &alice);
+    be_upgraded(&d, wires, SILENT);
+    be_silent(&d, fds, SILENT);
+    for (int job = 0; job < 10; job++) {
+        run_job(&alice);
+    }
+    assert_int_equal(count_ended(wires, SILENT), SILENT); /* they were the older ones */
+    close_all(fds, SILENT);
+    wire_close(&alice);
+    leave_all(wires, SILENT);
+    daemon_end(&d);
+}
+
+static void when_all_places_are_taken_by_sessions_a_newcomer_gets_503(void **state)
+{
+    enum { PLACES = 8 };
+    wire sessions[PLACES];
+    char answer[16] = "";
+    daemon_state d;
+    begin(&d, "limits: {reserved_files: 56}\n", 64);
+    for (size_t at = 0; at < PLACES; at++) {
+        enter(&d, &sessions[at]);
+    }
+    int late = connect_to(&d);
+    struct pollfd one = {.fd = late, .events = POLLIN};
+    assert_int_equal(poll(&one, 1, WIRE_PATIENCE_MS), 1);
+    assert_true(recv(late, answer, sizeof(answer) - 1, 0) > 12);
+    assert_memory_equal(answer, "HTTP/1.1 503", 12);
+    (void)close(late);
+    for (size_t at = 0; at < PLACES; at++) {
+        run_job(&sessions[at]);
+    }
+    leave_all(sessions, PLACES);
+    daemon_end(&d);
+}
+
+static void set_soft_limit(rlim_t value)
+{
+    struct rlimit files = {0};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = value;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
+static void agents_get_the_descriptors_that_arcpd_was_started_with(void **state)
+{
+    struct rlimit mine = {0};
+    struct rlimit its = {0};
+    daemon_state d;
+    wire alice;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &mine), 0);
+    daemon_begin(&d, &(daemon_options){.agents = {"limit=/bin/sh -c 'ulimit -Sn'"}});
+    set_soft_limit(300);
+    daemon_start(&d);
+    set_soft_limit(mine.rlim_cur);
+    assert_int_equal(prlimit(d.pid, RLIMIT_NOFILE, NULL, &its), 0);
+    assert_int_equal(its.rlim_cur, mine.rlim_max);
+    enter(&d, &alice);
+    wire_send(&alice, "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{"
+                      "\"agent\":\"limit\",\"input\":null}}");
+    arcp_span frame = wire_await_type(&alice, "job.event");
+    while (!arcp_span_equal_cstr(wire_text(frame, "kind"), "log")) {
+        frame = wire_await_type(&alice, "job.event");
+    }
+    assert_true(arcp_span_equal_cstr(wire_text(frame, "message"), "300"));
+    wire_close(&alice);
+    daemon_end(&d);
+}
+
+/* The test has as many connections as the daemon, and more. */
+static void take_descriptors(void)
+{
+    struct rlimit files = {0};
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(silent_connections_shut_nobody_out),
+        cmocka_unit_test(upgraded_silence_is_bounded_too),
+        cmocka_unit_test(partial_first_frames_are_bounded_together),
+        cmocka_unit_test(strangers_leave_descriptors_for_agents),
+        cmocka_unit_test(when_all_places_are_taken_by_sessions_a_newcomer_gets_503),
+        cmocka_unit_test(agents_get_the_descriptors_that_arcpd_was_started_with),
+    };
+    take_descriptors();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
