@@ -191,12 +191,13 @@ static bool next_record_frame(arcp__engine *engine, arcp__effect *out)
 {
     while (engine->outbox != NULL) {
         arcp__session *session = engine->outbox;
-        if (session->link != NULL && arcp__session_next_frame(engine, session)) {
+        arcp__link *link = session->link;
+        if (link != NULL && arcp__session_next_frame(engine, session)) {
             *out = (arcp__effect){.kind = ARCP__EFFECT_SEND,
-                                  .link = session->link,
-                                  .link_user = session->link->user,
+                                  .link = link,
+                                  .link_user = link->user,
                                   .text = arcp_buf_span(&engine->sending)};
-            session->link->unsent += out->text.size;
+            link->unsent += out->text.size;
             session->last_sent_ns = engine->now.mono_ns;
             return true;
         }

@@ -258,8 +258,9 @@ static void end_running_jobs(arcp__engine *engine)
 static bool has_last_words(const arcp__engine *engine, const arcp__link *link)
 {
     const arcp__session *session = link->session;
-    return session != NULL && session->sent_seq + 1 < session->next_seq && !engine->store_failing &&
-           !engine->last_words_are_over;
+    return session != NULL &&
+           (session->sent_seq + 1 < session->next_seq || session->answers_first != NULL) &&
+           !engine->store_failing && !engine->last_words_are_over;
 }
 
 static void finish_stopping(arcp__engine *engine)

@@ -143,7 +143,7 @@ static void announce(arcp__engine *engine, arcp__session *session, const arcp__j
                           arcp_buf_span(&payload), &frame);
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
-    arcp__session_send_revealed(engine, session, arcp_span_cstr(child->id), &frame);
+    arcp__session_send_in_order(engine, session, arcp_span_cstr(child->id), &frame);
 }
 
 static arcp_status check_limits(const arcp__engine *engine, const arcp__job *parent,

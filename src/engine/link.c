@@ -260,7 +260,8 @@ void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link,
     link->unsent = unsent;
     if (!link->gone && link->state == ARCP__LINK_OPEN) {
         arcp__link_resume(engine, link);
-        if (link->session->sent_seq < link->session->durable_seq) {
+        if (link->session->sent_seq < link->session->durable_seq ||
+            link->session->answers_first != NULL) {
             arcp__session_wake(engine, link->session);
         } else {
             /* The link had everything already: only its own writing held agents back. */

@@ -220,6 +220,19 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session);
 /* The number of the session's own record; 0 when out of memory. */
 uint64_t arcp__session_append_own(arcp__engine *engine, arcp__session *session, arcp_span record);
 
+/* ---- session_answer.c ---- */
+/* A job.accepted for the session's link, with the job's credentials added when the session may see
+ * them: durable, and behind the refusals of submits that were made before it. */
+void arcp__session_send_in_order(arcp__engine *engine, arcp__session *session, arcp_span job_id,
+                                 arcp_buf *frame);
+/* session.closed, behind these, and the end of the link. */
+void arcp__session_send_closed(arcp__engine *engine, arcp__session *session, arcp_buf *frame);
+/* Whether an answer that is made now has to wait. */
+bool arcp__session_holds_answers(const arcp__session *session);
+/* The first one whose turn it is into engine->sending; false: none. */
+bool arcp__session_next_answer(arcp__engine *engine, arcp__session *session);
+void arcp__session_drop_answers(arcp__session *session);
+
 /* ---- session_seen.c ---- */
 void arcp__session_forget_seen(arcp__session *session);
 /* False when out of memory. */
@@ -230,8 +243,11 @@ void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq,
 void arcp__seen_forget_answer(arcp__session *session, uint64_t hash);
 /* What follows the kept answer is said again with it: arcp__lost_end_format. */
 void arcp__seen_note_lost_end(arcp__session *session, uint64_t hash);
-/* True when the request was seen before: it is dropped, or its answer is sent again. */
-bool arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash);
+/* True when the request was seen before and is not to be executed again; then *is_answered says
+ * whether it has its answer. */
+bool arcp__seen_find(const arcp__session *session, uint64_t hash, bool *is_answered);
+/* Sends the answer that is kept once more. */
+void arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash);
 
 /* ---- session_outbox.c ---- */
 /* Gives `count` records of a stream from `position` on their numbers. */

@@ -199,6 +199,9 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     }
     session->next_seq = run.first_seq + run.count;
     session->kept_bytes += run.bytes;
+    if (run.stream == session->own) {
+        session->refused_seq = session->next_seq - 1;
+    }
     arcp__job *job = run.stream->job;
     arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
     if (observation != NULL) {

@@ -208,6 +208,7 @@ void arcp__session_detach(arcp__engine *engine, arcp__session *session)
     if (link == NULL) {
         return;
     }
+    arcp__session_drop_answers(session);
     link->session = NULL;
     session->link = NULL;
     engine->connected_count--;

@@ -2,7 +2,7 @@
  * asked for all it wants, and waits for the rest: the end of its input. */
 #include "engine/parts.h"
 
-/* [arcp:6.7-1] */
+/* It is answered behind the submits that came before it. [arcp:6.7-1] */
 void arcp__session_close(arcp__engine *engine, arcp__session *session,
                          const arcp__envelope *envelope)
 {
@@ -20,8 +20,7 @@ void arcp__session_close(arcp__engine *engine, arcp__session *session,
                           arcp_buf_span(&payload), &frame);
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
-    arcp__session_send(engine, session, &frame, true);
-    arcp__link_close(engine, session->link, 1000, "closed", true);
+    arcp__session_send_closed(engine, session, &frame);
 }
 
 void arcp__session_bye(arcp__engine *engine, arcp__session *session)
@@ -48,8 +47,8 @@ static bool has_nothing_left(const arcp__engine *engine, const arcp__link *link)
 {
     const arcp__session *session = link->session;
     return link->refs == 2 && link->unsent == 0 && session->pins == 0 && !engine->owes &&
-           session->sent_seq + 1 == session->next_seq && !arcp__session_has_live_jobs(session) &&
-           !catches_up(session);
+           session->sent_seq + 1 == session->next_seq && session->answers_first == NULL &&
+           !arcp__session_has_live_jobs(session) && !catches_up(session);
 }
 
 void arcp__sessions_leave(arcp__engine *engine)

@@ -237,7 +237,8 @@ void arcp__session_drop_runs(arcp__engine *engine, arcp__session *session)
 
 void arcp__session_wake(arcp__engine *engine, arcp__session *session)
 {
-    if (session->in_outbox || session->link == NULL || session->sent_seq >= session->durable_seq) {
+    if (session->in_outbox || session->link == NULL ||
+        (session->sent_seq >= session->durable_seq && session->answers_first == NULL)) {
         return;
     }
     session->in_outbox = true;
@@ -321,9 +322,14 @@ static void no_page(arcp__session *session)
 bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session)
 {
     arcp__link *link = session->link;
-    if (session->sent_seq >= session->durable_seq || session->read_id != 0 ||
-        engine->committed_id < session->opens_at || link->state != ARCP__LINK_OPEN ||
+    if (engine->committed_id < session->opens_at || link->state != ARCP__LINK_OPEN ||
         link->unsent >= LINK_UNSENT_MAX) {
+        return false;
+    }
+    if (arcp__session_next_answer(engine, session)) {
+        return true;
+    }
+    if (session->sent_seq >= session->durable_seq || session->read_id != 0) {
         return false;
     }
     uint64_t seq = session->sent_seq + 1;

@@ -1,9 +1,8 @@
 /* Requests of a session: which they are, their shape, and their answers.
  *
  * A request gets exactly one answer or one refusal, in any order but for submits, which
- * are answered in the order they came (existing clients bind job.accepted by order). The
- * answers of the last requests are kept: the same envelope id again gets the same answer
- * and executes nothing. */
+ * are answered in the order they came (session_answer.c). The answers of the last requests are
+ * kept: the same envelope id again gets the same answer and executes nothing. */
 #include "engine/parts.h"
 
 /* ---- the request object ---- */
@@ -39,6 +38,7 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
     }
     request->hash = hash;
     request->type = envelope->type;
+    arcp__trace_asked(engine, envelope, request->trace_id);
     request->session = session;
     arcp__session_pin(session);
     if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {
@@ -84,11 +84,18 @@ static void release_refusal(arcp__engine *engine, arcp__request *request)
     arcp__session_format_frame(engine, session, seq, record, &frame);
     arcp__seen_keep_answer(session, request->hash, seq, arcp_buf_span(&frame));
     arcp_buf_fini(&frame);
+    if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
+        session->refused_seq = seq;
+    }
 }
 
 static void release_answer(arcp__engine *engine, arcp__request *request)
 {
     request->sent = true;
+    if (request->is_repeated && !request->session->ended) {
+        arcp__seen_answer_again(engine, request->session, request->hash);
+        return;
+    }
     if (request->session->ended || (request->frame.size == 0 && !request->frame_is_record)) {
         return;
     }
@@ -103,8 +110,12 @@ static void release_answer(arcp__engine *engine, arcp__request *request)
         return;
     }
     arcp__seen_keep_answer(request->session, request->hash, 0, arcp_buf_span(&request->frame));
-    arcp__session_send_revealed(engine, request->session, arcp_span_cstr(request->revealed_job),
-                                &request->frame);
+    arcp_span job_id = arcp_span_cstr(request->revealed_job);
+    if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
+        arcp__session_send_in_order(engine, request->session, job_id, &request->frame);
+    } else {
+        arcp__session_send_revealed(engine, request->session, job_id, &request->frame);
+    }
     if (request->record.size != 0) {
         arcp__seen_note_lost_end(request->session, request->hash);
         (void)arcp__session_append_own(engine, request->session, arcp_buf_span(&request->record));
@@ -242,17 +253,23 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
         job_id = arcp_span_cstr(fresh);
     }
     arcp_span id = arcp_span_cstr(request->id);
+    arcp_span trace_id = {request->trace_id, request->trace_id[0] == '\0' ? 0 : 32};
     if (refuses_as_session_error(request)) {
         arcp__envelope_format(
             &(arcp__envelope_head){.type = "session.error",
                                    .id = id,
-                                   .session_id = arcp_span_cstr(request->session->id)},
+                                   .session_id = arcp_span_cstr(request->session->id),
+                                   .trace_id = trace_id},
             arcp_buf_span(&payload), &request->frame);
     } else {
         request->frame_is_record = true;
         arcp_buf_append_cstr(&request->record, "{\"id\":");
         arcp_json_quote(id, &request->record);
         arcp_buf_append_cstr(&request->record, ",\"type\":\"job.error\"");
+        if (trace_id.size != 0) {
+            arcp_buf_append_cstr(&request->record, ",\"trace_id\":");
+            arcp_json_quote(trace_id, &request->record);
+        }
         if (job_id.size != 0) {
             arcp_buf_append_cstr(&request->record, ",\"job_id\":");
             arcp_json_quote(job_id, &request->record);
@@ -458,9 +475,34 @@ static bool is_chatter(arcp__engine *engine, arcp__session *session, const arcp_
     return false;
 }
 
+/* True for a request that was seen before. The answer to a submit keeps its order this time too;
+ * one that is not answered yet is answered once. */
+static bool is_repeated(arcp__engine *engine, arcp__session *session,
+                        const arcp__envelope *envelope, uint64_t hash)
+{
+    bool is_answered = false;
+    if (!arcp__seen_find(session, hash, &is_answered)) {
+        return false;
+    }
+    if (is_answered && envelope->type != ARCP_MESSAGE_JOB_SUBMIT) {
+        arcp__seen_answer_again(engine, session, hash);
+    } else if (is_answered) {
+        arcp__request *request = request_new(engine, session, envelope, hash);
+        if (request != NULL) {
+            request->is_repeated = true;
+            finish(engine, request);
+            arcp__request_unref(engine, request);
+        }
+    }
+    return true;
+}
+
 void arcp__session_receive(arcp__engine *engine, arcp__session *session,
                            const arcp__envelope *envelope)
 {
+    if (session->said_goodbye) {
+        return; /* only what was asked before is answered */
+    }
     session->last_received_ns = engine->now.mono_ns;
     if (session->has_previous) {
         /* The new link has spoken: the previous token is dead from here on. */
@@ -477,7 +519,7 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session,
     session->last_activity_ns = engine->now.mono_ns;
     uint64_t hash = arcp__hash_bytes(envelope->id.data, envelope->id.size);
     bool remembered = is_remembered(envelope->type);
-    if (remembered && arcp__seen_answer_again(engine, session, hash)) {
+    if (remembered && is_repeated(engine, session, envelope, hash)) {
         return;
     }
     if (remembered && !arcp__seen_add(engine, session, hash)) {

@@ -126,23 +126,25 @@ static void say_lost_end(arcp__engine *engine, arcp__session *session, arcp_span
     arcp_buf_fini(&record);
 }
 
-/* True when the request was seen before: it is dropped, or its answer is sent again. */
-bool arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash)
+bool arcp__seen_find(const arcp__session *session, uint64_t hash, bool *is_answered)
+{
+    const arcp__seen_request *seen = find_seen(session, hash);
+    *is_answered = seen != NULL && seen->answered;
+    return seen != NULL && !seen->is_repeatable;
+}
+
+void arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash)
 {
     arcp__seen_request *seen = find_seen(session, hash);
-    if (seen == NULL || seen->is_repeatable) {
-        return false;
-    }
     /* A refusal that was not handed out yet comes with its number, after those before it. */
-    if (seen->answered && seen->answer.size != 0 && seen->seq <= session->sent_seq) {
+    if (seen != NULL && seen->answer.size != 0 && seen->seq <= session->sent_seq) {
         arcp_buf frame = ARCP_BUF_INIT;
         char job_id[ARCP__ID_SIZE];
         arcp_buf_append(&frame, arcp_buf_span(&seen->answer));
         answered_job(arcp_buf_span(&frame), job_id);
-        arcp__session_send_revealed(engine, session, arcp_span_cstr(job_id), &frame);
+        arcp__session_send_in_order(engine, session, arcp_span_cstr(job_id), &frame);
         if (seen->ends_lost) {
             say_lost_end(engine, session, arcp_span_cstr(job_id));
         }
     }
-    return true;
 }

@@ -10,6 +10,9 @@
  * tracestate is borrowed from the engine's index. */
 void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
                       char trace_id[ARCP__TRACE_ID_SIZE], arcp__trace *out, arcp_span *tracestate);
+/* The trace that a request names; trace_id[0] is '\0' when it names none. */
+void arcp__trace_asked(arcp__engine *engine, const arcp__envelope *envelope,
+                       char trace_id[ARCP__TRACE_ID_SIZE]);
 void arcp__trace_of_child(arcp__engine *engine, const arcp__job *parent, arcp__trace *out);
 /* The id of the job's own span. */
 arcp_span arcp__trace_span_id(const arcp__trace *trace);

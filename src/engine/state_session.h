@@ -32,6 +32,7 @@ typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__seen_request arcp__seen_request;
 typedef struct arcp__spent_row arcp__spent_row;
 typedef struct arcp__admission arcp__admission;
+typedef struct arcp__answer arcp__answer;
 
 /* ---- streams: records in memory until observers have them ---- */
 
@@ -166,6 +167,8 @@ struct arcp__session {
     size_t admissions;                           /* submits and delegations that are not jobs yet */
     size_t held_submits;                         /* of these: not looked at yet */
     size_t held_bytes;                           /* of their frames */
+    uint64_t refused_seq; /* of its last submit that was refused by a record; 0: none */
+    arcp__answer *answers_first, *answers_last; /* that keep their order behind it */
 
     arcp__session *outbox_next;
 };
@@ -194,8 +197,10 @@ struct arcp__request {
     arcp_buf frame;       /* the answer, while it waits for its turn */
     bool frame_is_record; /* the answer is a sequenced refusal */
     arcp_buf record; /* of the refusal; or what follows the answer as the session's own record */
-    char revealed_job[ARCP__ID_SIZE]; /* the answer shows this job's credentials when it leaves */
-    bool is_secret;                   /* the answer shows credentials itself: it is not kept */
+    char revealed_job[ARCP__ID_SIZE];   /* the answer shows this job's credentials when it leaves */
+    bool is_secret;                     /* the answer shows credentials itself: it is not kept */
+    bool is_repeated;                   /* it was answered before: that answer is sent again */
+    char trace_id[ARCP__TRACE_ID_SIZE]; /* that it brought; '\0': none */
     arcp__request *next_submit;
     char id[]; /* of the envelope */
 };

@@ -73,14 +73,20 @@ static void begin(arcp__engine *engine, const char trace_id[ARCP__TRACE_ID_SIZE]
     }
 }
 
-/* [arcp:11-1] */
-void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
-                      char trace_id[ARCP__TRACE_ID_SIZE], arcp__trace *out, arcp_span *tracestate)
+static arcp_json_ref context_of(const arcp__engine *engine, const arcp__envelope *envelope)
+{
+    return arcp_json_member(&engine->json, envelope->extensions,
+                            ARCP_SPAN_LITERAL("x-vendor.opentelemetry.tracecontext"));
+}
+
+/* The trace that an envelope names, and its valid traceparent, empty for none; false: it names no
+ * trace. */
+static bool read_ids(arcp__engine *engine, const arcp__envelope *envelope,
+                     char trace_id[ARCP__TRACE_ID_SIZE], arcp_span *out_parent)
 {
     const arcp_json *json = &engine->json;
     arcp_span none = {NULL, 0};
-    arcp_json_ref context = arcp_json_member(
-        json, envelope->extensions, ARCP_SPAN_LITERAL("x-vendor.opentelemetry.tracecontext"));
+    arcp_json_ref context = context_of(engine, envelope);
     arcp_span parent = arcp_json_string(
         json, arcp_json_member(json, context, ARCP_SPAN_LITERAL("traceparent")), &engine->scratch);
     if (!arcp__traceparent_is_valid(parent)) {
@@ -96,7 +102,27 @@ void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
         memcpy(trace_id, of_parent, sizeof(of_parent));
         named = true;
     }
-    if (!named) {
+    *out_parent = parent;
+    return named;
+}
+
+void arcp__trace_asked(arcp__engine *engine, const arcp__envelope *envelope,
+                       char trace_id[ARCP__TRACE_ID_SIZE])
+{
+    arcp_span parent;
+    if (!read_ids(engine, envelope, trace_id, &parent)) {
+        trace_id[0] = '\0';
+    }
+}
+
+/* [arcp:11-1] */
+void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
+                      char trace_id[ARCP__TRACE_ID_SIZE], arcp__trace *out, arcp_span *tracestate)
+{
+    const arcp_json *json = &engine->json;
+    arcp_span none = {NULL, 0};
+    arcp_span parent;
+    if (!read_ids(engine, envelope, trace_id, &parent)) {
         uint8_t bytes[ARCP__TRACE_ID_SIZE / 2];
         engine->options.random(engine->options.random_user, bytes, sizeof(bytes));
         bytes[0] |= 1; /* never all zero */
@@ -105,11 +131,11 @@ void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
     *tracestate =
         parent.size == 0
             ? none
-            : arcp_span_first(
-                  arcp_json_string(json,
-                                   arcp_json_member(json, context, ARCP_SPAN_LITERAL("tracestate")),
-                                   &engine->scratch),
-                  TRACESTATE_MAX);
+            : arcp_span_first(arcp_json_string(json,
+                                               arcp_json_member(json, context_of(engine, envelope),
+                                                                ARCP_SPAN_LITERAL("tracestate")),
+                                               &engine->scratch),
+                              TRACESTATE_MAX);
     begin(engine, trace_id, parent, out);
 }
 

@@ -28,6 +28,7 @@ static void say(play *self, size_t at, const char *frame)
     rig_client *client = play_client(self, at);
     play_trace(self, self->slots[at], frame);
     if (client->link != NULL && !self->is_over[at]) {
+        watch_sent(&self->watch, &self->clients[at], frame);
         rig_send(&self->rig, client, frame);
     }
 }

@@ -197,6 +197,82 @@ static void note_event(watch *self, watch_session *session, const char *type, co
     note_job(self, session, type, seq, frame);
 }
 
+void watch_sent(watch *self, watch_client *client, const char *frame)
+{
+    static const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    if (arcp_json_scan(&self->json, arcp_span_cstr(frame), &limits, NULL) != ARCP_OK) {
+        return;
+    }
+    if (client->connection == 0) {
+        client->connection = ++self->connection_count;
+    }
+    watch_request *request = &self->requests[self->request_count++ % WATCH_REQUESTS_MAX];
+    *request = (watch_request){.connection = client->connection,
+                               .session = client->session,
+                               .number = self->request_count};
+    request->is_submit = arcp_json_string_equals(&self->json, member(self, ARCP_JSON_ROOT, "type"),
+                                                 ARCP_SPAN_LITERAL("job.submit"));
+    copy_string(self, member(self, ARCP_JSON_ROOT, "id"), request->id, sizeof(request->id));
+}
+
+/* Whether a request that was sent behind it was answered. */
+static bool is_overtaken(const watch *self, const watch_request *request)
+{
+    for (size_t at = 0; at < WATCH_REQUESTS_MAX; at++) {
+        const watch_request *other = &self->requests[at];
+        if (other->is_answered && other->connection == request->connection &&
+            other->number > request->number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The session's first request of this id that may be answered now. False: it was not only an id
+ * of submits, whose answers alone keep an order. */
+static bool find_submit(watch *self, size_t session, const char *id, watch_request **found)
+{
+    bool is_submit = false;
+    *found = NULL;
+    for (size_t at = 0; at < WATCH_REQUESTS_MAX; at++) {
+        watch_request *request = &self->requests[at];
+        if (request->number == 0 || request->session != session || strcmp(request->id, id) != 0) {
+            continue;
+        }
+        if (!request->is_submit) {
+            return false;
+        }
+        is_submit = true;
+        if (!request->is_answered && !is_overtaken(self, request) &&
+            (*found == NULL || request->number < (*found)->number)) {
+            *found = request;
+        }
+    }
+    return is_submit;
+}
+
+/* An id that was sent twice may be answered twice, each time in its place. Not every submit is
+ * answered: the connection may go before. What a resume sends again is no new answer. */
+static void note_answer(watch *self, size_t session, const char *frame)
+{
+    char id[WATCH_ID_SIZE];
+    uint64_t seq = 0;
+    watch_request *request = NULL;
+    arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
+    copy_string(self, member(self, payload, "request_id"), id, sizeof(id));
+    bool is_replayed =
+        arcp_json_u64(&self->json, member(self, ARCP_JSON_ROOT, "event_seq"), &seq) &&
+        seq <= self->sessions[session].highest;
+    if (id[0] == '\0' || is_replayed || !find_submit(self, session, id, &request)) {
+        return;
+    }
+    if (request == NULL) {
+        watch_fail(self, "a later submit was answered before", frame);
+    }
+    request->is_answered = true;
+    self->answers++;
+}
+
 static void note_welcome(watch *self, watch_client *client, const char *session_id,
                          const char *frame)
 {
@@ -224,6 +300,11 @@ static void note_welcome(watch *self, watch_client *client, const char *session_
     self->sessions[at].is_bobs = client->is_bobs;
     client->session = at;
     client->resuming = false;
+    for (size_t request = 0; request < WATCH_REQUESTS_MAX; request++) {
+        if (self->requests[request].connection == client->connection) {
+            self->requests[request].session = at;
+        }
+    }
 }
 
 static void note_key(watch *self, const watch_client *client, const char *job_id, const char *frame)
@@ -325,6 +406,9 @@ void watch_frame(watch *self, watch_client *client, const char *frame)
         return; /* somebody resumed it elsewhere since */
     }
     check_owner(self, session, type, frame);
+    if (is_type(type, "job.accepted") || is_answer(self, type)) {
+        note_answer(self, client->session, frame);
+    }
     note_event(self, session, type, frame);
     if (is_type(type, "job.accepted")) {
         note_accepted(self, client, frame);

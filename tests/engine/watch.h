@@ -6,6 +6,8 @@
  *   - a session sees the end of a job once, and nothing of the job after it, but that it is not
  *     kept any more, when it asks again with the job's key;
  *   - a submit with a key that is remembered is answered with the key's job;
+ *   - the answers to the submits of one connection come in their order, by whatever they are
+ *     carried, also when they come on another connection;
  *   - error codes are the draft's fifteen.
  * PROTOCOL, Envelope, Sessions, Jobs. */
 #ifndef ARCP_TESTS_ENGINE_WATCH_H
@@ -46,6 +48,16 @@ typedef struct watch_job {
     bool is_bobs; /* the second principal's */
 } watch_job;
 
+#define WATCH_REQUESTS_MAX 1024 /* the last ones */
+
+typedef struct watch_request {
+    char id[WATCH_ID_SIZE];
+    uint64_t number;     /* of all that all clients sent, from 1 on */
+    uint64_t connection; /* that it was sent on */
+    size_t session;      /* of that; WATCH_NONE: not known yet */
+    bool is_submit, is_answered;
+} watch_request;
+
 typedef struct watch {
     char label[64];  /* in front of what a failure says, e.g. the seed */
     char again[128]; /* behind it: how to see it again */
@@ -54,11 +66,13 @@ typedef struct watch {
     size_t session_count;
     watch_job jobs[WATCH_JOBS_MAX];
     size_t job_count;
+    watch_request requests[WATCH_REQUESTS_MAX];
+    uint64_t request_count, connection_count;
     char keyed[2][WATCH_KEYS][WATCH_ID_SIZE]; /* the job of each principal's key; "" for none yet */
     bool keys_stay;                           /* none expires, and none is too many */
     arcp_json json;
     arcp_buf scratch;
-    size_t frames, events, ends, replays, lost; /* figures */
+    size_t frames, events, ends, replays, lost, answers; /* figures */
 } watch;
 
 #define WATCH_NONE SIZE_MAX
@@ -70,6 +84,7 @@ typedef struct watch_client {
     bool is_bobs; /* see watch_job */
     bool resuming;
     uint64_t resume_from;
+    uint64_t connection; /* its number; 0: nothing was sent yet */
 } watch_client;
 
 void watch_init(watch *self);
@@ -77,6 +92,9 @@ void watch_fini(watch *self);
 
 /* One frame for `client`. A welcome sets client->session. */
 void watch_frame(watch *self, watch_client *client, const char *frame);
+
+/* A client sends this frame. */
+void watch_sent(watch *self, watch_client *client, const char *frame);
 
 /* The client of `session` asks to unsubscribe from the job. */
 void watch_unsubscribe(watch *self, size_t session, const char *job_id);

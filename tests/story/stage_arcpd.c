@@ -72,6 +72,12 @@ static void restart(void *user)
     start_arcpd(s);
 }
 
+static void hold_store(void *user, bool holds)
+{
+    (void)user;
+    (void)holds;
+}
+
 /* ---- clients ---- */
 
 static peer *client_of(void *user, const char *client)
@@ -240,6 +246,7 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
         .close_code = close_code,
         .drop = drop,
         .restart = restart,
+        .hold_store = hold_store,
         .policy = policy,
         .clock = no_clock,
         .set_wall = no_clock,

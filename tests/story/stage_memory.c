@@ -104,6 +104,13 @@ static void restart(void *user)
     rig_restart(user);
 }
 
+static void hold_store(void *user, bool holds)
+{
+    engine_rig *rig = user;
+    rig->hold_store = holds;
+    rig_run(rig);
+}
+
 static void forward(void *user, int64_t ns)
 {
     rig_clock(user, ns);
@@ -161,6 +168,7 @@ void story_stage_memory_begin(story_stage *stage, bool is_volatile)
         .close_code = close_code,
         .drop = drop,
         .restart = restart,
+        .hold_store = hold_store,
         .policy = policy,
         .clock = forward,
         .set_wall = set_wall,

@@ -414,6 +414,8 @@ static void run_line(story *s, char *line)
         expect_audit(s, line + 7);
     } else if (strncmp(line, "drop ", 5) == 0) {
         s->stage->drop(s->stage->user, line + 5);
+    } else if (strcmp(line, "store holds") == 0 || strcmp(line, "store writes") == 0) {
+        s->stage->hold_store(s->stage->user, strcmp(line, "store holds") == 0);
     } else if (strcmp(line, "restart") == 0) {
         s->stage->restart(s->stage->user);
     } else {

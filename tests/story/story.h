@@ -17,6 +17,8 @@
  *   setting G.KEY VALUE before everything else: a setting of the runtime
  *   profile CLIENT PRINCIPAL NAME   likewise: a rule of peer_profiles, with two globs
  *   drop a              a's connection breaks
+ *   store holds         nothing becomes durable before `store writes`; on a real arcpd, which
+ *                       reads what comes together in one turn, neither does anything
  *   restart             the runtime is killed and started again on the same store
  *
  * Against a real arcpd frames of different jobs may come in another order than in memory:
@@ -51,6 +53,7 @@ typedef struct story_stage {
     int (*close_code)(void *user, const char *client); /* 0: open */
     void (*drop)(void *user, const char *client);
     void (*restart)(void *user);
+    void (*hold_store)(void *user, bool holds);
     void (*policy)(void *user, const char *row);
     void (*clock)(void *user, int64_t forward_ns);
     void (*set_wall)(void *user, int64_t step_ns);

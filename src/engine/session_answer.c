@@ -1,0 +1,105 @@
+/* Answers that keep their order (docs/protocol.md, Sessions): clients bind the answers to their
+ * submits by order.
+ *
+ * A refusal of a submit is a numbered record of the session, which leaves when the link has taken
+ * all numbers before it (session_outbox.c). job.accepted is a frame without a number, which would
+ * overtake it. So a job.accepted that is made while such a refusal has not left yet waits here,
+ * and with it all that keep its order: it leaves directly behind the refusal, before the next
+ * number, when the batch that it shows is durable. The records of its job have later numbers, and
+ * so still come behind it.
+ *
+ * What waits here belongs to the link: it goes when the link does. */
+#include "engine/parts.h"
+
+struct arcp__answer {
+    arcp__answer *next;
+    uint64_t after_seq; /* of the refusal before it */
+    uint64_t batch_id;  /* what it shows is durable with this one */
+    arcp_buf frame;     /* owned */
+    bool closes;        /* session.closed: the link is closed behind it */
+};
+
+bool arcp__session_holds_answers(const arcp__session *session)
+{
+    return session->link != NULL &&
+           (session->answers_first != NULL || session->refused_seq > session->sent_seq);
+}
+
+static void append(arcp__engine *engine, arcp__session *session, arcp_buf *frame, bool closes)
+{
+    arcp__answer *answer = frame->failed ? NULL : arcp__alloc(sizeof(*answer));
+    /* The commit of the open batch wakes the session. */
+    if (answer == NULL || !arcp__batch_mark_session(engine, session)) {
+        arcp__free(answer);
+        arcp_buf_fini(frame);
+        arcp__engine_no_memory(engine);
+        return;
+    }
+    *answer = (arcp__answer){.after_seq = session->refused_seq,
+                             .batch_id = arcp__batch_open_id(engine),
+                             .frame = *frame,
+                             .closes = closes};
+    *frame = (arcp_buf)ARCP_BUF_INIT;
+    if (session->answers_first == NULL) {
+        session->answers_first = answer;
+    } else {
+        session->answers_last->next = answer;
+    }
+    session->answers_last = answer;
+    session->link->queued += answer->frame.size;
+}
+
+void arcp__session_send_in_order(arcp__engine *engine, arcp__session *session, arcp_span job_id,
+                                 arcp_buf *frame)
+{
+    if (!arcp__session_holds_answers(session)) {
+        arcp__session_send_revealed(engine, session, job_id, frame);
+        return;
+    }
+    arcp__credentials_reveal(engine, session, job_id, frame);
+    append(engine, session, frame, false);
+}
+
+void arcp__session_send_closed(arcp__engine *engine, arcp__session *session, arcp_buf *frame)
+{
+    if (arcp__session_holds_answers(session)) {
+        append(engine, session, frame, true);
+        return;
+    }
+    arcp__session_send(engine, session, frame, true);
+    arcp__link_close(engine, session->link, 1000, "closed", true);
+}
+
+static arcp__answer *take_first(arcp__session *session)
+{
+    arcp__answer *first = session->answers_first;
+    session->answers_first = first->next;
+    session->link->queued -= first->frame.size;
+    return first;
+}
+
+bool arcp__session_next_answer(arcp__engine *engine, arcp__session *session)
+{
+    const arcp__answer *first = session->answers_first;
+    if (first == NULL || first->after_seq > session->sent_seq ||
+        first->batch_id > engine->committed_id) {
+        return false;
+    }
+    arcp__answer *answer = take_first(session);
+    arcp_buf_fini(&engine->sending);
+    engine->sending = answer->frame;
+    if (answer->closes) {
+        arcp__link_close(engine, session->link, 1000, "closed", false);
+    }
+    arcp__free(answer);
+    return true;
+}
+
+void arcp__session_drop_answers(arcp__session *session)
+{
+    while (session->answers_first != NULL) {
+        arcp__answer *answer = take_first(session);
+        arcp_buf_fini(&answer->frame);
+        arcp__free(answer);
+    }
+}

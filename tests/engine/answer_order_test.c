@@ -1,0 +1,412 @@
+/* Answers to the submits of a session leave in the order of the submits, whatever carries them:
+ * job.accepted, a numbered job.error or a session.error. Clients of several SDKs bind by order. */
+#include "engine/patient_store.h"
+#include "engine/scene.h"
+
+#include "support/check.h"
+
+#include "base/alloc.h"
+#include "store/temp_dir.h"
+
+#define SUBMITS 20
+
+/* When what was asked becomes durable, and when the client takes what it was sent. */
+typedef enum pace_kind {
+    AT_ONCE,       /* each submit is durable before the next one comes */
+    ONE_BATCH,     /* all of them in one batch, which is late */
+    MANY_BATCHES,  /* one batch each, written when all submits were read */
+    SLOW_CLIENT,   /* its link is full when it asks, and it takes one frame after the other */
+    SLOW_AND_LATE, /* both */
+    SQLITE_LATE    /* one batch, written by a thread */
+} pace_kind;
+static const char *const pace_names[] = {"at once",     "one batch",     "many batches",
+                                         "slow client", "slow and late", "sqlite"};
+#define PACES (sizeof(pace_names) / sizeof(pace_names[0]))
+
+static const char *const profiles[] = {"draft", "ts", "go", "python", "csharp", "java", "ruby"};
+#define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
+
+typedef struct order_row {
+    char name[64];
+    const char *profile;
+    pace_kind pace;
+} order_row;
+
+/* ---- what comes ---- */
+
+typedef struct answers {
+    arcp_json json;
+    arcp_buf scratch;
+    char order[1024];  /* the ids of the submits that were answered, in this order */
+    char opened[4096]; /* the jobs that were accepted */
+} answers;
+
+static arcp_span text_of(answers *self, arcp_json_ref object, const char *name)
+{
+    arcp_json_ref ref = arcp_json_member(&self->json, object, arcp_span_cstr(name));
+    return arcp_json_string(&self->json, ref, &self->scratch);
+}
+
+static void append(char *text, size_t size, arcp_span word)
+{
+    size_t used = strlen(text);
+    assert_true(used + word.size + 2 < size);
+    (void)snprintf(text + used, size - used, "%.*s ", (int)word.size, word.data);
+}
+
+/* Requests of these tests are s0, s1, ...; a job's events come behind its job.accepted. */
+static void look(answers *self, const char *frame)
+{
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_buf_clear(&self->scratch);
+    assert_true(arcp_buf_reserve(&self->scratch, 4096));
+    assert_int_equal(arcp_json_scan(&self->json, arcp_span_cstr(frame), &limits, NULL), ARCP_OK);
+    arcp_json_ref payload =
+        arcp_json_member(&self->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    arcp_span type = text_of(self, ARCP_JSON_ROOT, "type");
+    arcp_span request = text_of(self, payload, "request_id");
+    arcp_span job = text_of(self, ARCP_JSON_ROOT, "job_id");
+    if (arcp_span_starts_with(request, ARCP_SPAN_LITERAL("s"))) {
+        append(self->order, sizeof(self->order), request);
+    }
+    if (arcp_span_equal_cstr(type, "job.accepted")) {
+        append(self->opened, sizeof(self->opened), job);
+    } else if (arcp_span_equal_cstr(type, "job.event") &&
+               memmem(self->opened, strlen(self->opened), job.data, job.size) == NULL) {
+        fail_msg("an event of a job that was not accepted yet: %s", frame);
+    }
+}
+
+static void read_all(answers *self, engine_rig *rig, rig_client *client)
+{
+    *self = (answers){.json = ARCP_JSON_INIT, .scratch = ARCP_BUF_INIT};
+    for (char *frame = rig_read(rig, client); frame != NULL; frame = rig_read(rig, client)) {
+        look(self, frame);
+        arcp__free(frame);
+    }
+    arcp_json_fini(&self->json);
+    arcp_buf_fini(&self->scratch);
+}
+
+static void assert_order(const answers *self, const char *wanted)
+{
+    if (strcmp(self->order, wanted) != 0) {
+        fail_msg("answered: %s\n  asked:    %s", self->order, wanted);
+    }
+}
+
+static void assert_answered(engine_rig *rig, rig_client *client, const char *wanted)
+{
+    answers got;
+    read_all(&got, rig, client);
+    assert_order(&got, wanted);
+}
+
+static void assert_all_in_order(engine_rig *rig, rig_client *client)
+{
+    char wanted[sizeof(((answers *)NULL)->order)] = "";
+    for (int at = 0; at < SUBMITS; at++) {
+        char id[8];
+        (void)snprintf(id, sizeof(id), "s%d", at);
+        append(wanted, sizeof(wanted), arcp_span_cstr(id));
+    }
+    assert_answered(rig, client, wanted);
+}
+
+/* ---- what is asked ---- */
+
+static void submit(engine_rig *rig, rig_client *client, const char *id, const char *payload)
+{
+    char frame[512];
+    (void)snprintf(frame, sizeof(frame),
+                   "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":%s}", id,
+                   payload);
+    rig_send(rig, client, frame);
+}
+
+/* Each fifth names an agent that does not exist. */
+static void submit_twenty(engine_rig *rig, rig_client *client)
+{
+    for (int at = 0; at < SUBMITS; at++) {
+        char id[8];
+        (void)snprintf(id, sizeof(id), "s%d", at);
+        submit(rig, client, id, at % 5 == 3 ? "{\"agent\":\"nobody\"}" : "{\"agent\":\"echo\"}");
+    }
+}
+
+/* A link takes 64 KiB of events before its peer reads. */
+static void fill_link(engine_rig *rig, rig_client *client)
+{
+    char line[9000];
+    client->slow = true;
+    submit(rig, client, "filler", "{\"agent\":\"echo\"}");
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\0';
+    for (int at = 0; at < 12; at++) {
+        rig_agent_says(rig, rig_agent_last(rig), line);
+    }
+    assert_true(client->unsent > 60000);
+}
+
+static void write_each(scene *self)
+{
+    self->disk.is_held = false;
+    while (disk_write(&self->disk) || disk_report(&self->disk)) {
+        rig_run(&self->rig);
+    }
+    rig_run(&self->rig);
+}
+
+/* ---- 20 submits for each profile and pace ---- */
+
+static void play_scene(const order_row *row)
+{
+    scene *self = scene_begin(NULL);
+    engine_rig *rig = &self->rig;
+    rig_profile(rig, "*", "*", row->profile);
+    rig_send(rig, self->client, HELLO_PLAIN);
+    if (row->pace == SLOW_CLIENT || row->pace == SLOW_AND_LATE) {
+        fill_link(rig, self->client);
+    }
+    rig->hold_store = row->pace == ONE_BATCH || row->pace == SLOW_AND_LATE;
+    self->disk.is_held = row->pace == MANY_BATCHES;
+    submit_twenty(rig, self->client);
+    rig->hold_store = false;
+    rig_run(rig);
+    write_each(self);
+    assert_all_in_order(rig, self->client);
+    scene_end(self);
+}
+
+static void play_sqlite(const order_row *row)
+{
+    engine_rig *rig = arcp__alloc(sizeof(*rig));
+    patient_store store;
+    temp_dir *dir = temp_dir_new();
+    assert_non_null(rig);
+    patient_open(&store, temp_dir_join(dir, "sqlite:", "store.db"));
+    rig_begin(rig, NULL);
+    rig->store = &store.store;
+    rig_open(rig);
+    rig_profile(rig, "*", "*", row->profile);
+    rig_client *client = rig_connect(rig, "a");
+    rig_send(rig, client, HELLO_PLAIN);
+    rig->hold_store = true;
+    submit_twenty(rig, client);
+    rig->hold_store = false;
+    rig_run(rig);
+    assert_all_in_order(rig, client);
+    rig_stop(rig);
+    arcp__free(rig);
+    temp_dir_free(dir);
+}
+
+static void twenty_submits_with_refusals_between_them(void **state)
+{
+    const order_row *row = *state;
+    if (row->pace == SQLITE_LATE) {
+        play_sqlite(row);
+    } else {
+        play_scene(row);
+    }
+}
+
+/* ---- what else comes between them ---- */
+
+#define ECHO   "{\"agent\":\"echo\"}"
+#define NOBODY "{\"agent\":\"nobody\"}"
+#define KEYED  "{\"agent\":\"echo\",\"idempotency_key\":\"k\"}"
+#define REUSED "{\"agent\":\"echo\",\"idempotency_key\":\"k\",\"input\":1}"
+
+static scene *begin_late(void)
+{
+    scene *self = scene_begin(NULL);
+    rig_send(&self->rig, self->client, HELLO_PLAIN);
+    self->rig.hold_store = true;
+    return self;
+}
+
+static void is_durable(scene *self)
+{
+    self->rig.hold_store = false;
+    rig_run(&self->rig);
+}
+
+static void repeats_and_used_keys_keep_their_places(void **state)
+{
+    (void)state;
+    scene *self = begin_late();
+    submit(&self->rig, self->client, "s0", KEYED);
+    submit(&self->rig, self->client, "s1", REUSED);
+    submit(&self->rig, self->client, "s2", KEYED);
+    submit(&self->rig, self->client, "s3", NOBODY);
+    submit(&self->rig, self->client, "s0", KEYED); /* the same request: its answer once more */
+    submit(&self->rig, self->client, "s4", ECHO);
+    is_durable(self);
+    assert_answered(&self->rig, self->client, "s0 s1 s2 s3 s0 s4 ");
+    scene_end(self);
+}
+
+/* Its events come behind it too, as read_all sees to. */
+static void a_child_is_announced_in_its_place(void **state)
+{
+    (void)state;
+    static const char delegate[] =
+        "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"echo\"}}";
+    scene *self = scene_begin(NULL);
+    engine_rig *rig = &self->rig;
+    rig_send(rig, self->client, HELLO_PLAIN);
+    submit(rig, self->client, "parent",
+           "{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":[\"*\"]}}");
+    rig_agent *parent = rig_agent_last(rig);
+    rig->hold_store = true;
+    submit(rig, self->client, "s0", NOBODY);
+    rig_agent_says(rig, parent, delegate);
+    submit(rig, self->client, "s1", ECHO);
+    is_durable(self);
+    unsigned at = 0;
+    unsigned refused = 0;
+    unsigned announced = 0;
+    unsigned accepted = 0;
+    for (char *frame = rig_read(rig, self->client); frame != NULL;
+         frame = rig_read(rig, self->client)) {
+        at++;
+        refused = strstr(frame, "\"request_id\":\"s0\"") != NULL ? at : refused;
+        announced = strstr(frame, "\"parent_job_id\"") != NULL ? at : announced;
+        accepted = strstr(frame, "\"request_id\":\"s1\"") != NULL ? at : accepted;
+        assert_true(strstr(frame, "child_job_id") == NULL || announced != 0);
+        arcp__free(frame);
+    }
+    assert_true(refused != 0 && refused < announced && announced < accepted);
+    scene_end(self);
+}
+
+static void what_was_asked_is_answered_before_the_session_is_closed(void **state)
+{
+    (void)state;
+    scene *self = begin_late();
+    submit(&self->rig, self->client, "s0", NOBODY);
+    submit(&self->rig, self->client, "s1", ECHO);
+    rig_send(&self->rig, self->client, FRAME("s2", "session.close", "{}"));
+    submit(&self->rig, self->client, "s3", ECHO); /* it said that it would not */
+    is_durable(self);
+    assert_answered(&self->rig, self->client, "s0 s1 s2 ");
+    assert_null(self->client->link);
+    assert_int_equal(self->client->close_code, 1000);
+    scene_end(self);
+}
+
+static void a_replayed_refusal_is_not_overtaken(void **state)
+{
+    (void)state;
+    char resume[512];
+    char session[40];
+    char token[80];
+    scene *self = begin_late();
+    engine_rig *rig = &self->rig;
+    is_durable(self);
+    char *welcome = rig_read(rig, self->client);
+    assert_int_equal(
+        sscanf(strstr(welcome, "\"session_id\":\""), "\"session_id\":\"%39[^\"]", session), 1);
+    assert_int_equal(
+        sscanf(strstr(welcome, "\"resume_token\":\""), "\"resume_token\":\"%79[^\"]", token), 1);
+    arcp__free(welcome);
+    submit(rig, self->client, "s0", NOBODY);
+    rig_restart(rig);
+    rig_client *again = rig_connect(rig, "a1");
+    rig->hold_store = true;
+    (void)snprintf(
+        resume, sizeof(resume),
+        "{\"arcp\":\"1.1\",\"id\":\"r\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
+        "\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"resume\":{\"session_id\":\"%s\","
+        "\"resume_token\":\"%s\",\"last_event_seq\":0}}}",
+        session, token);
+    rig_send(rig, again, resume);
+    submit(rig, again, "s1", ECHO);
+    is_durable(self);
+    assert_answered(rig, again, "s0 s1 ");
+    scene_end(self);
+}
+
+static void a_refusal_has_the_trace_of_its_request(void **state)
+{
+    (void)state;
+    static const char trace[] = "\"trace_id\":\"0af7651916cd43dd8448eb211c80319c\"";
+    scene *self = scene_begin(NULL);
+    engine_rig *rig = &self->rig;
+    rig_send(rig, self->client, HELLO_PLAIN);
+    (void)scene_takes(self, "");
+    rig_send(rig, self->client,
+             "{\"arcp\":\"1.1\",\"id\":\"s0\",\"type\":\"job.submit\",\"trace_id\":"
+             "\"0AF7651916CD43DD8448EB211C80319C\",\"payload\":{\"agent\":\"nobody\"}}");
+    assert_int_equal(scene_takes(self, trace), 1);
+    rig_send(rig, self->client,
+             "{\"arcp\":\"1.1\",\"id\":\"s1\",\"type\":\"job.cancel\",\"extensions\":{"
+             "\"x-vendor.opentelemetry.tracecontext\":{\"traceparent\":"
+             "\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\"}},"
+             "\"payload\":{\"job_id\":\"job_x\"}}");
+    assert_int_equal(scene_takes(self, trace), 1);
+    rig_send(rig, self->client,
+             "{\"arcp\":\"1.1\",\"id\":\"s2\",\"type\":\"job.submit\",\"trace_id\":\"odd\","
+             "\"payload\":{\"agent\":\"nobody\"}}");
+    assert_int_equal(scene_takes(self, "\"trace_id\""), 0);
+    rig_profile(rig, "*", "*", "go");
+    rig_client *other = rig_connect(rig, "b1");
+    rig_send(rig, other, HELLO_PLAIN);
+    rig_send(rig, other,
+             "{\"arcp\":\"1.1\",\"id\":\"s0\",\"type\":\"job.submit\",\"trace_id\":"
+             "\"0af7651916cd43dd8448eb211c80319c\",\"payload\":{\"agent\":\"nobody\"}}");
+    self->client = other;
+    assert_int_equal(scene_takes(self, trace), 1);
+    scene_end(self);
+}
+
+/* A client that does not read what it asked for is not read either. */
+static void answers_that_wait_for_a_refusal_are_bounded(void **state)
+{
+    (void)state;
+    scene *self = scene_begin(NULL);
+    engine_rig *rig = &self->rig;
+    rig_send(rig, self->client, HELLO_PLAIN);
+    fill_link(rig, self->client);
+    submit(rig, self->client, "s0", NOBODY);
+    unsigned asked = 0;
+    while (!self->client->paused && asked < 100000) {
+        char id[16];
+        (void)snprintf(id, sizeof(id), "k%u", asked++);
+        submit(rig, self->client, id, KEYED);
+    }
+    assert_true(self->client->paused);
+    assert_true(asked > 100);
+    while (self->client->paused && self->client->frames != NULL) {
+        arcp__free(rig_read(rig, self->client));
+    }
+    assert_false(self->client->paused);
+    scene_end(self);
+}
+
+int main(void)
+{
+    static order_row rows[PROFILES * PACES];
+    static struct CMUnitTest tests[PROFILES * PACES + 6] = {
+        cmocka_unit_test(repeats_and_used_keys_keep_their_places),
+        cmocka_unit_test(a_child_is_announced_in_its_place),
+        cmocka_unit_test(what_was_asked_is_answered_before_the_session_is_closed),
+        cmocka_unit_test(a_replayed_refusal_is_not_overtaken),
+        cmocka_unit_test(a_refusal_has_the_trace_of_its_request),
+        cmocka_unit_test(answers_that_wait_for_a_refusal_are_bounded),
+    };
+    size_t count = 6;
+    for (size_t at = 0; at < PROFILES; at++) {
+        for (size_t pace = 0; pace < PACES; pace++, count++) {
+            order_row *row = &rows[at * PACES + pace];
+            *row = (order_row){.profile = profiles[at], .pace = (pace_kind)pace};
+            (void)snprintf(row->name, sizeof(row->name), "%s, %s", profiles[at], pace_names[pace]);
+            tests[count] =
+                (struct CMUnitTest){.name = row->name,
+                                    .test_func = twenty_submits_with_refusals_between_them,
+                                    .initial_state = row};
+        }
+    }
+    return _cmocka_run_group_tests("answer order", tests, count, NULL, NULL);
+}

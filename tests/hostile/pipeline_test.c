@@ -1,0 +1,94 @@
+/* A client that asks without waiting: 20 submits in one go, each fifth refused, 200 times. Each
+ * answer comes in the place of its submit; clients of several SDKs know it by nothing else. */
+#include "arcpd/daemon.h"
+#include "arcpd/wire.h"
+
+#include "support/check.h"
+
+#define ROUNDS  200
+#define SUBMITS 20
+
+static bool is_refused(int at)
+{
+    return at % 5 == 3;
+}
+
+/* A few jobs are new ones; the others are known by their keys, and start no process. */
+static void ask(wire *w, int round)
+{
+    for (int at = 0; at < SUBMITS; at++) {
+        const char *agent = is_refused(at) ? "nobody" : "load";
+        if (at == 0 || is_refused(at)) {
+            wire_send(w,
+                      "{\"arcp\":\"1.1\",\"id\":\"%d-%d\",\"type\":\"job.submit\",\"payload\":{"
+                      "\"agent\":\"%s\",\"input\":{\"events\":2,\"bytes\":10,\"end\":\"result\"}}}",
+                      round, at, agent);
+        } else {
+            wire_send(w,
+                      "{\"arcp\":\"1.1\",\"id\":\"%d-%d\",\"type\":\"job.submit\",\"payload\":{"
+                      "\"agent\":\"%s\",\"idempotency_key\":\"k%d\",\"input\":{\"end\":\"result\"}}"
+                      "}",
+                      round, at, agent, at);
+        }
+    }
+}
+
+/* The answers, and what the jobs of this round and of earlier ones say between them. */
+static void take_answers(wire *w, int round)
+{
+    int at = 0;
+    while (at < SUBMITS) {
+        arcp_span frame = wire_await(w);
+        arcp_span request = wire_text(frame, "request_id");
+        char wanted[32];
+        if (request.size == 0) {
+            continue;
+        }
+        (void)snprintf(wanted, sizeof(wanted), "%d-%d", round, at);
+        if (!arcp_span_equal_cstr(request, wanted)) {
+            fail_msg("%s is to be answered, and this came: %.*s", wanted, (int)frame.size,
+                     frame.data);
+        }
+        assert_true(wire_is(frame, is_refused(at) ? "job.error" : "job.accepted"));
+        at++;
+    }
+}
+
+static void play(const char *store)
+{
+    static daemon_state arcpd;
+    static wire w;
+    static wire_session session;
+    daemon_begin(&arcpd, &(daemon_options){.store = store});
+    daemon_start(&arcpd);
+    wire_open(&w, arcpd.port);
+    wire_hello(&w, "t-alice", &session);
+    for (int round = 0; round < ROUNDS; round++) {
+        ask(&w, round);
+        take_answers(&w, round);
+    }
+    wire_close(&w);
+    assert_int_equal(daemon_stop(&arcpd), 0);
+    daemon_end(&arcpd);
+}
+
+static void answers_keep_their_order_on_disk(void **state)
+{
+    (void)state;
+    play(NULL);
+}
+
+static void answers_keep_their_order_in_memory(void **state)
+{
+    (void)state;
+    play("memory:");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_keep_their_order_on_disk),
+        cmocka_unit_test(answers_keep_their_order_in_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
