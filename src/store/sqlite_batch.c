@@ -8,6 +8,7 @@
  * Rows and streams do not meet, so doing rows first changes nothing. */
 #include "store/sqlite_batch.h"
 
+#include "store/sqlite_crc.h"
 #include "store/store_check.h"
 
 static arcp__batch_outcome check_positions(arcp__sqlite_streams *streams, arcp__request *batch)
@@ -31,38 +32,85 @@ static arcp__batch_outcome check_positions(arcp__sqlite_streams *streams, arcp__
     return ARCP__BATCH_APPLIED;
 }
 
-static arcp__sqlite_row row_statement(arcp_store_op_kind kind)
-{
-    switch (kind) {
-    case ARCP_STORE_PUT:
-        return ARCP__SQLITE_ROW_PUT;
-    case ARCP_STORE_CREATE:
-        return ARCP__SQLITE_ROW_CREATE;
-    case ARCP_STORE_DELETE:
-        return ARCP__SQLITE_ROW_DELETE;
-    case ARCP_STORE_APPEND:
-    case ARCP_STORE_TRIM:
-    case ARCP_STORE_DROP:
-        break;
-    }
-    return ARCP__SQLITE_ROW_COUNT;
-}
+/* The row that is there, if there is one. */
+typedef struct found_row {
+    int64_t rowid; /* 0: none */
+    int64_t crc;
+} found_row;
 
-static arcp_status write_row(arcp__sqlite *sqlite, const arcp_store_op *op, arcp_error *err)
+static arcp_status find_row(arcp__sqlite *sqlite, arcp_store_table table, arcp_span key,
+                            found_row *out, arcp_error *err)
 {
-    sqlite3_stmt *statement = arcp__sqlite_get_row(sqlite, row_statement(op->kind), op->table, err);
+    sqlite3_stmt *statement = arcp__sqlite_get_row(sqlite, ARCP__SQLITE_ROW_FIND, table, err);
     if (statement == NULL) {
         return err->status;
     }
-    arcp__sqlite_bind_text(statement, 1, op->key);
-    if (op->kind != ARCP_STORE_DELETE) {
-        arcp__sqlite_bind_text(statement, 2, op->value);
+    arcp__sqlite_bind_text(statement, 1, key);
+    *out = (found_row){0};
+    arcp_status status = ARCP_OK;
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        *out = (found_row){sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 2)};
+        status = arcp__sqlite_crc_check_row(sqlite, table, key,
+                                            arcp__sqlite_column_text(statement, 1), out->crc, err);
+    } else if (code != SQLITE_DONE) {
+        status = arcp__sqlite_error(sqlite, code, err);
     }
-    arcp_status status = arcp__sqlite_run(sqlite, statement, err);
-    if (status == ARCP_OK && op->kind == ARCP_STORE_CREATE && sqlite3_changes(sqlite->db) == 0) {
+    arcp__sqlite_reset(statement);
+    return status;
+}
+
+static arcp_status put_row(arcp__sqlite *sqlite, const arcp_store_op *op, int64_t rowid,
+                           int64_t crc, arcp_error *err)
+{
+    sqlite3_stmt *statement = arcp__sqlite_get_row(
+        sqlite, rowid == 0 ? ARCP__SQLITE_ROW_INSERT : ARCP__SQLITE_ROW_REPLACE, op->table, err);
+    if (statement == NULL) {
+        return err->status;
+    }
+    if (rowid == 0) {
+        arcp__sqlite_bind_text(statement, 1, op->key);
+    } else {
+        sqlite3_bind_int64(statement, 1, rowid);
+    }
+    arcp__sqlite_bind_text(statement, 2, op->value);
+    sqlite3_bind_int64(statement, 3, crc);
+    return arcp__sqlite_run(sqlite, statement, err);
+}
+
+static arcp_status delete_row(arcp__sqlite *sqlite, arcp_store_table table, int64_t rowid,
+                              arcp_error *err)
+{
+    sqlite3_stmt *statement = arcp__sqlite_get_row(sqlite, ARCP__SQLITE_ROW_DELETE, table, err);
+    if (statement == NULL) {
+        return err->status;
+    }
+    sqlite3_bind_int64(statement, 1, rowid);
+    return arcp__sqlite_run(sqlite, statement, err);
+}
+
+static arcp_status write_row(arcp__sqlite *sqlite, arcp__sqlite_sums *sums, const arcp_store_op *op,
+                             arcp_error *err)
+{
+    arcp__sqlite_sum *sum = &sums->now[op->table];
+    found_row found;
+    arcp_status status = find_row(sqlite, op->table, op->key, &found, err);
+    if (status != ARCP_OK || (op->kind == ARCP_STORE_DELETE && found.rowid == 0)) {
+        return status;
+    }
+    if (op->kind == ARCP_STORE_CREATE && found.rowid != 0) {
         return arcp__store_exists_error(op->table, op->key, err);
     }
-    return status;
+    if (found.rowid != 0) {
+        arcp__sqlite_sum_remove(sum, found.crc);
+    }
+    if (op->kind == ARCP_STORE_DELETE) {
+        return delete_row(sqlite, op->table, found.rowid, err);
+    }
+    int64_t crc =
+        arcp__sqlite_crc_row(arcp_span_cstr(arcp_store_table_name(op->table)), op->key, op->value);
+    arcp__sqlite_sum_add(sum, crc);
+    return put_row(sqlite, op, found.rowid, crc, err);
 }
 
 /* Whether a CREATE comes after another operation that would have to be undone. */
@@ -78,11 +126,11 @@ static bool needs_savepoint(const arcp__request *batch)
     return false;
 }
 
-static arcp_status write_rows(arcp__sqlite *sqlite, arcp__request *batch)
+static arcp_status write_rows(arcp__sqlite *sqlite, arcp__sqlite_sums *sums, arcp__request *batch)
 {
     for (size_t at = 0; at < batch->count; at++) {
         if (arcp__store_is_of_row(&batch->ops[at])) {
-            arcp_status status = write_row(sqlite, &batch->ops[at], &batch->error);
+            arcp_status status = write_row(sqlite, sums, &batch->ops[at], &batch->error);
             if (status != ARCP_OK) {
                 return status;
             }
@@ -91,8 +139,10 @@ static arcp_status write_rows(arcp__sqlite *sqlite, arcp__request *batch)
     return ARCP_OK;
 }
 
-static arcp__batch_outcome apply_rows(arcp__sqlite *sqlite, arcp__request *batch)
+static arcp__batch_outcome apply_rows(arcp__sqlite_streams *streams, arcp__request *batch)
 {
+    arcp__sqlite *sqlite = streams->sqlite;
+    const arcp__sqlite_sums before = streams->sums;
     bool has_savepoint = needs_savepoint(batch);
     if (has_savepoint) {
         batch->status = arcp__sqlite_do(sqlite, ARCP__SQLITE_SAVEPOINT, &batch->error);
@@ -100,13 +150,16 @@ static arcp__batch_outcome apply_rows(arcp__sqlite *sqlite, arcp__request *batch
             return ARCP__BATCH_BROKEN;
         }
     }
-    batch->status = write_rows(sqlite, batch);
+    batch->status = write_rows(sqlite, &streams->sums, batch);
     bool refused = batch->status == ARCP_E_EXISTS;
     if (batch->status != ARCP_OK && !refused) {
         return ARCP__BATCH_BROKEN;
     }
     arcp_error error = {0};
     arcp_status status = ARCP_OK;
+    if (refused) {
+        streams->sums = before;
+    }
     if (has_savepoint && refused) {
         status = arcp__sqlite_do(sqlite, ARCP__SQLITE_ROLLBACK_TO, &error);
     }
@@ -138,7 +191,7 @@ arcp__batch_outcome arcp__sqlite_batch_apply(arcp__sqlite_streams *streams, arcp
 {
     arcp__batch_outcome outcome = check_positions(streams, batch);
     if (outcome == ARCP__BATCH_APPLIED) {
-        outcome = apply_rows(streams->sqlite, batch);
+        outcome = apply_rows(streams, batch);
     }
     return outcome == ARCP__BATCH_APPLIED ? apply_streams(streams, batch) : outcome;
 }

@@ -73,8 +73,13 @@ void arcp__sqlite_checkpoint_stop(arcp__sqlite_checkpoint *checkpoint)
 
 /* The rest of the log, and back to its beginning. A foreign reader (the sqlite3 command)
  * can prevent that: then again when the log has grown by as much once more. */
-static void start_log_over(arcp__sqlite_checkpoint *checkpoint)
+static void start_log_over(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_streams *streams)
 {
+    arcp_error ignored = {0};
+    if (arcp__sqlite_streams_close_all(streams, &ignored) != ARCP_OK) {
+        checkpoint->start_at = checkpoint->log_pages + ARCP__SQLITE_LOG_PAGES;
+        return;
+    }
     sqlite3 *db = checkpoint->writer->db;
     pthread_mutex_lock(&checkpoint->gate);
     sqlite3_busy_timeout(db, 0);
@@ -86,7 +91,8 @@ static void start_log_over(arcp__sqlite_checkpoint *checkpoint)
     checkpoint->log_pages = code == SQLITE_OK ? 0 : checkpoint->log_pages;
 }
 
-void arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint)
+void arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
+                                          arcp__sqlite_streams *streams)
 {
     if (checkpoint->log_pages < checkpoint->start_at) {
         return;
@@ -108,7 +114,7 @@ void arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint)
     }
     pthread_mutex_unlock(&checkpoint->mutex);
     if (is_done) {
-        start_log_over(checkpoint);
+        start_log_over(checkpoint, streams);
     }
 }
 

@@ -1,4 +1,5 @@
 /* Forgetting records: TRIM and DROP, which delete little at a time. */
+#include "store/sqlite_crc.h"
 #include "store/sqlite_run.h"
 #include "store/sqlite_stream.h"
 
@@ -15,10 +16,13 @@ arcp_status arcp__sqlite_stream_drop(arcp__sqlite_streams *streams, arcp__sqlite
                                      arcp_error *err)
 {
     int64_t id = stream->id;
+    arcp_span key = arcp_span_make(stream->key, stream->key_size);
     stop_trimming(streams, stream);
+    arcp__sqlite_stream_unlist_open(streams, stream);
     stream->run = (arcp__sqlite_open_run){0};
     stream->id = 0;
     stream->next = 0;
+    stream->written = 0;
     stream->oldest_end = 0;
     stream->trim = 0;
     if (id == 0) {
@@ -26,16 +30,21 @@ arcp_status arcp__sqlite_stream_drop(arcp__sqlite_streams *streams, arcp__sqlite
     }
     arcp__sqlite_budget budget = {ARCP__SQLITE_COLLECT_RUNS, ARCP__SQLITE_COLLECT_BYTES};
     bool is_all = false;
+    arcp_span no_key = arcp_span_make(NULL, 0);
     arcp_status status = arcp__sqlite_run_delete(streams->sqlite, id, ARCP_STORE_POSITION_MAX + 1,
-                                                 &budget, &is_all, err);
+                                                 no_key, &budget, &is_all, err);
     if (status != ARCP_OK) {
         return status;
     }
+    arcp__sqlite_sum *sum = &streams->sums.now[ARCP__SQLITE_SUM_STREAMS];
+    arcp__sqlite_sum_remove(sum, arcp__sqlite_crc_stream_name(id, key));
     if (is_all) {
         return arcp__sqlite_stream_delete(streams->sqlite, id, err);
     }
     streams->has_dropped = true;
-    return arcp__sqlite_stream_unname(streams->sqlite, id, err);
+    arcp__sqlite_sum_add(sum, arcp__sqlite_crc_stream_name(id, no_key));
+    arcp__sqlite_stream_row row = {id, 0, false};
+    return arcp__sqlite_stream_update(streams->sqlite, &row, no_key, err);
 }
 
 /* Notes it, for the records that there are now. Nothing is to be deleted as long as the
@@ -62,18 +71,19 @@ static arcp_status collect_trimmed(arcp__sqlite_streams *streams, arcp__sqlite_s
     arcp__sqlite_range kept = {0, 0};
     arcp__sqlite_range oldest = {0, 0};
     bool is_all = false;
+    arcp_span key = arcp_span_make(stream->key, stream->key_size);
     arcp__sqlite_stream_touch(streams, stream);
     arcp_status status =
-        arcp__sqlite_run_find_last(streams->sqlite, stream->id, stream->trim, &kept, err);
+        arcp__sqlite_run_find_last(streams->sqlite, stream->id, key, stream->trim, &kept, err);
     if (status == ARCP_OK) {
-        status =
-            arcp__sqlite_run_delete(streams->sqlite, stream->id, kept.first, budget, &is_all, err);
+        status = arcp__sqlite_run_delete(streams->sqlite, stream->id, kept.first, key, budget,
+                                         &is_all, err);
     }
     if (status != ARCP_OK || !is_all) {
         return status;
     }
     stop_trimming(streams, stream);
-    status = arcp__sqlite_run_find_first(streams->sqlite, stream->id, &oldest, err);
+    status = arcp__sqlite_run_find_first(streams->sqlite, stream->id, key, &oldest, err);
     stream->oldest_end = oldest.end;
     return status;
 }
@@ -83,17 +93,22 @@ static arcp_status collect_dropped(arcp__sqlite_streams *streams, arcp__sqlite_b
 {
     int64_t id = 0;
     bool is_all = false;
+    arcp_span no_key = arcp_span_make(NULL, 0);
     arcp_status status = arcp__sqlite_stream_find_unnamed(streams->sqlite, &id, err);
     if (status == ARCP_OK && id == 0) {
         streams->has_dropped = false;
         return ARCP_OK;
     }
     if (status == ARCP_OK) {
-        status = arcp__sqlite_run_delete(streams->sqlite, id, ARCP_STORE_POSITION_MAX + 1, budget,
-                                         &is_all, err);
+        status = arcp__sqlite_run_delete(streams->sqlite, id, ARCP_STORE_POSITION_MAX + 1, no_key,
+                                         budget, &is_all, err);
     }
-    return status == ARCP_OK && is_all ? arcp__sqlite_stream_delete(streams->sqlite, id, err)
-                                       : status;
+    if (status != ARCP_OK || !is_all) {
+        return status;
+    }
+    arcp__sqlite_sum_remove(&streams->sums.now[ARCP__SQLITE_SUM_STREAMS],
+                            arcp__sqlite_crc_stream_name(id, no_key));
+    return arcp__sqlite_stream_delete(streams->sqlite, id, err);
 }
 
 /* Twice what came, so that what is forgotten never piles up; and always a little. */

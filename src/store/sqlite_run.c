@@ -1,5 +1,7 @@
 #include "store/sqlite_run.h"
 
+#include "store/sqlite_crc.h"
+
 /* ---- streams ---- */
 
 static arcp_status check_stream_id(const arcp__sqlite *sqlite, int64_t id, arcp_error *err)
@@ -11,16 +13,34 @@ static arcp_status check_stream_id(const arcp__sqlite *sqlite, int64_t id, arcp_
     return ARCP_OK;
 }
 
-/* Steps a statement that answers with one id or nothing, and resets it. */
-static arcp_status step_id(arcp__sqlite *sqlite, sqlite3_stmt *statement, int64_t *out,
-                           arcp_error *err)
+arcp_status arcp__sqlite_stream_take(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
+                                     arcp_span key, int column, arcp__sqlite_stream_row *out,
+                                     arcp_error *err)
+{
+    int64_t id = sqlite3_column_int64(statement, 0);
+    int64_t next = sqlite3_column_int64(statement, column);
+    int64_t is_open = sqlite3_column_int64(statement, column + 1);
+    *out = (arcp__sqlite_stream_row){id, (uint64_t)next, is_open != 0};
+    if (arcp__sqlite_crc_stream(id, key, next, is_open) !=
+        sqlite3_column_int64(statement, column + 2)) {
+        return arcp_error_set(err, ARCP_E_CORRUPT,
+                              "%s: damaged: table \"streams\", the row of \"%.*s\" (id %lld) does "
+                              "not match its checksum",
+                              sqlite->path, (int)arcp_span_first(key, 128).size,
+                              key.size == 0 ? "" : key.data, (long long)id);
+    }
+    return check_stream_id(sqlite, id, err);
+}
+
+/* Steps a statement that answers with one stream or nothing, and resets it. */
+static arcp_status step_stream(arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_span key,
+                               arcp__sqlite_stream_row *out, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     int code = sqlite3_step(statement);
-    *out = 0;
+    *out = (arcp__sqlite_stream_row){0};
     if (code == SQLITE_ROW) {
-        *out = sqlite3_column_int64(statement, 0);
-        status = check_stream_id(sqlite, *out, err);
+        status = arcp__sqlite_stream_take(sqlite, statement, key, 1, out, err);
     } else if (code != SQLITE_DONE) {
         status = arcp__sqlite_error(sqlite, code, err);
     }
@@ -28,21 +48,41 @@ static arcp_status step_id(arcp__sqlite *sqlite, sqlite3_stmt *statement, int64_
     return status;
 }
 
-arcp_status arcp__sqlite_stream_find(arcp__sqlite *sqlite, arcp_span key, int64_t *out,
-                                     arcp_error *err)
+arcp_status arcp__sqlite_stream_find(arcp__sqlite *sqlite, arcp_span key,
+                                     arcp__sqlite_stream_row *out, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_FIND, err);
     if (statement == NULL) {
         return err->status;
     }
     arcp__sqlite_bind_text(statement, 1, key);
-    return step_id(sqlite, statement, out, err);
+    return step_stream(sqlite, statement, key, out, err);
 }
 
 arcp_status arcp__sqlite_stream_find_unnamed(arcp__sqlite *sqlite, int64_t *out, arcp_error *err)
 {
+    arcp__sqlite_stream_row row = {0};
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_UNNAMED, err);
-    return statement == NULL ? err->status : step_id(sqlite, statement, out, err);
+    if (statement == NULL) {
+        return err->status;
+    }
+    arcp_status status = step_stream(sqlite, statement, arcp_span_make(NULL, 0), &row, err);
+    *out = row.id;
+    return status;
+}
+
+arcp_status arcp__sqlite_stream_check_end(const arcp__sqlite *sqlite, arcp_span key,
+                                          const arcp__sqlite_stream_row *row, uint64_t end,
+                                          arcp_error *err)
+{
+    if (row->id == 0 || end == row->next || (row->is_open && end > row->next)) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(err, ARCP_E_CORRUPT,
+                          "%s: damaged: stream \"%.*s\" ends at position %llu where %llu was "
+                          "written",
+                          sqlite->path, (int)arcp_span_first(key, 128).size, key.data,
+                          (unsigned long long)end, (unsigned long long)row->next);
 }
 
 static arcp_status is_taken(arcp__sqlite *sqlite, int64_t stream, bool *out, arcp_error *err)
@@ -83,6 +123,24 @@ static arcp_status give_id(arcp__sqlite *sqlite, arcp__sqlite_ids *ids, arcp_err
                           sqlite->path, (long long)ARCP__SQLITE_STREAM_MAX);
 }
 
+static arcp_status write_stream(arcp__sqlite *sqlite, arcp__sqlite_statement which,
+                                const arcp__sqlite_stream_row *row, arcp_span key, arcp_error *err)
+{
+    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, which, err);
+    if (statement == NULL) {
+        return err->status;
+    }
+    sqlite3_bind_int64(statement, 1, row->id);
+    if (key.size != 0) {
+        arcp__sqlite_bind_text(statement, 2, key);
+    }
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)row->next);
+    sqlite3_bind_int64(statement, 4, row->is_open);
+    sqlite3_bind_int64(statement, 5,
+                       arcp__sqlite_crc_stream(row->id, key, (int64_t)row->next, row->is_open));
+    return arcp__sqlite_run(sqlite, statement, err);
+}
+
 arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp__sqlite_ids *ids,
                                        int64_t *out, arcp_error *err)
 {
@@ -90,23 +148,23 @@ arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp
     if (status != ARCP_OK) {
         return status;
     }
-    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_INSERT, err);
-    if (statement == NULL) {
-        return err->status;
-    }
-    sqlite3_bind_int64(statement, 1, ids->newest);
-    arcp__sqlite_bind_text(statement, 2, key);
-    status = arcp__sqlite_run(sqlite, statement, err);
+    arcp__sqlite_stream_row row = {ids->newest, 0, true};
+    status = write_stream(sqlite, ARCP__SQLITE_STREAM_INSERT, &row, key, err);
     if (status == ARCP_OK) {
         *out = ids->newest;
     }
     return status;
 }
 
-static arcp_status do_with_id(arcp__sqlite *sqlite, arcp__sqlite_statement which, int64_t stream,
-                              arcp_error *err)
+arcp_status arcp__sqlite_stream_update(arcp__sqlite *sqlite, const arcp__sqlite_stream_row *row,
+                                       arcp_span key, arcp_error *err)
 {
-    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, which, err);
+    return write_stream(sqlite, ARCP__SQLITE_STREAM_UPDATE, row, key, err);
+}
+
+arcp_status arcp__sqlite_stream_delete(arcp__sqlite *sqlite, int64_t stream, arcp_error *err)
+{
+    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_DELETE, err);
     if (statement == NULL) {
         return err->status;
     }
@@ -114,33 +172,44 @@ static arcp_status do_with_id(arcp__sqlite *sqlite, arcp__sqlite_statement which
     return arcp__sqlite_run(sqlite, statement, err);
 }
 
-arcp_status arcp__sqlite_stream_delete(arcp__sqlite *sqlite, int64_t stream, arcp_error *err)
-{
-    return do_with_id(sqlite, ARCP__SQLITE_STREAM_DELETE, stream, err);
-}
-
-arcp_status arcp__sqlite_stream_unname(arcp__sqlite *sqlite, int64_t stream, arcp_error *err)
-{
-    return do_with_id(sqlite, ARCP__SQLITE_STREAM_UNNAME, stream, err);
-}
-
 /* ---- runs ---- */
 
-arcp_status arcp__sqlite_run_range(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
-                                   arcp__sqlite_range *out, arcp_error *err)
+/* The data of a run of records that were forgotten: its column `bytes`. */
+#define MARK (-1)
+
+arcp_status arcp__sqlite_run_error(const arcp__sqlite *sqlite, arcp_span key, uint64_t position,
+                                   const char *what, arcp_error *err)
 {
+    return arcp_error_set(err, ARCP_E_CORRUPT,
+                          "%s: damaged: stream \"%.*s\", the run at position %llu %s", sqlite->path,
+                          (int)arcp_span_first(key, 128).size, key.size == 0 ? "" : key.data,
+                          (unsigned long long)position, what);
+}
+
+arcp_status arcp__sqlite_run_range(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
+                                   arcp_span key, arcp__sqlite_range *out, arcp_error *err)
+{
+    int64_t id = sqlite3_column_int64(statement, 0);
     int64_t count = sqlite3_column_int64(statement, 1);
-    uint64_t first = arcp__sqlite_run_position(sqlite3_column_int64(statement, 0));
+    uint64_t first = arcp__sqlite_run_position(id);
+    if (!arcp__sqlite_crc_is_of_run(sqlite3_column_int64(statement, 3), id, count,
+                                    sqlite3_column_int64(statement, 2))) {
+        return arcp__sqlite_run_error(sqlite, key, first, "does not match its checksum", err);
+    }
     if (count < 1 || (uint64_t)count > ARCP_STORE_POSITION_MAX + 1 - first) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "%s: a run of %lld records at position %llu",
-                              sqlite->path, (long long)count, (unsigned long long)first);
+        return arcp__sqlite_run_error(sqlite, key, first, "has an impossible count", err);
     }
     *out = (arcp__sqlite_range){first, first + (uint64_t)count};
     return ARCP_OK;
 }
 
+bool arcp__sqlite_run_is_mark(sqlite3_stmt *statement)
+{
+    return sqlite3_column_int64(statement, 2) == MARK;
+}
+
 static arcp_status find(arcp__sqlite *sqlite, arcp__sqlite_statement which, int64_t stream,
-                        uint64_t position, arcp__sqlite_range *out, arcp_error *err)
+                        arcp_span key, uint64_t position, arcp__sqlite_range *out, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, which, err);
     if (statement == NULL) {
@@ -152,7 +221,7 @@ static arcp_status find(arcp__sqlite *sqlite, arcp__sqlite_statement which, int6
     int code = sqlite3_step(statement);
     arcp_status status = ARCP_OK;
     if (code == SQLITE_ROW) {
-        status = arcp__sqlite_run_range(sqlite, statement, out, err);
+        status = arcp__sqlite_run_range(sqlite, statement, key, out, err);
     } else if (code != SQLITE_DONE) {
         status = arcp__sqlite_error(sqlite, code, err);
     }
@@ -160,37 +229,50 @@ static arcp_status find(arcp__sqlite *sqlite, arcp__sqlite_statement which, int6
     return status;
 }
 
-arcp_status arcp__sqlite_run_find_first(arcp__sqlite *sqlite, int64_t stream,
+arcp_status arcp__sqlite_run_find_first(arcp__sqlite *sqlite, int64_t stream, arcp_span key,
                                         arcp__sqlite_range *out, arcp_error *err)
 {
-    return find(sqlite, ARCP__SQLITE_RUN_FIRST, stream, ARCP_STORE_POSITION_MAX, out, err);
+    return find(sqlite, ARCP__SQLITE_RUN_FIRST, stream, key, ARCP_STORE_POSITION_MAX, out, err);
 }
 
-arcp_status arcp__sqlite_run_find_last(arcp__sqlite *sqlite, int64_t stream, uint64_t position,
-                                       arcp__sqlite_range *out, arcp_error *err)
+arcp_status arcp__sqlite_run_find_last(arcp__sqlite *sqlite, int64_t stream, arcp_span key,
+                                       uint64_t position, arcp__sqlite_range *out, arcp_error *err)
 {
     uint64_t limit = position < ARCP_STORE_POSITION_MAX ? position : ARCP_STORE_POSITION_MAX;
-    return find(sqlite, ARCP__SQLITE_RUN_LAST, stream, limit, out, err);
+    return find(sqlite, ARCP__SQLITE_RUN_LAST, stream, key, limit, out, err);
 }
 
-arcp_status arcp__sqlite_run_insert(arcp__sqlite *sqlite, int64_t stream, uint64_t first,
-                                    size_t count, arcp_span data, arcp_error *err)
+static arcp_status insert_run(arcp__sqlite *sqlite, int64_t id, int64_t count, int64_t bytes,
+                              arcp_span data, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_INSERT, err);
     if (statement == NULL) {
         return err->status;
     }
-    sqlite3_bind_int64(statement, 1, arcp__sqlite_run_id(stream, first));
-    sqlite3_bind_int64(statement, 2, (sqlite3_int64)count);
-    sqlite3_bind_int64(statement, 3, (sqlite3_int64)data.size);
-    arcp__sqlite_bind_text(statement, 4, data);
+    sqlite3_bind_int64(statement, 1, id);
+    sqlite3_bind_int64(statement, 2, count);
+    sqlite3_bind_int64(statement, 3, bytes);
+    sqlite3_bind_int64(statement, 4, arcp__sqlite_crc_run(id, count, bytes, data));
+    arcp__sqlite_bind_text(statement, 5, data);
     return arcp__sqlite_run(sqlite, statement, err);
 }
 
-/* The last run that the budget reaches; 0 when there is none. */
-static arcp_status find_last_affordable(arcp__sqlite *sqlite, int64_t from, int64_t below,
-                                        arcp__sqlite_budget *budget, int64_t *last, bool *is_all,
-                                        arcp_error *err)
+arcp_status arcp__sqlite_run_insert(arcp__sqlite *sqlite, int64_t stream, uint64_t first,
+                                    size_t count, arcp_span data, arcp_error *err)
+{
+    return insert_run(sqlite, arcp__sqlite_run_id(stream, first), (int64_t)count,
+                      (int64_t)data.size, data, err);
+}
+
+/* What the budget reaches. */
+typedef struct affordable {
+    int64_t last;             /* id of the newest run that may go; 0: none */
+    arcp__sqlite_range range; /* its positions, of a stream that has a name */
+    bool is_all;
+} affordable;
+
+static arcp_status find_affordable(arcp__sqlite *sqlite, int64_t from, int64_t below, arcp_span key,
+                                   arcp__sqlite_budget *budget, affordable *out, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_SIZES, err);
     if (statement == NULL) {
@@ -198,32 +280,43 @@ static arcp_status find_last_affordable(arcp__sqlite *sqlite, int64_t from, int6
     }
     sqlite3_bind_int64(statement, 1, from);
     sqlite3_bind_int64(statement, 2, below);
-    sqlite3_bind_int64(statement, 3, (sqlite3_int64)budget->runs);
-    *last = 0;
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)budget->runs + 1); /* one may be a mark */
+    *out = (affordable){0};
+    arcp_status status = ARCP_OK;
     int code = SQLITE_ROW;
-    while (budget->runs != 0 && budget->bytes != 0 &&
+    while (status == ARCP_OK && budget->runs != 0 && budget->bytes != 0 &&
            (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        int64_t bytes = sqlite3_column_int64(statement, 1);
-        *last = sqlite3_column_int64(statement, 0);
+        int64_t bytes = sqlite3_column_int64(statement, 2);
+        if (arcp__sqlite_run_is_mark(statement)) {
+            out->last = key.size == 0 ? sqlite3_column_int64(statement, 0) : 0;
+            continue;
+        }
+        if (key.size != 0) {
+            status = arcp__sqlite_run_range(sqlite, statement, key, &out->range, err);
+        }
+        out->last = sqlite3_column_int64(statement, 0);
         budget->runs--;
         budget->bytes -=
             bytes < 0 || (uint64_t)bytes > budget->bytes ? budget->bytes : (uint64_t)bytes;
     }
-    arcp_status status =
-        code == SQLITE_ROW || code == SQLITE_DONE ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
-    *is_all = budget->runs != 0 && code == SQLITE_DONE;
+    if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        status = arcp__sqlite_error(sqlite, code, err);
+    }
+    out->is_all = budget->runs != 0 && code == SQLITE_DONE;
     arcp__sqlite_reset(statement);
     return status;
 }
 
 arcp_status arcp__sqlite_run_delete(arcp__sqlite *sqlite, int64_t stream, uint64_t below,
-                                    arcp__sqlite_budget *budget, bool *is_all, arcp_error *err)
+                                    arcp_span key, arcp__sqlite_budget *budget, bool *is_all,
+                                    arcp_error *err)
 {
     int64_t from = arcp__sqlite_run_id(stream, 0);
-    int64_t last = 0;
+    affordable some;
     arcp_status status =
-        find_last_affordable(sqlite, from, from + (int64_t)below, budget, &last, is_all, err);
-    if (status != ARCP_OK || last == 0) {
+        find_affordable(sqlite, from, from + (int64_t)below, key, budget, &some, err);
+    *is_all = some.is_all;
+    if (status != ARCP_OK || some.last == 0) {
         return status;
     }
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_DELETE, err);
@@ -231,6 +324,11 @@ arcp_status arcp__sqlite_run_delete(arcp__sqlite *sqlite, int64_t stream, uint64
         return err->status;
     }
     sqlite3_bind_int64(statement, 1, from);
-    sqlite3_bind_int64(statement, 2, last);
-    return arcp__sqlite_run(sqlite, statement, err);
+    sqlite3_bind_int64(statement, 2, some.last);
+    status = arcp__sqlite_run(sqlite, statement, err);
+    if (status == ARCP_OK && key.size != 0) {
+        status =
+            insert_run(sqlite, from, (int64_t)some.range.end, MARK, arcp_span_make("", 0), err);
+    }
+    return status;
 }

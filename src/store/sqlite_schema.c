@@ -2,22 +2,115 @@
 
 #include <stdio.h>
 
-/* Never change a step that was released: append one.
+#include "store/sqlite_crc.h"
+#include "store/sqlite_sums.h"
+
+#define VERSION 2
+
+/* ---- what it is now ----
  *
- * A stream's id leaves room for 2^25 streams at a time; ids of dropped streams are used
- * again. A stream without a key was dropped, and its runs are being deleted. */
-static const char *const steps[] = {
-    "PRAGMA application_id = 1095910224;" /* ARCP__SQLITE_APPLICATION_ID */
-    "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE);"
-    /* id: the stream's id * 2^38 + the position of the first record; data: the records, a
-     * line feed between two of them; bytes: of data, known without reading it. */
-    "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"
-    " data TEXT NOT NULL);"
-    "CREATE VIEW stream_runs(stream, first, count, bytes, data) AS"
-    " SELECT streams.key, runs.id & 274877906943, runs.count, runs.bytes, runs.data"
-    " FROM streams JOIN runs"
-    " ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943;",
+ * streams: an id leaves room for 2^25 at a time; ids of dropped streams are used again. A stream
+ * without a key was dropped, and its runs are being deleted.
+ * runs: id is the stream's id * 2^38 + the position of the first record; data: the records, a
+ * line feed between two of them; bytes: of data, known without reading it. */
+
+#define STREAMS                                                                                    \
+    "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE, next INTEGER NOT NULL,"         \
+    " open INTEGER NOT NULL, crc INTEGER NOT NULL)"
+#define RUNS                                                                                       \
+    "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"    \
+    " crc INTEGER NOT NULL, data TEXT NOT NULL)"
+#define SUMS                                                                                       \
+    "CREATE TABLE sums(name TEXT NOT NULL UNIQUE, count INTEGER NOT NULL, sum INTEGER NOT NULL,"   \
+    " changes INTEGER NOT NULL, crc INTEGER NOT NULL)"
+#define STREAM_RUNS                                                                                \
+    "CREATE VIEW stream_runs(stream, first, count, bytes, data) AS"                                \
+    " SELECT streams.key, runs.id & 274877906943, runs.count, runs.bytes, runs.data"               \
+    " FROM streams JOIN runs"                                                                      \
+    " ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"                   \
+    " WHERE runs.bytes >= 0"
+#define TABLE(name)                                                                                \
+    "CREATE TABLE \"" name "\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL, crc INTEGER NOT "    \
+    "NULL)"
+
+/* The text of each as SQLite keeps it. Part of it is obeyed and never looked at otherwise: a
+ * collation, an affinity. */
+static const struct {
+    const char *name;
+    const char *sql;
+} objects[] = {
+    {"streams", STREAMS},
+    {"runs", RUNS},
+    {"sums", SUMS},
+    {"stream_runs", STREAM_RUNS},
+#define ARCP_STORE_TABLE(name, text) {text, TABLE(text)},
+#include <arcp/sys/store_table.def>
+#undef ARCP_STORE_TABLE
 };
+
+/* ---- how it came to be ---- */
+
+/* Takes the rows that are there for those that were written. */
+#define SEAL_SUM(name, crc)                                                                        \
+    "INSERT OR REPLACE INTO sums SELECT '" name "', rows, total, 1,"                               \
+    " arcp_crc_sum('" name "', rows, total, 1)"                                                    \
+    " FROM (SELECT count(*) AS rows, coalesce(sum(" crc "), 0) AS total FROM \"" name "\");"
+#define SEAL_RUNS "UPDATE runs SET crc = arcp_crc_run(id, count, bytes, data);"
+#define SEAL_STREAMS                                                                               \
+    "UPDATE streams SET open = 0, next = coalesce((SELECT (id & 274877906943) + count FROM runs"   \
+    " WHERE runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"                \
+    " ORDER BY runs.id DESC LIMIT 1), 0);"                                                         \
+    "UPDATE streams SET next = 0 WHERE key IS NULL;"                                               \
+    "UPDATE streams SET crc = arcp_crc_stream(id, key, next, open);" SEAL_SUM(                     \
+        "streams", "arcp_crc_stream_name(id, key)")
+#define SEAL_TABLE(name)                                                                           \
+    "UPDATE \"" name "\" SET crc = arcp_crc_row('" name "', key, value);" SEAL_SUM(name, "crc")
+
+/* From version 1 on; never change a step that was released: append one. */
+static const arcp__sqlite_step steps[] = {
+    /* Checksums (sqlite_crc.h), where streams end (sqlite_stream.h), sums (sqlite_sums.h). What
+     * was trimmed is a run without data now (sqlite_run.h). */
+    {2,
+     "DROP VIEW stream_runs;"
+     "ALTER TABLE streams RENAME TO old_streams;"
+     "ALTER TABLE runs RENAME TO old_runs;" STREAMS ";" RUNS ";" SUMS ";"
+     "INSERT INTO streams SELECT id, key, 0, 0, 0 FROM old_streams;"
+     "INSERT INTO runs SELECT id, count, bytes, arcp_crc_run(id, count, bytes, data), data"
+     " FROM old_runs;"
+     "INSERT INTO runs SELECT id << 38, first, -1, arcp_crc_run(id << 38, first, -1, ''), ''"
+     " FROM (SELECT id, (SELECT old_runs.id & 274877906943 FROM old_runs WHERE old_runs.id"
+     " BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"
+     " ORDER BY old_runs.id LIMIT 1) AS first FROM streams WHERE key IS NOT NULL) WHERE first > 0;"
+     "DROP TABLE old_streams;"
+     "DROP TABLE old_runs;" STREAM_RUNS ";" SEAL_STREAMS},
+#define ARCP_STORE_TABLE(name, text)                                                               \
+    {2, "CREATE TABLE IF NOT EXISTS \"" text "\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);"  \
+        "ALTER TABLE \"" text                                                                      \
+        "\" RENAME TO old_rows;" TABLE(text) ";"                                                   \
+                                             "INSERT INTO \"" text                                 \
+                                             "\" SELECT key, value, arcp_crc_row('" text           \
+                                             "', key, value)"                                      \
+                                             " FROM old_rows;"                                     \
+                                             "DROP TABLE old_rows;" SEAL_SUM(text, "crc")},
+#include <arcp/sys/store_table.def>
+#undef ARCP_STORE_TABLE
+};
+
+static const char *const seals[] = {
+    SEAL_RUNS SEAL_STREAMS,
+#define ARCP_STORE_TABLE(name, text) SEAL_TABLE(text),
+#include <arcp/sys/store_table.def>
+#undef ARCP_STORE_TABLE
+};
+
+arcp_status arcp__sqlite_schema_seal(arcp__sqlite *sqlite, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; status == ARCP_OK && i < sizeof(seals) / sizeof(seals[0]); i++) {
+        status = arcp__sqlite_exec(sqlite, seals[i], err);
+    }
+    return status;
+}
 
 static arcp_status refuse_newer(const arcp__sqlite *sqlite, int64_t version, size_t known,
                                 arcp_error *err)
@@ -28,15 +121,18 @@ static arcp_status refuse_newer(const arcp__sqlite *sqlite, int64_t version, siz
                           sqlite->path, (long long)version, known);
 }
 
-static arcp_status run_step(arcp__sqlite *sqlite, const char *step, size_t version, arcp_error *err)
+/* The steps from `step` on that lead to the same version, in one transaction. `out` becomes how
+ * many these are. */
+static arcp_status run_steps(arcp__sqlite *sqlite, const arcp__sqlite_step *step, size_t left,
+                             size_t *out, arcp_error *err)
 {
     char mark[64];
+    size_t version = step->version;
     snprintf(mark, sizeof(mark), "PRAGMA user_version = %zu", version);
     arcp_status status = arcp__sqlite_exec(sqlite, "BEGIN IMMEDIATE", err);
-    if (status != ARCP_OK) {
-        return status;
+    for (*out = 0; status == ARCP_OK && *out < left && step[*out].version == version; ++*out) {
+        status = arcp__sqlite_exec(sqlite, step[*out].sql, err);
     }
-    status = arcp__sqlite_exec(sqlite, step, err);
     if (status == ARCP_OK) {
         status = arcp__sqlite_exec(sqlite, mark, err);
     }
@@ -49,31 +145,33 @@ static arcp_status run_step(arcp__sqlite *sqlite, const char *step, size_t versi
     return status;
 }
 
-/* The version that the database has, if it is one of 0 to `count`. */
-static arcp_status get_version(arcp__sqlite *sqlite, size_t count, int64_t *out, arcp_error *err)
+/* The version that the database has, if it is one of 0 to `known`. */
+static arcp_status get_version(arcp__sqlite *sqlite, size_t known, int64_t *out, arcp_error *err)
 {
     arcp_status status = arcp__sqlite_integer(sqlite, "PRAGMA user_version", out, err);
-    if (status == ARCP_OK && (*out < 0 || (uint64_t)*out > count)) {
-        status = refuse_newer(sqlite, *out, count, err);
+    if (status == ARCP_OK && *out < 0) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: the header says schema %lld",
+                              sqlite->path, (long long)*out);
+    }
+    if (status == ARCP_OK && (uint64_t)*out > known) {
+        status = refuse_newer(sqlite, *out, known, err);
     }
     return status;
 }
 
-arcp_status arcp__sqlite_schema_migrate(arcp__sqlite *sqlite, const char *const *list, size_t count,
-                                        arcp_error *err)
+arcp_status arcp__sqlite_schema_migrate(arcp__sqlite *sqlite, const arcp__sqlite_step *list,
+                                        size_t count, arcp_error *err)
 {
     int64_t version = 0;
-    arcp_status status = get_version(sqlite, count, &version, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    for (size_t at = (size_t)version; at < count; at++) {
-        status = run_step(sqlite, list[at], at + 1, err);
-        if (status != ARCP_OK) {
-            return status;
+    arcp_status status = get_version(sqlite, list[count - 1].version, &version, err);
+    size_t done = 0;
+    for (size_t i = 0; status == ARCP_OK && i < count; i += done) {
+        done = 1;
+        if (list[i].version > (size_t)version) {
+            status = run_steps(sqlite, &list[i], count - i, &done, err);
         }
     }
-    return ARCP_OK;
+    return status;
 }
 
 /* A database that holds something and is not marked as ours belongs to somebody else. */
@@ -94,23 +192,91 @@ static arcp_status check_owner(arcp__sqlite *sqlite, arcp_error *err)
     return status;
 }
 
-/* Tables hold rows of one shape only, so a new one needs no step of its own. Nothing is
- * written when all are there. */
+/* A table that came with a newer version needs no step of its own: tables hold rows of one
+ * shape. One that is missing and has a sum was not missing when it was last written. */
+static arcp_status create_table(arcp__sqlite *sqlite, arcp_store_table table, arcp_error *err)
+{
+    const char *name = arcp_store_table_name(table);
+    char sql[320];
+    int64_t count = 0;
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM sqlite_schema WHERE name = '%s'", name);
+    arcp_status status = arcp__sqlite_integer(sqlite, sql, &count, err);
+    if (status != ARCP_OK || count != 0) {
+        return status;
+    }
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM sums WHERE name = '%s'", name);
+    status = arcp__sqlite_integer(sqlite, sql, &count, err);
+    if (status == ARCP_OK && count != 0) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: table \"%s\" is missing",
+                              sqlite->path, name);
+    }
+    if (status == ARCP_OK) {
+        snprintf(sql, sizeof(sql),
+                 TABLE("%s") "; INSERT INTO sums VALUES('%s', 0, 0, 1, "
+                             "arcp_crc_sum('%s', 0, 0, 1))",
+                 name, name, name);
+        status = arcp__sqlite_exec(sqlite, sql, err);
+    }
+    return status;
+}
+
+/* Nothing is written when all are there. */
 static arcp_status create_tables(arcp__sqlite *sqlite, arcp_error *err)
 {
     arcp_status status = arcp__sqlite_exec(sqlite, "BEGIN", err);
     for (int table = 0; status == ARCP_OK && table < ARCP_STORE_TABLE_COUNT; table++) {
-        char sql[160];
-        snprintf(sql, sizeof(sql),
-                 "CREATE TABLE IF NOT EXISTS \"%s\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL)",
-                 arcp_store_table_name((arcp_store_table)table));
-        status = arcp__sqlite_exec(sqlite, sql, err);
+        status = create_table(sqlite, (arcp_store_table)table, err);
     }
     if (status == ARCP_OK) {
         status = arcp__sqlite_exec(sqlite, "COMMIT", err);
     }
     if (status != ARCP_OK) {
         arcp__sqlite_rollback(sqlite);
+    }
+    return status;
+}
+
+static arcp_status check_object(arcp__sqlite *sqlite, const char *name, const char *sql,
+                                arcp_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(sqlite->db, "SELECT sql FROM sqlite_schema WHERE name = ?1", -1,
+                                  &statement, NULL);
+    if (code == SQLITE_OK) {
+        arcp__sqlite_bind_text(statement, 1, arcp_span_cstr(name));
+        code = sqlite3_step(statement);
+    }
+    arcp_status status = ARCP_OK;
+    if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        status = arcp__sqlite_error(sqlite, code, err);
+    } else if (code == SQLITE_DONE ||
+               !arcp_span_equal_cstr(arcp__sqlite_column_text(statement, 0), sql)) {
+        status = arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: the definition of \"%s\" is %s",
+                                sqlite->path, name, code == SQLITE_DONE ? "missing" : "another");
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* Text in another encoding would not be found. */
+static arcp_status check_encoding(arcp__sqlite *sqlite, arcp_error *err)
+{
+    int64_t is_utf8 = 0;
+    arcp_status status = arcp__sqlite_integer(
+        sqlite, "SELECT count(*) FROM pragma_encoding WHERE encoding = 'UTF-8'", &is_utf8, err);
+    if (status == ARCP_OK && is_utf8 == 0) {
+        status =
+            arcp_error_set(err, ARCP_E_CORRUPT,
+                           "%s: damaged: the header says that text is not UTF-8", sqlite->path);
+    }
+    return status;
+}
+
+arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp_error *err)
+{
+    arcp_status status = check_encoding(sqlite, err);
+    for (size_t i = 0; status == ARCP_OK && i < sizeof(objects) / sizeof(objects[0]); i++) {
+        status = check_object(sqlite, objects[i].name, objects[i].sql, err);
     }
     return status;
 }
@@ -135,19 +301,34 @@ static arcp_status use_log(arcp__sqlite *sqlite, arcp_error *err)
     return status;
 }
 
+static arcp_status create(arcp__sqlite *sqlite, arcp_error *err)
+{
+    static const arcp__sqlite_step step = {
+        VERSION, "PRAGMA application_id = 1095910224;" /* ARCP__SQLITE_APPLICATION_ID */
+        STREAMS ";" RUNS ";" SUMS ";" STREAM_RUNS ";" SEAL_SUM("streams", "crc")};
+    return arcp__sqlite_schema_migrate(sqlite, &step, 1, err);
+}
+
 arcp_status arcp__sqlite_schema_open(arcp__sqlite *sqlite, arcp_error *err)
 {
-    size_t count = sizeof(steps) / sizeof(steps[0]);
     int64_t version = 0;
-    arcp_status status = check_owner(sqlite, err);
+    arcp_status status = arcp__sqlite_crc_add_functions(sqlite, err);
     if (status == ARCP_OK) {
-        status = get_version(sqlite, count, &version, err);
+        status = check_owner(sqlite, err);
+    }
+    if (status == ARCP_OK) {
+        status = get_version(sqlite, VERSION, &version, err);
     }
     if (status == ARCP_OK) {
         status = use_log(sqlite, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__sqlite_schema_migrate(sqlite, steps, count, err);
+        status = version == 0 ? create(sqlite, err)
+                              : arcp__sqlite_schema_migrate(sqlite, steps,
+                                                            sizeof(steps) / sizeof(steps[0]), err);
     }
-    return status == ARCP_OK ? create_tables(sqlite, err) : status;
+    if (status == ARCP_OK) {
+        status = create_tables(sqlite, err);
+    }
+    return status == ARCP_OK ? arcp__sqlite_schema_check(sqlite, err) : status;
 }

@@ -1,7 +1,8 @@
 /* What the database looks like, and how older ones become like it.
  *
- * PRAGMA user_version is the schema's version. Version N is reached from N-1 by one step
- * of a list that only ever grows. docs/store.md describes the tables to people. */
+ * PRAGMA user_version is the schema's version. An empty database gets the newest one at once;
+ * an older one becomes like it step by step, from a list that only ever grows. docs/store.md
+ * describes the tables to people. */
 #ifndef ARCP_STORE_SQLITE_SCHEMA_H
 #define ARCP_STORE_SQLITE_SCHEMA_H
 
@@ -28,10 +29,23 @@ static inline uint64_t arcp__sqlite_run_position(int64_t run_id)
  * for another program's database or a newer version's; it is then untouched. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_open(arcp__sqlite *sqlite, arcp_error *err);
 
-/* The part that tests call with steps of their own: steps[i] leads from version i to i+1,
- * each in a transaction; what fails leaves the last version that worked. */
+/* Whether what the schema says of each table is what it said when it was made. ARCP_E_CORRUPT. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp_error *err);
+
+/* Computes every checksum and every sum anew, for what is there: nothing is compared. The
+ * functions of sqlite_crc.h must have been added. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_seal(arcp__sqlite *sqlite, arcp_error *err);
+
+/* A step leads to its version from the one before; steps to the same version are one. */
+typedef struct arcp__sqlite_step {
+    size_t version;
+    const char *sql;
+} arcp__sqlite_step;
+
+/* The part that tests call with steps of their own (at least one, ascending): each in a
+ * transaction; what fails leaves the last version that worked. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_migrate(arcp__sqlite *sqlite,
-                                                        const char *const *steps, size_t count,
-                                                        arcp_error *err);
+                                                        const arcp__sqlite_step *steps,
+                                                        size_t count, arcp_error *err);
 
 #endif

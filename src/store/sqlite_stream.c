@@ -6,11 +6,6 @@
 
 #define LINE_FEED '\n'
 
-void arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlite *sqlite)
-{
-    *streams = (arcp__sqlite_streams){.sqlite = sqlite, .has_dropped = true};
-}
-
 static void forget(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
 {
     if (stream->is_trimming) {
@@ -19,6 +14,7 @@ static void forget(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
     if (streams->recent == stream) {
         streams->recent = NULL;
     }
+    arcp__sqlite_stream_unlist_open(streams, stream);
     DL_DELETE2(streams->by_use, stream, prev, next_used);
     assert(streams->by_key != NULL);
     HASH_DEL(streams->by_key, stream);
@@ -51,12 +47,15 @@ void arcp__sqlite_stream_touch(arcp__sqlite_streams *streams, arcp__sqlite_strea
 static arcp_status learn(arcp__sqlite_streams *streams, arcp_span key, arcp__sqlite_stream **out,
                          arcp_error *err)
 {
-    int64_t id = 0;
+    arcp__sqlite_stream_row row = {0};
     arcp__sqlite_range last = {0, 0};
-    arcp_status status = arcp__sqlite_stream_find(streams->sqlite, key, &id, err);
-    if (status == ARCP_OK && id != 0) {
-        status =
-            arcp__sqlite_run_find_last(streams->sqlite, id, ARCP_STORE_POSITION_MAX, &last, err);
+    arcp_status status = arcp__sqlite_stream_find(streams->sqlite, key, &row, err);
+    if (status == ARCP_OK && row.id != 0) {
+        status = arcp__sqlite_run_find_last(streams->sqlite, row.id, key, ARCP_STORE_POSITION_MAX,
+                                            &last, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_stream_check_end(streams->sqlite, key, &row, last.end, err);
     }
     if (status != ARCP_OK) {
         return status;
@@ -65,7 +64,8 @@ static arcp_status learn(arcp__sqlite_streams *streams, arcp_span key, arcp__sql
     if (stream == NULL) {
         return no_memory(err);
     }
-    stream->id = id;
+    stream->id = row.id;
+    stream->written = row.next;
     stream->next = last.end;
     stream->key_size = key.size;
     memcpy(stream->key, key.data, key.size);
@@ -75,6 +75,9 @@ static arcp_status learn(arcp__sqlite_streams *streams, arcp_span key, arcp__sql
         return no_memory(err);
     }
     DL_APPEND2(streams->by_use, stream, prev, next_used);
+    if (row.is_open) {
+        arcp__sqlite_stream_list_open(streams, stream);
+    }
     *out = stream;
     return ARCP_OK;
 }
@@ -155,13 +158,9 @@ static arcp_status flush_run(arcp__sqlite_streams *streams, arcp__sqlite_stream 
     if (stream->run.count == 0) {
         return ARCP_OK;
     }
-    if (stream->id == 0) {
-        arcp_span key = arcp_span_make(stream->key, stream->key_size);
-        arcp_status status =
-            arcp__sqlite_stream_insert(streams->sqlite, key, &streams->ids, &stream->id, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
+    arcp_status status = arcp__sqlite_stream_open(streams, stream, err);
+    if (status != ARCP_OK) {
+        return status;
     }
     arcp_span joined = join_run(streams, stream);
     if (arcp_buf_status(&streams->joined) != ARCP_OK) {
@@ -267,7 +266,9 @@ void arcp__sqlite_streams_committed(arcp__sqlite_streams *streams)
     }
     begin_next(streams);
     streams->collect_pause -= streams->collect_pause != 0;
-    while (HASH_COUNT(streams->by_key) > ARCP__SQLITE_STREAMS_KEPT_MAX) {
+    arcp__sqlite_sums_committed(&streams->sums);
+    while (HASH_COUNT(streams->by_key) > ARCP__SQLITE_STREAMS_KEPT_MAX &&
+           !streams->by_use->is_open) {
         forget(streams, streams->by_use);
     }
 }
@@ -277,7 +278,9 @@ void arcp__sqlite_streams_abandoned(arcp__sqlite_streams *streams)
     arcp__sqlite_stream *next = NULL;
     for (arcp__sqlite_stream *stream = streams->touched; stream != NULL; stream = next) {
         next = stream->next_touched;
+        streams->has_unlisted = streams->has_unlisted || stream->is_open;
         forget(streams, stream);
     }
+    arcp__sqlite_sums_abandoned(&streams->sums);
     begin_next(streams);
 }

@@ -8,7 +8,8 @@
  * Order of calls, all between BEGIN and COMMIT:
  *   per batch: begin_batch, plan for each operation (the batch can still be refused then,
  *   and leaves no trace), then apply for each operation;
- *   at the end: flush, collect; then committed, or after a rollback abandoned. */
+ *   at the end: flush, collect, and flush of the sums; then committed, or after a rollback
+ * abandoned. */
 #ifndef ARCP_STORE_SQLITE_STREAM_H
 #define ARCP_STORE_SQLITE_STREAM_H
 
@@ -16,6 +17,7 @@
 
 #include "base/hash.h"
 #include "store/sqlite_run.h"
+#include "store/sqlite_sums.h"
 
 #define ARCP__SQLITE_RUN_BYTES_MAX    65536u
 #define ARCP__SQLITE_STREAMS_KEPT_MAX 16384u /* streams that are remembered */
@@ -36,7 +38,9 @@ typedef struct arcp__sqlite_stream {
     struct arcp__sqlite_stream *prev, *next_used; /* by last use, the oldest first */
     struct arcp__sqlite_stream *next_touched;
     struct arcp__sqlite_stream *trim_prev, *trim_next;
+    struct arcp__sqlite_stream *open_prev, *open_next;
     int64_t id;          /* 0: not in the database */
+    uint64_t written;    /* the end that its row says */
     uint64_t next;       /* position, this transaction's appends included */
     uint64_t plan_next;  /* of the batch being planned */
     uint64_t plan_batch; /* which batch plan_next belongs to */
@@ -44,6 +48,7 @@ typedef struct arcp__sqlite_stream {
     uint64_t trim;       /* below it records may be forgotten */
     bool is_touched;     /* by this transaction */
     bool is_trimming;    /* listed in `trims` */
+    bool is_open;        /* its row says so; listed in `open` */
     arcp__sqlite_open_run run;
     size_t key_size;
     char key[];
@@ -62,6 +67,7 @@ typedef struct arcp__sqlite_streams {
     arcp__sqlite_stream *recent; /* of the last operation */
     arcp__sqlite_stream *touched;
     arcp__sqlite_stream *trims;
+    arcp__sqlite_stream *open;
     arcp__sqlite_append *appends; /* owned */
     size_t append_count;
     size_t append_capacity;
@@ -70,11 +76,15 @@ typedef struct arcp__sqlite_streams {
     arcp__sqlite_ids ids;
     size_t runs_inserted; /* by this transaction */
     uint64_t bytes_inserted;
-    bool has_dropped; /* perhaps there are dropped streams to delete */
+    arcp__sqlite_sums sums;
+    bool has_dropped;  /* perhaps there are dropped streams to delete */
+    bool has_unlisted; /* perhaps there are open streams that are not listed in `open` */
     unsigned collect_pause;
 } arcp__sqlite_streams;
 
-void arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlite *sqlite);
+/* Reads the row of every stream. ARCP_E_CORRUPT when one is damaged, or missing. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams,
+                                                      arcp__sqlite *sqlite, arcp_error *err);
 void arcp__sqlite_streams_fini(arcp__sqlite_streams *streams);
 
 void arcp__sqlite_streams_begin_batch(arcp__sqlite_streams *streams);
@@ -95,7 +105,17 @@ ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_collect(arcp__sqlite_streams *s
                                                          arcp_error *err);
 bool arcp__sqlite_streams_has_garbage(const arcp__sqlite_streams *streams);
 
-/* Parts of one object: sqlite_stream.c and sqlite_garbage.c. */
+/* Writes where the open streams end, in a transaction of its own, so that a loss of what comes
+ * last in one shows. Streams are open as long as their newest runs are in the log, which has
+ * checksums: before the log starts over, and at the end, they are closed. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams,
+                                                           arcp_error *err);
+
+/* Parts of one object: sqlite_stream.c, sqlite_end.c and sqlite_garbage.c. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_stream_open(arcp__sqlite_streams *streams,
+                                                     arcp__sqlite_stream *stream, arcp_error *err);
+void arcp__sqlite_stream_list_open(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream);
+void arcp__sqlite_stream_unlist_open(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream);
 void arcp__sqlite_stream_touch(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream);
 ARCP_MUST_CHECK arcp_status arcp__sqlite_stream_drop(arcp__sqlite_streams *streams,
                                                      arcp__sqlite_stream *stream, arcp_error *err);

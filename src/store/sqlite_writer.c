@@ -36,16 +36,22 @@ arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer, const arcp__sq
     if (status == ARCP_OK) {
         status = arcp__sqlite_schema_open(&writer->sqlite, err);
     }
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_streams_init(&writer->streams, &writer->sqlite, err);
+    }
     if (status != ARCP_OK) {
         arcp__sqlite_writer_close(writer);
-        return status;
     }
-    arcp__sqlite_streams_init(&writer->streams, &writer->sqlite);
-    return ARCP_OK;
+    return status;
 }
 
 void arcp__sqlite_writer_close(arcp__sqlite_writer *writer)
 {
+    arcp_error ignored = {0};
+    if (writer->sqlite.db != NULL) {
+        arcp_status status = arcp__sqlite_streams_close_all(&writer->streams, &ignored);
+        (void)status; /* what stays open is closed after the next start */
+    }
     arcp__sqlite_streams_fini(&writer->streams);
     arcp__sqlite_close(&writer->sqlite);
 }
@@ -73,6 +79,9 @@ static arcp_status commit(arcp__sqlite_writer *writer, arcp_error *err)
     arcp_status status = arcp__sqlite_streams_flush(&writer->streams, err);
     if (status == ARCP_OK) {
         status = arcp__sqlite_streams_collect(&writer->streams, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_sums_flush(&writer->sqlite, &writer->streams.sums, err);
     }
     return status == ARCP_OK ? arcp__sqlite_do(&writer->sqlite, ARCP__SQLITE_COMMIT, err) : status;
 }
@@ -217,6 +226,6 @@ void *arcp__sqlite_writer_run(void *user)
         } else {
             collect(writer);
         }
-        arcp__sqlite_checkpoint_after_commit(writer->checkpoint);
+        arcp__sqlite_checkpoint_after_commit(writer->checkpoint, &writer->streams);
     }
 }

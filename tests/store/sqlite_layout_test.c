@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/sql.h"
+#include "store/sql_sealed.h"
 #include "store/store_rig.h"
 #include "store/temp_dir.h"
 
@@ -60,7 +60,7 @@ static void check_text(fixture *self, const char *sql, const char *want)
 static void change(fixture *self, const char *sql)
 {
     close_all(self);
-    sql_change(temp_dir_join(self->dir, "", "s.db"), sql);
+    sql_change_sealed(temp_dir_join(self->dir, "", "s.db"), sql);
     open_all(self);
 }
 
@@ -222,7 +222,8 @@ static void what_a_killed_owner_left_to_delete_is_deleted_by_the_next(void **sta
 static void ids_of_streams_are_used_again_when_they_are_used_up(void **state)
 {
     fixture *self = *state;
-    change(self, "INSERT INTO streams(id, key) VALUES(1, 'one'), (2, 'two'), (33554431, 'last')");
+    change(self, "INSERT INTO streams(id, key, next, open, crc) VALUES(1, 'one', 0, 0, 0), "
+                 "(2, 'two', 0, 0, 0), (33554431, 'last', 0, 0, 0)");
     check_commit(self->rig, ARCP_OK, op_append("new", 0, "a"), op_append("newer", 0, "b"));
     assert_int_equal(
         sql_number(self->db, "SELECT count(*) FROM streams WHERE id IN (3, 4) AND key LIKE 'new%'"),
@@ -237,9 +238,12 @@ static void ids_of_streams_are_used_again_when_they_are_used_up(void **state)
 static void a_stream_may_reach_its_last_position(void **state)
 {
     fixture *self = *state;
-    change(self, "INSERT INTO streams(id, key) VALUES(7, 's'), (8, 't');"
-                 "INSERT INTO runs VALUES((7 << 38) + 274877906941, 2, 3, 'a' || char(10) || 'b');"
-                 "INSERT INTO runs VALUES((8 << 38), 1, 1, 't')");
+    change(self, "INSERT INTO streams(id, key, next, open, crc) VALUES(7, 's', 0, 0, 0), "
+                 "(8, 't', 0, 0, 0);"
+                 "INSERT INTO runs VALUES((7 << 38), 274877906941, -1, 0, '');"
+                 "INSERT INTO runs VALUES((7 << 38) + 274877906941, 2, 3, 0, "
+                 "'a' || char(10) || 'b');"
+                 "INSERT INTO runs VALUES((8 << 38), 1, 1, 0, 't')");
     check_commit(self->rig, ARCP_OK, op_append("s", ARCP_STORE_POSITION_MAX, "c"));
     check_read(self->rig, "s", ARCP_STORE_POSITION_MAX - 1, ARCP_STORE_POSITION_MAX - 1, "b|c");
     check_read(self->rig, "s", 0, ARCP_STORE_POSITION_MAX - 2, "a|b|c");
@@ -310,20 +314,22 @@ static void whether_anything_follows_is_asked_without_the_data_before(void **sta
     check_read(self->rig, "s", 3, 3, "");
 }
 
-static void damaged_ids_of_streams_are_told(void **state)
+static void damaged_ids_of_streams_refuse_the_start(void **state)
 {
     fixture *self = *state;
     static const char *const ids[] = {"0", "-1", "33554432"};
     for (size_t at = 0; at < COUNT_OF(ids); at++) {
         char sql[128];
-        snprintf(sql, sizeof(sql), "INSERT INTO streams(id, key) VALUES(%s, 's'), (%s + 5, NULL)",
-                 ids[at], ids[at]);
-        change(self, sql);
-        assert_int_equal(rig_read(self->rig, "s", 0)->status, ARCP_E_CORRUPT);
-        check_commit(self->rig, ARCP_E_CORRUPT, op_append("s", 0, "x"));
-        /* One that is to be deleted cannot be, and does not matter to others. */
-        commit_some(self, 3);
-        change(self, "DELETE FROM streams");
+        const char *path = temp_dir_join(self->dir, "", "s.db");
+        arcp_error err = {0};
+        arcp_store *store = NULL;
+        snprintf(sql, sizeof(sql), "INSERT INTO streams VALUES(%s, 's', 0, 0, 0)", ids[at]);
+        close_all(self);
+        sql_change_sealed(path, sql);
+        assert_int_equal(arcp_store_open_sqlite(path, &store, &err), ARCP_E_CORRUPT);
+        assert_non_null(strstr(err.message, ids[at]));
+        sql_change_sealed(path, "DELETE FROM streams");
+        open_all(self);
     }
 }
 
@@ -463,7 +469,7 @@ int main(void)
         LAYOUT_TEST(a_stream_may_reach_its_last_position),
         LAYOUT_TEST(damaged_runs_are_told_and_do_not_spread),
         LAYOUT_TEST(whether_anything_follows_is_asked_without_the_data_before),
-        LAYOUT_TEST(damaged_ids_of_streams_are_told),
+        LAYOUT_TEST(damaged_ids_of_streams_refuse_the_start),
         LAYOUT_TEST(the_log_stays_small_however_much_is_written_and_read),
         LAYOUT_TEST(the_log_shrinks_again_when_another_program_held_it),
         LAYOUT_TEST(closing_leaves_one_file_that_is_sound),

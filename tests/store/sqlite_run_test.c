@@ -42,6 +42,9 @@ static int tear_down(void **state)
     return 0;
 }
 
+static const arcp_span key = {"s", 1};
+static const arcp_span no_key = {NULL, 0};
+
 static int64_t count_runs(fixture *self)
 {
     arcp_error err = {0};
@@ -89,8 +92,8 @@ static void runs_are_deleted_as_far_as_the_budget_reaches(void **state)
         assert_int_equal(set_up(&fresh), 0);
         fixture *self = fresh;
         arcp__sqlite_budget budget = cases[at].budget;
-        check_ok(arcp__sqlite_run_delete(&self->writer.sqlite, 2, cases[at].below, &budget, &is_all,
-                                         &err),
+        check_ok(arcp__sqlite_run_delete(&self->writer.sqlite, 2, cases[at].below, no_key, &budget,
+                                         &is_all, &err),
                  &err);
         if (count_runs(self) != cases[at].left || is_all != cases[at].is_all ||
             budget.runs != cases[at].rest.runs || budget.bytes != cases[at].rest.bytes) {
@@ -102,23 +105,65 @@ static void runs_are_deleted_as_far_as_the_budget_reaches(void **state)
     }
 }
 
+/* Of a stream that goes on. */
+static void what_is_deleted_leaves_one_run_without_data(void **state)
+{
+    fixture *self = *state;
+    arcp__sqlite *sqlite = &self->writer.sqlite;
+    arcp_error err = {0};
+    for (uint64_t below = 1; below < 5; below++) {
+        arcp__sqlite_budget budget = {64, 10000};
+        bool is_all = false;
+        int64_t value = 0;
+        check_ok(arcp__sqlite_run_delete(sqlite, 2, below, key, &budget, &is_all, &err), &err);
+        assert_true(is_all);
+        assert_int_equal(count_runs(self), 5 - (int64_t)below + 1);
+        check_ok(
+            arcp__sqlite_integer(sqlite, "SELECT count FROM runs WHERE bytes = -1", &value, &err),
+            &err);
+        assert_int_equal(value, below);
+    }
+    /* A dropped stream's goes with it. */
+    arcp__sqlite_budget budget = {64, 10000};
+    bool is_all = false;
+    check_ok(arcp__sqlite_run_delete(sqlite, 2, ARCP_STORE_POSITION_MAX + 1, no_key, &budget,
+                                     &is_all, &err),
+             &err);
+    assert_true(is_all);
+    assert_int_equal(count_runs(self), 0);
+}
+
+static void a_damaged_run_of_a_stream_that_goes_on_is_not_deleted(void **state)
+{
+    fixture *self = *state;
+    arcp__sqlite *sqlite = &self->writer.sqlite;
+    arcp_error err = {0};
+    arcp__sqlite_budget budget = {64, 10000};
+    bool is_all = false;
+    check_ok(arcp__sqlite_exec(sqlite, "UPDATE runs SET count = 2 WHERE id = (2 << 38) + 1", &err),
+             &err);
+    assert_int_equal(arcp__sqlite_run_delete(sqlite, 2, 4, key, &budget, &is_all, &err),
+                     ARCP_E_CORRUPT);
+    assert_non_null(strstr(err.message, "stream \"s\", the run at position 1 does not match"));
+}
+
 static void runs_are_found_by_position_within_their_stream(void **state)
 {
     fixture *self = *state;
     arcp__sqlite *sqlite = &self->writer.sqlite;
     arcp__sqlite_range range = {9, 9};
     arcp_error err = {0};
-    check_ok(arcp__sqlite_run_find_first(sqlite, 2, &range, &err), &err);
+    check_ok(arcp__sqlite_run_find_first(sqlite, 2, key, &range, &err), &err);
     assert_int_equal(range.end, 1);
-    check_ok(arcp__sqlite_run_find_last(sqlite, 2, 2, &range, &err), &err);
+    check_ok(arcp__sqlite_run_find_last(sqlite, 2, key, 2, &range, &err), &err);
     assert_int_equal(range.first, 2);
-    check_ok(arcp__sqlite_run_find_last(sqlite, 2, UINT64_MAX, &range, &err), &err);
+    check_ok(arcp__sqlite_run_find_last(sqlite, 2, key, UINT64_MAX, &range, &err), &err);
     assert_int_equal(range.first, 4);
-    check_ok(arcp__sqlite_run_find_last(sqlite, 1, 6, &range, &err), &err);
+    check_ok(arcp__sqlite_run_find_last(sqlite, 1, key, 6, &range, &err), &err);
     assert_int_equal(range.end, 0); /* its only run begins at 7 */
-    check_ok(arcp__sqlite_run_find_last(sqlite, 4, UINT64_MAX, &range, &err), &err);
+    check_ok(arcp__sqlite_run_find_last(sqlite, 4, key, UINT64_MAX, &range, &err), &err);
     assert_int_equal(range.end, 0);
-    check_ok(arcp__sqlite_run_find_first(sqlite, 4, &range, &err), &err);
+    check_ok(arcp__sqlite_run_find_first(sqlite, 4, key, &range, &err), &err);
     assert_int_equal(range.end, 0);
 }
 
@@ -126,6 +171,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_deleted_as_far_as_the_budget_reaches),
+        cmocka_unit_test_setup_teardown(what_is_deleted_leaves_one_run_without_data, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_run_of_a_stream_that_goes_on_is_not_deleted,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(runs_are_found_by_position_within_their_stream, set_up,
                                         tear_down),
     };

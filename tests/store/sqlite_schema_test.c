@@ -41,17 +41,18 @@ static int64_t number(fixture *self, const char *sql)
     return value;
 }
 
-static const char *const steps[] = {
-    "CREATE TABLE t(a); INSERT INTO t VALUES(1)",
-    "ALTER TABLE t ADD COLUMN b; UPDATE t SET b = a + 1",
-    "CREATE TABLE u AS SELECT a + b AS c FROM t; DROP TABLE t",
+static const arcp__sqlite_step steps[] = {
+    {1, "CREATE TABLE t(a); INSERT INTO t VALUES(1)"},
+    {2, "ALTER TABLE t ADD COLUMN b"},
+    {2, "UPDATE t SET b = a + 1"},
+    {3, "CREATE TABLE u AS SELECT a + b AS c FROM t; DROP TABLE t"},
 };
 
 static void an_empty_database_goes_through_all_steps(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
-    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), &err);
+    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 4, &err), &err);
     assert_int_equal(number(self, "PRAGMA user_version"), 3);
     assert_int_equal(number(self, "SELECT c FROM u"), 3);
 }
@@ -60,27 +61,28 @@ static void an_older_database_takes_the_steps_it_lacks(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
-    for (size_t known = 1; known <= 3; known++) {
-        check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, known, &err), &err);
-        assert_int_equal(number(self, "PRAGMA user_version"), (int64_t)known);
+    static const size_t counts[] = {1, 3, 4};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, counts[i], &err), &err);
+        assert_int_equal(number(self, "PRAGMA user_version"), (int64_t)i + 1);
     }
     assert_int_equal(number(self, "SELECT c FROM u"), 3);
-    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), &err);
+    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 4, &err), &err);
 }
 
 static void a_step_that_fails_leaves_the_version_before_it(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
-    const char *const wrong[] = {steps[0], "UPDATE t SET a = 5; INSERT INTO missing VALUES(1)",
-                                 steps[2]};
-    assert_int_equal(arcp__sqlite_schema_migrate(&self->sqlite, wrong, 3, &err),
+    const arcp__sqlite_step wrong[] = {
+        steps[0], {2, "UPDATE t SET a = 5"}, {2, "INSERT INTO missing VALUES(1)"}, steps[3]};
+    assert_int_equal(arcp__sqlite_schema_migrate(&self->sqlite, wrong, 4, &err),
                      ARCP_E_INTERNAL_ERROR);
     assert_non_null(strstr(err.message, "missing"));
     assert_int_equal(number(self, "PRAGMA user_version"), 1);
     assert_int_equal(number(self, "SELECT a FROM t"), 1);
     assert_int_not_equal(sqlite3_get_autocommit(self->sqlite.db), 0);
-    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), &err);
+    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 4, &err), &err);
     assert_int_equal(number(self, "SELECT c FROM u"), 3);
 }
 
@@ -88,15 +90,16 @@ static void a_newer_database_is_left_alone(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
-    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), &err);
-    assert_int_equal(arcp__sqlite_schema_migrate(&self->sqlite, steps, 2, &err), ARCP_E_USAGE);
+    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 4, &err), &err);
+    assert_int_equal(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), ARCP_E_USAGE);
     assert_non_null(strstr(err.message, "schema 3, this program knows 2"));
     assert_int_equal(number(self, "PRAGMA user_version"), 3);
 }
 
 /* What was released stays as it is: databases in the field look like this. When a step is
- * appended, its result gets a test like this one, and this one stays. */
-static void version_1_is_what_it_was(void **state)
+ * appended, its result gets a test like this one; tests/arcpd/store-1.sql is what version 1 left.
+ */
+static void version_2_is_what_it_was(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
@@ -105,16 +108,21 @@ static void version_1_is_what_it_was(void **state)
         const char *name;
         const char *sql;
     } objects[] = {
-        {"streams", "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE)"},
+        {"streams", "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE, "
+                    "next INTEGER NOT NULL, open INTEGER NOT NULL, crc INTEGER NOT NULL)"},
         {"runs",
          "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"
-         " data TEXT NOT NULL)"},
+         " crc INTEGER NOT NULL, data TEXT NOT NULL)"},
+        {"sums", "CREATE TABLE sums(name TEXT NOT NULL UNIQUE, count INTEGER NOT NULL, "
+                 "sum INTEGER NOT NULL, changes INTEGER NOT NULL, crc INTEGER NOT NULL)"},
         {"stream_runs",
          "CREATE VIEW stream_runs(stream, first, count, bytes, data) AS"
          " SELECT streams.key, runs.id & 274877906943, runs.count, runs.bytes, runs.data"
          " FROM streams JOIN runs"
-         " ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"},
-        {"sessions", "CREATE TABLE \"sessions\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL)"},
+         " ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"
+         " WHERE runs.bytes >= 0"},
+        {"sessions", "CREATE TABLE \"sessions\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL, "
+                     "crc INTEGER NOT NULL)"},
     };
     for (size_t at = 0; at < COUNT_OF(objects); at++) {
         sqlite3_stmt *statement = NULL;
@@ -127,13 +135,38 @@ static void version_1_is_what_it_was(void **state)
         assert_string_equal((const char *)sqlite3_column_text(statement, 0), objects[at].sql);
         sqlite3_finalize(statement);
     }
-    assert_int_equal(number(self, "PRAGMA user_version"), 1);
+    assert_int_equal(number(self, "PRAGMA user_version"), 2);
     assert_int_equal(number(self, "PRAGMA application_id"), ARCP__SQLITE_APPLICATION_ID);
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         char sql[128];
         snprintf(sql, sizeof(sql), "SELECT count(*) FROM \"%s\"",
                  arcp_store_table_name((arcp_store_table)table));
         assert_int_equal(number(self, sql), 0);
+    }
+}
+
+/* The checksum of something that is stored, as databases in the field have it. */
+static void checksums_are_what_they_were(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
+    static const struct {
+        const char *sql;
+        int64_t want;
+    } rows[] = {
+        {"SELECT arcp_crc_run(549755813888, 2, 3, 'a' || char(10) || 'b')", 6926707208900598282},
+        {"SELECT arcp_crc_run(549755813888, 7, -1, '')", 5414246699734401024},
+        {"SELECT arcp_crc_row('jobs', 'key', '{}')", 2012561499},
+        {"SELECT arcp_crc_stream(2, 'x:s', 7, 0)", 2635285132},
+        {"SELECT arcp_crc_stream(2, NULL, 0, 0)", 4057765692},
+        {"SELECT arcp_crc_stream_name(2, 'x:s')", 2289209470},
+        {"SELECT arcp_crc_sum('jobs', 1, 2, 3)", 4123072604},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (number(self, rows[i].sql) != rows[i].want) {
+            fail_msg("%s: %lld", rows[i].sql, (long long)number(self, rows[i].sql));
+        }
     }
 }
 
@@ -144,7 +177,9 @@ static void missing_tables_are_added(void **state)
     arcp_error err = {0};
     check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
     check_ok(arcp__sqlite_exec(&self->sqlite,
-                               "INSERT INTO jobs VALUES('k', 'v'); DROP TABLE subscriptions", &err),
+                               "INSERT INTO jobs VALUES('k', 'v', 1); DROP TABLE subscriptions;"
+                               "DELETE FROM sums WHERE name = 'subscriptions'",
+                               &err),
              &err);
     check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
     assert_int_equal(number(self, "SELECT count(*) FROM subscriptions"), 0);
@@ -160,7 +195,8 @@ int main(void)
         SCHEMA_TEST(an_older_database_takes_the_steps_it_lacks),
         SCHEMA_TEST(a_step_that_fails_leaves_the_version_before_it),
         SCHEMA_TEST(a_newer_database_is_left_alone),
-        SCHEMA_TEST(version_1_is_what_it_was),
+        SCHEMA_TEST(version_2_is_what_it_was),
+        SCHEMA_TEST(checksums_are_what_they_were),
         SCHEMA_TEST(missing_tables_are_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

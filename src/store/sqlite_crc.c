@@ -1,0 +1,139 @@
+#include "store/sqlite_crc.h"
+
+#include "base/crc32c.h"
+
+static uint32_t add_integer(uint32_t crc, int64_t value)
+{
+    uint8_t bytes[8];
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)((uint64_t)value >> (8 * i));
+    }
+    return arcp__crc32c(crc, bytes, sizeof(bytes));
+}
+
+/* With its size in front: where one text ends and the next begins matters. */
+static uint32_t add_text(uint32_t crc, arcp_span text)
+{
+    return arcp__crc32c(add_integer(crc, (int64_t)text.size), text.data, text.size);
+}
+
+static uint32_t crc_of_head(int64_t id, int64_t count, int64_t bytes)
+{
+    return add_integer(add_integer(add_integer(0, id), count), bytes);
+}
+
+int64_t arcp__sqlite_crc_run(int64_t id, int64_t count, int64_t bytes, arcp_span data)
+{
+    uint64_t head = crc_of_head(id, count, bytes);
+    return (int64_t)(head << 32 | arcp__crc32c(0, data.data, data.size));
+}
+
+bool arcp__sqlite_crc_is_of_run(int64_t crc, int64_t id, int64_t count, int64_t bytes)
+{
+    return (uint32_t)((uint64_t)crc >> 32) == crc_of_head(id, count, bytes);
+}
+
+bool arcp__sqlite_crc_is_of_data(int64_t crc, arcp_span data)
+{
+    return (uint32_t)(uint64_t)crc == arcp__crc32c(0, data.data, data.size);
+}
+
+int64_t arcp__sqlite_crc_row(arcp_span table, arcp_span key, arcp_span value)
+{
+    return add_text(add_text(add_text(0, table), key), value);
+}
+
+arcp_status arcp__sqlite_crc_check_row(const arcp__sqlite *sqlite, arcp_store_table table,
+                                       arcp_span key, arcp_span value, int64_t crc, arcp_error *err)
+{
+    const char *name = arcp_store_table_name(table);
+    if (arcp__sqlite_crc_row(arcp_span_cstr(name), key, value) == crc) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(
+        err, ARCP_E_CORRUPT,
+        "%s: damaged: table \"%s\", the row of \"%.*s\" does not match its checksum", sqlite->path,
+        name, (int)arcp_span_first(key, 128).size, key.size == 0 ? "" : key.data);
+}
+
+int64_t arcp__sqlite_crc_stream(int64_t id, arcp_span key, int64_t next, int64_t is_open)
+{
+    return add_integer(add_integer(add_text(add_integer(0, id), key), next), is_open);
+}
+
+int64_t arcp__sqlite_crc_stream_name(int64_t id, arcp_span key)
+{
+    return add_text(add_integer(0, id), key);
+}
+
+int64_t arcp__sqlite_crc_sum(arcp_span name, int64_t count, int64_t sum, int64_t changes)
+{
+    return add_integer(add_integer(add_integer(add_text(0, name), count), sum), changes);
+}
+
+/* ---- in SQL ---- */
+
+static arcp_span text_of(sqlite3_value *value)
+{
+    const char *data = sqlite3_value_blob(value);
+    int size = sqlite3_value_bytes(value);
+    return arcp_span_make(data, data == NULL || size < 0 ? 0 : (size_t)size);
+}
+
+static void run_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    sqlite3_result_int64(context,
+                         arcp__sqlite_crc_run(sqlite3_value_int64(values[0]),
+                                              sqlite3_value_int64(values[1]),
+                                              sqlite3_value_int64(values[2]), text_of(values[3])));
+}
+
+static void row_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    sqlite3_result_int64(
+        context, arcp__sqlite_crc_row(text_of(values[0]), text_of(values[1]), text_of(values[2])));
+}
+
+static void stream_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    sqlite3_result_int64(context,
+                         arcp__sqlite_crc_stream(sqlite3_value_int64(values[0]), text_of(values[1]),
+                                                 sqlite3_value_int64(values[2]),
+                                                 sqlite3_value_int64(values[3])));
+}
+
+static void stream_name_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    sqlite3_result_int64(
+        context, arcp__sqlite_crc_stream_name(sqlite3_value_int64(values[0]), text_of(values[1])));
+}
+
+static void sum_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    sqlite3_result_int64(context,
+                         arcp__sqlite_crc_sum(text_of(values[0]), sqlite3_value_int64(values[1]),
+                                              sqlite3_value_int64(values[2]),
+                                              sqlite3_value_int64(values[3])));
+}
+
+arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err)
+{
+    static const struct {
+        const char *name;
+        int arguments;
+        void (*call)(sqlite3_context *context, int count, sqlite3_value **values);
+    } functions[] = {{"arcp_crc_run", 4, run_in_sql},
+                     {"arcp_crc_row", 3, row_in_sql},
+                     {"arcp_crc_stream", 4, stream_in_sql},
+                     {"arcp_crc_stream_name", 2, stream_name_in_sql},
+                     {"arcp_crc_sum", 4, sum_in_sql}};
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        int code = sqlite3_create_function(sqlite->db, functions[i].name, functions[i].arguments,
+                                           SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+                                           functions[i].call, NULL, NULL);
+        if (code != SQLITE_OK) {
+            return arcp__sqlite_error(sqlite, code, err);
+        }
+    }
+    return ARCP_OK;
+}

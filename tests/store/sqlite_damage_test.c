@@ -1,0 +1,225 @@
+/* Damage that SQLite does not see is named, file, table and key, and never read as content. */
+#include "store/sql.h"
+#include "store/store_rig.h"
+#include "store/temp_dir.h"
+
+typedef struct fixture {
+    temp_dir *dir;
+    char url[700];
+    char path[700];
+} fixture;
+
+/* Rows, a stream of three runs, one that was trimmed, and a dropped one. */
+static void make_store(fixture *self)
+{
+    self->dir = temp_dir_new();
+    snprintf(self->url, sizeof(self->url), "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
+    snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
+    store_rig *rig = rig_open(self->url);
+    check_commit(rig, ARCP_OK, op_append("s", 0, "a"), op_append("s", 1, "b"),
+                 op_append("t", 0, "t0"), op_append("gone", 0, "x"));
+    check_commit(rig, ARCP_OK, op_append("s", 2, "c"), op_append("t", 1, "t1"));
+    check_commit(rig, ARCP_OK, op_append("s", 3, "d"), op_append("t", 2, "t2"), op_drop("gone"));
+    check_commit(rig, ARCP_OK, op_trim("t", 2), op_put(ARCP_STORE_JOBS, "j1", "{\"n\":1}"),
+                 op_put(ARCP_STORE_JOBS, "j2", "{\"n\":2}"), op_put(ARCP_STORE_META, "m", "1"));
+    rig_close(rig);
+}
+
+/* Everything there is, read; the first failure's message, or "". */
+static void read_all(store_rig *rig, char *message, size_t size)
+{
+    static const char *const streams[] = {"s", "t"};
+    message[0] = '\0';
+    for (size_t i = 0; i < COUNT_OF(streams) && message[0] == '\0'; i++) {
+        const answer *got = rig_read(rig, streams[i], 0);
+        if (got->status != ARCP_OK) {
+            assert_int_equal(got->status, ARCP_E_CORRUPT);
+            snprintf(message, size, "%s", got->message);
+        } else {
+            assert_string_equal(got->text, i == 0 ? "a|b|c|d" : "t2");
+            assert_int_equal(got->first, i == 0 ? 0 : 2);
+        }
+    }
+    for (int table = 0; table < ARCP_STORE_TABLE_COUNT && message[0] == '\0'; table++) {
+        const answer *got = rig_wait(rig, rig_ask_scan(rig, (arcp_store_table)table, ""));
+        if (got->status != ARCP_OK) {
+            assert_int_equal(got->status, ARCP_E_CORRUPT);
+            snprintf(message, size, "%s", got->message);
+        }
+    }
+}
+
+static void damage_is_named_when_it_is_met(void **state)
+{
+    static const struct {
+        const char *sql;
+        const char *want;
+    } rows[] = {
+        {"UPDATE jobs SET value = '{\"n\":3}' WHERE key = 'j2'",
+         "table \"jobs\", the row of \"j2\" does not match its checksum"},
+        {"UPDATE jobs SET key = 'j3' WHERE key = 'j2'",
+         "table \"jobs\", the row of \"j3\" does not match its checksum"},
+        {"UPDATE jobs SET crc = crc + 1 WHERE key = 'j2'", "table \"jobs\", the row of \"j2\""},
+        {"DELETE FROM jobs WHERE key = 'j1'", "table \"jobs\" has 1 rows where 2 were written"},
+        {"DELETE FROM meta", "table \"meta\" has 0 rows where 1 were written"},
+        {"INSERT INTO sessions SELECT * FROM jobs", "table \"sessions\", the row of \"j1\""},
+        {"UPDATE sums SET sum = sum + 1 WHERE name = 'jobs'",
+         "table \"sums\" says of \"jobs\" does not match"},
+        {"DELETE FROM sums WHERE name = 'jobs'", "table \"sums\" says nothing of \"jobs\""},
+        {"DROP TABLE jobs", "table \"jobs\" is missing"},
+        {"UPDATE runs SET data = 'C' WHERE data = 'c'",
+         "stream \"s\", the run at position 2 does not match its checksum"},
+        {"UPDATE runs SET data = 'd', crc = (SELECT crc FROM runs WHERE data = 'd') "
+         "WHERE data = 'c'",
+         "stream \"s\", the run at position 2 does not match its checksum"},
+        {"UPDATE runs SET count = 3 WHERE data LIKE 'a%'",
+         "stream \"s\", the run at position 0 does not match its checksum"},
+        {"DELETE FROM runs WHERE data LIKE 'a%'",
+         "stream \"s\", the run at position 2 does not follow the one before it"},
+        {"DELETE FROM runs WHERE data = 'c'",
+         "stream \"s\", the run at position 3 does not follow the one before it"},
+        {"DELETE FROM runs WHERE data = 'd'",
+         "stream \"s\" ends at position 3 where 4 was written"},
+        {"DELETE FROM runs WHERE id >> 38 = (SELECT id FROM streams WHERE key = 's')",
+         "stream \"s\" ends at position 0 where 4 was written"},
+        {"DELETE FROM runs WHERE bytes = -1",
+         "stream \"t\", the run at position 2 does not follow the one before it"},
+        {"UPDATE runs SET count = 1 WHERE bytes = -1",
+         "stream \"t\", the run at position 0 does not match its checksum"},
+        {"DELETE FROM streams WHERE key = 's'",
+         "table \"streams\" has 1 rows where 2 were written"},
+        {"UPDATE streams SET key = 'u' WHERE key = 's'",
+         "table \"streams\", the row of \"u\" (id "},
+        {"UPDATE streams SET next = 3 WHERE key = 's'", "table \"streams\", the row of \"s\" (id "},
+        {"PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, 'key TEXT NOT', "
+         "'key REAL NOT') WHERE name = 'jobs'",
+         "the definition of \"jobs\" is another"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        fixture self;
+        arcp_error err = {0};
+        arcp_store *store = NULL;
+        char message[ARCP_ERROR_MESSAGE_MAX];
+        make_store(&self);
+        sql_change(self.path, rows[i].sql);
+        if (arcp_store_open(self.url, &store, &err) == ARCP_OK) {
+            store_rig *rig = rig_new(store);
+            read_all(rig, message, sizeof(message));
+            rig_close(rig);
+        } else {
+            assert_int_equal(err.status, ARCP_E_CORRUPT);
+            snprintf(message, sizeof(message), "%s", err.message);
+        }
+        if (strstr(message, "s.db: damaged: ") == NULL || strstr(message, rows[i].want) == NULL) {
+            fail_msg("%s: %s", rows[i].sql, message);
+        }
+        temp_dir_free(self.dir);
+    }
+}
+
+static void what_is_whole_is_read(void **state)
+{
+    fixture self;
+    char message[ARCP_ERROR_MESSAGE_MAX];
+    make_store(&self);
+    sql_change(self.path, "PRAGMA wal_checkpoint; VACUUM");
+    store_rig *rig = rig_open(self.url);
+    read_all(rig, message, sizeof(message));
+    assert_string_equal(message, "");
+    rig_close(rig);
+    temp_dir_free(self.dir);
+}
+
+/* Nor is it overwritten: what it said would be gone for good, and the sum would never be right. */
+static void a_damaged_row_is_not_replaced(void **state)
+{
+    fixture self;
+    make_store(&self);
+    sql_change(self.path, "UPDATE jobs SET value = '{}' WHERE key = 'j1'");
+    store_rig *rig = rig_open(self.url);
+    check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j1", "new"));
+    check_commit(rig, ARCP_E_CORRUPT, op_delete(ARCP_STORE_JOBS, "j1"));
+    check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j2", "new"));
+    rig_close(rig);
+    temp_dir_free(self.dir);
+}
+
+/* A batch that is refused leaves no trace in the sums, either. */
+static void sums_follow_what_is_written(void **state)
+{
+    fixture self;
+    make_store(&self);
+    store_rig *rig = rig_open(self.url);
+    check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j1", "replaced"));
+    check_commit(rig, ARCP_E_EXISTS, op_put(ARCP_STORE_JOBS, "j3", "v"),
+                 op_create(ARCP_STORE_JOBS, "j2", "v"));
+    check_commit(rig, ARCP_OK, op_delete(ARCP_STORE_JOBS, "nothing"),
+                 op_create(ARCP_STORE_JOBS, "j4", "v"), op_delete(ARCP_STORE_META, "m"));
+    check_scan(rig, ARCP_STORE_JOBS, "", "j1=replaced|j2={\"n\":2}|j4=v");
+    check_scan(rig, ARCP_STORE_META, "", "");
+    rig_close(rig);
+    rig = rig_open(self.url);
+    check_scan(rig, ARCP_STORE_JOBS, "", "j1=replaced|j2={\"n\":2}|j4=v");
+    rig_close(rig);
+    temp_dir_free(self.dir);
+}
+
+/* ---- a store of the first version ---- */
+
+static void run_file(sqlite3 *db, const char *path)
+{
+    static char text[65536];
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    assert_true(feof(file) != 0);
+    assert_int_equal(fclose(file), 0);
+    text[size] = '\0';
+    sql_run(db, text);
+}
+
+static void a_store_of_version_1_gets_checksums_and_keeps_its_content(void **state)
+{
+    temp_dir *dir = temp_dir_new();
+    char path[700];
+    snprintf(path, sizeof(path), "%s", temp_dir_join(dir, "", "s.db"));
+    sqlite3 *db = sql_open(path);
+    run_file(db, ARCP_SOURCE_DIR "/tests/arcpd/store-1.sql");
+    sql_run(db, "INSERT INTO streams VALUES(20, 'trimmed'), (21, NULL);"
+                "INSERT INTO runs VALUES((20 << 38) + 5, 2, 3, 'a' || char(10) || 'b'),"
+                " (20 << 38 | 7, 1, 1, 'c'), (21 << 38 | 3, 1, 1, 'x')");
+    sql_close(db);
+    store_rig *rig = rig_open(temp_dir_join(dir, "sqlite:", "s.db"));
+    check_read(rig, "trimmed", 0, 5, "a|b|c");
+    check_read(rig, "trimmed", 7, 7, "c");
+    assert_int_equal(rig_read(rig, "x:sess_01M7YT3BZV8HE0YYCHPX4VX62N", 0)->count, 4);
+    assert_int_equal(rig_read(rig, "j:job_01M7YT3C043GQFR13K58D2ABN9", 0)->count, 4);
+    assert_int_equal(rig_wait(rig, rig_ask_scan(rig, ARCP_STORE_JOBS, ""))->count, 2);
+    check_commit(rig, ARCP_OK, op_append("trimmed", 8, "d"), op_trim("trimmed", 7));
+    check_read(rig, "trimmed", 0, 7, "c|d");
+    rig_close(rig);
+    db = sql_open(path);
+    assert_int_equal(sql_number(db, "PRAGMA user_version"), 2);
+    assert_int_equal(sql_number(db, "SELECT count(*) FROM streams WHERE key IS NULL"), 0);
+    assert_int_equal(sql_number(db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'old%'"),
+                     0);
+    sql_run(db, "UPDATE runs SET data = replace(data, 'job.event', 'job.evenT')");
+    sql_close(db);
+    rig = rig_open(temp_dir_join(dir, "sqlite:", "s.db"));
+    assert_int_equal(rig_read(rig, "j:job_01M7YT3C043GQFR13K58D2ABN9", 0)->status, ARCP_E_CORRUPT);
+    rig_close(rig);
+    temp_dir_free(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damage_is_named_when_it_is_met),
+        cmocka_unit_test(what_is_whole_is_read),
+        cmocka_unit_test(a_damaged_row_is_not_replaced),
+        cmocka_unit_test(sums_follow_what_is_written),
+        cmocka_unit_test(a_store_of_version_1_gets_checksums_and_keeps_its_content),
+    };
+    return cmocka_run_group_tests_name("store_sqlite_damage", tests, NULL, NULL);
+}
