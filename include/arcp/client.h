@@ -232,7 +232,9 @@ typedef struct arcp_client_event {
     int64_t retry_in_ms;
 } arcp_client_event;
 
-/* How a job ended. Lives with the job. */
+/* How a job ended. Lives with the job. Of a job that was over before and whose end the runtime does
+ * not tell again, status is ARCP_E_CANCELLED, ARCP_E_TIMEOUT, or ARCP_E_CLOSED (also for a success
+ * without its result), and failure says so. */
 typedef struct arcp_outcome {
     arcp_job_status final_status;
     arcp_status status;  /* ARCP_OK: success and the result is whole */

@@ -5,10 +5,9 @@
 #include "client/client_parts.h"
 #include "core/agent_name.h"
 
-/* A request in the tables with its deadline set; nothing is sent. NULL when out of memory. */
-static arcp__client_request *request_new(arcp__client_session *session, arcp_time now,
-                                         arcp__client_request_kind kind, arcp_reply_fn on_reply,
-                                         void *user)
+arcp__client_request *arcp__client_request_new(arcp__client_session *session, arcp_time now,
+                                               arcp__client_request_kind kind,
+                                               arcp_reply_fn on_reply, void *user)
 {
     session->now = now;
     arcp__client_request *request = arcp__alloc(sizeof(*request));
@@ -195,7 +194,7 @@ static arcp_status make_submit(arcp__client_session *session, arcp_time now,
                                void *user, arcp__client_request **out, arcp_error *err)
 {
     arcp__client_request *request =
-        request_new(session, now, ARCP__CLIENT_ASK_SUBMIT, on_reply, user);
+        arcp__client_request_new(session, now, ARCP__CLIENT_ASK_SUBMIT, on_reply, user);
     if (request == NULL) {
         return no_memory(session, NULL, err);
     }
@@ -273,13 +272,14 @@ arcp_status arcp__client_session_subscribe(arcp__client_session *session, arcp_t
         return arcp_error_set(err, ARCP_E_USAGE, "the job to subscribe to has no id");
     }
     arcp__client_request *request =
-        request_new(session, now, ARCP__CLIENT_ASK_SUBSCRIBE, on_reply, user);
+        arcp__client_request_new(session, now, ARCP__CLIENT_ASK_SUBSCRIBE, on_reply, user);
     if (request == NULL) {
         return no_memory(session, NULL, err);
     }
     request->can_repeat = true;
     request->needs = ARCP_FEATURE_BIT(ARCP_FEATURE_SUBSCRIBE);
     request->sink = options->result;
+    request->with_history = options->history;
     request->job_user = options->user;
     request->job_id = arcp__copy_cstr(options->job_id.data, options->job_id.size);
     arcp__client_payload_subscribe(options, &request->payload);
@@ -303,7 +303,7 @@ arcp_status arcp__client_session_cancel(arcp__client_session *session, arcp_time
         return arcp_error_set(err, ARCP_E_USAGE, "the job to cancel has no id");
     }
     arcp__client_request *request =
-        request_new(session, now, ARCP__CLIENT_ASK_CANCEL, on_reply, user);
+        arcp__client_request_new(session, now, ARCP__CLIENT_ASK_CANCEL, on_reply, user);
     if (request == NULL) {
         return no_memory(session, NULL, err);
     }
@@ -328,7 +328,7 @@ arcp_status arcp__client_session_list(arcp__client_session *session, arcp_time n
         return status;
     }
     arcp__client_request *request =
-        request_new(session, now, ARCP__CLIENT_ASK_LIST, on_reply, user);
+        arcp__client_request_new(session, now, ARCP__CLIENT_ASK_LIST, on_reply, user);
     if (request == NULL) {
         return no_memory(session, NULL, err);
     }
@@ -342,6 +342,20 @@ arcp_status arcp__client_session_list(arcp__client_session *session, arcp_time n
     return ARCP_OK;
 }
 
+void arcp__client_payload_ping(arcp__client_session *session, arcp__client_request *request)
+{
+    char sent_at[ARCP__TIMESTAMP_SIZE];
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &request->payload);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "nonce");
+    arcp_json_write_string(&writer, arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE));
+    arcp__timestamp_format(session->now.wall_ns, sent_at);
+    arcp_json_name(&writer, "sent_at");
+    arcp_json_write_string(&writer, arcp_span_make(sent_at, sizeof(sent_at)));
+    arcp_json_end_object(&writer);
+}
+
 arcp_status arcp__client_session_ping(arcp__client_session *session, arcp_time now,
                                       arcp_reply_fn on_reply, void *user,
                                       arcp__client_request **out, arcp_error *err)
@@ -351,21 +365,12 @@ arcp_status arcp__client_session_ping(arcp__client_session *session, arcp_time n
         return status;
     }
     arcp__client_request *request =
-        request_new(session, now, ARCP__CLIENT_ASK_PING, on_reply, user);
+        arcp__client_request_new(session, now, ARCP__CLIENT_ASK_PING, on_reply, user);
     if (request == NULL) {
         return no_memory(session, NULL, err);
     }
     request->can_repeat = true;
-    char sent_at[ARCP__TIMESTAMP_SIZE];
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &request->payload);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "nonce");
-    arcp_json_write_string(&writer, arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE));
-    arcp__timestamp_format(now.wall_ns, sent_at);
-    arcp_json_name(&writer, "sent_at");
-    arcp_json_write_string(&writer, arcp_span_make(sent_at, sizeof(sent_at)));
-    arcp_json_end_object(&writer);
+    arcp__client_payload_ping(session, request);
     if (request->payload.failed) {
         return no_memory(session, request, err);
     }
@@ -382,6 +387,7 @@ arcp_status arcp__client_session_unsubscribe(arcp__client_session *session, arcp
         !arcp__client_session_has(session, ARCP_FEATURE_SUBSCRIBE)) {
         return arcp_error_set(err, ARCP_E_CLOSED, "the runtime cannot be told now");
     }
+    arcp__client_over_forget(session, job_id);
     char id[ARCP__MESSAGE_ID_SIZE];
     arcp_buf payload = ARCP_BUF_INIT;
     arcp__client_message_id(session, id);

@@ -92,7 +92,7 @@ find_oldest(arcp__client_session *session,
 {
     arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
-        if (request->is_sent && wanted(request, kind)) {
+        if (request->is_sent && !request->is_passed && wanted(request, kind)) {
             return request;
         }
     }
@@ -149,6 +149,76 @@ arcp__client_request *arcp__client_bind_subscribe(arcp__client_session *session,
                                                   const arcp__client_frame *frame)
 {
     return find_unnamed(session, frame, ARCP__CLIENT_ASK_SUBSCRIBE);
+}
+
+static bool is_keyed_submit(const arcp__client_request *request, int kind)
+{
+    return (int)request->kind == kind && request->is_keyed;
+}
+
+arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session,
+                                              const arcp__client_frame *frame)
+{
+    if (session->tells_requests) {
+        return NULL;
+    }
+    arcp__client_request *request = find_by_trace(session, frame);
+    return request != NULL ? request
+                           : find_oldest(session, is_keyed_submit, ARCP__CLIENT_ASK_SUBMIT);
+}
+
+static bool has_code(const arcp__client_session *session, const arcp__client_frame *frame,
+                     arcp_status status)
+{
+    arcp_json_ref code =
+        arcp_json_member(&session->json, frame->payload, ARCP_SPAN_LITERAL("code"));
+    return arcp_json_string_equals(&session->json, code,
+                                   arcp_span_cstr(arcp_status_wire_code(status)));
+}
+
+/* Whether a job.error about the job of a cancel or a subscribe refuses that, rather than being the
+ * job's end. `job` is NULL when nothing was heard of it so far. */
+static bool refuses(const arcp__client_session *session, const arcp__client_frame *frame,
+                    const arcp__client_request *request, const arcp_job *job)
+{
+    if (has_code(session, frame, ARCP_E_JOB_NOT_FOUND)) {
+        return true;
+    }
+    bool is_denied = has_code(session, frame, ARCP_E_PERMISSION_DENIED);
+    if (request->kind == ARCP__CLIENT_ASK_SUBSCRIBE) {
+        return job == NULL && is_denied;
+    }
+    if (job != NULL) {
+        return is_denied && !job->is_accepted; /* a subscriber may not cancel */
+    }
+    return !has_code(session, frame, ARCP_E_CANCELLED) && !has_code(session, frame, ARCP_E_TIMEOUT);
+}
+
+/* The TypeScript SDK's runtime refuses with a job.error that names no request: a submit under a
+ * fresh job id, anything else under the id of the job meant. */
+arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session,
+                                               const arcp__client_frame *frame)
+{
+    arcp__client_binding none = {NULL, false};
+    arcp_span id = arcp__client_frame_job(session, frame);
+    if (session->tells_requests || frame->type != ARCP_MESSAGE_JOB_ERROR || id.size == 0) {
+        return none;
+    }
+    if (has_code(session, frame, ARCP_E_DUPLICATE_KEY)) { /* no job ends so */
+        return (arcp__client_binding){arcp__client_bind_keyed(session, frame), true};
+    }
+    const arcp_job *job = arcp__client_session_find_job(session, id);
+    arcp__client_request *request = find_by_job(session, frame, is_refusable, 0);
+    if (request != NULL) {
+        return (arcp__client_binding){request, refuses(session, frame, request, job)};
+    }
+    /* In a session of another process the id may be that of a job which is not known here. */
+    if (job != NULL || session->is_adopted || arcp__client_past_is_gone(session, id)) {
+        return none;
+    }
+    request = find_by_trace(session, frame);
+    request = request != NULL ? request : find_oldest(session, is_kind, ARCP__CLIENT_ASK_SUBMIT);
+    return (arcp__client_binding){request, request != NULL};
 }
 
 arcp__client_binding arcp__client_bind_error(arcp__client_session *session,

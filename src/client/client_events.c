@@ -206,6 +206,7 @@ arcp_status arcp__client_on_job_event(arcp__client_session *session,
     if (job == NULL) {
         return ARCP_E_NO_MEMORY;
     }
+    job->was_heard = true;
     if (job->ended) {
         arcp__client_notice(session, ARCP_E_INVALID_REQUEST,
                             "ignored an event of job %.*s, which has ended", (int)id.size, id.data);
@@ -240,6 +241,9 @@ static arcp_status refuse(arcp__client_session *session, const arcp__client_fram
     arcp_failure failure = ARCP_FAILURE_INIT;
     arcp_status status =
         arcp__client_failure_read(&failure, &session->json, frame->payload, &session->scratch);
+    if (status == ARCP_OK) {
+        status = arcp__client_over_refused(session, request, &failure);
+    }
     if (status == ARCP_OK) {
         arcp__client_request_finish(session, request, &failure, NULL, NULL);
         status = arcp__client_session_announce_held(session);
@@ -287,6 +291,10 @@ arcp_status arcp__client_on_job_end(arcp__client_session *session, const arcp__c
         }
         if (id.size == 0) {
             return refuse(session, frame, arcp__client_bind_error(session, frame).request);
+        }
+        binding = arcp__client_bind_refusal(session, frame);
+        if (binding.names_request) {
+            return refuse(session, frame, binding.request);
         }
     }
     if (id.size == 0) {

@@ -184,25 +184,30 @@ static void note_trouble(arcp__client_session *session, const arcp_failure *fail
 /* In the draft a session.error is fatal: the transport closes after it. Some runtimes refuse
  * requests with it and go on. So it refuses the request it belongs to, if there is one, and
  * else is remembered as the reason should the connection close. */
-static void on_live_error(arcp__client_session *session, const arcp__client_frame *frame,
-                          const arcp_failure *failure)
+static arcp_status on_live_error(arcp__client_session *session, const arcp__client_frame *frame,
+                                 const arcp_failure *failure)
 {
     arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
     if (binding.request == NULL && !binding.names_request &&
         !concerns_session(failure->error.status)) {
         binding = arcp__client_bind_error(session, frame);
     }
+    arcp_status status = ARCP_OK;
     if (binding.request != NULL) {
-        arcp__client_request_finish(session, binding.request, failure, NULL, NULL);
+        status = arcp__client_over_refused(session, binding.request, failure);
+        if (status == ARCP_OK) {
+            arcp__client_request_finish(session, binding.request, failure, NULL, NULL);
+        }
     }
-    if (binding.names_request) {
-        return;
+    if (binding.names_request || status != ARCP_OK) {
+        return status;
     }
     if (session->state == ARCP__SESSION_CLOSING) {
         session->wait_until_ns = session->now.mono_ns; /* session.close is not known: bye */
-        return;
+        return ARCP_OK;
     }
     note_trouble(session, failure);
+    return ARCP_OK;
 }
 
 /* [arcp:EG-8] [arcp:EG-13] */
@@ -217,8 +222,10 @@ arcp_status arcp__client_on_session_error(arcp__client_session *session,
         return status;
     }
     if (session->state == ARCP__SESSION_LIVE || session->state == ARCP__SESSION_CLOSING) {
-        on_live_error(session, frame, &failure);
-        status = arcp__client_session_announce_held(session);
+        status = on_live_error(session, frame, &failure);
+        if (status == ARCP_OK) {
+            status = arcp__client_session_announce_held(session);
+        }
     } else {
         /* While resuming, a runtime that knows no session.resume says so in its own way. */
         if (session->state == ARCP__SESSION_RESUMING && !concerns_session(failure.error.status)) {

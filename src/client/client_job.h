@@ -31,6 +31,8 @@ struct arcp_job {
     arcp_job_status status;
     bool announced;     /* the program knows of it, or will by the items queued so far */
     bool ended;         /* its terminal frame was received */
+    bool was_heard;     /* an event or the end of it was received */
+    bool is_accepted;   /* job.accepted was received for it: the session may cancel it */
     bool outcome_only;  /* its events are not wanted */
     bool is_keyed;      /* the program gave its idempotency key, and may ask for it again */
     bool numbers_apart; /* its frames have a numbering of their own, see client_receive.c */

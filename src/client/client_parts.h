@@ -46,6 +46,10 @@ struct arcp__client_request {
     uint64_t sent_seq;  /* the session's last_seq when it was sent */
     uint64_t early_seq; /* subscribe: of what came before the answer, see client_receive.c */
     bool abandoned;     /* nobody waits, but the answer may still come */
+    bool is_passed;     /* abandoned, and its turn is over where answers come in order */
+    bool is_own;        /* the client's, about job_id; see client_over.c */
+    bool waits;         /* its timer fires before it is sent */
+    bool with_history;  /* subscribe */
     int64_t sent_ns;
     arcp__timer timer;
     arcp_reply_fn on_reply;
@@ -91,6 +95,7 @@ struct arcp__client_session {
     int64_t heartbeat_ns; /* 0: not negotiated */
     bool has_session;     /* there is something to resume */
     bool was_live;        /* CONNECTED or RESUMED was handed over once */
+    bool is_adopted;      /* it began in another process: there are jobs that are not known here */
     bool tells_requests;  /* the runtime names the request in its answers */
 
     /* the connection */
@@ -216,6 +221,14 @@ void arcp__client_request_free(arcp__client_session *session, arcp__client_reque
 bool arcp__client_requests_pending(const arcp__client_session *session,
                                    arcp__client_request_kind kind);
 
+/* ---- client_ask.c ---- */
+
+/* A request in the tables with its deadline set; nothing is sent. NULL when out of memory. */
+arcp__client_request *arcp__client_request_new(arcp__client_session *session, arcp_time now,
+                                               arcp__client_request_kind kind,
+                                               arcp_reply_fn on_reply, void *user);
+void arcp__client_payload_ping(arcp__client_session *session, arcp__client_request *request);
+
 /* ---- client_frame.c: reading what a runtime sends ---- */
 
 /* Scans the frame and reads its envelope, leniently: what has a wrong shape counts as left
@@ -254,14 +267,43 @@ arcp__client_request *arcp__client_bind_subscribe(arcp__client_session *session,
  * there is none, or the runtime names what it answers. */
 arcp__client_request *arcp__client_bind_cancelled(arcp__client_session *session,
                                                   const arcp__client_frame *frame);
+/* The submit under a key of the program's that an answer about a job which exists already may
+ * belong to: by trace id, else the oldest; NULL when there is none. */
+arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session,
+                                              const arcp__client_frame *frame);
+/* For a job.error that names a job: whether it refuses something (`names_request`), and what. */
+arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session,
+                                               const arcp__client_frame *frame);
 /* For an error: by name, else job id, else trace id, else the oldest request. */
 arcp__client_binding arcp__client_bind_error(arcp__client_session *session,
                                              const arcp__client_frame *frame);
+
+/* ---- client_over.c: jobs of which the runtime tells nothing more ---- */
+
+/* After a keyed submit was answered with a job that is new to this session. */
+ARCP_MUST_CHECK arcp_status arcp__client_over_probe(arcp__client_session *session,
+                                                    const arcp_job *job);
+/* After a job.subscribed with history. */
+ARCP_MUST_CHECK arcp_status arcp__client_over_fence(arcp__client_session *session,
+                                                    const arcp__client_frame *frame,
+                                                    const arcp_job *job);
+/* What an answer to, a refusal of, or silence after a request of the client's own tells. The last
+ * takes the request. */
+ARCP_MUST_CHECK arcp_status arcp__client_over_answered(arcp__client_session *session,
+                                                       const arcp__client_request *request);
+ARCP_MUST_CHECK arcp_status arcp__client_over_refused(arcp__client_session *session,
+                                                      const arcp__client_request *request,
+                                                      const arcp_failure *failure);
+ARCP_MUST_CHECK arcp_status arcp__client_over_expire(arcp__client_session *session,
+                                                     arcp__client_request *request);
+/* The program no longer subscribes to the job. */
+void arcp__client_over_forget(arcp__client_session *session, arcp_span job_id);
 
 /* ---- client_handshake.c ---- */
 
 ARCP_MUST_CHECK arcp_status arcp__client_on_welcome(arcp__client_session *session,
                                                     const arcp__client_frame *frame);
+/* session.error; before the welcome job.error too. */
 ARCP_MUST_CHECK arcp_status arcp__client_on_session_error(arcp__client_session *session,
                                                           const arcp__client_frame *frame);
 

@@ -70,6 +70,9 @@ static arcp_status dispatch(arcp__client_session *session, const arcp__client_fr
         return arcp__client_on_job_event(session, frame);
     case ARCP_MESSAGE_JOB_RESULT:
     case ARCP_MESSAGE_JOB_ERROR:
+        if (session->state == ARCP__SESSION_HELLO || session->state == ARCP__SESSION_RESUMING) {
+            return arcp__client_on_session_error(session, frame);
+        }
         return arcp__client_on_job_end(session, frame);
     case ARCP_MESSAGE_SESSION_HELLO:
     case ARCP_MESSAGE_SESSION_RESUME:
@@ -88,10 +91,12 @@ static arcp_status dispatch(arcp__client_session *session, const arcp__client_fr
     return on_other(session, frame);
 }
 
-/* Before the welcome only the handshake's answers mean anything. */
+/* Before the welcome only the handshake's answers mean anything. The Java SDK's runtime refuses
+ * with a job.error that names no job. */
 static bool is_handshake(const arcp__client_frame *frame)
 {
-    return frame->type == ARCP_MESSAGE_SESSION_WELCOME ||
+    return (frame->type == ARCP_MESSAGE_JOB_ERROR && frame->job_id.size == 0) ||
+           frame->type == ARCP_MESSAGE_SESSION_WELCOME ||
            frame->type == ARCP_MESSAGE_SESSION_ERROR || frame->type == ARCP_MESSAGE_SESSION_PING ||
            frame->type == ARCP_MESSAGE_SESSION_BYE || frame->type == ARCP_MESSAGE_SESSION_CLOSED;
 }
@@ -117,7 +122,8 @@ static bool is_next(arcp__client_session *session, const arcp__client_frame *fra
 static uint64_t *own_numbering(arcp__client_session *session, const arcp__client_frame *frame)
 {
     arcp_span id = arcp__client_frame_job(session, frame);
-    if (session->tells_requests || frame->event_seq == 0 || id.size == 0) {
+    if (session->tells_requests || frame->event_seq == 0 || id.size == 0 ||
+        arcp__client_bind_refusal(session, frame).names_request) {
         return NULL;
     }
     arcp_job *job = arcp__client_session_find_job(session, id);

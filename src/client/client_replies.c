@@ -49,6 +49,7 @@ static arcp_status hand_job(arcp__client_session *session, arcp_job *job,
 {
     bool fresh = !job->announced;
     bool by_reply = request != NULL && !request->abandoned;
+    bool asks_by_key = fresh && by_reply && request->is_keyed;
     if (request != NULL) {
         configure(job, request, fresh);
         job->is_keyed = job->is_keyed || request->is_keyed;
@@ -56,7 +57,10 @@ static arcp_status hand_job(arcp__client_session *session, arcp_job *job,
         arcp__client_request_finish(session, request, NULL, job, NULL);
     }
     arcp_status status = arcp__client_session_announce(session, job, by_reply);
-    return status == ARCP_OK ? arcp__client_session_announce_held(session) : status;
+    if (status == ARCP_OK) {
+        status = arcp__client_session_announce_held(session);
+    }
+    return status == ARCP_OK && asks_by_key ? arcp__client_over_probe(session, job) : status;
 }
 
 /* After a resume a runtime may say again what was accepted, without naming the request, because
@@ -80,7 +84,11 @@ static bool is_about_the_past(arcp__client_session *session, const arcp__client_
         !arcp__client_past_is_gone(session, id)) {
         return false;
     }
-    arcp__client_request *request = arcp__client_bind_by_name(session, frame).request;
+    arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
+    arcp__client_request *request = binding.request;
+    if (!binding.names_request && !is_child(session, frame)) {
+        request = arcp__client_bind_keyed(session, frame);
+    }
     if (request != NULL && request->kind == ARCP__CLIENT_ASK_SUBMIT) {
         arcp__client_past_answer(session, request, id);
     }
@@ -97,6 +105,7 @@ arcp_status arcp__client_on_accepted(arcp__client_session *session, const arcp__
     if (status != ARCP_OK || job == NULL) {
         return status;
     }
+    job->is_accepted = true;
     arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
     if (binding.request != NULL && binding.request->kind != ARCP__CLIENT_ASK_SUBMIT) {
         binding.request = NULL;
@@ -146,7 +155,13 @@ arcp_status arcp__client_on_subscribed(arcp__client_session *session,
     arcp__client_binding binding =
         arcp__client_bind_reply(session, frame, ARCP__CLIENT_ASK_SUBSCRIBE);
     note_numbering(session, frame, job, binding.request);
-    return hand_job(session, job, binding.request);
+    bool is_probe = binding.request != NULL && binding.request->is_own;
+    bool with_history = binding.request != NULL && binding.request->with_history;
+    status = hand_job(session, job, binding.request);
+    if (status == ARCP_OK && (is_probe || with_history)) {
+        status = arcp__client_over_fence(session, frame, job);
+    }
+    return status;
 }
 
 arcp_status arcp__client_on_cancelled(arcp__client_session *session,
@@ -187,8 +202,12 @@ arcp_status arcp__client_on_pong(arcp__client_session *session, const arcp__clie
         request = arcp__client_bind_by_name(session, frame).request;
     }
     /* A pong for a heartbeat of ours needs nothing more. */
-    if (request != NULL && request->kind == ARCP__CLIENT_ASK_PING) {
+    if (request == NULL || request->kind != ARCP__CLIENT_ASK_PING) {
+        return ARCP_OK;
+    }
+    arcp_status status = arcp__client_over_answered(session, request);
+    if (status == ARCP_OK) {
         arcp__client_request_finish(session, request, NULL, NULL, NULL);
     }
-    return ARCP_OK;
+    return status;
 }

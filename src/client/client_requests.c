@@ -66,9 +66,25 @@ static void queue_reply(arcp__client_session *session, arcp__client_request *req
     arcp__client_item_queue(session, item);
 }
 
+/* Where answers are bound by their order, one that comes shows that what was asked before it and
+ * given up is not answered in its turn any more: it gets no answer that could be another's. */
+static void pass_over_abandoned(arcp__client_session *session, const arcp__client_request *answered)
+{
+    arcp__client_request *request = NULL;
+    DL_FOREACH (session->requests, request) {
+        if (request == answered) {
+            return;
+        }
+        request->is_passed = request->abandoned && !request->is_own;
+    }
+}
+
 void arcp__client_request_finish(arcp__client_session *session, arcp__client_request *request,
                                  const arcp_failure *failure, arcp_job *job, arcp_job_page *page)
 {
+    if (request->is_sent) {
+        pass_over_abandoned(session, request);
+    }
     if (request->abandoned) {
         arcp_job_page_free(page);
     } else {
@@ -89,8 +105,30 @@ void arcp__client_requests_fail(arcp__client_session *session, const arcp_failur
     }
 }
 
+/* The answer to a ping that is sent now shows that the turn of what was asked before is over. */
+static void send_mark(arcp__client_session *session)
+{
+    if (session->state != ARCP__SESSION_LIVE ||
+        !arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT)) {
+        return;
+    }
+    arcp__client_request *mark =
+        arcp__client_request_new(session, session->now, ARCP__CLIENT_ASK_PING, NULL, NULL);
+    if (mark == NULL) {
+        return; /* the place is kept for the time that it is kept for without */
+    }
+    mark->abandoned = true;
+    arcp__client_payload_ping(session, mark);
+    if (mark->payload.failed) {
+        arcp__client_request_free(session, mark);
+        return;
+    }
+    arcp__client_requests_flush(session);
+}
+
 /* Where answers are bound by their order, the place of a request that was given up is kept
- * for one more timeout, so that its late answer is not taken for the next one's. */
+ * until its turn is over, and for one more timeout at most, so that its late answer is not taken
+ * for the next one's, nor the next one's for its. */
 static void give_up(arcp__client_session *session, arcp__client_request *request)
 {
     bool keeps_place = request->is_sent && !session->tells_requests && !request->abandoned;
@@ -99,7 +137,9 @@ static void give_up(arcp__client_session *session, arcp__client_request *request
                                      arcp__client_ms(session->options.given.request_timeout_ms));
     if (!keeps_place || arcp__timer_arm(&session->timers, &request->timer, due) != ARCP_OK) {
         arcp__client_request_free(session, request);
+        return;
     }
+    send_mark(session);
 }
 
 static void expire(arcp__client_session *session, arcp__client_request *request)
@@ -132,11 +172,17 @@ void arcp__client_requests_expire(arcp__client_session *session)
     if (timer == NULL) {
         return;
     }
+    arcp_status status = ARCP_OK;
     while (timer != NULL) {
-        expire(session, timer->owner);
+        arcp__client_request *request = timer->owner;
+        if (!request->is_own) {
+            expire(session, request);
+        } else if (arcp__client_over_expire(session, request) != ARCP_OK) {
+            status = ARCP_E_NO_MEMORY;
+        }
         timer = arcp__timer_heap_pop_due(&session->timers, session->now.mono_ns);
     }
-    if (arcp__client_session_announce_held(session) != ARCP_OK) {
+    if (status != ARCP_OK || arcp__client_session_announce_held(session) != ARCP_OK) {
         arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory");
     }
 }
@@ -151,7 +197,7 @@ bool arcp__client_requests_pending(const arcp__client_session *session,
 {
     const arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
-        if (request->kind == kind) {
+        if (request->kind == kind && !request->is_own) {
             return true;
         }
     }
@@ -209,7 +255,7 @@ void arcp__client_requests_flush(arcp__client_session *session)
     while (session->unsent != NULL) {
         arcp__client_request *request = session->unsent;
         session->unsent = request->next;
-        if (request->is_sent || refuse_unnegotiated(session, request)) {
+        if (request->is_sent || request->waits || refuse_unnegotiated(session, request)) {
             continue;
         }
         if (!send_request(session, request)) {
@@ -225,7 +271,7 @@ void arcp__client_requests_unsend(arcp__client_session *session)
     arcp__client_request *request = NULL;
     arcp__client_request *next = NULL;
     DL_FOREACH_SAFE (session->requests, request, next) {
-        if (request->abandoned) {
+        if (request->abandoned && !request->is_own) {
             arcp__client_request_free(session, request);
         } else if (request->can_repeat && request->is_sent) {
             request->is_sent = false;

@@ -19,6 +19,7 @@ static arcp_status adopt_state(arcp__client_session *session, const arcp_session
         return ARCP_E_NO_MEMORY;
     }
     session->has_session = true;
+    session->is_adopted = true;
     session->last_seq = state->last_event_seq;
     session->handed_seq = state->last_event_seq;
     session->acked_seq = state->last_event_seq;

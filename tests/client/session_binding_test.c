@@ -225,6 +225,128 @@ static void a_refusal_is_never_a_jobs_end(void **state)
     story_end(&s);
 }
 
+/* The TypeScript SDK's runtime refuses with job.error that names no request: a submit under a fresh
+ * job id, all else under the id of the job meant. */
+#define REFUSED_AS(job, seq, code)                                                                 \
+    "{'arcp':'1.1','id':'r','type':'job.error','session_id':'sess_1','job_id':'" job               \
+    "','event_seq':" #seq ",'payload':{'final_status':'error','code':'" code                       \
+    "','message':'no','retryable':false}}"
+
+static void a_refusal_under_a_fresh_job_id_is_the_oldest_submits(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_submit(&s, "a", "nobody");
+    story_submit(&s, "b", "echo");
+    story_hear(&s, REFUSED_AS("job_fresh", 1, "AGENT_NOT_AVAILABLE"));
+    story_hear(&s, ACCEPTED("y", "'trace_id':'%(job.submit)',", "job_b"));
+    story_hear(&s, RESULT_OF("job_b", 2, ""));
+    story_check_log(&s, "reply a AGENT_NOT_AVAILABLE\nreply b ok job_b\nended job_b 2 success\n");
+    story_end(&s);
+}
+
+static void an_end_of_a_job_that_has_been_heard_is_no_refusal(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "", "job_a"));
+    story_submit(&s, "b", "echo");
+    story_hear(&s, ERROR_OF("job_a", 1, "'final_status':'error','code':'INTERNAL_ERROR'"));
+    story_hear(&s, EVENT_OF("job_b", 2, "status", "{'phase':'running'}"));
+    story_hear(&s, ERROR_OF("job_b", 3, "'final_status':'error','code':'INTERNAL_ERROR'"));
+    story_hear(&s, ACCEPTED("y", "", "job_b"));
+    story_check_log(&s, "reply a ok job_a\nended job_a 1 error INTERNAL_ERROR\nreply b ok job_b\n"
+                        "event job_b 2 status {\"phase\":\"running\"}\n"
+                        "ended job_b 3 error INTERNAL_ERROR\n");
+    story_end(&s);
+}
+
+static void cancels_and_subscriptions_are_refused_under_the_id_of_their_job(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_subscribe(&s, "w", "job_8", true);
+    story_hear(&s, REFUSED_AS("job_8", 1, "JOB_NOT_FOUND"));
+    story_cancel(&s, "c", "job_9");
+    story_hear(&s, REFUSED_AS("job_9", 2, "JOB_NOT_FOUND"));
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "", "job_a"));
+    story_hear(&s, RESULT_OF("job_a", 3, ""));
+    story_check_log(&s, "reply w JOB_NOT_FOUND\nreply c JOB_NOT_FOUND\nreply a ok job_a\n"
+                        "ended job_a 3 success\n");
+    story_end(&s);
+}
+
+static void a_subscriber_who_may_not_cancel_keeps_the_job(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_subscribe(&s, "w", "job_1", false);
+    story_hear(&s, "{'arcp':'1.1','id':'x','type':'job.subscribed','session_id':'sess_1',"
+                   "'payload':{'job_id':'job_1','current_status':'running','agent':'echo',"
+                   "'lease':{},'replayed':false}}");
+    story_cancel(&s, "c", "job_1");
+    story_hear(&s, REFUSED_AS("job_1", 1, "PERMISSION_DENIED"));
+    story_hear(&s, RESULT_OF("job_1", 2, ""));
+    story_check_log(&s, "reply w ok job_1\nreply c PERMISSION_DENIED\nended job_1 2 success\n");
+    story_end(&s);
+}
+
+static void a_job_of_ones_own_may_end_by_a_denial_while_it_is_cancelled(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "", "job_1"));
+    story_cancel(&s, "c", "job_1");
+    story_hear(&s, REFUSED_AS("job_1", 1, "PERMISSION_DENIED"));
+    story_check_log(&s, "reply a ok job_1\nended job_1 1 error PERMISSION_DENIED\n");
+    story_end(&s);
+}
+
+static void a_duplicate_key_refuses_and_ends_nothing(void **state)
+{
+    story s;
+    arcp_error err = {0};
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    options.agent = ARCP_SPAN_LITERAL("echo");
+    options.idempotency_key = ARCP_SPAN_LITERAL("k");
+    story_live_plain(&s, DEFAULTS);
+    check_ok(story_submit_with(&s, "a", &options, &err), &err);
+    story_hear(&s, ACCEPTED("x", "", "job_1"));
+    story_submit(&s, "unkeyed", "echo");
+    check_ok(story_submit_with(&s, "b", &options, &err), &err);
+    story_hear(&s, REFUSED_AS("job_1", 1, "DUPLICATE_KEY"));
+    story_hear(&s, RESULT_OF("job_1", 2, ""));
+    story_check_log(&s, "reply a ok job_1\nreply b DUPLICATE_KEY\nended job_1 2 success\n");
+    story_hear(&s, REFUSED_AS("job_1", 3, "DUPLICATE_KEY")); /* of what was given up */
+    story_check_log(&s, "");
+    story_end(&s);
+}
+
+/* The session began in another process: what comes may be the end of one of its jobs. */
+static void nothing_is_guessed_about_jobs_of_a_session_that_was_taken_over(void **state)
+{
+    story s;
+    arcp_client_options options = DEFAULTS;
+    options.resume = (arcp_session_state){.session_id = ARCP_SPAN_LITERAL("sess_1"),
+                                          .resume_token = ARCP_SPAN_LITERAL("rt_0"),
+                                          .last_event_seq = 4};
+    story_new(&s, options);
+    story_start(&s);
+    story_connect(&s);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1',"
+                   "'payload':{'resume_token':'rt_1','resume_window_sec':600,'capabilities':{"
+                   "'features':['list_jobs','subscribe']}}}");
+    story_hear(&s, REFUSED_AS("job_old", 5, "INTERNAL_ERROR"));
+    story_hear(&s, ACCEPTED("x", "'trace_id':'%(job.submit)',", "job_a"));
+    story_check_log(&s, "dial\nresumed\nreply a ok job_a\nadded job_old\n"
+                        "ended job_old 5 error INTERNAL_ERROR\n");
+    story_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +357,13 @@ int main(void)
         cmocka_unit_test(a_cancel_of_a_job_that_ends_otherwise_is_not_answered_by_that),
         cmocka_unit_test(cancel_refusals_arrive_as_errors_with_the_request_id),
         cmocka_unit_test(a_refusal_is_never_a_jobs_end),
+        cmocka_unit_test(a_refusal_under_a_fresh_job_id_is_the_oldest_submits),
+        cmocka_unit_test(an_end_of_a_job_that_has_been_heard_is_no_refusal),
+        cmocka_unit_test(cancels_and_subscriptions_are_refused_under_the_id_of_their_job),
+        cmocka_unit_test(a_subscriber_who_may_not_cancel_keeps_the_job),
+        cmocka_unit_test(a_job_of_ones_own_may_end_by_a_denial_while_it_is_cancelled),
+        cmocka_unit_test(a_duplicate_key_refuses_and_ends_nothing),
+        cmocka_unit_test(nothing_is_guessed_about_jobs_of_a_session_that_was_taken_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

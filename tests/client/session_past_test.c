@@ -90,6 +90,20 @@ static void what_is_kept_of_the_past_is_bounded(void **state)
     story_end(&s);
 }
 
+static void a_key_whose_job_is_forgotten_is_answered_by_a_runtime_that_names_nothing(void **state)
+{
+    story s;
+    story_live_plain(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_hear(&s, ACCEPTED("x", "", "job_1"));
+    story_hear(&s, RESULT_OF("job_1", 1, ""));
+    let_go(&s);
+    submit_with_key(&s, "again", "weekly");
+    story_hear(&s, ACCEPTED("x", "", "job_1"));
+    story_check_log(&s, "reply a ok job_1\nended job_1 1 success\nreply again CLOSED\n");
+    story_end(&s);
+}
+
 static void a_late_answer_about_a_job_that_has_been_is_no_new_job(void **state)
 {
     story s;
@@ -108,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_of_a_key_is_kept_with_its_outcome),
         cmocka_unit_test(what_is_kept_of_the_past_is_bounded),
+        cmocka_unit_test(a_key_whose_job_is_forgotten_is_answered_by_a_runtime_that_names_nothing),
         cmocka_unit_test(a_late_answer_about_a_job_that_has_been_is_no_new_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -221,6 +221,20 @@ static void a_refused_session_resume_means_the_session_is_lost(void **state)
     story_end(&s);
 }
 
+/* As the Java SDK's runtime does: it has no session.error. */
+static void a_refused_resume_may_be_told_by_a_job_error(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_come_back(&s);
+    arcp_buf_clear(&s.log);
+    story_hear(&s, "{'arcp':'1.1','id':'e','type':'job.error','payload':{'final_status':'error',"
+                   "'code':'RESUME_WINDOW_EXPIRED','message':'unknown or expired'}}");
+    story_drop(&s);
+    story_check_log(&s, "close\nclosed RESUME_WINDOW_EXPIRED\n");
+    story_end(&s);
+}
+
 static void a_saved_session_is_resumed_by_the_first_hello(void **state)
 {
     story s;
@@ -284,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_runtime_that_ignores_the_hellos_resume_is_asked_once_more),
         cmocka_unit_test(a_runtime_that_only_begins_new_sessions_lost_ours),
         cmocka_unit_test(a_refused_session_resume_means_the_session_is_lost),
+        cmocka_unit_test(a_refused_resume_may_be_told_by_a_job_error),
         cmocka_unit_test(a_saved_session_is_resumed_by_the_first_hello),
         cmocka_unit_test(a_newer_token_of_another_process_is_used),
         cmocka_unit_test(an_attempt_can_be_put_off_but_not_for_ever),

@@ -1,0 +1,221 @@
+/* Jobs of which the runtime tells nothing more.
+ *
+ * The draft promises the same job.accepted to a submit that is repeated under its key, and nothing
+ * after it; and a job that had ended when it was subscribed to may have no history left. Our
+ * runtime tells the end to everybody who asks; where a runtime names no requests in its answers
+ * the client finds out by requests of its own:
+ *
+ *  - The probe. A keyed submit was answered with a job that is new to this session, and for a
+ *    while nothing was heard of it: a job.subscribe asks how it stands, and brings its events when
+ *    it is another session's. JOB_NOT_FOUND, or a status that is final: the job is over.
+ *  - The fence. A job.subscribed told a final status. What the runtime replays has come when it
+ *    answers the ping that is sent after it, or answers nothing for a request's timeout.
+ *
+ * Then the job ends for the program, with what is known of its end. */
+#include <arcp/wire.h>
+
+#include "client/client_failure.h"
+#include "client/client_parts.h"
+
+/* How long a job of a key may be silent before its runtime is asked. A runtime that starts a job
+ * says so at once. */
+#define PROBE_AFTER_MS 1000
+
+static arcp__client_request *own_request(arcp__client_session *session,
+                                         arcp__client_request_kind kind, arcp_span job_id)
+{
+    arcp__client_request *request =
+        arcp__client_request_new(session, session->now, kind, NULL, NULL);
+    if (request == NULL) {
+        return NULL;
+    }
+    request->is_own = true;
+    request->abandoned = true;
+    request->can_repeat = true;
+    request->job_id = arcp__copy_cstr(job_id.data, job_id.size);
+    if (kind == ARCP__CLIENT_ASK_PING) {
+        arcp__client_payload_ping(session, request);
+    } else {
+        const arcp_subscribe_options options = {.job_id = job_id};
+        arcp__client_payload_subscribe(&options, &request->payload);
+    }
+    if (request->job_id == NULL || request->payload.failed) {
+        arcp__client_request_free(session, request);
+        return NULL;
+    }
+    return request;
+}
+
+arcp_status arcp__client_over_probe(arcp__client_session *session, const arcp_job *job)
+{
+    if (job->was_heard || job->ended || session->tells_requests ||
+        !arcp__client_session_has(session, ARCP_FEATURE_SUBSCRIBE)) {
+        return ARCP_OK;
+    }
+    arcp__client_request *probe = own_request(session, ARCP__CLIENT_ASK_SUBSCRIBE, job->id);
+    if (probe == NULL) {
+        return ARCP_E_NO_MEMORY;
+    }
+    probe->waits = true;
+    int64_t due = arcp__client_after(session->now.mono_ns, arcp__client_ms(PROBE_AFTER_MS));
+    return arcp__timer_arm(&session->timers, &probe->timer, due);
+}
+
+/* Whether the runtime promises to tell the end after this job.subscribed. */
+static bool promises_end(const arcp__client_session *session, const arcp__client_frame *frame)
+{
+    arcp_json_ref replayed =
+        arcp_json_member(&session->json, frame->payload, ARCP_SPAN_LITERAL("replayed"));
+    return session->tells_requests && !arcp_json_is(&session->json, replayed, ARCP_JSON_FALSE);
+}
+
+arcp_status arcp__client_over_fence(arcp__client_session *session, const arcp__client_frame *frame,
+                                    const arcp_job *job)
+{
+    if (job->ended || !arcp_job_status_is_terminal(job->status) || promises_end(session, frame)) {
+        return ARCP_OK;
+    }
+    arcp__client_request *fence = own_request(session, ARCP__CLIENT_ASK_PING, job->id);
+    if (fence == NULL) {
+        return ARCP_E_NO_MEMORY;
+    }
+    if (!arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT)) {
+        fence->waits = true; /* only its time tells */
+    }
+    if (session->state == ARCP__SESSION_LIVE) {
+        arcp__client_requests_flush(session);
+    }
+    return ARCP_OK;
+}
+
+/* What stands for the job.result or job.error that nobody sends. */
+static void write_end(const arcp_outcome *outcome, arcp_span job_id, bool is_told, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_string(&writer, job_id);
+    if (is_told) {
+        arcp_json_name(&writer, "final_status");
+        arcp_json_write_cstr(&writer, arcp_job_status_name(outcome->final_status));
+    }
+    arcp_json_name(&writer, "message");
+    arcp_json_write_cstr(&writer, outcome->failure->error.message);
+    arcp_json_end_object(&writer);
+}
+
+static arcp_status status_of(arcp_job_status told)
+{
+    if (told == ARCP_JOB_CANCELLED) {
+        return ARCP_E_CANCELLED;
+    }
+    return told == ARCP_JOB_TIMED_OUT ? ARCP_E_TIMEOUT : ARCP_E_CLOSED;
+}
+
+/* Ends the job for the program; `told` is COUNT where not even its status is known. */
+static arcp_status declare(arcp__client_session *session, arcp_job *job, arcp_job_status told)
+{
+    if (job == NULL || job->ended) {
+        return ARCP_OK;
+    }
+    const bool is_told = told != ARCP_JOB_STATUS_COUNT;
+    arcp_outcome outcome = {.final_status = is_told ? told : ARCP_JOB_ERROR,
+                            .status = status_of(told),
+                            .failure = &job->failure,
+                            .streamed_bytes = UINT64_MAX};
+    if (is_told) {
+        (void)arcp__client_failure_set(
+            &job->failure, outcome.status,
+            "job %.*s is over (%s); the runtime does not tell its result again", (int)job->id.size,
+            job->id.data, arcp_job_status_name(told));
+    } else {
+        (void)arcp__client_failure_set(&job->failure, outcome.status,
+                                       "job %.*s is over; the runtime does not tell how it ended",
+                                       (int)job->id.size, job->id.data);
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    write_end(&outcome, job->id, is_told, &text);
+    outcome.payload = arcp__arena_copy(&job->strings, arcp_buf_span(&text));
+    arcp__client_item *item =
+        text.failed || outcome.payload.data == NULL
+            ? NULL
+            : arcp__client_item_new(ARCP_CLIENT_JOB_ENDED, job, outcome.payload.size);
+    arcp_buf_fini(&text);
+    if (item == NULL) {
+        return ARCP_E_NO_MEMORY;
+    }
+    item->event.payload = arcp__client_item_place(item, outcome.payload);
+    job->outcome = outcome;
+    job->status = outcome.final_status;
+    job->ended = true;
+    arcp__client_item_queue(session, item);
+    return ARCP_OK;
+}
+
+static arcp_job *job_of(arcp__client_session *session, const arcp__client_request *request)
+{
+    return request->job_id == NULL
+               ? NULL
+               : arcp__client_session_find_job(session, arcp_span_cstr(request->job_id));
+}
+
+arcp_status arcp__client_over_answered(arcp__client_session *session,
+                                       const arcp__client_request *request)
+{
+    arcp_job *job = request->is_own ? job_of(session, request) : NULL;
+    return job != NULL && arcp_job_status_is_terminal(job->status)
+               ? declare(session, job, job->status)
+               : ARCP_OK;
+}
+
+arcp_status arcp__client_over_refused(arcp__client_session *session,
+                                      const arcp__client_request *request,
+                                      const arcp_failure *failure)
+{
+    return request->is_own && failure->error.status == ARCP_E_JOB_NOT_FOUND
+               ? declare(session, job_of(session, request), ARCP_JOB_STATUS_COUNT)
+               : ARCP_OK;
+}
+
+/* The probe's time has come: it is sent, unless the job has said something since. */
+static arcp_status send_probe(arcp__client_session *session, arcp__client_request *probe)
+{
+    const arcp_job *job = job_of(session, probe);
+    probe->waits = false;
+    if (job == NULL || job->ended || job->was_heard) {
+        arcp__client_request_free(session, probe);
+        return ARCP_OK;
+    }
+    int64_t due = arcp__client_after(session->now.mono_ns,
+                                     arcp__client_ms(session->options.given.request_timeout_ms));
+    arcp_status status = arcp__timer_arm(&session->timers, &probe->timer, due);
+    if (status == ARCP_OK && session->state == ARCP__SESSION_LIVE) {
+        session->unsent = session->requests;
+        arcp__client_requests_flush(session);
+    }
+    return status;
+}
+
+arcp_status arcp__client_over_expire(arcp__client_session *session, arcp__client_request *request)
+{
+    if (request->kind == ARCP__CLIENT_ASK_SUBSCRIBE && request->waits) {
+        return send_probe(session, request);
+    }
+    arcp_status status = request->kind == ARCP__CLIENT_ASK_PING
+                             ? arcp__client_over_answered(session, request)
+                             : ARCP_OK;
+    arcp__client_request_free(session, request);
+    return status;
+}
+
+void arcp__client_over_forget(arcp__client_session *session, arcp_span job_id)
+{
+    arcp__client_request *request = NULL;
+    arcp__client_request *next = NULL;
+    DL_FOREACH_SAFE (session->requests, request, next) {
+        if (request->is_own && arcp_span_equal_cstr(job_id, request->job_id)) {
+            arcp__client_request_free(session, request);
+        }
+    }
+}
