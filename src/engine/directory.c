@@ -21,22 +21,26 @@ arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
         arcp__engine_no_memory(engine);
         return NULL;
     }
-    HASH_ADD_KEYPTR(hh, engine->principals, principal->name, name.size, principal);
-    if (!ARCP__HASH_ADDED(principal)) {
-        arcp__free(principal->name);
-        arcp__free(principal);
-        arcp__engine_no_memory(engine);
-        return NULL;
+    if (arcp__shares_join(engine->kept, principal)) {
+        HASH_ADD_KEYPTR(hh, engine->principals, principal->name, name.size, principal);
+        if (ARCP__HASH_ADDED(principal)) {
+            return principal;
+        }
+        arcp__shares_leave(engine->kept, principal);
     }
-    return principal;
+    arcp__free(principal->name);
+    arcp__free(principal);
+    arcp__engine_no_memory(engine);
+    return NULL;
 }
 
 /* Principals exist as long as something of theirs does. */
 void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal)
 {
     if (!principal->is_held && principal->sessions == 0 && principal->running_jobs == 0 &&
-        principal->job_first == principal->job_count) {
+        principal->job_first == principal->job_count && principal->key_count == 0) {
         HASH_DEL(engine->principals, principal);
+        arcp__shares_leave(engine->kept, principal);
         arcp__free(principal->jobs);
         arcp__free(principal->name);
         arcp__free(principal);

@@ -168,7 +168,8 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->settings = options->settings;
     engine->now = options->now;
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
-    engine->accepted_bytes_max = ARCP__ACCEPTED_BYTES_MAX;
+    engine->ended_leases_max = ARCP__ENDED_LEASES_MAX;
+    arcp__shares_init(engine->kept);
     engine->ids.random = options->random;
     engine->ids.user = options->random_user;
     engine->scratch.secret = engine->asking.secret = engine->revealed.secret = true;
@@ -224,6 +225,7 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__restore_free(engine);
     arcp__budget_free_rows(engine);
     arcp__directory_free(engine);
+    arcp__shares_fini(engine->kept);
     arcp__timer_heap_fini(&engine->timers);
     EVP_MD_CTX_free(engine->digest);
     EVP_MD_free(engine->sha256);

@@ -1,7 +1,12 @@
 /* Idempotency keys (§7.2): which job a principal's key has made, until the key is forgotten.
  *
  * While its job is known a key stands in the job's row, and its answer is the job's. A job
- * that is forgotten first leaves both to the key, which has a row of its own from then on. */
+ * that is forgotten first leaves both to the key, which has a row of its own from then on.
+ *
+ * No key goes before its time: a retry would run a second job. What is bounded instead is how many
+ * are made: a principal may have as many keys as there is room left for, and as many bytes of
+ * answers, so that there is always room for the next principal. One that has more is refused until
+ * keys expire (docs/decisions/0014-shares.md). */
 #include "engine/restore.h"
 
 #include "base/timestamp.h"
@@ -38,7 +43,7 @@ arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry)
     return arcp_span_cstr(entry->job != NULL ? entry->job->accepted : entry->accepted);
 }
 
-/* ---- keys, and those whose jobs are forgotten ---- */
+/* ---- those that can be found ---- */
 
 static void entry_free(arcp__idempotency *entry)
 {
@@ -56,24 +61,23 @@ static void unlink_entry(arcp__engine *engine, arcp__idempotency *entry)
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its neighbours */
         HASH_DEL(engine->keys, entry);
         entry->hh.tbl = NULL;
+        DL_DELETE2(engine->oldest_key, entry, older, newer);
+        engine->key_count--;
+        engine->key_bytes -= entry->accepted_size;
+        entry->principal->key_count--;
+        entry->principal->key_bytes -= entry->accepted_size;
     }
 }
 
-static void keep_left(arcp__engine *engine, arcp__idempotency *entry)
+/* Its owner is the job, if that is not forgotten. */
+static void forget(arcp__engine *engine, arcp__idempotency *entry)
 {
-    DL_APPEND2(engine->left_keys, entry, older, newer);
-    engine->left_key_count++;
-    entry->accepted_size = (uint32_t)arcp_span_cstr(entry->accepted).size;
-    engine->left_key_accepted += entry->accepted_size;
-}
-
-static void drop_left(arcp__engine *engine, arcp__idempotency *entry)
-{
-    DL_DELETE2(engine->left_keys, entry, older, newer);
-    engine->left_key_count--;
-    engine->left_key_accepted -= entry->accepted_size;
+    arcp__principal *principal = entry->principal;
     unlink_entry(engine, entry);
-    entry_free(entry);
+    if (entry->job == NULL) {
+        entry_free(entry);
+        arcp__principal_maybe_free(engine, principal);
+    }
 }
 
 /* ---- its row in IDEMPOTENCY ---- */
@@ -147,9 +151,12 @@ static bool add_to_table(arcp__engine *engine, arcp__idempotency *entry)
         arcp__engine_no_memory(engine);
         return false;
     }
-    if (entry->job == NULL) {
-        keep_left(engine, entry);
-    }
+    DL_APPEND2(engine->oldest_key, entry, older, newer);
+    entry->accepted_size = (uint32_t)arcp__idempotency_accepted(entry).size;
+    engine->key_count++;
+    engine->key_bytes += entry->accepted_size;
+    entry->principal->key_count++;
+    entry->principal->key_bytes += entry->accepted_size;
     return true;
 }
 
@@ -170,18 +177,18 @@ static bool link_entry(arcp__engine *engine, arcp__idempotency *entry)
         return true;
     }
     take_row(entry, other);
-    if (other->job == NULL) {
-        drop_left(engine, other);
-    } else {
-        unlink_entry(engine, other);
-    }
+    const bool was_held = entry->principal->is_held;
+    entry->principal->is_held = true;
+    forget(engine, other);
+    entry->principal->is_held = was_held;
     return add_to_table(engine, entry);
 }
 
-static arcp__idempotency *entry_new(arcp_span key, const char *job_id)
+static arcp__idempotency *entry_new(arcp__principal *principal, arcp_span key, const char *job_id)
 {
     arcp__idempotency *entry = arcp__alloc(sizeof(*entry) + key.size);
     if (entry != NULL) {
+        entry->principal = principal;
         entry->key_size = (uint32_t)key.size;
         memcpy(entry->key, key.data, key.size);
         memcpy(entry->job_id, job_id, strlen(job_id) + 1);
@@ -195,7 +202,7 @@ static arcp__idempotency *entry_of_job(arcp__engine *engine, arcp__job *job, arc
     arcp_buf whole = arcp__spare_take(engine);
     arcp__idempotency *entry = NULL;
     if (make_key(job->principal, key, &whole)) {
-        entry = entry_new(arcp_buf_span(&whole), job->id);
+        entry = entry_new(job->principal, arcp_buf_span(&whole), job->id);
     }
     arcp__spare_give(engine, &whole);
     if (entry != NULL) {
@@ -249,36 +256,71 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
     arcp_json_end_object(writer);
 }
 
-/* ---- without its job ---- */
+/* ---- those that have expired ---- */
 
 /* False when out of memory: its row would come back at the next start. */
 static bool forget_oldest(arcp__engine *engine)
 {
-    if (!delete_row(engine, engine->left_keys)) {
+    if (!delete_row(engine, engine->oldest_key)) {
         return false;
     }
-    drop_left(engine, engine->left_keys);
+    forget(engine, engine->oldest_key);
     return true;
 }
 
 static bool is_oldest_due(const arcp__engine *engine)
 {
-    return engine->left_keys != NULL &&
-           (engine->left_keys->expires_wall_ns <= engine->now.wall_ns ||
-            engine->left_key_count > engine->settings.jobs_idempotency_max ||
-            engine->left_key_accepted > engine->accepted_bytes_max);
+    return engine->oldest_key != NULL && engine->oldest_key->expires_wall_ns <= engine->now.wall_ns;
 }
 
-/* At most so many. Whether there are more. */
-static bool forget_due(arcp__engine *engine, unsigned most)
+bool arcp__idempotency_sweep(arcp__engine *engine)
 {
-    for (unsigned count = 0; count < most; count++) {
+    for (unsigned count = 0; count < ARCP__FORGOTTEN_AT_ONCE; count++) {
         if (!is_oldest_due(engine) || !forget_oldest(engine)) {
             return false;
         }
     }
     return is_oldest_due(engine);
 }
+
+/* ---- room for more ---- */
+
+/* The settings that bound keys: what a principal has of it, and all have. */
+static const char *full(const arcp__engine *engine, const arcp__principal *principal,
+                        uint64_t bytes)
+{
+    const arcp_settings *settings = &engine->settings;
+    if (engine->key_count + principal->key_count >= settings->jobs_idempotency_max) {
+        return "jobs.idempotency_max";
+    }
+    return engine->key_bytes + principal->key_bytes + bytes > settings->jobs_idempotency_bytes
+               ? "jobs.idempotency_bytes"
+               : NULL;
+}
+
+arcp_status arcp__idempotency_check(arcp__engine *engine, const arcp__principal *principal,
+                                    uint64_t bytes, arcp_buf *details, arcp_error *err)
+{
+    const char *limit = full(engine, principal, bytes);
+    if (limit != NULL) {
+        (void)arcp__idempotency_sweep(engine);
+        limit = full(engine, principal, bytes);
+    }
+    if (limit == NULL) {
+        return ARCP_OK;
+    }
+    arcp_buf_append_format(details, "{\"limit\":\"%s\"", limit);
+    if (engine->oldest_key != NULL) { /* when there may be room */
+        const int64_t left_ns = engine->oldest_key->expires_wall_ns - engine->now.wall_ns;
+        const int64_t left_ms = left_ns <= 0 ? 1 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
+        arcp_buf_append_format(details, ",\"retry_after_ms\":%lld", (long long)left_ms);
+    }
+    arcp_buf_append_byte(details, '}');
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                          "there is no room for another idempotency key (%s)", limit);
+}
+
+/* ---- without its job ---- */
 
 bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
 {
@@ -302,23 +344,12 @@ void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
     job->idempotency = NULL;
     entry->accepted = job->accepted;
     job->accepted = NULL;
-    keep_left(engine, entry);
-    const int64_t soon_ns = arcp__engine_after_ms(engine, 1);
-    /* Many jobs may go by one input, and one after the other: none puts the sweep off. */
-    if (forget_due(engine, 2) && engine->sweep_timer.at_ns > soon_ns) {
-        arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine, soon_ns);
-    }
-}
-
-bool arcp__idempotency_sweep(arcp__engine *engine)
-{
-    return forget_due(engine, ARCP__FORGOTTEN_AT_ONCE);
 }
 
 void arcp__idempotency_free_all(arcp__engine *engine)
 {
-    while (engine->left_keys != NULL) {
-        drop_left(engine, engine->left_keys);
+    while (engine->oldest_key != NULL) {
+        forget(engine, engine->oldest_key);
     }
 }
 
@@ -331,7 +362,7 @@ static int by_expiry(const arcp__idempotency *a, const arcp__idempotency *b)
 
 void arcp__idempotency_restored(arcp__engine *engine)
 {
-    DL_SORT2(engine->left_keys, by_expiry, older, newer);
+    DL_SORT2(engine->oldest_key, by_expiry, older, newer);
     (void)arcp__idempotency_sweep(engine);
 }
 
@@ -372,6 +403,14 @@ arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_js
     return link_entry(engine, entry) ? ARCP_OK : arcp__restore_out_of_memory(err);
 }
 
+/* Whose key it is: see make_key. NULL when out of memory. */
+static arcp__principal *principal_of(arcp__engine *engine, arcp_span whole)
+{
+    const char *end = whole.size == 0 ? NULL : memchr(whole.data, '\n', whole.size);
+    const size_t size = end == NULL ? whole.size : (size_t)(end - whole.data);
+    return arcp__principal_get(engine, arcp_span_first(whole, size));
+}
+
 arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
                                       arcp_error *err)
 {
@@ -383,7 +422,9 @@ arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row
     }
     char job_id[ARCP__ID_SIZE] = "";
     memcpy(job_id, id.data, id.size);
-    arcp__idempotency *entry = entry_new(arcp__restore_text(engine, row, "key"), job_id);
+    arcp_span whole = arcp__restore_text(engine, row, "key");
+    arcp__principal *principal = principal_of(engine, whole);
+    arcp__idempotency *entry = principal == NULL ? NULL : entry_new(principal, whole, job_id);
     if (entry == NULL) {
         return arcp__restore_out_of_memory(err);
     }

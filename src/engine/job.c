@@ -170,30 +170,16 @@ void arcp__job_release_live(arcp__engine *engine, arcp__job *job)
     if (job->live == NULL) {
         return;
     }
-    if (job->principal != NULL) { /* else drop() did */
+    if (job->principal != NULL) { /* else arcp__job_drop did */
         disarm_live(engine, job->live);
     }
     live_free(job->live);
     job->live = NULL;
 }
 
-static void keep_no_longer(arcp__engine *engine, arcp__job *job)
+void arcp__job_drop(arcp__engine *engine, arcp__job *job)
 {
-    if (job->is_terminal) {
-        job->is_terminal = false;
-        DL_DELETE2(engine->terminal_jobs, job, terminal_prev, terminal_next);
-        engine->terminal_count--;
-        engine->terminal_bytes -= job->terminal_bytes;
-        engine->terminal_accepted -= job->accepted_size;
-    }
-}
-
-/* Takes the job out of every table; memory goes with the last pin. */
-static void drop(arcp__engine *engine, arcp__job *job)
-{
-    keep_no_longer(engine, job);
-    engine->owed_count -= job->is_owed ? 1 : 0;
-    engine->owed_bytes -= job->is_owed ? job->terminal_bytes : 0;
+    arcp__job_keep_no_longer(engine, job);
     if (!engine->closing) {
         arcp__credential_job_ended(engine, job);
     }
@@ -230,111 +216,7 @@ void arcp__job_free(arcp__engine *engine, arcp__job *job)
     if (job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING) {
         arcp__job_unpin(engine, job); /* the agent's pin */
     }
-    drop(engine, job);
-}
-
-void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns)
-{
-    job->is_terminal = true;
-    DL_APPEND2(engine->terminal_jobs, job, terminal_prev, terminal_next);
-    engine->terminal_count++;
-    job->accepted_size = (uint32_t)arcp_span_cstr(job->accepted).size;
-    job->terminal_bytes = job->stream->bytes + job->accepted_size; /* nothing follows an end */
-    engine->terminal_bytes += job->terminal_bytes;
-    engine->terminal_accepted += job->accepted_size;
-    arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job, until_ns);
-}
-
-static bool is_too_much_kept(const arcp__engine *engine)
-{
-    return engine->terminal_count > engine->settings.jobs_keep_terminal_max ||
-           ((engine->terminal_bytes > engine->settings.jobs_keep_terminal_bytes ||
-             engine->terminal_accepted > engine->accepted_bytes_max) &&
-            engine->terminal_count > 1); /* who asked for the newest may want to see it */
-}
-
-void arcp__jobs_forget_oldest(arcp__engine *engine)
-{
-    for (unsigned count = 0; is_too_much_kept(engine); count++) {
-        arcp__job *oldest = engine->terminal_jobs;
-        if (count == ARCP__FORGOTTEN_AT_ONCE) { /* the settings were lowered: the others soon */
-            arcp__engine_arm(engine, &oldest->keep_timer, ARCP__TIMER_JOB_KEEP, oldest,
-                             arcp__engine_after_ms(engine, 1));
-            break;
-        }
-        keep_no_longer(engine, oldest);
-        arcp__job_keep_due(engine, oldest);
-    }
-    engine->out_of_memory = false; /* what it failed to forget is tried again; no input did it */
-}
-
-/* Whether the session it ran on was not sent all of it: when it is resumed, it may have to be
- * told once more that the job was accepted. */
-static bool is_owed_to_owner(const arcp__job *job)
-{
-    if (job->owner == NULL || job->owner_run_count == 0) {
-        return false;
-    }
-    const arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
-    return last->first_seq + last->count - 1 > job->owner->session->sent_seq;
-}
-
-static bool has_room_for_owed(const arcp__engine *engine, const arcp__job *job)
-{
-    return engine->owed_count == 0 ||
-           (engine->owed_count < engine->settings.jobs_keep_terminal_max &&
-            engine->owed_bytes + job->terminal_bytes <= engine->settings.jobs_keep_terminal_bytes);
-}
-
-/* As much as is kept anyway: sessions that stay away, or do not read, must not keep all theirs. */
-static bool waits_for_owner(arcp__engine *engine, arcp__job *job)
-{
-    if (!is_owed_to_owner(job)) {
-        return false;
-    }
-    if (!job->is_owed && has_room_for_owed(engine, job)) {
-        job->is_owed = true;
-        engine->owed_count++;
-        engine->owed_bytes += job->terminal_bytes;
-    }
-    return job->is_owed;
-}
-
-/* Whether somebody still needs the job itself: its agent, or an observer that has not been
- * given all of it. */
-static bool is_needed(arcp__engine *engine, arcp__job *job)
-{
-    if (engine->restore != NULL || job->agent_state == ARCP__AGENT_STARTING ||
-        job->agent_state == ARCP__AGENT_RUNNING || waits_for_owner(engine, job)) {
-        return true;
-    }
-    for (const arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
-        if (!at->is_live) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Soon, and the longer it waits already the less often: they may be many. */
-static int64_t try_again_ns(const arcp__engine *engine, const arcp__job *job)
-{
-    int64_t sec = (engine->now.wall_ns - job->ended_wall_ns) / ARCP_NS_PER_SEC / 8;
-    sec = sec < 1 ? 1 : sec;
-    return arcp__engine_after_sec(engine, (uint64_t)(sec > 60 ? 60 : sec));
-}
-
-void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
-{
-    /* The rows come first: a job's row without its stream is damage for the next start. */
-    if (is_needed(engine, job) || !arcp__idempotency_outlive(engine, job) ||
-        !arcp__batch_delete(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id))) {
-        arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
-                         try_again_ns(engine, job));
-        return;
-    }
-    arcp__idempotency_job_forgotten(engine, job);
-    drop(engine, job);
+    arcp__job_drop(engine, job);
 }
 
 /* [arcp:6.6-6] [arcp:7.6-10] [arcp:7.6-11] [arcp:14-1] [arcp:14-2] */

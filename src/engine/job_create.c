@@ -232,7 +232,7 @@ static arcp_status no_memory(arcp_error *err)
 
 /* Everything that the plan says, in a job that has only its id and its stream. */
 static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job,
-                        arcp_error *err)
+                        arcp_buf *details, arcp_error *err)
 {
     if (!copy_plan(plan, job) || !make_cwd(engine, plan, job)) {
         return no_memory(err);
@@ -241,8 +241,17 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__
     if (status != ARCP_OK) {
         return status;
     }
-    arcp__observation *observation =
-        format_accepted(engine, job) ? arcp__observation_add(engine, plan->session, job) : NULL;
+    if (!format_accepted(engine, job)) {
+        return no_memory(err);
+    }
+    if (plan->key.size != 0) {
+        status = arcp__idempotency_check(engine, plan->principal,
+                                         arcp_span_cstr(job->accepted).size, details, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
+    arcp__observation *observation = arcp__observation_add(engine, plan->session, job);
     if (observation == NULL) {
         return no_memory(err);
     }
@@ -262,14 +271,15 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__
     return ARCP_OK;
 }
 
-arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_error *err)
+arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_buf *details,
+                            arcp_error *err)
 {
     arcp__job *job = arcp__job_new(engine, plan->principal, plan->admission);
     if (job == NULL) {
         (void)no_memory(err);
         return NULL;
     }
-    if (fill(engine, plan, job, err) != ARCP_OK) {
+    if (fill(engine, plan, job, details, err) != ARCP_OK) {
         arcp__job_free(engine, job);
         return NULL;
     }

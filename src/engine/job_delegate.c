@@ -224,7 +224,7 @@ static arcp__job *create_child(arcp__engine *engine, arcp__job *parent, arcp__jo
 {
     plan->parent = parent;
     plan->max_runtime_sec = runtime_left(engine, parent);
-    arcp__job *child = arcp__job_create(engine, plan, err);
+    arcp__job *child = arcp__job_create(engine, plan, NULL, err); /* no key */
     if (child != NULL) {
         link_child(parent, child);
     }

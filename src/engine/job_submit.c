@@ -308,6 +308,10 @@ static arcp_status check_submit(arcp__engine *engine, const arcp__session *sessi
     if (status == ARCP_OK) {
         status = check_caps(engine, session, details, err);
     }
+    if (status == ARCP_OK && plan->key.size != 0) {
+        /* Before a credential is asked for; how long the answer is is not known yet. */
+        status = arcp__idempotency_check(engine, session->principal, 0, details, err);
+    }
     if (status == ARCP_OK && engine->stopping) {
         status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
     }
@@ -350,7 +354,7 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
     if (status == ARCP_OK) {
         plan.lease = *lease;
         waits = wait_for_credential(engine, request, &plan, &notes, key, print);
-        job = waits ? NULL : arcp__job_create(engine, &plan, &error);
+        job = waits ? NULL : arcp__job_create(engine, &plan, &details, &error);
     }
     if (job == NULL && !waits) {
         refuse(engine, request, &error, &details);
@@ -390,6 +394,7 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
 {
     const arcp__agent *agent = NULL;
     arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
     arcp__job *job = NULL;
     arcp__job_plan plan = {.principal = admission->principal,
                            .session = admission->session,
@@ -405,19 +410,19 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
                            .max_runtime_sec = admission->max_runtime_sec,
                            .admission = admission};
     if (check_admission(engine, admission, &agent, &plan.agent, &error) == ARCP_OK) {
-        job = arcp__job_create(engine, &plan, &error);
+        job = arcp__job_create(engine, &plan, &details, &error);
     }
     if (job == NULL) {
-        const arcp_buf none = ARCP_BUF_INIT;
         arcp__span_refused(engine, admission, error.status);
         refuse_asked(engine, admission->request, arcp_span_cstr(admission->agent),
-                     arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE), &error, &none);
+                     arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE), &error, &details);
     } else {
         arcp__policy_audit(engine, job, &admission->notes);
         arcp__credential_give(engine, admission->credential, job);
         admission->credential = NULL;
         accept(engine, admission->request, job, admission->notes.size != 0, plan.key);
     }
+    arcp_buf_fini(&details);
     arcp__admission_free(engine, admission);
 }
 

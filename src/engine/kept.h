@@ -1,4 +1,5 @@
-/* What bounds what is kept: how much a job may say, and idempotency keys. Part of parts.h. */
+/* What bounds what is kept: how much a job may say, ended jobs, idempotency keys. Part of
+ * parts.h. */
 #ifndef ARCP_ENGINE_KEPT_H
 #define ARCP_ENGINE_KEPT_H
 
@@ -13,12 +14,29 @@ void arcp__job_end_over(arcp__engine *engine, arcp__job *job);
 /* Of all that did by the input at hand. */
 void arcp__jobs_end_over(arcp__engine *engine);
 
+/* ---- kept.c ---- */
+/* An ended job can be listed and subscribed until then. */
+void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns);
+/* It is not counted any more. */
+void arcp__job_keep_no_longer(arcp__engine *engine, arcp__job *job);
+void arcp__job_keep_due(arcp__engine *engine, arcp__job *job);
+/* Of more than are kept at most, some at a time, when no input uses them. */
+void arcp__jobs_forget_oldest(arcp__engine *engine);
+/* All rows are there. */
+void arcp__jobs_kept_restored(arcp__engine *engine);
+
 /* ---- idempotency.c ---- */
 arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
                                           arcp_span key);
 /* The payload of the first answer. */
 arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry);
-/* The key that made the job; false when out of memory. */
+/* Whether the principal may have one key more whose answer has so many bytes. If not:
+ * INTERNAL_ERROR (retryable), with details. */
+ARCP_MUST_CHECK arcp_status arcp__idempotency_check(arcp__engine *engine,
+                                                    const arcp__principal *principal,
+                                                    uint64_t bytes, arcp_buf *details,
+                                                    arcp_error *err);
+/* The key that made the job, which has been accepted; false when out of memory. */
 bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
                            const uint8_t fingerprint[32]);
 /* As if the job had not been made; nothing for one without a key. */
@@ -26,13 +44,11 @@ void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job);
 /* Before the job's row goes: its key gets a row of its own, unless it has none or that has
  * expired. False when out of memory. */
 bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job);
-/* Then: the key stays, with the payload that the job was answered with. Of more keys of forgotten
- * jobs than jobs.idempotency_max the oldest go. */
+/* Then: the key stays, with the payload that the job was answered with. */
 void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job);
 /* Writes the member "idempotency" of the job's row; nothing for one without a key. */
 void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer);
-/* Keys of forgotten jobs that have expired, or are too many, go: some at a time. Whether there are
- * more. */
+/* Keys that have expired go, some at a time. Whether there are more. */
 bool arcp__idempotency_sweep(arcp__engine *engine);
 /* The member of the job's row, and a row of IDEMPOTENCY. */
 arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *row,

@@ -321,12 +321,8 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job);
 void arcp__job_free(arcp__engine *engine, arcp__job *job);
 bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
                              const arcp__session *session);
-/* An ended job can be listed and subscribed until then. */
-void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns);
-void arcp__job_keep_due(arcp__engine *engine, arcp__job *job);
-/* Of more than are kept at most, those that ended first, some at a time; when no input uses them.
- */
-void arcp__jobs_forget_oldest(arcp__engine *engine);
+/* Takes the job out of every table; memory goes with the last pin. */
+void arcp__job_drop(arcp__engine *engine, arcp__job *job);
 /* Takes over a new job's budget: kept when it has counters of its own. */
 void arcp__job_take_budget(arcp__job *job, arcp_budget *budget);
 /* Frees job->live, and what was reserved for it. */
@@ -378,8 +374,9 @@ typedef struct arcp__job_plan {
     const arcp__admission *admission; /* it had to wait: its id and time; NULL: it had not */
 } arcp__job_plan;
 /* Makes the job with its authority, accepted payload, stream and row; NULL when out of
- * memory or when the budget cannot be made (err says why). */
-arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_error *err);
+ * memory, when the budget cannot be made, or when there is no room for its key (err says why). */
+arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_buf *details,
+                            arcp_error *err);
 /* The payload of job.accepted, as it was first made, in the form that a profile wants; a
  * failure marks `out`. */
 void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,

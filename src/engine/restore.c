@@ -373,18 +373,13 @@ static void forget_gone_runs(arcp__engine *engine)
     }
 }
 
-static int by_end(const arcp__job *a, const arcp__job *b)
-{
-    return (a->ended_wall_ns > b->ended_wall_ns) - (a->ended_wall_ns < b->ended_wall_ns);
-}
-
 static void finish(arcp__engine *engine)
 {
     forget_gone_runs(engine);
     if (engine->restore->failure.status != ARCP_OK) {
         return;
     }
-    DL_SORT2(engine->terminal_jobs, by_end, terminal_prev, terminal_next);
+    arcp__jobs_kept_restored(engine);
     arcp__idempotency_restored(engine);
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
         for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {

@@ -194,7 +194,7 @@ static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *j
     int64_t age_ns = engine->now.wall_ns - job->ended_wall_ns;
     int64_t keep_ns = (int64_t)engine->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
     /* Those that became due while nothing ran go some at a time. */
-    int64_t turn = 1 + (int64_t)(engine->terminal_count / ARCP__FORGOTTEN_AT_ONCE);
+    int64_t turn = 1 + (int64_t)(engine->kept[ARCP__KEPT_JOBS].total / ARCP__FORGOTTEN_AT_ONCE);
     int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : turn * OVERDUE_TURN_NS;
     arcp__job_keep(engine, job, engine->now.mono_ns + left_ns);
 }

@@ -11,15 +11,15 @@
 
 #include <openssl/evp.h>
 
+#include "engine/share.h"
 #include "engine/spare.h"
 #include "engine/state_job.h"
 
 /* Of ended jobs, and of keys: so many by one input, for others want their turn. */
 #define ARCP__FORGOTTEN_AT_ONCE 256u
 
-/* Of job.accepted payloads in memory, wherever the store is: those of ended jobs, and as much of
- * keys whose jobs are not kept. */
-#define ARCP__ACCEPTED_BYTES_MAX 268435456u
+/* Of job.accepted payloads of ended jobs in memory, wherever the store is. */
+#define ARCP__ENDED_LEASES_MAX 268435456u
 
 /* ---- the directory ---- */
 
@@ -29,7 +29,13 @@ struct arcp__principal {
     size_t sessions;
     bool is_held; /* not to be freed just now */
     size_t running_jobs;
-    arcp__job **jobs; /* owned array in order of id; NULL where one was dropped */
+    arcp__job *ended_jobs;               /* that are kept; the one that ended first comes first */
+    arcp__timer parts[ARCP__KEPT_COUNT]; /* in the engine's shares */
+    size_t owed_count;                   /* of its jobs that the engine counts so */
+    uint64_t owed_bytes;
+    size_t key_count;   /* that are remembered */
+    uint64_t key_bytes; /* of what they are answered with */
+    arcp__job **jobs;   /* owned array in order of id; NULL where one was dropped */
     char newest_job[ARCP__ID_SIZE];
     size_t job_first, job_count, job_capacity;
     size_t job_holes; /* between the first and the last */
@@ -52,15 +58,16 @@ struct arcp__agent {
 
 /* Owned by its job, from when that is forgotten by the engine. */
 struct arcp__idempotency {
-    UT_hash_handle hh; /* hh.tbl NULL: the key was used again when it had expired */
+    UT_hash_handle hh; /* hh.tbl NULL: it has expired, and nobody finds it any more */
+    arcp__principal *principal;
     uint8_t fingerprint[32];
     char job_id[ARCP__ID_SIZE];
     int64_t expires_wall_ns;
     arcp__job *job;                   /* whose row has the key; NULL: the job is forgotten */
     char *accepted;                   /* owned, from then on: the payload of the first answer */
-    arcp__idempotency *older, *newer; /* likewise: by when their jobs were forgotten */
+    arcp__idempotency *older, *newer; /* that can be found, by when they were made */
     bool has_row;                     /* in the table IDEMPOTENCY */
-    uint32_t accepted_size;           /* of `accepted` */
+    uint32_t accepted_size;           /* of the payload, whoever has it */
     uint32_t key_size;
     char key[]; /* principal, line feed, key */
 };
@@ -158,10 +165,9 @@ struct arcp__engine {
     arcp__principal *principals;
     arcp__agent *agents;
     arcp__idempotency *keys;
-    arcp__idempotency *left_keys; /* of jobs that are forgotten */
-    size_t left_key_count;
-    uint64_t left_key_accepted;  /* bytes of what they are answered with */
-    uint64_t accepted_bytes_max; /* ARCP__ACCEPTED_BYTES_MAX; less in tests */
+    arcp__idempotency *oldest_key; /* of all that can be found */
+    size_t key_count;
+    uint64_t key_bytes; /* of what they are answered with */
     arcp__policy_row *policies;
     size_t policy_count;
     arcp_submit_policy_fn submit_policy; /* or NULL */
@@ -169,10 +175,9 @@ struct arcp__engine {
     arcp__profile_row *profiles;
     size_t profile_count;
 
-    arcp__job *terminal_jobs; /* that are kept; the one that ended first comes first */
-    size_t terminal_count;
-    uint64_t terminal_bytes;            /* of their records, and of job.accepted */
-    uint64_t terminal_accepted;         /* the latter alone */
+    arcp__job *ended_jobs;              /* that are kept; the one that ended first comes first */
+    arcp__share kept[ARCP__KEPT_COUNT]; /* of these; see kept.c */
+    uint64_t ended_leases_max;          /* ARCP__ENDED_LEASES_MAX; less in tests */
     size_t owed_count;                  /* of those that are not listed there any more */
     uint64_t owed_bytes;                /* of these, counted as above */
     arcp__job *due_rows;                /* ended in the open batch; pinned */

@@ -104,9 +104,11 @@ struct arcp__job {
     bool chunks_ended;
     bool is_plain_output; /* raw output has come */
     bool kept;            /* counted in the principal's list */
-    bool is_terminal;     /* listed in the engine as ended */
+    bool is_terminal;     /* listed as ended, in the engine and in its principal */
+    bool is_weighed;      /* its bytes are counted there: see kept.c */
     bool is_owed;         /* counted there: kept for its session only */
-    arcp__job *terminal_prev, *terminal_next;
+    arcp__job *ended_prev, *ended_next;
+    arcp__job *own_ended_prev, *own_ended_next;
     uint64_t terminal_bytes; /* of its records and `accepted`, as they are counted there */
     uint32_t accepted_size;  /* of `accepted` alone, likewise */
     uint32_t pins;

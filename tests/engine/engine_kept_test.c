@@ -105,13 +105,20 @@ static unsigned count_kept(engine_rig *rig, rig_client *client)
     return found;
 }
 
-/* What one job of run_jobs is counted as. */
+static uint64_t kept(const engine_rig *rig, arcp__kept_what what)
+{
+    return rig->engine->kept[what].total;
+}
+
+/* What one job of run_jobs is counted as, when it is not the newest any more. */
 static uint64_t bytes_of_one(void)
 {
     static engine_rig rig;
     rig_client *client = begin(&rig);
     run_jobs(&rig, client, 1);
-    const uint64_t bytes = rig.engine->terminal_bytes;
+    assert_int_equal(kept(&rig, ARCP__KEPT_BYTES), 0);
+    run_jobs(&rig, client, 1);
+    const uint64_t bytes = kept(&rig, ARCP__KEPT_BYTES);
     assert_in_range(bytes, 100, 1000);
     rig_stop(&rig);
     return bytes;
@@ -125,15 +132,15 @@ static void as_many_are_kept_as_have_room(void **state)
     rig_client *client = begin(&rig);
     set(&rig, 100, 3 * one);
     run_jobs(&rig, client, 5);
-    assert_int_equal(count_kept(&rig, client), 3);
-    assert_int_equal(rig.engine->terminal_bytes, 3 * one);
+    assert_int_equal(count_kept(&rig, client), 3 + 1); /* and the newest */
+    assert_int_equal(kept(&rig, ARCP__KEPT_BYTES), 3 * one);
     set(&rig, 100, 3 * one - 1);
     run_jobs(&rig, client, 1);
-    assert_int_equal(count_kept(&rig, client), 2);
+    assert_int_equal(count_kept(&rig, client), 2 + 1);
     set(&rig, 1, 3 * one);
     run_jobs(&rig, client, 1);
     assert_int_equal(count_kept(&rig, client), 1);
-    assert_int_equal(rig.engine->terminal_bytes, one);
+    assert_int_equal(kept(&rig, ARCP__KEPT_BYTES), 0);
     rig_stop(&rig);
 }
 
@@ -157,16 +164,17 @@ static void what_is_counted_survives_a_restart(void **state)
     const uint64_t one = bytes_of_one();
     rig_client *client = begin(&rig);
     run_jobs(&rig, client, 5);
-    assert_int_equal(rig.engine->terminal_bytes, 5 * one);
+    assert_int_equal(kept(&rig, ARCP__KEPT_BYTES), 4 * one);
     rig_restart(&rig);
-    assert_int_equal(rig.engine->terminal_bytes, 5 * one);
+    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), 5);
+    assert_int_equal(kept(&rig, ARCP__KEPT_BYTES), 4 * one);
     client = rig_connect(&rig, "b");
     rig_send(&rig, client, HELLO_WITH("\"list_jobs\""));
     take_all(client);
     assert_int_equal(count_kept(&rig, client), 5);
-    set(&rig, 100, 4 * one);
+    set(&rig, 100, 3 * one);
     run_jobs(&rig, client, 1);
-    assert_int_equal(count_kept(&rig, client), 4);
+    assert_int_equal(count_kept(&rig, client), 3 + 1);
     rig_stop(&rig);
 }
 
@@ -177,10 +185,10 @@ static void what_a_job_was_accepted_with_is_counted_too(void **state)
     (void)state;
     const uint64_t one = bytes_of_one();
     rig_client *client = begin(&rig);
-    run_large(&rig, client, 1);
-    assert_in_range(rig.engine->terminal_bytes, one + 900, one + 1000);
+    run_large(&rig, client, 2);
+    assert_in_range(kept(&rig, ARCP__KEPT_BYTES), one + 900, one + 1000);
     rig_restart(&rig);
-    assert_in_range(rig.engine->terminal_bytes, one + 900, one + 1000);
+    assert_in_range(kept(&rig, ARCP__KEPT_BYTES), one + 900, one + 1000);
     rig_stop(&rig);
 }
 
@@ -190,66 +198,20 @@ static void ended_jobs_have_so_much_memory_for_leases(void **state)
     static engine_rig rig;
     (void)state;
     rig_client *client = begin(&rig);
-    run_large(&rig, client, 1);
-    const uint64_t one = rig.engine->terminal_accepted;
+    run_large(&rig, client, 2);
+    const uint64_t one = kept(&rig, ARCP__KEPT_LEASES);
     assert_in_range(one, 900, 1200);
-    assert_int_equal(rig.engine->accepted_bytes_max, 268435456);
-    rig.engine->accepted_bytes_max = 3 * one;
+    assert_int_equal(rig.engine->ended_leases_max, 268435456);
+    rig.engine->ended_leases_max = 3 * one;
     run_large(&rig, client, 4);
-    assert_int_equal(count_kept(&rig, client), 3);
-    rig.engine->accepted_bytes_max = 3 * one - 1;
+    assert_int_equal(count_kept(&rig, client), 3 + 1);
+    rig.engine->ended_leases_max = 3 * one - 1;
     run_large(&rig, client, 1);
-    assert_int_equal(count_kept(&rig, client), 2);
-    rig.engine->accepted_bytes_max = 1;
+    assert_int_equal(count_kept(&rig, client), 2 + 1);
+    rig.engine->ended_leases_max = 1;
     run_large(&rig, client, 1);
     assert_int_equal(count_kept(&rig, client), 1);
-    assert_int_equal(rig.engine->terminal_accepted, one);
-    rig_stop(&rig);
-}
-
-/* The answer to a repeated submit stays in memory with its key. */
-static void keys_have_as_much_memory_for_leases(void **state)
-{
-    static engine_rig rig;
-    (void)state;
-    rig_client *client = begin(&rig);
-    run_large(&rig, client, 1);
-    const uint64_t one = rig.engine->terminal_accepted;
-    set(&rig, 1, UINT64_MAX);
-    rig.engine->accepted_bytes_max = 3 * one;
-    run_large(&rig, client, 6);
-    assert_int_equal(rig.engine->left_key_count, 3);
-    assert_int_equal(rig.engine->left_key_accepted, 3 * one);
-    rig_restart(&rig);
-    assert_int_equal(rig.engine->left_key_accepted, 3 * one);
-    client = rig_connect(&rig, "b");
-    rig_send(&rig, client, HELLO_WITH("\"list_jobs\""));
-    take_all(client);
-    rig.engine->accepted_bytes_max = 3 * one - 1;
-    run_large(&rig, client, 1);
-    assert_int_equal(rig.engine->left_key_count, 2);
-    assert_int_equal(deleted[ARCP_STORE_IDEMPOTENCY], 5);
-    rig_stop(&rig);
-}
-
-/* When small ones have to make room for large ones, two for each are too few. */
-static void keys_that_are_too_large_together_go_soon(void **state)
-{
-    static engine_rig rig;
-    (void)state;
-    rig_client *client = begin(&rig);
-    set(&rig, 1, UINT64_MAX);
-    run_jobs(&rig, client, 101);
-    assert_int_equal(rig.engine->left_key_count, 100);
-    const uint64_t small = rig.engine->left_key_accepted / 100;
-    rig.engine->accepted_bytes_max = 10 * small;
-    run_jobs(&rig, client, 1);
-    assert_int_equal(rig.engine->left_key_count, 99);
-    rig_clock(&rig, ARCP_NS_PER_MS / 2);
-    run_jobs(&rig, client, 1); /* which does not put it off */
-    assert_int_equal(rig.engine->left_key_count, 98);
-    rig_clock(&rig, ARCP_NS_PER_MS / 2);
-    assert_int_equal(rig.engine->left_key_count, 10);
+    assert_int_equal(kept(&rig, ARCP__KEPT_LEASES), 0);
     rig_stop(&rig);
 }
 
@@ -260,22 +222,21 @@ static void what_is_too_much_after_a_change_goes_by_portions(void **state)
     (void)state;
     rig_client *client = begin(&rig);
     run_jobs(&rig, client, MANY);
-    assert_int_equal(rig.engine->terminal_count, MANY);
-    rig.settings.jobs_idempotency_max = 10;
+    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY);
     set(&rig, 5, UINT64_MAX);
     arcp__engine *engine = rig.engine;
     arcp__engine_receive(engine, rig.now, client->link,
                          arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}")));
-    assert_int_equal(engine->terminal_count, MANY - ARCP__FORGOTTEN_AT_ONCE);
+    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__FORGOTTEN_AT_ONCE);
     rig.now.mono_ns += ARCP_NS_PER_MS;
     arcp__engine_tick(engine, rig.now); /* nobody has to ask for anything */
-    assert_in_range(engine->terminal_count, MANY - 2 * ARCP__FORGOTTEN_AT_ONCE - 1,
+    assert_in_range(kept(&rig, ARCP__KEPT_JOBS), MANY - 2 * ARCP__FORGOTTEN_AT_ONCE - 1,
                     MANY - 2 * ARCP__FORGOTTEN_AT_ONCE);
     rig_clock(&rig, 10 * ARCP_NS_PER_MS);
     take_all(client);
     assert_int_equal(count_kept(&rig, client), 5);
     assert_int_equal(deleted[ARCP_STORE_JOBS], MANY - 5);
-    assert_int_equal(engine->left_key_count, 10);
+    assert_int_equal(engine->key_count, MANY); /* they have their time */
     rig_stop(&rig);
 }
 
@@ -287,13 +248,13 @@ static void what_was_due_while_nothing_ran_goes_by_portions(void **state)
     run_jobs(&rig, client, MANY);
     rig.now.wall_ns += 86401 * ARCP_NS_PER_SEC; /* the machine was off */
     rig_restart(&rig);
-    assert_int_equal(rig.engine->terminal_count, MANY);
-    size_t before = rig.engine->terminal_count;
+    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY);
+    size_t before = kept(&rig, ARCP__KEPT_JOBS);
     for (unsigned turn = 0; before != 0; turn++) {
         assert_in_range(turn, 0, 100);
         rig_clock(&rig, ARCP_NS_PER_MS);
-        assert_true(before - rig.engine->terminal_count <= ARCP__FORGOTTEN_AT_ONCE);
-        before = rig.engine->terminal_count;
+        assert_true(before - kept(&rig, ARCP__KEPT_JOBS) <= ARCP__FORGOTTEN_AT_ONCE);
+        before = kept(&rig, ARCP__KEPT_JOBS);
     }
     assert_int_equal(deleted[ARCP_STORE_JOBS], MANY);
     rig_stop(&rig);
@@ -315,8 +276,8 @@ static void end_while_away(engine_rig *rig, unsigned count, uint64_t *one)
         rig_agent_says(rig, &rig->agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
         rig_agent_exits(rig, &rig->agents[at], false, 0);
     }
-    assert_int_equal(rig->engine->terminal_count, count);
-    *one = rig->engine->terminal_bytes / count;
+    assert_int_equal(kept(rig, ARCP__KEPT_JOBS), count);
+    *one = kept(rig, ARCP__KEPT_BYTES) / (count - 1);
 }
 
 static void what_waits_for_its_session_has_as_much_room_as_the_others(void **state)
@@ -328,10 +289,11 @@ static void what_waits_for_its_session_has_as_much_room_as_the_others(void **sta
         end_while_away(&rig, 8, &one);
         set(&rig, 100, 3 * one - missing);
         rig_clock(&rig, 70 * ARCP_NS_PER_SEC);
-        assert_int_equal(rig.engine->terminal_count, 3 - missing);
-        assert_int_equal(rig.engine->owed_count, 3 - missing);
-        assert_int_equal(rig.engine->owed_bytes, (3 - missing) * one);
-        assert_int_equal(HASH_COUNT(rig.engine->jobs), 2 * (3 - missing));
+        assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), 3 - missing + 1);
+        /* Of one principal no more than there is room for others. */
+        assert_int_equal(rig.engine->owed_count, 2 - missing);
+        assert_int_equal(rig.engine->owed_bytes, (2 - missing) * one);
+        assert_int_equal(HASH_COUNT(rig.engine->jobs), 6 - 2 * missing);
         rig_clock(&rig, 86400 * ARCP_NS_PER_SEC);
         assert_int_equal(HASH_COUNT(rig.engine->jobs), 0);
         assert_int_equal(rig.engine->owed_bytes, 0);
@@ -347,17 +309,14 @@ static void keys_that_have_expired_go_by_portions(void **state)
     rig.settings.jobs_keep_terminal_sec = 1000000; /* the one that is kept has a key, too */
     set(&rig, 1, UINT64_MAX);
     run_jobs(&rig, client, MANY + 1);
-    assert_int_equal(rig.engine->left_key_count, MANY);
-    rig.settings.jobs_idempotency_max = 300;
-    arcp__engine_set_settings(rig.engine, &rig.settings);
-    rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
-    assert_int_equal(rig.engine->left_key_count, MANY - ARCP__FORGOTTEN_AT_ONCE);
-    rig_clock(&rig, ARCP_NS_PER_MS);
-    assert_int_equal(rig.engine->left_key_count, MANY - 2 * ARCP__FORGOTTEN_AT_ONCE);
-    rig_clock(&rig, ARCP_NS_PER_MS);
-    assert_int_equal(rig.engine->left_key_count, 300);
+    assert_int_equal(rig.engine->key_count, MANY + 1);
     rig_clock(&rig, 86400 * ARCP_NS_PER_SEC);
-    assert_int_equal(rig.engine->left_key_count, 0);
+    assert_int_equal(rig.engine->key_count, MANY + 1 - ARCP__FORGOTTEN_AT_ONCE);
+    rig_clock(&rig, ARCP_NS_PER_MS);
+    assert_int_equal(rig.engine->key_count, MANY + 1 - 2 * ARCP__FORGOTTEN_AT_ONCE);
+    rig_clock(&rig, 2 * ARCP_NS_PER_MS);
+    rig_clock(&rig, ARCP_NS_PER_MS);
+    assert_int_equal(rig.engine->key_count, 0);
     assert_int_equal(deleted[ARCP_STORE_IDEMPOTENCY], MANY);
     rig_stop(&rig);
 }
@@ -371,31 +330,9 @@ static void a_key_goes_when_it_expires_and_not_before(void **state)
     set(&rig, 1, UINT64_MAX);
     run_jobs(&rig, client, 2);
     rig_clock(&rig, 86400 * ARCP_NS_PER_SEC - 1);
-    assert_int_equal(rig.engine->left_key_count, 1);
+    assert_int_equal(rig.engine->key_count, 2);
     rig_clock(&rig, 1); /* a minute after the last sweep, to the nanosecond */
-    assert_int_equal(rig.engine->left_key_count, 0);
-    rig_stop(&rig);
-}
-
-static void each_job_that_goes_takes_few_keys_with_it(void **state)
-{
-    static engine_rig rig;
-    (void)state;
-    rig_client *client = begin(&rig);
-    set(&rig, MANY / 2, UINT64_MAX);
-    run_jobs(&rig, client, MANY);
-    assert_int_equal(rig.engine->left_key_count, MANY / 2);
-    rig.settings.jobs_idempotency_max = 10;
-    set(&rig, 5, UINT64_MAX);
-    arcp__engine_receive(rig.engine, rig.now, client->link,
-                         arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}")));
-    assert_int_equal(rig.engine->terminal_count, MANY / 2 - ARCP__FORGOTTEN_AT_ONCE);
-    /* Its own and one more, so that they get fewer. */
-    assert_int_equal(rig.engine->left_key_count, MANY / 2 - ARCP__FORGOTTEN_AT_ONCE);
-    rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
-    rig_clock(&rig, ARCP_NS_PER_MS);
-    assert_int_equal(rig.engine->terminal_count, 5);
-    assert_int_equal(rig.engine->left_key_count, 10);
+    assert_int_equal(rig.engine->key_count, 0);
     rig_stop(&rig);
 }
 
@@ -429,14 +366,11 @@ int main(void)
         cmocka_unit_test(what_is_counted_survives_a_restart),
         cmocka_unit_test(what_a_job_was_accepted_with_is_counted_too),
         cmocka_unit_test(ended_jobs_have_so_much_memory_for_leases),
-        cmocka_unit_test(keys_have_as_much_memory_for_leases),
-        cmocka_unit_test(keys_that_are_too_large_together_go_soon),
         cmocka_unit_test(what_is_too_much_after_a_change_goes_by_portions),
         cmocka_unit_test(what_was_due_while_nothing_ran_goes_by_portions),
         cmocka_unit_test(what_waits_for_its_session_has_as_much_room_as_the_others),
         cmocka_unit_test(keys_that_have_expired_go_by_portions),
         cmocka_unit_test(a_key_goes_when_it_expires_and_not_before),
-        cmocka_unit_test(each_job_that_goes_takes_few_keys_with_it),
         cmocka_unit_test(what_fits_memory_is_64_mib_of_a_session_and_256_of_ended_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "support/check.h"
 
 #include "base/alloc.h"
-#include "engine/state.h"
+#include "engine/kept.h"
 
 /* An open link holds at most what the engine hands out before the transport took it (64
  * KiB of records, and answers up to a megabyte before the link is paused), plus the answers
@@ -117,37 +117,80 @@ static void on_effect(void *user, const arcp__effect *effect)
     }
 }
 
-/* What the engine counts of ended jobs is what they are. */
+/* ---- what is counted is what there is ---- */
+
+/* Of one principal, or of all. */
+typedef struct tally {
+    size_t owed_count, key_count;
+    uint64_t owed_bytes, key_bytes;
+    uint64_t kept[ARCP__KEPT_COUNT];
+} tally;
+
+static tally count_all(const arcp__engine *engine, const arcp__principal *principal)
+{
+    tally sum = {0};
+    for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+        const uint64_t accepted = strlen(job->accepted);
+        const uint64_t bytes = job->stream->bytes + accepted;
+        if (principal != NULL && job->principal != principal) {
+            continue;
+        }
+        sum.owed_count += job->is_owed ? 1 : 0;
+        sum.owed_bytes += job->is_owed ? bytes : 0;
+        sum.kept[ARCP__KEPT_JOBS] += job->is_terminal ? 1 : 0;
+        sum.kept[ARCP__KEPT_BYTES] += job->is_weighed ? bytes : 0;
+        sum.kept[ARCP__KEPT_LEASES] += job->is_weighed ? accepted : 0;
+    }
+    for (const arcp__idempotency *key = engine->oldest_key; key != NULL; key = key->newer) {
+        if (principal == NULL || key->principal == principal) {
+            sum.key_count++;
+            sum.key_bytes += arcp__idempotency_accepted(key).size;
+        }
+    }
+    return sum;
+}
+
+static bool is_counted(const tally *sum, size_t owed_count, uint64_t owed_bytes, size_t key_count,
+                       uint64_t key_bytes)
+{
+    return sum->owed_count == owed_count && sum->owed_bytes == owed_bytes &&
+           sum->key_count == key_count && sum->key_bytes == key_bytes;
+}
+
+/* Every job that is kept weighs something, but the newest, which may. */
+static bool is_weighed(const arcp__engine *engine)
+{
+    for (const arcp__job *job = engine->ended_jobs; job != NULL; job = job->ended_next) {
+        if (!job->is_weighed && job->ended_next != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void check_kept(play *self)
 {
     const arcp__engine *engine = self->rig.engine;
-    size_t count = 0;
-    uint64_t bytes = 0;
-    uint64_t accepted = 0;
-    for (const arcp__job *job = engine->terminal_jobs; job != NULL; job = job->terminal_next) {
-        count++;
-        bytes += job->stream->bytes + strlen(job->accepted);
-        accepted += strlen(job->accepted);
+    tally sum = count_all(engine, NULL);
+    bool is_right = is_weighed(engine) && HASH_COUNT(engine->keys) == engine->key_count &&
+                    is_counted(&sum, engine->owed_count, engine->owed_bytes, engine->key_count,
+                               engine->key_bytes);
+    for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
+        is_right = is_right && sum.kept[what] == engine->kept[what].total;
     }
-    if (count != engine->terminal_count || bytes != engine->terminal_bytes ||
-        accepted != engine->terminal_accepted) {
-        watch_fail(&self->watch, "ended jobs are counted wrongly", "");
+    for (const arcp__principal *at = engine->principals; at != NULL; at = at->hh.next) {
+        sum = count_all(engine, at);
+        is_right = is_right &&
+                   is_counted(&sum, at->owed_count, at->owed_bytes, at->key_count, at->key_bytes);
+        for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
+            const arcp__share *share = &engine->kept[what];
+            is_right = is_right && sum.kept[what] == arcp__share_of(share, at) &&
+                       (sum.kept[what] == 0 ||
+                        sum.kept[what] <= arcp__share_of(share, arcp__share_most(share)));
+        }
     }
-    count = accepted = 0;
-    for (const arcp__idempotency *key = engine->left_keys; key != NULL; key = key->newer) {
-        count++;
-        accepted += strlen(key->accepted);
-    }
-    if (count != engine->left_key_count || accepted != engine->left_key_accepted) {
-        watch_fail(&self->watch, "keys of forgotten jobs are counted wrongly", "");
-    }
-    count = bytes = 0;
-    for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        count += job->is_owed ? 1 : 0;
-        bytes += job->is_owed ? job->stream->bytes + strlen(job->accepted) : 0;
-    }
-    if (count != engine->owed_count || bytes != engine->owed_bytes) {
-        watch_fail(&self->watch, "jobs that are kept for their sessions are counted wrongly", "");
+    if (!is_right) {
+        watch_fail(&self->watch, "what is kept is counted wrongly", "");
     }
 }
 
@@ -226,7 +269,9 @@ static void choose_temper(play *self, arcp_settings *settings)
     }
     if (self->temper.forgets) {
         settings->jobs_keep_terminal_max = 1 + play_pick(self, 4);
-        settings->jobs_idempotency_max = play_one_in(self, 2) ? play_pick(self, 4) : 1000;
+        settings->jobs_idempotency_max = play_one_in(self, 2) ? 1 + play_pick(self, 8) : 1000;
+        settings->jobs_idempotency_bytes =
+            play_one_in(self, 2) ? 1024 + play_pick(self, 2048) : 1000000;
         settings->jobs_keep_terminal_sec = play_one_in(self, 4) ? 5 : 86400;
         if (play_one_in(self, 2)) {
             settings->jobs_keep_terminal_max = 1000;
@@ -239,8 +284,7 @@ static void choose_temper(play *self, arcp_settings *settings)
     if (play_one_in(self, 4)) {
         settings->jobs_cancel_grace_ms = play_one_in(self, 2) ? 0 : 500;
     }
-    self->keys_stay = !self->temper.jumps && settings->jobs_idempotency_ttl_sec > 30 &&
-                      settings->jobs_idempotency_max >= 1000;
+    self->keys_stay = !self->temper.jumps && settings->jobs_idempotency_ttl_sec > 30;
     settings->lease_on_expiry = play_pick(self, 2);
     settings->budget_on_exhaustion = play_pick(self, 2);
     settings->limits_delegation_depth = play_one_in(self, 4) ? 1 : 5;

@@ -69,7 +69,7 @@ typedef struct watch {
     watch_request requests[WATCH_REQUESTS_MAX];
     uint64_t request_count, connection_count;
     char keyed[2][WATCH_KEYS][WATCH_ID_SIZE]; /* the job of each principal's key; "" for none yet */
-    bool keys_stay;                           /* none expires, and none is too many */
+    bool keys_stay;                           /* none expires: none goes for another reason */
     arcp_json json;
     arcp_buf scratch;
     size_t frames, events, ends, replays, lost, answers; /* figures */

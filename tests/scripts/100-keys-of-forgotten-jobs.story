@@ -1,6 +1,7 @@
-# docs/protocol.md: of the keys of jobs that are not kept any more, so many are remembered; the oldest goes first.
+# docs/protocol.md: a key is remembered for its time, longer than its job; a principal has as many as there is room left for.
 setting jobs.keep_terminal_max 1
-setting jobs.idempotency_max 1
+setting jobs.idempotency_max 4
+setting jobs.idempotency_ttl_sec 3600
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"one"}}
 a< {"type":"job.accepted","job_id":"$first"}
@@ -19,18 +20,40 @@ a< {"type":"job.result","event_seq":4}
 a> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","idempotency_key":"one"}}
 a< {"type":"job.accepted","job_id":"$first"}
 a< {"type":"job.error","event_seq":5,"job_id":"$first"}
-clock +1s
+# Two keys are used and two are left: no more for this principal, until its first one expires.
 a> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","idempotency_key":"three"}}
-a< {"type":"job.accepted","job_id":"$third"}
-a< {"event_seq":6}
-agent $third> {"type":"job.result","payload":{}}
-agent $third exits 0
-a< {"type":"job.result","event_seq":7}
-# Now the second one's is remembered, and the first one's no longer.
+a< {"type":"job.error","event_seq":6,"payload":{"request_id":"4","code":"INTERNAL_ERROR","retryable":true,"details":{"limit":"jobs.idempotency_max","retry_after_ms":3599000}}}
+# What needs no key, or has one already, is served.
 a> {"arcp":"1.1","id":"5","type":"job.submit","payload":{"agent":"echo","idempotency_key":"two"}}
 a< {"type":"job.accepted","job_id":"$second"}
-a< {"type":"job.error","event_seq":8,"job_id":"$second"}
-a> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo","idempotency_key":"one"}}
-a< {"type":"job.accepted","job_id":"$fourth"}
-a< {"event_seq":9}
-a< nothing
+a> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo"}}
+a< {"type":"job.accepted","job_id":"$third"}
+a< {"event_seq":7}
+agent $third> {"type":"job.result","payload":{}}
+agent $third exits 0
+a< {"type":"job.result","event_seq":8}
+# Another one has room still; the first one's keys stay, over a restart too.
+hello(b, bob)
+b> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"three"}}
+b< {"type":"job.accepted","job_id":"$bobs"}
+b< {"event_seq":1}
+b> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","idempotency_key":"four"}}
+b< {"type":"job.error","payload":{"request_id":"2","details":{"limit":"jobs.idempotency_max"}}}
+agent $bobs> {"type":"job.result","payload":{}}
+agent $bobs exits 0
+b< {"type":"job.result"}
+clock +1s
+restart
+hello(c, alice)
+c> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"two"}}
+c< {"type":"job.accepted","job_id":"$second"}
+c< {"type":"job.error","job_id":"$second"}
+c> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","idempotency_key":"three"}}
+c< {"type":"job.error","payload":{"request_id":"2","details":{"limit":"jobs.idempotency_max","retry_after_ms":3597000}}}
+clock +3596.999s
+hello(d, alice)
+d> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","idempotency_key":"three"}}
+d< {"type":"job.error","payload":{"request_id":"3","details":{"limit":"jobs.idempotency_max","retry_after_ms":1}}}
+clock +1ms
+d> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","idempotency_key":"three"}}
+d< {"type":"job.accepted","job_id":"$fourth"}

@@ -1,0 +1,201 @@
+/* Ended jobs that are kept, for listings and subscribers: for a time, and so many.
+ *
+ * Three things are bounded over all principals: how many jobs are kept, the bytes of their records
+ * and leases, and the leases alone, which stay in memory wherever the store is. When there is too
+ * much of one, the principal that has most of it loses the job that ended first. It has more than
+ * the limit divided by the principals that have any, so that nobody who has less than that loses a
+ * job. The newest job of all weighs nothing until the next one ends: who asked for it may want to
+ * see it, however large it is. */
+#include "engine/parts.h"
+
+/* ---- what is counted ---- */
+
+static void weigh(arcp__engine *engine, arcp__job *job)
+{
+    if (!job->is_weighed) {
+        job->is_weighed = true;
+        arcp__share_add(&engine->kept[ARCP__KEPT_BYTES], job->principal, job->terminal_bytes);
+        arcp__share_add(&engine->kept[ARCP__KEPT_LEASES], job->principal, job->accepted_size);
+    }
+}
+
+static void unweigh(arcp__engine *engine, arcp__job *job)
+{
+    if (job->is_weighed) {
+        job->is_weighed = false;
+        arcp__share_take(&engine->kept[ARCP__KEPT_BYTES], job->principal, job->terminal_bytes);
+        arcp__share_take(&engine->kept[ARCP__KEPT_LEASES], job->principal, job->accepted_size);
+    }
+}
+
+static void add(arcp__engine *engine, arcp__job *job)
+{
+    if (engine->ended_jobs != NULL) {
+        weigh(engine, engine->ended_jobs->ended_prev); /* the newest so far */
+    }
+    job->is_terminal = true;
+    DL_APPEND2(engine->ended_jobs, job, ended_prev, ended_next);
+    DL_APPEND2(job->principal->ended_jobs, job, own_ended_prev, own_ended_next);
+    arcp__share_add(&engine->kept[ARCP__KEPT_JOBS], job->principal, 1);
+}
+
+static void take(arcp__engine *engine, arcp__job *job)
+{
+    if (job->is_terminal) {
+        job->is_terminal = false;
+        unweigh(engine, job);
+        DL_DELETE2(engine->ended_jobs, job, ended_prev, ended_next);
+        DL_DELETE2(job->principal->ended_jobs, job, own_ended_prev, own_ended_next);
+        arcp__share_take(&engine->kept[ARCP__KEPT_JOBS], job->principal, 1);
+    }
+}
+
+static int by_end(const arcp__job *a, const arcp__job *b)
+{
+    return (a->ended_wall_ns > b->ended_wall_ns) - (a->ended_wall_ns < b->ended_wall_ns);
+}
+
+void arcp__jobs_kept_restored(arcp__engine *engine)
+{
+    if (engine->ended_jobs == NULL) {
+        return;
+    }
+    weigh(engine, engine->ended_jobs->ended_prev);
+    DL_SORT2(engine->ended_jobs, by_end, ended_prev, ended_next);
+    unweigh(engine, engine->ended_jobs->ended_prev);
+    for (arcp__principal *at = engine->principals; at != NULL; at = at->hh.next) {
+        DL_SORT2(at->ended_jobs, by_end, own_ended_prev, own_ended_next);
+    }
+}
+
+void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns)
+{
+    job->accepted_size = (uint32_t)arcp_span_cstr(job->accepted).size;
+    job->terminal_bytes = job->stream->bytes + job->accepted_size; /* nothing follows an end */
+    add(engine, job);
+    arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job, until_ns);
+}
+
+void arcp__job_keep_no_longer(arcp__engine *engine, arcp__job *job)
+{
+    take(engine, job);
+    if (job->is_owed) {
+        job->is_owed = false;
+        engine->owed_count--;
+        engine->owed_bytes -= job->terminal_bytes;
+        job->principal->owed_count--;
+        job->principal->owed_bytes -= job->terminal_bytes;
+    }
+}
+
+/* ---- too much ---- */
+
+/* The job that goes next; NULL: none has to. */
+static arcp__job *one_too_many(const arcp__engine *engine)
+{
+    const uint64_t limits[ARCP__KEPT_COUNT] = {
+        [ARCP__KEPT_JOBS] = engine->settings.jobs_keep_terminal_max,
+        [ARCP__KEPT_BYTES] = engine->settings.jobs_keep_terminal_bytes,
+        [ARCP__KEPT_LEASES] = engine->ended_leases_max,
+    };
+    for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
+        if (engine->kept[what].total > limits[what]) {
+            return arcp__share_most(&engine->kept[what])->ended_jobs;
+        }
+    }
+    return NULL;
+}
+
+void arcp__jobs_forget_oldest(arcp__engine *engine)
+{
+    arcp__job *job = one_too_many(engine);
+    for (unsigned count = 0; job != NULL; count++, job = one_too_many(engine)) {
+        if (count == ARCP__FORGOTTEN_AT_ONCE) { /* the settings were lowered: the others soon */
+            arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
+                             arcp__engine_after_ms(engine, 1));
+            break;
+        }
+        take(engine, job);
+        arcp__job_keep_due(engine, job);
+    }
+    engine->out_of_memory = false; /* what it failed to forget is tried again; no input did it */
+}
+
+/* ---- those that wait for their session ---- */
+
+/* Whether the session it ran on was not sent all of it: when it is resumed, it may have to be
+ * told once more that the job was accepted. */
+static bool is_owed_to_owner(const arcp__job *job)
+{
+    if (job->owner == NULL || job->owner_run_count == 0) {
+        return false;
+    }
+    const arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
+    return last->first_seq + last->count - 1 > job->owner->session->sent_seq;
+}
+
+/* As many as are kept anyway, and of one principal no more than there is room for others:
+ * sessions that stay away, or do not read, must not keep all theirs. */
+static bool has_room_for_owed(const arcp__engine *engine, const arcp__job *job)
+{
+    const arcp_settings *settings = &engine->settings;
+    const arcp__principal *principal = job->principal;
+    return engine->owed_count == 0 ||
+           (engine->owed_count + principal->owed_count < settings->jobs_keep_terminal_max &&
+            engine->owed_bytes + principal->owed_bytes + job->terminal_bytes <=
+                settings->jobs_keep_terminal_bytes);
+}
+
+static bool waits_for_owner(arcp__engine *engine, arcp__job *job)
+{
+    if (!is_owed_to_owner(job)) {
+        return false;
+    }
+    if (!job->is_owed && has_room_for_owed(engine, job)) {
+        job->is_owed = true;
+        engine->owed_count++;
+        engine->owed_bytes += job->terminal_bytes;
+        job->principal->owed_count++;
+        job->principal->owed_bytes += job->terminal_bytes;
+    }
+    return job->is_owed;
+}
+
+/* ---- the end ---- */
+
+/* Whether somebody still needs the job itself: its agent, or an observer that has not been
+ * given all of it. */
+static bool is_needed(arcp__engine *engine, arcp__job *job)
+{
+    if (engine->restore != NULL || job->agent_state == ARCP__AGENT_STARTING ||
+        job->agent_state == ARCP__AGENT_RUNNING || waits_for_owner(engine, job)) {
+        return true;
+    }
+    for (const arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
+        if (!at->is_live) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Soon, and the longer it waits already the less often: they may be many. */
+static int64_t try_again_ns(const arcp__engine *engine, const arcp__job *job)
+{
+    int64_t sec = (engine->now.wall_ns - job->ended_wall_ns) / ARCP_NS_PER_SEC / 8;
+    sec = sec < 1 ? 1 : sec;
+    return arcp__engine_after_sec(engine, (uint64_t)(sec > 60 ? 60 : sec));
+}
+
+void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
+{
+    /* The rows come first: a job's row without its stream is damage for the next start. */
+    if (is_needed(engine, job) || !arcp__idempotency_outlive(engine, job) ||
+        !arcp__batch_delete(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id))) {
+        arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
+                         try_again_ns(engine, job));
+        return;
+    }
+    arcp__idempotency_job_forgotten(engine, job);
+    arcp__job_drop(engine, job);
+}
