@@ -1,4 +1,5 @@
-/* How much a job may say: limits.job_bytes of records as they are stored.
+/* How much a job may say: limits.job_bytes of records as they are stored, and no event that is too
+ * large for a frame.
  *
  * A record that has no room is not stored, nothing follows it, and its job ends as INTERNAL_ERROR
  * with details.limit. It ends when the input has been carried out: whoever emits a record goes on
@@ -8,13 +9,12 @@
 
 #include <stdio.h>
 
-static bool note_over(arcp__engine *engine, arcp__job *job, const char *limit)
+void arcp__job_note_over(arcp__engine *engine, arcp__job *job, const char *limit)
 {
     job->over_limit = limit;
     job->next_over_limit = engine->over_limit;
     engine->over_limit = job;
     arcp__job_pin(job);
-    return false;
 }
 
 bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *pieces, size_t count)
@@ -23,14 +23,18 @@ bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *p
     for (size_t at = 0; at < count; at++) {
         bytes += pieces[at].size;
     }
-    return bytes <= engine->settings.limits_job_bytes || note_over(engine, job, "limits.job_bytes");
+    if (bytes > engine->settings.limits_job_bytes) {
+        arcp__job_note_over(engine, job, "limits.job_bytes");
+        return false;
+    }
+    return true;
 }
 
 void arcp__job_end_over(arcp__engine *engine, arcp__job *job)
 {
     char message[96];
     arcp_buf details = ARCP_BUF_INIT;
-    (void)snprintf(message, sizeof(message), "the job's events are more than %s", job->over_limit);
+    (void)snprintf(message, sizeof(message), "what the job said is more than %s", job->over_limit);
     arcp_buf_append_format(&details, "{\"limit\":\"%s\"}", job->over_limit);
     arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
                    arcp_span_cstr(message), true, arcp__details(&details));

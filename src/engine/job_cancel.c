@@ -2,6 +2,8 @@
  * expiry, its parent's end. */
 #include "engine/parts.h"
 
+#include "base/utf8.h"
+
 static const char *const reason_names[] = {
     [ARCP__CANCEL_CLIENT] = "client",
     [ARCP__CANCEL_TIMEOUT] = "timeout",
@@ -178,7 +180,8 @@ void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp
     arcp_json_write_cstr(&writer, job->id);
     if (reason.size != 0) {
         arcp_json_name(&writer, "reason");
-        arcp_json_write_string(&writer, reason);
+        arcp_json_write_string(&writer,
+                               arcp_span_first(reason, arcp__utf8_cut(reason, ARCP__REPEATED_MAX)));
     }
     arcp_json_end_object(&writer);
     arcp__request_answer(engine, request, "job.cancelled", arcp_span_cstr(job->id),

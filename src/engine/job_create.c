@@ -244,9 +244,16 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__
     if (!format_accepted(engine, job)) {
         return no_memory(err);
     }
+    const size_t accepted_size = arcp_span_cstr(job->accepted).size;
+    if (!arcp__frame_fits_job(engine, accepted_size)) {
+        if (details != NULL) {
+            arcp_buf_append(details, ARCP__FRAME_LIMIT);
+        }
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "job.accepted is too large for one frame (limits.frame_bytes)");
+    }
     if (plan->key.size != 0) {
-        status = arcp__idempotency_check(engine, plan->principal,
-                                         arcp_span_cstr(job->accepted).size, details, err);
+        status = arcp__idempotency_check(engine, plan->principal, accepted_size, details, err);
         if (status != ARCP_OK) {
             return status;
         }

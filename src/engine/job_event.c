@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/timestamp.h"
+#include "base/utf8.h"
 #include "core/event_write.h"
 
 #define PIECES_MAX  6u  /* of a record's payload */
@@ -70,6 +71,10 @@ static void emit_with_feature(arcp__engine *engine, arcp__job *job, arcp_span ki
     if (job->ended || job->over_limit != NULL) {
         return; /* nothing follows the terminal record, nor what was too much but that */
     }
+    if (body.size > arcp__frame_room(engine)) {
+        arcp__job_note_over(engine, job, "limits.frame_bytes");
+        return;
+    }
     const arcp_span pieces[] = {
         ARCP_SPAN_LITERAL("{\"kind\":\""), kind_text, arcp_span_make(ts, 8 + ARCP__TIMESTAMP_SIZE),
         ARCP_SPAN_LITERAL("\",\"body\":"), body,      ARCP_SPAN_LITERAL("}"),
@@ -117,6 +122,11 @@ void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level,
 {
     arcp_buf body = arcp__spare_take(engine);
     arcp__event_write_log(arcp_span_cstr(level), text, &body);
+    if (body.size > arcp__frame_room(engine)) {
+        text = arcp_span_first(text, arcp__utf8_cut(text, arcp__frame_room_of_text(engine)));
+        arcp_buf_clear(&body);
+        arcp__event_write_log(arcp_span_cstr(level), text, &body);
+    }
     emit_body(engine, job, ARCP_EVENT_LOG, ARCP_FEATURE_NONE, &body);
 }
 

@@ -30,6 +30,13 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     if (is_over && status == ARCP_JOB_SUCCESS) {
         return; /* not all that it said is there */
     }
+    if (payload->size > arcp__frame_room(engine)) {
+        arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
+                       ARCP_SPAN_LITERAL("the result is too large for one frame "
+                                         "(limits.frame_bytes): it can be sent in chunks"),
+                       true, ARCP__FRAME_LIMIT);
+        return;
+    }
     /* What the runtime says of an end always has room. */
     const bool is_bounded = !is_over && (job->said_end || status == ARCP_JOB_SUCCESS);
     if (payload->failed ||
@@ -118,6 +125,21 @@ static arcp__cancel_reason stop_reason(const arcp__job *job, arcp_status code)
 
 static void close_stream(arcp__engine *engine, arcp__job *job);
 
+static arcp_span cut(arcp_span text)
+{
+    return arcp_span_first(text, arcp__utf8_cut(text, ARCP__REPEATED_MAX));
+}
+
+static void write_error(const arcp__engine *engine, const arcp__job *job, arcp_buf *payload,
+                        arcp_status code, arcp_span code_text, arcp_span message, bool retryable,
+                        arcp_span details)
+{
+    arcp_json_writer writer;
+    open_payload(&writer, payload, arcp_job_status_name(final_status(code)));
+    arcp__error_payload_members(&writer, code, code_text, message, retryable, details);
+    close_payload(engine, job, &writer);
+}
+
 void arcp__job_fail(arcp__engine *engine, arcp__job *job, arcp_status code, arcp_span code_text,
                     arcp_span message, bool retryable, arcp_span details)
 {
@@ -134,10 +156,12 @@ void arcp__job_fail(arcp__engine *engine, arcp__job *job, arcp_status code, arcp
     }
     arcp_job_status status = final_status(code);
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    open_payload(&writer, &payload, arcp_job_status_name(status));
-    arcp__error_payload_members(&writer, code, code_text, message, retryable, details);
-    close_payload(engine, job, &writer);
+    write_error(engine, job, &payload, code, code_text, message, retryable, details);
+    if (payload.size > arcp__frame_room(engine)) {
+        arcp_buf_clear(&payload);
+        write_error(engine, job, &payload, code, cut(code_text), cut(message), retryable,
+                    ARCP__FRAME_LIMIT);
+    }
     job->end_code = code;
     finish(engine, job, status, "job.error", &payload);
     arcp_buf_fini(&payload);
@@ -347,13 +371,25 @@ static void plain_chunk(arcp__engine *engine, arcp__job *job, size_t size, bool 
     arcp_buf_consume(&job->live->plain_output, size);
 }
 
+/* However it has to be escaped. */
+static size_t plain_chunk_max(const arcp__engine *engine)
+{
+    size_t most = arcp__frame_room_of_text(engine);
+    most = most < PLAIN_CHUNK_MAX ? most : PLAIN_CHUNK_MAX;
+    return engine->settings.limits_chunk_bytes < most ? (size_t)engine->settings.limits_chunk_bytes
+                                                      : most;
+}
+
+static size_t plain_inline_max(const arcp__engine *engine)
+{
+    size_t most = arcp__frame_room_of_text(engine);
+    return most < PLAIN_INLINE_MAX ? most : PLAIN_INLINE_MAX;
+}
+
 /* As much as fits a chunk without cutting a character. */
 static size_t plain_piece(const arcp__engine *engine, const arcp__job *job)
 {
-    size_t most = PLAIN_CHUNK_MAX;
-    if (engine->settings.limits_chunk_bytes < most) {
-        most = (size_t)engine->settings.limits_chunk_bytes;
-    }
+    size_t most = plain_chunk_max(engine);
     arcp_span bytes = arcp_buf_span(&job->live->plain_output);
     size_t cut = arcp__utf8_cut(bytes, most);
     return cut + 4 > most && cut != 0 ? cut : (bytes.size < most ? bytes.size : most);
@@ -371,8 +407,9 @@ void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span byte
         return;
     }
     /* Keep a little back, so that a character is not cut between two chunks. */
-    while (!job->ended && (has_chunks(job) ? job->live->plain_output.size > 4
-                                           : job->live->plain_output.size > PLAIN_INLINE_MAX)) {
+    while (!job->ended &&
+           (has_chunks(job) ? job->live->plain_output.size > 4
+                            : job->live->plain_output.size > plain_inline_max(engine))) {
         size_t left = job->live->plain_output.size;
         size_t keep = left - arcp__utf8_cut(arcp_buf_span(&job->live->plain_output), left - 4);
         size_t size = plain_piece(engine, job);
@@ -393,7 +430,7 @@ void arcp__job_plain_end(arcp__engine *engine, arcp__job *job)
         return;
     }
     if (has_chunks(job)) {
-        while (!job->ended && job->live->plain_output.size > PLAIN_CHUNK_MAX) {
+        while (!job->ended && job->live->plain_output.size > plain_chunk_max(engine)) {
             plain_chunk(engine, job, plain_piece(engine, job), true);
         }
         if (!job->ended) {

@@ -423,10 +423,17 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
         return;
     }
     arcp_error error = {0};
-    if (arcp__audit_check(engine, &error) != ARCP_OK) {
+    arcp_span details = arcp_span_make(NULL, 0);
+    arcp_status status = arcp__audit_check(engine, &error);
+    if (status == ARCP_OK && !arcp__frame_fits_job(engine, strlen(job->accepted))) {
+        /* It was made when frames could be larger. */
+        details = ARCP__FRAME_LIMIT;
+        status = arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                                "the job's lease is too large for one frame (limits.frame_bytes)");
+    }
+    if (status != ARCP_OK) {
         audit(engine, request, job, error.status);
-        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0),
-                             arcp_span_make(NULL, 0));
+        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), details);
         return;
     }
     audit(engine, request, job, ARCP_OK);

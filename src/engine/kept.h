@@ -9,6 +9,8 @@
 /* Whether the job may say a record of these pieces. If not, it ends before the input does. */
 bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *pieces,
                         size_t count);
+/* It said more than the setting allows: it ends with the input at hand. Once. */
+void arcp__job_note_over(arcp__engine *engine, arcp__job *job, const char *limit);
 /* The end of a job that said too much. */
 void arcp__job_end_over(arcp__engine *engine, arcp__job *job);
 /* Of all that did by the input at hand. */

@@ -13,6 +13,7 @@
 #include "core/error_payload.h"
 #include "core/lease_work.h"
 #include "engine/credential.h"
+#include "engine/frame_size.h"
 #include "engine/job_lifecycle.h"
 #include "engine/kept.h"
 #include "engine/span.h"
@@ -287,7 +288,8 @@ void arcp__sessions_leave(arcp__engine *engine);
 /* ---- session_heartbeat.c ---- */
 void arcp__session_heartbeat_start(arcp__engine *engine, arcp__session *session);
 void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session);
-void arcp__session_pong(arcp__engine *engine, arcp__session *session,
+/* False: the nonce is larger than is repeated. */
+bool arcp__session_pong(arcp__engine *engine, arcp__session *session,
                         const arcp__envelope *envelope);
 
 /* ---- session_list_jobs.c ---- */

@@ -98,13 +98,16 @@ void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
 
 /* Answers a session.ping; negotiated or not, it costs nothing to be polite. [arcp:6.4-3]
  * [arcp:6.4-7] */
-void arcp__session_pong(arcp__engine *engine, arcp__session *session,
+bool arcp__session_pong(arcp__engine *engine, arcp__session *session,
                         const arcp__envelope *envelope)
 {
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf frame = ARCP_BUF_INIT;
     arcp_json_ref nonce =
         arcp_json_member(&engine->json, envelope->payload, ARCP_SPAN_LITERAL("nonce"));
+    if (arcp_json_raw(&engine->json, nonce).size > ARCP__REPEATED_MAX) {
+        return false;
+    }
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &payload);
     arcp_json_begin_object(&writer);
@@ -125,4 +128,5 @@ void arcp__session_pong(arcp__engine *engine, arcp__session *session,
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
     arcp__session_send(engine, session, &frame, false);
+    return true;
 }

@@ -7,8 +7,9 @@
 
 #include "base/timestamp.h"
 
-#define LIMIT_DEFAULT 100u
-#define LIMIT_MAX     1000u
+#define LIMIT_DEFAULT  100u
+#define LIMIT_MAX      1000u
+#define PAGE_BYTES_MAX 1048576u
 
 typedef struct list_filter {
     uint32_t statuses; /* a bit per arcp_job_status; 0: all */
@@ -136,8 +137,8 @@ static uint64_t last_event_seq(const arcp__job *job)
 }
 
 /* [arcp:6.6-3] [arcp:7.5-8] */
-static void write_job(arcp__engine *engine, const arcp__job *job, const arcp__session *session,
-                      arcp_json_writer *writer)
+static void write_members(arcp__engine *engine, const arcp__job *job, const arcp__session *session,
+                          bool with_lease, arcp_json_writer *writer)
 {
     arcp_json_begin_object(writer);
     arcp_json_name(writer, "job_id");
@@ -146,7 +147,9 @@ static void write_job(arcp__engine *engine, const arcp__job *job, const arcp__se
     arcp_json_write_cstr(writer, job->agent_text);
     arcp_json_name(writer, "status");
     arcp_json_write_cstr(writer, arcp_job_status_name(job->status));
-    arcp__job_write_lease(job, writer);
+    if (with_lease) {
+        arcp__job_write_lease(job, writer);
+    }
     arcp__job_write_budget(job, true, session->profile->budget_as_text, writer);
     arcp_json_name(writer, "parent_job_id");
     if (job->parent_id[0] != '\0') {
@@ -164,6 +167,15 @@ static void write_job(arcp__engine *engine, const arcp__job *job, const arcp__se
         arcp__credentials_write(engine, job, writer);
     }
     arcp_json_end_object(writer);
+}
+
+static void write_job(arcp__engine *engine, const arcp__job *job, const arcp__session *session,
+                      bool with_lease, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_buf_clear(out);
+    arcp_json_writer_init(&writer, out);
+    write_members(engine, job, session, with_lease, &writer);
 }
 
 /* The first place in the principal's list behind the cursor. */
@@ -187,6 +199,48 @@ static size_t place_after(const arcp__principal *principal, arcp_span cursor)
     return low;
 }
 
+/* Appends the jobs of the page, separated by commas, until there are as many as were asked for or
+ * their bytes are enough. The last of them when there are more; NULL: there are none. */
+static const arcp__job *write_page(arcp__engine *engine, const arcp__session *session,
+                                   const list_filter *filter, arcp_buf *out)
+{
+    const arcp__principal *principal = session->principal;
+    const size_t room = arcp__frame_room(engine) - 128; /* what stands around the jobs */
+    const size_t bytes_max = room < PAGE_BYTES_MAX ? room : PAGE_BYTES_MAX;
+    const arcp__job *last = NULL;
+    arcp_buf entry = arcp__spare_take(engine);
+    uint64_t shown = 0;
+    bool more = false;
+    size_t at =
+        filter->cursor.size == 0 ? principal->job_first : place_after(principal, filter->cursor);
+    for (; at < principal->job_count; at++) {
+        const arcp__job *job = principal->jobs[at];
+        if (job == NULL || !matches(filter, job)) {
+            continue;
+        }
+        if (shown == filter->limit) {
+            more = true;
+            break;
+        }
+        write_job(engine, job, session, true, &entry);
+        if (entry.size > room) { /* it was made when frames could be larger */
+            write_job(engine, job, session, false, &entry);
+        }
+        if (shown != 0 && out->size + 1 + entry.size > bytes_max) {
+            more = true;
+            break;
+        }
+        out->secret = out->secret || entry.secret;
+        arcp_buf_append(out, shown == 0 ? arcp_span_make(NULL, 0) : ARCP_SPAN_LITERAL(","));
+        arcp_buf_append(out, arcp_buf_span(&entry));
+        last = job;
+        shown++;
+    }
+    out->failed = out->failed || entry.failed;
+    arcp__spare_give(engine, &entry);
+    return more ? last : NULL;
+}
+
 /* [arcp:6.6-3] [arcp:6.6-4] [arcp:6.6-7] */
 void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_json_ref payload)
 {
@@ -197,40 +251,16 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_
                              arcp_span_make(NULL, 0));
         return;
     }
-    const arcp__session *session = request->session;
-    const arcp__principal *principal = session->principal;
     arcp_buf out = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "jobs");
-    arcp_json_begin_array(&writer);
-    const arcp__job *last = NULL;
-    bool more = false;
-    uint64_t shown = 0;
-    size_t at =
-        filter.cursor.size == 0 ? principal->job_first : place_after(principal, filter.cursor);
-    for (; at < principal->job_count; at++) {
-        const arcp__job *job = principal->jobs[at];
-        if (job == NULL || !matches(&filter, job)) {
-            continue;
-        }
-        if (shown == filter.limit) {
-            more = true;
-            break;
-        }
-        write_job(engine, job, session, &writer);
-        last = job;
-        shown++;
-    }
-    arcp_json_end_array(&writer);
-    arcp_json_name(&writer, "next_cursor");
-    if (more) {
-        arcp_json_write_cstr(&writer, last->id);
+    arcp_buf_append_cstr(&out, "{\"jobs\":[");
+    const arcp__job *last = write_page(engine, request->session, &filter, &out);
+    arcp_buf_append_cstr(&out, "],\"next_cursor\":");
+    if (last != NULL) {
+        arcp_json_quote(arcp_span_cstr(last->id), &out);
     } else {
-        arcp_json_write_null(&writer);
+        arcp_buf_append_cstr(&out, "null");
     }
-    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(&out, '}');
     request->is_secret = out.secret;
     if (out.failed) {
         arcp__engine_no_memory(engine);

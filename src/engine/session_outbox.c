@@ -424,7 +424,8 @@ static bool is_stop(const arcp_json *json, arcp_json_ref payload)
 }
 
 /* The record but for its opening brace, in the form that the profile's client reads. */
-static void append_adapted(const arcp__peer_profile *profile, arcp_span record, arcp_buf *out)
+static void append_adapted(const arcp__peer_profile *profile, arcp_span record, size_t room,
+                           arcp_buf *out)
 {
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
@@ -435,6 +436,9 @@ static void append_adapted(const arcp__peer_profile *profile, arcp_span record, 
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
         if (profile->mirrors_output) {
             result = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("result"));
+        }
+        if (record.size + arcp_json_raw(&json, result).size > room) {
+            result = ARCP_JSON_ABSENT; /* once fits, twice does not */
         }
         if (profile->stops_as_result && is_stop(&json, payload)) {
             arcp_span type = arcp_json_raw(
@@ -473,7 +477,7 @@ void arcp__session_format_frame(arcp__engine *engine, const arcp__session *sessi
         out->failed = out->failed || engine->revealed.failed;
         arcp_buf_clear(&engine->revealed);
     } else if (session->profile->mirrors_output || session->profile->stops_as_result) {
-        append_adapted(session->profile, record, out);
+        append_adapted(session->profile, record, arcp__frame_room(engine), out);
     } else {
         arcp_buf_append(out, arcp_span_from(record, 1));
     }

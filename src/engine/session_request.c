@@ -172,42 +172,6 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
     engine->admissions_due = engine->admissions != NULL;
 }
 
-void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
-                          arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable)
-{
-    (void)durable;
-    arcp_buf whole = arcp__spare_take(engine);
-    arcp_buf_fini(&request->frame);
-    request->frame = arcp__spare_take(engine);
-    whole.secret = request->frame.secret = request->is_secret;
-    arcp_span id = arcp_span_cstr(request->id);
-    (void)arcp_buf_reserve(&whole, payload.size + 2 * id.size + 64);
-    arcp_buf_append_cstr(&whole, "{\"request_id\":");
-    arcp_json_quote(id, &whole);
-    arcp_buf_append_cstr(&whole, ",\"reply_to\":");
-    arcp_json_quote(id, &whole);
-    if (payload.size > 2) {
-        arcp_buf_append_byte(&whole, ',');
-        arcp_buf_append(&whole, arcp_span_from(payload, 1));
-    } else {
-        arcp_buf_append_byte(&whole, '}');
-    }
-    arcp__envelope_format(&(arcp__envelope_head){.type = type,
-                                                 .id = id,
-                                                 .session_id = arcp_span_cstr(request->session->id),
-                                                 .trace_id = trace_id,
-                                                 .job_id = job_id},
-                          arcp_buf_span(&whole), &request->frame);
-    request->frame.failed = request->frame.failed || whole.failed;
-    arcp__spare_give(engine, &whole);
-    if (request->frame.failed) {
-        arcp__engine_no_memory(engine);
-        arcp_buf_clear(&request->frame);
-        return;
-    }
-    finish(engine, request);
-}
-
 static bool refuses_as_session_error(const arcp__request *request)
 {
     switch (request->session->profile->refusals) {
@@ -244,7 +208,8 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
                           arcp_span job_id, arcp_span details)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    format_refusal(request, error, details, &payload);
+    bool fits = details.size < arcp__frame_room_of_text(engine);
+    format_refusal(request, error, fits ? details : ARCP__FRAME_LIMIT, &payload);
     char fresh[ARCP__ID_SIZE];
     if (request->type == ARCP_MESSAGE_JOB_SUBMIT &&
         !request->session->profile->refuses_without_job_id) {
@@ -282,6 +247,50 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
     arcp_buf_fini(&payload);
     if (failed) {
         arcp__engine_no_memory(engine);
+        return;
+    }
+    finish(engine, request);
+}
+
+void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
+                          arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable)
+{
+    (void)durable;
+    arcp_buf whole = arcp__spare_take(engine);
+    arcp_buf_fini(&request->frame);
+    request->frame = arcp__spare_take(engine);
+    whole.secret = request->frame.secret = request->is_secret;
+    arcp_span id = arcp_span_cstr(request->id);
+    (void)arcp_buf_reserve(&whole, payload.size + 2 * id.size + 64);
+    arcp_buf_append_cstr(&whole, "{\"request_id\":");
+    arcp_json_quote(id, &whole);
+    arcp_buf_append_cstr(&whole, ",\"reply_to\":");
+    arcp_json_quote(id, &whole);
+    if (payload.size > 2) {
+        arcp_buf_append_byte(&whole, ',');
+        arcp_buf_append(&whole, arcp_span_from(payload, 1));
+    } else {
+        arcp_buf_append_byte(&whole, '}');
+    }
+    arcp__envelope_format(&(arcp__envelope_head){.type = type,
+                                                 .id = id,
+                                                 .session_id = arcp_span_cstr(request->session->id),
+                                                 .trace_id = trace_id,
+                                                 .job_id = job_id},
+                          arcp_buf_span(&whole), &request->frame);
+    request->frame.failed = request->frame.failed || whole.failed;
+    arcp__spare_give(engine, &whole);
+    if (request->frame.failed) {
+        arcp__engine_no_memory(engine);
+        arcp_buf_clear(&request->frame);
+        return;
+    }
+    if (request->frame.size > engine->settings.limits_frame_bytes) {
+        arcp_error error = {0};
+        arcp_buf_clear(&request->frame);
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "the answer is too large for one frame (limits.frame_bytes)");
+        arcp__request_refuse(engine, request, &error, job_id, ARCP__FRAME_LIMIT);
         return;
     }
     finish(engine, request);
@@ -328,7 +337,7 @@ static void refuse_unknown_job(arcp__engine *engine, arcp__request *request, arc
     (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%.*s\"", (int)shown.size,
                          shown.data);
     arcp_buf_append_cstr(&details, "{\"job_id\":");
-    arcp_json_quote(job_id, &details);
+    arcp_json_quote(arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX), &details);
     arcp_buf_append_byte(&details, '}');
     arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp__details(&details));
     arcp_buf_fini(&details);
@@ -394,12 +403,11 @@ static void unsubscribe(arcp__engine *engine, arcp__request *request,
     arcp__job_unsubscribe(engine, request, job);
 }
 
-/* Exactly-once matters for what changes something or costs something. */
+/* Exactly-once matters for what changes something. */
 static bool is_remembered(arcp_message_type type)
 {
     return type == ARCP_MESSAGE_JOB_SUBMIT || type == ARCP_MESSAGE_JOB_CANCEL ||
-           type == ARCP_MESSAGE_JOB_SUBSCRIBE || type == ARCP_MESSAGE_JOB_UNSUBSCRIBE ||
-           type == ARCP_MESSAGE_SESSION_LIST_JOBS;
+           type == ARCP_MESSAGE_JOB_SUBSCRIBE || type == ARCP_MESSAGE_JOB_UNSUBSCRIBE;
 }
 
 /* [arcp:9.5-9] [arcp:LA-11] */
@@ -424,8 +432,10 @@ static void execute(arcp__engine *engine, arcp__request *request, const arcp__en
                              arcp_span_make(NULL, 0));
         return;
     }
-    if (envelope->type == ARCP_MESSAGE_SESSION_HELLO ||
-        envelope->type == ARCP_MESSAGE_SESSION_RESUME) {
+    if (envelope->type == ARCP_MESSAGE_SESSION_PING) {
+        refuse(engine, request, ARCP_E_INVALID_REQUEST, "payload.nonce is larger than 4096 bytes");
+    } else if (envelope->type == ARCP_MESSAGE_SESSION_HELLO ||
+               envelope->type == ARCP_MESSAGE_SESSION_RESUME) {
         refuse(engine, request, ARCP_E_INVALID_REQUEST, "this session has said hello already");
     } else if (envelope->type == ARCP_MESSAGE_SESSION_ACK) {
         if (needs(engine, request, ARCP_FEATURE_ACK)) {
@@ -458,8 +468,7 @@ static bool is_chatter(arcp__engine *engine, arcp__session *session, const arcp_
         return false; /* refused by execute */
     }
     if (envelope->type == ARCP_MESSAGE_SESSION_PING) {
-        arcp__session_pong(engine, session, envelope);
-        return true;
+        return arcp__session_pong(engine, session, envelope);
     }
     if (envelope->type == ARCP_MESSAGE_SESSION_PONG) {
         return true;

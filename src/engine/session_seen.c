@@ -4,6 +4,7 @@
 
 #define SEEN_MAX        4096u
 #define SEEN_ANSWER_MAX 65536u
+#define SEEN_BYTES_MAX  4194304u /* of the answers of one session: the oldest go first */
 
 void arcp__session_forget_seen(arcp__session *session)
 {
@@ -14,7 +15,26 @@ void arcp__session_forget_seen(arcp__session *session)
         arcp__free(at);
     }
     session->seen_oldest = session->seen_newest = NULL;
+    session->seen_kept = NULL;
     session->seen_count = 0;
+    session->seen_bytes = 0;
+}
+
+static void forget_text(arcp__session *session, arcp__seen_request *seen)
+{
+    session->seen_bytes -= seen->answer.size;
+    arcp_buf_fini(&seen->answer);
+}
+
+static void forget_oldest_texts(arcp__session *session)
+{
+    while (session->seen_bytes > SEEN_BYTES_MAX) {
+        if (session->seen_kept == NULL) {
+            session->seen_kept = session->seen_oldest;
+        }
+        forget_text(session, session->seen_kept);
+        session->seen_kept = session->seen_kept->newer;
+    }
 }
 
 /* The key is a hash already. */
@@ -34,8 +54,9 @@ bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
     if (session->seen_count >= SEEN_MAX) {
         seen = session->seen_oldest;
         session->seen_oldest = seen->newer;
+        session->seen_kept = session->seen_kept == seen ? seen->newer : session->seen_kept;
         HASH_DEL(session->seen, seen);
-        arcp_buf_fini(&seen->answer);
+        forget_text(session, seen);
         session->seen_count--;
     } else {
         seen = arcp__alloc(sizeof(*seen));
@@ -70,7 +91,10 @@ void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq,
     seen->answered = true;
     seen->seq = seq;
     if (frame.size <= SEEN_ANSWER_MAX) {
+        size_t before = seen->answer.size;
         arcp_buf_append(&seen->answer, frame);
+        session->seen_bytes += seen->answer.size - before;
+        forget_oldest_texts(session);
     }
 }
 

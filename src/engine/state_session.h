@@ -162,7 +162,9 @@ struct arcp__session {
 
     arcp__seen_request *seen; /* hash by id */
     arcp__seen_request *seen_oldest, *seen_newest;
+    arcp__seen_request *seen_kept; /* the ones before it have no answer, or a late one */
     size_t seen_count;
+    size_t seen_bytes;                           /* of answers */
     arcp__request *submits_first, *submits_last; /* submits whose answers must keep order */
     size_t admissions;                           /* submits and delegations that are not jobs yet */
     size_t held_submits;                         /* of these: not looked at yet */

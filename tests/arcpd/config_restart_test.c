@@ -140,8 +140,8 @@ static void frames_can_become_smaller_and_as_large_again_as_at_the_start(void **
 {
     reload r;
     (void)state;
-    reload_begin(&r, "", "limits: {frame_bytes: 1024}\n");
-    assert_int_equal(r.running.settings.limits_frame_bytes, 1024);
+    reload_begin(&r, "", "limits: {frame_bytes: 131072}\n");
+    assert_int_equal(r.running.settings.limits_frame_bytes, 131072);
     assert_int_equal(r.changes.size, 0);
     reload_to(&r, "limits: {frame_bytes: 8388608}\n");
     assert_int_equal(r.running.settings.limits_frame_bytes, FRAME_BYTES_MAX);

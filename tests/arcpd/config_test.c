@@ -126,7 +126,7 @@ static const struct {
     {"policy:\n  - max_lease:\n      fs.read: [/a]\n      fs.read: [/b]\n",
      "test.yaml:4: policy[0].max_lease.fs.read: occurs twice"},
     {"limits: {frame_bytes: 4M}\n", "test.yaml:1: limits.frame_bytes is \"4M\", must be a "
-                                    "whole number from 1024 to 1073741824"},
+                                    "whole number from 131072 to 1073741824"},
     {"[]\n", "test.yaml:1: must be a mapping (key: value)"},
     {"log: {level: info}\n--- {log: {level: warn}}\n",
      "test.yaml:2: a second document: want one in a file"},

@@ -92,6 +92,7 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     switch (effect->kind) {
     case ARCP__EFFECT_SEND: {
         rig_client *client = client_of(rig, effect->link_user);
+        assert_true(effect->text.size <= rig->settings.limits_frame_bytes);
         rig_text_push(&client->frames, &client->newest, effect->text);
         client->unsent += effect->text.size;
         if (!client->slow) {
