@@ -255,10 +255,11 @@ static int begin(kit *k)
     } else {
         arcp__conformance_report(&first, &verdict, NULL, k->program->is_json, &text);
         (void)arcp__program_print_buf(k->program, &text);
-        exit_status =
-            memmem(verdict.frame.data, verdict.frame.size, "\"UNAUTHENTICATED\"", 17) != NULL
-                ? ARCP__EXIT_NOT_CONNECTED
-                : ARCP__EXIT_ERROR;
+        exit_status = ARCP__EXIT_ERROR;
+        if (memmem(verdict.frame.data, verdict.frame.size, "\"UNAUTHENTICATED\"", 17) != NULL) {
+            (void)arcp__program_say_no_token(k->program);
+            exit_status = ARCP__EXIT_NOT_CONNECTED;
+        }
     }
     arcp__verdict_fini(&verdict);
     arcp_buf_fini(&text);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "transport/url.h"
 
 #define TOKEN_BYTES_MAX 65536
 
@@ -86,6 +87,24 @@ bool arcp__url_is_local(arcp_span url)
     host = arcp_span_first(host, size);
     /* Whoever writes user information into the URL means to deceive. */
     return memchr(url.data, '@', url.size) == NULL && is_host_local(host);
+}
+
+bool arcp__url_is_same_runtime(const char *a, const char *b)
+{
+    arcp__url first;
+    arcp__url second;
+    if (strcmp(a, b) == 0) {
+        return true;
+    }
+    if (arcp__url_parse(arcp_span_cstr(a), &first, NULL) != ARCP_OK ||
+        arcp__url_parse(arcp_span_cstr(b), &second, NULL) != ARCP_OK) {
+        return false;
+    }
+    return first.scheme == second.scheme &&
+           (first.scheme == ARCP__URL_WS || first.scheme == ARCP__URL_WSS) &&
+           first.authority.kind == second.authority.kind &&
+           first.authority.port == second.authority.port &&
+           strcmp(first.authority.host, second.authority.host) == 0;
 }
 
 /* ---- tokens ---- */
@@ -242,7 +261,12 @@ static arcp_status token_of_daemon(arcp_secret **out, arcp_error *err)
     return status;
 }
 
-/* The first source of one level; nothing when the level names none. */
+static bool has_token(const arcp__config_level *level)
+{
+    return level->token != NULL || level->token_file != NULL || level->token_command != NULL;
+}
+
+/* The first source of one level, which has one. */
 static arcp_status token_of_level(const arcp__config_level *level, arcp_secret **out,
                                   arcp_error *err)
 {
@@ -250,31 +274,69 @@ static arcp_status token_of_level(const arcp__config_level *level, arcp_secret *
         *out = arcp_secret_new(arcp_span_cstr(level->token));
         return *out != NULL ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (level->token_file != NULL) {
-        return token_from_file(level->token_file, out, err);
-    }
-    return level->token_command != NULL ? token_from_command(level->token_command, out, err)
-                                        : ARCP_OK;
+    return level->token_file != NULL ? token_from_file(level->token_file, out, err)
+                                     : token_from_command(level->token_command, out, err);
 }
 
+static const char *first_set(const char *a, const char *b, const char *c)
+{
+    return a != NULL ? a : b != NULL ? b : c;
+}
+
+/* Says where a token was looked for. `kept_for`: the URL of the one that was found and not taken;
+ * NULL: there was none. */
+static arcp_status explain_no_token(arcp__target *target, const char *kept_for, arcp_error *err)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&text, "no token was sent: neither --token nor ARCP_TOKEN is there; ");
+    if (kept_for != NULL) {
+        arcp_buf_append_format(&text, "the configuration file has one for %s, not for %s; ",
+                               kept_for, target->url);
+    } else {
+        arcp_buf_append_cstr(&text, "the configuration file has none; ");
+    }
+    arcp_buf_append_cstr(&text, arcp__url_is_local(arcp_span_cstr(target->url))
+                                    ? "this user's arcpd has left none"
+                                    : "that of this user's arcpd is for loopback URLs only");
+    target->no_token = arcp_buf_take_cstr(&text);
+    arcp_buf_fini(&text);
+    return target->no_token != NULL ? ARCP_OK
+                                    : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+}
+
+/* A token of the file is for the runtime it stands beside, and goes to no other one. */
 static arcp_status find_token(const arcp__arguments *arguments, const arcp__config_file *file,
-                              const char *url, arcp_secret **out, arcp_error *err)
+                              arcp__target *target, arcp_error *err)
 {
     const char *given = arguments->token != NULL ? arguments->token : environment("ARCP_TOKEN");
     if (given != NULL) {
-        *out = arcp_secret_new(arcp_span_cstr(given));
-        return *out != NULL ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        target->token = arcp_secret_new(arcp_span_cstr(given));
+        return target->token != NULL ? ARCP_OK
+                                     : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_status status = token_of_level(&file->profile, out, err);
-    /* A token is for the runtime it stands beside: a profile with a URL of its own does not
-     * get the one of the file's. */
-    if (status == ARCP_OK && *out == NULL && file->profile.url == NULL) {
-        status = token_of_level(&file->top, out, err);
+    const char *top_url = first_set(file->top.url, ARCP__DEFAULT_URL, NULL);
+    const struct {
+        const arcp__config_level *level;
+        const char *url;
+    } rows[] = {{&file->profile, first_set(file->profile.url, top_url, NULL)},
+                {&file->top, top_url}};
+    const char *kept_for = NULL;
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        if (!has_token(rows[row].level)) {
+            continue;
+        }
+        if (arcp__url_is_same_runtime(rows[row].url, target->url)) {
+            return token_of_level(rows[row].level, &target->token, err);
+        }
+        kept_for = kept_for != NULL ? kept_for : rows[row].url;
     }
-    if (status == ARCP_OK && *out == NULL && arcp__url_is_local(arcp_span_cstr(url))) {
-        status = token_of_daemon(out, err);
+    if (arcp__url_is_local(arcp_span_cstr(target->url))) {
+        arcp_status status = token_of_daemon(&target->token, err);
+        if (status != ARCP_OK || target->token != NULL) {
+            return status;
+        }
     }
-    return status;
+    return explain_no_token(target, kept_for, err);
 }
 
 /* ---- all together ---- */
@@ -304,11 +366,6 @@ static arcp_status read_file(const arcp__arguments *arguments, arcp__config_file
     return status;
 }
 
-static const char *first_set(const char *a, const char *b, const char *c)
-{
-    return a != NULL ? a : b != NULL ? b : c;
-}
-
 arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *out, arcp_error *err)
 {
     arcp__config_file file = {0};
@@ -326,7 +383,7 @@ arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *ou
         }
     }
     if (status == ARCP_OK) {
-        status = find_token(arguments, &file, out->url, &out->token, err);
+        status = find_token(arguments, &file, out, err);
     }
     arcp__config_file_fini(&file);
     return status;
@@ -336,6 +393,7 @@ void arcp__target_fini(arcp__target *target)
 {
     arcp__free(target->url);
     arcp__free(target->ca_file);
+    arcp__free(target->no_token);
     arcp_secret_free(target->token);
     *target = (arcp__target){0};
 }

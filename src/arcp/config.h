@@ -39,13 +39,19 @@ typedef struct arcp__target {
     char *url;          /* owned */
     char *ca_file;      /* owned; may be NULL */
     arcp_secret *token; /* owned; NULL: none was found */
+    char *no_token;     /* owned; then: where it was looked for, and what was not sent */
 } arcp__target;
 
 /* Options, then ARCP_URL, ARCP_TOKEN, ARCP_PROFILE, then the file, then the daemon of this
- * machine, whose token is used for loopback URLs only. ARCP_E_USAGE. */
+ * machine, whose token is used for loopback URLs only. A token of the file is used for the URL
+ * that stands beside it, whoever names another one. ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *out,
                                               arcp_error *err);
 void arcp__target_fini(arcp__target *target);
+
+/* Whether two URLs lead to one runtime: scheme, host and port are the same; of a command, all of
+ * it. */
+bool arcp__url_is_same_runtime(const char *a, const char *b);
 
 /* Whether a URL leads to this machine and nowhere else: its loopback, or a command. */
 bool arcp__url_is_local(arcp_span url);

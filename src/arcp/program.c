@@ -52,6 +52,15 @@ void arcp__program_print_failure(arcp__program *program, const arcp_failure *fai
     arcp_buf_fini(&text);
 }
 
+bool arcp__program_say_no_token(arcp__program *program)
+{
+    if (program->target.no_token == NULL) {
+        return false;
+    }
+    arcp__screen_format(&program->screen, "       %s", program->target.no_token);
+    return true;
+}
+
 int arcp__program_fail(arcp__program *program, const arcp_failure *failure)
 {
     const char *code =
@@ -68,6 +77,9 @@ int arcp__program_fail(arcp__program *program, const arcp_failure *failure)
     arcp__append_safe(&text, arcp_span_cstr(failure->error.message), ARCP_ERROR_MESSAGE_MAX);
     arcp__screen_line(&program->screen, arcp_buf_span(&text));
     arcp_buf_fini(&text);
+    if (failure->error.status == ARCP_E_UNAUTHENTICATED && arcp__program_say_no_token(program)) {
+        return arcp__exit_of_status(failure->error.status);
+    }
     bool may_hint =
         program->screen.is_terminal && arcp__commands[program->arguments.command].connects;
     for (size_t row = 0; row < sizeof(hints) / sizeof(hints[0]) && may_hint; row++) {

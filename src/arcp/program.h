@@ -27,8 +27,11 @@ typedef struct arcp__program {
  * Returns the exit status that goes with it. */
 int arcp__program_fail(arcp__program *program, const arcp_failure *failure);
 
-/* The same where no runtime is asked: a file's fault is no connection's, whose exit status IO has
- * elsewhere. */
+/* Says why no token was sent; false when one was. */
+bool arcp__program_say_no_token(arcp__program *program);
+
+/* The same as arcp__program_fail where no runtime is asked: a file's fault is no connection's,
+ * whose exit status IO has elsewhere. */
 int arcp__program_fail_file(arcp__program *program, const arcp_error *err);
 
 /* What --json has of it, for a command that says it in its own words; else nothing. */

@@ -152,6 +152,84 @@ static void profiles_win_over_the_files_own_keys(void **state)
     check_target(NULL, NULL, NULL, "ws://file", "other");
 }
 
+/* Anybody may name a URL: a copied command, a .env file. The token stays with its own. */
+static void a_token_of_the_file_goes_to_the_url_beside_it_only(void **state)
+{
+    place *p = *state;
+    char token[] = "given";
+    write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\nprofiles:\n"
+                          "  other: {url: 'ws://127.0.0.1:9/arcp', token: theirs}\n");
+    check_target("ws://evil.example/arcp", NULL, NULL, "ws://evil.example/arcp", NULL);
+    check_target("wss://own.example/else", NULL, NULL, "wss://own.example/else", "secret");
+    check_target("wss://own.example/arcp", NULL, "other", "wss://own.example/arcp", "secret");
+    check_target("ws://evil.example/arcp", NULL, "other", "ws://evil.example/arcp", NULL);
+    check_target("ws://127.0.0.1:9/x", NULL, "other", "ws://127.0.0.1:9/x", "theirs");
+    setenv("ARCP_URL", "ws://evil.example/arcp", 1);
+    check_target(NULL, NULL, NULL, "ws://evil.example/arcp", NULL);
+    check_target(NULL, NULL, "other", "ws://evil.example/arcp", NULL);
+    check_target(NULL, token, NULL, "ws://evil.example/arcp", "given");
+    setenv("ARCP_TOKEN", "named", 1);
+    check_target(NULL, NULL, NULL, "ws://evil.example/arcp", "named");
+}
+
+static void a_token_beside_no_url_is_for_the_default_one(void **state)
+{
+    place *p = *state;
+    write_text(p->config, "token: secret\n");
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "secret");
+    check_target("ws://evil.example/arcp", NULL, NULL, "ws://evil.example/arcp", NULL);
+}
+
+static void where_no_token_is_it_is_said_why(void **state)
+{
+    place *p = *state;
+    arcp__target target;
+    arcp_error err = {0};
+    write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\n");
+    check_ok(find("ws://evil.example/arcp", NULL, NULL, &target, &err), &err);
+    assert_string_equal(target.no_token,
+                        "no token was sent: neither --token nor ARCP_TOKEN is there; the "
+                        "configuration file has one for wss://own.example/arcp, not for "
+                        "ws://evil.example/arcp; that of this user's arcpd is for loopback URLs "
+                        "only");
+    arcp__target_fini(&target);
+    write_text(p->config, "url: ws://127.0.0.1:9/arcp\n");
+    check_ok(find(NULL, NULL, NULL, &target, &err), &err);
+    assert_string_equal(target.no_token,
+                        "no token was sent: neither --token nor ARCP_TOKEN is there; the "
+                        "configuration file has none; this user's arcpd has left none");
+    arcp__target_fini(&target);
+}
+
+static const struct runtime_row {
+    const char *name;
+    const char *a;
+    const char *b;
+    bool is_same;
+} runtime_rows[] = {
+    {"another path", "wss://h/arcp", "wss://h/other", true},
+    {"another spelling of the host", "wss://Example.ORG/arcp", "wss://example.org./arcp", true},
+    {"the scheme's port", "wss://h/arcp", "wss://h:443/arcp", true},
+    {"another port", "wss://h:443/arcp", "wss://h:444/arcp", false},
+    {"without TLS", "wss://h:443/arcp", "ws://h:443/arcp", false},
+    {"another host", "wss://h/arcp", "wss://h.example/arcp", false},
+    {"user information", "wss://h/arcp", "wss://h@evil.example/arcp", false},
+    {"a name and its address", "ws://localhost:1/", "ws://127.0.0.1:1/", false},
+    {"one command", "stdio:arcpd --stdio", "stdio:arcpd --stdio", true},
+    {"another command", "stdio:arcpd --stdio", "stdio:evil --stdio", false},
+    {"what is no URL", "h", "i", false},
+};
+
+static void a_runtime_is_a_scheme_a_host_and_a_port(void **state)
+{
+    for (size_t row = 0; row < sizeof(runtime_rows) / sizeof(runtime_rows[0]); row++) {
+        const struct runtime_row *r = &runtime_rows[row];
+        print_message("  %s\n", r->name);
+        assert_int_equal(arcp__url_is_same_runtime(r->a, r->b), r->is_same);
+        assert_int_equal(arcp__url_is_same_runtime(r->b, r->a), r->is_same);
+    }
+}
+
 static void tokens_come_from_files_and_commands(void **state)
 {
     place *p = *state;
@@ -298,6 +376,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(environment_beats_file_and_options_beat_both, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(profiles_win_over_the_files_own_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_token_of_the_file_goes_to_the_url_beside_it_only, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_token_beside_no_url_is_for_the_default_one, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(where_no_token_is_it_is_said_why, set_up, tear_down),
+        cmocka_unit_test(a_runtime_is_a_scheme_a_host_and_a_port),
         cmocka_unit_test_setup_teardown(tokens_come_from_files_and_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_longest_token_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_name_file_line_and_key, set_up, tear_down),

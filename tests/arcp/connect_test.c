@@ -69,6 +69,34 @@ static void profiles_say_where_and_who(void **state)
     assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
 }
 
+/* The daemon stands for anybody's runtime that a copied command names. */
+static void the_files_token_is_not_sent_to_another_runtime(void **state)
+{
+    world *w = *state;
+    process p;
+    char path[128];
+    char token[96];
+    char text[512];
+    char other[128];
+    snprintf(token, sizeof(token), "%s/own.token", w->directory);
+    keep_token(w, token);
+    snprintf(path, sizeof(path), "%s/own.yaml", w->directory);
+    snprintf(text, sizeof(text), "url: 'wss://own.example/arcp'\ntoken_file: %s\n", token);
+    write_file(path, text);
+    snprintf(other, sizeof(other), "XDG_STATE_HOME=%s/other", w->directory);
+    const char *const elsewhere[] = {other, NULL};
+    const char *const words[][6] = {{"ping", "--config", path, NULL}, /* ARCP_URL */
+                                    {"ping", "--config", path, "--url", w->url, NULL},
+                                    {"conformance", "--config", path, w->url, NULL}};
+    for (size_t row = 0; row < sizeof(words) / sizeof(words[0]); row++) {
+        world_start_with(w, &p, words[row], elsewhere, NULL);
+        assert_int_equal(process_finish(&p), 3);
+        const char *want = "the configuration file has one for wss://own.example/arcp, not for ";
+        assert_non_null(memmem(p.err.data, p.err.size, want, strlen(want)));
+        process_fini(&p);
+    }
+}
+
 static void a_runtime_can_be_a_command(void **state)
 {
     process p;
@@ -113,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiles_say_where_and_who),
+        cmocka_unit_test(the_files_token_is_not_sent_to_another_runtime),
         cmocka_unit_test(a_runtime_can_be_a_command),
         cmocka_unit_test(a_token_is_not_seen_among_the_processes),
     };
