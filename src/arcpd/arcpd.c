@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -24,6 +25,7 @@
 #include "arcpd/status.h"
 #include "arcpd/tokens.h"
 #include "arcpd/trace_export.h"
+#include "arcpd/trusted_path.h"
 #include "base/alloc.h"
 #include "runtime/process_table.h"
 
@@ -50,9 +52,31 @@ typedef struct daemon_state {
     int argc;
     char **argv_copy;
     bool is_stopping, stopped;
-    bool had_children; /* when it began: the program that became arcpd started them */
+    bool has_other_users; /* when it began: agents that run as somebody else */
+    bool had_children;    /* when it began: the program that became arcpd started them */
     int exit_status;
 } daemon_state;
+
+static void log_format(daemon_state *state, arcp_log_level level, const char *format, ...)
+    ARCP_PRINTF(3, 4);
+static void log_format(daemon_state *state, arcp_log_level level, const char *format, ...)
+{
+    char text[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    arcp__logger_log(&state->logger, level, text);
+}
+
+static bool has_other_users(const arcp__config *config)
+{
+    bool found = false;
+    for (size_t at = 0; at < config->agent_count && !found; at++) {
+        found = config->agents[at].user != NULL;
+    }
+    return found;
+}
 
 /* The file first, then the flags: they win. */
 static arcp_status read_config(const daemon_state *state, arcp__config *config, arcp_error *err)
@@ -122,8 +146,13 @@ static arcp_status open_store(daemon_state *state, arcp_store **out, arcp_error 
         (void)snprintf(made, sizeof(made), "sqlite:%s/arcp.db", state->directories.state);
         url = made;
     }
-    arcp_status status = arcp_store_open(url, out, err);
     bool names_file = strncmp(url, "sqlite:", 7) == 0 && url[7] != '\0';
+    arcp_status status = names_file
+                             ? arcp__trusted_path_check("store", url + 7, ARCP__TRUSTED_SECRET, err)
+                             : ARCP_OK;
+    if (status == ARCP_OK) {
+        status = arcp_store_open(url, out, err);
+    }
     return status == ARCP_E_USAGE && names_file ? ARCP_E_IO : status;
 }
 
@@ -264,6 +293,11 @@ static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_er
 
 static void say_what_takes_a_restart(daemon_state *state, const arcp_buf *changes)
 {
+    if (has_other_users(&state->config) && !state->has_other_users) {
+        arcp__logger_log(&state->logger, ARCP_LOG_WARN,
+                         "agents have a user of their own now: they may not be able to reach their "
+                         "directories before a restart");
+    }
     arcp_buf text = ARCP_BUF_INIT;
     if (changes->failed) {
         arcp_buf_append_cstr(&text, "out of memory: whether a key has changed that takes a restart "
@@ -307,11 +341,11 @@ static void reload(daemon_state *state)
     arcp__audit_trail_policy(state->logger.audit, "SIGHUP", &fresh, NULL);
     state->logger.level = fresh.log_level;
     state->logger.format = fresh.log_format;
+    arcp__config_fini(&state->config);
+    state->config = fresh;
     say_what_takes_a_restart(state, &changes);
     arcp_buf_fini(&changes);
     arcp__logger_log(&state->logger, ARCP_LOG_INFO, "reloaded");
-    arcp__config_fini(&state->config);
-    state->config = fresh;
 }
 
 static void on_hangup(uv_signal_t *handle, int number)
@@ -425,7 +459,14 @@ static arcp_status start(daemon_state *state, arcp_error *err)
     arcp_buf urls = ARCP_BUF_INIT;
     arcp__verifiers verifiers = {NULL, 0};
     state->frame_bytes_max = state->config.settings.limits_frame_bytes;
-    arcp_status status = arcp__directories_find(&state->directories, err);
+    state->has_other_users = has_other_users(&state->config);
+    arcp_status status = arcp__directories_find(&state->directories, state->has_other_users, err);
+    if (status == ARCP_OK && state->directories.closed[0] != '\0') {
+        log_format(state, ARCP_LOG_WARN,
+                   "agents with a user of their own cannot reach their directories in %s: other "
+                   "users may not pass %s (chmod o+x it, or set STATE_DIRECTORY)",
+                   state->directories.work, state->directories.closed);
+    }
     if (status == ARCP_OK) {
         status = arcp__verifiers_make(&state->config, state->directories.state, &verifiers, err);
     }

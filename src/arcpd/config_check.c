@@ -4,6 +4,7 @@
 
 #include "arcpd/status_server.h"
 #include "arcpd/tokens.h"
+#include "arcpd/trusted_path.h"
 #include "core/agent_name.h"
 #include "transport/tls_context.h"
 #include "transport/url.h"
@@ -77,6 +78,32 @@ static arcp_status check_names(const arcp__config *config, arcp_error *err)
     return ARCP_OK;
 }
 
+static arcp_status check_files(const arcp__config *config, arcp_error *err)
+{
+    const struct {
+        const char *key, *path;
+        arcp__trusted_kind kind;
+    } rows[] = {
+        {"token_file", config->token_file, ARCP__TRUSTED_SECRET},
+        {"tls.key", config->tls_key, ARCP__TRUSTED_SECRET},
+        {"tls.certificate", config->tls_certificate, ARCP__TRUSTED_FILE},
+        {"credentials.key_file", config->credentials.key_file, ARCP__TRUSTED_SECRET},
+        {"credentials.values_file", config->credentials.values_file, ARCP__TRUSTED_SECRET},
+    };
+    arcp_status status = ARCP_OK;
+    for (size_t at = 0; status == ARCP_OK && at < sizeof(rows) / sizeof(rows[0]); at++) {
+        if (rows[at].path != NULL) {
+            status = arcp__trusted_path_check(rows[at].key, rows[at].path, rows[at].kind, err);
+        }
+    }
+    for (size_t at = 0; status == ARCP_OK && at < config->jwt_count; at++) {
+        /* A secret's mode is looked at where the algorithm is known. */
+        status = arcp__trusted_path_check("jwt.key_file", config->jwt[at].key_file,
+                                          ARCP__TRUSTED_FILE, err);
+    }
+    return status;
+}
+
 static arcp_status check_status_listener(const arcp__config *config, arcp_error *err)
 {
     arcp__authority ignored;
@@ -110,7 +137,7 @@ static arcp_status check_agent(const arcp__config_agent *agent, arcp_error *err)
 arcp_status arcp__config_check(const arcp__config *config, arcp_error *err)
 {
     static arcp_status (*const checks[])(const arcp__config *config, arcp_error *err) = {
-        check_listeners, check_store, check_names, check_status_listener};
+        check_files, check_listeners, check_store, check_names, check_status_listener};
     arcp_status status = ARCP_OK;
     for (size_t at = 0; status == ARCP_OK && at < sizeof(checks) / sizeof(checks[0]); at++) {
         status = checks[at](config, err);

@@ -4,6 +4,7 @@
 #include "arcpd/config_agents.h"
 #include "arcpd/config_policy.h"
 #include "arcpd/config_tokens.h"
+#include "arcpd/trusted_path.h"
 #include "arcpd/yaml_reader.h"
 #include "base/alloc.h"
 #include "engine/peer_profile.h"
@@ -271,11 +272,15 @@ arcp_status arcp__config_read(arcp__config *config, const char *path, arcp_error
 {
     yaml_parser_t parser;
     arcp__yaml_reader r = {.config = config, .name = path, .err = err};
+    arcp_status status =
+        arcp__trusted_path_check("the configuration", path, ARCP__TRUSTED_FILE, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: cannot be read: %s", path, strerror(errno));
     }
-    arcp_status status = ARCP_OK;
     if (!yaml_parser_initialize(&parser)) {
         status = arcp__yaml_no_memory(&r);
     } else {

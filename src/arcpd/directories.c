@@ -1,10 +1,20 @@
 #include "arcpd/directories.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "arcpd/trusted_path.h"
+
+#define FOR_OWNER     0700
+#define TO_PASS       0711 /* others may go through it by name, and list nothing */
+#define OTHERS_SEARCH 0001u
+#define SHARED_STATE  "/var/lib/arcp"
 
 static arcp_status make_directory(const char *path, arcp_error *err)
 {
@@ -17,41 +27,116 @@ static arcp_status make_directory(const char *path, arcp_error *err)
     for (char *at = part + 1; *at != '\0'; at++) {
         if (*at == '/') {
             *at = '\0';
-            (void)mkdir(part, 0700);
+            (void)mkdir(part, FOR_OWNER);
             *at = '/';
         }
     }
-    if (mkdir(part, 0700) != 0 && errno != EEXIST) {
+    if (mkdir(part, FOR_OWNER) != 0 && errno != EEXIST) {
         return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", path,
                               strerror(errno));
     }
-    return ARCP_OK;
+    return arcp__trusted_path_check("state directory", path, ARCP__TRUSTED_DIRECTORY, err);
 }
 
-arcp_status arcp__directories_find(arcp__directories *out, arcp_error *err)
+/* Sets the mode of a directory that stands under its own name: never of what a symbolic link in
+ * its place points to. */
+static arcp_status set_mode(const char *path, mode_t mode, arcp_error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool done = fd >= 0 && fchmod(fd, mode) == 0;
+    int number = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return done ? ARCP_OK
+                : arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be used: %s", path,
+                                 number == ELOOP || number == ENOTDIR ? "it is no directory"
+                                                                      : strerror(number));
+}
+
+/* True: the place was named, and not chosen by us. */
+static bool find_state(char *to, size_t size, int *written)
 {
     const char *given = getenv("STATE_DIRECTORY");
     const char *xdg = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
-    char *to = out->state;
-    int size;
     if (given != NULL && given[0] == '/') {
-        size = snprintf(to, sizeof(out->state), "%.*s", (int)strcspn(given, ":"), given);
-    } else if (xdg != NULL && xdg[0] == '/') {
-        size = snprintf(to, sizeof(out->state), "%s/arcp", xdg);
-    } else {
-        size = snprintf(to, sizeof(out->state), "%s/.local/state/arcp",
-                        home == NULL || home[0] != '/' ? "/root" : home);
+        *written = snprintf(to, size, "%.*s", (int)strcspn(given, ":"), given);
+        return true;
     }
+    if (xdg != NULL && xdg[0] == '/') {
+        *written = snprintf(to, size, "%s/arcp", xdg);
+        return true;
+    }
+    *written =
+        snprintf(to, size, "%s/.local/state/arcp", home == NULL || home[0] != '/' ? "/root" : home);
+    return false;
+}
+
+static arcp_status make_work(arcp__directories *out, const char *state, arcp_error *err)
+{
+    (void)snprintf(out->work, sizeof(out->work), "%s/work", state);
+    arcp_status status = make_directory(out->work, err);
+    return status == ARCP_OK ? set_mode(out->work, TO_PASS, err) : status;
+}
+
+/* The first directory on the way that other users may not pass. */
+static void find_closed(arcp__directories *out)
+{
+    char real[PATH_MAX];
+    out->closed[0] = '\0';
+    if (realpath(out->work, real) == NULL) {
+        return;
+    }
+    for (char *at = real; *at != '\0' && out->closed[0] == '\0'; at++) {
+        struct stat about;
+        if (at[1] == '/' || at[1] == '\0') {
+            char next = at[1];
+            at[1] = '\0';
+            if (stat(real, &about) == 0 && (about.st_mode & OTHERS_SEARCH) == 0) {
+                (void)snprintf(out->closed, sizeof(out->closed), "%s", real);
+            }
+            at[1] = next;
+        }
+    }
+}
+
+/* A path to `work` that other users may go. */
+static arcp_status let_pass(arcp__directories *out, bool is_given, arcp_error *err)
+{
+    char real[PATH_MAX]; /* systemd's is a link to where it stands */
+    arcp_status status = realpath(out->state, real) == NULL
+                             ? arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be used: %s",
+                                              out->state, strerror(errno))
+                             : set_mode(real, TO_PASS, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    find_closed(out);
+    if (out->closed[0] != '\0' && !is_given) {
+        status = make_directory(SHARED_STATE, err);
+        if (status == ARCP_OK) {
+            status = set_mode(SHARED_STATE, TO_PASS, err);
+        }
+        if (status == ARCP_OK) {
+            status = make_work(out, SHARED_STATE, err);
+        }
+        find_closed(out);
+    }
+    return status;
+}
+
+arcp_status arcp__directories_find(arcp__directories *out, bool has_other_users, arcp_error *err)
+{
+    int size = 0;
+    bool is_given = find_state(out->state, sizeof(out->state), &size);
     if (size < 0 || size >= (int)sizeof(out->state)) {
         return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
     }
-    arcp_status status = make_directory(to, err);
+    arcp_status status = make_directory(out->state, err);
     if (status == ARCP_OK) {
-        (void)snprintf(out->work, sizeof(out->work), "%s/work", to);
-        status = make_directory(out->work, err);
-        /* Agents of other users pass through it to their own; it can be listed by nobody. */
-        (void)chmod(out->work, 0711);
+        status = make_work(out, out->state, err);
     }
-    return status;
+    out->closed[0] = '\0';
+    return status == ARCP_OK && has_other_users ? let_pass(out, is_given, err) : status;
 }

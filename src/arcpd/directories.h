@@ -2,14 +2,21 @@
 #ifndef ARCP_ARCPD_DIRECTORIES_H
 #define ARCP_ARCPD_DIRECTORIES_H
 
+#include <stdbool.h>
+
 #include <arcp/error.h>
 
 typedef struct arcp__directories {
-    char state[3072]; /* $STATE_DIRECTORY, else $XDG_STATE_HOME/arcp, else ~/.local/state/arcp */
-    char work[3200];  /* its subdirectory `work` */
+    char state[3072];  /* $STATE_DIRECTORY, else $XDG_STATE_HOME/arcp, else ~/.local/state/arcp */
+    char work[3200];   /* its subdirectory `work`, or, for agents of other users that cannot enter
+                          a home directory, /var/lib/arcp/work */
+    char closed[3200]; /* on the way to `work`, closed to other users; "": none */
 } arcp__directories;
 
-/* Finds them and makes what is missing, for their owner only. ARCP_E_IO. */
-ARCP_MUST_CHECK arcp_status arcp__directories_find(arcp__directories *out, arcp_error *err);
+/* Finds them and makes what is missing. The state directory is for its owner only; where agents
+ * have users of their own, these may pass through it to `work`, and list neither. ARCP_E_USAGE when
+ * others can change it (trusted_path.h), ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__directories_find(arcp__directories *out, bool has_other_users,
+                                                   arcp_error *err);
 
 #endif

@@ -85,7 +85,7 @@ static arcp_status own_token(const char *state_directory, arcp_token_verifier **
         return arcp_error_set(err, ARCP_E_USAGE, "the state directory's path is too long");
     }
     arcp_status status;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file >= 0) {
         status = read_token(file, path, &token, err);
         (void)close(file);

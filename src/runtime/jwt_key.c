@@ -209,7 +209,7 @@ arcp_status arcp__jwt_key_read(arcp_jwt_algorithm algorithm, const char *path, a
 {
     arcp_error why = {0};
     size_t size = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "key file %s cannot be read: %s", path,
                               strerror(errno));

@@ -123,7 +123,8 @@ static bool become_user(const arcp__launch_child *child)
         errno = EPERM;
         return false;
     }
-    return true;
+    /* Nor does a set-user-id program lead back. */
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 void arcp__launch_child_run(const arcp__launch_child *child)

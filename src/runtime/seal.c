@@ -94,7 +94,7 @@ arcp_status arcp__seal_open(const char *path, arcp__seal **out, arcp_error *err)
     if (seal == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     arcp_status status = ARCP_OK;
     if (fd >= 0) {
         status = read_key(path, fd, seal, err);

@@ -163,7 +163,7 @@ static arcp_status read_lines(table_verifier *table, const char *path, arcp_span
 /* Not by stdio, whose memory nobody wipes. */
 static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read: %s", path,
                               strerror(errno));

@@ -317,6 +317,20 @@ static void a_token_of_this_machine_that_is_none_is_refused(void **state)
     }
 }
 
+static void a_fifo_in_the_token_s_place_is_refused_at_once(void **state)
+{
+    door d;
+    char path[96];
+    (void)state;
+    door_init(&d);
+    (void)snprintf(path, sizeof(path), "%s/token", d.directory);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
+    assert_int_equal(door_refused(&d, NULL), 2);
+    assert_int_equal(door_said(&d, path), 1);
+    door_fini(&d);
+}
+
 static void what_cannot_be_printed_is_an_error(void **state)
 {
     static const char *const flags[] = {"--help", "--version", "--check-config /dev/null"};
@@ -342,6 +356,7 @@ int main(void)
         cmocka_unit_test(a_reload_does_not_open_what_is_not_on_loopback),
         cmocka_unit_test(hosts_and_origins_are_checked_beyond_loopback),
         cmocka_unit_test(a_token_of_this_machine_that_is_none_is_refused),
+        cmocka_unit_test(a_fifo_in_the_token_s_place_is_refused_at_once),
         cmocka_unit_test(what_cannot_be_printed_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

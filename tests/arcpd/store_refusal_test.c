@@ -551,5 +551,6 @@ int main(void)
         cmocka_unit_test(nothing_is_lost_while_the_disk_is_full),
         cmocka_unit_test(a_full_disk_refuses_the_start_of_a_new_store),
     };
+    (void)umask(077); /* as arcpd makes its store */
     return cmocka_run_group_tests_name("arcpd_store_refusal", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include "support/check.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/evp.h>
@@ -67,6 +68,7 @@ static void write_key(const char *path, EVP_PKEY *key)
 {
     FILE *file = fopen(path, "we");
     assert_non_null(file);
+    assert_int_equal(fchmod(fileno(file), 0600), 0);
     assert_int_equal(PEM_write_PrivateKey(file, key, NULL, NULL, 0, NULL, NULL), 1);
     fclose(file);
 }

@@ -1,0 +1,169 @@
+/* Which files arcpd believes: owner, mode, kind, and the directories above them. */
+#include "arcpd/trusted_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/remove_tree.h"
+
+#define STRANGER 65534u
+
+static char base[64];
+static char inner[96];
+static char file[128];
+
+static int set_up(void **state)
+{
+    (void)state;
+    (void)snprintf(base, sizeof(base), "/tmp/arcp-trusted-XXXXXX");
+    assert_non_null(mkdtemp(base));
+    (void)snprintf(inner, sizeof(inner), "%s/inner", base);
+    (void)snprintf(file, sizeof(file), "%s/file", inner);
+    assert_int_equal(mkdir(inner, 0700), 0);
+    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(close(fd), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    remove_tree(base);
+    return 0;
+}
+
+/* `part`: what the message says; NULL: it is believed. */
+static void check(const char *path, arcp__trusted_kind kind, const char *part)
+{
+    arcp_error error = {0};
+    arcp_status status = arcp__trusted_path_check("token_file", path, kind, &error);
+    if (part == NULL) {
+        check_ok(status, &error);
+        return;
+    }
+    assert_int_equal(status, ARCP_E_USAGE);
+    if (strstr(error.message, part) == NULL || strncmp(error.message, "token_file: /", 13) != 0) {
+        fail_msg("want \"%s\" in \"%s\"", part, error.message);
+    }
+}
+
+static void modes_decide(void **state)
+{
+    static const struct {
+        mode_t mode;
+        arcp__trusted_kind kind;
+        const char *part;
+    } rows[] = {
+        {0600, ARCP__TRUSTED_SECRET, NULL},
+        {0640, ARCP__TRUSTED_SECRET, NULL},
+        {0644, ARCP__TRUSTED_SECRET,
+         "is a secret that everybody may read (mode 0644): chmod o= it"},
+        {0644, ARCP__TRUSTED_FILE, NULL},
+        {0755, ARCP__TRUSTED_FILE, NULL},
+        {0646, ARCP__TRUSTED_FILE, "can be written by others (mode 0646): chmod go-w it"},
+        {0602, ARCP__TRUSTED_SECRET, "can be written by others (mode 0602)"},
+        {01666, ARCP__TRUSTED_FILE, "can be written by others (mode 1666)"},
+        {0600, ARCP__TRUSTED_DIRECTORY, "is no directory"},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        assert_int_equal(chmod(file, rows[at].mode), 0);
+        check(file, rows[at].kind, rows[at].part);
+    }
+}
+
+static void directories_above_count(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(inner, 0702), 0);
+    check(file, ARCP__TRUSTED_FILE, "/inner can be written by others (mode 0702)");
+    check(inner, ARCP__TRUSTED_DIRECTORY, "/inner can be written by others");
+    assert_int_equal(chmod(inner, 01777), 0); /* as /tmp */
+    check(file, ARCP__TRUSTED_FILE, NULL);
+    check(inner, ARCP__TRUSTED_DIRECTORY, "/inner can be written by others");
+    assert_int_equal(chmod(inner, 0755), 0);
+    check(inner, ARCP__TRUSTED_DIRECTORY, NULL);
+    assert_int_equal(chmod(base, 0777), 0);
+    check(file, ARCP__TRUSTED_FILE, "can be written by others (mode 0777)");
+    check(inner, ARCP__TRUSTED_DIRECTORY, "can be written by others (mode 0777)");
+}
+
+static void the_owner_is_root_or_we(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(chown(file, STRANGER, STRANGER), 0);
+    check(file, ARCP__TRUSTED_FILE, "belongs to user 65534, who is neither root nor the user");
+    assert_int_equal(chown(file, 0, 0), 0);
+    assert_int_equal(chown(inner, STRANGER, STRANGER), 0);
+    check(file, ARCP__TRUSTED_FILE, "/inner belongs to user 65534");
+}
+
+static void a_group_that_others_may_be_in_may_not_write(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(chown(file, 0, STRANGER), 0);
+    assert_int_equal(chmod(file, 0660), 0);
+    check(file, ARCP__TRUSTED_SECRET, "can be written by others (mode 0660)");
+    assert_int_equal(chown(file, 0, 0), 0); /* root's own */
+    check(file, ARCP__TRUSTED_SECRET, NULL);
+}
+
+static void a_link_is_followed_to_what_it_names(void **state)
+{
+    char link[128];
+    (void)state;
+    (void)snprintf(link, sizeof(link), "%s/link", base);
+    assert_int_equal(symlink(file, link), 0);
+    check(link, ARCP__TRUSTED_FILE, NULL);
+    assert_int_equal(chmod(inner, 0777), 0);
+    check(link, ARCP__TRUSTED_FILE, "/inner can be written by others");
+}
+
+static void a_fifo_is_refused_and_blocks_nothing(void **state)
+{
+    char fifo[128];
+    (void)state;
+    (void)snprintf(fifo, sizeof(fifo), "%s/fifo", inner);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    check(fifo, ARCP__TRUSTED_FILE, "/fifo is no regular file");
+    check(inner, ARCP__TRUSTED_FILE, "/inner is no regular file");
+}
+
+static void what_is_not_there_or_was_handed_over_is_for_its_reader(void **state)
+{
+    char nothing[128];
+    (void)state;
+    (void)snprintf(nothing, sizeof(nothing), "%s/nothing", inner);
+    check(nothing, ARCP__TRUSTED_SECRET, NULL);
+    check("/dev/null", ARCP__TRUSTED_SECRET, NULL);
+    check("/dev/stdin", ARCP__TRUSTED_SECRET, NULL);
+    check("/dev/fd/0", ARCP__TRUSTED_SECRET, NULL);
+}
+
+#define t(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        t(modes_decide),
+        t(directories_above_count),
+        t(the_owner_is_root_or_we),
+        t(a_group_that_others_may_be_in_may_not_write),
+        t(a_link_is_followed_to_what_it_names),
+        t(a_fifo_is_refused_and_blocks_nothing),
+        t(what_is_not_there_or_was_handed_over_is_for_its_reader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
