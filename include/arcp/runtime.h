@@ -168,12 +168,29 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_serve(arcp_runtime *runtime,
 ARCP_API void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings);
 /* Forgets every policy, so that others can be added (reload); running jobs keep their leases. */
 ARCP_API void arcp_runtime_clear_policies(arcp_runtime *runtime);
-/* Narrows what jobs can be given (docs/leases.md, Narrowing by policy) where both globs match;
- * every row that matches applies. `ceiling`: a reference is kept; NULL: no ceiling.
- * `max_lifetime_sec`: at most so long from the submit; 0: no bound. ARCP_E_NO_MEMORY. */
-ARCP_API ARCP_MUST_CHECK arcp_status
-arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal_glob, const char *agent_glob,
-                        const arcp_lease *ceiling, uint64_t max_lifetime_sec, arcp_error *err);
+/* What jobs can be given at most where both globs match; every row that matches applies. */
+typedef struct arcp_policy {
+    size_t struct_size;
+    const char *principal_glob;
+    const char *agent_glob;
+    const arcp_lease *ceiling; /* a reference is kept; NULL: no ceiling */
+    /* What the ceiling does not name stays as it was asked for: right for one that has a budget
+     * only. Otherwise it falls away. */
+    bool leaves_others_open;
+    uint64_t max_lifetime_sec; /* from the submit; 0: no bound */
+} arcp_policy;
+
+/* Everybody, every agent, no bound. */
+#define ARCP_POLICY_INIT                                                                           \
+    {                                                                                              \
+        sizeof(arcp_policy), "*", "*", NULL, false, 0                                              \
+    }
+
+/* Narrows what jobs can be given (docs/leases.md, Narrowing by policy). ARCP_E_USAGE for a policy
+ * that did not begin as its _INIT, ARCP_E_NO_MEMORY. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_policy(arcp_runtime *runtime,
+                                                             const arcp_policy *policy,
+                                                             arcp_error *err);
 /* The program's own say about every job, after the policies above (submit_policy.h); NULL:
  * none. Asked from now on; what runs is not touched. */
 ARCP_API void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn ask,

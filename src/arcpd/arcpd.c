@@ -15,6 +15,7 @@
 
 #include "arcpd/arguments.h"
 #include "arcpd/config_check.h"
+#include "arcpd/config_policy.h"
 #include "arcpd/config_restart.h"
 #include "arcpd/credentials.h"
 #include "arcpd/descriptors.h"
@@ -102,6 +103,11 @@ static arcp_status print_config(const arcp__config *config, arcp_error *err)
     if (status != ARCP_OK) {
         return status;
     }
+    arcp__config_policy_warn(config, &text);
+    if (!text.failed) {
+        (void)fprintf(stderr, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
+    }
+    arcp_buf_clear(&text);
     arcp__config_print(config, ARCP__SECRETS_MASKED, &text);
     status = text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     if (status == ARCP_OK &&

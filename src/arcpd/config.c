@@ -266,15 +266,28 @@ static void print_jwt(arcp_buf *out, const arcp__config_jwt *jwt)
     arcp_buf_append_format(out, "    leeway_sec: %llu\n", (unsigned long long)jwt->leeway_sec);
 }
 
+/* The ceiling of an entry without max_lease is its budget. */
+static void print_budget(arcp_buf *out, const arcp_lease *ceiling)
+{
+    arcp_buf_append_cstr(out, ", max_budget: [");
+    for (size_t at = 0; at < arcp_lease_pattern_count(ceiling, 0); at++) {
+        arcp_buf_append_cstr(out, at == 0 ? "" : ", ");
+        arcp_json_quote(arcp_lease_pattern(ceiling, 0, at), out);
+    }
+    arcp_buf_append_byte(out, ']');
+}
+
 static void print_policy(arcp_buf *out, const arcp__config_policy *policy)
 {
     arcp_buf_append_cstr(out, "  - {principal: ");
     arcp__yaml_print_quoted(out, policy->principal);
     arcp_buf_append_cstr(out, ", agent: ");
     arcp__yaml_print_quoted(out, policy->agent);
-    if (policy->ceiling != NULL) {
+    if (policy->has_lease) {
         arcp_buf_append_cstr(out, ", max_lease: ");
         arcp_lease_format(policy->ceiling, out);
+    } else if (policy->ceiling != NULL) {
+        print_budget(out, policy->ceiling);
     }
     arcp_buf_append_format(out, ", max_lifetime_sec: %llu}\n",
                            (unsigned long long)policy->max_lifetime_sec);

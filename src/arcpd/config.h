@@ -40,7 +40,8 @@ typedef struct arcp__config_agent {
 
 typedef struct arcp__config_policy {
     char *principal, *agent;
-    arcp_lease *ceiling; /* NULL: none */
+    arcp_lease *ceiling; /* of max_lease and max_budget; NULL: none */
+    bool has_lease;      /* max_lease is there: what it does not name is closed */
     uint64_t max_lifetime_sec;
 } arcp__config_policy;
 

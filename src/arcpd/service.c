@@ -50,9 +50,14 @@ static arcp_status apply_policies(arcp_runtime *runtime, const arcp__config *con
     arcp_status status = ARCP_OK;
     arcp_runtime_clear_policies(runtime);
     for (size_t at = 0; status == ARCP_OK && at < config->policy_count; at++) {
-        const arcp__config_policy *policy = &config->policies[at];
-        status = arcp_runtime_add_policy(runtime, policy->principal, policy->agent, policy->ceiling,
-                                         policy->max_lifetime_sec, err);
+        const arcp__config_policy *from = &config->policies[at];
+        arcp_policy policy = ARCP_POLICY_INIT;
+        policy.principal_glob = from->principal;
+        policy.agent_glob = from->agent;
+        policy.ceiling = from->ceiling;
+        policy.leaves_others_open = !from->has_lease;
+        policy.max_lifetime_sec = from->max_lifetime_sec;
+        status = arcp_runtime_add_policy(runtime, &policy, err);
     }
     return status;
 }

@@ -313,7 +313,7 @@ static arcp_status narrow_capability(narrowing *job, const arcp__lease_capabilit
 }
 
 /* What the request leaves out and the ceiling limits. */
-static arcp_status narrow_absent(narrowing *job)
+static arcp_status narrow_absent(narrowing *job, bool closes_models)
 {
     const arcp_lease *request = job->request;
     const arcp_lease *ceiling = job->ceiling;
@@ -324,7 +324,7 @@ static arcp_status narrow_absent(narrowing *job)
         }
     }
     if (request->reserved[ARCP__CAPABILITY_MODEL_USE] == NULL &&
-        ceiling->reserved[ARCP__CAPABILITY_MODEL_USE] != NULL) {
+        (closes_models || ceiling->reserved[ARCP__CAPABILITY_MODEL_USE] != NULL)) {
         const arcp_span name = ARCP_SPAN_LITERAL("model.use");
         size_t at = 0;
         begin_row(job, name, ARCP_SPAN_LITERAL(""));
@@ -334,14 +334,14 @@ static arcp_status narrow_absent(narrowing *job)
     return ARCP_OK;
 }
 
-static arcp_status narrow_all(narrowing *job, bool absent_is_open)
+static arcp_status narrow_all(narrowing *job, const arcp__ceiling *ceiling)
 {
     arcp_status status = ARCP_OK;
     for (size_t i = 0; i < job->request->count && status == ARCP_OK; i++) {
-        status = narrow_capability(job, &job->request->capabilities[i], absent_is_open);
+        status = narrow_capability(job, &job->request->capabilities[i], ceiling->absent_is_open);
     }
     if (status == ARCP_OK) {
-        status = narrow_absent(job);
+        status = narrow_absent(job, ceiling->closes_models);
     }
     return status == ARCP_OK ? narrow_expiry(job) : status;
 }
@@ -355,7 +355,7 @@ arcp_status arcp__lease_narrow(const arcp_lease *request, const arcp__ceiling *c
     arcp_json_writer_init(&job.report, &report);
     arcp__lease_draft_init(&job.draft, &arcp__lease_unlimited);
     arcp_json_begin_array(&job.report);
-    arcp_status status = narrow_all(&job, ceiling->absent_is_open);
+    arcp_status status = narrow_all(&job, ceiling);
     arcp_json_end_array(&job.report);
     if (status == ARCP_OK && dropped != NULL) {
         arcp_buf_append(dropped, arcp_buf_span(&report));

@@ -45,6 +45,7 @@ ARCP_MUST_CHECK arcp_status arcp__lease_derive(const arcp_authority *parent,
 typedef struct arcp__ceiling {
     const arcp_lease *lease;
     bool absent_is_open;
+    bool closes_models;     /* a request that does not name model.use gets [] in any case */
     arcp__lease_work *work; /* may be NULL */
 } arcp__ceiling;
 

@@ -97,11 +97,13 @@ void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *us
 
 /* A policy row (`policy:` in the configuration file): what sessions whose principal matches
  * and agents whose name matches may get at most. `ceiling` (a reference is taken) may be
- * NULL; an absent capability stays open; its cost.budget and expiry narrow too. */
+ * NULL; its cost.budget and expiry narrow too. What it does not name falls away, unless
+ * `leaves_others_open`. */
 typedef struct arcp__policy {
     arcp_span principal_glob;
     arcp_span agent_glob;
     const arcp_lease *ceiling;
+    bool leaves_others_open;
     uint64_t max_lifetime_sec; /* 0: none */
 } arcp__policy;
 ARCP_MUST_CHECK arcp_status arcp__engine_add_policy(arcp__engine *engine,

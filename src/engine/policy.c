@@ -18,6 +18,7 @@ arcp_status arcp__engine_add_policy(arcp__engine *engine, const arcp__policy *po
         .principal_glob = arcp__copy_cstr(policy->principal_glob.data, policy->principal_glob.size),
         .agent_glob = arcp__copy_cstr(policy->agent_glob.data, policy->agent_glob.size),
         .ceiling = policy->ceiling,
+        .leaves_others_open = policy->leaves_others_open,
         .max_lifetime_sec = policy->max_lifetime_sec,
     };
     if (rows == NULL || row.principal_glob == NULL || row.agent_glob == NULL) {
@@ -98,7 +99,13 @@ static arcp_status narrow_by_row(arcp__engine *engine, size_t at, arcp__lease_wo
     const arcp__policy_row *row = &engine->policies[at];
     arcp_status status = ARCP_OK;
     if (row->ceiling != NULL) {
-        const arcp__ceiling ceiling = {.lease = row->ceiling, .absent_is_open = true, .work = work};
+        /* A lease that does not name model.use may stand for every model. */
+        const arcp__ceiling ceiling = {.lease = row->ceiling,
+                                       .absent_is_open = row->leaves_others_open,
+                                       .closes_models =
+                                           !row->leaves_others_open &&
+                                           engine->settings.model_use_required != ARCP_CHOICE_TRUE,
+                                       .work = work};
         status = narrow(engine, at, &ceiling, lease, notes, err);
     }
     if (status == ARCP_OK && row->max_lifetime_sec != 0) {

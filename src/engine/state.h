@@ -75,6 +75,7 @@ struct arcp__idempotency {
 typedef struct arcp__policy_row {
     char *principal_glob, *agent_glob; /* owned */
     const arcp_lease *ceiling;         /* referenced, or NULL */
+    bool leaves_others_open;
     uint64_t max_lifetime_sec;
 } arcp__policy_row;
 

@@ -411,17 +411,19 @@ void arcp_runtime_clear_policies(arcp_runtime *runtime)
     arcp__engine_clear_policies(runtime->engine);
 }
 
-arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const char *principal_glob,
-                                    const char *agent_glob, const arcp_lease *ceiling,
-                                    uint64_t max_lifetime_sec, arcp_error *err)
+arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const arcp_policy *policy,
+                                    arcp_error *err)
 {
-    arcp__policy policy = {
-        .principal_glob = arcp_span_cstr(principal_glob),
-        .agent_glob = arcp_span_cstr(agent_glob),
-        .ceiling = ceiling,
-        .max_lifetime_sec = max_lifetime_sec,
+    const arcp_status status =
+        arcp__options_check(policy, sizeof(*policy), "ARCP_POLICY_INIT", err);
+    const arcp__policy row = {
+        .principal_glob = arcp_span_cstr(policy->principal_glob),
+        .agent_glob = arcp_span_cstr(policy->agent_glob),
+        .ceiling = policy->ceiling,
+        .leaves_others_open = policy->leaves_others_open,
+        .max_lifetime_sec = policy->max_lifetime_sec,
     };
-    return arcp__engine_add_policy(runtime->engine, &policy, err);
+    return status == ARCP_OK ? arcp__engine_add_policy(runtime->engine, &row, err) : status;
 }
 
 void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn ask, void *user)

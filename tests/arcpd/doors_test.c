@@ -331,6 +331,48 @@ static void a_fifo_in_the_token_s_place_is_refused_at_once(void **state)
     door_fini(&d);
 }
 
+/* What --check-config says of a configuration on its standard error, and on both. */
+static void check_config(const char *yaml, const char *warnings, const char *printed)
+{
+    char path[] = "/tmp/arcp-check-XXXXXX";
+    char command[512];
+    char text[8192] = "";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
+    (void)close(file);
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(command, sizeof(command), ARCP_BINARY_DIR "/bin/arcpd --check-config %s %s",
+                       path, i == 0 ? "2>&1 >/dev/null" : "2>&1");
+        FILE *out = popen(command, "r"); /* NOLINT(cert-env33-c): words of this file */
+        assert_non_null(out);
+        text[fread(text, 1, sizeof(text) - 1, out)] = '\0';
+        assert_int_equal(pclose(out), 0);
+        if (i == 0) {
+            assert_string_equal(text, warnings);
+        } else {
+            assert_non_null(strstr(text, printed));
+        }
+    }
+    (void)unlink(path);
+}
+
+static void a_ceiling_that_names_some_capabilities_only_is_warned_of(void **state)
+{
+    (void)state;
+    check_config(
+        "policy:\n"
+        "  - {max_lease: {fs.read: [\"/a\"], tool.call: [\"**\"]}, max_budget: [\"USD:5\"]}\n",
+        "arcpd: policy[0]: max_lease does not name fs.write, net.fetch, agent.delegate, "
+        "model.use: what it does not name is closed\n",
+        "max_lease: {\"fs.read\":[\"/a\"],\"tool.call\":[\"**\"],\"cost.budget\":");
+    check_config("policy:\n"
+                 "  - {max_budget: [\"USD:5\", \"EUR:1\"]}\n"
+                 "  - {max_lease: {fs.read: [], fs.write: [], net.fetch: [], tool.call: [], "
+                 "agent.delegate: [], model.use: []}}\n",
+                 "", "max_budget: [\"USD:5\", \"EUR:1\"], max_lifetime_sec");
+}
+
 static void what_cannot_be_printed_is_an_error(void **state)
 {
     static const char *const flags[] = {"--help", "--version", "--check-config /dev/null"};
@@ -357,6 +399,7 @@ int main(void)
         cmocka_unit_test(hosts_and_origins_are_checked_beyond_loopback),
         cmocka_unit_test(a_token_of_this_machine_that_is_none_is_refused),
         cmocka_unit_test(a_fifo_in_the_token_s_place_is_refused_at_once),
+        cmocka_unit_test(a_ceiling_that_names_some_capabilities_only_is_warned_of),
         cmocka_unit_test(what_cannot_be_printed_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,7 +232,10 @@ static void it_is_asked_after_the_operators_policy(void **state)
     check_ok(arcp_lease_parse(ARCP_SPAN_LITERAL("{\"fs.read\":[\"/srv/b/**\"]}"),
                               arcp_span_make(NULL, 0), NULL, &ceiling, &error),
              &error);
-    check_ok(arcp_runtime_add_policy(rig.runtime, "*", "mirror", ceiling, 0, &error), &error);
+    arcp_policy policy = ARCP_POLICY_INIT;
+    policy.agent_glob = "mirror";
+    policy.ceiling = ceiling;
+    check_ok(arcp_runtime_add_policy(rig.runtime, &policy, &error), &error);
     arcp_lease_unref(ceiling);
     runtime_rig_submit(&rig, "mirror", ",\"lease_request\":{\"fs.read\":[\"/srv/**\"]}");
     (void)runtime_rig_wait(&rig, "\"job.accepted\"");

@@ -2,15 +2,17 @@
 # [arcp:LA-1] [arcp:LA-10]
 policy {"principal":"alice","agent":"work","max_lease":{"fs.read":["/srv/**"],"tool.call":["web.*"],"agent.delegate":["**"]},"max_budget":["USD:5"]}
 policy {"principal":"bob","max_lifetime_sec":60}
-policy {"agent":"echo","max_lease":{"net.fetch":["https://api.example.com/**"]}}
+policy {"agent":"echo","max_lease":{"net.fetch":["https://api.example.com/**"],"fs.read":["**"],"agent.delegate":["**"]}}
+policy {"principal":"carol","max_budget":["USD:7"],"max_lifetime_sec":100000}
 hello(a, alice)
 hello(b, bob)
 hello(c, carol)
-# Within the ceiling stays, the rest falls away; [] when nothing is left; the budget is the smaller.
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"fs.read":["/srv/a/**","/etc/**"],"tool.call":["rm"],"fs.write":["/tmp/x"],"cost.budget":["USD:9","EUR:1"]}}}
-a< {"type":"job.accepted","job_id":"$j","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.call":[],"fs.write":["/tmp/x"],"cost.budget":["USD:5","EUR:1"]},"budget":{"USD":5,"EUR":1}}}
+# Within the ceiling stays, the rest falls away, and so does what the ceiling does not name; [] when
+# nothing is left; the budget is the smaller.
+a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"fs.read":["/srv/a/**","/etc/**"],"tool.call":["rm"],"fs.write":["/tmp/x"],"net.fetch":["https://**"],"x-vendor.a.b":["**"],"cost.budget":["USD:9","EUR:1"]}}}
+a< {"type":"job.accepted","job_id":"$j","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.call":[],"fs.write":[],"net.fetch":[],"x-vendor.a.b":[],"cost.budget":["USD:5","EUR:1"]},"budget":{"USD":5,"EUR":1}}}
 a< {"type":"job.event","payload":{"kind":"status"}}
-audit< {"decision":"narrowed","principal":"alice","agent":"work@1.0.0","rule":"policy[0]: principal alice, agent work","job_id":"$j","dropped":[{"capability":"fs.read","pattern":"/etc/**","narrowed_to":[]},{"capability":"tool.call","pattern":"rm","narrowed_to":[]},{"capability":"cost.budget","pattern":"USD:9","narrowed_to":["USD:5"]}]}
+audit< {"decision":"narrowed","principal":"alice","agent":"work@1.0.0","rule":"policy[0]: principal alice, agent work","job_id":"$j","dropped":[{"capability":"fs.read","pattern":"/etc/**","narrowed_to":[]},{"capability":"tool.call","pattern":"rm","narrowed_to":[]},{"capability":"fs.write","pattern":"/tmp/x","narrowed_to":[]},{"capability":"net.fetch","pattern":"https://**","narrowed_to":[]},{"capability":"x-vendor.a.b","pattern":"**","narrowed_to":[]},{"capability":"cost.budget","pattern":"USD:9","narrowed_to":["USD:5"]}]}
 agent $j< {"type":"job.start","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.call":[]},"budget":{"USD":5,"EUR":1}}}
 agent $j> {"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/etc/passwd"}}
 agent $j< {"re":"1","payload":{"error":{"code":"PERMISSION_DENIED"}}}
@@ -18,12 +20,12 @@ agent $j< {"re":"1","payload":{"error":{"code":"PERMISSION_DENIED"}}}
 a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"work"}}
 a< {"type":"job.accepted","payload":{"lease":{"cost.budget":["USD:5"]},"budget":{"USD":5}}}
 a< {"type":"job.event","payload":{"kind":"status"}}
-# A row is for its agent, and for its principal.
+# A row is for its agent, and for its principal. One without max_lease leaves capabilities open.
 a> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","lease_request":{"fs.read":["/etc/**"],"net.fetch":["https://**"]}}}
 a< {"type":"job.accepted","payload":{"lease":{"fs.read":["/etc/**"],"net.fetch":["https://api.example.com/**"]},"budget":"$absent"}}
 a< {"type":"job.event","payload":{"kind":"status"}}
 c> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"fs.read":["/etc/**"]}}}
-c< {"type":"job.accepted","payload":{"lease":{"fs.read":["/etc/**"]}}}
+c< {"type":"job.accepted","payload":{"lease":{"fs.read":["/etc/**"],"cost.budget":["USD:7"]}}}
 c< {"type":"job.event","payload":{"kind":"status"}}
 # A lifetime becomes an expiry, and shortens one, never lengthens it.
 b> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work"}}

@@ -134,6 +134,7 @@ static void add_policy(engine_rig *rig, const char *row)
         &error);
     (void)arcp_json_u64(&json, names[4], &policy.max_lifetime_sec);
     policy.ceiling = ceiling;
+    policy.leaves_others_open = names[2] == ARCP_JSON_ABSENT;
     check_ok(arcp__engine_add_policy(rig->engine, &policy, &error), &error);
     arcp_lease_unref(ceiling);
     arcp_buf_fini(&lease);
