@@ -71,6 +71,7 @@ static void live_free(arcp__job_live *live)
     arcp__free(live->cwd);
     arcp__free(live->input);
     arcp__free(live->wait_reply);
+    arcp__free(live->cancel_message);
     arcp_buf_fini(&live->inline_result);
     arcp_buf_fini(&live->plain_output);
     arcp__denied_calls_fini(&live->denied);

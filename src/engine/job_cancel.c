@@ -12,6 +12,9 @@ static const char *const reason_names[] = {
     [ARCP__CANCEL_SHUTDOWN] = "shutdown",
 };
 
+/* What the canceller wrote is cut here. */
+#define MESSAGE_MAX 200
+
 static bool has_agent(const arcp__job *job)
 {
     return job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING;
@@ -28,9 +31,13 @@ static void tell_to_stop(arcp__engine *engine, arcp__job *job, arcp__cancel_reas
                          uint64_t grace_ms)
 {
     arcp_buf line = ARCP_BUF_INIT;
-    arcp_buf_append_format(
-        &line, "{\"type\":\"job.cancel\",\"payload\":{\"reason\":\"%s\",\"grace_ms\":%llu}}",
-        reason_names[reason], (unsigned long long)grace_ms);
+    arcp_buf_append_format(&line, "{\"type\":\"job.cancel\",\"payload\":{\"reason\":\"%s\"",
+                           reason_names[reason]);
+    if (reason == ARCP__CANCEL_CLIENT && job->live->cancel_message != NULL) {
+        arcp_buf_append_cstr(&line, ",\"message\":");
+        arcp_json_quote(arcp_span_cstr(job->live->cancel_message), &line);
+    }
+    arcp_buf_append_format(&line, ",\"grace_ms\":%llu}}", (unsigned long long)grace_ms);
     job->told_to_stop = true;
     arcp__effect_push(engine,
                       &(arcp__effect){.kind = ARCP__EFFECT_CANCEL_AGENT,
@@ -72,23 +79,30 @@ void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
     }
 }
 
-void arcp__job_cancel(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason)
+/* `message` is what the canceller wrote; the first one's counts. */
+static void cancel(arcp__engine *engine, arcp__job *job, const char *message)
 {
-    if (job->ended || job->cancelling) {
+    if (job->cancelling) {
         return;
+    }
+    if (*message != '\0') {
+        job->live->cancel_message = arcp__copy_cstr(message, strlen(message));
+        if (job->live->cancel_message == NULL) {
+            arcp__engine_no_memory(engine);
+            return;
+        }
     }
     job->cancelling = true;
     if (!has_agent(job)) {
         arcp__job_fail_with(engine, job, ARCP_E_CANCELLED, "the job was cancelled");
         return;
     }
-    arcp__job_stop_agent(engine, job, reason, engine->settings.jobs_cancel_grace_ms);
+    arcp__job_stop_agent(engine, job, ARCP__CANCEL_CLIENT, engine->settings.jobs_cancel_grace_ms);
 }
 
 void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job)
 {
     if (!job->ended) {
-        job->cancelling = false; /* the deadline is why it ends */
         arcp__job_fail_with(engine, job, ARCP_E_TIMEOUT, "the job ran longer than max_runtime_sec");
     }
 }
@@ -133,8 +147,9 @@ void arcp__jobs_follow_wall_clock(arcp__engine *engine)
     }
 }
 
+/* `message`: what the canceller wrote, or NULL. */
 static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
-                  arcp_status status)
+                  arcp_status status, const char *message)
 {
     arcp__audit(engine,
                 &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
@@ -143,6 +158,7 @@ static void audit(arcp__engine *engine, const arcp__request *request, const arcp
                                     .job = job,
                                     .code = status,
                                     .rule = "submitting session",
+                                    .reason = message,
                                     .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
 }
 
@@ -152,10 +168,25 @@ static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
     (void)arcp_error_set(&error, status, "%s", message);
-    audit(engine, request, job, status);
+    audit(engine, request, job, status, NULL);
     arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
     arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp__details(&details));
     arcp_buf_fini(&details);
+}
+
+void arcp__job_cancel_unknown(arcp__engine *engine, const arcp__request *request,
+                              const arcp__job *job, arcp_span job_id)
+{
+    if (job != NULL) {
+        audit(engine, request, job, ARCP_E_JOB_NOT_FOUND, NULL);
+        return;
+    }
+    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
+                                            .decision = "denied",
+                                            .session = request->session,
+                                            .code = ARCP_E_JOB_NOT_FOUND,
+                                            .rule = "submitting session",
+                                            .target = job_id});
 }
 
 /* [arcp:7.4-1] [arcp:7.4-2] [arcp:7.6-14] [arcp:14-3] */
@@ -172,6 +203,10 @@ void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp
                "only the session that submitted the job may cancel it");
         return;
     }
+    /* As one line that can be shown, like the message of an error. */
+    arcp_error said = {0};
+    const size_t size = arcp__utf8_cut(reason, MESSAGE_MAX);
+    (void)arcp_error_set(&said, ARCP_E_CANCELLED, "%.*s", (int)size, size == 0 ? "" : reason.data);
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &payload);
@@ -187,6 +222,6 @@ void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp
     arcp__request_answer(engine, request, "job.cancelled", arcp_span_cstr(job->id),
                          arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), false);
     arcp_buf_fini(&payload);
-    audit(engine, request, job, ARCP_OK);
-    arcp__job_cancel(engine, job, ARCP__CANCEL_CLIENT);
+    audit(engine, request, job, ARCP_OK, said.message);
+    cancel(engine, job, said.message);
 }

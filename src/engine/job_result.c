@@ -146,11 +146,14 @@ void arcp__job_fail(arcp__engine *engine, arcp__job *job, arcp_status code, arcp
     if (job->ended) {
         return;
     }
-    if (job->cancelling && code != ARCP_E_LEASE_EXPIRED) {
-        /* It was asked to stop, and did. */
-        code = ARCP_E_CANCELLED;
+    arcp_error cancelled = {0};
+    if (job->cancelling) {
+        /* It was asked to stop, and that was acknowledged: whatever ends it now. */
+        const char *said = job->live->cancel_message;
+        code = arcp_error_set(&cancelled, ARCP_E_CANCELLED, "the job was cancelled%s%s",
+                              said == NULL ? "" : ": ", said == NULL ? "" : said);
         code_text = ARCP_SPAN_LITERAL("CANCELLED");
-        message = ARCP_SPAN_LITERAL("the job was cancelled");
+        message = arcp_span_cstr(cancelled.message);
         retryable = false;
         details = arcp_span_make(NULL, 0);
     }

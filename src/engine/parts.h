@@ -441,7 +441,10 @@ void arcp__job_plain_end(arcp__engine *engine, arcp__job *job);
 /* ---- job_cancel.c ---- */
 void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp__job *job,
                               arcp_span reason);
-void arcp__job_cancel(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason);
+/* A job that the session may not see is as one that does not exist (`job` is NULL then): refused by
+ * the caller; the audit log knows which. */
+void arcp__job_cancel_unknown(arcp__engine *engine, const arcp__request *request,
+                              const arcp__job *job, arcp_span job_id);
 void arcp__job_grace_due(arcp__engine *engine, arcp__job *job);
 void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job);
 void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job);

@@ -359,6 +359,7 @@ static void cancel(arcp__engine *engine, arcp__request *request, const arcp__env
     }
     arcp__job *job = arcp__job_find(engine, job_id);
     if (job == NULL || !arcp__job_is_visible_to(engine, job, request->session)) {
+        arcp__job_cancel_unknown(engine, request, job, job_id);
         refuse_unknown_job(engine, request, job_id);
         return;
     }

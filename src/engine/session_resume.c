@@ -63,8 +63,9 @@ static arcp__session *find(arcp__engine *engine, const arcp__resume_request *res
     return NULL;
 }
 
+/* `aimed_at`: the session that the token or, failing that, the request names. */
 static void refuse(arcp__engine *engine, arcp__link *link, const arcp__principal *principal,
-                   arcp_status status, const char *message)
+                   arcp_span aimed_at, arcp_status status, const char *message)
 {
     arcp_error error = {0};
     arcp__audit(engine,
@@ -74,6 +75,7 @@ static void refuse(arcp__engine *engine, arcp__link *link, const arcp__principal
                                     .code = status,
                                     .rule = "resume token",
                                     .reason = message,
+                                    .target = aimed_at,
                                     .more = {{"request", ARCP_SPAN_LITERAL("session.resume")}}});
     (void)arcp_error_set(&error, status, "%s", message);
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
@@ -126,28 +128,29 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     bool is_previous = false;
     arcp__sha256(engine, resume->token, hash);
     arcp__session *session = find(engine, resume, hash, &is_previous);
+    const arcp_span aimed_at = session != NULL ? arcp_span_cstr(session->id) : resume->session_id;
     if (session == NULL) {
-        refuse(engine, link, principal, ARCP_E_RESUME_WINDOW_EXPIRED,
+        refuse(engine, link, principal, aimed_at, ARCP_E_RESUME_WINDOW_EXPIRED,
                "no session can be resumed with this token: start a new one");
         return;
     }
     if (principal != NULL ? session->principal != principal : !session->is_anonymous) {
-        refuse(engine, link, principal, ARCP_E_UNAUTHENTICATED,
+        refuse(engine, link, principal, aimed_at, ARCP_E_UNAUTHENTICATED,
                "the session belongs to another principal");
         return;
     }
     if (session->loading) {
-        refuse(engine, link, principal, ARCP_E_INTERNAL_ERROR,
+        refuse(engine, link, principal, aimed_at, ARCP_E_INTERNAL_ERROR,
                "the session is still being read; try again");
         return;
     }
     if (resume->last_event_seq >= session->next_seq) {
-        refuse(engine, link, principal, ARCP_E_RESUME_WINDOW_EXPIRED,
+        refuse(engine, link, principal, aimed_at, ARCP_E_RESUME_WINDOW_EXPIRED,
                "last_event_seq is beyond what this session was sent");
         return;
     }
     if (resume->last_event_seq < session->floor_seq) {
-        refuse(engine, link, principal, ARCP_E_RESUME_WINDOW_EXPIRED,
+        refuse(engine, link, principal, aimed_at, ARCP_E_RESUME_WINDOW_EXPIRED,
                "events after last_event_seq are no longer kept");
         return;
     }

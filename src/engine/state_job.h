@@ -45,8 +45,9 @@ typedef struct arcp__job_live {
     char *delegate_id; /* owned; NULL for none */
     char *cwd;         /* owned; NULL for none */
     bool owns_cwd;
-    char *input;      /* owned JSON; freed when the agent has it */
-    char *wait_reply; /* owned: the id of the parent's waiting delegate line */
+    char *input;          /* owned JSON; freed when the agent has it */
+    char *wait_reply;     /* owned: the id of the parent's waiting delegate line */
+    char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
     void *host;
     void *user;
     const arcp_lease *lease;         /* referenced */
