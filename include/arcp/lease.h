@@ -83,7 +83,8 @@ ARCP_API void arcp_lease_format(const arcp_lease *lease, arcp_buf *out);
 ARCP_API void arcp_lease_format_constraints(const arcp_lease *lease, arcp_buf *out);
 
 ARCP_API bool arcp_lease_has_expiry(const arcp_lease *lease);
-/* The wall-clock instant of expiry in ns since 1970, rounded down; ARCP_TIME_NEVER. */
+/* The wall-clock instant of expiry in ns since 1970, rounded down; ARCP_TIME_NEVER without one, and
+ * for one that 64 bits do not hold (from April 2262 on). */
 ARCP_API int64_t arcp_lease_expires_wall_ns(const arcp_lease *lease);
 
 /* What it says, by index (asserted to be below the count); names and patterns live with the

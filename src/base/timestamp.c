@@ -3,7 +3,7 @@
 #include <arcp/time.h>
 
 #define YEAR_MIN 1970
-#define YEAR_MAX 2261 /* the last whole year that fits 64 bits of nanoseconds */
+#define YEAR_MAX 9999
 
 static bool is_leap(int year)
 {
@@ -65,7 +65,7 @@ static arcp_status read_parts(arcp_span text, parts *out, arcp_error *err)
         .second = read_digits(text, 17, 2),
     };
     if (out->year < YEAR_MIN || out->year > YEAR_MAX) {
-        return refuse(text, 0, "the year must be 1970 to 2261", err);
+        return refuse(text, 0, "the year must be 1970 to 9999", err);
     }
     if (out->month < 1 || out->month > 12) {
         return refuse(text, 5, "there is no such month", err);
@@ -114,14 +114,28 @@ arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error
     }
     int64_t seconds = (days_before(when.year, when.month) + when.day - 1) * 86400 +
                       INT64_C(3600) * when.hour + INT64_C(60) * when.minute + when.second;
-    *out = (arcp__instant){seconds * ARCP_NS_PER_SEC + fraction_ns, rest};
+    *out = (arcp__instant){.seconds = seconds, .ns = (uint32_t)fraction_ns, .rest = rest};
+    if (__builtin_mul_overflow(seconds, ARCP_NS_PER_SEC, &out->wall_ns) ||
+        __builtin_add_overflow(out->wall_ns, fraction_ns, &out->wall_ns)) {
+        out->wall_ns = ARCP_TIME_NEVER;
+    }
     return ARCP_OK;
+}
+
+arcp__instant arcp__instant_at(int64_t wall_ns)
+{
+    return (arcp__instant){.seconds = wall_ns / ARCP_NS_PER_SEC,
+                           .ns = (uint32_t)(wall_ns % ARCP_NS_PER_SEC),
+                           .wall_ns = wall_ns};
 }
 
 int arcp__instant_compare(arcp__instant a, arcp__instant b)
 {
-    if (a.wall_ns != b.wall_ns) {
-        return a.wall_ns < b.wall_ns ? -1 : 1;
+    if (a.seconds != b.seconds) {
+        return a.seconds < b.seconds ? -1 : 1;
+    }
+    if (a.ns != b.ns) {
+        return a.ns < b.ns ? -1 : 1;
     }
     size_t common = a.rest.size < b.rest.size ? a.rest.size : b.rest.size;
     int order = common == 0 ? 0 : memcmp(a.rest.data, b.rest.data, common);

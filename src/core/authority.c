@@ -18,8 +18,8 @@ static void anchor(arcp_authority *authority, const arcp_authority_options *opti
 {
     authority->deadline_mono_ns = ARCP_TIME_NEVER;
     authority->deadline_wall_ns = ARCP_TIME_NEVER;
-    if (arcp_lease_has_expiry(authority->lease)) {
-        const int64_t expires = arcp_lease_expires_wall_ns(authority->lease);
+    const int64_t expires = arcp_lease_expires_wall_ns(authority->lease);
+    if (expires != ARCP_TIME_NEVER) {
         const int64_t wall = after(expires, options->expiry_grace_ns);
         int64_t left = 0;
         if (__builtin_sub_overflow(wall, options->now.wall_ns, &left) || left < 0) {

@@ -225,6 +225,45 @@ static arcp_status check_metric(const arcp_json *json, arcp_json_ref body, arcp_
     return ARCP_OK;
 }
 
+/* Exactly one of `result` and `error`. Many writers set the one that is not meant to null: that one
+ * is as if it were not there, and is not relayed. [arcp:8.2-1] */
+static arcp_status check_tool_result(const arcp_json *json, arcp_json_ref body, arcp_buf *scratch,
+                                     bool *rewrite, arcp_error *err)
+{
+    const arcp_json_ref error = arcp_json_member(json, body, ARCP_SPAN_LITERAL("error"));
+    arcp_json_ref result = arcp_json_member(json, body, ARCP_SPAN_LITERAL("result"));
+    if (result == ARCP_JSON_ABSENT) {
+        result = arcp_json_member(json, body, ARCP_SPAN_LITERAL("output"));
+    }
+    *rewrite = *rewrite || error != ARCP_JSON_ABSENT;
+    if (arcp_json_is_missing(json, error)) {
+        return result != ARCP_JSON_ABSENT
+                   ? ARCP_OK
+                   : arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                                    "body has neither result nor error, must have one of them");
+    }
+    if (!arcp_json_is_missing(json, result)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "body has both result and error, must have one of them");
+    }
+    arcp__error_payload parsed; /* `retryable` may be missing or against the rules */
+    return arcp__error_payload_parse(json, error, scratch, &parsed, err);
+}
+
+/* Whether a member is the null of the two of them that is not meant. */
+static bool is_unused_half(const arcp_json *json, arcp_json_ref body, arcp_event_kind kind,
+                           arcp_json_ref name)
+{
+    if (kind != ARCP_EVENT_TOOL_RESULT || !arcp_json_is(json, name + 1, ARCP_JSON_NULL)) {
+        return false;
+    }
+    const bool is_result = arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("result")) ||
+                           arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("output"));
+    const arcp_json_ref error = arcp_json_member(json, body, ARCP_SPAN_LITERAL("error"));
+    return is_result ? !arcp_json_is_missing(json, error)
+                     : arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("error"));
+}
+
 /* What a kind demands beyond its table. `rewrite` is set when the body cannot be relayed
  * as it is. */
 static arcp_status check_kind(const arcp_json *json, arcp_json_ref body, arcp_buf *scratch,
@@ -254,12 +293,7 @@ static arcp_status check_kind(const arcp_json *json, arcp_json_ref body, arcp_bu
         *rewrite = *rewrite ||
                    (arcp_json_member(json, body, ARCP_SPAN_LITERAL("args")) == ARCP_JSON_ABSENT);
     } else if (facts->kind == ARCP_EVENT_TOOL_RESULT) {
-        arcp_json_ref error = arcp_json_member(json, body, ARCP_SPAN_LITERAL("error"));
-        if (!arcp_json_is_missing(json, error)) {
-            arcp__error_payload parsed;
-            *rewrite = true; /* `retryable` may be missing or against the rules */
-            return arcp__error_payload_parse(json, error, scratch, &parsed, err);
-        }
+        return check_tool_result(json, body, scratch, rewrite, err);
     }
     return ARCP_OK;
 }
@@ -324,6 +358,9 @@ static void rewrite_body(const arcp_json *json, arcp_json_ref body, arcp_event_k
         const event_row *older = row_of_older(kind, json, name);
         if (older != NULL &&
             arcp_json_member(json, body, arcp_span_cstr(older->name)) != ARCP_JSON_ABSENT) {
+            continue;
+        }
+        if (is_unused_half(json, body, kind, name)) {
             continue;
         }
         write_event_member(json, name, older == NULL ? NULL : older->name, kind, scratch, &writer);

@@ -116,7 +116,7 @@ static bool matches(const list_filter *filter, const arcp__job *job)
     if (filter->statuses != 0 && (filter->statuses & ((uint32_t)1 << job->status)) == 0) {
         return false;
     }
-    arcp__instant created = {job->created_wall_ns, {NULL, 0}};
+    arcp__instant created = arcp__instant_at(job->created_wall_ns);
     if (filter->has_after && arcp__instant_compare(created, filter->after) <= 0) {
         return false;
     }

@@ -28,7 +28,9 @@ static const instant_row instants[] = {
     {"the last second of a year", "2025-12-31T23:59:59Z", 1767225599, 0},
     {"a leap second is the next second", "2016-12-31T23:59:60Z", 1483228800, 0},
     {"beyond 32 bits", "2038-01-19T03:14:08Z", 2147483648, 0},
-    {"the last instant", "2261-12-31T23:59:59.999999999Z", 9214646399, 999999999},
+    {"the last instant in 64 bits", "2262-04-11T23:47:16.854775806Z", 9223372036, 854775806},
+    {"never, as databases write it", "9999-12-31T23:59:59Z", 253402300799, 0},
+    {"the last instant", "9999-12-31T23:59:60.999999999Z", 253402300800, 999999999},
 };
 
 static void instants_are_counted_from_the_epoch(void **state)
@@ -40,7 +42,13 @@ static void instants_are_counted_from_the_epoch(void **state)
         arcp__instant got = {0};
         arcp_error err = {0};
         check_ok(arcp__timestamp_parse(arcp_span_cstr(row->text), &got, &err), &err);
-        assert_true(got.wall_ns == row->seconds * ARCP_NS_PER_SEC + row->ns);
+        assert_true(got.seconds == row->seconds && got.ns == row->ns);
+        int64_t wall_ns = 0;
+        if (__builtin_mul_overflow(row->seconds, ARCP_NS_PER_SEC, &wall_ns) ||
+            __builtin_add_overflow(wall_ns, row->ns, &wall_ns)) {
+            wall_ns = ARCP_TIME_NEVER;
+        }
+        assert_true(got.wall_ns == wall_ns);
     }
 }
 
@@ -75,7 +83,7 @@ static const refusal refusals[] = {
     {"second 60 in mid-day", "2026-05-13T19:42:60Z", 17},
     {"second 61", "2026-12-31T23:59:61Z", 17},
     {"before the epoch", "1969-12-31T23:59:59Z", 0},
-    {"past what 64 bits hold", "2262-01-01T00:00:00Z", 0},
+    {"a year of five digits", "10000-01-01T00:00:00Z", 4},
     {"something behind", "2026-05-13T19:42:13Z ", 19},
     {"something before", " 2026-05-13T19:42:13Z", 0},
     {"two digits of a year", "26-05-13T19:42:13Z", 2},
@@ -167,6 +175,10 @@ static const order_row orders[] = {
      "2026-05-13T19:42:13.12345678911Z", -1},
     {"zeros behind digits", "2026-05-13T19:42:13.1234567891Z",
      "2026-05-13T19:42:13.12345678910000Z", 0},
+    {"seconds beyond 64 bits of nanoseconds", "9999-12-31T23:59:58Z", "9999-12-31T23:59:59Z", -1},
+    {"digits there", "9999-12-31T23:59:59.1234567891Z", "9999-12-31T23:59:59.123456789Z", 1},
+    {"the last in 64 bits and the next", "2262-04-11T23:47:16.854775807Z",
+     "2262-04-11T23:47:16.854775808Z", -1},
     {"a second beats all digits", "2026-05-13T19:42:12.999999999999Z", "2026-05-13T19:42:13Z", -1},
 };
 

@@ -95,6 +95,12 @@ static void an_expiry_years_ahead_does_not_fire(void **state)
     assert_true(arcp_authority_deadline_mono_ns(authority) == ARCP_TIME_NEVER);
     assert_false(arcp_authority_is_expired(authority, options.now));
     arcp_authority_unref(authority);
+    options.now.mono_ns = 0;
+    authority = authority_with("{}", "{\"expires_at\":\"9999-12-31T23:59:59Z\"}", options);
+    assert_true(arcp_authority_deadline_mono_ns(authority) == ARCP_TIME_NEVER);
+    const arcp_time late = {INT64_MAX - 1, INT64_MAX - 1};
+    assert_false(arcp_authority_is_expired(authority, late));
+    arcp_authority_unref(authority);
 }
 
 /* [arcp:9.4-5] */

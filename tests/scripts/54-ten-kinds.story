@@ -41,6 +41,12 @@ agent $j> {"type":"job.event","id":"5","payload":{"kind":"tool_result","body":{"
 agent $j< {"re":"5","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"6","payload":{"kind":"tool_result","body":{"call_id":"c","error":"no"}}}
 agent $j< {"re":"6","payload":{"error":{"code":"INVALID_REQUEST"}}}
+agent $j> {"type":"job.event","id":"6a","payload":{"kind":"tool_result","body":{"call_id":"c"}}}
+agent $j< {"re":"6a","payload":{"error":{"code":"INVALID_REQUEST","message":"body has neither result nor error, must have one of them"}}}
+agent $j> {"type":"job.event","id":"6b","payload":{"kind":"tool_result","body":{"call_id":"c","result":1,"error":{"code":"TIMEOUT","message":"m"}}}}
+agent $j< {"re":"6b","payload":{"error":{"code":"INVALID_REQUEST","message":"body has both result and error, must have one of them"}}}
+agent $j> {"type":"job.event","id":"6c","payload":{"kind":"tool_result","body":{"call_id":"c","error":null}}}
+agent $j< {"re":"6c","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"7","payload":{"kind":"status","body":{}}}
 agent $j< {"re":"7","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"8","payload":{"kind":"metric","body":{"name":"n","value":"1"}}}
