@@ -40,6 +40,9 @@ void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal
     if (!principal->is_held && principal->sessions == 0 && principal->running_jobs == 0 &&
         principal->job_first == principal->job_count && principal->key_count == 0) {
         HASH_DEL(engine->principals, principal);
+        if (engine->over_share == principal) {
+            engine->over_share = NULL;
+        }
         arcp__shares_leave(engine->kept, principal);
         arcp__free(principal->jobs);
         arcp__free(principal->name);

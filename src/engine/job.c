@@ -198,6 +198,7 @@ void arcp__job_drop(arcp__engine *engine, arcp__job *job)
         arcp__job_leave_parent(engine, job->children);
     }
     arcp__principal_drop_job(job->principal, job);
+    job->principal->stored_bytes -= job->stream->bytes;
     if (!job->ended) {
         job->ended = true;
         job->principal->running_jobs--;

@@ -1,10 +1,11 @@
-/* How much a job may say: limits.job_bytes of records as they are stored, and no event that is too
- * large for a frame.
+/* How much a job may say: limits.job_bytes of records as they are stored, together with its
+ * principal's other jobs limits.principal_bytes, and no event that is too large for a frame.
  *
  * A record that has no room is not stored, nothing follows it, and its job ends as INTERNAL_ERROR
  * with details.limit. It ends when the input has been carried out: whoever emits a record goes on
  * with the job. That end is stored whatever its size; it is the runtime's own and short, as all
- * are but what an agent says itself. */
+ * are but what an agent says itself. Before a job ends for the others of its principal, those that
+ * have ended are forgotten. */
 #include "engine/parts.h"
 
 #include <stdio.h>
@@ -17,17 +18,44 @@ void arcp__job_note_over(arcp__engine *engine, arcp__job *job, const char *limit
     arcp__job_pin(job);
 }
 
+/* What the principal has in the store, and would have if its ended jobs were forgotten. */
+static uint64_t stored_at_least(const arcp__engine *engine, const arcp__principal *principal)
+{
+    return principal->stored_bytes - arcp__kept_record_bytes(engine, principal);
+}
+
+/* Ended jobs go when the input has been carried out. */
+static bool has_share(arcp__engine *engine, const arcp__job *job, uint64_t bytes)
+{
+    const uint64_t limit = engine->settings.limits_principal_bytes;
+    if (limit == 0 || job->principal->stored_bytes + bytes <= limit) {
+        return true;
+    }
+    engine->over_share = job->principal;
+    return stored_at_least(engine, job->principal) + bytes <= limit;
+}
+
 bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *pieces, size_t count)
 {
-    uint64_t bytes = job->stream->bytes;
+    uint64_t bytes = 0;
     for (size_t at = 0; at < count; at++) {
         bytes += pieces[at].size;
     }
-    if (bytes > engine->settings.limits_job_bytes) {
+    if (job->stream->bytes + bytes > engine->settings.limits_job_bytes) {
         arcp__job_note_over(engine, job, "limits.job_bytes");
         return false;
     }
+    if (!has_share(engine, job, bytes)) {
+        arcp__job_note_over(engine, job, "limits.principal_bytes");
+        return false;
+    }
     return true;
+}
+
+bool arcp__principal_has_room(const arcp__engine *engine, const arcp__principal *principal)
+{
+    const uint64_t limit = engine->settings.limits_principal_bytes;
+    return limit == 0 || stored_at_least(engine, principal) < limit;
 }
 
 void arcp__job_end_over(arcp__engine *engine, arcp__job *job)

@@ -209,17 +209,21 @@ static arcp_status check_caps(const arcp__engine *engine, const arcp__session *s
                               arcp_buf *details, arcp_error *err)
 {
     const char *limit = NULL;
+    const char *what = "too many running jobs";
     size_t jobs = session->live_jobs + session->admissions - session->held_submits;
     if (jobs >= engine->settings.limits_jobs_per_session) {
         limit = "limits.jobs_per_session";
     } else if (session->principal->running_jobs >= engine->settings.limits_jobs_per_principal) {
         limit = "limits.jobs_per_principal";
+    } else if (!arcp__principal_has_room(engine, session->principal)) {
+        limit = "limits.principal_bytes";
+        what = "the principal's running jobs have said too much";
     }
     if (limit == NULL) {
         return ARCP_OK;
     }
     arcp_buf_append_format(details, "{\"limit\":\"%s\"}", limit);
-    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "too many running jobs (%s)", limit);
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "%s (%s)", what, limit);
 }
 
 /* ---- the request ---- */

@@ -88,6 +88,15 @@ void arcp__job_keep_no_longer(arcp__engine *engine, arcp__job *job)
     }
 }
 
+uint64_t arcp__kept_record_bytes(const arcp__engine *engine, const arcp__principal *principal)
+{
+    const arcp__job *newest = engine->ended_jobs == NULL ? NULL : engine->ended_jobs->ended_prev;
+    const bool is_own = newest != NULL && newest->principal == principal && !newest->is_weighed;
+    return arcp__share_of(&engine->kept[ARCP__KEPT_BYTES], principal) -
+           arcp__share_of(&engine->kept[ARCP__KEPT_LEASES], principal) +
+           (is_own ? newest->stream->bytes : 0);
+}
+
 /* ---- too much ---- */
 
 /* The job that goes next; NULL: none has to. */
@@ -103,7 +112,10 @@ static arcp__job *one_too_many(const arcp__engine *engine)
             return arcp__share_most(&engine->kept[what])->ended_jobs;
         }
     }
-    return NULL;
+    const arcp__principal *over = engine->over_share;
+    return over != NULL && over->stored_bytes > engine->settings.limits_principal_bytes
+               ? over->ended_jobs
+               : NULL;
 }
 
 void arcp__jobs_forget_oldest(arcp__engine *engine)
@@ -118,6 +130,7 @@ void arcp__jobs_forget_oldest(arcp__engine *engine)
         take(engine, job);
         arcp__job_keep_due(engine, job);
     }
+    engine->over_share = job == NULL ? NULL : engine->over_share;
     engine->out_of_memory = false; /* what it failed to forget is tried again; no input did it */
 }
 

@@ -11,6 +11,8 @@ bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *p
                         size_t count);
 /* It said more than the setting allows: it ends with the input at hand. Once. */
 void arcp__job_note_over(arcp__engine *engine, arcp__job *job, const char *limit);
+/* Whether a job of the principal's may say anything. */
+bool arcp__principal_has_room(const arcp__engine *engine, const arcp__principal *principal);
 /* The end of a job that said too much. */
 void arcp__job_end_over(arcp__engine *engine, arcp__job *job);
 /* Of all that did by the input at hand. */
@@ -22,6 +24,8 @@ void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns);
 /* It is not counted any more. */
 void arcp__job_keep_no_longer(arcp__engine *engine, arcp__job *job);
 void arcp__job_keep_due(arcp__engine *engine, arcp__job *job);
+/* Bytes of the records of the principal's jobs that are kept. */
+uint64_t arcp__kept_record_bytes(const arcp__engine *engine, const arcp__principal *principal);
 /* Of more than are kept at most, some at a time, when no input uses them. */
 void arcp__jobs_forget_oldest(arcp__engine *engine);
 /* All rows are there. */

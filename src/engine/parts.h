@@ -129,6 +129,8 @@ void arcp__stream_unref(arcp__engine *engine, arcp__stream *stream);
  * False when out of memory: nothing happened. */
 bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_span *pieces,
                          size_t count, uint64_t *position, size_t *bytes);
+/* So many bytes more of records are in the store: a job's are its principal's. */
+void arcp__stream_count(arcp__stream *stream, uint64_t bytes);
 /* Frees streams whose last batch is durable now. */
 void arcp__stream_reap(arcp__engine *engine);
 /* The record at `position` when it is in memory. */

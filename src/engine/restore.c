@@ -19,8 +19,9 @@
 
 typedef enum read_kind {
     READ_INDEX,
-    READ_TAIL, /* all that the stream holds beyond what is known of it */
-    READ_END   /* only whether it holds that much */
+    READ_TAIL,  /* all that the stream holds beyond what is known of it */
+    READ_COUNT, /* what is known of it, but for its bytes; then its tail */
+    READ_END    /* only whether it holds that much */
 } read_kind;
 
 typedef struct restore_read {
@@ -163,6 +164,15 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
                       &key, false);
 }
 
+/* What a running job had said before `end`, when that was numbered as soon as it was said. */
+static void note_total(arcp__stream *stream, uint64_t end, uint64_t total)
+{
+    if (total != 0 && end > stream->counted && stream->job != NULL && !stream->job->ended) {
+        arcp__stream_count(stream, total - stream->bytes);
+        stream->counted = end;
+    }
+}
+
 static void take_run(arcp__engine *engine, arcp__session *session, arcp_span record)
 {
     arcp_json *json = &engine->json;
@@ -197,6 +207,7 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     if (run.stream->next < end) {
         run.stream->next = end;
     }
+    note_total(run.stream, end, arcp__restore_number(json, "total"));
     session->next_seq = run.first_seq + run.count;
     session->kept_bytes += run.bytes;
     if (run.stream == session->own) {
@@ -283,6 +294,33 @@ static bool is_whole(arcp__engine *engine, arcp__stream *stream, uint64_t first,
     return false;
 }
 
+static void count_records(arcp__stream *stream, const arcp_span *records, size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        arcp__stream_count(stream, records[at].size);
+    }
+}
+
+static void take_count(arcp__engine *engine, const restore_read *read, uint64_t first,
+                       const arcp_span *records, size_t count)
+{
+    arcp__stream *stream = read->stream;
+    if (engine->restore->failure.status != ARCP_OK) {
+        return;
+    }
+    if (first != read->from || count == 0) {
+        restore_short(engine, "", stream->key, "record", read->from, stream->next);
+        return;
+    }
+    count_records(stream, records, count);
+    if (first + count < stream->next) {
+        ask(engine, READ_COUNT, NULL, stream, first + count);
+        return;
+    }
+    stream->next = first + count;
+    ask(engine, READ_TAIL, NULL, stream, stream->next);
+}
+
 static void take_tail(arcp__engine *engine, const restore_read *read, uint64_t first,
                       const arcp_span *records, size_t count)
 {
@@ -291,11 +329,17 @@ static void take_tail(arcp__engine *engine, const restore_read *read, uint64_t f
         count == 0 || read->kind == READ_END) {
         return;
     }
-    for (size_t at = 0; at < count; at++) {
-        stream->bytes += records[at].size;
-    }
+    count_records(stream, records, count);
     stream->next = first + count;
     ask(engine, READ_TAIL, NULL, stream, stream->next);
+}
+
+/* What no index counts of a running job's stream, which is all of it when they were trimmed, and
+ * its tail. */
+static void read_running(arcp__engine *engine, arcp__stream *stream)
+{
+    const bool is_counted = stream->counted >= stream->next;
+    ask(engine, is_counted ? READ_TAIL : READ_COUNT, NULL, stream, stream->counted);
 }
 
 /* ---- the steps ---- */
@@ -345,7 +389,7 @@ static void read_tails(arcp__engine *engine)
     }
     for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
         if (!job->ended) {
-            ask(engine, READ_TAIL, NULL, job->stream, job->stream->next);
+            read_running(engine, job->stream);
         } else if (job->stream->next != 0) {
             ask(engine, READ_END, NULL, job->stream, job->stream->next);
         }
@@ -485,6 +529,9 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
     if (read->kind == READ_INDEX) {
         take_index(engine, read->session, first, records, count);
         arcp__session_unpin(engine, read->session);
+    } else if (read->kind == READ_COUNT) {
+        take_count(engine, read, first, records, count);
+        arcp__stream_unref(engine, read->stream);
     } else {
         take_tail(engine, read, first, records, count);
         arcp__stream_unref(engine, read->stream);

@@ -107,12 +107,15 @@ bool arcp__session_write_index(arcp__engine *engine, arcp__session *session)
     index_key(session, key);
     for (size_t at = find_run(session, session->indexed_seq + 1); at < session->run_end; at++) {
         const arcp__run *run = &session->runs[at];
-        int size =
-            snprintf(record, sizeof(record),
-                     "{\"seq\":%llu,\"count\":%u,\"stream\":\"%s\",\"position\":%llu,"
-                     "\"bytes\":%llu}",
-                     (unsigned long long)run->first_seq, run->count, run->stream->key,
-                     (unsigned long long)run->first_position, (unsigned long long)run->bytes);
+        /* The exact bytes of all that the stream has, where the run ends with it: those of a run
+         * may be an average. */
+        const bool is_tip = run->first_position + run->count == run->stream->next;
+        int size = snprintf(record, sizeof(record),
+                            "{\"seq\":%llu,\"count\":%u,\"stream\":\"%s\",\"position\":%llu,"
+                            "\"bytes\":%llu,\"total\":%llu}",
+                            (unsigned long long)run->first_seq, run->count, run->stream->key,
+                            (unsigned long long)run->first_position, (unsigned long long)run->bytes,
+                            (unsigned long long)(is_tip ? run->stream->bytes : 0));
         if (!arcp__batch_append_key(engine, arcp_span_cstr(key), session->index_next,
                                     arcp_span_make(record, (size_t)size))) {
             return false;

@@ -3,8 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MEMORY_REPLAY_BYTES 67108864u
-#define MEMORY_KEEP_BYTES   268435456u
+#define MEMORY_REPLAY_BYTES    67108864u
+#define MEMORY_KEEP_BYTES      268435456u
+#define MEMORY_PRINCIPAL_BYTES 1073741824u
 
 typedef struct setting_row {
     const char *group;
@@ -77,6 +78,10 @@ void arcp_settings_fit_memory(arcp_settings *settings)
 {
     lower(&settings->limits_replay_bytes, MEMORY_REPLAY_BYTES);
     lower(&settings->jobs_keep_terminal_bytes, MEMORY_KEEP_BYTES);
+    if (settings->limits_principal_bytes == 0) { /* no limit */
+        settings->limits_principal_bytes = MEMORY_PRINCIPAL_BYTES;
+    }
+    lower(&settings->limits_principal_bytes, MEMORY_PRINCIPAL_BYTES);
 }
 
 static bool parse_number(arcp_span text, uint64_t *out)

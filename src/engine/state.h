@@ -33,9 +33,10 @@ struct arcp__principal {
     arcp__timer parts[ARCP__KEPT_COUNT]; /* in the engine's shares */
     size_t owed_count;                   /* of its jobs that the engine counts so */
     uint64_t owed_bytes;
-    size_t key_count;   /* that are remembered */
-    uint64_t key_bytes; /* of what they are answered with */
-    arcp__job **jobs;   /* owned array in order of id; NULL where one was dropped */
+    uint64_t stored_bytes; /* of records of its jobs, running, kept or owed */
+    size_t key_count;      /* that are remembered */
+    uint64_t key_bytes;    /* of what they are answered with */
+    arcp__job **jobs;      /* owned array in order of id; NULL where one was dropped */
     char newest_job[ARCP__ID_SIZE];
     size_t job_first, job_count, job_capacity;
     size_t job_holes; /* between the first and the last */
@@ -178,6 +179,7 @@ struct arcp__engine {
 
     arcp__job *ended_jobs;              /* that are kept; the one that ended first comes first */
     arcp__share kept[ARCP__KEPT_COUNT]; /* of these; see kept.c */
+    arcp__principal *over_share;        /* has too much in the store, and ended jobs; or NULL */
     uint64_t ended_leases_max;          /* ARCP__ENDED_LEASES_MAX; less in tests */
     size_t owed_count;                  /* of those that are not listed there any more */
     uint64_t owed_bytes;                /* of these, counted as above */

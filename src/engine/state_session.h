@@ -63,6 +63,7 @@ struct arcp__stream {
     arcp__job *job;   /* whose records it has, while that is known; else NULL */
     uint64_t next;    /* the next position */
     uint64_t bytes;   /* of all records ever */
+    uint64_t counted; /* after a restart: `bytes` are of what is before this position */
     arcp__tail *tail; /* owned; NULL: none is in memory */
 };
 

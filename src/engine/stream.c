@@ -216,6 +216,14 @@ static arcp__chunk *chunk_for(arcp__engine *engine, arcp__stream *stream, size_t
     return chunk;
 }
 
+void arcp__stream_count(arcp__stream *stream, uint64_t bytes)
+{
+    stream->bytes += bytes;
+    if (stream->job != NULL) {
+        stream->job->principal->stored_bytes += bytes;
+    }
+}
+
 bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_span *pieces,
                          size_t count, uint64_t *position, size_t *bytes)
 {
@@ -239,7 +247,7 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
     make_newest(engine, stream->tail);
     *position = stream->next++;
     *bytes = size;
-    stream->bytes += size;
+    arcp__stream_count(stream, size);
     arcp__batch_append(engine, stream, *position, arcp_span_make(start, size));
     chunk->batch_id = arcp__batch_open_id(engine);
     if (stream->tail->bytes > TAIL_BYTES_MAX) {

@@ -46,6 +46,9 @@ static bool has(arcp_span text, const char *part)
 
 static void learn(disk *self, const arcp_store_op *op)
 {
+    if (op->kind == ARCP_STORE_APPEND && arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("j:"))) {
+        note(self, arcp_span_from(op->key, 2))->bytes += op->value.size;
+    }
     if (op->kind == ARCP_STORE_APPEND && arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("x:"))) {
         disk_known *known = note(self, arcp_span_from(op->key, 2));
         uint64_t seq = number_after(op->value, "\"seq\":");
@@ -65,6 +68,12 @@ static void learn(disk *self, const arcp_store_op *op)
             has(op->value, "\"status\":\"pending\"") || has(op->value, "\"status\":\"running\"");
         if (known->has_end && runs) {
             fail_msg("%s: its row had an end and has none any more", known->id);
+        }
+        const bool has_end = has(op->value, "\"ended_at\":\"");
+        const uint64_t bytes = has_end ? number_after(op->value, "\"bytes\":") : known->bytes;
+        if (bytes != known->bytes) {
+            fail_msg("%s: its row says %llu bytes of %llu", known->id, (unsigned long long)bytes,
+                     (unsigned long long)known->bytes);
         }
         known->has_row = true;
         known->has_end = !runs;

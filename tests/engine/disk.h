@@ -18,9 +18,10 @@
 typedef struct disk_known {
     char id[DISK_ID_SIZE];
     bool has_row;
-    bool has_end; /* of a job: its row says how it ended */
-    bool is_gone; /* of a job: it was forgotten */
-    uint64_t tip; /* of a session: its last event_seq in the index */
+    bool has_end;   /* of a job: its row says how it ended */
+    bool is_gone;   /* of a job: it was forgotten */
+    uint64_t tip;   /* of a session: its last event_seq in the index */
+    uint64_t bytes; /* of a job: of its records */
 } disk_known;
 
 typedef struct disk_batch {

@@ -336,9 +336,10 @@ static void a_key_goes_when_it_expires_and_not_before(void **state)
     rig_stop(&rig);
 }
 
-static void what_fits_memory_is_64_mib_of_a_session_and_256_of_ended_jobs(void **state)
+static void
+what_fits_memory_is_64_mib_of_a_session_256_of_ended_jobs_and_1_gib_of_a_principal(void **state)
 {
-    static const uint64_t replay = 67108864, ended = 268435456;
+    static const uint64_t replay = 67108864, ended = 268435456, all = 1073741824;
     arcp_settings settings, want;
     (void)state;
     memset(&settings, 0, sizeof(settings)); /* what is between the members, too */
@@ -346,16 +347,22 @@ static void what_fits_memory_is_64_mib_of_a_session_and_256_of_ended_jobs(void *
     arcp_settings_default(&want);
     want.limits_replay_bytes = replay;
     want.jobs_keep_terminal_bytes = ended;
+    want.limits_principal_bytes = all;
     arcp_settings_default(&settings);
     arcp_settings_fit_memory(&settings);
     assert_memory_equal(&settings, &want, sizeof(want)); /* and nothing else */
     for (int more = -1; more <= 1; more++) {
         settings.limits_replay_bytes = replay + (uint64_t)more;
         settings.jobs_keep_terminal_bytes = ended + (uint64_t)more;
+        settings.limits_principal_bytes = all + (uint64_t)more;
         arcp_settings_fit_memory(&settings);
         assert_int_equal(settings.limits_replay_bytes, replay - (more < 0 ? 1 : 0));
         assert_int_equal(settings.jobs_keep_terminal_bytes, ended - (more < 0 ? 1 : 0));
+        assert_int_equal(settings.limits_principal_bytes, all - (more < 0 ? 1 : 0));
     }
+    settings.limits_principal_bytes = 0; /* no limit */
+    arcp_settings_fit_memory(&settings);
+    assert_int_equal(settings.limits_principal_bytes, all);
 }
 
 int main(void)
@@ -371,7 +378,8 @@ int main(void)
         cmocka_unit_test(what_waits_for_its_session_has_as_much_room_as_the_others),
         cmocka_unit_test(keys_that_have_expired_go_by_portions),
         cmocka_unit_test(a_key_goes_when_it_expires_and_not_before),
-        cmocka_unit_test(what_fits_memory_is_64_mib_of_a_session_and_256_of_ended_jobs),
+        cmocka_unit_test(
+            what_fits_memory_is_64_mib_of_a_session_256_of_ended_jobs_and_1_gib_of_a_principal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void begin(void)
     memset(&rig, 0, sizeof(rig));
     rig_start(&rig, NULL);
     client = rig_connect(&rig, "a");
-    rig_send(&rig, client, HELLO_WITH("\"cost.budget\",\"result_chunk\""));
+    rig_send(&rig, client, HELLO_WITH("\"cost.budget\",\"result_chunk\",\"ack\""));
 }
 
 static void limit(uint64_t bytes)
@@ -311,6 +311,155 @@ static void a_cancelled_job_that_says_too_much_is_cancelled(void **state)
     rig_stop(&rig);
 }
 
+/* ---- the share of a principal ---- */
+
+static void share(uint64_t bytes)
+{
+    rig.settings.limits_principal_bytes = bytes;
+    arcp__engine_set_settings(rig.engine, &rig.settings);
+}
+
+static void the_jobs_of_a_principal_have_room_together(void **state)
+{
+    (void)state;
+    const uint64_t two = bytes_of_events(2);
+    for (unsigned missing = 0; missing <= 1; missing++) {
+        begin();
+        share(2 * two - missing);
+        rig_agent *first = submit();
+        rig_agent *second = submit();
+        for (unsigned count = 0; count < 2; count++) {
+            rig_agent_says(&rig, first, SAY_X);
+            rig_agent_says(&rig, second, SAY_X);
+        }
+        assert_false(first->cancelled);
+        assert_int_equal(second->cancelled, missing == 1);
+        if (missing == 1) {
+            assert_last("\"details\":{\"limit\":\"limits.principal_bytes\"}");
+        } else {
+            assert_int_equal(first->job->principal->stored_bytes, 2 * two);
+        }
+        rig_stop(&rig);
+    }
+}
+
+static void another_principal_has_its_own_room(void **state)
+{
+    (void)state;
+    const uint64_t two = bytes_of_events(2);
+    begin();
+    share(two);
+    rig_agent *first = submit();
+    rig_agent_says(&rig, first, SAY_X);
+    rig_agent_says(&rig, first, SAY_X);
+    client = rig_connect(&rig, "b");
+    rig_send(&rig, client, HELLO_OF("bob", ""));
+    rig_agent *second = submit();
+    rig_agent_says(&rig, second, SAY_X);
+    rig_agent_says(&rig, second, SAY_X);
+    assert_false(first->cancelled);
+    assert_false(second->cancelled);
+    rig_stop(&rig);
+}
+
+static void ended_jobs_go_before_a_job_that_runs(void **state)
+{
+    (void)state;
+    const uint64_t three = bytes_of_events(3);
+    begin();
+    share(2 * three);
+    for (unsigned count = 0; count < 2; count++) {
+        rig_agent *agent = submit();
+        rig_agent_says(&rig, agent, SAY_X);
+        rig_agent_says(&rig, agent, DONE);
+        rig_agent_exits(&rig, agent, false, 0);
+    }
+    arcp__free(last_frame()); /* nothing waits for the client */
+    rig_agent *agent = submit();
+    for (unsigned count = 0; count < 3; count++) {
+        rig_agent_says(&rig, agent, SAY_X);
+        arcp__free(last_frame());
+    }
+    assert_false(agent->cancelled);
+    assert_int_equal(HASH_COUNT(rig.engine->jobs), 2); /* the older of the two is gone */
+    for (unsigned count = 0; count < 20 && !agent->cancelled; count++) {
+        rig_agent_says(&rig, agent, SAY_X);
+        assert_true(agent->job->principal->stored_bytes <= 2 * three + 600);
+    }
+    assert_last("\"details\":{\"limit\":\"limits.principal_bytes\"}");
+    assert_int_equal(HASH_COUNT(rig.engine->jobs), 1);
+    rig_stop(&rig);
+}
+
+static void submits_are_refused_while_running_jobs_fill_the_share(void **state)
+{
+    (void)state;
+    const uint64_t two = bytes_of_events(2);
+    begin();
+    rig_agent *agent = submit();
+    rig_agent_says(&rig, agent, SAY_X);
+    rig_agent_says(&rig, agent, SAY_X);
+    share(two + 1);
+    (void)submit();
+    arcp__free(last_frame());
+    rig_agent_exits(&rig, rig_agent_last(&rig), true, 9);
+    share(two);
+    const size_t running = rig.engine->running_jobs;
+    rig_send(&rig, client, FRAME("no", "job.submit", "{\"agent\":\"echo\"}"));
+    assert_last("\"details\":{\"limit\":\"limits.principal_bytes\"}");
+    assert_int_equal(rig.engine->running_jobs, running);
+    share(0); /* no limit */
+    rig_send(&rig, client, FRAME("yes", "job.submit", "{\"agent\":\"echo\"}"));
+    assert_int_equal(rig.engine->running_jobs, running + 1);
+    rig_stop(&rig);
+}
+
+/* ---- after a restart ---- */
+
+/* `acknowledged`: the session's index is trimmed. */
+static void check_restart(bool acknowledged, bool catches_up)
+{
+    begin();
+    rig_agent *agent = submit();
+    rig_agent_says(&rig, agent, SAY_X);
+    for (unsigned count = 0; count < 10; count++) {
+        rig_agent_says(&rig, agent, SAY_X);
+        rig_agent_says(&rig, agent, "a line of another length");
+    }
+    if (acknowledged) {
+        rig_send(&rig, client, FRAME("k", "session.ack", "{\"last_processed_seq\":15}"));
+    }
+    if (catches_up) {
+        char frame[200];
+        rig_client *other = rig_connect(&rig, "o");
+        rig_send(&rig, other, HELLO_WITH("\"subscribe\""));
+        (void)snprintf(frame, sizeof(frame),
+                       FRAME("u", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"),
+                       agent->job_id);
+        rig_send(&rig, other, frame);
+    }
+    const uint64_t before = agent->job->stream->bytes;
+    rig_restart(&rig);
+    assert_int_equal(HASH_COUNT(rig.engine->jobs), 1);
+    const arcp__job *job = rig.engine->jobs;
+    assert_true(job->ended);
+    assert_in_range(job->stream->bytes, before + 300, before + 600); /* its end */
+    assert_int_equal(job->principal->stored_bytes, job->stream->bytes);
+    const uint64_t all = job->stream->bytes;
+    rig_restart(&rig);
+    assert_int_equal(rig.engine->jobs->stream->bytes, all);
+    rig_stop(&rig);
+}
+
+static void what_a_job_said_counts_after_a_restart(void **state)
+{
+    (void)state;
+    check_restart(false, false);
+    check_restart(true, false);
+    check_restart(false, true);
+    check_restart(true, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +474,11 @@ int main(void)
         cmocka_unit_test(children_are_counted_on_their_own),
         cmocka_unit_test(a_parent_that_its_children_fill_ends),
         cmocka_unit_test(a_cancelled_job_that_says_too_much_is_cancelled),
+        cmocka_unit_test(the_jobs_of_a_principal_have_room_together),
+        cmocka_unit_test(another_principal_has_its_own_room),
+        cmocka_unit_test(ended_jobs_go_before_a_job_that_runs),
+        cmocka_unit_test(submits_are_refused_while_running_jobs_fill_the_share),
+        cmocka_unit_test(what_a_job_said_counts_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,8 +121,9 @@ static void on_effect(void *user, const arcp__effect *effect)
 
 /* Of one principal, or of all. */
 typedef struct tally {
-    size_t owed_count, key_count;
-    uint64_t owed_bytes, key_bytes;
+    size_t owed_count, key_count, job_count;
+    uint64_t owed_bytes, key_bytes, stored_bytes;
+    uint64_t said_bytes; /* of these, what is neither owed nor about to go */
     uint64_t kept[ARCP__KEPT_COUNT];
 } tally;
 
@@ -135,6 +136,9 @@ static tally count_all(const arcp__engine *engine, const arcp__principal *princi
         if (principal != NULL && job->principal != principal) {
             continue;
         }
+        sum.job_count++;
+        sum.stored_bytes += job->stream->bytes;
+        sum.said_bytes += job->ended && !job->is_terminal ? 0 : job->stream->bytes;
         sum.owed_count += job->is_owed ? 1 : 0;
         sum.owed_bytes += job->is_owed ? bytes : 0;
         sum.kept[ARCP__KEPT_JOBS] += job->is_terminal ? 1 : 0;
@@ -180,8 +184,12 @@ static void check_kept(play *self)
     }
     for (const arcp__principal *at = engine->principals; at != NULL; at = at->hh.next) {
         sum = count_all(engine, at);
-        is_right = is_right &&
+        is_right = is_right && sum.stored_bytes == at->stored_bytes &&
                    is_counted(&sum, at->owed_count, at->owed_bytes, at->key_count, at->key_bytes);
+        if (sum.said_bytes >
+            self->rig.settings.limits_principal_bytes + sum.job_count * END_BYTES_MAX) {
+            watch_fail(&self->watch, "a principal's jobs have said too much", at->name);
+        }
         for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
             const arcp__share *share = &engine->kept[what];
             is_right = is_right && sum.kept[what] == arcp__share_of(share, at) &&
@@ -280,6 +288,9 @@ static void choose_temper(play *self, arcp_settings *settings)
     }
     if (play_one_in(self, 4)) {
         settings->limits_job_bytes = 1024 + play_pick(self, 64) * 1024;
+    }
+    if (play_one_in(self, 4)) {
+        settings->limits_principal_bytes = 4096 + play_pick(self, 64) * 1024;
     }
     if (play_one_in(self, 4)) {
         settings->jobs_cancel_grace_ms = play_one_in(self, 2) ? 0 : 500;
