@@ -73,12 +73,12 @@ void arcp__sqlite_checkpoint_stop(arcp__sqlite_checkpoint *checkpoint)
 
 /* The rest of the log, and back to its beginning. A foreign reader (the sqlite3 command)
  * can prevent that: then again when the log has grown by as much once more. */
-static void start_log_over(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_streams *streams)
+static bool start_log_over(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_streams *streams)
 {
     arcp_error ignored = {0};
     if (arcp__sqlite_streams_close_all(streams, &ignored) != ARCP_OK) {
         checkpoint->start_at = checkpoint->log_pages + ARCP__SQLITE_LOG_PAGES;
-        return;
+        return false;
     }
     sqlite3 *db = checkpoint->writer->db;
     pthread_mutex_lock(&checkpoint->gate);
@@ -89,13 +89,14 @@ static void start_log_over(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_str
     checkpoint->start_at =
         code == SQLITE_OK ? ARCP__SQLITE_LOG_PAGES : checkpoint->log_pages + ARCP__SQLITE_LOG_PAGES;
     checkpoint->log_pages = code == SQLITE_OK ? 0 : checkpoint->log_pages;
+    return code == SQLITE_OK;
 }
 
-void arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
+bool arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
                                           arcp__sqlite_streams *streams)
 {
     if (checkpoint->log_pages < checkpoint->start_at) {
-        return;
+        return false;
     }
     bool is_done = false;
     pthread_mutex_lock(&checkpoint->mutex);
@@ -113,9 +114,14 @@ void arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
         is_done = true;
     }
     pthread_mutex_unlock(&checkpoint->mutex);
-    if (is_done) {
-        start_log_over(checkpoint, streams);
-    }
+    return is_done && start_log_over(checkpoint, streams);
+}
+
+/* A header, and frames with headers. */
+uint64_t arcp__sqlite_checkpoint_log_bytes(const arcp__sqlite_checkpoint *checkpoint)
+{
+    uint64_t pages = (uint64_t)checkpoint->log_pages;
+    return pages == 0 ? 0 : 32 + pages * (24 + ARCP__SQLITE_PAGE_BYTES);
 }
 
 void arcp__sqlite_checkpoint_enter(arcp__sqlite_checkpoint *checkpoint)

@@ -12,6 +12,7 @@
 
 #include "store/sqlite_stream.h"
 
+#define ARCP__SQLITE_PAGE_BYTES      4096u
 #define ARCP__SQLITE_LOG_PAGES       1000  /* from here on it is checkpointed (4 MiB) */
 #define ARCP__SQLITE_LOG_PAGES_LIMIT 16384 /* here the writer waits for it (64 MiB) */
 
@@ -41,9 +42,13 @@ ARCP_MUST_CHECK arcp_status arcp__sqlite_checkpoint_start(arcp__sqlite_checkpoin
 void arcp__sqlite_checkpoint_stop(arcp__sqlite_checkpoint *checkpoint);
 
 /* The writer, between two transactions. A checkpoint that fails is tried again later:
- * what is in the log is safe there. Streams are closed before the log starts over. */
-void arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
+ * what is in the log is safe there. Streams are closed before the log starts over. True when it
+ * did: all is in the database. */
+bool arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
                                           arcp__sqlite_streams *streams);
+
+/* Bytes that the log must have at least. */
+uint64_t arcp__sqlite_checkpoint_log_bytes(const arcp__sqlite_checkpoint *checkpoint);
 
 /* Around every read on another connection, so that a checkpoint finds a gap. */
 void arcp__sqlite_checkpoint_enter(arcp__sqlite_checkpoint *checkpoint);

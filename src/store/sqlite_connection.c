@@ -65,6 +65,15 @@ arcp_status arcp__sqlite_error(const arcp__sqlite *sqlite, int code, arcp_error 
         return arcp_error_set(err, status, "%s: %s: %s (SQLite code %d)", sqlite->path,
                               sqlite3_errstr(code), strerror(system_code), extended);
     }
+    int disk_code = 0;
+    if (status == ARCP_E_CORRUPT && sqlite->db != NULL &&
+        sqlite3_file_control(sqlite->db, NULL, SQLITE_FCNTL_LAST_ERRNO, &disk_code) == SQLITE_OK &&
+        disk_code != 0) {
+        /* A page that cannot be read is malformed to SQLite. */
+        return arcp_error_set(err, status,
+                              "%s: %s; the last failure of the disk: %s (SQLite code %d)",
+                              sqlite->path, sqlite3_errstr(code), strerror(disk_code), extended);
+    }
     if (status == ARCP_E_INTERNAL_ERROR && sqlite->db != NULL) {
         return arcp_error_set(err, status, "%s: %s (SQLite code %d)", sqlite->path,
                               sqlite3_errmsg(sqlite->db), extended);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "store/sqlite_log.h"
 
 static arcp_status io_error(const char *path, const char *what, int code, arcp_error *err)
 {
@@ -118,6 +119,25 @@ static arcp_status lock_file(const char *path, int fd, arcp_error *err)
     return io_error(path, "cannot be locked", code, err);
 }
 
+/* An owner makes the log when the database is on the disk: without that, its newest commits are
+ * in a log that SQLite would delete. */
+static arcp_status refuse_lone_log(const char *path, arcp_error *err)
+{
+    struct stat info;
+    char log[PATH_MAX + 8];
+    if (stat(path, &info) == 0 ? info.st_size != 0 : errno != ENOENT) {
+        return ARCP_OK;
+    }
+    snprintf(log, sizeof(log), "%s-wal", path);
+    if (stat(log, &info) != 0 || info.st_size == 0) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(err, ARCP_E_CORRUPT,
+                          "%s: belongs to a database that is not here: put it back, or move the "
+                          "log away",
+                          log);
+}
+
 arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arcp_error *err)
 {
     size_t size = strlen(path);
@@ -129,7 +149,10 @@ arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arc
                               PATH_MAX - 1);
     }
     int fd = -1;
-    arcp_status status = open_or_create(path, &fd, err);
+    arcp_status status = refuse_lone_log(path, err);
+    if (status == ARCP_OK) {
+        status = open_or_create(path, &fd, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -139,9 +162,15 @@ arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arc
         status = io_error(path, "cannot be resolved", errno, err);
     }
     if (status == ARCP_OK) {
+        status = refuse_lone_log(resolved, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_log_check(resolved, err);
+    }
+    if (status == ARCP_OK) {
         char *copy = arcp__copy_cstr(resolved, strlen(resolved));
         if (copy != NULL) {
-            *out = (arcp__sqlite_file){fd, copy};
+            *out = (arcp__sqlite_file){.fd = fd, .path = copy};
             return ARCP_OK;
         }
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store");
@@ -159,17 +188,63 @@ void arcp__sqlite_file_close(arcp__sqlite_file *file)
     }
 }
 
-bool arcp__sqlite_file_has_name(const arcp__sqlite_file *file)
+/* `info` becomes the log's. */
+static bool find_log(const arcp__sqlite_file *file, struct stat *info)
+{
+    char log[PATH_MAX + 8];
+    snprintf(log, sizeof(log), "%s-wal", file->path);
+    return stat(log, info) == 0;
+}
+
+arcp_status arcp__sqlite_file_note_log(arcp__sqlite_file *file, arcp_error *err)
 {
     struct stat info;
-    return fstat(file->fd, &info) == 0 && info.st_nlink != 0;
+    if (!find_log(file, &info)) {
+        return arcp_error_set(err, ARCP_E_IO, "%s-wal: cannot be made: %s", file->path,
+                              strerror(errno));
+    }
+    file->log_inode = info.st_ino;
+    return ARCP_OK;
+}
+
+arcp_status arcp__sqlite_file_check(const arcp__sqlite_file *file, uint64_t log_bytes,
+                                    arcp_error *err)
+{
+    struct stat ours;
+    struct stat named;
+    if (fstat(file->fd, &ours) != 0) {
+        return io_error(file->path, "cannot be looked at", errno, err);
+    }
+    if (stat(file->path, &named) != 0 || named.st_dev != ours.st_dev ||
+        named.st_ino != ours.st_ino) {
+        return arcp_error_set(err, ARCP_E_IO,
+                              "%s: the file was deleted or moved while it was in use", file->path);
+    }
+    if ((uint64_t)named.st_size < file->bytes_min) {
+        return arcp_error_set(err, ARCP_E_IO, "%s: the file was cut while it was in use",
+                              file->path);
+    }
+    if (!find_log(file, &named) || named.st_ino != file->log_inode) {
+        return arcp_error_set(err, ARCP_E_IO,
+                              "%s-wal: the file was deleted or moved while it was in use",
+                              file->path);
+    }
+    if ((uint64_t)named.st_size < log_bytes) {
+        return arcp_error_set(err, ARCP_E_IO, "%s-wal: the file was cut while it was in use",
+                              file->path);
+    }
+    return ARCP_OK;
+}
+
+uint64_t arcp__sqlite_file_database_bytes(const arcp__sqlite_file *file)
+{
+    struct stat info;
+    return fstat(file->fd, &info) == 0 ? (uint64_t)info.st_size : 0;
 }
 
 uint64_t arcp__sqlite_file_bytes(const arcp__sqlite_file *file)
 {
     struct stat info;
-    uint64_t bytes = fstat(file->fd, &info) == 0 ? (uint64_t)info.st_size : 0;
-    char log[PATH_MAX + 8];
-    snprintf(log, sizeof(log), "%s-wal", file->path);
-    return stat(log, &info) == 0 ? bytes + (uint64_t)info.st_size : bytes;
+    return arcp__sqlite_file_database_bytes(file) +
+           (find_log(file, &info) ? (uint64_t)info.st_size : 0);
 }

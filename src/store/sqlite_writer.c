@@ -19,7 +19,7 @@
 /* The schema sets WAL. synchronous FULL: a commit returns when the log is on disk. The log is
  * checkpointed by sqlite_checkpoint.c alone, and kept at up to 16 MiB to be written over. */
 #define SETUP                                                                                      \
-    "PRAGMA page_size = 4096;"                                                                     \
+    "PRAGMA page_size = 4096;" /* ARCP__SQLITE_PAGE_BYTES */                                       \
     "PRAGMA synchronous = FULL;"                                                                   \
     "PRAGMA wal_autocheckpoint = 0;"                                                               \
     "PRAGMA journal_size_limit = 16777216;"                                                        \
@@ -28,7 +28,23 @@
     "PRAGMA secure_delete = FAST;"                                                                 \
     "PRAGMA trusted_schema = OFF"
 
-arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer, const arcp__sqlite_file *file,
+/* The database as the last commit has it. A checkpoint makes the file as long; it gets shorter only
+ * after pages were given back. */
+static void note_length(arcp__sqlite_writer *writer, bool is_settled)
+{
+    arcp_error ignored = {0};
+    int64_t pages = 0;
+    uint64_t bytes = arcp__sqlite_file_database_bytes(writer->file);
+    if (arcp__sqlite_integer(&writer->sqlite, "PRAGMA page_count", &pages, &ignored) == ARCP_OK) {
+        uint64_t least = (uint64_t)pages * ARCP__SQLITE_PAGE_BYTES;
+        least = least < bytes ? least : bytes;
+        if (is_settled || least < writer->file->bytes_min) {
+            writer->file->bytes_min = least;
+        }
+    }
+}
+
+arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer, arcp__sqlite_file *file,
                                      arcp_error *err)
 {
     *writer = (arcp__sqlite_writer){.file = file};
@@ -37,6 +53,10 @@ arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer, const arcp__sq
         status = arcp__sqlite_schema_open(&writer->sqlite, err);
     }
     if (status == ARCP_OK) {
+        status = arcp__sqlite_file_note_log(writer->file, err);
+    }
+    if (status == ARCP_OK) {
+        note_length(writer, true);
         status = arcp__sqlite_streams_init(&writer->streams, &writer->sqlite, err);
     }
     if (status != ARCP_OK) {
@@ -63,12 +83,13 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A file that was deleted still takes writes, and loses them. */
+/* A file that was deleted, moved or cut still takes writes, and loses them. */
 static arcp_status begin(arcp__sqlite_writer *writer, arcp_error *err)
 {
-    if (!arcp__sqlite_file_has_name(writer->file)) {
-        return arcp_error_set(err, ARCP_E_IO, "%s: the file was deleted while it was in use",
-                              writer->file->path);
+    arcp_status status = arcp__sqlite_file_check(
+        writer->file, arcp__sqlite_checkpoint_log_bytes(writer->checkpoint), err);
+    if (status != ARCP_OK) {
+        return status;
     }
     arcp__sqlite_rollback(&writer->sqlite); /* should the last one have been left open */
     return arcp__sqlite_do(&writer->sqlite, ARCP__SQLITE_BEGIN_WRITE, err);
@@ -226,6 +247,8 @@ void *arcp__sqlite_writer_run(void *user)
         } else {
             collect(writer);
         }
-        arcp__sqlite_checkpoint_after_commit(writer->checkpoint, &writer->streams);
+        if (arcp__sqlite_checkpoint_after_commit(writer->checkpoint, &writer->streams)) {
+            note_length(writer, true);
+        }
     }
 }

@@ -14,7 +14,7 @@
 typedef struct arcp__sqlite_writer {
     arcp__sqlite sqlite;
     arcp__sqlite_streams streams;
-    const arcp__sqlite_file *file;       /* borrowed */
+    arcp__sqlite_file *file;             /* borrowed */
     arcp__handover *handover;            /* borrowed */
     arcp__sqlite_checkpoint *checkpoint; /* borrowed */
     uint64_t failed_epoch;               /* batches of earlier epochs fail like `failed` */
@@ -23,8 +23,7 @@ typedef struct arcp__sqlite_writer {
 
 /* Opens the connection that writes, and the schema with it. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer,
-                                                     const arcp__sqlite_file *file,
-                                                     arcp_error *err);
+                                                     arcp__sqlite_file *file, arcp_error *err);
 void arcp__sqlite_writer_close(arcp__sqlite_writer *writer);
 
 /* The thread of `user`, a writer; returns when the hand-over says so. */

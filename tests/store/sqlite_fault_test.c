@@ -76,7 +76,9 @@ static size_t make_step(size_t step, arcp_store_op *ops, const char *big)
 static void check_after(store_rig *rig, size_t steps)
 {
     const answer *got = rig_read(rig, "s", UINT64_MAX);
-    assert_int_equal(got->status, ARCP_OK);
+    if (got->status != ARCP_OK) {
+        fail_msg("after %zu steps: %s", steps, got->message);
+    }
     assert_int_equal(got->first, steps * 2);
     got = rig_read(rig, "s", steps <= 9 ? 0 : 10);
     assert_int_equal(got->status, ARCP_OK);
@@ -104,7 +106,10 @@ static int run_steps(store_rig *rig, const char *big, arcp_status want)
         failed++;
         (void)fault_vfs_heal();
         check_after(rig, step);
-        assert_int_equal(rig_commit(rig, ops, count), ARCP_OK);
+        const answer *again = rig_wait(rig, rig_submit(rig, ops, count));
+        if (again->status != ARCP_OK) {
+            fail_msg("step %zu, tried again: %s", step, again->message);
+        }
     }
     (void)fault_vfs_heal();
     check_after(rig, STEPS);
@@ -305,16 +310,88 @@ static void commits_go_on_while_checkpoints_fail(void **state)
     close_fixture(&self);
 }
 
-static void a_deleted_database_takes_nothing_more(void **state)
+/* What another program does to the files of a store that is in use. */
+static void delete_database(const temp_dir *dir)
+{
+    assert_int_equal(unlink(temp_dir_join(dir, "", "s.db")), 0);
+}
+
+static void move_database(const temp_dir *dir)
+{
+    assert_int_equal(rename(temp_dir_join(dir, "", "s.db"), temp_dir_join(dir, "", "elsewhere.db")),
+                     0);
+}
+
+static void replace_database(const temp_dir *dir)
+{
+    sql_change(temp_dir_join(dir, "", "other.db"), "CREATE TABLE t(x)");
+    assert_int_equal(rename(temp_dir_join(dir, "", "other.db"), temp_dir_join(dir, "", "s.db")), 0);
+}
+
+static void cut_database(const temp_dir *dir)
+{
+    assert_int_equal(truncate(temp_dir_join(dir, "", "s.db"), 0), 0);
+}
+
+static void delete_log(const temp_dir *dir)
+{
+    assert_int_equal(unlink(temp_dir_join(dir, "", "s.db-wal")), 0);
+}
+
+static void replace_log(const temp_dir *dir)
+{
+    delete_log(dir);
+    FILE *file = fopen(temp_dir_join(dir, "", "s.db-wal"), "we");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void cut_log(const temp_dir *dir)
+{
+    struct stat info;
+    assert_int_equal(stat(temp_dir_join(dir, "", "s.db-wal"), &info), 0);
+    assert_int_equal(truncate(temp_dir_join(dir, "", "s.db-wal"), info.st_size - 1), 0);
+}
+
+static void a_store_whose_files_are_taken_away_takes_nothing_more(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*act)(const temp_dir *dir);
+        const char *want;
+    } rows[] = {{"rm", delete_database, "s.db: the file was deleted or moved"},
+                {"mv", move_database, "s.db: the file was deleted or moved"},
+                {"mv over it", replace_database, "s.db: the file was deleted or moved"},
+                {"truncate", cut_database, "s.db: the file was cut"},
+                {"rm of the log", delete_log, "s.db-wal: the file was deleted or moved"},
+                {"another log", replace_log, "s.db-wal: the file was deleted or moved"},
+                {"truncate of the log", cut_log, "s.db-wal: the file was cut"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        fixture self;
+        open_fixture(&self);
+        check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"));
+        rows[i].act(self.dir);
+        arcp_store_op op = op_append("s", 1, "b");
+        const answer *got = rig_wait(self.rig, rig_submit(self.rig, &op, 1));
+        if (got->status != ARCP_E_IO || strstr(got->message, rows[i].want) == NULL) {
+            fail_msg("%s: %s, %s", rows[i].name, arcp_status_name(got->status), got->message);
+        }
+        close_fixture(&self);
+    }
+}
+
+/* Put back, it is the store again. */
+static void a_database_that_comes_back_takes_what_waits(void **state)
 {
     fixture self;
     open_fixture(&self);
     check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"));
-    assert_int_equal(unlink(temp_dir_join(self.dir, "", "s.db")), 0);
-    arcp_store_op op = op_append("s", 1, "b");
-    const answer *got = rig_wait(self.rig, rig_submit(self.rig, &op, 1));
-    assert_int_equal(got->status, ARCP_E_IO);
-    assert_non_null(strstr(got->message, "deleted"));
+    move_database(self.dir);
+    check_commit(self.rig, ARCP_E_IO, op_append("s", 1, "b"));
+    assert_int_equal(
+        rename(temp_dir_join(self.dir, "", "elsewhere.db"), temp_dir_join(self.dir, "", "s.db")),
+        0);
+    check_commit(self.rig, ARCP_OK, op_append("s", 1, "b"));
     close_fixture(&self);
 }
 
@@ -457,7 +534,8 @@ int main(void)
         cmocka_unit_test(a_full_disk_fails_all_that_waits_and_all_goes_through_later),
         cmocka_unit_test(a_read_error_fails_the_read_and_no_other),
         cmocka_unit_test(commits_go_on_while_checkpoints_fail),
-        cmocka_unit_test(a_deleted_database_takes_nothing_more),
+        cmocka_unit_test(a_store_whose_files_are_taken_away_takes_nothing_more),
+        cmocka_unit_test(a_database_that_comes_back_takes_what_waits),
         cmocka_unit_test(another_programs_short_lock_is_waited_for),
         cmocka_unit_test(another_programs_long_lock_is_an_error_and_passes),
         cmocka_unit_test(a_limit_on_file_sizes_is_an_error_and_passes),

@@ -1,0 +1,238 @@
+/* SQLite's recovery ends at the first frame that does not match its checksum, without a word:
+ * right for the end of the log, which a power failure tears, and wrong for its middle, where
+ * damage hides everything that was committed after it. Which of them it is, shows in the log.
+ *
+ * A log is a header (32 bytes: magic, version, page size, count of checkpoints, two salts, two
+ * words of checksum) and frames (24 bytes: page, size of the database in pages if it ends a
+ * commit or 0, both salts, two words of checksum; then the page). A frame's checksum goes on from
+ * the one before it; its salts are the header's. Frames with other salts are from before the log
+ * started over. <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>
+ *
+ * What a power failure leaves: the header is synced before the first frame is written, a commit
+ * when its frames are written, and no frame of the next one before that. So only the frames of
+ * one commit can be torn, the last one's. Damage is:
+ *
+ *  - a header that is none, before anything but zeros;
+ *  - a frame with one of the two salts;
+ *  - beyond the first bad frame, a frame that ends a commit and one whose checksum goes on from
+ *    it: the second was written when the first was synced, and all before it.
+ *
+ * Anything else looks like a torn end, and is cut by SQLite. */
+#include "store/sqlite_log.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+#define HEADER_BYTES       32u
+#define FRAME_HEADER_BYTES 24u
+#define MAGIC              0x377f0682u /* the last bit: words of checksums are big-endian */
+#define FORMAT             3007000u
+#define PAGE_BYTES_MAX     65536u
+
+typedef struct checksum {
+    uint32_t words[2];
+} checksum;
+
+typedef struct log_file {
+    char path[PATH_MAX + 8];
+    int fd;
+    uint64_t bytes;
+    bool is_big_endian;
+    uint32_t page_bytes;
+    uint32_t salts[2];
+    checksum sum; /* of all frames so far */
+    uint8_t *frame;
+} log_file;
+
+/* What a frame says of itself. */
+typedef struct frame_look {
+    bool has_salts;
+    bool has_half; /* one of them */
+    bool ends_commit;
+    bool is_zero_page;
+    checksum stored;
+} frame_look;
+
+static uint32_t word_at(const uint8_t *bytes, size_t index)
+{
+    uint32_t word;
+    memcpy(&word, bytes + 4 * index, sizeof(word));
+    return be32toh(word);
+}
+
+static checksum add_bytes(const log_file *log, checksum sum, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i += 8) {
+        uint32_t pair[2];
+        memcpy(pair, bytes + i, sizeof(pair));
+        sum.words[0] += (log->is_big_endian ? be32toh(pair[0]) : le32toh(pair[0])) + sum.words[1];
+        sum.words[1] += (log->is_big_endian ? be32toh(pair[1]) : le32toh(pair[1])) + sum.words[0];
+    }
+    return sum;
+}
+
+static bool is_same(checksum left, checksum right)
+{
+    return left.words[0] == right.words[0] && left.words[1] == right.words[1];
+}
+
+/* ARCP_E_IO when they are not all there: the file is as long as it was a moment ago. */
+static arcp_status read_at(const log_file *log, uint64_t at, uint8_t *out, size_t size,
+                           arcp_error *err)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(log->fd, out + done, size - done, (off_t)(at + done));
+        if (got <= 0) {
+            if (got < 0 && errno == EINTR) {
+                continue;
+            }
+            return arcp_error_set(err, ARCP_E_IO, "%s: cannot be read: %s", log->path,
+                                  got < 0 ? strerror(errno) : "it ends early");
+        }
+        done += (size_t)got;
+    }
+    return ARCP_OK;
+}
+
+static arcp_status damaged(const log_file *log, uint64_t at, const char *what, arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_CORRUPT,
+                          "%s: damaged: %s at offset %llu; commits after it would be lost",
+                          log->path, what, (unsigned long long)at);
+}
+
+/* ---- the header ---- */
+
+static bool take_header(log_file *log, const uint8_t *bytes)
+{
+    uint32_t magic = word_at(bytes, 0);
+    log->is_big_endian = (magic & 1) != 0;
+    log->page_bytes = word_at(bytes, 2);
+    log->salts[0] = word_at(bytes, 4);
+    log->salts[1] = word_at(bytes, 5);
+    log->sum = add_bytes(log, (checksum){{0, 0}}, bytes, 24);
+    return (magic & ~1u) == MAGIC && word_at(bytes, 1) == FORMAT && log->page_bytes >= 512 &&
+           log->page_bytes <= PAGE_BYTES_MAX && (log->page_bytes & (log->page_bytes - 1)) == 0 &&
+           is_same(log->sum, (checksum){{word_at(bytes, 6), word_at(bytes, 7)}});
+}
+
+/* Whether nothing was written there: then the header was never synced, and no frame followed. */
+static arcp_status is_blank(const log_file *log, bool *out, arcp_error *err)
+{
+    uint8_t bytes[4096];
+    *out = true;
+    for (uint64_t at = 0; *out && at < log->bytes; at += sizeof(bytes)) {
+        uint64_t left = log->bytes - at;
+        size_t size = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
+        arcp_status status = read_at(log, at, bytes, size, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+        for (size_t i = 0; i < size; i++) {
+            *out = *out && bytes[i] == 0;
+        }
+    }
+    return ARCP_OK;
+}
+
+/* ---- frames ---- */
+
+static frame_look look_at(const log_file *log)
+{
+    const uint8_t *frame = log->frame;
+    bool first = word_at(frame, 2) == log->salts[0];
+    bool second = word_at(frame, 3) == log->salts[1];
+    return (frame_look){.has_salts = first && second,
+                        .has_half = first != second,
+                        .ends_commit = word_at(frame, 1) != 0,
+                        .is_zero_page = word_at(frame, 0) == 0,
+                        .stored = {{word_at(frame, 4), word_at(frame, 5)}}};
+}
+
+/* Whether the frame's checksum goes on from `before`. */
+static bool goes_on_from(const log_file *log, const frame_look *frame, checksum before)
+{
+    checksum sum = add_bytes(log, before, log->frame, 8);
+    sum = add_bytes(log, sum, log->frame + FRAME_HEADER_BYTES, log->page_bytes);
+    return frame->has_salts && !frame->is_zero_page && is_same(sum, frame->stored);
+}
+
+static arcp_status check_frames(log_file *log, arcp_error *err)
+{
+    uint64_t size = FRAME_HEADER_BYTES + log->page_bytes;
+    uint64_t bad_at = 0; /* offset of the first bad frame; 0: none yet */
+    frame_look before = {.stored = log->sum};
+    for (uint64_t at = HEADER_BYTES; at + size <= log->bytes; at += size) {
+        arcp_status status = read_at(log, at, log->frame, size, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+        frame_look frame = look_at(log);
+        bool follows = goes_on_from(log, &frame, before.stored);
+        if (bad_at == 0 && !follows) {
+            if (frame.has_half) {
+                return damaged(log, at, "the frame", err);
+            }
+            bad_at = at;
+        } else if (bad_at != 0 && follows && before.has_salts && before.ends_commit) {
+            return damaged(log, bad_at, "the frame", err);
+        }
+        before = frame;
+    }
+    return ARCP_OK;
+}
+
+static arcp_status check_open(log_file *log, arcp_error *err)
+{
+    uint8_t header[HEADER_BYTES];
+    struct stat info;
+    if (fstat(log->fd, &info) != 0) {
+        return arcp_error_set(err, ARCP_E_IO, "%s: cannot be looked at: %s", log->path,
+                              strerror(errno));
+    }
+    log->bytes = (uint64_t)info.st_size;
+    if (!S_ISREG(info.st_mode) || log->bytes < HEADER_BYTES) {
+        return ARCP_OK; /* SQLite says what it cannot use; a part of a header is no log */
+    }
+    arcp_status status = read_at(log, 0, header, sizeof(header), err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (!take_header(log, header)) {
+        bool blank = false;
+        status = is_blank(log, &blank, err);
+        return status != ARCP_OK || blank ? status : damaged(log, 0, "the header", err);
+    }
+    log->frame = arcp__alloc(FRAME_HEADER_BYTES + log->page_bytes);
+    if (log->frame == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a look at %s", log->path);
+    }
+    status = check_frames(log, err);
+    arcp__free(log->frame);
+    return status;
+}
+
+arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err)
+{
+    log_file log = {.fd = -1};
+    snprintf(log.path, sizeof(log.path), "%s-wal", path);
+    log.fd = open(log.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (log.fd < 0) {
+        return errno == ENOENT ? ARCP_OK
+                               : arcp_error_set(err, ARCP_E_IO, "%s: cannot be opened: %s",
+                                                log.path, strerror(errno));
+    }
+    arcp_status status = check_open(&log, err);
+    close(log.fd);
+    return status;
+}
