@@ -96,6 +96,27 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
     client->unflushed = 0; /* the transport goes on by itself when it could not write all */
 }
 
+/* What the runtime's close says of what it was sent; ARCP_E_IO: nothing. */
+static arcp_status verdict_of(const arcp_connection *connection, arcp_close_code code)
+{
+    static const struct {
+        arcp_close_code code;
+        arcp_status status;
+    } rows[] = {{ARCP_CLOSE_TOO_BIG, ARCP_E_LIMIT},
+                {ARCP_CLOSE_PROTOCOL_ERROR, ARCP_E_INVALID_REQUEST},
+                {ARCP_CLOSE_UNSUPPORTED, ARCP_E_INVALID_REQUEST},
+                {ARCP_CLOSE_BAD_DATA, ARCP_E_INVALID_REQUEST},
+                {ARCP_CLOSE_POLICY, ARCP_E_INVALID_REQUEST}};
+    arcp_connection_info info = {0};
+    connection->ops->info(connection, &info);
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]) && info.closed_by_peer; row++) {
+        if (rows[row].code == code) {
+            return rows[row].status;
+        }
+    }
+    return ARCP_E_IO;
+}
+
 static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
                       const char *reason)
 {
@@ -106,8 +127,9 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
         (void)arcp_error_set(&why, ARCP_E_IO, "the connection was lost%s%s",
                              reason[0] == '\0' ? "" : ": ", reason);
     } else {
-        (void)arcp_error_set(&why, ARCP_E_IO, "the runtime closed the connection (%d%s%s)",
-                             (int)code, reason[0] == '\0' ? "" : ": ", reason);
+        (void)arcp_error_set(&why, verdict_of(connection, code),
+                             "the runtime closed the connection (%d%s%s)", (int)code,
+                             reason[0] == '\0' ? "" : ": ", reason);
     }
     client->connection = NULL;
     client->is_cutting = false;

@@ -209,6 +209,9 @@ void arcp__client_notice(arcp__client_session *session, arcp_status status, cons
 void arcp__client_requests_flush(arcp__client_session *session);
 /* The connection is gone: what can be repeated counts as not sent. */
 void arcp__client_requests_unsend(arcp__client_session *session);
+/* The runtime closed the connection because of a frame of ours: what it may have been ends with
+ * that, and is not sent again. ARCP_E_LIMIT: a frame was too large. */
+void arcp__client_requests_blame(arcp__client_session *session, const arcp_error *why);
 /* Ends all requests. */
 void arcp__client_requests_fail(arcp__client_session *session, const arcp_failure *failure);
 /* Ends those whose deadline has passed. */

@@ -93,6 +93,45 @@ void arcp__client_request_finish(arcp__client_session *session, arcp__client_req
     arcp__client_request_free(session, request);
 }
 
+/* The largest request that is out; NULL when none is. */
+static arcp__client_request *largest_sent(arcp__client_session *session)
+{
+    arcp__client_request *request = NULL;
+    arcp__client_request *largest = NULL;
+    DL_FOREACH (session->requests, request) {
+        if (request->is_sent &&
+            (largest == NULL || request->payload.size > largest->payload.size)) {
+            largest = request;
+        }
+    }
+    return largest;
+}
+
+void arcp__client_requests_blame(arcp__client_session *session, const arcp_error *why)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp__client_request *request = NULL;
+    arcp__client_request *next = NULL;
+    if (why->status == ARCP_E_LIMIT) {
+        request = largest_sent(session);
+        if (request != NULL) {
+            (void)arcp__client_failure_set(
+                &failure, ARCP_E_LIMIT,
+                "%s with %zu bytes is too large for the runtime (arcpd: limits.frame_bytes); %s",
+                request_type(request->kind), request->payload.size, why->message);
+            arcp__client_request_finish(session, request, &failure, NULL, NULL);
+        }
+        return;
+    }
+    DL_FOREACH_SAFE (session->requests, request, next) {
+        if (request->is_sent && !request->is_own) {
+            (void)arcp__client_failure_set(&failure, why->status, "%s is not sent again: %s",
+                                           request_type(request->kind), why->message);
+            arcp__client_request_finish(session, request, &failure, NULL, NULL);
+        }
+    }
+}
+
 void arcp__client_requests_fail(arcp__client_session *session, const arcp_failure *failure)
 {
     arcp_failure closed = ARCP_FAILURE_INIT;

@@ -239,6 +239,10 @@ void arcp__client_session_disconnected(arcp__client_session *session, arcp_time 
     if (session->trouble.error.status == ARCP_OK) {
         (void)arcp__client_failure_from_error(&session->trouble, why);
     }
+    if (session->state == ARCP__SESSION_LIVE &&
+        (why->status == ARCP_E_LIMIT || why->status == ARCP_E_INVALID_REQUEST)) {
+        arcp__client_requests_blame(session, why);
+    }
     lose(session);
     arcp_failure_fini(&session->trouble);
 }

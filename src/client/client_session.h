@@ -86,7 +86,8 @@ void arcp__client_session_start(arcp__client_session *session, arcp_time now);
 /* The transport's own handshake is complete. */
 void arcp__client_session_connected(arcp__client_session *session, arcp_time now);
 void arcp__client_session_receive(arcp__client_session *session, arcp_time now, arcp_span text);
-/* The connection is gone, or could not be made. */
+/* The connection is gone, or could not be made. ARCP_E_LIMIT and ARCP_E_INVALID_REQUEST: the
+ * runtime closed it because of what it was sent. */
 void arcp__client_session_disconnected(arcp__client_session *session, arcp_time now,
                                        const arcp_error *why);
 void arcp__client_session_tick(arcp__client_session *session, arcp_time now);

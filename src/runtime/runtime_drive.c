@@ -92,6 +92,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         arcp__runtime_link_resume(link);
         break;
     case ARCP__EFFECT_ADMIT_LINK:
+        link->is_welcome = true;
         link->connection->ops->admit(link->connection);
         break;
     case ARCP__EFFECT_AUTHENTICATE:

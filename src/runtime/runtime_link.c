@@ -144,13 +144,27 @@ static void link_free(arcp__runtime_link *link)
     arcp__free(link);
 }
 
+/* That a client is cut off for what it sent is something its operator looks for. Before the welcome
+ * it is anybody's, and no line. */
+static void log_close(const arcp__runtime_link *link, arcp_close_code code, const char *reason)
+{
+    arcp_connection_info info = {0};
+    link->connection->ops->info(link->connection, &info);
+    bool is_refusal = code == ARCP_CLOSE_TOO_BIG || code == ARCP_CLOSE_PROTOCOL_ERROR ||
+                      code == ARCP_CLOSE_UNSUPPORTED || code == ARCP_CLOSE_BAD_DATA;
+    arcp_log_level level =
+        is_refusal && link->is_welcome && !info.closed_by_peer ? ARCP_LOG_WARN : ARCP_LOG_DEBUG;
+    arcp__runtime_log(link->runtime, level, "connection from %s closed: %d %s", info.peer,
+                      (int)code, reason);
+}
+
 static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
                       const char *reason)
 {
     (void)connection;
     arcp__runtime_link *link = user;
     arcp_runtime *runtime = link->runtime;
-    arcp__runtime_log(runtime, ARCP_LOG_DEBUG, "connection closed: %d %s", (int)code, reason);
+    log_close(link, code, reason);
     arcp__engine_disconnect(runtime->engine, arcp__runtime_now(), link->link);
     link->link = NULL;
     runtime->is_dirty = true;

@@ -38,6 +38,7 @@ struct arcp__runtime_link {
     arcp__runtime_link *next_touched; /* has something to flush */
     arcp__runtime_link *next_resting; /* goes on in the next turn */
     arcp__turn_share share;
+    bool is_welcome;
     bool is_touched;
     bool is_resting; /* it had its share of this turn */
     bool is_refused; /* the engine takes none of its frames for now */

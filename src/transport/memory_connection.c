@@ -51,6 +51,7 @@ typedef struct memory_end {
     bool paused;
     bool closed_due; /* `closed` is still to be told */
     bool released;
+    bool closed_by_peer;
     arcp_close_code code;
     char reason[ARCP__CLOSE_REASON_MAX + 1];
     parcel last; /* our end, as it is sent: closing needs no memory */
@@ -205,6 +206,7 @@ static void arrive(memory_end *end, parcel *item)
     memory_end *peer = end->peer;
     if (item->close) {
         if (end->state == END_OPEN) {
+            end->closed_by_peer = true;
             set_reason(end, item->code, arcp_span_make(item->bytes, item->size));
         }
         end_now(end);
@@ -307,7 +309,11 @@ static void memory_set_callbacks(arcp_connection *base, const arcp_connection_ca
 
 static void memory_info(const arcp_connection *base, arcp_connection_info *out)
 {
-    *out = (arcp_connection_info){.transport = "memory", .peer = "memory", .local = true};
+    const memory_end *end = (const memory_end *)base;
+    *out = (arcp_connection_info){.transport = "memory",
+                                  .peer = "memory",
+                                  .local = true,
+                                  .closed_by_peer = end->closed_by_peer};
 }
 
 static arcp_status memory_send(arcp_connection *base, arcp_span frame)

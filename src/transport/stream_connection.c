@@ -294,6 +294,7 @@ static void connection_info(const arcp_connection *base, arcp_connection_info *o
     out->encrypted = connection->encrypted;
     out->local = connection->local;
     out->waited_ms = connection->waited_ms;
+    out->closed_by_peer = connection->closed_by_peer;
 }
 
 static arcp_status connection_send(arcp_connection *base, arcp_span frame)

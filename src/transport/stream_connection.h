@@ -79,6 +79,7 @@ struct arcp__stream_connection {
     bool paused;
     bool input_ended;
     bool told_input_over;
+    bool closed_by_peer;
     bool peer_at_fault; /* why it closes stays, however it ends */
     bool released;
     bool encrypted;

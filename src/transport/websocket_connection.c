@@ -117,6 +117,7 @@ static void on_close_frame(websocket_connection *connection, const arcp__websock
     arcp__stream_connection *base = &connection->base;
     connection->close_received = true;
     if (base->state == ARCP__CONNECTION_OPEN) {
+        base->closed_by_peer = true;
         arcp__stream_connection_begin_close(base, event->code, event->data.data, event->data.size);
     } else {
         websocket_advance(base);

@@ -66,6 +66,29 @@ static void inputs_come_from_the_line_a_file_or_standard_input(void **state)
     process_fini(&p);
 }
 
+/* limits.frame_bytes is 4 MiB. */
+static void an_input_that_is_too_large_is_sent_once_and_said_to_be(void **state)
+{
+    world *w = *state;
+    process p;
+    char path[96];
+    char option[100];
+    snprintf(path, sizeof(path), "%s/large.json", w->directory);
+    snprintf(option, sizeof(option), "@%s", path);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fprintf(file, "\"%0*d\"", 4300000, 0), 4300002);
+    fclose(file);
+    world_run(w, &p, 1, WORDS("submit", "echo", "--input", option, "--quiet"));
+    assert_non_null(memmem(p.err.data, p.err.size, "error: LIMIT: job.submit with 43000", 35));
+    assert_non_null(memmem(p.err.data, p.err.size, "limits.frame_bytes", 18));
+    process_fini(&p);
+    process_await(&w->daemon, true, "closed: 1009 the message is too big\n");
+    const char *first = memmem(w->daemon.err.data, w->daemon.err.size, "closed: 1009", 12);
+    size_t rest = w->daemon.err.size - (size_t)(first + 1 - w->daemon.err.data);
+    assert_null(memmem(first + 1, rest, "closed: 1009", 12));
+}
+
 static void the_lease_and_the_trace_reach_the_agent(void **state)
 {
     process p;
@@ -196,6 +219,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_event_has_a_line_and_other_results_are_json),
         cmocka_unit_test(json_is_one_payload_per_line_and_the_end_last),
         cmocka_unit_test(inputs_come_from_the_line_a_file_or_standard_input),
+        cmocka_unit_test(an_input_that_is_too_large_is_sent_once_and_said_to_be),
         cmocka_unit_test(the_lease_and_the_trace_reach_the_agent),
         cmocka_unit_test(streamed_results_go_straight_to_standard_output),
         cmocka_unit_test(results_go_to_a_file_and_replace_what_was_there),

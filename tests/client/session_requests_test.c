@@ -291,6 +291,51 @@ static void a_request_that_makes_the_runtime_hang_up_is_given_up(void **state)
     story_end(&s);
 }
 
+static void submit_input(story *s, const char *name, const char *input)
+{
+    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_error err = {0};
+    options.agent = ARCP_SPAN_LITERAL("echo");
+    options.input = arcp_span_cstr(input);
+    check_ok(story_submit_with(s, name, &options, &err), &err);
+}
+
+static void what_is_too_large_for_the_runtime_is_sent_once(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "small", "echo");
+    submit_input(&s, "large", "[1,2,3,4,5,6,7,8,9]");
+    story_list(&s, "l");
+    story_drop_for(&s, ARCP_E_LIMIT);
+    story_check_log(&s, "reply large LIMIT\ndisconnected LIMIT\n");
+    story_wait_deadline(&s);
+    story_connect(&s);
+    story_hear(&s, WELCOME_AGAIN);
+    /* What was not at fault is sent again; a second such close is about what is out then. */
+    assert_int_equal(story_sent_count(&s, "job.submit"), 3);
+    story_check_log(&s, "dial\nresumed\n");
+    story_drop_for(&s, ARCP_E_LIMIT);
+    story_check_log(&s, "reply small LIMIT\ndisconnected LIMIT\n");
+    story_end(&s);
+}
+
+static void what_the_runtime_hung_up_on_is_not_sent_again(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    story_list(&s, "l");
+    story_drop_for(&s, ARCP_E_INVALID_REQUEST);
+    story_check_log(&s, "reply a INVALID_REQUEST\nreply l INVALID_REQUEST\n"
+                        "disconnected INVALID_REQUEST\n");
+    story_wait_deadline(&s);
+    story_connect(&s);
+    story_hear(&s, WELCOME_AGAIN);
+    assert_int_equal(story_sent_count(&s, "job.submit"), 1);
+    story_end(&s);
+}
+
 /* ---- the end ---- */
 
 static void the_end_of_the_session_answers_everything(void **state)
@@ -343,6 +388,8 @@ int main(void)
         cmocka_unit_test(one_whose_time_is_over_unsent_holds_up_nothing),
         cmocka_unit_test(an_answered_request_is_not_sent_again),
         cmocka_unit_test(a_request_that_makes_the_runtime_hang_up_is_given_up),
+        cmocka_unit_test(what_is_too_large_for_the_runtime_is_sent_once),
+        cmocka_unit_test(what_the_runtime_hung_up_on_is_not_sent_again),
         cmocka_unit_test(the_end_of_the_session_answers_everything),
         cmocka_unit_test(after_a_fatal_end_requests_fail_with_its_reason),
     };

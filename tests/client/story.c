@@ -307,8 +307,13 @@ void story_connect(story *s)
 
 void story_drop(story *s)
 {
+    story_drop_for(s, ARCP_E_IO);
+}
+
+void story_drop_for(story *s, arcp_status status)
+{
     arcp_error why = {0};
-    (void)arcp_error_set(&why, ARCP_E_IO, "connection lost");
+    (void)arcp_error_set(&why, status, "connection lost");
     arcp__client_session_disconnected(s->session, s->now, &why);
     story_drain(s);
 }

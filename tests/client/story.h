@@ -56,7 +56,8 @@ void story_start(story *s);
 void story_connect(story *s);
 void story_hear(story *s, const char *frame);
 void story_drop(story *s);
-void story_wait(story *s, int64_t ms); /* and ticks */
+void story_drop_for(story *s, arcp_status status); /* as the transport says why */
+void story_wait(story *s, int64_t ms);             /* and ticks */
 /* Ticks at the session's own deadline; fails when it has none. */
 void story_wait_deadline(story *s);
 /* The connection breaks, and when the client has waited the next one is up. */

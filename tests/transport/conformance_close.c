@@ -21,6 +21,8 @@ static void close_sends_what_is_buffered_and_tells_both(pair *p)
     assert_string_equal(p->a.reason, "restart");
     assert_int_equal(p->b.code, as_seen(p, ARCP_CLOSE_GOING_AWAY));
     assert_string_equal(p->b.reason, pair_has_codes(p) ? "restart" : "");
+    assert_false(p->a.closed_by_peer);
+    assert_int_equal(p->b.closed_by_peer, pair_has_codes(p));
 }
 
 static void the_connecting_end_can_close_too(pair *p)

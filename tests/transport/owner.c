@@ -59,8 +59,11 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     assert_ptr_equal(connection, self->connection);
     assert_false(self->in_call);
     assert_false(self->closed);
+    arcp_connection_info info = {0};
+    connection->ops->info(connection, &info);
     self->closed = true;
     self->code = code;
+    self->closed_by_peer = info.closed_by_peer;
     snprintf(self->reason, sizeof(self->reason), "%s", reason);
     if (self->on_closed != NULL) {
         self->on_closed(self);

@@ -23,6 +23,7 @@ struct owner {
     size_t drains;
     bool closed;
     arcp_close_code code;
+    bool closed_by_peer;
     char reason[256];
     bool wants_input_over; /* set before owner_take */
     size_t input_overs;

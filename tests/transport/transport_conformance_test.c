@@ -111,6 +111,8 @@ static void a_frame_above_the_cap_ends_the_connection_as_too_big(pair *p)
     assert_int_equal(p->b.code, ARCP_CLOSE_TOO_BIG);
     if (pair_has_codes(p)) {
         assert_int_equal(p->a.code, ARCP_CLOSE_TOO_BIG);
+        assert_true(p->a.closed_by_peer);
+        assert_false(p->b.closed_by_peer); /* it closed for what it was sent */
     }
 }
 

@@ -61,6 +61,7 @@ typedef struct arcp_connection_info {
     bool encrypted;        /* by the transport itself */
     bool local;            /* loopback, a pipe, or the same process */
     uint32_t waited_ms;    /* from accept until its handshake was complete; else 0 */
+    bool closed_by_peer;   /* the code of its end is one that the peer sent */
 } arcp_connection_info;
 
 /* What a connection tells its owner. Set by the owner right after it got the
