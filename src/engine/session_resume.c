@@ -175,7 +175,9 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     arcp__session_store(engine, session);
     arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
     arcp_buf_fini(&token);
-    repeat_accepted(engine, session, resume->last_event_seq);
+    if (arcp__session_has_feature(session, ARCP_FEATURE_ACCEPTED_AGAIN)) {
+        repeat_accepted(engine, session, resume->last_event_seq);
+    }
     /* The replay follows the welcome, which waits for the new token to be durable. */
     arcp__batch_mark_session(engine, session);
     session->opens_at = arcp__batch_open_id(engine);

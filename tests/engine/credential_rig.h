@@ -8,7 +8,8 @@
 
 #define FEATURES_ALL                                                                               \
     "\"ack\",\"list_jobs\",\"subscribe\",\"lease_expires_at\",\"cost.budget\",\"model.use\","      \
-    "\"provisioned_credentials\",\"progress\",\"result_chunk\",\"agent_versions\""
+    "\"provisioned_credentials\",\"progress\",\"result_chunk\",\"agent_versions\","                \
+    "\"x-vendor.arcpd.accepted_again\""
 
 typedef struct fixture {
     engine_rig rig;

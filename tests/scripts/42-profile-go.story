@@ -25,7 +25,6 @@ a< {"type":"job.error","event_seq":7,"job_id":"$k","payload":{"output":"$absent"
 restart
 a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"client":{"name":"arcp-go-client","version":"1"},"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":4}}}
 a< {"type":"session.welcome","session_id":"$s_a"}
-a< {"type":"job.accepted","job_id":"$k"}
 a< {"type":"job.result","event_seq":5,"payload":{"result":{"n":1.5},"output":{"n":1.5}}}
 a< {"type":"job.event","event_seq":6}
 a< {"type":"job.error","event_seq":7}

@@ -1,5 +1,6 @@
 # docs/protocol.md, Sessions: after the welcome and before the replay comes job.accepted for each of
-# the session's own submits of which the client can have seen nothing, in submit order.
+# the session's own submits of which the client can have seen nothing, in submit order, where the
+# session negotiated x-vendor.arcpd.accepted_again.
 hello(a, alice)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
 a< {"type":"job.accepted","job_id":"$j1","payload":"$a1"}

@@ -26,8 +26,9 @@ typedef struct story {
 } story;
 
 static const char features[] =
-    "[\"heartbeat\",\"ack\",\"list_jobs\",\"subscribe\",\"lease_expires_at\",\"cost.budget\","
-    "\"model.use\",\"progress\",\"result_chunk\",\"agent_versions\"]";
+    "\"heartbeat\",\"ack\",\"list_jobs\",\"subscribe\",\"lease_expires_at\",\"cost.budget\","
+    "\"model.use\",\"progress\",\"result_chunk\",\"agent_versions\"";
+static const char own_features[] = ",\"x-vendor.arcpd.accepted_again\"";
 
 #define story_fail(s, ...)                                                                         \
     do {                                                                                           \
@@ -339,7 +340,8 @@ static void expect_audit(story *s, const char *wanted)
     arcp_json_fini(&want);
 }
 
-/* hello(a, alice): the usual beginning; a client that is there already is a new one. */
+/* hello(a, alice): the usual beginning; a client that is there already is a new one. `client` may
+ * be NULL: ours. */
 static void hello(story *s, const char *name, const char *principal, const char *client)
 {
     char frame[1024];
@@ -352,8 +354,9 @@ static void hello(story *s, const char *name, const char *principal, const char 
                    "{\"arcp\":\"1.1\",\"id\":\"hello-%s\",\"type\":\"session.hello\",\"payload\":{"
                    "\"client\":{\"name\":\"%s\",\"version\":\"1\"},"
                    "\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-%s\"},"
-                   "\"capabilities\":{\"encodings\":[\"json\"],\"features\":%s}}}",
-                   name, client, principal, features);
+                   "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[%s%s]}}}",
+                   name, client == NULL ? "story" : client, principal, features,
+                   client == NULL ? own_features : "");
     s->stage->send(s->stage->user, name, frame);
     (void)snprintf(want, sizeof(want),
                    "{\"type\":\"session.welcome\",\"session_id\":\"$s_%s\","
@@ -393,13 +396,14 @@ static void run_line(story *s, char *line)
 {
     char first[32];
     char second[32];
-    char third[64] = "story";
+    char third[64];
     line[strcspn(line, "\n")] = '\0';
     if (line[0] == '\0' || line[0] == '#' || configure(s, line)) {
         return;
     }
-    if (sscanf(line, "hello(%31[a-z0-9], %31[a-z0-9], %63[^)])", first, second, third) >= 2) {
-        hello(s, first, second, third);
+    int said = sscanf(line, "hello(%31[a-z0-9], %31[a-z0-9], %63[^)])", first, second, third);
+    if (said >= 2) {
+        hello(s, first, second, said == 3 ? third : NULL);
     } else if (strncmp(line, "agent ", 6) == 0) {
         agent_line(s, line + 6);
     } else if (strncmp(line, "connect ", 8) == 0) {
