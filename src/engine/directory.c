@@ -374,10 +374,11 @@ void arcp__engine_clear_peer_profiles(arcp__engine *engine)
 const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client,
                                                   const arcp__principal *principal)
 {
+    arcp_span name = principal == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(principal->name);
     for (size_t at = engine->profile_count; at > 0; at--) {
         const arcp__profile_row *row = &engine->profiles[at - 1];
         if (arcp__name_glob_matches(row->client_glob, client) &&
-            arcp__name_glob_matches(row->principal_glob, arcp_span_cstr(principal->name))) {
+            arcp__name_glob_matches(row->principal_glob, name)) {
             return row->profile;
         }
     }

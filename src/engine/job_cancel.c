@@ -170,7 +170,7 @@ static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job
     (void)arcp_error_set(&error, status, "%s", message);
     audit(engine, request, job, status, NULL);
     arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
-    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp__details(&details));
+    arcp__request_refuse(engine, request, &error, arcp_span_cstr(job->id), arcp__details(&details));
     arcp_buf_fini(&details);
 }
 

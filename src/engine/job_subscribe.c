@@ -370,7 +370,7 @@ static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job
     }
     arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
     audit(engine, request, job, error.status);
-    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp__details(&details));
+    arcp__request_refuse(engine, request, &error, arcp_span_cstr(job->id), arcp__details(&details));
     arcp_buf_fini(&details);
 }
 
@@ -433,7 +433,7 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
     }
     if (status != ARCP_OK) {
         audit(engine, request, job, error.status);
-        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), details);
+        arcp__request_refuse(engine, request, &error, arcp_span_cstr(job->id), details);
         return;
     }
     audit(engine, request, job, ARCP_OK);

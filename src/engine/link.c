@@ -89,6 +89,20 @@ void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, co
     }
 }
 
+/* The same, as the end of a job that there is not: for a client that knows no session.error. */
+static void format_as_job_error(const arcp_error *error, arcp_span details, arcp_buf *payload)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, payload);
+    arcp_json_begin_object(&writer);
+    arcp__error_payload_members(&writer, error->status,
+                                arcp_span_cstr(arcp_status_wire_code(error->status)),
+                                arcp_span_cstr(error->message), error->retryable, details);
+    arcp_json_name(&writer, "final_status");
+    arcp_json_write_cstr(&writer, "error");
+    arcp_json_end_object(&writer);
+}
+
 /* [arcp:EG-7] */
 void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *error,
                      arcp_span details, int close_code)
@@ -110,11 +124,18 @@ void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *e
     arcp__engine_make_id(engine, "msg_", id);
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf frame = ARCP_BUF_INIT;
-    arcp__error_payload_format(error, details, &payload);
-    arcp__envelope_format(&(arcp__envelope_head){.type = "session.error",
-                                                 .id = arcp_span_cstr(id),
-                                                 .session_id = session_id},
-                          arcp_buf_span(&payload), &frame);
+    bool is_job_error =
+        link->session == NULL && link->profile != NULL && link->profile->refuses_hello_as_job_error;
+    if (is_job_error) {
+        format_as_job_error(error, details, &payload);
+    } else {
+        arcp__error_payload_format(error, details, &payload);
+    }
+    arcp__envelope_format(
+        &(arcp__envelope_head){.type = is_job_error ? "job.error" : "session.error",
+                               .id = arcp_span_cstr(id),
+                               .session_id = session_id},
+        arcp_buf_span(&payload), &frame);
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
     arcp__link_send(engine, link, &frame, false);

@@ -216,7 +216,8 @@ void arcp__request_unref(arcp__engine *engine, arcp__request *request);
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
                           arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable);
 /* The request error: job.error with request_id (or the form of the peer's profile).
- * `job_id`: the envelope's; empty for none. `details`: a JSON object or empty. */
+ * `job_id`: the job that the request is about, for profiles that show it; empty for none.
+ * `details`: a JSON object or empty. */
 void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
                           arcp_span job_id, arcp_span details);
 void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session);
@@ -309,6 +310,7 @@ arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
                                 arcp_error *err);
 void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_json_writer *writer);
 void arcp__directory_free(arcp__engine *engine);
+/* `principal` may be NULL: not known yet. */
 const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client,
                                                   const arcp__principal *principal);
 

@@ -3,10 +3,8 @@
 #include <string.h>
 
 static const arcp__peer_profile rows[] = {
-#define ARCP_PEER_PROFILE(name, client_glob, refusals, output, stops_as_result, repeats_end,       \
-                          hides_children, budget_as_text, omits_lease, refuses_without_job_id)     \
-    {name,        client_glob,    ARCP__REFUSE_##refusals, output,      stops_as_result,           \
-     repeats_end, hides_children, budget_as_text,          omits_lease, refuses_without_job_id},
+#define ARCP_PEER_PROFILE(row_name, row_glob, ...)                                                 \
+    {.name = row_name, .client_glob = row_glob, __VA_ARGS__},
 #include "engine/peer_profile.def"
 #undef ARCP_PEER_PROFILE
 };
@@ -30,9 +28,7 @@ const arcp__peer_profile *arcp__peer_profile_named(arcp_span name)
 const char *arcp__peer_profile_names(void)
 {
     static const char names[] =
-#define ARCP_PEER_PROFILE(name, client_glob, refusals, output, stops_as_result, repeats_end,       \
-                          hides_children, budget_as_text, omits_lease, refuses_without_job_id)     \
-    ", " name
+#define ARCP_PEER_PROFILE(name, client_glob, ...) ", " name
 #include "engine/peer_profile.def"
 #undef ARCP_PEER_PROFILE
         ;

@@ -8,22 +8,27 @@
 #include <arcp/span.h>
 
 typedef enum arcp__refusal_form {
-    ARCP__REFUSE_JOB_ERROR,          /* the default */
-    ARCP__REFUSE_SESSION_ERROR,      /* session.error with request_id; the session goes on */
-    ARCP__REFUSE_QUERY_SESSION_ERROR /* so for subscribe and list only */
+    ARCP__REFUSE_JOB_ERROR,     /* the default */
+    ARCP__REFUSE_SESSION_ERROR, /* session.error with request_id; the session goes on */
+    /* So for subscribe and list only, and only while no job of the session is live: the client
+     * gives up all of them at any session.error. */
+    ARCP__REFUSE_QUERY_SESSION_ERROR
 } arcp__refusal_form;
 
 typedef struct arcp__peer_profile {
     const char *name;
     const char *client_glob; /* over hello.client.name; NULL: only by configuration */
     arcp__refusal_form refusals;
-    bool mirrors_output;         /* job.result has `output` beside `result` */
-    bool stops_as_result;        /* cancelled and timed_out are a job.result */
-    bool repeats_end;            /* a repeated submit is answered with the job's end too */
-    bool hides_children;         /* no job.accepted for delegated jobs */
-    bool budget_as_text;         /* {"USD": "USD:5"} */
-    bool omits_lease;            /* no lease in job.accepted */
-    bool refuses_without_job_id; /* a refused submit has no envelope job_id */
+    bool mirrors_output;                /* job.result has `output` beside `result` */
+    bool stops_as_result;               /* cancelled and timed_out are a job.result */
+    bool repeats_end;                   /* a repeated submit is answered with the job's end too */
+    bool hides_children;                /* no job.accepted for delegated jobs */
+    bool budget_as_text;                /* {"USD": "USD:5"} */
+    bool omits_lease;                   /* no lease in job.accepted */
+    bool refuses_without_job_id;        /* a refused submit has no envelope job_id */
+    bool names_refused_job;             /* refusals have a job_id in the payload */
+    bool refuses_subscribe_with_job_id; /* a refused subscribe has the job's in the envelope */
+    bool refuses_hello_as_job_error;    /* before the welcome there is no session.error */
 } arcp__peer_profile;
 
 /* NULL for a name that is not in the table. */

@@ -80,14 +80,29 @@ static arcp_span client_member(const arcp_json *json, arcp_json_ref payload, con
     return arcp_span_first(arcp_json_string(json, value, scratch), 256);
 }
 
-/* Token and shape first: nothing else of an unauthenticated peer is looked at. */
+/* The form in which it is refused while there is no session. */
+static void note_profile(arcp__engine *engine, arcp__link *link, const arcp__envelope *envelope,
+                         const arcp__principal *principal)
+{
+    link->profile = arcp__directory_profile(
+        engine,
+        client_member(&engine->json, envelope->payload, "name", "client_name", &engine->scratch),
+        principal);
+}
+
+/* Token and shape first: nothing else of an unauthenticated peer is looked at, but the name that
+ * says in which form it is refused. */
 void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame)
 {
     const arcp_json *json = &engine->json;
     arcp__envelope envelope;
     arcp_error error = {0};
-    if (arcp__envelope_parse(json, &engine->scratch, &envelope, &error) != ARCP_OK ||
-        arcp__message_body_check(envelope.type, json, envelope.payload, &error) != ARCP_OK) {
+    arcp_status status = arcp__envelope_parse(json, &engine->scratch, &envelope, &error);
+    if (status == ARCP_OK) {
+        note_profile(engine, link, &envelope, NULL);
+        status = arcp__message_body_check(envelope.type, json, envelope.payload, &error);
+    }
+    if (status != ARCP_OK) {
         arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
         return;
     }
@@ -353,6 +368,7 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
         return;
     }
     principal->is_held = true; /* a session that cannot be made must not take it along */
+    note_profile(engine, link, &envelope, principal);
     arcp__resume_request resume;
     arcp__resume_request_read(&engine->json, &envelope, &engine->scratch, &resume);
     if (resume.wanted) {

@@ -172,6 +172,12 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
     engine->admissions_due = engine->admissions != NULL;
 }
 
+/* Also what has ended is live to a client that was not sent its end. */
+static bool has_live_jobs(const arcp__session *session)
+{
+    return session->sent_seq + 1 < session->next_seq || arcp__session_has_live_jobs(session);
+}
+
 static bool refuses_as_session_error(const arcp__request *request)
 {
     switch (request->session->profile->refusals) {
@@ -180,14 +186,16 @@ static bool refuses_as_session_error(const arcp__request *request)
     case ARCP__REFUSE_SESSION_ERROR:
         return true;
     case ARCP__REFUSE_QUERY_SESSION_ERROR:
-        return request->type == ARCP_MESSAGE_JOB_SUBSCRIBE ||
-               request->type == ARCP_MESSAGE_SESSION_LIST_JOBS;
+        return (request->type == ARCP_MESSAGE_JOB_SUBSCRIBE ||
+                request->type == ARCP_MESSAGE_SESSION_LIST_JOBS) &&
+               !has_live_jobs(request->session);
     }
     return false;
 }
 
-static void format_refusal(const arcp__request *request, const arcp_error *error, arcp_span details,
-                           arcp_buf *payload)
+/* `job_id` may be empty: none is named. */
+static void format_refusal(const arcp__request *request, const arcp_error *error, arcp_span job_id,
+                           arcp_span details, arcp_buf *payload)
 {
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, payload);
@@ -201,22 +209,33 @@ static void format_refusal(const arcp__request *request, const arcp_error *error
     arcp_json_write_cstr(&writer, request->id);
     arcp_json_name(&writer, "reply_to");
     arcp_json_write_cstr(&writer, request->id);
+    if (job_id.size != 0) {
+        arcp_json_name(&writer, "job_id");
+        arcp_json_write_string(&writer, job_id);
+    }
     arcp_json_end_object(&writer);
 }
 
 void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
                           arcp_span job_id, arcp_span details)
 {
+    const arcp__peer_profile *profile = request->session->profile;
+    const bool is_submit = request->type == ARCP_MESSAGE_JOB_SUBMIT;
+    const arcp_span none = {NULL, 0};
     arcp_buf payload = ARCP_BUF_INIT;
-    bool fits = details.size < arcp__frame_room_of_text(engine);
-    format_refusal(request, error, fits ? details : ARCP__FRAME_LIMIT, &payload);
     char fresh[ARCP__ID_SIZE];
-    if (request->type == ARCP_MESSAGE_JOB_SUBMIT &&
-        !request->session->profile->refuses_without_job_id) {
+    if (is_submit || (profile->names_refused_job && job_id.size == 0)) {
         /* Clients bind a refused submit by a job id that is never registered. */
         arcp__engine_make_id(engine, "job_", fresh);
         job_id = arcp_span_cstr(fresh);
     }
+    bool fits = details.size < arcp__frame_room_of_text(engine);
+    format_refusal(request, error, profile->names_refused_job ? job_id : none,
+                   fits ? details : ARCP__FRAME_LIMIT, &payload);
+    bool is_shown = is_submit ? !profile->refuses_without_job_id
+                              : request->type == ARCP_MESSAGE_JOB_SUBSCRIBE &&
+                                    profile->refuses_subscribe_with_job_id;
+    job_id = is_shown ? job_id : none;
     arcp_span id = arcp_span_cstr(request->id);
     arcp_span trace_id = {request->trace_id, request->trace_id[0] == '\0' ? 0 : 32};
     if (refuses_as_session_error(request)) {
@@ -307,7 +326,8 @@ static void refuse(arcp__engine *engine, arcp__request *request, arcp_status sta
 }
 
 /* [arcp:6.2-4] */
-static bool needs(arcp__engine *engine, arcp__request *request, arcp_feature feature)
+static bool needs(arcp__engine *engine, arcp__request *request, arcp_feature feature,
+                  arcp_span job_id)
 {
     if (arcp__session_has_feature(request->session, feature)) {
         return true;
@@ -316,7 +336,7 @@ static bool needs(arcp__engine *engine, arcp__request *request, arcp_feature fea
     (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
                          "%s needs the feature \"%s\", which was not negotiated",
                          arcp_message_type_name(request->type), arcp_feature_name(feature));
-    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
+    arcp__request_refuse(engine, request, &error, job_id, arcp_span_make(NULL, 0));
     return false;
 }
 
@@ -334,12 +354,13 @@ static void refuse_unknown_job(arcp__engine *engine, arcp__request *request, arc
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
     arcp_span shown = arcp_span_first(job_id, 64);
+    job_id = arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX);
     (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%.*s\"", (int)shown.size,
                          shown.data);
     arcp_buf_append_cstr(&details, "{\"job_id\":");
-    arcp_json_quote(arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX), &details);
+    arcp_json_quote(job_id, &details);
     arcp_buf_append_byte(&details, '}');
-    arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp__details(&details));
+    arcp__request_refuse(engine, request, &error, job_id, arcp__details(&details));
     arcp_buf_fini(&details);
 }
 
@@ -371,10 +392,11 @@ static void cancel(arcp__engine *engine, arcp__request *request, const arcp__env
 static void subscribe(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
 {
     const arcp_json *json = &engine->json;
-    if (!needs(engine, request, ARCP_FEATURE_SUBSCRIBE)) {
+    arcp_span job_id = payload_string(engine, envelope->payload, "job_id");
+    if (!needs(engine, request, ARCP_FEATURE_SUBSCRIBE,
+               arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX))) {
         return;
     }
-    arcp_span job_id = payload_string(engine, envelope->payload, "job_id");
     arcp__job *job = arcp__job_find(engine, job_id);
     if (job == NULL) {
         refuse_unknown_job(engine, request, job_id);
@@ -392,10 +414,11 @@ static void subscribe(arcp__engine *engine, arcp__request *request, const arcp__
 static void unsubscribe(arcp__engine *engine, arcp__request *request,
                         const arcp__envelope *envelope)
 {
-    if (!needs(engine, request, ARCP_FEATURE_SUBSCRIBE)) {
+    arcp_span job_id = payload_string(engine, envelope->payload, "job_id");
+    if (!needs(engine, request, ARCP_FEATURE_SUBSCRIBE,
+               arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX))) {
         return;
     }
-    arcp_span job_id = payload_string(engine, envelope->payload, "job_id");
     arcp__job *job = arcp__job_find(engine, job_id);
     if (job == NULL || arcp__observation_find(request->session, job) == NULL) {
         refuse_unknown_job(engine, request, job_id);
@@ -439,11 +462,11 @@ static void execute(arcp__engine *engine, arcp__request *request, const arcp__en
                envelope->type == ARCP_MESSAGE_SESSION_RESUME) {
         refuse(engine, request, ARCP_E_INVALID_REQUEST, "this session has said hello already");
     } else if (envelope->type == ARCP_MESSAGE_SESSION_ACK) {
-        if (needs(engine, request, ARCP_FEATURE_ACK)) {
+        if (needs(engine, request, ARCP_FEATURE_ACK, arcp_span_make(NULL, 0))) {
             arcp__session_ack(engine, request, envelope->payload);
         }
     } else if (envelope->type == ARCP_MESSAGE_SESSION_LIST_JOBS) {
-        if (needs(engine, request, ARCP_FEATURE_LIST_JOBS)) {
+        if (needs(engine, request, ARCP_FEATURE_LIST_JOBS, arcp_span_make(NULL, 0))) {
             arcp__session_list_jobs(engine, request, envelope->payload);
         }
     } else if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {

@@ -92,6 +92,7 @@ struct arcp__link {
     arcp__session *session; /* while OPEN */
     char *preset_principal; /* owned; NULL: authenticate */
     arcp__timer hello_timer;
+    const arcp__peer_profile *profile; /* by its hello; NULL before */
     uint64_t auth_id;
     arcp_buf hello;  /* while its sender is being authenticated */
     arcp_buf behind; /* likewise, the frame behind it: only who is read is known to be there */

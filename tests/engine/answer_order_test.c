@@ -361,6 +361,23 @@ static void a_refusal_has_the_trace_of_its_request(void **state)
     scene_end(self);
 }
 
+/* Profile ts: its client gives up every job it has not had the end of at a session.error. */
+static void a_query_s_refusal_does_not_overtake_the_end_of_a_job(void **state)
+{
+    (void)state;
+    scene *self = scene_begin(NULL);
+    engine_rig *rig = &self->rig;
+    rig_profile(rig, "*", "*", "ts");
+    rig_send(rig, self->client, HELLO_WITH("\"subscribe\""));
+    fill_link(rig, self->client);
+    rig_agent_says(rig, rig_agent_last(rig), "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_send(rig, self->client, FRAME("q", "job.subscribe", "{\"job_id\":\"job_x\"}"));
+    assert_int_equal(scene_takes(self, "session.error"), 0);
+    rig_send(rig, self->client, FRAME("r", "job.subscribe", "{\"job_id\":\"job_x\"}"));
+    assert_int_equal(scene_takes(self, "session.error"), 1);
+    scene_end(self);
+}
+
 /* A client that does not read what it asked for is not read either. */
 static void answers_that_wait_for_a_refusal_are_bounded(void **state)
 {
@@ -388,15 +405,16 @@ static void answers_that_wait_for_a_refusal_are_bounded(void **state)
 int main(void)
 {
     static order_row rows[PROFILES * PACES];
-    static struct CMUnitTest tests[PROFILES * PACES + 6] = {
+    static struct CMUnitTest tests[PROFILES * PACES + 7] = {
         cmocka_unit_test(repeats_and_used_keys_keep_their_places),
         cmocka_unit_test(a_child_is_announced_in_its_place),
         cmocka_unit_test(what_was_asked_is_answered_before_the_session_is_closed),
         cmocka_unit_test(a_replayed_refusal_is_not_overtaken),
         cmocka_unit_test(a_refusal_has_the_trace_of_its_request),
+        cmocka_unit_test(a_query_s_refusal_does_not_overtake_the_end_of_a_job),
         cmocka_unit_test(answers_that_wait_for_a_refusal_are_bounded),
     };
-    size_t count = 6;
+    size_t count = 7;
     for (size_t at = 0; at < PROFILES; at++) {
         for (size_t pace = 0; pace < PACES; pace++, count++) {
             order_row *row = &rows[at * PACES + pace];
