@@ -5,6 +5,8 @@
 
 /* No line of ours comes near; a file without line feeds is not read into memory. */
 #define LINE_BYTES_MAX ((size_t)1 << 20)
+/* A start goes back so far at most (audit_end.c). */
+#define TORN_BYTES_MAX ((size_t)1 << 20)
 
 static const char *const names[] = {
 #define ARCP_AUDIT_PROBLEM(id, name, text) name,
@@ -19,7 +21,8 @@ const char *arcp__audit_problem_name(arcp__audit_problem problem)
 
 void arcp__audit_check_init(arcp__audit_check *check, arcp__audit_finding_fn found, void *user)
 {
-    *check = (arcp__audit_check){.found = found, .user = user, .partial = ARCP_BUF_INIT};
+    *check = (arcp__audit_check){
+        .found = found, .user = user, .partial = ARCP_BUF_INIT, .torn_text = ARCP_BUF_INIT};
     arcp__audit_head_init(&check->head);
     arcp__audit_head_init(&check->first);
 }
@@ -27,6 +30,7 @@ void arcp__audit_check_init(arcp__audit_check *check, arcp__audit_finding_fn fou
 void arcp__audit_check_fini(arcp__audit_check *check)
 {
     arcp_buf_fini(&check->partial);
+    arcp_buf_fini(&check->torn_text);
 }
 
 void arcp__audit_check_begin(arcp__audit_check *check, const char *name)
@@ -51,13 +55,27 @@ static void report(arcp__audit_check *check, arcp__audit_problem problem, uint64
     report_at(check, check->line, problem, seq, message);
 }
 
-/* A line that was no line stays a finding unless the next one vouched for it. */
+/* Lines that were none stay findings unless the next one vouches for them. */
 static void settle_torn(arcp__audit_check *check)
 {
-    if (check->has_torn) {
-        check->has_torn = false;
-        report_at(check, check->torn_line, ARCP__AUDIT_PROBLEM_MALFORMED, 0,
-                  "the line is none of a chain: altered, or cut");
+    /* The lines right before the one at hand, which is a line or the end. */
+    for (uint64_t count = check->torn_count; count > 0; count--) {
+        report_at(check, check->torn_line + check->torn_count - count,
+                  ARCP__AUDIT_PROBLEM_MALFORMED, 0, "the line is none of a chain: altered, or cut");
+    }
+    check->torn_count = 0;
+    arcp_buf_clear(&check->torn_text);
+}
+
+static void add_torn(arcp__audit_check *check, arcp_span line)
+{
+    if (check->torn_count++ == 0) {
+        check->torn_line = check->line;
+    } else {
+        arcp_buf_append_byte(&check->torn_text, '\n');
+    }
+    if (check->torn_text.size + line.size <= TORN_BYTES_MAX) {
+        arcp_buf_append(&check->torn_text, line);
     }
 }
 
@@ -163,13 +181,24 @@ static void check_hash(arcp__audit_check *check, const arcp__audit_line_view *vi
     }
 }
 
-/* The note after a torn line vouches for it: its size and its hash. */
+/* The note behind vouches for the last bytes before it: their size and hash. A note of an earlier
+ * release is about the last line alone. */
 static void check_torn(arcp__audit_check *check, const note *about)
 {
-    if (check->has_torn && about->is_torn && about->torn_bytes == check->torn_bytes &&
-        memcmp(about->torn_hash, check->torn_hash, sizeof(check->torn_hash)) == 0) {
-        check->has_torn = false;
-        check->torn++;
+    char hash[ARCP__AUDIT_HASH_SIZE];
+    arcp_span text = arcp_buf_span(&check->torn_text);
+    if (about->is_torn && check->torn_count != 0 && about->torn_bytes <= text.size) {
+        arcp_span last = arcp_span_from(text, text.size - (size_t)about->torn_bytes);
+        const char *before = last.size == text.size ? NULL : last.data - 1;
+        arcp__audit_sha256(last, hash);
+        if ((before == NULL || *before == '\n') &&
+            memcmp(about->torn_hash, hash, sizeof(hash)) == 0) {
+            check->torn++;
+            check->torn_count--;
+            for (size_t at = 0; at < last.size; at++) {
+                check->torn_count -= last.data[at] == '\n' ? 1 : 0;
+            }
+        }
     }
     settle_torn(check);
 }
@@ -192,11 +221,7 @@ static void check_line(arcp__audit_check *check, arcp_span line)
     arcp__audit_line_view view;
     check->line++;
     if (!arcp__audit_line_read(line, &view)) {
-        settle_torn(check);
-        check->has_torn = true;
-        check->torn_line = check->line;
-        check->torn_bytes = line.size;
-        arcp__audit_sha256(line, check->torn_hash);
+        add_torn(check, line);
         return;
     }
     note about;

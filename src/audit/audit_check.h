@@ -34,12 +34,11 @@ typedef struct arcp__audit_check {
     arcp__audit_head head;   /* of the line with the highest number so far */
     arcp__audit_head wanted; /* a line that must be there; number 0: none */
     bool has_wanted;
-    bool is_closed; /* the last line says that the log was closed */
-    bool has_torn;  /* the line before is none, and waits for its note */
-    uint64_t torn_line;
-    size_t torn_bytes;
-    char torn_hash[ARCP__AUDIT_HASH_SIZE];
-    arcp_buf partial; /* a line of which more may come */
+    bool is_closed;      /* the last line says that the log was closed */
+    uint64_t torn_line;  /* the first of the lines that are none and wait for their note */
+    uint64_t torn_count; /* how many */
+    arcp_buf torn_text;  /* them, as far as a note can vouch for them */
+    arcp_buf partial;    /* a line of which more may come */
 } arcp__audit_check;
 
 void arcp__audit_check_init(arcp__audit_check *check, arcp__audit_finding_fn found, void *user);

@@ -34,25 +34,25 @@ static const char *last_line_feed(arcp_span text)
     return text.size == 0 ? NULL : memrchr(text.data, '\n', text.size);
 }
 
+/* The last line that is one: a power failure may leave several behind it that are none. */
 static void read_last_line(arcp_span window, arcp__audit_end *out)
 {
-    const char *feed = last_line_feed(window);
-    size_t whole = feed == NULL ? 0 : (size_t)(feed - window.data) + 1;
-    arcp_buf_append(&out->torn, arcp_span_from(window, whole));
-    if (whole == 0) {
-        return;
+    arcp_span lines = window;
+    for (const char *feed = last_line_feed(lines); feed != NULL; feed = last_line_feed(lines)) {
+        lines = arcp_span_first(lines, (size_t)(feed - lines.data));
+        const char *before = last_line_feed(lines);
+        arcp_span line =
+            before == NULL ? lines : arcp_span_from(lines, (size_t)(before - lines.data) + 1);
+        arcp__audit_line_view view;
+        if (arcp__audit_line_read(line, &view)) {
+            out->head.seq = view.seq;
+            memcpy(out->head.hash, view.hash.data, sizeof(out->head.hash));
+            arcp_buf_append(&out->torn, arcp_span_from(window, lines.size + 1));
+            return;
+        }
     }
-    arcp_span lines = arcp_span_first(window, whole - 1);
-    const char *before = last_line_feed(lines);
-    arcp_span line =
-        before == NULL ? lines : arcp_span_from(lines, (size_t)(before - lines.data) + 1);
-    arcp__audit_line_view view;
-    if (!arcp__audit_line_read(line, &view)) {
-        out->is_foreign = true;
-        return;
-    }
-    out->head.seq = view.seq;
-    memcpy(out->head.hash, view.hash.data, sizeof(out->head.hash));
+    out->is_foreign = last_line_feed(window) != NULL;
+    arcp_buf_append(&out->torn, window);
 }
 
 /* A write that was cut off right before its line feed wrote a whole line. */

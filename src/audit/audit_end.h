@@ -7,9 +7,9 @@
 typedef struct arcp__audit_end {
     arcp__audit_head head; /* of the last whole line; init when there is none */
     uint64_t size;         /* of the file */
-    bool is_foreign;       /* its last whole line is none of a chain */
+    bool is_foreign;       /* there are whole lines at its end, and none is of a chain */
     bool is_unended;       /* the last line lacks nothing but its line feed */
-    arcp_buf torn;         /* what follows the last line feed, when it is no whole line */
+    arcp_buf torn;         /* what follows the last whole line of the chain */
 } arcp__audit_end;
 
 /* Reads the end of an open file; arcp__audit_end_fini either way. ARCP_E_IO. */

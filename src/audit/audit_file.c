@@ -41,9 +41,37 @@ bool arcp__audit_file_add(arcp__audit_file *file, arcp_span record)
     return true;
 }
 
+/* After a sync that failed: what the disk may not have is put before what is to be written. */
+static arcp_status take_back(arcp__audit_file *file, arcp_error *err)
+{
+    if (!arcp_buf_reserve(&file->unsynced, file->out.size)) {
+        file->unsynced.failed = false;
+        return no_memory(err);
+    }
+    if (ftruncate(file->fd, (off_t)file->synced_size) != 0) {
+        return failed(file, "cut back to what was synced", errno, err);
+    }
+    arcp_buf_append(&file->unsynced, arcp_buf_span(&file->out));
+    arcp_buf all = file->unsynced;
+    file->unsynced = file->out;
+    arcp_buf_clear(&file->unsynced);
+    file->out = all;
+    file->size = file->synced_size;
+    file->must_rewrite = false;
+    return ARCP_OK;
+}
+
 arcp_status arcp__audit_file_write(arcp__audit_file *file, arcp_error *err)
 {
     size_t done = 0;
+    arcp_status status = file->must_rewrite ? take_back(file, err) : ARCP_OK;
+    if (status == ARCP_OK && !arcp_buf_reserve(&file->unsynced, file->out.size)) {
+        file->unsynced.failed = false;
+        status = no_memory(err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
     while (done < file->out.size) {
         ssize_t written = write(file->fd, file->out.data + done, file->out.size - done);
         if (written < 0 && errno == EINTR) {
@@ -59,18 +87,22 @@ arcp_status arcp__audit_file_write(arcp__audit_file *file, arcp_error *err)
         }
         done += (size_t)written;
     }
-    file->is_unsynced = file->is_unsynced || done > 0;
     file->size += done;
+    arcp_buf_append(&file->unsynced, arcp_buf_span(&file->out));
     arcp_buf_clear(&file->out);
     return ARCP_OK;
 }
 
 arcp_status arcp__audit_file_sync(arcp__audit_file *file, arcp_error *err)
 {
-    if (file->is_unsynced && fdatasync(file->fd) != 0) {
+    if ((file->unsynced.size != 0 || file->must_sync) && fdatasync(file->fd) != 0) {
+        file->must_rewrite = true;
+        file->must_sync = true;
         return failed(file, "synced", errno, err);
     }
-    file->is_unsynced = false;
+    file->must_sync = false;
+    file->synced_size = file->size;
+    arcp_buf_clear(&file->unsynced);
     return ARCP_OK;
 }
 
@@ -109,6 +141,23 @@ static arcp_status note_opened(arcp__audit_file *file, const char *why, arcp_err
 
 /* ---- opening ---- */
 
+/* So that a power failure does not take the name of a file that was made or renamed. */
+static arcp_status sync_directory(const arcp__audit_file *file, arcp_error *err)
+{
+    char directory[4200];
+    const char *slash = strrchr(file->path, '/');
+    (void)snprintf(directory, sizeof(directory), "%.*s",
+                   slash == NULL ? 1 : (int)(slash - file->path + 1),
+                   slash == NULL ? "." : file->path);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* not every file system can */
+    int number = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return synced ? ARCP_OK : failed(file, "kept: its directory cannot be synced", number, err);
+}
+
 static arcp_status open_path(arcp__audit_file *file, int flags, arcp_error *err)
 {
     file->fd =
@@ -126,7 +175,12 @@ static arcp_status open_path(arcp__audit_file *file, int flags, arcp_error *err)
                                     file->path)
                    : failed(file, "locked", number, err);
     }
-    return ARCP_OK;
+    arcp_status status = (flags & O_CREAT) != 0 ? sync_directory(file, err) : ARCP_OK;
+    if (status != ARCP_OK) {
+        (void)close(file->fd);
+        file->fd = -1;
+    }
+    return status;
 }
 
 /* Something else than a log of ours: it is kept, under another name. */
@@ -140,18 +194,24 @@ static arcp_status set_aside(arcp__audit_file *file, arcp_error *err)
         return failed(file, "set aside", errno, err);
     }
     file->size = 0;
+    file->synced_size = 0;
     return open_path(file, O_CREAT | O_EXCL, err);
 }
 
-/* The last write of a run that was killed: ended with a line feed, kept, and vouched for. */
+/* What a run that was killed left at the end: ended with a line feed, kept, and noted by size and
+ * hash. */
 static arcp_status note_torn(arcp__audit_file *file, arcp_span torn, arcp_error *err)
 {
     char hash[ARCP__AUDIT_HASH_SIZE];
     arcp_buf members = ARCP_BUF_INIT;
+    bool is_ended = torn.data[torn.size - 1] == '\n';
+    torn.size -= is_ended ? 1 : 0;
     arcp__audit_sha256(torn, hash);
     arcp_buf_append_format(&members, "\"torn_bytes\":%zu,\"torn_sha256\":\"%.*s\"", torn.size,
                            (int)sizeof(hash), hash);
-    arcp_buf_append_byte(&file->out, '\n');
+    if (!is_ended) {
+        arcp_buf_append_byte(&file->out, '\n');
+    }
     arcp_status status = members.failed || file->out.failed
                              ? no_memory(err)
                              : arcp__audit_file_note(file, "torn", arcp_buf_span(&members), err);
@@ -166,6 +226,7 @@ static arcp_status take_up(arcp__audit_file *file, arcp_error *err)
     arcp_status status = arcp__audit_end_read(file->fd, &end, err);
     file->head = end.head;
     file->size = end.size;
+    file->synced_size = end.size;
     if (status == ARCP_OK && end.is_foreign) {
         why = "start: what stood here is no audit log and was set aside";
         status = set_aside(file, err);
@@ -180,9 +241,17 @@ static arcp_status take_up(arcp__audit_file *file, arcp_error *err)
     return status == ARCP_OK ? note_opened(file, why, err) : status;
 }
 
+static void forget(arcp__audit_file *file)
+{
+    arcp_buf_fini(&file->out);
+    arcp_buf_fini(&file->unsynced);
+    arcp__free(file->path);
+    *file = (arcp__audit_file){.fd = -1, .out = ARCP_BUF_INIT, .unsynced = ARCP_BUF_INIT};
+}
+
 arcp_status arcp__audit_file_open(arcp__audit_file *file, const char *path, arcp_error *err)
 {
-    *file = (arcp__audit_file){.fd = -1, .out = ARCP_BUF_INIT};
+    *file = (arcp__audit_file){.fd = -1, .out = ARCP_BUF_INIT, .unsynced = ARCP_BUF_INIT};
     arcp__audit_head_init(&file->head);
     file->path = arcp__copy_cstr(path, strlen(path));
     arcp_status status = file->path == NULL ? no_memory(err) : open_path(file, O_CREAT, err);
@@ -193,9 +262,7 @@ arcp_status arcp__audit_file_open(arcp__audit_file *file, const char *path, arcp
         if (file->fd >= 0) {
             (void)close(file->fd);
         }
-        arcp_buf_fini(&file->out);
-        arcp__free(file->path);
-        *file = (arcp__audit_file){.fd = -1, .out = ARCP_BUF_INIT};
+        forget(file);
     }
     return status;
 }
@@ -213,6 +280,7 @@ static arcp_status begin(arcp__audit_file *file, const char *why, arcp_error *er
     }
     (void)close(old);
     file->size = 0;
+    file->synced_size = 0;
     return note_opened(file, why, err);
 }
 
@@ -263,13 +331,17 @@ arcp_status arcp__audit_file_reopen(arcp__audit_file *file, arcp_error *err)
 
 void arcp__audit_file_close(arcp__audit_file *file)
 {
+    arcp__audit_head head = file->head;
     if (file->fd >= 0) {
-        if (arcp__audit_file_write(file, NULL) == ARCP_OK) {
-            (void)end_file(file, NULL);
+        arcp_status status = arcp__audit_file_write(file, NULL);
+        if (status == ARCP_OK && end_file(file, NULL) != ARCP_OK && file->must_rewrite &&
+            arcp__audit_file_write(file, NULL) == ARCP_OK) {
+            arcp_status last = arcp__audit_file_sync(file, NULL);
+            (void)last; /* there is no later try */
         }
+        head = file->head;
         (void)close(file->fd);
     }
-    arcp_buf_fini(&file->out);
-    arcp__free(file->path);
-    *file = (arcp__audit_file){.fd = -1, .head = file->head, .out = ARCP_BUF_INIT};
+    forget(file);
+    file->head = head;
 }

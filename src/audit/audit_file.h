@@ -11,13 +11,16 @@ typedef struct arcp__audit_file {
     uint64_t size;         /* of whole lines */
     arcp__audit_head head; /* of the last line that was added */
     arcp_buf out;          /* lines that were added and are not in the file yet */
-    bool is_unsynced;
+    uint64_t synced_size;  /* what the disk has for certain */
+    arcp_buf unsynced;     /* a copy of what follows in the file */
+    bool must_rewrite; /* a sync failed: the kernel may have dropped it, and says so once only */
+    bool must_sync;    /* likewise, until a sync succeeds */
 } arcp__audit_file;
 
 /* Opens the file, mode 0600, and goes on with its chain, or with the one of the files beside
- * it. A torn last line is ended and noted; a file that ends with something else than a line
- * of a chain is renamed to PATH.foreign-SECONDS. Begins with a line `opened`.
- * ARCP_E_IO: it cannot be opened; ARCP_E_EXISTS: another process writes it. */
+ * it. What a crash or a power failure left behind the last whole line is kept and noted; a file
+ * with lines none of which is of a chain is renamed to PATH.foreign-SECONDS. Begins with a line
+ * `opened`. ARCP_E_IO: it cannot be opened; ARCP_E_EXISTS: another process writes it. */
 ARCP_MUST_CHECK arcp_status arcp__audit_file_open(arcp__audit_file *file, const char *path,
                                                   arcp_error *err);
 
@@ -28,6 +31,8 @@ ARCP_MUST_CHECK bool arcp__audit_file_add(arcp__audit_file *file, arcp_span reco
  * stays to be written again. ARCP_E_IO. */
 ARCP_MUST_CHECK arcp_status arcp__audit_file_write(arcp__audit_file *file, arcp_error *err);
 
+/* Syncs what was written. After a failure the next write writes all of that again: only a sync that
+ * covers what was written since is believed. ARCP_E_IO. */
 ARCP_MUST_CHECK arcp_status arcp__audit_file_sync(arcp__audit_file *file, arcp_error *err);
 
 /* Goes on in a new file: this one is renamed to PATH.<number of its last line, 12 digits>.

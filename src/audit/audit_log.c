@@ -14,7 +14,9 @@
 #include "base/alloc.h"
 
 #define LINGER_NS ((int64_t)2 * ARCP_NS_PER_MS)
-#define RETRY_NS  ((int64_t)250 * ARCP_NS_PER_MS)
+/* A copy of what is not synced is kept in memory. */
+#define UNSYNCED_BYTES_MAX ((size_t)4 << 20)
+#define RETRY_NS           ((int64_t)250 * ARCP_NS_PER_MS)
 
 struct arcp__audit_log {
     pthread_mutex_t lock;
@@ -105,7 +107,8 @@ static void wait_for_work(arcp__audit_log *log)
     wait_for_company(log);
 }
 
-/* Only when the last round's lines are in the file: memory stays bounded. */
+/* Only when the last round's lines are in the file, and no sync of them failed: memory stays
+ * bounded. */
 static void take_queue(arcp__audit_log *log, round *out)
 {
     *out = (round){.settings = log->settings,
@@ -113,7 +116,7 @@ static void take_queue(arcp__audit_log *log, round *out)
                    .must_sync = log->settings.sync_ms == 0,
                    .must_reopen = log->must_reopen};
     log->must_reopen = false;
-    if (log->file.out.size != 0) {
+    if (log->file.out.size != 0 || log->file.must_sync) {
         return;
     }
     out->must_sync = out->must_sync || log->syncs_asked != log->syncs_done;
@@ -156,10 +159,11 @@ static arcp_status note_lost(arcp__audit_log *log, uint64_t lost, arcp_error *er
 
 static arcp_status sync_when_due(arcp__audit_log *log, const round *what, arcp_error *err)
 {
-    if (log->file.is_unsynced && log->sync_at_ns == ARCP_TIME_NEVER) {
+    if (log->file.unsynced.size != 0 && log->sync_at_ns == ARCP_TIME_NEVER) {
         log->sync_at_ns = now_ns() + (int64_t)what->settings.sync_ms * ARCP_NS_PER_MS;
     }
-    if (!what->must_sync && now_ns() < log->sync_at_ns) {
+    if (!what->must_sync && !log->file.must_sync && now_ns() < log->sync_at_ns &&
+        log->file.unsynced.size < UNSYNCED_BYTES_MAX) {
         return ARCP_OK;
     }
     arcp_status status = arcp__audit_file_sync(&log->file, err);

@@ -1,6 +1,7 @@
 /* The files of the audit log: what crashes, full disks and other programs leave behind. */
 #include "support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
@@ -66,6 +67,77 @@ static void check_whole(const place *p, uint64_t lines)
     arcp_buf_fini(&text);
 }
 
+/* ---- a disk that fails to sync ---- */
+
+static unsigned failing_syncs;
+static off_t synced_upto;
+
+static off_t size_of(int fd)
+{
+    struct stat about;
+    assert_int_equal(fstat(fd, &about), 0);
+    return about.st_size;
+}
+
+/* In the place of libc's: a sync that fails drops what it was about, and tells so once only. */
+int fdatasync(int fd)
+{
+    off_t size = size_of(fd);
+    if (failing_syncs == 0) {
+        synced_upto = size;
+        return 0;
+    }
+    failing_syncs--;
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int other = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(other >= 0);
+    for (off_t at = synced_upto; at < size; at++) {
+        assert_int_equal(pwrite(other, "", 1, at), 1);
+    }
+    (void)close(other);
+    errno = EIO;
+    return -1;
+}
+
+static void a_sync_that_failed_is_not_believed_before_all_is_written_again(void **state)
+{
+    (void)state;
+    for (unsigned failures = 1; failures <= 3; failures++) {
+        arcp__audit_file file;
+        arcp_error err = {0};
+        place *p = *state;
+        (void)unlink(p->path);
+        synced_upto = 0;
+        open_file(&file, p);
+        check_ok(arcp__audit_file_sync(&file, &err), &err);
+        write_one(&file, "{\"a\":1}");
+        failing_syncs = failures;
+        for (unsigned at = 0; at < failures; at++) {
+            assert_int_equal(arcp__audit_file_sync(&file, &err), ARCP_E_IO);
+            assert_true(file.must_sync);
+            write_one(&file, "{\"a\":2}");
+        }
+        check_ok(arcp__audit_file_sync(&file, &err), &err);
+        assert_false(file.must_sync);
+        check_whole(p, 1 + 1 + failures);
+        arcp__audit_file_close(&file);
+        check_whole(p, 1 + 1 + failures + 1);
+    }
+}
+
+static void a_sync_that_fails_at_the_end_is_tried_once_more(void **state)
+{
+    arcp__audit_file file;
+    synced_upto = 0;
+    open_file(&file, *state);
+    write_one(&file, "{\"a\":1}");
+    failing_syncs = 1;
+    arcp__audit_file_close(&file);
+    assert_int_equal(failing_syncs, 0);
+    check_whole(*state, 3);
+}
+
 static void a_file_that_is_opened_again_goes_on_with_its_chain(void **state)
 {
     arcp__audit_file file;
@@ -106,6 +178,41 @@ static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state
         /* Opened, one, two; torn, or the line that only lacked its line feed; opened, one,
          * closed. */
         check_whole(p, 3 + 1 + 3);
+    }
+    arcp_buf_fini(&whole);
+}
+
+/* Zeros where lines were being written when the power failed, from each place of the last ones. */
+static void what_a_power_failure_left_behind_the_last_line_is_noted(void **state)
+{
+    place *p = *state;
+    arcp__audit_file file;
+    arcp_buf whole = ARCP_BUF_INIT;
+    open_file(&file, p);
+    for (int at = 0; at < 4; at++) {
+        write_one(&file, "{\"a\":1}");
+    }
+    arcp__audit_file_close(&file);
+    log_read_file(p->path, &whole);
+    for (size_t lost = 1; lost < 400; lost += 7) {
+        size_t from = whole.size - lost;
+        for (int keeps_end = 0; keeps_end < 2; keeps_end++) {
+            int fd = open(p->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+            assert_true(fd >= 0);
+            assert_int_equal(write(fd, whole.data, whole.size), whole.size);
+            for (size_t at = from; at < whole.size - (size_t)(keeps_end * (lost > 1)); at++) {
+                assert_int_equal(pwrite(fd, "", 1, (off_t)at), 1);
+            }
+            assert_int_equal(close(fd), 0);
+            open_file(&file, p);
+            write_one(&file, "{\"a\":3}");
+            arcp__audit_file_close(&file);
+            arcp_buf text = ARCP_BUF_INIT;
+            (void)log_read(p->path, &text); /* it must be whole */
+            assert_true(text.size > from);
+            assert_memory_equal(text.data, whole.data, from);
+            arcp_buf_fini(&text);
+        }
     }
     arcp_buf_fini(&whole);
 }
@@ -241,6 +348,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_file_that_is_opened_again_goes_on_with_its_chain),
         TEST(a_torn_last_line_is_kept_and_noted_wherever_it_was_torn),
+        TEST(a_sync_that_failed_is_not_believed_before_all_is_written_again),
+        TEST(a_sync_that_fails_at_the_end_is_tried_once_more),
+        TEST(what_a_power_failure_left_behind_the_last_line_is_noted),
         TEST(a_rotated_file_is_followed_by_one_that_knows_it),
         TEST(a_file_that_was_moved_away_is_ended_and_followed),
         TEST(a_rotation_that_was_killed_halfway_loses_nothing),
