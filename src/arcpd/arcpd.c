@@ -2,29 +2,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uv.h>
 
-#include <arcp/runtime.h>
-
-#include "arcpd/arguments.h"
 #include "arcpd/config_check.h"
 #include "arcpd/config_policy.h"
-#include "arcpd/config_restart.h"
-#include "arcpd/credentials.h"
+#include "arcpd/daemon.h"
 #include "arcpd/descriptors.h"
-#include "arcpd/directories.h"
 #include "arcpd/help.h"
-#include "arcpd/logger.h"
 #include "arcpd/service.h"
-#include "arcpd/status.h"
-#include "arcpd/tokens.h"
 #include "arcpd/trace_export.h"
 #include "arcpd/trusted_path.h"
 #include "base/alloc.h"
@@ -34,66 +24,6 @@
 #define FIRST_FRAME_BYTES_MAX 65536u
 
 enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
-typedef struct daemon_state {
-    arcp__config config;
-    bool store_is_memory;
-    uint64_t frame_bytes_max; /* of listeners and standard input, which keep theirs */
-    arcp__logger logger;
-    arcp__status status;
-    uv_loop_t loop;
-    uv_signal_t terminate, interrupt, hangup, child;
-    uv_timer_t last_call; /* from the end of standard input, with --stdio */
-    arcp_runtime *runtime;
-    arcp__directories directories;
-    arcp__credentials credentials;
-    arcp__arguments arguments;
-    arcp__trace_export *traces; /* NULL: not configured */
-    arcp_launch_limit files;    /* that this process was started with */
-    int argc;
-    char **argv_copy;
-    bool is_stopping, stopped;
-    bool has_other_users; /* when it began: agents that run as somebody else */
-    bool had_children;    /* when it began: the program that became arcpd started them */
-    int exit_status;
-} daemon_state;
-
-static void log_format(daemon_state *state, arcp_log_level level, const char *format, ...)
-    ARCP_PRINTF(3, 4);
-static void log_format(daemon_state *state, arcp_log_level level, const char *format, ...)
-{
-    char text[8192];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    arcp__logger_log(&state->logger, level, text);
-}
-
-static bool has_other_users(const arcp__config *config)
-{
-    bool found = false;
-    for (size_t at = 0; at < config->agent_count && !found; at++) {
-        found = config->agents[at].user != NULL;
-    }
-    return found;
-}
-
-/* The file first, then the flags: they win. */
-static arcp_status read_config(const daemon_state *state, arcp__config *config, arcp_error *err)
-{
-    arcp_status status = ARCP_OK;
-    if (state->arguments.config_path != NULL) {
-        status = arcp__config_read(config, state->arguments.config_path, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__arguments_apply(state->argc, state->argv_copy, config, err);
-    }
-    if (status == ARCP_OK && config->listen.count == 0 && !config->use_stdio) {
-        status = arcp__text_list_add(&config->listen, "ws://127.0.0.1:7777/arcp", err);
-    }
-    return status == ARCP_OK ? arcp__config_check(config, err) : status;
-}
 
 /* --check-config: what was read is right; are the files of tokens and keys? */
 static arcp_status print_config(const arcp__config *config, arcp_error *err)
@@ -119,7 +49,7 @@ static arcp_status print_config(const arcp__config *config, arcp_error *err)
 }
 
 /* What can be answered without a configuration; -1 when one is to be read. */
-static int first_pass(daemon_state *state, int argc, char **argv)
+static int first_pass(arcp__daemon *state, int argc, char **argv)
 {
     arcp_error error = {0};
     if (arcp__arguments_look(argc, argv, &state->arguments, &error) != ARCP_OK) {
@@ -144,7 +74,7 @@ static int first_pass(daemon_state *state, int argc, char **argv)
 /* ---- the runtime ---- */
 
 /* A store that is named well and cannot be used is not a wrong command line. */
-static arcp_status open_store(daemon_state *state, arcp_store **out, arcp_error *err)
+static arcp_status open_store(arcp__daemon *state, arcp_store **out, arcp_error *err)
 {
     char made[3200];
     const char *url = state->config.store;
@@ -162,14 +92,6 @@ static arcp_status open_store(daemon_state *state, arcp_store **out, arcp_error 
     return status == ARCP_E_USAGE && names_file ? ARCP_E_IO : status;
 }
 
-static arcp_status take_verifiers(daemon_state *state, arcp__verifiers *verifiers, arcp_error *err)
-{
-    arcp_status status =
-        arcp_runtime_set_token_verifiers(state->runtime, verifiers->items, verifiers->count, err);
-    arcp__verifiers_taken(verifiers);
-    return status;
-}
-
 /* Of a damaged store the message names what is damaged. */
 static void say_what_to_do(arcp_error *err)
 {
@@ -178,23 +100,21 @@ static void say_what_to_do(arcp_error *err)
                          found.message);
 }
 
-static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers, arcp_error *err)
+static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers, arcp_error *err)
 {
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
-    arcp_status status = open_store(state, &options.store, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    state->store_is_memory = !options.store->ops->durable;
+    state->store_is_memory = !state->store->ops->durable;
     if (state->store_is_memory) {
         arcp_settings_fit_memory(&state->config.settings);
     }
-    status = arcp__credentials_open(&state->credentials, &state->config.credentials, &state->loop,
-                                    state->directories.state, &options.provisioner, err);
+    arcp_status status =
+        arcp__credentials_open(&state->credentials, &state->config.credentials, &state->loop,
+                               state->directories.state, &options.provisioner, err);
     if (status != ARCP_OK) {
-        arcp_store_close(options.store);
         return status;
     }
+    options.store = state->store;
+    state->store = NULL;
     options.credential_key_file = state->credentials.key_file;
     options.settings = &state->config.settings;
     options.work_directory = state->directories.work;
@@ -210,14 +130,14 @@ static arcp_status make_runtime(daemon_state *state, arcp__verifiers *verifiers,
         say_what_to_do(err);
     }
     if (status == ARCP_OK) {
-        status = take_verifiers(state, verifiers, err);
+        status = arcp__daemon_take_verifiers(state, verifiers, err);
     }
     return status == ARCP_OK
                ? arcp__service_offer(state->runtime, &state->config, &state->files, err)
                : status;
 }
 
-static arcp_status listen_everywhere(daemon_state *state, arcp_buf *ready, arcp_error *err)
+static arcp_status listen_everywhere(arcp__daemon *state, arcp_buf *ready, arcp_error *err)
 {
     const arcp__config *config = &state->config;
     arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
@@ -242,7 +162,7 @@ static arcp_status listen_everywhere(daemon_state *state, arcp_buf *ready, arcp_
 
 static void on_stopped(void *user)
 {
-    daemon_state *state = user;
+    arcp__daemon *state = user;
     const char *why = NULL;
     if (!arcp_runtime_is_ready(state->runtime, &why) && strcmp(why, "stopping") != 0) {
         state->exit_status = EXIT_FAILED; /* the store could not be written: the log says so */
@@ -253,7 +173,7 @@ static void on_stopped(void *user)
 
 static void on_terminate(uv_signal_t *handle, int number)
 {
-    daemon_state *state = handle->data;
+    arcp__daemon *state = handle->data;
     const char *name = number == SIGTERM ? "SIGTERM" : "SIGINT";
     char text[128];
     if (state->is_stopping) {
@@ -269,106 +189,21 @@ static void on_terminate(uv_signal_t *handle, int number)
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
-static arcp_status apply(daemon_state *state, const arcp__config *fresh, arcp_error *err)
-{
-    arcp__verifiers verifiers = {NULL, 0};
-    /* We go on listening where we did at the start. */
-    arcp_status status = arcp__listen_is_safe(fresh, &state->config.listen, err);
-    if (status == ARCP_OK) {
-        status = arcp__verifiers_make(fresh, state->directories.state, &verifiers, err);
-    }
-    if (status != ARCP_OK) {
-        return status;
-    }
-    status = arcp__service_offer(state->runtime, fresh, &state->files, err);
-    if (status == ARCP_OK) {
-        status = arcp_runtime_reload_tls(state->runtime, err);
-    }
-    if (status == ARCP_OK) {
-        status = take_verifiers(state, &verifiers, err);
-    }
-    arcp__verifiers_fini(&verifiers);
-    if (status != ARCP_OK) {
-        /* As it was: it worked before. */
-        arcp_status ignored =
-            arcp__service_offer(state->runtime, &state->config, &state->files, NULL);
-        (void)ignored;
-    }
-    return status;
-}
-
-static void say_what_takes_a_restart(daemon_state *state, const arcp_buf *changes)
-{
-    if (has_other_users(&state->config) && !state->has_other_users) {
-        arcp__logger_log(&state->logger, ARCP_LOG_WARN,
-                         "agents have a user of their own now: they may not be able to reach their "
-                         "directories before a restart");
-    }
-    arcp_buf text = ARCP_BUF_INIT;
-    if (changes->failed) {
-        arcp_buf_append_cstr(&text, "out of memory: whether a key has changed that takes a restart "
-                                    "is not known");
-    } else {
-        arcp_buf_append_cstr(&text, "changed, and takes a restart: ");
-        arcp_buf_append(&text, arcp_buf_span(changes));
-    }
-    arcp_buf_append_byte(&text, '\0');
-    if (!text.failed && (changes->failed || changes->size != 0)) {
-        arcp__logger_log(&state->logger, ARCP_LOG_WARN, text.data);
-    }
-    arcp_buf_fini(&text);
-}
-
-/* Tokens, agents, policies, peer profiles, certificates, limits and the log's form again; what is
- * wrong leaves everything as it was. */
-static void reload(daemon_state *state)
-{
-    arcp__config fresh;
-    arcp_error error = {0};
-    arcp__config_init(&fresh);
-    arcp_status status = read_config(state, &fresh, &error);
-    if (status == ARCP_OK) {
-        status = apply(state, &fresh, &error);
-    }
-    if (status != ARCP_OK) {
-        arcp__audit_trail_reload(state->logger.audit, &state->config.settings);
-        arcp__audit_trail_policy(state->logger.audit, "SIGHUP", &fresh, &error);
-        arcp__logger_log(&state->logger, ARCP_LOG_ERROR, error.message);
-        arcp__config_fini(&fresh);
-        return;
-    }
-    arcp_buf changes = ARCP_BUF_INIT;
-    arcp__config_keep_started(&fresh, &state->config, state->frame_bytes_max, &changes);
-    if (state->store_is_memory) {
-        arcp_settings_fit_memory(&fresh.settings);
-    }
-    arcp_runtime_set_settings(state->runtime, &fresh.settings);
-    arcp__audit_trail_reload(state->logger.audit, &fresh.settings);
-    arcp__audit_trail_policy(state->logger.audit, "SIGHUP", &fresh, NULL);
-    state->logger.level = fresh.log_level;
-    state->logger.format = fresh.log_format;
-    arcp__config_fini(&state->config);
-    state->config = fresh;
-    say_what_takes_a_restart(state, &changes);
-    arcp_buf_fini(&changes);
-    arcp__logger_log(&state->logger, ARCP_LOG_INFO, "reloaded");
-}
-
 static void on_hangup(uv_signal_t *handle, int number)
 {
     (void)number;
-    reload(handle->data);
+    arcp__daemon_reload(handle->data);
 }
 
 /* We are a child subreaper: what agents left behind is ours to wait for. */
 static void on_child(uv_signal_t *handle, int number)
 {
-    const daemon_state *state = handle->data;
+    const arcp__daemon *state = handle->data;
     (void)number;
     arcp_runtime_reap_orphans(state->runtime);
 }
 
-static void watch_signals(daemon_state *state)
+static void watch_signals(arcp__daemon *state)
 {
     const struct {
         uv_signal_t *handle;
@@ -391,7 +226,7 @@ static void watch_signals(daemon_state *state)
 /* Whoever still has jobs, on whatever link, has had the grace. */
 static void on_last_call(uv_timer_t *timer)
 {
-    daemon_state *state = timer->data;
+    arcp__daemon *state = timer->data;
     arcp__logger_log(&state->logger, ARCP_LOG_INFO,
                      "standard input has ended, and shutdown.grace_sec is over: running jobs are "
                      "ended now");
@@ -403,18 +238,18 @@ static void on_last_call(uv_timer_t *timer)
  * they say goes out. When no more can come the connection is closed. */
 static void on_stdio_input_over(void *user)
 {
-    daemon_state *state = user;
+    arcp__daemon *state = user;
     uint64_t grace_ms = state->config.settings.shutdown_grace_sec * 1000;
     (void)uv_timer_start(&state->last_call, on_last_call, grace_ms, 0);
 }
 
 static void on_stdio_closed(void *user)
 {
-    daemon_state *state = user;
+    arcp__daemon *state = user;
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
-static arcp_status serve_stdio(daemon_state *state, arcp_error *err)
+static arcp_status serve_stdio(arcp__daemon *state, arcp_error *err)
 {
     arcp_stdio_options options = ARCP_STDIO_OPTIONS_INIT;
     options.frame_bytes_max = (size_t)state->config.settings.limits_frame_bytes;
@@ -434,7 +269,7 @@ static arcp_status serve_stdio(daemon_state *state, arcp_error *err)
     return arcp_runtime_serve(state->runtime, connection, &serve, err);
 }
 
-static arcp_status say_ready(const daemon_state *state, const arcp_buf *urls, arcp_error *err)
+static arcp_status say_ready(const arcp__daemon *state, const arcp_buf *urls, arcp_error *err)
 {
     FILE *to = state->config.use_stdio ? stderr : stdout;
     if (urls->failed) {
@@ -445,7 +280,7 @@ static arcp_status say_ready(const daemon_state *state, const arcp_buf *urls, ar
     return ARCP_OK;
 }
 
-static arcp_status open_status(daemon_state *state, arcp_error *err)
+static arcp_status open_status(arcp__daemon *state, arcp_error *err)
 {
     state->status.traces = state->traces;
     arcp_status status =
@@ -460,21 +295,26 @@ static arcp_status open_status(daemon_state *state, arcp_error *err)
     return status;
 }
 
-static arcp_status start(daemon_state *state, arcp_error *err)
+static arcp_status start(arcp__daemon *state, arcp_error *err)
 {
     arcp_buf urls = ARCP_BUF_INIT;
     arcp__verifiers verifiers = {NULL, 0};
     state->frame_bytes_max = state->config.settings.limits_frame_bytes;
-    state->has_other_users = has_other_users(&state->config);
+    state->has_other_users = arcp__config_has_users(&state->config);
     arcp_status status = arcp__directories_find(&state->directories, state->has_other_users, err);
     if (status == ARCP_OK && state->directories.closed[0] != '\0') {
-        log_format(state, ARCP_LOG_WARN,
-                   "agents with a user of their own cannot reach their directories in %s: other "
-                   "users may not pass %s (chmod o+x it, or set STATE_DIRECTORY)",
-                   state->directories.work, state->directories.closed);
+        arcp__daemon_log(
+            state, ARCP_LOG_WARN,
+            "agents with a user of their own cannot reach their directories in %s: other "
+            "users may not pass %s (chmod o+x it, or set STATE_DIRECTORY)",
+            state->directories.work, state->directories.closed);
     }
     if (status == ARCP_OK) {
         status = arcp__verifiers_make(&state->config, state->directories.state, &verifiers, err);
+    }
+    /* An arcpd that is refused its store writes nothing into the audit log. */
+    if (status == ARCP_OK) {
+        status = open_store(state, &state->store, err);
     }
     if (status == ARCP_OK) {
         status =
@@ -519,11 +359,12 @@ static void close_handle(uv_handle_t *handle)
     }
 }
 
-static void clean_up(daemon_state *state)
+static void clean_up(arcp__daemon *state)
 {
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(state->logger.audit, NULL);
     arcp_runtime_free(state->runtime);
+    arcp_store_close(state->store);
     arcp__trace_export_close(state->traces);
     arcp__audit_trail_close(state->logger.audit);
     state->logger.audit = NULL;
@@ -547,7 +388,7 @@ static void clean_up(daemon_state *state)
     arcp__arguments_free(state->argc, state->argv_copy);
 }
 
-static arcp_status run(daemon_state *state, arcp_error *err)
+static arcp_status run(arcp__daemon *state, arcp_error *err)
 {
     state->logger.level = state->config.log_level;
     state->logger.format = state->config.log_format;
@@ -560,7 +401,7 @@ static arcp_status run(daemon_state *state, arcp_error *err)
 
 int main(int argc, char **argv)
 {
-    static daemon_state state; /* too large for a stack, and there is one process */
+    static arcp__daemon state; /* too large for a stack, and there is one process */
     arcp_error error = {0};
     state.logger = (arcp__logger){.level = ARCP_LOG_INFO};
     int early = first_pass(&state, argc, argv);
@@ -582,7 +423,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "arcpd: out of memory\n");
         return EXIT_FAILED;
     }
-    arcp_status status = read_config(&state, &state.config, &error);
+    arcp_status status = arcp__daemon_read_config(&state, &state.config, &error);
     arcp__arguments_wipe(argc, argv);
     if (status == ARCP_OK && state.arguments.only_checks) {
         status = print_config(&state.config, &error);

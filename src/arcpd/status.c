@@ -83,6 +83,10 @@ static void write_process(const arcp__status *status, arcp_buf *out)
     arcp__exposition_one(out, "process_start_time_seconds", "gauge",
                          "When the daemon was started, in seconds since 1970.",
                          (uint64_t)(status->started_wall_ns / ARCP_NS_PER_SEC));
+    arcp__exposition_one(out, "arcp_config_last_reload_successful", "gauge",
+                         "1 while the configuration in effect is the one that was read last, 0 "
+                         "after a reload that was refused.",
+                         !status->reload_failed);
     arcp__exposition_one(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
                          resident_bytes());
 }

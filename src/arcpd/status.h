@@ -16,6 +16,7 @@ typedef struct arcp__status {
     arcp__trace_export *traces; /* likewise */
     char store_path[4096];      /* of the database; empty: none */
     int64_t started_wall_ns;
+    bool reload_failed; /* the last one */
 } arcp__status;
 
 /* Listens where http.listen says, if it does. `directory`: the state's, where the default store

@@ -194,11 +194,11 @@ static void the_log_changes_its_form(void **state)
     (void)state;
     configure("old", "", "");
     door_start(&d);
-    door_reload(&d, "info  reloaded\n");
+    door_reload(&d, "info  reloaded: the new configuration is in effect");
     configure("old", "", "log: {format: json, level: info}\n");
-    door_reload(&d, "\"level\":\"info\",\"message\":\"reloaded\"}\n");
+    door_reload(&d, "\"level\":\"info\",\"message\":\"reloaded: the new configuration is in effect\"}\n");
     configure("old", "", "log: {level: info}\n");
-    door_reload(&d, "info  reloaded\n");
+    door_reload(&d, "info  reloaded: the new configuration is in effect");
 }
 
 static void keys_that_take_a_restart_are_named_until_they_are_put_back(void **state)
@@ -214,12 +214,12 @@ static void keys_that_take_a_restart_are_named_until_they_are_put_back(void **st
               "audit: {path: elsewhere.jsonl}\n"
               "tracing: {otlp: {headers: {authorization: hush-hush}}}\n");
     for (size_t times = 1; times < 3; times++) {
-        door_reload(&d, "info  reloaded\n");
+        door_reload(&d, "info  reloaded: the new configuration is in effect");
         assert_int_equal(door_said(&d, what), times);
     }
     assert_int_equal(door_said(&d, "hush-hush"), 0);
     configure("old", "", "");
-    door_reload(&d, "info  reloaded\n");
+    door_reload(&d, "info  reloaded: the new configuration is in effect");
     assert_int_equal(door_said(&d, "takes a restart"), 2);
 }
 

@@ -161,6 +161,7 @@ static void what_happens_is_counted(void **state)
         "arcp_authentications_refused_total 1",
         "arcp_store_failing 0",
         "arcp_audit_failing 0",
+        "arcp_config_last_reload_successful 1",
     };
     for (size_t at = 0; at < sizeof(lines) / sizeof(lines[0]); at++) {
         expect_sample(&metrics, lines[at]);
@@ -198,6 +199,28 @@ static void names_beyond_the_table_are_counted_together(void **state)
     assert_null(strstr(metrics.data, "agent=\"a64\""));
     arcp_buf_fini(&metrics);
     arcp_buf_fini(&yaml);
+    host_stop(h);
+}
+
+static void a_refused_reload_is_said_and_counted_until_one_succeeds(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    arcp_buf metrics = ARCP_BUF_INIT;
+    start(h, &port);
+    host_configure(h, "agnts: []\n");
+    process_signal(&h->daemon, SIGHUP);
+    process_await(&h->daemon, true, "not reloaded, the configuration of before stays in effect: ");
+    process_await(&h->daemon, true, ":1: agnts: is not a key of the configuration");
+    scrape(port, &metrics);
+    expect_sample(&metrics, "arcp_config_last_reload_successful 0");
+    host_configure(h, "tokens: [{token: ta, principal: alice}]\nstore: 'memory:'\n");
+    process_signal(&h->daemon, SIGHUP);
+    process_await(&h->daemon, true, "reloaded: the new configuration is in effect, but for the");
+    arcp_buf_clear(&metrics);
+    scrape(port, &metrics);
+    expect_sample(&metrics, "arcp_config_last_reload_successful 1");
+    arcp_buf_fini(&metrics);
     host_stop(h);
 }
 
@@ -310,6 +333,7 @@ int main(void)
         TEST(the_33rd_connection_is_closed_at_once),
         TEST(what_happens_is_counted),
         TEST(names_beyond_the_table_are_counted_together),
+        TEST(a_refused_reload_is_said_and_counted_until_one_succeeds),
         TEST(a_store_that_cannot_be_written_is_not_ready),
         TEST(rules_and_dashboard_name_only_what_is_exported),
     };
