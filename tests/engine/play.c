@@ -121,9 +121,9 @@ static void on_effect(void *user, const arcp__effect *effect)
 
 /* Of one principal, or of all. */
 typedef struct tally {
-    size_t owed_count, key_count, job_count;
+    size_t owed_count, key_count;
     uint64_t owed_bytes, key_bytes, stored_bytes;
-    uint64_t said_bytes; /* of these, what is neither owed nor about to go */
+    uint64_t running_bytes; /* of these, what cannot be forgotten */
     uint64_t kept[ARCP__KEPT_COUNT];
 } tally;
 
@@ -136,9 +136,8 @@ static tally count_all(const arcp__engine *engine, const arcp__principal *princi
         if (principal != NULL && job->principal != principal) {
             continue;
         }
-        sum.job_count++;
         sum.stored_bytes += job->stream->bytes;
-        sum.said_bytes += job->ended && !job->is_terminal ? 0 : job->stream->bytes;
+        sum.running_bytes += job->ended ? 0 : job->stream->bytes;
         sum.owed_count += job->is_owed ? 1 : 0;
         sum.owed_bytes += job->is_owed ? bytes : 0;
         sum.kept[ARCP__KEPT_JOBS] += job->is_terminal ? 1 : 0;
@@ -186,8 +185,7 @@ static void check_kept(play *self)
         sum = count_all(engine, at);
         is_right = is_right && sum.stored_bytes == at->stored_bytes &&
                    is_counted(&sum, at->owed_count, at->owed_bytes, at->key_count, at->key_bytes);
-        if (sum.said_bytes >
-            self->rig.settings.limits_principal_bytes + sum.job_count * END_BYTES_MAX) {
+        if (sum.running_bytes > self->rig.settings.limits_principal_bytes) {
             watch_fail(&self->watch, "a principal's jobs have said too much", at->name);
         }
         for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
