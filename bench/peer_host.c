@@ -103,6 +103,7 @@ int main(int argc, char **argv)
     h.terminate.data = &h;
     (void)uv_signal_start(&h.terminate, on_terminate, SIGTERM);
     settings.shutdown_grace_sec = 0;
+    settings.limits_submits_per_sec = 0; /* one principal submits as fast as can be */
     options.name = "arcp-bench-host";
     options.settings = &settings;
     options.agent_threads = 128; /* every session of a run has a job that blocks */

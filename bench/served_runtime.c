@@ -69,6 +69,7 @@ static void *run(void *argument)
     settings.jobs_keep_terminal_sec = 1;
     settings.limits_jobs_per_session = 100000;
     settings.limits_jobs_per_principal = 100000;
+    settings.limits_submits_per_sec = 0; /* one principal submits as fast as can be */
     options.settings = &settings;
     served->runtime = runtime_open(&served->loop, served->store_url, &options);
     served->add_agents(served);

@@ -350,7 +350,8 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping(arcp_client *client, int64
                                                       arcp_failure *failure);
 
 /* The errors guide's loop: submit, follow to the end, and when that fails in a way that is
- * retryable, again after a pause that doubles (half of it random), under an idempotency key, so
+ * retryable, again after a pause that doubles (half of it random), or after details.retry_after_ms
+ * when that is longer, under an idempotency key, so
  * that a lost answer never starts a second job. A runtime has one job for one key: with a key in
  * `submit` only submits are repeated, and a job that ended is the answer, however it ended;
  * without, a job that ended in a retryable failure is followed by another one, under another key.

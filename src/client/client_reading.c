@@ -6,6 +6,10 @@
 
 #include <assert.h>
 
+/* A runtime that asks for more than a day is waited for that long, or until the program's timeout.
+ */
+#define ASKED_PAUSE_MAX_MS ((int64_t)86400000)
+
 /* Hands the item over: the result's sink may block, so the lock is off meanwhile. False when
  * it is not for the program's eyes; then it is freed. */
 static bool hand_over(arcp_client *client, arcp__client_item *item)
@@ -180,10 +184,27 @@ static int64_t left_ms(int64_t until_ns)
     return left_ns <= 0 ? 0 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
 }
 
-/* Sleeps the pause before the attempt, half of it random. ARCP_E_DEADLINE when the time does
- * not allow it, ARCP_E_INTERRUPTED. */
+/* The least pause that the runtime asked for; 0 when it asked for none. */
+static int64_t asked_pause_ms(const arcp_failure *why)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 1000, 65536};
+    uint64_t pause = 0;
+    if (why->details != NULL &&
+        arcp_json_scan(&json, arcp_span_cstr(why->details), &limits, NULL) == ARCP_OK) {
+        (void)arcp_json_u64(
+            &json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("retry_after_ms")),
+            &pause);
+    }
+    arcp_json_fini(&json);
+    return pause < ASKED_PAUSE_MAX_MS ? (int64_t)pause : ASKED_PAUSE_MAX_MS;
+}
+
+/* Sleeps the pause before the attempt, half of it random, or for as long as was asked for.
+ * ARCP_E_DEADLINE when the time does not allow it, ARCP_E_INTERRUPTED. */
 static arcp_status pause_before(arcp_client *client, const arcp_retry_options *retry,
-                                uint32_t attempt, int64_t until_ns, arcp_failure *failure)
+                                const arcp_failure *why, uint32_t attempt, int64_t until_ns,
+                                arcp_failure *failure)
 {
     int64_t pause = retry->first_ms;
     for (uint32_t step = 1; step < attempt && pause < 60000; step++) {
@@ -192,6 +213,8 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
     uint64_t random = 0;
     arcp__random(&random, sizeof(random));
     pause -= (int64_t)(random % (uint64_t)(pause / 2 + 1));
+    const int64_t asked = asked_pause_ms(why);
+    pause = pause < asked ? asked : pause;
     if (pause >= left_ms(until_ns)) {
         return ARCP_E_DEADLINE;
     }
@@ -269,7 +292,7 @@ arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *subm
          * brings another one. A key of the program's own stays. */
         bool again = why != NULL && why->error.retryable && attempt < retry->attempts &&
                      !(has_ended && has_key) &&
-                     pause_before(client, retry, attempt, until_ns, &local) == ARCP_OK;
+                     pause_before(client, retry, why, attempt, until_ns, &local) == ARCP_OK;
         if (!again && has_ended) {
             *out = job;
             break;

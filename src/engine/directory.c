@@ -10,6 +10,7 @@ arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
     arcp__principal *principal = NULL;
     HASH_FIND(hh, engine->principals, name.data, name.size, principal);
     if (principal != NULL) {
+        arcp__principal_unlist(engine, principal);
         return principal;
     }
     principal = arcp__alloc(sizeof(*principal));
@@ -34,19 +35,26 @@ arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
     return NULL;
 }
 
+void arcp__principal_free(arcp__engine *engine, arcp__principal *principal)
+{
+    arcp__principal_unlist(engine, principal);
+    HASH_DEL(engine->principals, principal);
+    if (engine->over_share == principal) {
+        engine->over_share = NULL;
+    }
+    arcp__shares_leave(engine->kept, principal);
+    arcp__free(principal->jobs);
+    arcp__free(principal->name);
+    arcp__free(principal);
+}
+
 /* Principals exist as long as something of theirs does. */
 void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal)
 {
     if (!principal->is_held && principal->sessions == 0 && principal->running_jobs == 0 &&
-        principal->job_first == principal->job_count && principal->key_count == 0) {
-        HASH_DEL(engine->principals, principal);
-        if (engine->over_share == principal) {
-            engine->over_share = NULL;
-        }
-        arcp__shares_leave(engine->kept, principal);
-        arcp__free(principal->jobs);
-        arcp__free(principal->name);
-        arcp__free(principal);
+        principal->job_first == principal->job_count && principal->key_count == 0 &&
+        !arcp__principal_stays(engine, principal)) {
+        arcp__principal_free(engine, principal);
     }
 }
 

@@ -289,6 +289,7 @@ static void sweep(arcp__engine *engine)
     const bool is_done = !arcp__idempotency_sweep(engine);
     if (is_done) {
         arcp__credential_sweep(engine);
+        arcp__principals_sweep(engine);
     }
     arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
                      arcp__engine_after_ms(engine, is_done ? 60000 : 1));
@@ -299,6 +300,9 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
     switch ((arcp__timer_kind)timer->kind) {
     case ARCP__TIMER_HELLO:
         arcp__link_hello_timeout(engine, timer->owner);
+        break;
+    case ARCP__TIMER_REST:
+        arcp__link_rest_due(engine, timer->owner);
         break;
     case ARCP__TIMER_HEARTBEAT:
         arcp__session_heartbeat_due(engine, timer->owner);

@@ -443,6 +443,20 @@ static void hold(arcp__engine *engine, arcp__request *request, arcp_span key)
     refuse_with(engine, request, &error, "limit", "limits.jobs_per_session");
 }
 
+/* What is answered from what there is needs none. */
+static bool has_token(arcp__engine *engine, arcp__request *request)
+{
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    bool has = arcp__principal_may_submit(engine, request->session->principal, &details, &error) ==
+               ARCP_OK;
+    if (!has) {
+        refuse(engine, request, &error, &details);
+    }
+    arcp_buf_fini(&details);
+    return has;
+}
+
 void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
                       const arcp__envelope *envelope)
 {
@@ -467,6 +481,9 @@ void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_re
         if (!fingerprint(engine, payload, print) || handled_by_key(engine, request, key, print)) {
             return;
         }
+    }
+    if (!has_token(engine, request)) {
+        return;
     }
     arcp_lease *parsed = NULL;
     if (arcp__job_read_lease(engine, &engine->json, payload, &parsed, &error) != ARCP_OK) {

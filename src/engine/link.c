@@ -84,6 +84,7 @@ void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, co
     }
     link->state = ARCP__LINK_CLOSING;
     arcp__engine_disarm(engine, &link->hello_timer);
+    arcp__engine_disarm(engine, &link->rest_timer);
     if (link->session != NULL) {
         arcp__session_detach(engine, link->session);
     }
@@ -215,7 +216,7 @@ static uint64_t owed_bytes(const arcp__link *link)
 static bool takes_frames(const arcp__link *link)
 {
     size_t most = link->paused ? UNSENT_PAUSE_BYTES / 2 : UNSENT_PAUSE_BYTES;
-    return !link->has_behind && owed_bytes(link) <= most;
+    return !link->has_behind && !link->rests && owed_bytes(link) <= most;
 }
 
 void arcp__link_resume(arcp__engine *engine, arcp__link *link)
@@ -233,6 +234,21 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link)
         link->must_close = true; /* it would never be read again */
         engine->must_close_links = true;
     }
+}
+
+void arcp__link_rest(arcp__engine *engine, arcp__link *link, int64_t for_ns)
+{
+    if (!link->gone && link->state == ARCP__LINK_OPEN) {
+        link->rests = true;
+        arcp__engine_arm(engine, &link->rest_timer, ARCP__TIMER_REST, link,
+                         engine->now.mono_ns + for_ns);
+    }
+}
+
+void arcp__link_rest_due(arcp__engine *engine, arcp__link *link)
+{
+    link->rests = false;
+    arcp__link_resume(engine, link);
 }
 
 static void hold(arcp__engine *engine, arcp__link *link, arcp_span frame)
@@ -301,6 +317,7 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
     link->gone = true;
     link->state = ARCP__LINK_CLOSING;
     arcp__engine_disarm(engine, &link->hello_timer);
+    arcp__engine_disarm(engine, &link->rest_timer);
     arcp__timer_heap_release(&engine->timers, ARCP__LINK_TIMERS);
     DL_DELETE2(engine->links, link, previous, next);
     arcp__link_unref(engine, link);

@@ -16,6 +16,7 @@
 #include "engine/frame_size.h"
 #include "engine/job_lifecycle.h"
 #include "engine/kept.h"
+#include "engine/principal_rate.h"
 #include "engine/span.h"
 #include "engine/state.h"
 
@@ -65,7 +66,7 @@ void arcp__engine_make_good(arcp__engine *engine);
 /* ---- timers of an owner, so that arming them cannot fail ---- */
 #define ARCP__LIVE_TIMERS    3u /* of a job that is live; one more of each that is kept */
 #define ARCP__SESSION_TIMERS 2u
-#define ARCP__LINK_TIMERS    1u
+#define ARCP__LINK_TIMERS    2u
 #define ARCP__ENGINE_TIMERS  4u
 
 /* ---- audit.c ---- */
@@ -153,6 +154,9 @@ void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, co
 void arcp__link_hello_timeout(arcp__engine *engine, arcp__link *link);
 /* Its sender is known, or refused: the frame behind the hello is handled. */
 void arcp__link_authenticated(arcp__engine *engine, arcp__link *link);
+/* It takes no frames for so long. */
+void arcp__link_rest(arcp__engine *engine, arcp__link *link, int64_t for_ns);
+void arcp__link_rest_due(arcp__engine *engine, arcp__link *link);
 /* Its owner may hand over frames again, unless something is still against it. */
 void arcp__link_resume(arcp__engine *engine, arcp__link *link);
 
@@ -300,6 +304,7 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_
 
 /* ---- directory.c ---- */
 arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name);
+void arcp__principal_free(arcp__engine *engine, arcp__principal *principal);
 void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal);
 bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job);
 void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job);

@@ -30,7 +30,8 @@ static int64_t ping_due(const arcp__engine *engine, const arcp__session *session
  * [arcp:6.4-4] [arcp:EG-12] */
 static int64_t lost_due(const arcp__engine *engine, const arcp__session *session)
 {
-    if (session->link->input_over || (session->link->paused && session->link->unsent == 0)) {
+    const arcp__link *link = session->link;
+    if (link->input_over || link->rests || (link->paused && link->unsent == 0)) {
         return ARCP_TIME_NEVER;
     }
     return session->last_received_ns + 2 * interval_ns(engine);

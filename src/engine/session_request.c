@@ -268,6 +268,9 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
         arcp__engine_no_memory(engine);
         return;
     }
+    if (request->session->principal != NULL) { /* the session has not ended */
+        arcp__principal_refused(engine, request->session->principal, request->session->link);
+    }
     finish(engine, request);
 }
 

@@ -14,6 +14,7 @@
 #include "engine/share.h"
 #include "engine/spare.h"
 #include "engine/state_job.h"
+#include "engine/token_bucket.h"
 
 /* Of ended jobs, and of keys: so many by one input, for others want their turn. */
 #define ARCP__FORGOTTEN_AT_ONCE 256u
@@ -28,6 +29,9 @@ struct arcp__principal {
     UT_hash_handle hh;
     size_t sessions;
     bool is_held; /* not to be freed just now */
+    arcp__token_bucket submits, refusals;
+    bool is_staying; /* for these alone */
+    arcp__principal *staying_previous, *staying_next;
     size_t running_jobs;
     arcp__job *ended_jobs;               /* that are kept; the one that ended first comes first */
     arcp__timer parts[ARCP__KEPT_COUNT]; /* in the engine's shares */
@@ -121,6 +125,7 @@ typedef struct arcp__effect_queue {
 
 typedef enum arcp__timer_kind {
     ARCP__TIMER_HELLO,
+    ARCP__TIMER_REST,
     ARCP__TIMER_HEARTBEAT,
     ARCP__TIMER_WINDOW,
     ARCP__TIMER_JOB_RUNTIME,
@@ -165,6 +170,8 @@ struct arcp__engine {
     arcp__tail *dying_tails; /* of streams without references: a batch still borrows bytes */
     arcp__tail *oldest_tail, *newest_tail;
     arcp__principal *principals;
+    arcp__principal *staying; /* those of which only their buckets are left, the oldest first */
+    size_t staying_count;
     arcp__agent *agents;
     arcp__idempotency *keys;
     arcp__idempotency *oldest_key; /* of all that can be found */

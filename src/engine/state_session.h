@@ -91,7 +91,7 @@ struct arcp__link {
     void *user;
     arcp__session *session; /* while OPEN */
     char *preset_principal; /* owned; NULL: authenticate */
-    arcp__timer hello_timer;
+    arcp__timer hello_timer, rest_timer;
     const arcp__peer_profile *profile; /* by its hello; NULL before */
     uint64_t auth_id;
     arcp_buf hello;  /* while its sender is being authenticated */
@@ -102,6 +102,7 @@ struct arcp__link {
     arcp__link_state state;
     bool is_local, is_encrypted, gone;
     bool has_behind;
+    bool rests;      /* until its timer: too much of what it sent was refused */
     bool paused;     /* its owner was told to hand over no more frames */
     bool must_close; /* memory ran out while serving it */
     bool input_over; /* the peer sends nothing more */

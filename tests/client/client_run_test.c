@@ -51,6 +51,24 @@ static void retries_are_counted(void **state)
     fixture_end(&f);
 }
 
+static void it_is_not_tried_again_before_the_runtime_wants_that(void **state)
+{
+    fixture f;
+    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
+    arcp_job *job = NULL;
+    fixture_begin(&f);
+    retry.first_ms = 0;
+    retry.timeout_ms = 1800000; /* less than is asked for: there will be no other attempt */
+    assert_int_equal(run(&f, "late", &retry, &job), ARCP_E_INTERNAL_ERROR);
+    assert_int_equal(atomic_load(&f.runtime.submits), 1);
+    fixture_end(&f);
+    fixture_begin(&f);
+    check_ok(run(&f, "soon", &retry, &job), &f.failure.error);
+    assert_int_equal(atomic_load(&f.runtime.submits), 2);
+    arcp_job_release(job);
+    fixture_end(&f);
+}
+
 static void what_did_not_begin_as_its_init_is_refused(void **state)
 {
     fixture f;
@@ -95,6 +113,7 @@ int main(void)
         cmocka_unit_test(retrying_uses_one_key_until_it_works),
         cmocka_unit_test(what_is_not_retryable_is_not_retried),
         cmocka_unit_test(retries_are_counted),
+        cmocka_unit_test(it_is_not_tried_again_before_the_runtime_wants_that),
         cmocka_unit_test(what_did_not_begin_as_its_init_is_refused),
         cmocka_unit_test(a_run_that_is_interrupted_ends),
     };

@@ -265,6 +265,15 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
               "\"final_status\":\"error\"");
         return;
     }
+    bool is_late = arcp_span_equal_cstr(agent, "late");
+    if ((is_late || arcp_span_equal_cstr(agent, "soon")) && runtime->flaky++ == 0) {
+        reply(runtime, "job.error", id,
+              is_late ? ",\"code\":\"INTERNAL_ERROR\",\"message\":\"busy\",\"retryable\":true,"
+                        "\"final_status\":\"error\",\"details\":{\"retry_after_ms\":3600000}"
+                      : ",\"code\":\"INTERNAL_ERROR\",\"message\":\"busy\",\"retryable\":true,"
+                        "\"final_status\":\"error\",\"details\":{\"retry_after_ms\":1}");
+        return;
+    }
     struct fake_job *job = NULL;
     for (unsigned at = 0; at < runtime->job_count; at++) {
         if (key.size != 0 && arcp_span_equal_cstr(key, runtime->jobs[at].key)) {

@@ -11,6 +11,7 @@
  *   hangup       the submit is answered by cutting the connection
  *   refuse       the submit is refused with AGENT_NOT_AVAILABLE and details
  *   flaky        the first submit is refused as INTERNAL_ERROR, later ones echo
+ *   soon, late   likewise, with a retry_after_ms of 1 ms, of an hour
  *   parent       begins a child job (agent "child") that logs once and ends, then ends
  *   rich         as echo, with two credentials and a budget */
 #ifndef ARCP_TESTS_CLIENT_FAKE_RUNTIME_H

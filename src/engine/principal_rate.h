@@ -1,0 +1,29 @@
+/* How fast one principal may submit, and be refused: a token bucket each (limits.submits_per_sec,
+ * limits.refusals_per_sec).
+ *
+ * A submit past its bucket is refused. A refusal past its bucket is given, or an answer would be
+ * missing, but its link is not read until there is a token: what it sends meanwhile costs nothing,
+ * neither a record nor a line of a log.
+ *
+ * Who goes and comes back finds the buckets as they were: a principal of which nothing else is left
+ * stays until both are full. */
+#ifndef ARCP_ENGINE_PRINCIPAL_RATE_H
+#define ARCP_ENGINE_PRINCIPAL_RATE_H
+
+#include "engine/state.h"
+
+/* Takes a token for a submit that is no repetition. Otherwise an error whose details say when there
+ * is one. */
+ARCP_MUST_CHECK arcp_status arcp__principal_may_submit(arcp__engine *engine,
+                                                       arcp__principal *principal,
+                                                       arcp_buf *details, arcp_error *err);
+/* Something that came over the link (NULL: it is gone) was refused. */
+void arcp__principal_refused(arcp__engine *engine, arcp__principal *principal, arcp__link *link);
+/* Nothing else is left of the principal: true when it stays for its buckets. */
+bool arcp__principal_stays(arcp__engine *engine, arcp__principal *principal);
+/* Somebody comes as it again, or it is freed. */
+void arcp__principal_unlist(arcp__engine *engine, arcp__principal *principal);
+/* Frees those whose buckets are full by now. */
+void arcp__principals_sweep(arcp__engine *engine);
+
+#endif

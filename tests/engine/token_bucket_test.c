@@ -1,0 +1,107 @@
+/* A token bucket, on both sides of each of its bounds. */
+#include "engine/token_bucket.h"
+#include "support/check.h"
+
+#define SEC 1000000000LL
+
+static unsigned take_all(arcp__token_bucket *bucket, arcp__token_rate rate, int64_t now_ns)
+{
+    unsigned taken = 0;
+    while (arcp__token_bucket_wait_ns(bucket, rate, now_ns) == 0 && taken < 100000) {
+        arcp__token_bucket_take(bucket, rate, now_ns);
+        taken++;
+    }
+    return taken;
+}
+
+static void a_full_bucket_has_its_burst(void **state)
+{
+    const struct {
+        arcp__token_rate rate;
+        int64_t token_ns;
+    } rows[] = {
+        {{1, 1}, SEC},
+        {{1, 7}, SEC},
+        {{10, 1}, SEC / 10},
+        {{3, 5}, SEC / 3},
+        {{10000000, 50000}, 100},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        arcp__token_bucket bucket = {0};
+        int64_t now_ns = 5 * SEC;
+        assert_int_equal(take_all(&bucket, rows[at].rate, now_ns), rows[at].rate.burst);
+        assert_int_equal(arcp__token_bucket_wait_ns(&bucket, rows[at].rate, now_ns),
+                         rows[at].token_ns);
+        /* A nanosecond before its time there is none, and then there is one. */
+        now_ns += rows[at].token_ns - 1;
+        assert_int_equal(arcp__token_bucket_wait_ns(&bucket, rows[at].rate, now_ns), 1);
+        assert_int_equal(take_all(&bucket, rows[at].rate, now_ns + 1), 1);
+    }
+}
+
+static void it_fills_up_to_its_burst_and_no_more(void **state)
+{
+    const arcp__token_rate rate = {10, 4};
+    arcp__token_bucket bucket = {0};
+    (void)state;
+    assert_int_equal(take_all(&bucket, rate, SEC), 4);
+    assert_false(arcp__token_bucket_is_full(&bucket, SEC));
+    assert_int_equal(take_all(&bucket, rate, SEC + SEC / 5), 2);
+    assert_false(arcp__token_bucket_is_full(&bucket, SEC + SEC * 3 / 5 - 1));
+    assert_true(arcp__token_bucket_is_full(&bucket, SEC + SEC * 3 / 5));
+    assert_int_equal(take_all(&bucket, rate, 100 * SEC), 4);
+}
+
+static void what_is_owed_is_waited_for(void **state)
+{
+    const arcp__token_rate rate = {10, 1};
+    arcp__token_bucket bucket = {0};
+    (void)state;
+    for (unsigned at = 0; at < 5; at++) {
+        arcp__token_bucket_take(&bucket, rate, SEC);
+    }
+    assert_int_equal(arcp__token_bucket_wait_ns(&bucket, rate, SEC), SEC / 2);
+}
+
+static void no_more_than_an_hour_is_owed(void **state)
+{
+    const arcp__token_rate rate = {1, 1};
+    arcp__token_bucket bucket = {0};
+    (void)state;
+    for (unsigned at = 0; at < 10000; at++) {
+        arcp__token_bucket_take(&bucket, rate, SEC);
+    }
+    assert_in_range(arcp__token_bucket_wait_ns(&bucket, rate, SEC), 3600 * SEC, 3601 * SEC);
+}
+
+static void without_a_rate_there_is_no_bound(void **state)
+{
+    const arcp__token_rate none = {0, 1};
+    arcp__token_bucket bucket = {0};
+    (void)state;
+    assert_int_equal(take_all(&bucket, none, SEC), 100000);
+    assert_true(arcp__token_bucket_is_full(&bucket, 0));
+}
+
+static void another_rate_holds_from_the_next_look_on(void **state)
+{
+    arcp__token_bucket bucket = {0};
+    (void)state;
+    assert_int_equal(take_all(&bucket, (arcp__token_rate){1, 10}, SEC), 10);
+    assert_int_equal(take_all(&bucket, (arcp__token_rate){1, 12}, SEC), 2);
+    assert_int_equal(arcp__token_bucket_wait_ns(&bucket, (arcp__token_rate){0, 1}, SEC), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_bucket_has_its_burst),
+        cmocka_unit_test(it_fills_up_to_its_burst_and_no_more),
+        cmocka_unit_test(what_is_owed_is_waited_for),
+        cmocka_unit_test(no_more_than_an_hour_is_owed),
+        cmocka_unit_test(without_a_rate_there_is_no_bound),
+        cmocka_unit_test(another_rate_holds_from_the_next_look_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
