@@ -5,8 +5,11 @@
 #include "arcp/conformance_play.h"
 
 typedef struct arcp__tally {
-    unsigned passed, failed, skipped;
+    unsigned passed, failed, differ, skipped;
 } arcp__tally;
+
+/* Counts what came of a case that was played. */
+void arcp__tally_add(arcp__tally *tally, const arcp__verdict *verdict);
 
 /* Appends what came of a case; `skipped` says why it was not played, else NULL. Secrets of a frame
  * (tokens, credentials) are not shown. */

@@ -88,6 +88,55 @@ static bool expect_refusal(arcp__talk *t, arcp__talk_peer *who, arcp_span codes)
     return arcp__talk_fail_with_frame(t);
 }
 
+/* Whether the frame ends a job that was accepted before: of `jobs`, one to a line. */
+static bool is_end(const arcp__talk *t, const arcp_buf *jobs)
+{
+    arcp_span job = arcp_json_raw(&t->json, arcp__frame_member(&t->json, "job_id"));
+    return arcp__frame_is(&t->json, "job.result") ||
+           (arcp__frame_is(&t->json, "job.error") && job.size != 0 && jobs->size != 0 &&
+            memmem(jobs->data, jobs->size, job.data, job.size) != NULL);
+}
+
+/* Of a child, which is no answer. */
+static bool is_announced(const arcp__talk *t)
+{
+    return arcp__frame_is(&t->json, "job.accepted") &&
+           arcp_json_is(&t->json, arcp__payload_member(&t->json, "parent_job_id"),
+                        ARCP_JSON_STRING);
+}
+
+/* The answers to submits that were sent one behind the other: nothing in the draft but their order
+ * says which is whose. */
+static bool expect_answers(arcp__talk *t, arcp__talk_peer *who, arcp_span wanted)
+{
+    arcp_buf jobs = ARCP_BUF_INIT;
+    bool in_order = true;
+    for (size_t at = 0; in_order && at < wanted.size;) {
+        if (!arcp__talk_take(t, who, "the answer to a submit")) {
+            in_order = false;
+            break;
+        }
+        bool accepted = arcp__frame_is(&t->json, "job.accepted");
+        if (is_end(t, &jobs) || is_announced(t) || (!accepted && arcp__talk_may_come_between(t))) {
+            continue;
+        }
+        if (accepted) {
+            arcp_json_ref job = arcp__payload_member(&t->json, "job_id");
+            arcp_buf_append(&jobs, arcp_json_raw(&t->json, job));
+            arcp_buf_append_byte(&jobs, '\n');
+        }
+        bool refused =
+            arcp__frame_is(&t->json, "job.error") || arcp__frame_is(&t->json, "session.error");
+        if (wanted.data[at++] != '+' ? !refused : !accepted) {
+            arcp_buf_append_format(&t->verdict->why, "answer %zu of %zu submits: ", at,
+                                   wanted.size);
+            in_order = arcp__talk_unexpected(t, refused ? "job.accepted" : "a refusal");
+        }
+    }
+    arcp_buf_fini(&jobs);
+    return in_order;
+}
+
 /* The end of the job, by whichever message, and of nothing else. */
 static bool expect_end(arcp__talk *t, arcp__talk_peer *who, arcp_span word)
 {
@@ -156,9 +205,17 @@ static bool open_peer(arcp__talk *t, arcp__talk_peer *who)
            arcp__talk_fail_with_error(t, "connecting", &err);
 }
 
-static bool say_hello(arcp__talk *t, arcp__talk_peer *who, arcp_span features, const char *token)
+static void keep_session(arcp__talk *t, const arcp__talk_peer *who)
 {
     char name[ARCP__VARIABLE_NAME_MAX];
+    arcp__variable_set(&t->variables, arcp__talk_own_name(who, "session_", name),
+                       arcp_json_raw(&t->json, arcp__frame_member(&t->json, "session_id")));
+    arcp__variable_set(&t->variables, arcp__talk_own_name(who, "resume_", name),
+                       arcp_json_raw(&t->json, arcp__payload_member(&t->json, "resume_token")));
+}
+
+static bool say_hello(arcp__talk *t, arcp__talk_peer *who, arcp_span features, const char *token)
+{
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf asked = ARCP_BUF_INIT;
     bool greeted = open_peer(t, who);
@@ -182,26 +239,125 @@ static bool say_hello(arcp__talk *t, arcp__talk_peer *who, arcp_span features, c
                    "{\"session_id\":\"$string\",\"payload\":{\"resume_token\":\"$string\"}}"));
     if (greeted) {
         arcp__look_welcome(&who->look, &t->json, arcp_buf_span(&asked));
-        arcp__variable_set(&t->variables, arcp__talk_own_name(who, "session_", name),
-                           arcp_json_raw(&t->json, arcp__frame_member(&t->json, "session_id")));
-        arcp__variable_set(&t->variables, arcp__talk_own_name(who, "resume_", name),
-                           arcp_json_raw(&t->json, arcp__payload_member(&t->json, "resume_token")));
+        keep_session(t, who);
     }
     arcp_buf_fini(&payload);
     arcp_buf_fini(&asked);
     return greeted;
 }
 
+/* ---- resume ---- */
+
+/* The next event is numbered one above the word's value, a variable's or a number. */
 static bool begin_after(arcp__talk *t, arcp__talk_peer *who, arcp_span word)
 {
     arcp_json json = ARCP_JSON_INIT;
     arcp_error err;
-    const arcp_buf *value = value_of(t, word);
-    bool set = value != NULL && arcp__wire_scan(&json, arcp_buf_span(value), &err) == ARCP_OK &&
+    bool is_name = word.size != 0 && word.data[0] == '$';
+    const arcp_buf *value = is_name ? value_of(t, word) : NULL;
+    if (is_name && value == NULL) {
+        return false;
+    }
+    arcp_span text = is_name ? arcp_buf_span(value) : word;
+    bool set = arcp__wire_scan(&json, text, &err) == ARCP_OK &&
                arcp_json_u64(&json, ARCP_JSON_ROOT, &who->look.number);
     who->look.has_number = set;
     arcp_json_fini(&json);
-    return set;
+    return set || arcp__talk_fail(t, "a case resumes from what is no number");
+}
+
+typedef struct resume_words {
+    arcp_span session, token, seq; /* of the step */
+} resume_words;
+
+/* The draft's message, and the hello that most clients say instead. */
+static const char *const resume_types[] = {"session.resume", "session.hello"};
+#define RESUME_FORMS 2
+
+static void format_resume(const resume_words *words, size_t form, arcp_buf *out)
+{
+    arcp_buf members = ARCP_BUF_INIT;
+    arcp_buf_append_format(&members,
+                           "\"session_id\":%.*s,\"resume_token\":%.*s,\"last_event_seq\":%.*s",
+                           (int)words->session.size, words->session.data, (int)words->token.size,
+                           words->token.data, (int)words->seq.size, words->seq.data);
+    arcp_buf_append_cstr(out, "{\"auth\":{\"scheme\":\"bearer\",\"token\":$token},");
+    if (form == 0) {
+        arcp_buf_append(out, arcp_buf_span(&members));
+    } else {
+        arcp_buf_append_cstr(out, "\"client\":{\"name\":\"arcp-conformance\",\"version\":\"1\"},"
+                                  "\"capabilities\":{\"encodings\":[\"json\"],\"features\":"
+                                  "$features},\"resume\":{");
+        arcp_buf_append(out, arcp_buf_span(&members));
+        arcp_buf_append_byte(out, '}');
+    }
+    arcp_buf_append_byte(out, '}');
+    out->failed = out->failed || members.failed;
+    arcp_buf_fini(&members);
+}
+
+/* On a connection of its own. */
+static bool try_resume(arcp__talk *t, arcp__talk_peer *who, const resume_words *words, size_t form)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf_clear(&t->frame);
+    arcp__wire_drop(who->end);
+    who->end = NULL;
+    arcp__look_fini(&who->look);
+    format_resume(words, form, &payload);
+    arcp__wire_begin(t->wire);
+    const arcp_buf *session = value_of(t, words->session);
+    bool resumed =
+        session != NULL && !payload.failed && open_peer(t, who) &&
+        begin_after(t, who, words->seq) &&
+        arcp__talk_send(t, who, arcp_span_cstr(resume_types[form]), arcp_buf_span(&payload)) &&
+        arcp__talk_take(t, who, "session.welcome");
+    if (resumed && !arcp__frame_is(&t->json, "session.welcome")) {
+        resumed = arcp__talk_unexpected(t, "session.welcome");
+    }
+    if (resumed &&
+        !arcp_span_equal(arcp_json_raw(&t->json, arcp__frame_member(&t->json, "session_id")),
+                         arcp_buf_span(session))) {
+        (void)arcp__talk_fail(t, "the welcome is of another session");
+        resumed = arcp__talk_fail_with_frame(t);
+    }
+    arcp_buf_fini(&payload);
+    return resumed;
+}
+
+/* The form was understood, and the session is said to be gone. */
+static bool is_expired(const arcp__talk *t)
+{
+    return t->frame.size != 0 &&
+           memmem(t->frame.data, t->frame.size, "\"RESUME_WINDOW_EXPIRED\"", 23) != NULL;
+}
+
+static bool resume(arcp__talk *t, arcp__talk_peer *who, arcp_span rest)
+{
+    arcp__verdict *verdict = t->verdict;
+    resume_words words;
+    words.session = next_word(&rest);
+    words.token = next_word(&rest);
+    words.seq = rest;
+    bool resumed = false;
+    bool understood = false;
+    for (size_t form = 0; form < RESUME_FORMS && !resumed; form++) {
+        arcp__verdict unheard = {.section = verdict->section};
+        bool is_last = form + 1 == RESUME_FORMS;
+        t->verdict = is_last ? verdict : &unheard;
+        t->verdict->left_open = ARCP_SPAN_LITERAL("in which message a resume is asked for");
+        resumed = try_resume(t, who, &words, form);
+        understood = understood || (!resumed && is_expired(t));
+        t->verdict = verdict;
+        arcp__verdict_fini(&unheard);
+    }
+    if (resumed || understood) {
+        verdict->left_open = (arcp_span){NULL, 0};
+    }
+    if (resumed) {
+        keep_session(t, who);
+    }
+    return resumed;
 }
 
 static bool check_differ(arcp__talk *t, arcp_span rest)
@@ -261,6 +417,9 @@ static bool step_of_peer(arcp__talk *t, arcp_span word, arcp_span rest)
     if (arcp_span_equal_cstr(verb, "quiet")) {
         return settle(t, who, BEFORE_PONG_NOTHING);
     }
+    if (arcp_span_equal_cstr(verb, "answers")) {
+        return expect_answers(t, who, rest);
+    }
     if (arcp_span_equal_cstr(verb, "ends")) {
         return expect_end(t, who, rest);
     }
@@ -304,8 +463,8 @@ bool arcp__step_play(arcp__talk *t, arcp_span line)
         who->end = NULL;
         return true;
     }
-    if (arcp_span_equal_cstr(word, "after")) {
-        return begin_after(t, who, rest);
+    if (arcp_span_equal_cstr(word, "resume")) {
+        return resume(t, who, rest);
     }
     return arcp__talk_fail(t, "a case has a step that nobody knows");
 }

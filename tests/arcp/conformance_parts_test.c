@@ -177,8 +177,8 @@ static void every_frame_is_looked_at(void **state)
 /* A case with a slip in it would fail every runtime, or none. */
 static void every_case_is_written_in_the_words_there_are(void **state)
 {
-    static const char *const verbs[] = {"open ",  "hello ",  "other ",    "drop ",
-                                        "after ", "differ ", "left-open "};
+    static const char *const verbs[] = {"open ",   "hello ",  "other ",    "drop ",
+                                        "resume ", "differ ", "left-open "};
     assert_true(arcp__case_count > 30);
     for (size_t at = 0; at < arcp__case_count; at++) {
         const char *step = arcp__cases[at].steps;

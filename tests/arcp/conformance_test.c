@@ -52,7 +52,7 @@ static void our_runtime_passes_every_case(void **state)
     process p;
     world_run(NULL, &p, 0, WORDS("conformance", f->url, "--long-agent", "wait"));
     check_has(&p, "ours", "pass  6.4 ");
-    check_has(&p, "ours", "arcpd 0.1.0: 34 passed, 0 failed, 0 skipped\n");
+    check_has(&p, "ours", "arcpd 0.1.0: 37 passed, 0 failed, 0 differ, 0 skipped\n");
     process_fini(&p);
 }
 
@@ -90,8 +90,9 @@ static void json_has_a_line_for_each_case_and_one_for_all(void **state)
     check_has(&p, "json",
               "{\"result\":\"pass\",\"section\":\"6.7\",\"case\":\"a close is answered by "
               "session.closed\"}\n");
-    check_has(&p, "json",
-              "{\"runtime\":\"arcpd 0.1.0\",\"passed\":34,\"failed\":0,\"skipped\":0}\n");
+    check_has(
+        &p, "json",
+        "{\"runtime\":\"arcpd 0.1.0\",\"passed\":37,\"failed\":0,\"differ\":0,\"skipped\":0}\n");
     process_fini(&p);
 }
 
@@ -153,9 +154,13 @@ static const struct fault {
     {"another code, where it is open which",
      "RESUME_WINDOW_EXPIRED",
      "RESUME_WINDAW_EXPIRED",
-     {"fail  6.3   a resume token that nobody has opens nothing",
-      "payload.code is \"RESUME_WINDAW_EXPIRED\"",
+     {"differs  6.3   a resume token that nobody has opens nothing", " 0 failed, 1 differ, ",
       "(the draft leaves open what session.resume carries, and which code refuses it)"}},
+    {"a descriptor without the budget",
+     ",\"budget\":{\"USD\":1.5},\"p",
+     ",\"badget\":{\"USD\":1.5},\"p",
+     {"fail  7.6   the authority descriptor has the job's constraints and its budget",
+      "payload.budget is missing"}},
     {"no end",
      "\"type\":\"job.error\",\"trace_id\"",
      "\"type\":\"job.errer\",\"trace_id\"",
@@ -214,7 +219,9 @@ static void what_the_draft_leaves_open_is_a_member(void **state)
 {
     const fixture *f = *state;
     process p;
-    run_edited(f, &p, 1, "RESUME_WINDOW_EXPIRED", "RESUME_WINDAW_EXPIRED", WORDS("--json"));
+    run_edited(f, &p, 0, "RESUME_WINDOW_EXPIRED", "RESUME_WINDAW_EXPIRED", WORDS("--json"));
+    check_has(&p, "another code",
+              "{\"result\":\"differs\",\"section\":\"6.3\",\"case\":\"a resume token that nobody");
     check_has(&p, "another code",
               ",\"left_open\":\"what session.resume carries, and which code refuses it\"}\n");
     process_fini(&p);

@@ -8,8 +8,8 @@ from sdks import OTHER_TOKEN, TOKEN
 
 PLAY_SEC = 300
 STEP = "5s"  # no step of a case waits longer
-CELLS = {"pass": "ok", "skip": "n/a", "fail": "**fails**"}
 OTHER_FORM = "other form"
+CELLS = {"pass": "ok", "skip": "n/a", "fail": "**fails**", "differs": OTHER_FORM}
 
 
 def ask(arcp, url):
@@ -47,27 +47,21 @@ def compare(rows):
     return len(bad)
 
 
-def is_open(row):
-    return row["result"] == "fail" and "left_open" in row
-
-
 def said(name, rows):
     """A peer's line on the terminal. Its failures are its own, and fail no run."""
-    counts = {word: sum(cell(row) == word for row in rows) for word in (*CELLS.values(), OTHER_FORM)}
+    counts = {word: sum(cell(row) == word for row in rows) for word in CELLS.values()}
     print(f"conformance: {name}'s runtime keeps {counts[CELLS['pass']]} of {len(rows)} cases, "
           f"{counts[OTHER_FORM]} have another form, {counts[CELLS['fail']]} fail, {counts[CELLS['skip']]} not applicable")
 
 
 def cell(row):
-    if row is None:
-        return ""
-    return OTHER_FORM if is_open(row) else CELLS[row["result"]]
+    return "" if row is None else CELLS[row["result"]]
 
 
 def gap_lines(name, row, notes):
     """One failure, or another form: whose side it is, what was seen, and the frame that shows it."""
     side, why = notes.get((name, "conformance", row["case"]), ("", "", ""))[1:]
-    if is_open(row):
+    if row["result"] == "differs":
         side = side or f"no failure: the draft leaves open {row['left_open']}"
     side = side or ("ours until shown otherwise" if name == "C" else "the SDK's")
     lines = [f"* **{row['case']}** (§{row['section']}), {side}." + (f" {why}" if why else ""),
@@ -79,8 +73,9 @@ def section(found, notes):
     """The part of the page. `found`: {SDK: rows}, ours as "C"; `notes`: what was said by hand."""
     lines = ["## Conformance", "",
              "`arcp conformance` asks each runtime what the draft asks of it, case by case. *ok*: the runtime keeps it;",
-             "*n/a*: it has not negotiated what the case needs; *other form*: the draft asks for it and leaves its form",
-             "open, and the runtime does not know the one that `arcpd` has; **fails**: it does not keep what the draft says.",
+             "*n/a*: it has not negotiated what the case needs; *other form* (the verdict `differs`): the draft asks for it and",
+             "leaves its form open, and the runtime does not know the one that `arcpd` has, which is no failure; **fails**: it does",
+             "not keep what the draft says. A resume is asked for in two forms; either will do.",
              "", "| § | case | " + " | ".join("`arcpd`" if name == "C" else name for name in found) + " |",
              "|---" * (len(found) + 2) + "|"]
     cases = {}
@@ -95,7 +90,7 @@ def section(found, notes):
         cells = [cell(rows.get(case)) for rows in by_name.values()]
         lines.append(f"| {number} | {case} | " + " | ".join(cells) + " |")
     for name, rows in found.items():
-        bad = [row for row in rows if row["result"] == "fail"]
+        bad = [row for row in rows if row["result"] in ("fail", "differs")]
         skipped = [row for row in rows if row["result"] == "skip"]
         if not bad and not skipped:
             continue

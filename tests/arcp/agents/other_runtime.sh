@@ -1,0 +1,35 @@
+#!/bin/sh
+# A runtime of somebody else's, as far as two cases of `arcp conformance` go. Its argument says what
+# is its own:
+#   hello    only a hello resumes, not session.resume
+#   neither  nothing resumes
+#   expired  a hello does, but the session is gone
+#   ordered  submits are answered in their order
+#   late     refusals come when all submits were read
+mode=$1
+seq=0
+refused=
+say() { printf '%s\n' "{\"arcp\":\"1.1\",\"id\":\"i\",\"session_id\":\"s\",$1}"; }
+refuse() { say "\"type\":\"session.error\",\"payload\":{\"code\":\"$1\",\"message\":\"no\",\"retryable\":false}"; }
+welcome() { say "\"type\":\"session.welcome\",\"payload\":{\"resume_token\":\"$1\",\"capabilities\":{\"features\":[]}}"; }
+result() { say "\"type\":\"job.result\",\"job_id\":\"j\",\"event_seq\":$1,\"payload\":{\"final_status\":\"success\"}"; }
+submitted=0
+while IFS= read -r line; do
+    case $mode:$line in
+    *session.resume*) refuse INVALID_REQUEST; exit ;;
+    expired:*'"resume":{'*) refuse RESUME_WINDOW_EXPIRED; exit ;;
+    neither:*'"resume":{'*) refuse INVALID_REQUEST; exit ;;
+    *'"resume":{'*) welcome t2; result 1 ;;
+    *session.hello*) welcome t1 ;;
+    late:*no-such-agent*) refused="$refused x" ;;
+    *no-such-agent*) refuse AGENT_NOT_AVAILABLE ;;
+    *job.submit*) say '"type":"job.accepted","job_id":"j","payload":{"job_id":"j"}' ;;
+    esac
+    case $line in
+    *job.submit*) submitted=$((submitted + 1)) ;;
+    esac
+    case $mode:$submitted in
+    late:10) for _ in $refused; do refuse AGENT_NOT_AVAILABLE; done ;;
+    hello:1 | expired:1 | neither:1) seq=$((seq + 1)); [ $seq = 1 ] && result 1 ;;
+    esac
+done
