@@ -45,6 +45,24 @@ static arcp__session_file *borrow_session(arcp__program *program, arcp_span url,
     return file;
 }
 
+/* The session is another principal's. Whether one's token is good at all is asked for with a
+ * session of one's own: then it is known who may not do what. */
+static arcp_client *refuse_stranger(arcp__program *program, const arcp_client_options *options,
+                                    int *exit_status)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_client *client = arcp__program_connect(program, options, exit_status);
+    if (client != NULL) {
+        arcp_client_close(client);
+        arcp_client_free(client);
+        (void)arcp_error_set(&failure.error, ARCP_E_PERMISSION_DENIED,
+                             "the job was submitted as another principal than the one of the token "
+                             "in use");
+        *exit_status = arcp__program_fail(program, &failure);
+    }
+    return NULL;
+}
+
 /* Connects through the borrowed session, or, when that is of no use any more, through a new one:
  * then the runtime says who may cancel. */
 static arcp_client *connect_to(arcp__program *program, const arcp_client_options *options,
@@ -57,6 +75,10 @@ static arcp_client *connect_to(arcp__program *program, const arcp_client_options
         resuming.resume = arcp__session_file_state(file);
         resuming.hooks = (arcp_client_hooks){NULL, welcomed, file};
         arcp_status status = arcp_client_connect(&resuming, &client, &failure);
+        if (status == ARCP_E_UNAUTHENTICATED) {
+            arcp_failure_fini(&failure);
+            return refuse_stranger(program, options, exit_status);
+        }
         if (status != ARCP_OK && status != ARCP_E_RESUME_WINDOW_EXPIRED) {
             (void)arcp__program_fail(program, &failure);
             *exit_status = ARCP__EXIT_NOT_CONNECTED;

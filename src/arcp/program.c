@@ -136,7 +136,13 @@ bool arcp__program_print(arcp__program *program, arcp_span text)
 bool arcp__program_print_line(arcp__program *program, arcp_span text)
 {
     arcp_buf line = ARCP_BUF_INIT;
-    arcp_buf_append(&line, text);
+    if (isatty(STDOUT_FILENO)) { /* JSON stays JSON: it has no other control characters */
+        arcp_buf none = ARCP_BUF_INIT;
+        arcp__append_shown(&line, text, &none, true);
+        arcp_buf_fini(&none);
+    } else {
+        arcp_buf_append(&line, text);
+    }
     bool printed = arcp__program_print_buf_line(program, &line);
     arcp_buf_fini(&line);
     return printed;

@@ -42,6 +42,7 @@ int arcp__program_usage(arcp__program *program, const arcp_error *err);
 
 /* Writes to standard output; false (and said) when that is not possible. */
 bool arcp__program_print(arcp__program *program, arcp_span text);
+/* With a line feed behind it; a terminal gets what a peer may have put in as escapes. */
 bool arcp__program_print_line(arcp__program *program, arcp_span text);
 /* The same with a text that was put together: that there was no memory for it is said, too. A line
  * feed is appended to the second one's. */

@@ -152,16 +152,17 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
     size_t size = is_cut ? arcp__utf8_cut(text, bytes_max) : text.size;
     for (size_t at = 0; at < size; at++) {
         unsigned char byte = (unsigned char)text.data[at];
-        unsigned char next = at + 1 < size ? (unsigned char)text.data[at + 1] : 0;
+        uint32_t code_point = 0;
+        size_t control = arcp__control_size(arcp_span_make(text.data + at, size - at), &code_point);
         if (byte == '\n') {
             arcp_buf_append_cstr(out, "\\n");
         } else if (byte == '\t') {
             arcp_buf_append_byte(out, ' ');
-        } else if (byte < 0x20 || byte == 0x7f) {
+        } else if (control == 1) {
             arcp_buf_append_format(out, "\\x%02x", byte);
-        } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {
-            arcp_buf_append_format(out, "\\u%04x", next); /* the other control characters */
-            at++;
+        } else if (control != 0) {
+            arcp_buf_append_format(out, "\\u%04x", code_point);
+            at += control - 1;
         } else {
             arcp_buf_append_byte(out, (char)byte);
         }
@@ -175,7 +176,8 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
 static size_t append_shown(arcp_buf *out, const unsigned char *at, size_t left, bool is_last)
 {
     size_t size = arcp__utf8_character_size(at, left);
-    size_t control = arcp__control_size(arcp_span_make((const char *)at, left));
+    uint32_t code_point = 0;
+    size_t control = arcp__control_size(arcp_span_make((const char *)at, left), &code_point);
     bool is_line_end = at[0] == '\n' || (at[0] == '\r' && left > 1 && at[1] == '\n');
     bool may_grow = (at[0] == '\r' || (at[0] >= 0xc2 && size == 0)) && left < 4 && !is_last;
     if (may_grow && (at[0] != '\r' || left == 1)) {
@@ -185,9 +187,9 @@ static size_t append_shown(arcp_buf *out, const unsigned char *at, size_t left, 
         arcp_buf_append_format(out, "\\x%02x", at[0]);
         return 1;
     }
-    if (control == 2) {
-        arcp_buf_append_format(out, "\\u%04x", at[1]);
-        return 2;
+    if (control > 1) {
+        arcp_buf_append_format(out, "\\u%04x", code_point);
+        return control;
     }
     arcp_buf_append(out, arcp_span_make((const char *)at, size));
     return size;

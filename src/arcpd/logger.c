@@ -55,7 +55,8 @@ void arcp__logger_log(void *user, arcp_log_level level, const char *text)
         arcp_span left = arcp_span_cstr(text);
         while (left.size != 0) {
             /* A peer's bytes must not control a terminal or fake a line. */
-            size_t control = arcp__control_size(left);
+            uint32_t ignored = 0;
+            size_t control = arcp__control_size(left, &ignored);
             arcp_buf_append_byte(&line, control != 0 ? '?' : left.data[0]);
             left = arcp_span_from(left, control != 0 ? control : 1);
         }

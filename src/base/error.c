@@ -35,7 +35,8 @@ static void clean_message(char *message, size_t size)
         keep += arcp__utf8_valid_prefix(arcp_span_make(message + keep, size - keep));
     }
     for (size_t at = 0; at < size; at++) {
-        size_t control = arcp__control_size(arcp_span_make(message + at, size - at));
+        uint32_t ignored = 0;
+        size_t control = arcp__control_size(arcp_span_make(message + at, size - at), &ignored);
         memset(message + at, '?', control);
         at += control > 1 ? control - 1 : 0;
     }

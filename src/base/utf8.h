@@ -34,15 +34,37 @@ static inline size_t arcp__utf8_character_size(const unsigned char *at, size_t l
     return size > 3 && (at[3] & 0xc0) != 0x80 ? 0 : size;
 }
 
-/* Bytes of the control character that `text` begins with, 0 for any other. U+0080 to U+009F are
- * two bytes; U+009B is to a terminal what ESC [ is. */
-static inline size_t arcp__control_size(arcp_span text)
+/* Whether a character of three bytes changes how others are shown, or is not to be seen itself:
+ * U+200B, the marks, line ends and directions of U+200E to U+2069 (U+202F is a space), U+FEFF. The
+ * joiners U+200C and U+200D are letters' and emojis'. */
+static inline bool arcp__is_hidden(uint32_t code_point)
+{
+    return code_point == 0x200b || code_point == 0x200e || code_point == 0x200f ||
+           (code_point >= 0x2028 && code_point <= 0x202e) ||
+           (code_point >= 0x2060 && code_point <= 0x2069) || code_point == 0xfeff;
+}
+
+/* Bytes of the character that `text` begins with when a terminal and a log must not get it as it
+ * is, 0 for any other: control characters (U+009B is to a terminal what ESC [ is), and what shows
+ * text otherwise than it stands there. `*code_point` is the character. */
+static inline size_t arcp__control_size(arcp_span text, uint32_t *code_point)
 {
     const unsigned char *at = (const unsigned char *)text.data;
     if (text.size != 0 && (at[0] < 0x20 || at[0] == 0x7f)) {
+        *code_point = at[0];
         return 1;
     }
-    return text.size > 1 && at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0 ? 2 : 0;
+    if (text.size > 1 && ((at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) ||
+                          (at[0] == 0xd8 && at[1] == 0x9c))) { /* U+061C is a mark of Arabic */
+        *code_point = ((at[0] & 0x1fU) << 6) | (at[1] & 0x3fU);
+        return 2;
+    }
+    if (text.size > 2 && (at[0] == 0xe2 || at[0] == 0xef) && (at[1] & 0xc0) == 0x80 &&
+        (at[2] & 0xc0) == 0x80) {
+        *code_point = ((at[0] & 0xfU) << 12) | ((at[1] & 0x3fU) << 6) | (at[2] & 0x3fU);
+        return arcp__is_hidden(*code_point) ? 3 : 0;
+    }
+    return 0;
 }
 
 /* Length of the longest valid prefix; text.size when all of it is valid. */

@@ -169,8 +169,45 @@ static void a_detached_job_is_watched_listed_and_cancelled(void **state)
     assert_int_equal(process_finish(&watcher), 5);
     process_fini(&watcher);
     world_run(*state, &p, 5, WORDS("watch", job));
-    check_errors(&p, "error: CANCELLED: the job was cancelled\n");
+    check_errors(&p, "error: CANCELLED: the job was cancelled: cancelled by the client\n");
     process_fini(&p);
+}
+
+/* The session's file is there; the token is another principal's, or nobody's. */
+static void a_cancel_with_another_token_is_denied(void **state)
+{
+    process p;
+    char job[64];
+    world_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--token", "t-one"));
+    assert_true(p.out.size > 1 && p.out.size < sizeof(job));
+    memcpy(job, p.out.data, p.out.size);
+    job[p.out.size - 1] = '\0';
+    process_fini(&p);
+    world_run(*state, &p, 4, WORDS("cancel", job, "--token", "t-two"));
+    check_errors(&p,
+                 "error: PERMISSION_DENIED: the job was submitted as another principal than the "
+                 "one of the token in use\n");
+    process_fini(&p);
+    world_run(*state, &p, 3, WORDS("cancel", job, "--token", "nobodys"));
+    process_fini(&p);
+    world_run(*state, &p, 0, WORDS("cancel", job, "--token", "t-one"));
+    process_fini(&p);
+    world_run(*state, &p, 5, WORDS("watch", job, "--token", "t-one"));
+    process_fini(&p);
+}
+
+/* A daemon that knows two principals. */
+static int begin_with_two(void **state)
+{
+    static world w;
+    arcpd_run_begin(&w);
+    arcpd_run_configure(&w, "jobs: {cancel_grace_ms: 2000}\n");
+    arcpd_run_start(&w, 0,
+                    WORDS("--store", "memory:", "--token", "t-one=one", "--token", "t-two=two",
+                          "--agent", "wait=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/wait.sh"));
+    assert_int_equal(setenv("ARCP_URL", w.url, 1), 0);
+    *state = &w;
+    return 0;
 }
 
 int main(void)
@@ -183,5 +220,9 @@ int main(void)
         cmocka_unit_test(a_cancel_of_another_process_borrows_the_session),
         cmocka_unit_test(a_detached_job_is_watched_listed_and_cancelled),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end);
+    const struct CMUnitTest with_two[] = {
+        cmocka_unit_test(a_cancel_with_another_token_is_denied),
+    };
+    return cmocka_run_group_tests(tests, world_begin, world_end) +
+           cmocka_run_group_tests(with_two, begin_with_two, world_end);
 }

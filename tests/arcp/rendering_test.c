@@ -1,6 +1,7 @@
 /* What people see: one line per event, bars, and nothing that an event could do to a terminal. */
 #include "support/check.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "arcp/event_line.h"
@@ -145,6 +146,49 @@ static void long_texts_are_cut_at_a_character(void **state)
     arcp_buf_fini(&out);
 }
 
+static void what_turns_or_hides_text_is_shown_as_what_it_is(void **state)
+{
+    arcp_buf out = ARCP_BUF_INIT;
+    arcp__append_safe(&out,
+                      ARCP_SPAN_LITERAL("exe.\xe2\x80\xae"
+                                        "fdp \xef\xbb\xbf\xe2\x81\xa9\xc2\x9b "
+                                        "\xe2\x80\xa8\xe2\x82\xac"),
+                      100);
+    check_span(arcp_buf_span(&out), "exe.\\u202efdp \\ufeff\\u2069\\u009b \\u2028\xe2\x82\xac");
+    arcp_buf_fini(&out);
+}
+
+/* What `line` is on standard output when that is a terminal. */
+static void print_on_terminal(const char *line, char *seen, size_t size)
+{
+    arcp__program program = {.is_quiet = true};
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    assert_true(other >= 0 && kept >= 0);
+    assert_int_equal(fflush(stdout), 0);
+    bool printed =
+        dup2(other, STDOUT_FILENO) >= 0 && arcp__program_print_line(&program, arcp_span_cstr(line));
+    assert_true(dup2(kept, STDOUT_FILENO) >= 0);
+    ssize_t got = read(terminal, seen, size - 1);
+    assert_true(printed && got > 0);
+    seen[got] = '\0';
+    (void)close(kept);
+    (void)close(other);
+    (void)close(terminal);
+}
+
+/* The id that `arcp submit --detach` prints is the runtime's choice. */
+static void a_line_cannot_control_the_terminal(void **state)
+{
+    char seen[256];
+    print_on_terminal("job_\x1b]0;owned\x07\x1b[2J", seen, sizeof(seen));
+    assert_string_equal(seen, "job_\\x1b]0;owned\\x07\\x1b[2J\r\n");
+    print_on_terminal("{\"a\":\"\xe2\x80\xae\"}", seen, sizeof(seen));
+    assert_string_equal(seen, "{\"a\":\"\\u202e\"}\r\n");
+}
+
 /* A result of many lines; the pieces of a stream end anywhere. */
 static void a_result_cannot_control_the_terminal(void **state)
 {
@@ -159,6 +203,11 @@ static void a_result_cannot_control_the_terminal(void **state)
         {"a\x9b\xff\xe2\x82z", "a\\x9b\\xff\\xe2\\x82z"},
         {"end\xf0\x9f\x98", "end\\xf0\\x9f\\x98"},
         {"end\r", "end\\x0d"},
+        {"a\xe2\x80\xae"
+         "b\xe2\x81\xa6\xe2\x80\x8b\xd8\x9c",
+         "a\\u202eb\\u2066\\u200b\\u061c"},
+        {"\xe2\x80\x8d\xe2\x80\xaf\xe2\x81\xb0\xd9\x85",
+         "\xe2\x80\x8d\xe2\x80\xaf\xe2\x81\xb0\xd9\x85"},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         for (size_t step = 1; step <= 4; step++) {
@@ -388,6 +437,8 @@ int main(void)
         cmocka_unit_test(chunks_have_no_line),
         cmocka_unit_test(times_and_depth_stand_in_front),
         cmocka_unit_test(long_texts_are_cut_at_a_character),
+        cmocka_unit_test(what_turns_or_hides_text_is_shown_as_what_it_is),
+        cmocka_unit_test(a_line_cannot_control_the_terminal),
         cmocka_unit_test(a_result_cannot_control_the_terminal),
         cmocka_unit_test(a_job_without_progress_spins),
         cmocka_unit_test(a_job_with_a_total_has_a_bar),

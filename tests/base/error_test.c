@@ -131,6 +131,10 @@ static const message_row messages[] = {
     {"a line feed cannot start a second log line", "a\nb\r\n", "a?b??"},
     {"a terminal's escape sequence", "\x1b[31mred\x7f", "?[31mred?"},
     {"one that begins with U+009B", "\xc2\x9b\x33\x31mred\xc2\xa0", "??31mred\xc2\xa0"},
+    {"text that is turned around",
+     "a\xe2\x80\xae"
+     "b",
+     "a???b"},
     {"text in another language stays", "d\xc3\xbcrfen \xe2\x82\xac", "d\xc3\xbcrfen \xe2\x82\xac"},
     {"a stray byte", "a\xff z", "a? z"},
     {"a character that is cut short", "a\xe2\x82", "a??"},
