@@ -56,7 +56,8 @@ valgrind: dev-deps ## the unit tests under valgrind
 fuzz: dev-deps ## every fuzzer for FUZZ_SECONDS (300) seconds
 	@$(call build,fuzz) && tools/without-aslr tools/run-fuzzers build-fuzz $(FUZZ_SECONDS)
 
-soak: all ## the simulation for SECONDS (600) seconds, from seed FIRST (today's date) on
+soak: all ## 2000 damages of a store, then the simulation for SECONDS (600) seconds, from seed FIRST (today's date) on
+	@ARCP_TEST_DAMAGES=2000 ARCP_TEST_SEED=$(FIRST) build/tests/store_random_damage_test
 	@ARCP_SIMULATION_SECONDS=$(SECONDS) build/tests/engine_simulation_test 0 $(FIRST)
 
 bench: all ## every benchmark: medians over several runs, then the programs under load

@@ -62,6 +62,8 @@ static int run_command(arcp__program *program)
         return arcp__command_lease(program);
     case ARCP__COMMAND_AUDIT:
         return arcp__command_audit(program);
+    case ARCP__COMMAND_STORE:
+        return arcp__command_store(program);
     case ARCP__COMMAND_COMPLETION:
         return command_completion(program);
     case ARCP__COMMAND_ANY:

@@ -11,10 +11,9 @@
 
 #define BUSY_MS 5000
 
-/* --store as arcpd takes it, or the database in arcpd's state directory. */
-static bool store_path(const arcp__program *program, arcp_buf *out)
+bool arcp__store_path(const arcp__program *program, arcp__option option, arcp_buf *out)
 {
-    const char *given = arcp__value(&program->arguments, ARCP__OPTION_STORE);
+    const char *given = arcp__value(&program->arguments, option);
     if (given != NULL) {
         arcp_buf_append_cstr(out, strncmp(given, "sqlite:", 7) == 0 ? given + 7 : given);
     } else if (arcp__state_directory(true, out)) {
@@ -152,7 +151,7 @@ int arcp__command_credentials(arcp__program *program)
     sqlite3 *database = NULL;
     arcp_error err = {0};
     bool done = false;
-    if (!store_path(program, &path)) {
+    if (!arcp__store_path(program, ARCP__OPTION_STORE, &path)) {
         (void)arcp_error_set(&err, ARCP_E_NOT_FOUND,
                              "there is no state directory here: give --store PATH");
         done = fail(program, &err);

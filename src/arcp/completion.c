@@ -64,6 +64,10 @@ static void bash_options(arcp_buf *out)
             arcp_buf_append_cstr(out, "verify grep ");
             append_option_names(out, (arcp__command)command);
             arcp_buf_append_cstr(out, "\"; files=\"yes");
+        } else if (command == ARCP__COMMAND_STORE) {
+            arcp_buf_append_cstr(out, "backup restore ");
+            append_option_names(out, (arcp__command)command);
+            arcp_buf_append_cstr(out, "\"; files=\"yes");
         } else {
             append_option_names(out, (arcp__command)command);
         }
@@ -171,6 +175,8 @@ static void append_zsh(arcp_buf *out)
                                  " '1:question:(check explain subset diff lint)' '*:lease:_files'");
         } else if (command == ARCP__COMMAND_AUDIT) {
             arcp_buf_append_cstr(out, " '1:question:(verify grep)' '*:log:_files'");
+        } else if (command == ARCP__COMMAND_STORE) {
+            arcp_buf_append_cstr(out, " '1:question:(backup restore)' '2:file:_files'");
         }
         arcp_buf_append_cstr(out, " ;;\n");
     }
@@ -229,7 +235,9 @@ static void append_fish(arcp_buf *out)
                               "complete -c arcp -n '__fish_seen_subcommand_from lease' "
                               "-a 'check explain subset diff lint'\n"
                               "complete -c arcp -n '__fish_seen_subcommand_from audit' "
-                              "-a 'verify grep' -F\n");
+                              "-a 'verify grep' -F\n"
+                              "complete -c arcp -n '__fish_seen_subcommand_from store' "
+                              "-a 'backup restore' -F\n");
 }
 
 bool arcp__usage_completion(const char *shell, arcp_buf *out)

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arcpd/checks.h"
 #include "arcpd/config_check.h"
-#include "arcpd/config_policy.h"
 #include "arcpd/daemon.h"
 #include "arcpd/descriptors.h"
 #include "arcpd/help.h"
@@ -24,29 +24,6 @@
 #define FIRST_FRAME_BYTES_MAX 65536u
 
 enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
-/* --check-config: what was read is right; are the files of tokens and keys? */
-static arcp_status print_config(const arcp__config *config, arcp_error *err)
-{
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_status status = arcp__verifiers_check(config, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    arcp__config_policy_warn(config, &text);
-    if (!text.failed) {
-        (void)fprintf(stderr, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
-    }
-    arcp_buf_clear(&text);
-    arcp__config_print(config, ARCP__SECRETS_MASKED, &text);
-    status = text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
-    if (status == ARCP_OK &&
-        (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)) {
-        status = arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
-    }
-    arcp_buf_fini(&text);
-    return status;
-}
 
 /* What can be answered without a configuration; -1 when one is to be read. */
 static int first_pass(arcp__daemon *state, int argc, char **argv)
@@ -426,7 +403,9 @@ int main(int argc, char **argv)
     arcp_status status = arcp__daemon_read_config(&state, &state.config, &error);
     arcp__arguments_wipe(argc, argv);
     if (status == ARCP_OK && state.arguments.only_checks) {
-        status = print_config(&state.config, &error);
+        status = arcp__check_config(&state.config, &error);
+    } else if (status == ARCP_OK && state.arguments.only_checks_store) {
+        status = arcp__check_store(&state.config, &error);
     } else if (status == ARCP_OK) {
         status = run(&state, &error);
     }

@@ -12,6 +12,7 @@
 enum {
     FLAG_CONFIG = 256,
     FLAG_CHECK,
+    FLAG_CHECK_STORE,
     FLAG_LISTEN,
     FLAG_STORE,
     FLAG_TOKEN,
@@ -26,6 +27,7 @@ enum {
 
 static const struct option flags[] = {{"config", required_argument, NULL, FLAG_CONFIG},
                                       {"check-config", required_argument, NULL, FLAG_CHECK},
+                                      {"check-store", no_argument, NULL, FLAG_CHECK_STORE},
                                       {"listen", required_argument, NULL, FLAG_LISTEN},
                                       {"store", required_argument, NULL, FLAG_STORE},
                                       {"token", required_argument, NULL, FLAG_TOKEN},
@@ -83,6 +85,9 @@ arcp_status arcp__arguments_look(int argc, char **argv, arcp__arguments *out, ar
         case FLAG_CHECK:
             out->only_checks = true;
             out->config_path = optarg;
+            break;
+        case FLAG_CHECK_STORE:
+            out->only_checks_store = true;
             break;
         case FLAG_CONFIG:
             out->config_path = optarg;

@@ -8,6 +8,7 @@
 typedef struct arcp__arguments {
     const char *config_path; /* of argv; NULL: no file */
     bool only_checks;        /* --check-config */
+    bool only_checks_store;  /* --check-store */
     bool wants_help, wants_version;
 } arcp__arguments;
 

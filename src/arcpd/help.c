@@ -7,6 +7,8 @@ const char arcp__arcpd_help[] =
     "\n"
     "  --config FILE                 read FILE (YAML); flags win over it\n"
     "  --check-config FILE           check FILE and flags, print what they come to, and exit\n"
+    "  --check-store                 compare everything in the store with its checksums, print\n"
+    "                                what is damaged, and exit; nothing else may have it\n"
     "  --listen URL                  accept sessions here; may be repeated\n"
     "                                (default ws://127.0.0.1:7777/arcp; port 0 picks one)\n"
     "  --store URL                   sqlite:PATH or memory:\n"

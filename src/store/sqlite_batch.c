@@ -93,7 +93,7 @@ static arcp_status write_row(arcp__sqlite *sqlite, arcp__sqlite_sums *sums, cons
                              arcp_error *err)
 {
     arcp__sqlite_sum *sum = &sums->now[op->table];
-    found_row found;
+    found_row found = {0};
     arcp_status status = find_row(sqlite, op->table, op->key, &found, err);
     if (status != ARCP_OK || (op->kind == ARCP_STORE_DELETE && found.rowid == 0)) {
         return status;

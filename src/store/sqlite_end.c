@@ -22,7 +22,7 @@ void arcp__sqlite_stream_unlist_open(arcp__sqlite_streams *streams, arcp__sqlite
 static arcp_status count_row(arcp__sqlite_streams *streams, sqlite3_stmt *statement,
                              arcp__sqlite_sum *found, arcp_error *err)
 {
-    arcp__sqlite_stream_row row;
+    arcp__sqlite_stream_row row = {0};
     arcp_span key = arcp__sqlite_column_text(statement, 1);
     arcp_status status = arcp__sqlite_stream_take(streams->sqlite, statement, key, 2, &row, err);
     if (status == ARCP_OK) {
@@ -101,7 +101,7 @@ static arcp_status close_listed(arcp__sqlite_streams *streams, arcp_error *err)
 /* The open stream that the statement stands on: a killed writer's, or one that was forgotten. */
 static arcp_status close_row(arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err)
 {
-    arcp__sqlite_stream_row row;
+    arcp__sqlite_stream_row row = {0};
     arcp__sqlite_range last = {0, 0};
     char bytes[ARCP_STORE_KEY_BYTES_MAX];
     arcp_span key = arcp_span_first(arcp__sqlite_column_text(statement, 1), sizeof(bytes));

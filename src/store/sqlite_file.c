@@ -26,7 +26,7 @@ static arcp_status io_error(const char *path, const char *what, int code, arcp_e
 }
 
 /* A new name is durable when its directory is. */
-static void sync_directory_of(const char *path)
+void arcp__sqlite_file_sync_directory(const char *path)
 {
     char directory[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -54,7 +54,7 @@ static arcp_status make_directories(const char *path, arcp_error *err)
     for (char *at = directory + 1; (at = strchr(at, '/')) != NULL; at++) {
         *at = '\0';
         if (mkdir(directory, 0700) == 0) {
-            sync_directory_of(directory);
+            arcp__sqlite_file_sync_directory(directory);
         } else if (errno != EEXIST) {
             return io_error(directory, "the directory cannot be made", errno, err);
         }
@@ -74,7 +74,7 @@ static arcp_status open_or_create(const char *path, int *out, arcp_error *err)
         }
         fd = open(path, flags | O_CREAT, 0600);
         if (fd >= 0) {
-            sync_directory_of(path);
+            arcp__sqlite_file_sync_directory(path);
         }
     }
     if (fd < 0) {

@@ -133,7 +133,7 @@ static arcp_status take_run(arcp__sqlite_reader *reader, gathering *all, sqlite3
                             arcp_error *err)
 {
     arcp_span key = arcp__request_key(all->read);
-    arcp__sqlite_range range;
+    arcp__sqlite_range range = {0, 0};
     arcp_status status = arcp__sqlite_run_range(&reader->sqlite, statement, key, &range, err);
     if (status != ARCP_OK) {
         return status;
@@ -191,6 +191,11 @@ static arcp_status read_runs(arcp__sqlite_reader *reader, arcp__request *read,
         status = arcp__sqlite_run_find_last(&reader->sqlite, row->id, arcp__request_key(read),
                                             ARCP_STORE_POSITION_MAX, &last, err);
         all.next = last.end;
+        if (status == ARCP_OK && read->from < last.end) {
+            /* Two ways through a damaged tree that lead to different runs. */
+            status = arcp__sqlite_run_error(&reader->sqlite, arcp__request_key(read), read->from,
+                                            "is missing", err);
+        }
     }
     if (status == ARCP_OK) {
         status = arcp__sqlite_stream_check_end(&reader->sqlite, arcp__request_key(read), row,
@@ -318,7 +323,7 @@ static arcp_status read_rows(arcp__sqlite_reader *reader, scanning *all, arcp__r
 static arcp_status check_sum(arcp__sqlite_reader *reader, const scanning *all, arcp_error *err)
 {
     int table = (int)all->scan->table;
-    arcp__sqlite_sum end;
+    arcp__sqlite_sum end = {0};
     arcp_status status = arcp__sqlite_sum_read(&reader->sqlite, table, &end, err);
     if (status != ARCP_OK || end.changes != all->begin.changes ||
         arcp__sqlite_sum_is_same(&all->found, &end)) {

@@ -312,7 +312,7 @@ arcp_status arcp__sqlite_run_delete(arcp__sqlite *sqlite, int64_t stream, uint64
                                     arcp_error *err)
 {
     int64_t from = arcp__sqlite_run_id(stream, 0);
-    affordable some;
+    affordable some = {0};
     arcp_status status =
         find_affordable(sqlite, from, from + (int64_t)below, key, budget, &some, err);
     *is_all = some.is_all;

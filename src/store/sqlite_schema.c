@@ -103,6 +103,22 @@ static const char *const seals[] = {
 #undef ARCP_STORE_TABLE
 };
 
+static const char *const sums[] = {
+    SEAL_SUM("streams", "arcp_crc_stream_name(id, key)"),
+#define ARCP_STORE_TABLE(name, text) SEAL_SUM(text, "crc"),
+#include <arcp/sys/store_table.def>
+#undef ARCP_STORE_TABLE
+};
+
+arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; status == ARCP_OK && i < sizeof(sums) / sizeof(sums[0]); i++) {
+        status = arcp__sqlite_exec(sqlite, sums[i], err);
+    }
+    return status;
+}
+
 arcp_status arcp__sqlite_schema_seal(arcp__sqlite *sqlite, arcp_error *err)
 {
     arcp_status status = ARCP_OK;

@@ -36,6 +36,9 @@ ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp
  * functions of sqlite_crc.h must have been added. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_seal(arcp__sqlite *sqlite, arcp_error *err);
 
+/* The sums alone: rows have checksums that were compared. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err);
+
 /* A step leads to its version from the one before; steps to the same version are one. */
 typedef struct arcp__sqlite_step {
     size_t version;

@@ -212,6 +212,64 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
     }
 }
 
+/* ---- backups ---- */
+
+/* The exit status of `program words STORE last`. */
+static int command(const daemon_state *d, const char *words, const char *last)
+{
+    char line[1024];
+    (void)snprintf(line, sizeof(line), "%s/bin/%s%s %s >/dev/null 2>&1", ARCP_BINARY_DIR, words,
+                   d->store, last);
+    int status = system(line); /* NOLINT(cert-env33-c): words of this file */
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+#define CHECK "arcpd --check-store --store sqlite:"
+
+/* The client went on after the backup: it knows numbers that would be given to other events. */
+static void a_restored_backup_has_its_jobs_and_resumes_no_session(void **state)
+{
+    daemon_state d;
+    wire_session session;
+    wire w;
+    char backup[256];
+    (void)state;
+    daemon_begin(&d, NULL);
+    (void)snprintf(backup, sizeof(backup), "%s/backup.db", d.directory);
+    daemon_start(&d);
+    wire_open(&w, d.port);
+    wire_hello(&w, "t-alice", &session);
+    submit(&w, "first", 1, 10, "result");
+    assert_int_equal(wire_seq(wire_await_type(&w, "job.result")), 3);
+    assert_int_equal(command(&d, "arcp store backup --store ", backup), 0);
+    assert_int_equal(command(&d, "arcp store restore --store ", backup), 1); /* in use */
+    assert_int_equal(command(&d, CHECK, ""), 1);
+    submit(&w, "second", 1, 10, "result");
+    assert_int_equal(wire_seq(wire_await_type(&w, "job.result")), 6);
+    wire_close(&w);
+    assert_int_equal(daemon_stop(&d), 0);
+    assert_int_equal(command(&d, "arcp store restore --store ", backup), 0);
+    assert_int_equal(command(&d, CHECK, ""), 0);
+    daemon_start(&d);
+    wire_open(&w, d.port);
+    wire_send_resume(&w, "t-alice", &session, 3);
+    check_span(wire_text(wire_await_type(&w, "session.error"), "code"), "RESUME_WINDOW_EXPIRED");
+    wire_close(&w);
+    wire_open(&w, d.port);
+    wire_hello(&w, "t-alice", &session);
+    wire_send(&w, "{\"arcp\":\"1.1\",\"id\":\"l\",\"type\":\"session.list_jobs\",\"payload\":{}}");
+    arcp_span jobs = wire_await_type(&w, "session.jobs");
+    const char *first = memmem(jobs.data, jobs.size, "\"job_id\"", 8);
+    assert_non_null(first);
+    assert_null(memmem(first + 8, (size_t)(jobs.data + jobs.size - first) - 8, "\"job_id\"", 8));
+    wire_close(&w);
+    assert_int_equal(daemon_stop(&d), 0);
+    sql_change(d.store, "UPDATE jobs SET value = '{}'");
+    assert_int_equal(command(&d, CHECK, ""), 1);
+    daemon_end(&d);
+}
+
 /* ---- a store of the first version ---- */
 
 static char *read_file(const char *path)
@@ -543,6 +601,7 @@ int main(void)
         cmocka_unit_test(a_url_that_names_no_store_is_bad_usage),
         cmocka_unit_test(damaged_rows_and_indexes_are_refused_by_name),
         cmocka_unit_test(what_does_not_match_its_checksum_is_refused_by_name),
+        cmocka_unit_test(a_restored_backup_has_its_jobs_and_resumes_no_session),
         cmocka_unit_test(what_the_first_version_left_is_taken_up),
         cmocka_unit_test(a_disk_that_cannot_be_read_refuses_the_start_and_loses_nothing),
         cmocka_unit_test(a_disk_that_fails_in_the_middle_of_the_start_loses_nothing),

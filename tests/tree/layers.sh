@@ -31,7 +31,7 @@ BEGIN {
     allowed["client"] = "base json core engine transport client"
     allowed["audit"] = "base json core audit"
     allowed["arcpd"] = "base json core engine transport store provisioner runtime audit tracing arcpd"
-    allowed["arcp"] = "base json core engine transport client audit arcp"
+    allowed["arcp"] = "base json core engine transport store client audit arcp"
     # Public headers of other layers than core; what stands in sys/ is contracts, without code.
     public["visibility.h"] = public["span.h"] = public["buf.h"] = "base"
     public["error.h"] = public["status.def"] = public["secret.h"] = public["time.h"] = "base"

@@ -1,0 +1,80 @@
+#include "arcpd/checks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arcpd/config_policy.h"
+#include "arcpd/directories.h"
+#include "arcpd/tokens.h"
+#include "store/sqlite_check.h"
+
+/* --check-config: what was read is right; are the files of tokens and keys? */
+arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_status status = arcp__verifiers_check(config, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp__config_policy_warn(config, &text);
+    if (!text.failed) {
+        (void)fprintf(stderr, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
+    }
+    arcp_buf_clear(&text);
+    arcp__config_print(config, ARCP__SECRETS_MASKED, &text);
+    status = text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+    if (status == ARCP_OK &&
+        (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)) {
+        status = arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
+    }
+    arcp_buf_fini(&text);
+    return status;
+}
+
+static void print_damage(void *user, const char *line)
+{
+    (void)printf("%s\n", line);
+}
+
+static arcp_status print_found(const char *path, const arcp__sqlite_found *found, arcp_error *err)
+{
+    if (found->damages == 0) {
+        (void)printf("%s: whole: %" PRIu64 " rows, %" PRIu64 " streams, %" PRIu64
+                     " runs with %" PRIu64 " bytes\n",
+                     path, found->rows, found->streams, found->runs, found->bytes);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        return arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
+    }
+    return found->damages == 0
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_CORRUPT,
+                                "%s: %" PRIu64 " damages; arcpd(8), DAMAGED STORES: what to do",
+                                path, found->damages);
+}
+
+arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
+{
+    char made[3200];
+    const char *path = made;
+    if (config->store == NULL) {
+        arcp__directories directories;
+        arcp_status status = arcp__directories_find(&directories, false, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+        (void)snprintf(made, sizeof(made), "%s/arcp.db", directories.state);
+    } else if (strncmp(config->store, "sqlite:", 7) == 0) {
+        path = config->store + 7;
+    } else {
+        return arcp_error_set(err, ARCP_E_USAGE, "--check-store: %s keeps nothing", config->store);
+    }
+    arcp__sqlite_found found = {0};
+    arcp_status status = arcp__sqlite_check(path, print_damage, NULL, &found, err);
+    if (status == ARCP_E_USAGE) {
+        return ARCP_E_IO; /* the command line is right */
+    }
+    return status == ARCP_OK ? print_found(path, &found, err) : status;
+}

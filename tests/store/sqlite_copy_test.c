@@ -1,0 +1,266 @@
+/* Looking at a whole store, copying it while it is used, and putting a copy in its place. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/sql.h"
+#include "store/sqlite_copy.h"
+#include "store/store_rig.h"
+#include "store/temp_dir.h"
+
+typedef struct fixture {
+    temp_dir *dir;
+    char url[700];
+    char path[700];
+    char backup[700];
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *self = calloc(1, sizeof(*self));
+    assert_non_null(self);
+    self->dir = temp_dir_new();
+    snprintf(self->url, sizeof(self->url), "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
+    snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
+    snprintf(self->backup, sizeof(self->backup), "%s", temp_dir_join(self->dir, "", "b.db"));
+    *state = self;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *self = *state;
+    temp_dir_free(self->dir);
+    free(self);
+    return 0;
+}
+
+static store_rig *make_store(fixture *self)
+{
+    store_rig *rig = rig_open(self->url);
+    check_commit(rig, ARCP_OK, op_append("j:1", 0, "a"), op_append("j:1", 1, "b"),
+                 op_append("x:s", 0, "n"), op_put(ARCP_STORE_JOBS, "1", "{}"),
+                 op_put(ARCP_STORE_SESSIONS, "s", "{}"));
+    check_commit(rig, ARCP_OK, op_append("j:1", 2, "c"), op_append("t", 0, "0"));
+    check_commit(rig, ARCP_OK, op_append("j:1", 3, "d"), op_append("t", 1, "1"));
+    check_commit(rig, ARCP_OK, op_trim("t", 1));
+    return rig;
+}
+
+typedef struct told {
+    size_t count;
+    char lines[16][ARCP_ERROR_MESSAGE_MAX];
+} told;
+
+static void tell(void *user, const char *line)
+{
+    told *all = user;
+    assert_true(all->count < COUNT_OF(all->lines));
+    snprintf(all->lines[all->count++], sizeof(all->lines[0]), "%s", line);
+}
+
+static void check_all(const char *path, told *all, arcp__sqlite_found *found)
+{
+    arcp_error err = {0};
+    *all = (told){0};
+    check_ok(arcp__sqlite_check(path, tell, all, found, &err), &err);
+    assert_int_equal(found->damages, all->count);
+}
+
+static void a_whole_store_is_counted(void **state)
+{
+    fixture *self = *state;
+    told all;
+    arcp__sqlite_found found;
+    rig_close(make_store(self));
+    check_all(self->path, &all, &found);
+    assert_int_equal(all.count, 0);
+    assert_int_equal(found.rows, 2);
+    assert_int_equal(found.streams, 3);
+    assert_int_equal(found.runs, 6); /* one stands for what was trimmed */
+    assert_int_equal(found.bytes, 3 + 1 + 1 + 1 + 1);
+}
+
+static void all_damage_is_named_at_once(void **state)
+{
+    fixture *self = *state;
+    told all;
+    arcp__sqlite_found found;
+    static const char *const want[] = {
+        "table \"sessions\", the row of \"s\" does not match",
+        "table \"jobs\" has 0 rows where 1 were written",
+        "stream \"j:1\", the run at position 0 does not match",
+        "stream \"j:1\", the run at position 3 does not follow",
+        "stream \"t\" ends at position 1 where 2 was written",
+        "table \"streams\" has 2 rows where 3 were written",
+        "is missing, 1 runs of it are there",
+    };
+    rig_close(make_store(self));
+    sql_change(self->path, "UPDATE sessions SET value = '[]'; DELETE FROM jobs;"
+                           "UPDATE runs SET data = 'x' WHERE data LIKE 'a%';"
+                           "DELETE FROM runs WHERE data IN ('c', '1');"
+                           "DELETE FROM streams WHERE key = 'x:s'");
+    check_all(self->path, &all, &found);
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        bool is_told = false;
+        for (size_t line = 0; line < all.count; line++) {
+            is_told = is_told || strstr(all.lines[line], want[i]) != NULL;
+        }
+        if (!is_told) {
+            fail_msg("%s: not among %zu lines", want[i], all.count);
+        }
+    }
+    assert_int_equal(all.count, COUNT_OF(want));
+}
+
+static void a_store_in_use_is_not_checked(void **state)
+{
+    fixture *self = *state;
+    told all = {0};
+    arcp__sqlite_found found;
+    arcp_error err = {0};
+    store_rig *rig = make_store(self);
+    assert_int_equal(arcp__sqlite_check(self->path, tell, &all, &found, &err), ARCP_E_EXISTS);
+    rig_close(rig);
+    assert_int_equal(
+        arcp__sqlite_check(temp_dir_join(self->dir, "", "none"), tell, &all, &found, &err),
+        ARCP_E_IO);
+}
+
+static void a_backup_is_made_while_the_store_is_written(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    arcp__sqlite_found found;
+    struct stat info;
+    store_rig *rig = make_store(self);
+    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    check_commit(rig, ARCP_OK, op_append("j:1", 4, "later"));
+    rig_close(rig);
+    assert_int_equal(found.streams, 3);
+    assert_int_equal(stat(self->backup, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0600);
+    assert_int_not_equal(access(temp_dir_join(self->dir, "", "b.db-wal"), F_OK), 0);
+    assert_int_not_equal(access(temp_dir_join(self->dir, "", "b.db.partial"), F_OK), 0);
+    rig = rig_open(temp_dir_join(self->dir, "sqlite:", "b.db"));
+    check_read(rig, "j:1", 0, 0, "a|b|c|d");
+    check_read(rig, "t", 0, 1, "1");
+    rig_close(rig);
+}
+
+static void a_backup_replaces_nothing_and_copies_no_damage(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    arcp__sqlite_found found;
+    rig_close(make_store(self));
+    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    assert_int_equal(arcp__sqlite_backup(self->path, self->backup, &found, &err), ARCP_E_EXISTS);
+    assert_int_equal(unlink(self->backup), 0);
+    sql_change(self->path, "UPDATE jobs SET value = '[]'");
+    assert_int_equal(arcp__sqlite_backup(self->path, self->backup, &found, &err), ARCP_E_CORRUPT);
+    assert_non_null(strstr(err.message, "the row of \"1\""));
+    assert_int_not_equal(access(self->backup, F_OK), 0);
+    sql_change(temp_dir_join(self->dir, "", "other"), "CREATE TABLE t(x)");
+    assert_int_equal(
+        arcp__sqlite_backup(temp_dir_join(self->dir, "", "other"), self->backup, &found, &err),
+        ARCP_E_USAGE);
+}
+
+static arcp_status restore(fixture *self, const char *from, arcp_error *err)
+{
+    arcp__sqlite_found found;
+    const arcp__sqlite_restore_options options = {
+        .from = from, .path = self->path, .without = ARCP_STORE_SESSIONS, .without_prefix = "x:"};
+    return arcp__sqlite_restore(&options, &found, err);
+}
+
+static void a_backup_takes_the_stores_place_without_its_sessions(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    arcp__sqlite_found found;
+    store_rig *rig = make_store(self);
+    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    check_commit(rig, ARCP_OK, op_append("j:1", 4, "later"));
+    rig_close(rig);
+    check_ok(restore(self, self->backup, &err), &err);
+    rig = rig_open(self->url);
+    check_read(rig, "j:1", 0, 0, "a|b|c|d");
+    check_read(rig, "x:s", 0, 0, "");
+    check_scan(rig, ARCP_STORE_JOBS, "", "1={}");
+    check_scan(rig, ARCP_STORE_SESSIONS, "", "");
+    rig_close(rig);
+    /* What it replaced is there still, and the backup as it was. */
+    rig = rig_open(temp_dir_join(self->dir, "sqlite:", "s.db.replaced"));
+    check_read(rig, "j:1", 0, 0, "a|b|c|d|later");
+    rig_close(rig);
+    rig = rig_open(temp_dir_join(self->dir, "sqlite:", "b.db"));
+    check_scan(rig, ARCP_STORE_SESSIONS, "", "s={}");
+    rig_close(rig);
+}
+
+static void a_restore_is_refused_and_changes_nothing(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    arcp__sqlite_found found;
+    store_rig *rig = make_store(self);
+    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    assert_int_equal(restore(self, self->backup, &err), ARCP_E_EXISTS);
+    assert_non_null(strstr(err.message, "in use"));
+    rig_close(rig);
+    FILE *log = fopen(temp_dir_join(self->dir, "", "s.db-wal"), "we");
+    assert_non_null(log);
+    assert_true(fputs("x", log) >= 0);
+    assert_int_equal(fclose(log), 0);
+    assert_int_equal(restore(self, self->backup, &err), ARCP_E_EXISTS);
+    assert_non_null(strstr(err.message, "s.db-wal is in the way"));
+    assert_int_equal(unlink(temp_dir_join(self->dir, "", "s.db-wal")), 0);
+    assert_int_equal(restore(self, temp_dir_join(self->dir, "", "none"), &err), ARCP_E_IO);
+    sql_change(self->backup, "UPDATE jobs SET value = '[]'");
+    assert_int_equal(restore(self, self->backup, &err), ARCP_E_CORRUPT);
+    assert_non_null(strstr(err.message, "b.db: damaged: table \"jobs\""));
+    rig = rig_open(self->url);
+    check_scan(rig, ARCP_STORE_SESSIONS, "", "s={}");
+    rig_close(rig);
+    assert_int_not_equal(access(temp_dir_join(self->dir, "", "s.db.restoring"), F_OK), 0);
+    assert_int_not_equal(access(temp_dir_join(self->dir, "", "s.db.replaced"), F_OK), 0);
+}
+
+/* A new machine; and a backup of the first version gets its checksums. */
+static void a_backup_becomes_a_store_where_none_was(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    sql_change(self->backup,
+               "PRAGMA application_id = 1095910224; PRAGMA user_version = 1;"
+               "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE);"
+               "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL,"
+               " bytes INTEGER NOT NULL, data TEXT NOT NULL);"
+               "CREATE VIEW stream_runs AS SELECT id FROM runs;"
+               "INSERT INTO streams VALUES(1, 'j:1'); INSERT INTO runs VALUES(1 << 38, 1, 1, 'a')");
+    check_ok(restore(self, self->backup, &err), &err);
+    store_rig *rig = rig_open(self->url);
+    check_read(rig, "j:1", 0, 0, "a");
+    rig_close(rig);
+    sqlite3 *db = sql_open(self->path);
+    assert_int_equal(sql_number(db, "PRAGMA auto_vacuum"), 2);
+    sql_close(db);
+}
+
+#define COPY_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COPY_TEST(a_whole_store_is_counted),
+        COPY_TEST(all_damage_is_named_at_once),
+        COPY_TEST(a_store_in_use_is_not_checked),
+        COPY_TEST(a_backup_is_made_while_the_store_is_written),
+        COPY_TEST(a_backup_replaces_nothing_and_copies_no_damage),
+        COPY_TEST(a_backup_takes_the_stores_place_without_its_sessions),
+        COPY_TEST(a_restore_is_refused_and_changes_nothing),
+        COPY_TEST(a_backup_becomes_a_store_where_none_was),
+    };
+    return cmocka_run_group_tests_name("store_sqlite_copy", tests, NULL, NULL);
+}
