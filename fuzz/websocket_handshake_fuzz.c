@@ -1,6 +1,7 @@
 /* What comes before the upgrade: the head of a request or of a response, and in it hosts and
  * origins. The first byte of the input picks which, and how the rest is cut into pieces.
- * However it is cut, the outcome is the same; only a request that asks for our path at one
+ * However it is cut, the outcome is the same; the lines of a request that is taken end with CRLF
+ * and none goes on in the next; only a request that asks for our path at one
  * of our names is upgraded; hosts survive being written and read again. */
 #include "transport/websocket_handshake.h"
 
@@ -76,6 +77,17 @@ static outcome read_head(enum http_parser_type type, arcp_span bytes, size_t pie
     return out;
 }
 
+/* What another server in front of us could have read otherwise is not taken. */
+static void check_lines(arcp_span head)
+{
+    for (size_t i = 0; i < head.size; i++) {
+        if (head.data[i] == '\n') {
+            require(i > 0 && head.data[i - 1] == '\r');
+            require(i + 1 == head.size || (head.data[i + 1] != ' ' && head.data[i + 1] != '\t'));
+        }
+    }
+}
+
 static void check_response(const outcome *out)
 {
     arcp_buf text = ARCP_BUF_INIT;
@@ -106,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(whole.result == cut.result && whole.rest == cut.rest);
     require(whole.status == cut.status && whole.upgrade.status == cut.upgrade.status);
     if (type == HTTP_REQUEST && whole.result == ARCP__HTTP_COMPLETE) {
+        check_lines(arcp_span_first(bytes, bytes.size - whole.rest));
         check_response(&whole);
     }
     arcp__web_names_fini(&names);

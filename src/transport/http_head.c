@@ -2,6 +2,17 @@
 
 /* http_parser gives names and values in as many pieces as the bytes come in. */
 
+/* It is lenient in three points where RFC 9112 is not; requests are checked for them. */
+static void check_lines(arcp__http_head *head, arcp_span bytes)
+{
+    for (size_t i = 0; i < bytes.size; i++) {
+        char byte = bytes.data[i];
+        head->is_lax = head->is_lax || (byte == '\n' && head->last != '\r') ||
+                       (head->last == '\n' && (byte == ' ' || byte == '\t'));
+        head->last = byte;
+    }
+}
+
 static bool add(arcp__http_head *head, const char *data, size_t size, uint32_t *total)
 {
     arcp_buf_append(&head->text, arcp_span_make(data, size));
@@ -18,6 +29,7 @@ static int on_line(http_parser *parser, const char *data, size_t size)
 static int on_name(http_parser *parser, const char *data, size_t size)
 {
     arcp__http_head *head = parser->data;
+    head->is_lax = head->is_lax || memchr(data, ' ', size) != NULL;
     if (head->too_many) {
         return 0;
     }
@@ -84,9 +96,13 @@ arcp__http_result arcp__http_head_feed(arcp__http_head *head, arcp_span *input)
     size_t used =
         now.size == 0 ? 0 : http_parser_execute(&head->parser, &settings, now.data, now.size);
     head->bytes += used;
+    check_lines(head, arcp_span_first(now, used));
     *input = arcp_span_from(*input, used);
     if (head->text.failed) {
         return ARCP__HTTP_NO_MEMORY;
+    }
+    if (head->is_lax && head->parser.type == HTTP_REQUEST) {
+        return ARCP__HTTP_INVALID;
     }
     if (head->complete) {
         /* Only now: what comes behind could make it invalid, in whatever pieces it comes. */

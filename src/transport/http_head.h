@@ -30,6 +30,8 @@ typedef struct arcp__http_head {
     bool in_value;
     bool complete;
     bool too_many; /* headers: the rest is read, not kept */
+    bool is_lax;   /* a request in a form that RFC 9112 no longer allows */
+    char last;     /* byte that was read */
     arcp__http_header headers[ARCP__HTTP_HEADERS_MAX];
 } arcp__http_head;
 
@@ -37,7 +39,9 @@ typedef enum arcp__http_result {
     ARCP__HTTP_MORE,     /* all input is used up, the head is not complete */
     ARCP__HTTP_COMPLETE, /* *input is what comes behind the head */
     ARCP__HTTP_TOO_BIG,  /* more than bytes_max bytes or ARCP__HTTP_HEADERS_MAX headers */
-    ARCP__HTTP_INVALID,  /* not HTTP/1 */
+    ARCP__HTTP_INVALID,  /* not HTTP/1; of a request also what other servers may read otherwise:
+                            a line that ends with LF alone, a header that goes on in the next
+                            line, a space before a colon (RFC 9112 §2.2, §5.1, §5.2) */
     ARCP__HTTP_NO_MEMORY
 } arcp__http_result;
 

@@ -87,6 +87,13 @@ static arcp_status load_server(const char *certificate_file, const char *key_fil
         SSL_CTX_free(ssl);
         return status;
     }
+    /* Of TLS 1.2 what keeps a record of today unreadable when the key is lost tomorrow, and what
+     * authenticates its records; 1.3 has nothing else. */
+    if (SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
+        SSL_CTX_free(ssl);
+        return arcp_error_set(err, ARCP_E_IO, "OpenSSL has no cipher suite for TLS 1.2: %s",
+                              arcp__tls_error_text("unknown"));
+    }
     /* We resume sessions of our own protocol; tickets would only outlive their key. */
     SSL_CTX_set_num_tickets(ssl, 0);
     SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);

@@ -143,7 +143,7 @@ static void a_peer_that_says_nothing_is_dropped_here_too(void **state)
 /* ---- versions ---- */
 
 /* A TLS client of OpenSSL alone, with the highest version it may speak. */
-static int handshake_with(server *s, int highest, char *version, size_t size)
+static int handshake_as(server *s, int highest, const char *ciphers, char *version, size_t size)
 {
     raw_peer peer;
     raw_peer_connect(&peer, &s->test, s->url);
@@ -151,6 +151,7 @@ static int handshake_with(server *s, int highest, char *version, size_t size)
     SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
     SSL_CTX_set_max_proto_version(context, highest);
     SSL_CTX_set_security_level(context, 0);
+    assert_int_equal(SSL_CTX_set_cipher_list(context, ciphers), 1);
     SSL *ssl = SSL_new(context);
     SSL_set_fd(ssl, peer.fd);
     int result = 0;
@@ -166,6 +167,39 @@ static int handshake_with(server *s, int highest, char *version, size_t size)
     SSL_CTX_free(context);
     raw_peer_fini(&peer);
     return result;
+}
+
+static int handshake_with(server *s, int highest, char *version, size_t size)
+{
+    return handshake_as(s, highest, "ALL", version, size);
+}
+
+/* Forward secrecy and authenticated records, each refused without the other. */
+static void tls_1_2_has_modern_cipher_suites_only(void **state)
+{
+    static const struct {
+        const char *ciphers;
+        bool is_taken;
+    } rows[] = {
+        {"ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256", true},
+        {"ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES256-GCM-SHA384", true},
+        {"ECDHE-RSA-CHACHA20-POLY1305:ECDHE-ECDSA-CHACHA20-POLY1305", true},
+        {"AES128-SHA:AES256-SHA", false},
+        {"AES128-GCM-SHA256:AES256-GCM-SHA384", false},
+        {"ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES128-SHA", false},
+        {"ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA256", false},
+        {"DHE-RSA-AES128-SHA", false},
+    };
+    server s;
+    char version[32];
+    server_open(&s, "wss://127.0.0.1:0/arcp", serving(files.certificate, files.key));
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        int result = handshake_as(&s, TLS1_2_VERSION, rows[at].ciphers, version, sizeof(version));
+        if ((result == 1) != rows[at].is_taken) {
+            fail_msg("%s: %d", rows[at].ciphers, result);
+        }
+    }
+    server_fini(&s);
 }
 
 static void only_tls_1_2_and_newer_is_spoken(void **state)
@@ -301,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_plain_client_gets_nothing_from_a_secure_server),
         cmocka_unit_test(a_peer_that_says_nothing_is_dropped_here_too),
         cmocka_unit_test(only_tls_1_2_and_newer_is_spoken),
+        cmocka_unit_test(tls_1_2_has_modern_cipher_suites_only),
         cmocka_unit_test(files_that_cannot_be_used_are_named),
         cmocka_unit_test(a_reload_is_for_new_connections_and_keeps_the_old_ones),
         cmocka_unit_test(a_reload_that_fails_keeps_what_was),
