@@ -79,6 +79,11 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
     write_text(&writer, "code",
                arcp_span_cstr(line->code == ARCP_OK ? NULL : arcp_status_wire_code(line->code)));
     write_text(&writer, "rule", arcp_span_cstr(line->rule));
+    write_text(&writer, "peer", arcp_span_cstr(line->peer));
+    if (line->count != 0) {
+        arcp_json_name(&writer, "count");
+        arcp_json_write_u64(&writer, line->count);
+    }
     write_text(&writer, "reason", arcp_span_cstr(line->reason));
     write_text(&writer, "capability", line->capability);
     write_text(&writer, "target", line->target);

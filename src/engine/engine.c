@@ -201,6 +201,7 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__effect_queues_free(engine);
     arcp__batch_free_all(engine);
     arcp__admission_free_all(engine);
+    arcp__free(engine->refusals);
     arcp__credential_free_all(engine);
     while (engine->outbox != NULL) {
         arcp__session *session = engine->outbox;
@@ -331,6 +332,9 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
     case ARCP__TIMER_SWEEP:
         sweep(engine);
         break;
+    case ARCP__TIMER_REFUSALS:
+        arcp__refusals_tell(engine);
+        break;
     case ARCP__TIMER_STORE_RETRY:
         break; /* take_batch looks at the timer */
     case ARCP__TIMER_SHUTDOWN:
@@ -391,6 +395,7 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
         arcp__admission_drop_all(engine, "the runtime is stopping");
         over_ns = arcp__engine_after_sec(engine, engine->settings.shutdown_grace_sec);
     }
+    arcp__refusals_tell(engine);
     arcp__engine_arm(engine, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine, over_ns);
     finish_stopping(engine);
     arcp__engine_settle(engine);

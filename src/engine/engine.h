@@ -133,7 +133,9 @@ typedef struct arcp__link_options {
     bool is_local;       /* loopback, pipe or memory */
     bool is_encrypted;   /* by the transport */
     arcp_span principal; /* not empty: any token is accepted, for this principal (stdio) */
-    uint32_t waited_ms;  /* of limits.hello_timeout_sec, before the engine heard of it */
+    const char
+        *peer; /* its address, for lines about it; borrowed until disconnect; NULL: unknown */
+    uint32_t waited_ms; /* of limits.hello_timeout_sec, before the engine heard of it */
 } arcp__link_options;
 
 /* A connection whose transport handshake is complete. NULL when out of memory. */
@@ -148,6 +150,18 @@ void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link,
  * as by a bye when its session has nothing left to tell it: no request without its answer, no job
  * that runs, no event that has not left. Its silence is not taken for a loss. */
 void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link);
+/* A peer that was turned away, by the owner or by the engine. */
+typedef struct arcp__refusal {
+    const char *peer; /* ADDRESS:PORT; NULL: unknown */
+    const char *rule; /* what decided; static */
+    int code;         /* an HTTP status or a close code; 0: none */
+    bool is_audited;  /* it is a decision about who may come in */
+    bool is_logged;   /* the operator's log has it too */
+    bool is_trouble;  /* the fault is not the peer's: a warning */
+} arcp__refusal;
+/* Tells the operator, but not each time that an address is refused for the same. */
+void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
+                          const char *reason);
 /* The connection is gone; the link is freed. */
 void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link);
 

@@ -32,6 +32,7 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     link->user = options->user;
     link->is_local = options->is_local;
     link->is_encrypted = options->is_encrypted;
+    link->peer = options->peer;
     link->refs = 1;
     link->hello.secret = link->behind.secret = true; /* a hello has tokens in it */
     if (options->principal.size != 0) {
@@ -315,6 +316,7 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
         arcp__session_detach(engine, link->session);
     }
     link->gone = true;
+    link->peer = NULL;
     link->state = ARCP__LINK_CLOSING;
     arcp__engine_disarm(engine, &link->hello_timer);
     arcp__engine_disarm(engine, &link->rest_timer);

@@ -30,6 +30,7 @@ typedef struct arcp__metrics {
     uint64_t denials[ARCP_STATUS_COUNT][ARCP__CAPABILITY_COUNT];
     uint64_t submits_refused[ARCP_STATUS_COUNT];
     uint64_t sessions_opened, sessions_resumed, authentications_refused;
+    uint64_t refusals_counted; /* without a line of their own */
     uint64_t back_pressure, agent_pauses;
 } arcp__metrics;
 

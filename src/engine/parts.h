@@ -67,7 +67,7 @@ void arcp__engine_make_good(arcp__engine *engine);
 #define ARCP__LIVE_TIMERS    3u /* of a job that is live; one more of each that is kept */
 #define ARCP__SESSION_TIMERS 2u
 #define ARCP__LINK_TIMERS    2u
-#define ARCP__ENGINE_TIMERS  4u
+#define ARCP__ENGINE_TIMERS  5u
 
 /* ---- audit.c ---- */
 /* One line of the audit log. What is NULL, empty or zero is left out; principal, session,
@@ -76,6 +76,8 @@ typedef struct arcp__audit_line {
     arcp__audit_event event;
     const char *decision; /* allowed, denied, or a word of the event's own */
     const char *principal;
+    const char *peer; /* of a refused stranger: its address */
+    uint64_t count;   /* of refusals that this line stands for; 0: it stands for itself */
     const arcp__session *session; /* that asked */
     const arcp__job *job;
     arcp_status code; /* of a refusal */

@@ -396,13 +396,20 @@ static arcp__link *find_authenticating(arcp__engine *engine, uint64_t auth_id)
     }
 }
 
-static void audit_refusal(arcp__engine *engine, arcp_status code)
+static void audit_refusal(arcp__engine *engine, const arcp__link *link, arcp_status code)
 {
+    const arcp__refusal refusal = {.peer = link->peer,
+                                   .rule = code == ARCP_E_UNAUTHENTICATED ? "token"
+                                                                          : "token, not verified",
+                                   .is_audited = true};
     engine->metrics.authentications_refused++;
-    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                            .decision = "denied",
-                                            .code = code,
-                                            .rule = "token"});
+    if (arcp__refusal_is_written(engine, &refusal)) {
+        arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                .decision = "denied",
+                                                .code = code,
+                                                .rule = "token",
+                                                .peer = link->peer});
+    }
 }
 
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
@@ -415,11 +422,11 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
     }
     engine->current_link = link;
     if (status == ARCP_E_INTERNAL_ERROR) {
-        audit_refusal(engine, ARCP_E_INTERNAL_ERROR);
+        audit_refusal(engine, link, ARCP_E_INTERNAL_ERROR);
         refuse(engine, link, ARCP_E_INTERNAL_ERROR,
                "the token cannot be verified right now; try again later");
     } else if (status != ARCP_OK || principal.size == 0) {
-        audit_refusal(engine, ARCP_E_UNAUTHENTICATED);
+        audit_refusal(engine, link, ARCP_E_UNAUTHENTICATED);
         refuse(engine, link, ARCP_E_UNAUTHENTICATED, "the token is missing or not valid");
     } else if (engine->store_failing) {
         refuse(engine, link, ARCP_E_INTERNAL_ERROR,

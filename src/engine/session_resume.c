@@ -67,16 +67,20 @@ static arcp__session *find(arcp__engine *engine, const arcp__resume_request *res
 static void refuse(arcp__engine *engine, arcp__link *link, const arcp__principal *principal,
                    arcp_span aimed_at, arcp_status status, const char *message)
 {
+    const arcp__refusal refusal = {.peer = link->peer, .rule = "resume token", .is_audited = true};
     arcp_error error = {0};
-    arcp__audit(engine,
-                &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                    .decision = "denied",
-                                    .principal = principal == NULL ? NULL : principal->name,
-                                    .code = status,
-                                    .rule = "resume token",
-                                    .reason = message,
-                                    .target = aimed_at,
-                                    .more = {{"request", ARCP_SPAN_LITERAL("session.resume")}}});
+    if (arcp__refusal_is_written(engine, &refusal)) {
+        arcp__audit(engine, &(arcp__audit_line){
+                                .event = ARCP__AUDIT_AUTHENTICATION,
+                                .decision = "denied",
+                                .principal = principal == NULL ? NULL : principal->name,
+                                .code = status,
+                                .rule = refusal.rule,
+                                .reason = message,
+                                .peer = link->peer,
+                                .target = aimed_at,
+                                .more = {{"request", ARCP_SPAN_LITERAL("session.resume")}}});
+    }
     (void)arcp_error_set(&error, status, "%s", message);
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
 }

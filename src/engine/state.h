@@ -11,6 +11,7 @@
 
 #include <openssl/evp.h>
 
+#include "engine/refusal.h"
 #include "engine/share.h"
 #include "engine/spare.h"
 #include "engine/state_job.h"
@@ -136,6 +137,7 @@ typedef enum arcp__timer_kind {
     ARCP__TIMER_CREDENTIAL_USAGE,
     ARCP__TIMER_SWEEP,
     ARCP__TIMER_STORE_RETRY,
+    ARCP__TIMER_REFUSALS,
     ARCP__TIMER_SHUTDOWN
 } arcp__timer_kind;
 
@@ -147,6 +149,8 @@ struct arcp__engine {
     arcp__ulid_source ids;
     arcp__timer_heap timers;
     arcp__timer sweep_timer, store_retry_timer, shutdown_timer;
+    arcp__timer refusal_timer;
+    arcp__refusals *refusals; /* owned; NULL until somebody is refused */
 
     EVP_MD *sha256;
     EVP_MD_CTX *digest;

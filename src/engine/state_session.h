@@ -91,6 +91,7 @@ struct arcp__link {
     void *user;
     arcp__session *session; /* while OPEN */
     char *preset_principal; /* owned; NULL: authenticate */
+    const char *peer;       /* borrowed until it is gone; may be NULL */
     arcp__timer hello_timer, rest_timer;
     const arcp__peer_profile *profile; /* by its hello; NULL before */
     uint64_t auth_id;

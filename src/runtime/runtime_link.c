@@ -161,10 +161,16 @@ static void log_close(const arcp__runtime_link *link, arcp_close_code code, cons
 static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
                       const char *reason)
 {
-    (void)connection;
     arcp__runtime_link *link = user;
     arcp_runtime *runtime = link->runtime;
     log_close(link, code, reason);
+    arcp_connection_info info = {0};
+    connection->ops->info(connection, &info);
+    if (code == ARCP_CLOSE_TRY_AGAIN && !link->is_welcome && !info.closed_by_peer) {
+        const arcp__refusal refusal = {.peer = info.peer, .rule = "pending", .code = (int)code};
+        arcp__engine_refused(runtime->engine, arcp__runtime_now(), &refusal,
+                             "closed for others while it was pending");
+    }
     arcp__engine_disconnect(runtime->engine, arcp__runtime_now(), link->link);
     link->link = NULL;
     runtime->is_dirty = true;
@@ -188,6 +194,7 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
     arcp__link_options options = {.user = link,
                                   .is_local = info.local,
                                   .is_encrypted = info.encrypted,
+                                  .peer = info.peer,
                                   .waited_ms = info.waited_ms,
                                   .principal = arcp_span_cstr(wanted->principal)};
     link->runtime = runtime;
@@ -269,8 +276,12 @@ arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_se
 static void on_refused(void *user, const char *peer, int status, const char *why)
 {
     arcp__runtime_listener *listener = user;
-    arcp__runtime_log(listener->runtime, ARCP_LOG_INFO, "refused %s with %d: %s", peer, status,
-                      why);
+    const arcp__refusal refusal = {.peer = peer,
+                                   .rule = status == 0 ? "handshake" : "HTTP",
+                                   .code = status,
+                                   .is_audited = status == 403};
+    arcp__engine_refused(listener->runtime->engine, arcp__runtime_now(), &refusal, why);
+    listener->runtime->is_dirty = true;
 }
 
 arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,

@@ -285,10 +285,16 @@ static void tell_engine(arcp__token_desk *desk, uint64_t auth_id, arcp_status st
                                principal, is_anonymous);
 }
 
+static void tell_refused(arcp__token_desk *desk, const char *peer, const char *rule,
+                         const char *why, bool is_trouble)
+{
+    const arcp__refusal refusal = {.peer = peer, .rule = rule, .is_trouble = is_trouble};
+    arcp__engine_refused(desk->runtime->engine, arcp__runtime_now(), &refusal, why);
+}
+
 static void cannot_ask(arcp__token_desk *desk, uint64_t auth_id, const char *peer, const char *why)
 {
-    arcp__runtime_log(desk->runtime, ARCP_LOG_WARN, "%s: its token is not looked at: %s", peer,
-                      why);
+    tell_refused(desk, peer, "bearer token", why, true);
     tell_engine(desk, auth_id, ARCP_E_INTERNAL_ERROR, arcp_span_make(NULL, 0), false);
 }
 
@@ -331,8 +337,7 @@ static void go_on(arcp__token_desk *desk, arcp_token_question *question)
     arcp_status status = question->status;
     if (status != ARCP_OK) {
         status = question->was_unsure ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
-        arcp__runtime_log(desk->runtime, question->was_unsure ? ARCP_LOG_WARN : ARCP_LOG_INFO,
-                          "%s: token refused (%s)", question->peer, question->why);
+        tell_refused(desk, question->peer, "bearer token", question->why, question->was_unsure);
     }
     desk->open--;
     tell_engine(desk, question->auth_id, status,

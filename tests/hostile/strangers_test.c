@@ -3,6 +3,9 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -217,6 +220,59 @@ static void when_all_places_are_taken_by_sessions_a_newcomer_gets_503(void **sta
     daemon_end(&d);
 }
 
+static size_t count_in(const char *text, const char *word)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        count++;
+    }
+    return count;
+}
+
+static char *audit_log(const daemon_state *d)
+{
+    static char text[1024 * 1024];
+    char path[96];
+    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", d->directory);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+/* A line for each would fill the disk at the pace of the network. */
+static void refused_strangers_are_counted_in_the_logs(void **state)
+{
+    enum { STRANGERS = 200, LINES = 5 };
+    static wire wires[STRANGERS];
+    daemon_state d;
+    begin(&d, NULL, 0);
+    be_upgraded(&d, wires, STRANGERS);
+    for (int at = 0; at < STRANGERS; at++) {
+        wire_send_hello(&wires[at], "wrong");
+    }
+    for (int at = 0; at < STRANGERS; at++) {
+        assert_int_equal(wire_await_close(&wires[at]), 1008);
+    }
+    leave_all(wires, STRANGERS);
+    assert_int_equal(daemon_stop(&d), 0);
+    const char *records = audit_log(&d);
+    const char *alone = "\"rule\":\"token\",\"peer\":\"127.0.0.1:";
+    const char *together = "\"peer\":\"127.0.0.1\",\"count\":";
+    unsigned long counted = 0;
+    for (const char *at = strstr(records, together); at != NULL; at = strstr(at + 1, together)) {
+        counted += strtoul(at + strlen(together), NULL, 10);
+    }
+    assert_true(counted > 0); /* how many depends on how many minutes it took */
+    assert_int_equal(count_in(records, alone) + counted, STRANGERS);
+    assert_true(count_in(records, alone) <= LINES * count_in(records, together) + LINES);
+    char *log = daemon_errors(&d);
+    assert_non_null(strstr(log, "refused 127.0.0.1 (bearer token): "));
+    free(log);
+    daemon_end(&d);
+}
+
 static void set_soft_limit(rlim_t value)
 {
     struct rlimit files = {0};
@@ -267,6 +323,7 @@ int main(void)
         cmocka_unit_test(partial_first_frames_are_bounded_together),
         cmocka_unit_test(strangers_leave_descriptors_for_agents),
         cmocka_unit_test(when_all_places_are_taken_by_sessions_a_newcomer_gets_503),
+        cmocka_unit_test(refused_strangers_are_counted_in_the_logs),
         cmocka_unit_test(agents_get_the_descriptors_that_arcpd_was_started_with),
     };
     take_descriptors();

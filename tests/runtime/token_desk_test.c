@@ -249,7 +249,7 @@ static void an_answer_may_come_later(void **state)
     assert_int_equal(p->frames.size, 0);
     answer(k.questions[0], ARCP_OK, "alice");
     until(&r, has(p, "session.welcome"));
-    assert_non_null(strstr(r.log, "token refused (callback: because)"));
+    assert_non_null(strstr(r.log, "(bearer token): callback: because"));
     assert_null(strstr(r.log, "other-token"));
     stop(&r);
     assert_true(k.released);

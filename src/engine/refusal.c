@@ -1,0 +1,144 @@
+/* Refused strangers, as the operator is told of them.
+ *
+ * Whoever can reach the port can be refused as often as the network carries it, and each line would
+ * be one of the log and one of the audit log. So for an address and a kind of refusal the first
+ * audit.refusals lines of a minute are written, and the others are counted: when the minute is over
+ * one line says how many there were. The table is bounded; addresses beyond it are counted
+ * together. */
+#include "engine/parts.h"
+
+#include <stdio.h>
+
+#define WINDOW_SEC 60u
+
+/* Of "192.0.2.1:5123" or "[2001:db8::1]:5123" without the port. */
+static arcp_span address_of(const char *peer)
+{
+    arcp_span text = arcp_span_cstr(peer);
+    const char *colon = text.size == 0 ? NULL : memrchr(text.data, ':', text.size);
+    return colon == NULL ? text : arcp_span_first(text, (size_t)(colon - text.data));
+}
+
+static bool is_of(const arcp__refused *row, arcp_span address, const char *rule, int code)
+{
+    return row->code == code && strcmp(row->rule, rule) == 0 &&
+           arcp_span_equal_cstr(address, row->address);
+}
+
+static arcp__refused *find(arcp__refusals *table, arcp_span address, const char *rule, int code)
+{
+    for (size_t at = 0; at < table->count; at++) {
+        if (is_of(&table->rows[at], address, rule, code)) {
+            return &table->rows[at];
+        }
+    }
+    return NULL;
+}
+
+/* The row of the address, or a new one, or (when the table is full) the one of all others. */
+static arcp__refused *row_for(arcp__refusals *table, arcp_span address, const char *rule, int code)
+{
+    arcp__refused *row = find(table, address, rule, code);
+    if (row == NULL && table->count >= ARCP__REFUSED_ADDRESSES_MAX) {
+        address = ARCP_SPAN_LITERAL("other addresses");
+        row = find(table, address, rule, code);
+    }
+    if (row == NULL && table->count < ARCP__REFUSED_ROWS_MAX) {
+        row = &table->rows[table->count++];
+        *row = (arcp__refused){.rule = rule, .code = code};
+        address = arcp_span_first(address, sizeof(row->address) - 1);
+        memcpy(row->address, address.data, address.size);
+    }
+    return row;
+}
+
+bool arcp__refusal_is_written(arcp__engine *engine, const arcp__refusal *refusal)
+{
+    arcp__refusals *table = engine->refusals;
+    if (table == NULL) {
+        table = engine->refusals = arcp__alloc(sizeof(*table));
+    }
+    if (table == NULL) {
+        return true; /* better too many lines than one too few */
+    }
+    if (table->count == 0) {
+        arcp__engine_arm(engine, &engine->refusal_timer, ARCP__TIMER_REFUSALS, engine,
+                         arcp__engine_after_sec(engine, WINDOW_SEC));
+    }
+    arcp__refused *row =
+        row_for(table, address_of(refusal->peer == NULL ? "an unknown peer" : refusal->peer),
+                refusal->rule, refusal->code);
+    if (row == NULL) {
+        return true; /* there are more kinds of refusals than were thought of */
+    }
+    row->is_audited = row->is_audited || refusal->is_audited;
+    row->is_logged = row->is_logged || refusal->is_logged;
+    if (row->written < engine->settings.audit_refusals) {
+        row->written++;
+        return true;
+    }
+    row->counted++;
+    engine->metrics.refusals_counted++;
+    return false;
+}
+
+static void describe(const char *rule, int code, char *out, size_t size)
+{
+    if (code == 0) {
+        (void)snprintf(out, size, "%s", rule);
+    } else {
+        (void)snprintf(out, size, "%s %d", rule, code);
+    }
+}
+
+void arcp__refusals_tell(arcp__engine *engine)
+{
+    arcp__refusals *table = engine->refusals;
+    arcp__engine_disarm(engine, &engine->refusal_timer);
+    for (size_t at = 0; table != NULL && at < table->count; at++) {
+        const arcp__refused *row = &table->rows[at];
+        char kind[64];
+        if (row->counted == 0) {
+            continue;
+        }
+        describe(row->rule, row->code, kind, sizeof(kind));
+        if (row->is_logged) {
+            arcp__effect_log(engine, ARCP__LOG_INFO, "refused %s (%s): %llu more times",
+                             row->address, kind, (unsigned long long)row->counted);
+        }
+        if (row->is_audited) {
+            arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                    .decision = "denied",
+                                                    .rule = row->rule,
+                                                    .reason = "as the lines before; counted",
+                                                    .peer = row->address,
+                                                    .count = row->counted});
+        }
+    }
+    if (table != NULL) {
+        table->count = 0;
+    }
+}
+
+void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
+                          const char *reason)
+{
+    arcp__engine_enter(engine, now);
+    arcp__refusal logged = *refusal;
+    logged.is_logged = true;
+    if (arcp__refusal_is_written(engine, &logged)) {
+        const char *peer = refusal->peer == NULL ? "a peer" : refusal->peer;
+        char kind[64];
+        describe(refusal->rule, refusal->code, kind, sizeof(kind));
+        arcp__effect_log(engine, refusal->is_trouble ? ARCP__LOG_WARN : ARCP__LOG_INFO,
+                         "refused %s (%s): %s", peer, kind, reason);
+        if (refusal->is_audited) {
+            arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                    .decision = "denied",
+                                                    .rule = refusal->rule,
+                                                    .reason = reason,
+                                                    .peer = refusal->peer});
+        }
+    }
+    arcp__engine_settle(engine);
+}

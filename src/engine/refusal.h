@@ -1,0 +1,29 @@
+/* Which refusals of strangers get a line, and how many did not. */
+#ifndef ARCP_ENGINE_REFUSAL_H
+#define ARCP_ENGINE_REFUSAL_H
+
+#include "engine/engine.h"
+
+#define ARCP__REFUSED_ADDRESSES_MAX 256u
+#define ARCP__REFUSED_ROWS_MAX      (ARCP__REFUSED_ADDRESSES_MAX + 32u) /* the others', by kind */
+
+/* One address and kind of refusal in the minute at hand. */
+typedef struct arcp__refused {
+    char address[48];
+    const char *rule; /* static */
+    int code;
+    uint64_t written, counted;
+    bool is_audited, is_logged;
+} arcp__refused;
+
+typedef struct arcp__refusals {
+    arcp__refused rows[ARCP__REFUSED_ROWS_MAX];
+    size_t count;
+} arcp__refusals;
+
+/* Counts it; true when it is to have lines of its own. */
+bool arcp__refusal_is_written(arcp__engine *engine, const arcp__refusal *refusal);
+/* Says how many had none, and begins anew. */
+void arcp__refusals_tell(arcp__engine *engine);
+
+#endif

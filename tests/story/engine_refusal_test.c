@@ -1,0 +1,210 @@
+/* Refused strangers: the first of an address and kind have lines, the others are counted, and
+ * nothing is lost of either. */
+#include "story/engine_rig.h"
+#include "support/check.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "engine/refusal.h"
+
+#define WRITTEN 5 /* audit.refusals */
+
+static size_t log_lines;
+static char last_log[512];
+
+static void take_log(engine_rig *rig, arcp__log_level level, arcp_span text)
+{
+    (void)rig;
+    if (level == ARCP__LOG_INFO) {
+        log_lines++;
+        (void)snprintf(last_log, sizeof(last_log), "%.*s", (int)text.size, text.data);
+    }
+}
+
+static void start(engine_rig *rig)
+{
+    log_lines = 0;
+    last_log[0] = '\0';
+    rig_start(rig, NULL);
+    rig->logged = take_log;
+}
+
+/* One more stranger from the address, with a token that is none. */
+static void say_wrong_hello(engine_rig *rig, const char *peer)
+{
+    rig->link.peer = peer;
+    rig_client *client = rig_connect(rig, "stranger");
+    rig_send(rig, client,
+             "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
+             "\"scheme\":\"bearer\",\"token\":\"wrong\"}}}");
+    assert_int_equal(client->close_code, 1008);
+}
+
+static void turn_away(engine_rig *rig, const char *peer, int code)
+{
+    const arcp__refusal refusal = {
+        .peer = peer, .rule = "HTTP", .code = code, .is_audited = code == 403};
+    arcp__engine_refused(rig->engine, rig->now, &refusal, "this Host is not allowed");
+    rig_run(rig);
+}
+
+static void expect_audit(const engine_rig *rig, const char *word)
+{
+    if (strstr(rig->last_audit, word) == NULL) {
+        fail_msg("want %s in %s", word, rig->last_audit);
+    }
+}
+
+static void a_refused_token_is_recorded_with_its_peer(void **state)
+{
+    static engine_rig rig;
+    start(&rig);
+    say_wrong_hello(&rig, "192.0.2.1:5123");
+    assert_int_equal(rig.audits, 1);
+    expect_audit(&rig, "\"rule\":\"token\",\"peer\":\"192.0.2.1:5123\"");
+    rig_stop(&rig);
+}
+
+static void after_the_limit_they_are_counted_and_told_when_the_minute_is_over(void **state)
+{
+    static engine_rig rig;
+    start(&rig);
+    for (int at = 0; at < WRITTEN; at++) {
+        say_wrong_hello(&rig, at % 2 == 0 ? "192.0.2.1:5123" : "192.0.2.1:5124");
+    }
+    assert_int_equal(rig.audits, WRITTEN);
+    for (int at = 0; at < 3; at++) {
+        say_wrong_hello(&rig, "192.0.2.1:5125");
+    }
+    assert_int_equal(rig.audits, WRITTEN);
+    say_wrong_hello(&rig, "192.0.2.2:5126"); /* another address has lines of its own */
+    assert_int_equal(rig.audits, WRITTEN + 1);
+    expect_audit(&rig, "192.0.2.2:5126");
+
+    rig_clock(&rig, 59999 * ARCP_NS_PER_MS);
+    assert_int_equal(rig.audits, WRITTEN + 1);
+    rig_clock(&rig, ARCP_NS_PER_MS);
+    assert_int_equal(rig.audits, WRITTEN + 2);
+    expect_audit(&rig, "\"peer\":\"192.0.2.1\"");
+    expect_audit(&rig, "\"count\":3");
+
+    rig_clock(&rig, 120 * ARCP_NS_PER_SEC); /* once */
+    assert_int_equal(rig.audits, WRITTEN + 2);
+    say_wrong_hello(&rig, "192.0.2.1:5127"); /* a new minute */
+    assert_int_equal(rig.audits, WRITTEN + 3);
+    rig_stop(&rig);
+}
+
+static void kinds_are_counted_apart_and_the_log_is_spared_too(void **state)
+{
+    static engine_rig rig;
+    start(&rig);
+    for (int at = 0; at < WRITTEN + 2; at++) {
+        turn_away(&rig, "[2001:db8::1]:99", 404);
+    }
+    assert_int_equal(log_lines, WRITTEN);
+    assert_string_equal(last_log, "refused [2001:db8::1]:99 (HTTP 404): this Host is not allowed");
+    assert_int_equal(rig.audits, 0); /* that is nobody's decision */
+    turn_away(&rig, "[2001:db8::1]:99", 403);
+    assert_int_equal(log_lines, WRITTEN + 1);
+    assert_int_equal(rig.audits, 1);
+    expect_audit(&rig, "\"rule\":\"HTTP\",\"peer\":\"[2001:db8::1]:99\",\"reason\":\"this Host is");
+    turn_away(&rig, "[2001:db8::1]:99", 0);
+    assert_string_equal(last_log, "refused [2001:db8::1]:99 (HTTP): this Host is not allowed");
+
+    rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
+    assert_string_equal(last_log, "refused [2001:db8::1] (HTTP 404): 2 more times");
+    assert_int_equal(log_lines, WRITTEN + 3);
+    assert_int_equal(rig.audits, 1);
+    rig_stop(&rig);
+}
+
+static void addresses_beyond_the_table_are_counted_together(void **state)
+{
+    static engine_rig rig;
+    char peer[32];
+    start(&rig);
+    for (unsigned at = 0; at < ARCP__REFUSED_ADDRESSES_MAX; at++) {
+        (void)snprintf(peer, sizeof(peer), "10.0.%u.%u:1", at / 256, at % 256);
+        turn_away(&rig, peer, 403);
+    }
+    assert_int_equal(rig.audits, ARCP__REFUSED_ADDRESSES_MAX);
+    for (unsigned at = 0; at < 1000; at++) {
+        (void)snprintf(peer, sizeof(peer), "10.1.%u.%u:1", at / 256, at % 256);
+        turn_away(&rig, peer, 403);
+    }
+    assert_int_equal(rig.audits, ARCP__REFUSED_ADDRESSES_MAX + WRITTEN);
+    rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
+    assert_int_equal(rig.audits, ARCP__REFUSED_ADDRESSES_MAX + WRITTEN + 1);
+    expect_audit(&rig, "\"peer\":\"other addresses\"");
+    expect_audit(&rig, "\"count\":995");
+    rig_stop(&rig);
+}
+
+static void what_was_counted_is_told_at_the_stop_and_in_the_metrics(void **state)
+{
+    static engine_rig rig;
+    start(&rig);
+    for (int at = 0; at < WRITTEN + 7; at++) {
+        turn_away(&rig, "192.0.2.1:1", 403);
+    }
+    arcp_buf metrics = ARCP_BUF_INIT;
+    arcp__engine_write_metrics(rig.engine, &metrics);
+    arcp_buf_append_byte(&metrics, '\0');
+    assert_non_null(strstr(metrics.data, "\narcp_refusals_counted_total 7\n"));
+    arcp_buf_fini(&metrics);
+    arcp__engine_shutdown(rig.engine, rig.now);
+    rig_run(&rig);
+    expect_audit(&rig, "\"count\":7");
+    rig_stop(&rig);
+}
+
+static void a_setting_says_how_many_are_written(void **state)
+{
+    static engine_rig rig;
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.audit_refusals = 0;
+    rig_start(&rig, &settings);
+    turn_away(&rig, "192.0.2.1:1", 403);
+    assert_int_equal(rig.audits, 0);
+    settings.audit_refusals = 1;
+    arcp__engine_set_settings(rig.engine, &settings);
+    turn_away(&rig, "192.0.2.1:1", 403);
+    assert_int_equal(rig.audits, 1);
+    turn_away(&rig, "192.0.2.1:1", 403);
+    assert_int_equal(rig.audits, 1);
+    rig_stop(&rig);
+}
+
+static void a_refused_resume_says_which_session_it_wanted(void **state)
+{
+    static engine_rig rig;
+    start(&rig);
+    rig.link.peer = "192.0.2.9:7";
+    rig_client *client = rig_connect(&rig, "stranger");
+    rig_send(&rig, client,
+             "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
+             "\"scheme\":\"bearer\",\"token\":\"t-bob\"},\"resume\":{\"session_id\":"
+             "\"sess_of_alice\",\"resume_token\":\"rt_guessed\",\"last_event_seq\":0}}}");
+    assert_int_equal(client->close_code, 1008);
+    expect_audit(&rig, "\"principal\":\"bob\"");
+    expect_audit(&rig, "\"rule\":\"resume token\",\"peer\":\"192.0.2.9:7\"");
+    expect_audit(&rig, "\"target\":\"sess_of_alice\"");
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refused_token_is_recorded_with_its_peer),
+        cmocka_unit_test(after_the_limit_they_are_counted_and_told_when_the_minute_is_over),
+        cmocka_unit_test(kinds_are_counted_apart_and_the_log_is_spared_too),
+        cmocka_unit_test(addresses_beyond_the_table_are_counted_together),
+        cmocka_unit_test(what_was_counted_is_told_at_the_stop_and_in_the_metrics),
+        cmocka_unit_test(a_setting_says_how_many_are_written),
+        cmocka_unit_test(a_refused_resume_says_which_session_it_wanted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
