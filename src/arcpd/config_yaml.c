@@ -167,6 +167,10 @@ static bool is_settings_group(arcp_span key)
     return false;
 }
 
+/* A configuration needs six. */
+#define DEPTH_MAX      64u
+#define FILE_BYTES_MAX 16777216u
+
 static const arcp__yaml_field top_fields[] = {
     {"listen", ARCP__YAML_TEXTS, offsetof(arcp__config, listen), 0, 0},
     {"origins", ARCP__YAML_TEXTS, offsetof(arcp__config, origins), 0, 0},
@@ -254,24 +258,79 @@ static arcp_status load(arcp__yaml_reader *r, yaml_parser_t *parser)
     return status == ARCP_OK ? refuse_more(r, parser) : status;
 }
 
+/* Whether nothing is nested too deep, told by events: libyaml's time for a document grows with the
+ * square of its depth, so that it must not see what comes behind the bound. */
+static arcp_status check_depth(arcp__yaml_reader *r, arcp_span text)
+{
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser)) {
+        return arcp__yaml_no_memory(r);
+    }
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
+    arcp_status status = ARCP_OK;
+    unsigned depth = 0;
+    for (bool more = true; more && status == ARCP_OK;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event)) {
+            status = not_yaml(r, &parser);
+            break;
+        }
+        const yaml_event_type_t type = event.type;
+        depth += type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+        depth -= type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
+        if (depth > DEPTH_MAX) {
+            status = arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: nested deeper than %u", r->name,
+                                    event.start_mark.line + 1, DEPTH_MAX);
+        }
+        more = type != YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return status;
+}
+
 arcp_status arcp__config_read_text(arcp__config *config, const char *name, arcp_span text,
                                    arcp_error *err)
 {
     yaml_parser_t parser;
     arcp__yaml_reader r = {.config = config, .name = name, .err = err};
+    if (text.size == 0) {
+        return ARCP_OK;
+    }
+    arcp_status status = check_depth(&r, text);
+    if (status != ARCP_OK) {
+        return status;
+    }
     if (!yaml_parser_initialize(&parser)) {
         return arcp__yaml_no_memory(&r);
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
-    arcp_status status = load(&r, &parser);
+    status = load(&r, &parser);
     yaml_parser_delete(&parser);
     return status;
 }
 
+static arcp_status read_all(FILE *file, const char *path, arcp_buf *out, arcp_error *err)
+{
+    char block[16384];
+    size_t size = 0;
+    do {
+        size = fread(block, 1, sizeof(block), file);
+        arcp_buf_append(out, arcp_span_make(block, size));
+    } while (size != 0 && !out->failed && out->size <= FILE_BYTES_MAX);
+    if (ferror(file) != 0) { /* a directory, say */
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    if (out->size > FILE_BYTES_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: has more than %u bytes", path,
+                              FILE_BYTES_MAX);
+    }
+    return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
 arcp_status arcp__config_read(arcp__config *config, const char *path, arcp_error *err)
 {
-    yaml_parser_t parser;
-    arcp__yaml_reader r = {.config = config, .name = path, .err = err};
+    arcp_buf text = ARCP_BUF_SECRET_INIT; /* it may have tokens */
     arcp_status status =
         arcp__trusted_path_check("the configuration", path, ARCP__TRUSTED_FILE, err);
     if (status != ARCP_OK) {
@@ -281,17 +340,11 @@ arcp_status arcp__config_read(arcp__config *config, const char *path, arcp_error
     if (file == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: cannot be read: %s", path, strerror(errno));
     }
-    if (!yaml_parser_initialize(&parser)) {
-        status = arcp__yaml_no_memory(&r);
-    } else {
-        yaml_parser_set_input_file(&parser, file);
-        status = load(&r, &parser);
-        if (ferror(file) != 0) { /* a directory, say */
-            status =
-                arcp_error_set(err, ARCP_E_USAGE, "%s: cannot be read: %s", path, strerror(errno));
-        }
-        yaml_parser_delete(&parser);
-    }
+    status = read_all(file, path, &text, err);
     (void)fclose(file);
+    if (status == ARCP_OK) {
+        status = arcp__config_read_text(config, path, arcp_buf_span(&text), err);
+    }
+    arcp_buf_fini(&text);
     return status;
 }

@@ -66,12 +66,14 @@ static bool is_overlong(unsigned component, unsigned char byte)
 static bool feed_component(uint64_t *state, unsigned reading, unsigned char byte)
 {
     const unsigned component = get_component(*state, reading);
-    const bool ends = byte == '/' || byte == '\\' || byte == ';';
+    const bool is_blank = byte <= ' ' || byte == 0x7f;
+    const bool ends =
+        byte == '/' || byte == '\\' || byte == ';' || byte == '?' || byte == '#' || is_blank;
     if (byte == '\0' || (ends && is_dots(component)) || is_overlong(component, byte)) {
         return false;
     }
     unsigned next = COMPONENT_OTHER;
-    if (byte == '/' || byte == '\\') {
+    if (byte == '/' || byte == '\\' || (is_blank && component == COMPONENT_EMPTY)) {
         next = COMPONENT_EMPTY;
     } else if (byte == '.' && component < COMPONENT_DOT_DOT) {
         next = component + 1;

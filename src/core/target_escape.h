@@ -5,9 +5,11 @@
  * any of the readings after zero to four rounds of percent-decoding, and one that a fifth round
  * would still change. Overlong forms (c0 ae for a dot) are no UTF-8, but some decoders read them;
  * other bytes that are no UTF-8 are fine, since no decoder makes a dot of them. A component ends at
- * '/', at '\' and, for the comparison, at its first ';'. An escape that is malformed as written is
- * refused too; one that only comes up in a later round stays as it is. docs/leases.md, Canonical
- * targets.
+ * '/', at '\' and, for the comparison, at its first ';', '?', '#', space or control byte: who
+ * decodes before splitting reads parameters, a query or a fragment behind the dots, and parsers of
+ * URLs drop blanks; for the same reason those in front of it do not count. An escape that is
+ * malformed as written is refused too; one that only comes up in a later round stays as it is.
+ * docs/leases.md, Canonical targets.
  *
  * The state is one number, so that the search of glob_search.c can compare and keep it. */
 #ifndef ARCP_CORE_TARGET_ESCAPE_H

@@ -357,6 +357,7 @@ static void refuse_child(arcp__engine *engine, arcp__job *parent, const arcp__ad
     delegation wanted = {.agent = arcp_span_cstr(admission->agent),
                          .delegate_id = arcp_span_cstr(admission->delegate_id)};
     audit(engine, parent, NULL, &wanted, error->status);
+    arcp__id_set_remove(&parent->live->delegate_ids, wanted.delegate_id);
     arcp__span_refused(engine, admission, error->status);
     arcp__job_emit_denial(engine, parent, wanted.delegate_id, error, none);
     if (admission->reply_to[0] != '\0') {
@@ -456,6 +457,12 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
         return status;
     }
     read_delegation(engine, json, body, fresh_id, &input, &wanted);
+    if (arcp__id_set_has(&parent->live->delegate_ids, wanted.delegate_id)) {
+        arcp_buf_fini(&input);
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "delegate_id \"%.*s\" names another child of this job already",
+                              (int)wanted.delegate_id.size, wanted.delegate_id.data);
+    }
     arcp__trace trace;
     arcp__trace_of_child(engine, parent, &trace);
     arcp__job_plan plan = plan_of(parent, &trace);
@@ -477,6 +484,8 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     if (status != ARCP_OK) {
         audit(engine, parent, NULL, &wanted, status);
         arcp__job_emit_denial(engine, parent, wanted.delegate_id, err, arcp__details(details));
+    } else if (!arcp__id_set_add(&parent->live->delegate_ids, wanted.delegate_id)) {
+        arcp__engine_no_memory(engine);
     }
     arcp_buf_fini(&notes);
     arcp_buf_fini(&input);

@@ -57,6 +57,7 @@ typedef struct arcp__job_live {
     char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
     size_t head_size;
     arcp__denied_calls denied;
+    arcp__id_set delegate_ids;    /* of its children, those that ended too */
     arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
     uint64_t chunk_next;
     uint64_t result_size;

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/timer_heap.h"
 #include "core/denied_calls.h"
+#include "core/id_set.h"
 #include "core/trace.h"
 #include "engine/engine.h"
 #include "engine/metrics.h"

@@ -145,6 +145,33 @@ static void what_is_wrong_is_named_with_line_and_key(void **state)
     }
 }
 
+/* The deepest that is read, and one more; far deeper takes no longer. */
+static void what_is_nested_deep_is_refused_at_its_depth(void **state)
+{
+    static const unsigned depths[] = {64, 65, 200000};
+    (void)state;
+    for (size_t at = 0; at < sizeof(depths) / sizeof(depths[0]); at++) {
+        arcp__config config;
+        arcp_error error = {0};
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf_append_cstr(&text, "log:\n  level: ");
+        /* Two mappings are around it. */
+        for (unsigned i = 0; i < depths[at] - 2; i++) {
+            arcp_buf_append_byte(&text, '[');
+        }
+        for (unsigned i = 0; i < depths[at] - 2; i++) {
+            arcp_buf_append_byte(&text, ']');
+        }
+        arcp_buf_append_byte(&text, '\0');
+        assert_false(text.failed);
+        assert_int_equal(read_text(&config, text.data, &error), ARCP_E_USAGE);
+        assert_int_equal(strstr(error.message, "test.yaml:2: nested deeper than 64") != NULL,
+                         depths[at] > 64);
+        arcp__config_fini(&config);
+        arcp_buf_fini(&text);
+    }
+}
+
 static void agents_of_one_name_may_have_several_versions(void **state)
 {
     arcp__config config;
@@ -346,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_read_is_printed_without_secrets),
         cmocka_unit_test(what_is_wrong_is_named_with_line_and_key),
+        cmocka_unit_test(what_is_nested_deep_is_refused_at_its_depth),
         cmocka_unit_test(agents_of_one_name_may_have_several_versions),
         cmocka_unit_test(a_principal_may_have_an_equals_sign_in_the_file),
         cmocka_unit_test(what_no_single_key_can_say_is_looked_at_as_a_whole),

@@ -231,11 +231,17 @@ static char *decode(const char *text)
 
 static bool has_dot_component(const char *text)
 {
+    char ends[40] = ";?#\177"; /* then all control bytes, and the space */
+    for (char byte = 1; byte <= ' '; byte++) {
+        ends[3 + byte] = byte;
+    }
+    const char *const blanks = ends + 3;
     parts components = split(text, "/\\");
     bool has = false;
     for (size_t i = 0; i < components.count; i++) {
         char *component = components.texts[i];
-        component[strcspn(component, ";")] = '\0';
+        component += strspn(component, blanks);
+        component[strcspn(component, ends)] = '\0';
         has = has || is(component, ".") || is(component, "..");
     }
     free_parts(&components);
