@@ -31,6 +31,7 @@ typedef struct narrowing {
     arcp_span *near;  /* room for the ceiling's patterns that a pattern may meet */
     size_t near_count;
     kept_pattern *kept;
+    size_t kept_count; /* so many of the draft's are in the table */
     arcp__arena kept_arena;
     bool changed;
     size_t pairs;
@@ -71,34 +72,51 @@ static void end_row(narrowing *job)
     arcp_json_end_object(&job->report);
 }
 
-static bool is_kept(narrowing *job, arcp_span pattern)
+/* Puts what is in the draft, and not in the table yet, there too. Most requests get by without:
+ * their patterns stay as they are, or fall away. */
+static arcp_status note_kept(narrowing *job, const arcp__draft_capability *to)
 {
-    kept_pattern *found = NULL;
-    HASH_FIND(hh, job->kept, pattern.data, pattern.size, found);
-    return found != NULL;
+    for (; job->kept_count < to->count; job->kept_count++) {
+        kept_pattern *entry = NULL;
+        const arcp_span text = to->patterns[job->kept_count];
+        HASH_FIND(hh, job->kept, text.data, text.size, entry);
+        if (entry != NULL) {
+            continue;
+        }
+        entry = arcp__arena_take(&job->kept_arena, sizeof *entry);
+        if (entry == NULL) {
+            return out_of_memory(job);
+        }
+        *entry = (kept_pattern){.text = text};
+        HASH_ADD_KEYPTR(hh, job->kept, entry->text.data, entry->text.size, entry);
+        if (!ARCP__HASH_ADDED(entry)) {
+            return out_of_memory(job);
+        }
+    }
+    return ARCP_OK;
 }
 
-/* Puts a pattern into the draft. */
-static arcp_status keep(narrowing *job, size_t at, arcp_span pattern)
+/* Puts a replacement into the draft and the report, once. */
+static arcp_status keep_meet(narrowing *job, size_t at, arcp_span meet)
 {
-    const arcp_status status = arcp__lease_draft_pattern(&job->draft, at, pattern, job->err);
-    if (status != ARCP_OK || is_kept(job, pattern)) {
+    kept_pattern *found = NULL;
+    const arcp_status status = note_kept(job, &job->draft.capabilities[at]);
+    if (status != ARCP_OK) {
         return status;
     }
-    kept_pattern *entry = arcp__arena_take(&job->kept_arena, sizeof *entry);
-    if (entry == NULL) {
-        return out_of_memory(job);
+    HASH_FIND(hh, job->kept, meet.data, meet.size, found);
+    if (found != NULL) {
+        return ARCP_OK;
     }
-    const arcp__draft_capability *to = &job->draft.capabilities[at];
-    *entry = (kept_pattern){.text = to->patterns[to->count - 1]};
-    HASH_ADD_KEYPTR(hh, job->kept, entry->text.data, entry->text.size, entry);
-    return ARCP__HASH_ADDED(entry) ? ARCP_OK : out_of_memory(job);
+    arcp_json_write_string(&job->report, meet);
+    return arcp__lease_draft_pattern(&job->draft, at, meet, job->err);
 }
 
 static void forget_kept(narrowing *job)
 {
     HASH_CLEAR(hh, job->kept);
     arcp__arena_reset(&job->kept_arena);
+    job->kept_count = 0;
 }
 
 /* Adds what `pattern` has in common with each of the near patterns. */
@@ -114,9 +132,8 @@ static arcp_status add_meets(narrowing *job, size_t at, const arcp__lease_capabi
         status = arcp__pattern_meet(asked->kind, pattern, job->near[i], job->work, &found, &meet);
         if (status != ARCP_OK) {
             status = failed(job, status);
-        } else if (found && !is_kept(job, arcp_buf_span(&meet))) {
-            arcp_json_write_string(&job->report, arcp_buf_span(&meet));
-            status = keep(job, at, arcp_buf_span(&meet));
+        } else if (found) {
+            status = keep_meet(job, at, arcp_buf_span(&meet));
         }
     }
     arcp_buf_fini(&meet);
@@ -164,7 +181,7 @@ static arcp_status narrow_pattern(narrowing *job, size_t at, const arcp__lease_c
         }
     }
     if (stays) {
-        return keep(job, at, pattern);
+        return arcp__lease_draft_pattern(&job->draft, at, pattern, job->err);
     }
     begin_row(job, asked->name, pattern);
     status = add_meets(job, at, asked, pattern);
