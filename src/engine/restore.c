@@ -143,7 +143,7 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
                            .session = session,
                            .stream = stream,
                            .from = from};
-    if (engine->restore->reads == NULL) {
+    if (engine->restore->newest_read == NULL) {
         engine->restore->reads = read;
     } else {
         engine->restore->newest_read->next = read;
