@@ -219,7 +219,9 @@ ARCP_API void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing
 /* Stops: no new connections or jobs, running jobs get shutdown.grace_sec, then end as
  * INTERNAL_ERROR; everything is written, and sent to who is there and reads, for 5 s after the last
  * end; then `stopped` is called on the loop, once. Called again before that, the grace is over at
- * once, and `stopped` stays what it was. */
+ * once, and `stopped` stays what it was. The runtime stays on its loop until it is freed, which
+ * `stopped` is the place for: a loop that waits for everything on it (uv_run) does not end before.
+ */
 ARCP_API void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user);
 
 /* Waits for children of this process that have ended and that nobody else waits for, so

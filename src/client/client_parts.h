@@ -100,7 +100,9 @@ struct arcp__client_session {
 
     /* the connection */
     char hello_id[ARCP__MESSAGE_ID_SIZE];
-    unsigned attempt;      /* since the connection was lost */
+    unsigned attempt;     /* since a connection was of any use */
+    uint64_t welcome_seq; /* last_seq at the last welcome */
+    int64_t welcome_ns;
     unsigned broken;       /* see ARCP__BROKEN_MAX */
     int64_t wait_until_ns; /* WAITING: the next attempt; HELLO...: the handshake's deadline */
     int64_t give_up_ns;    /* no attempt after this */

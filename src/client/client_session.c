@@ -188,7 +188,10 @@ static void lose(arcp__client_session *session)
     int64_t now_ns = session->now.mono_ns;
     bool was_live = session->state == ARCP__SESSION_LIVE;
     if (was_live) {
-        session->attempt = 0;
+        /* A runtime that welcomes and hangs up at once is not asked without a pause. */
+        bool was_useful = session->last_seq != session->welcome_seq ||
+                          now_ns - session->welcome_ns >= arcp__client_ms(given->backoff_max_ms);
+        session->attempt = was_useful ? 0 : session->attempt;
         int64_t give_up_ns =
             given->give_up_ms != 0 ? arcp__client_ms(given->give_up_ms) : session->resume_window_ns;
         session->give_up_ns = arcp__client_after(now_ns, give_up_ns);

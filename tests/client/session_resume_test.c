@@ -148,6 +148,27 @@ static void pauses_double_and_half_of_each_is_random(void **state)
     story_end(&s);
 }
 
+static void pauses_double_too_when_each_welcome_is_followed_by_a_drop(void **state)
+{
+    story s;
+    story_live(&s, DEFAULTS);
+    int64_t expected = 100;
+    for (int attempt = 0; attempt < 10; attempt++) {
+        story_drop(&s);
+        int64_t pause = (arcp__client_session_deadline(s.session) - s.now.mono_ns) / ARCP_NS_PER_MS;
+        assert_true(pause >= expected / 2 && pause <= expected);
+        story_wait_deadline(&s);
+        story_connect(&s);
+        story_hear(&s, WELCOME_AGAIN);
+        expected = expected * 2 > 10000 ? 10000 : expected * 2;
+    }
+    /* One that was of use begins anew. */
+    story_hear(&s, EVENT_OF("job_1", 1, "log", "{}"));
+    story_drop(&s);
+    assert_true(arcp__client_session_deadline(s.session) - s.now.mono_ns <= 100 * ARCP_NS_PER_MS);
+    story_end(&s);
+}
+
 static void without_reconnecting_a_drop_is_the_end(void **state)
 {
     story s;
@@ -293,6 +314,7 @@ int main(void)
         cmocka_unit_test(a_temporary_refusal_while_coming_back_is_tried_again),
         cmocka_unit_test(attempts_end_with_the_resume_window),
         cmocka_unit_test(pauses_double_and_half_of_each_is_random),
+        cmocka_unit_test(pauses_double_too_when_each_welcome_is_followed_by_a_drop),
         cmocka_unit_test(without_reconnecting_a_drop_is_the_end),
         cmocka_unit_test(without_a_resume_token_a_drop_is_the_end),
         cmocka_unit_test(a_runtime_that_ignores_the_hellos_resume_is_asked_once_more),
