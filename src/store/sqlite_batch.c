@@ -126,6 +126,16 @@ static bool needs_savepoint(const arcp__request *batch)
     return false;
 }
 
+static bool has_rows(const arcp__request *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        if (arcp__store_is_of_row(&batch->ops[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static arcp_status write_rows(arcp__sqlite *sqlite, arcp__sqlite_sums *sums, arcp__request *batch)
 {
     for (size_t at = 0; at < batch->count; at++) {
@@ -141,6 +151,9 @@ static arcp_status write_rows(arcp__sqlite *sqlite, arcp__sqlite_sums *sums, arc
 
 static arcp__batch_outcome apply_rows(arcp__sqlite_streams *streams, arcp__request *batch)
 {
+    if (!has_rows(batch)) {
+        return ARCP__BATCH_APPLIED;
+    }
     arcp__sqlite *sqlite = streams->sqlite;
     const arcp__sqlite_sums before = streams->sums;
     bool has_savepoint = needs_savepoint(batch);

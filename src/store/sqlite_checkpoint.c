@@ -117,6 +117,14 @@ bool arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
     return is_done && start_log_over(checkpoint, streams);
 }
 
+bool arcp__sqlite_checkpoint_now(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_streams *streams)
+{
+    pthread_mutex_lock(&checkpoint->mutex);
+    bool is_idle = checkpoint->state == ARCP__CHECKPOINT_IDLE;
+    pthread_mutex_unlock(&checkpoint->mutex);
+    return is_idle && start_log_over(checkpoint, streams);
+}
+
 /* A header, and frames with headers. */
 uint64_t arcp__sqlite_checkpoint_log_bytes(const arcp__sqlite_checkpoint *checkpoint)
 {

@@ -47,6 +47,10 @@ void arcp__sqlite_checkpoint_stop(arcp__sqlite_checkpoint *checkpoint);
 bool arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
                                           arcp__sqlite_streams *streams);
 
+/* The same at once, when nothing waits and the file shall get shorter. */
+bool arcp__sqlite_checkpoint_now(arcp__sqlite_checkpoint *checkpoint,
+                                 arcp__sqlite_streams *streams);
+
 /* Bytes that the log must have at least. */
 uint64_t arcp__sqlite_checkpoint_log_bytes(const arcp__sqlite_checkpoint *checkpoint);
 

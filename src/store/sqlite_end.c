@@ -36,7 +36,7 @@ static arcp_status count_row(arcp__sqlite_streams *streams, sqlite3_stmt *statem
 arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlite *sqlite,
                                       arcp_error *err)
 {
-    *streams = (arcp__sqlite_streams){.sqlite = sqlite};
+    *streams = (arcp__sqlite_streams){.sqlite = sqlite, .runs_deleted = ARCP__SQLITE_SHRINK_RUNS};
     arcp_status status = arcp__sqlite_sums_load(sqlite, &streams->sums, err);
     if (status != ARCP_OK) {
         return status;

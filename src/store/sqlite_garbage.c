@@ -36,6 +36,7 @@ arcp_status arcp__sqlite_stream_drop(arcp__sqlite_streams *streams, arcp__sqlite
     if (status != ARCP_OK) {
         return status;
     }
+    streams->runs_deleted += ARCP__SQLITE_COLLECT_RUNS - budget.runs;
     arcp__sqlite_sum *sum = &streams->sums.now[ARCP__SQLITE_SUM_STREAMS];
     arcp__sqlite_sum_remove(sum, arcp__sqlite_crc_stream_name(id, key));
     if (is_all) {
@@ -124,6 +125,7 @@ static arcp__sqlite_budget make_budget(const arcp__sqlite_streams *streams)
 arcp_status arcp__sqlite_streams_collect(arcp__sqlite_streams *streams, arcp_error *err)
 {
     arcp__sqlite_budget budget = make_budget(streams);
+    const size_t before = budget.runs;
     while (budget.runs != 0 && budget.bytes != 0 && arcp__sqlite_streams_has_garbage(streams)) {
         arcp_status status = streams->trims != NULL
                                  ? collect_trimmed(streams, streams->trims, &budget, err)
@@ -135,6 +137,7 @@ arcp_status arcp__sqlite_streams_collect(arcp__sqlite_streams *streams, arcp_err
         /* Looking costs about as much as deleting one. */
         budget.runs -= budget.runs != 0;
     }
+    streams->runs_deleted += before - budget.runs;
     return ARCP_OK;
 }
 

@@ -24,6 +24,7 @@
 #define ARCP__SQLITE_COLLECT_RUNS     64u    /* deleted in one go */
 #define ARCP__SQLITE_COLLECT_BYTES    4194304u
 #define ARCP__SQLITE_COLLECT_PAUSE    1000u /* transactions without, after it failed */
+#define ARCP__SQLITE_SHRINK_RUNS      256u  /* deleted ones, until free pages are looked for */
 
 /* Records that will be one row. */
 typedef struct arcp__sqlite_open_run {
@@ -80,6 +81,7 @@ typedef struct arcp__sqlite_streams {
     bool has_dropped;  /* perhaps there are dropped streams to delete */
     bool has_unlisted; /* perhaps there are open streams that are not listed in `open` */
     unsigned collect_pause;
+    size_t runs_deleted; /* since somebody asked for free pages */
 } arcp__sqlite_streams;
 
 /* Reads the row of every stream. ARCP_E_CORRUPT when one is damaged, or missing. */

@@ -20,6 +20,7 @@
  * checkpointed by sqlite_checkpoint.c alone, and kept at up to 16 MiB to be written over. */
 #define SETUP                                                                                      \
     "PRAGMA page_size = 4096;" /* ARCP__SQLITE_PAGE_BYTES */                                       \
+    "PRAGMA auto_vacuum = INCREMENTAL;"                                                            \
     "PRAGMA synchronous = FULL;"                                                                   \
     "PRAGMA wal_autocheckpoint = 0;"                                                               \
     "PRAGMA journal_size_limit = 16777216;"                                                        \
@@ -28,8 +29,8 @@
     "PRAGMA secure_delete = FAST;"                                                                 \
     "PRAGMA trusted_schema = OFF"
 
-/* The database as the last commit has it. A checkpoint makes the file as long; it gets shorter only
- * after pages were given back. */
+/* The database as the last commit has it. A checkpoint makes the file as long; it gets shorter
+ * only after pages were given back. */
 static void note_length(arcp__sqlite_writer *writer, bool is_settled)
 {
     arcp_error ignored = {0};
@@ -57,6 +58,11 @@ arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer, arcp__sqlite_f
     }
     if (status == ARCP_OK) {
         note_length(writer, true);
+        int64_t mode = 0;
+        status = arcp__sqlite_integer(&writer->sqlite, "PRAGMA auto_vacuum", &mode, err);
+        writer->can_shrink = mode == 2;
+    }
+    if (status == ARCP_OK) {
         status = arcp__sqlite_streams_init(&writer->streams, &writer->sqlite, err);
     }
     if (status != ARCP_OK) {
@@ -232,20 +238,92 @@ static void collect(arcp__sqlite_writer *writer)
     writer->streams.collect_pause = ARCP__SQLITE_COLLECT_PAUSE;
 }
 
+/* ---- free pages ---- */
+
+/* Some stay, for what comes next: a quarter of the file, and 1 MiB. */
+#define FREE_PAGES_KEPT 256
+#define FREE_PAGES_STEP "512" /* given back in one transaction */
+
+static bool has_free_pages(arcp__sqlite_writer *writer)
+{
+    arcp_error ignored = {0};
+    sqlite3_stmt *statement = arcp__sqlite_get(&writer->sqlite, ARCP__SQLITE_FREE_PAGES, &ignored);
+    bool has = false;
+    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW) {
+        int64_t free_pages = sqlite3_column_int64(statement, 0);
+        has = free_pages > FREE_PAGES_KEPT && free_pages > sqlite3_column_int64(statement, 1) / 4;
+    }
+    if (statement != NULL) {
+        arcp__sqlite_reset(statement);
+    }
+    return has;
+}
+
+/* Nobody waits, and much was deleted: gives some free pages back to the file system. A file that
+ * was made without auto_vacuum keeps them. */
+static void shrink(arcp__sqlite_writer *writer)
+{
+    arcp_error err = {0};
+    arcp_status status = begin(writer, &err);
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_exec(&writer->sqlite,
+                                   "PRAGMA incremental_vacuum(" FREE_PAGES_STEP ")", &err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_do(&writer->sqlite, ARCP__SQLITE_COMMIT, &err);
+    }
+    if (status != ARCP_OK) {
+        arcp__sqlite_rollback(&writer->sqlite);
+    }
+    note_length(writer, false);
+    if (status == ARCP_OK && writer->can_shrink && has_free_pages(writer)) {
+        return; /* the next time round */
+    }
+    writer->streams.runs_deleted = 0;
+    if (arcp__sqlite_checkpoint_now(writer->checkpoint, &writer->streams)) {
+        note_length(writer, true);
+    }
+}
+
+/* What is done while no batch waits; whether anything was. */
+static bool has_idle_work(arcp__sqlite_writer *writer)
+{
+    if (arcp__sqlite_streams_has_garbage(&writer->streams)) {
+        return true;
+    }
+    if (writer->streams.runs_deleted < ARCP__SQLITE_SHRINK_RUNS) {
+        return false;
+    }
+    if (!writer->can_shrink || !has_free_pages(writer)) {
+        writer->streams.runs_deleted = 0;
+        return false;
+    }
+    return true;
+}
+
+static void work_idly(arcp__sqlite_writer *writer)
+{
+    if (arcp__sqlite_streams_has_garbage(&writer->streams)) {
+        collect(writer);
+    } else {
+        shrink(writer);
+    }
+}
+
 void *arcp__sqlite_writer_run(void *user)
 {
     arcp__sqlite_writer *writer = user;
     for (;;) {
         arcp__request_queue batches = {NULL, NULL};
-        bool has_garbage = arcp__sqlite_streams_has_garbage(&writer->streams);
-        if (!arcp__handover_take_batches(writer->handover, !has_garbage,
+        bool has_work = has_idle_work(writer);
+        if (!arcp__handover_take_batches(writer->handover, !has_work,
                                          ARCP__SQLITE_TRANSACTION_BYTES, &batches)) {
             return NULL;
         }
         if (batches.first != NULL) {
             write_batches(writer, &batches);
         } else {
-            collect(writer);
+            work_idly(writer);
         }
         if (arcp__sqlite_checkpoint_after_commit(writer->checkpoint, &writer->streams)) {
             note_length(writer, true);

@@ -19,6 +19,7 @@ typedef struct arcp__sqlite_writer {
     arcp__sqlite_checkpoint *checkpoint; /* borrowed */
     uint64_t failed_epoch;               /* batches of earlier epochs fail like `failed` */
     arcp_error failed;
+    bool can_shrink; /* the file can give free pages back */
 } arcp__sqlite_writer;
 
 /* Opens the connection that writes, and the schema with it. */

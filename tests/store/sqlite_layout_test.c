@@ -394,6 +394,37 @@ static void the_log_shrinks_again_when_another_program_held_it(void **state)
     assert_true(log_bytes(self) <= 17825792);
 }
 
+static off_t database_bytes(fixture *self)
+{
+    struct stat info;
+    assert_int_equal(stat(temp_dir_join(self->dir, "", "s.db"), &info), 0);
+    return info.st_size;
+}
+
+/* The writer does it when nothing waits: after each of these. */
+static void the_file_shrinks_when_a_burst_is_forgotten(void **state)
+{
+    fixture *self = *state;
+    static char text[60001];
+    memset(text, 'x', sizeof(text) - 1);
+    check_commit(self->rig, ARCP_OK, op_append("kept", 0, text));
+    for (uint64_t next = 0; next < 600; next++) {
+        check_commit(self->rig, ARCP_OK, op_append("burst", next, text));
+        rig_forget(self->rig);
+    }
+    check_commit(self->rig, ARCP_OK, op_append("kept", 1, text));
+    assert_true(database_bytes(self) > 20000000);
+    check_commit(self->rig, ARCP_OK, op_drop("burst"));
+    for (int round = 0; round < 20000 && database_bytes(self) > 3000000; round++) {
+        commit_some(self, 1);
+    }
+    assert_true(database_bytes(self) <= 3000000);
+    const answer *got = rig_read(self->rig, "kept", 0);
+    assert_int_equal(got->status, ARCP_OK);
+    assert_int_equal(got->count, 2);
+    check_text(self, "PRAGMA integrity_check", "ok");
+}
+
 static void closing_leaves_one_file_that_is_sound(void **state)
 {
     fixture *self = *state;
@@ -472,6 +503,7 @@ int main(void)
         LAYOUT_TEST(damaged_ids_of_streams_refuse_the_start),
         LAYOUT_TEST(the_log_stays_small_however_much_is_written_and_read),
         LAYOUT_TEST(the_log_shrinks_again_when_another_program_held_it),
+        LAYOUT_TEST(the_file_shrinks_when_a_burst_is_forgotten),
         LAYOUT_TEST(closing_leaves_one_file_that_is_sound),
         LAYOUT_TEST(agents_inherit_no_file_of_the_store),
         LAYOUT_TEST(signals_are_left_to_the_owner),
