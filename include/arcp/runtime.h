@@ -39,7 +39,9 @@ typedef struct arcp_runtime_options {
     const char *work_directory;    /* where jobs get their directories (in one of this
                                       run's); may be shared; NULL: none, and relative
                                       paths are denied */
-    void (*log)(void *user, arcp_log_level level, const char *text);
+    /* One line. `fields` is a JSON object that says what the line is about (job_id, agent,
+     * principal, ...), or "" where it is about nothing of these. Both are borrowed. */
+    void (*log)(void *user, arcp_log_level level, const char *text, const char *fields);
     void *log_user;
     size_t agent_threads; /* at most, for blocking agents; 0: 64 */
     /* How agents that are programs are started; taken over when the runtime is made, freed

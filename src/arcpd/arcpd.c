@@ -96,7 +96,7 @@ static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers,
     options.settings = &state->config.settings;
     options.work_directory = state->directories.work;
     options.makes_cgroups = true;
-    options.log = arcp__logger_log;
+    options.log = arcp__logger_log_fields;
     options.log_user = &state->logger;
     options.audit_barrier = arcp__audit_trail_barrier;
     options.audit_barrier_user = state->logger.audit;

@@ -32,7 +32,49 @@ static void now_text(char out[ARCP__TIMESTAMP_SIZE])
     arcp__timestamp_format((int64_t)now.tv_sec * 1000000000 + now.tv_nsec, out);
 }
 
+/* A peer's bytes must not control a terminal or fake a line. */
+static void append_clean(arcp_span left, arcp_buf *line)
+{
+    while (left.size != 0) {
+        uint32_t ignored = 0;
+        size_t control = arcp__control_size(left, &ignored);
+        arcp_buf_append_byte(line, control != 0 ? '?' : left.data[0]);
+        left = arcp_span_from(left, control != 0 ? control : 1);
+    }
+}
+
+/* [job_id=job_01... agent=survey ...] */
+static void append_fields(arcp_span fields, arcp_buf *line)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf scratch = ARCP_BUF_INIT;
+    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    if (arcp_json_scan(&json, fields, &limits, NULL) == ARCP_OK) {
+        char before = '[';
+        for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
+             name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
+            arcp_json_ref value = name + 1;
+            arcp_buf_append_byte(line, before);
+            arcp_buf_append(line, arcp_json_string(&json, name, &scratch));
+            arcp_buf_append_byte(line, '=');
+            append_clean(arcp_json_is(&json, value, ARCP_JSON_STRING)
+                             ? arcp_json_string(&json, value, &scratch)
+                             : arcp_json_raw(&json, value),
+                         line);
+            before = ' ';
+        }
+        arcp_buf_append_cstr(line, "] ");
+    }
+    arcp_buf_fini(&scratch);
+    arcp_json_fini(&json);
+}
+
 void arcp__logger_log(void *user, arcp_log_level level, const char *text)
+{
+    arcp__logger_log_fields(user, level, text, "");
+}
+
+void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text, const char *fields)
 {
     arcp__logger *logger = user;
     if (level == ARCP_LOG_AUDIT) {
@@ -44,22 +86,23 @@ void arcp__logger_log(void *user, arcp_log_level level, const char *text)
     }
     char when[ARCP__TIMESTAMP_SIZE];
     arcp_buf line = ARCP_BUF_INIT;
+    arcp_span about = arcp_span_cstr(fields);
     now_text(when);
     if (logger->format == ARCP__LOG_JSON) {
         arcp_buf_append_format(&line, "{\"ts\":\"%.*s\",\"level\":\"%s\",\"message\":",
                                ARCP__TIMESTAMP_SIZE, when, level_names[level]);
         arcp_json_quote(arcp_span_cstr(text), &line);
+        if (about.size > 2) { /* more than {} */
+            arcp_buf_append_byte(&line, ',');
+            arcp_buf_append(&line, arcp_span_make(about.data + 1, about.size - 2));
+        }
         arcp_buf_append_cstr(&line, "}\n");
     } else {
         arcp_buf_append_format(&line, "%.*s %-5s ", ARCP__TIMESTAMP_SIZE, when, level_names[level]);
-        arcp_span left = arcp_span_cstr(text);
-        while (left.size != 0) {
-            /* A peer's bytes must not control a terminal or fake a line. */
-            uint32_t ignored = 0;
-            size_t control = arcp__control_size(left, &ignored);
-            arcp_buf_append_byte(&line, control != 0 ? '?' : left.data[0]);
-            left = arcp_span_from(left, control != 0 ? control : 1);
+        if (about.size > 2) {
+            append_fields(about, &line);
         }
+        append_clean(arcp_span_cstr(text), &line);
         arcp_buf_append_byte(&line, '\n');
     }
     write_all(STDERR_FILENO, arcp_buf_span(&line));

@@ -1,6 +1,9 @@
 /* The line protocol between runtime and agent (man/arcp-agent.7): what an agent writes, one JSON
  * object or plain text per line, and what it is answered. */
+#include "engine/job_log.h"
 #include "engine/parts.h"
+
+#include <stdio.h>
 
 /* What most job.start lines take without their input: one allocation where growing took
  * several. */
@@ -292,10 +295,12 @@ static void take_error(arcp__engine *engine, arcp__job *job, const line *in)
     /* Only the fifteen codes travel: anything else an agent throws is INTERNAL_ERROR. */
     bool known = arcp_status_is_wire_code(payload.code);
     if (!known) {
-        arcp__effect_log(engine, ARCP__LOG_WARN,
-                         "job %s: the agent's error code \"%.*s\" is not "
-                         "one of the draft's",
-                         job->id, (int)arcp_span_first(payload.code, 64).size, payload.code.data);
+        char message[128];
+        arcp_span shown = arcp_span_first(payload.code, 64);
+        (void)snprintf(message, sizeof(message),
+                       "the agent's error code \"%.*s\" is not one of the draft's", (int)shown.size,
+                       shown.data);
+        arcp__job_log(engine, ARCP__LOG_WARN, job, message);
     }
     arcp_buf details = ARCP_BUF_INIT;
     arcp_status status = payload.status;

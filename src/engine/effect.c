@@ -1,3 +1,4 @@
+#include "engine/job_log.h"
 #include "engine/parts.h"
 
 #include <stdio.h>
@@ -32,6 +33,7 @@ static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
         arcp__link_unref(engine, pending->effect.link);
     }
     arcp__spare_give(engine, &pending->text);
+    arcp_buf_fini(&pending->fields);
     pending->next = engine->effect_free;
     engine->effect_free = pending;
 }
@@ -155,6 +157,20 @@ void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *f
     arcp_buf_append_cstr(&text, line);
     arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text,
                       false);
+}
+
+void arcp__effect_log_fields(arcp__engine *engine, arcp__log_level level, const char *message,
+                             arcp_buf *fields)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&text, message);
+    text.failed = text.failed || fields->failed;
+    if (arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text,
+                          false)) {
+        engine->log.last->fields = *fields;
+        *fields = (arcp_buf)ARCP_BUF_INIT;
+    }
+    arcp_buf_fini(fields);
 }
 
 static void release_if_over(arcp__engine *engine, arcp__job *job)
@@ -301,6 +317,7 @@ bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out)
     }
     *out = engine->handed_line->effect;
     out->text = arcp_buf_span(&engine->handed_line->text);
+    out->fields = arcp_buf_span(&engine->handed_line->fields);
     return true;
 }
 

@@ -271,7 +271,9 @@ void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *j
 /* What a job holds, for hosts (any thread may use the authority). Borrowed. */
 const arcp_authority *arcp__job_authority(const arcp__job *job);
 arcp_span arcp__job_id(const arcp__job *job);
-arcp_span arcp__job_agent(const arcp__job *job);     /* name@version */
+arcp_span arcp__job_agent(const arcp__job *job); /* name@version */
+/* Appends what lines of the log have as fields of a job: {"job_id":"...","agent":...}. */
+void arcp__job_fields(const arcp__job *job, arcp_buf *out);
 arcp_span arcp__job_cwd(const arcp__job *job);       /* absolute, or empty */
 bool arcp__job_owns_cwd(const arcp__job *job);       /* made for it: remove it afterwards */
 void *arcp__job_host(const arcp__job *job);          /* of its agent's registration */
@@ -337,7 +339,7 @@ typedef enum arcp__effect_kind {
                                   arcp__engine_next_forgotten */
     ARCP__EFFECT_READ,         /* id, `text` = stream, from, count_max, bytes_max */
     ARCP__EFFECT_PROVISION,    /* provision: ask the provisioner */
-    ARCP__EFFECT_LOG,          /* level, `text` = one line; for the operator */
+    ARCP__EFFECT_LOG,          /* level, `text` = one line, fields; for the operator */
     ARCP__EFFECT_SPAN          /* `text` = one span that is over, as OTLP's JSON has it */
 } arcp__effect_kind;
 
@@ -361,7 +363,8 @@ typedef struct arcp__effect {
     size_t bytes_max;
     int close_code;
     arcp__log_level level;
-    int reason; /* CANCEL_AGENT: arcp__cancel_reason */
+    arcp_span fields; /* LOG: a JSON object, what the line is about; empty: nothing */
+    int reason;       /* CANCEL_AGENT: arcp__cancel_reason */
     int64_t grace_ms;
     arcp__effect_provision provision;
 } arcp__effect;

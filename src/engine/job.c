@@ -1,5 +1,6 @@
 /* A job's life: made by a submit or a delegation, started when that is durable, ended
  * exactly once (job_result.c), kept for listings and subscribers, then dropped. */
+#include "engine/job_log.h"
 #include "engine/parts.h"
 
 #include <assert.h>
@@ -72,6 +73,7 @@ static void live_free(arcp__job_live *live)
     arcp__free(live->input);
     arcp__free(live->wait_reply);
     arcp__free(live->cancel_message);
+    arcp__job_costs_free(live);
     arcp_buf_fini(&live->inline_result);
     arcp_buf_fini(&live->plain_output);
     arcp__denied_calls_fini(&live->denied);
@@ -319,6 +321,7 @@ void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *
         if (arcp__job_status_may_become(job->status, ARCP_JOB_RUNNING)) {
             job->status = ARCP_JOB_RUNNING;
             arcp__job_emit_status(engine, job, "running", arcp_span_make(NULL, 0));
+            arcp__job_log(engine, ARCP__LOG_INFO, job, "job started");
         }
         if (engine->store_failing) {
             arcp__effect_release_stops(engine);

@@ -1,5 +1,6 @@
 /* Events of a job (§8): recorded once in its stream, mailed to whoever observes it. What an
  * agent wants to say passes here: shape, gate, budget. */
+#include "engine/job_log.h"
 #include "engine/parts.h"
 
 #include <assert.h>
@@ -280,6 +281,7 @@ static void note_spend(arcp__engine *engine, arcp__job *job, arcp_span unit, arc
 {
     arcp__credential_note_spend(engine, job, unit, amount);
     arcp__metrics_spent(engine, unit, amount);
+    arcp__job_cost_add(job, unit, amount);
 }
 
 /* [arcp:9.6-3] [arcp:9.6-5] */

@@ -3,6 +3,7 @@
  * Everything that can end a job (the agent's own word, its exit, a cancel, a deadline, an
  * expiry, the parent, the runtime's stop) comes through finish(), which asks the table of
  * transitions (job_transition.def): the first one wins. */
+#include "engine/job_log.h"
 #include "engine/parts.h"
 
 #include <stdio.h>
@@ -52,6 +53,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     job->ended_wall_ns = engine->now.wall_ns;
     arcp__metrics_job_ended(engine, job);
     arcp__span_job_ended(engine, job);
+    arcp__job_log_end(engine, job);
     job->principal->running_jobs--;
     engine->running_jobs--;
     arcp__engine_disarm(engine, &job->live->runtime_timer);
@@ -497,8 +499,7 @@ static void fail_exit(arcp__engine *engine, arcp__job *job, const arcp__agent_ex
                        exit->by_signal ? "signal" : "exit status", exit->code);
     }
     if (!job->cancelling) { /* who was asked to stop may end as it likes */
-        arcp__effect_log(engine, ARCP__LOG_WARN, "job %s (%s): %s", job->id, job->agent_text,
-                         message);
+        arcp__job_log(engine, ARCP__LOG_WARN, job, message);
     }
     arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
                    arcp_span_cstr(message), true, arcp__details(&details));

@@ -5,6 +5,7 @@
  * given a number for. While it is catching up, records are numbered from the stream, page
  * by page; once it has all, it is live and records come by mail. The boundary is exact: a
  * record is numbered when, and only when, its position is the next one. */
+#include "engine/job_log.h"
 #include "engine/parts.h"
 
 #include <stdio.h>
@@ -316,8 +317,7 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
 {
     observation->read_id = 0;
     if (failed || count == 0) {
-        arcp__effect_log(engine, ARCP__LOG_ERROR, "job %s: its history cannot be read",
-                         observation->job->id);
+        arcp__job_log(engine, ARCP__LOG_ERROR, observation->job, "its history cannot be read");
         if (count == 0 && !failed) {
             observation->next_position = observation->job->stream->next;
             go_live(engine, observation);

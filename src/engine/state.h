@@ -115,6 +115,7 @@ struct arcp__pending_effect {
     arcp__effect effect;
     uint64_t batch_id; /* wait until this one is durable; 0: now */
     arcp_buf text;     /* owned */
+    arcp_buf fields;   /* owned */
     arcp__pending_effect *next;
 };
 

@@ -39,6 +39,13 @@ typedef struct arcp__piece {
 
 /* What only a job needs that has not ended, or whose agent is winding down. Ended jobs are kept
  * long and are many. */
+/* What an agent reported to have spent in one currency. */
+typedef struct arcp__job_cost {
+    struct arcp__job_cost *next;
+    arcp_decimal amount;
+    char currency[]; /* ends with NUL */
+} arcp__job_cost;
+
 typedef struct arcp__job_live {
     arcp__trace trace;
     char *tracestate;  /* owned; NULL for none */
@@ -59,6 +66,8 @@ typedef struct arcp__job_live {
     arcp__denied_calls denied;
     arcp__id_set delegate_ids;    /* of its children, those that ended too */
     arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
+    arcp__job_cost *costs;        /* owned */
+    size_t cost_count;
     uint64_t chunk_next;
     uint64_t result_size;
     arcp_buf inline_result; /* chunks assembled for a session without result_chunk */

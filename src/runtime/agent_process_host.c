@@ -42,9 +42,7 @@ static void on_line_refused(void *user, arcp_status why)
 {
     const process_job *pj = user;
     if (why != ARCP_E_LIMIT) {
-        arcp_span id = arcp__job_id(pj->job);
-        arcp__runtime_log(pj->runtime, ARCP_LOG_ERROR, "%.*s: out of memory for a line",
-                          (int)id.size, id.data);
+        arcp__runtime_log_job(pj->runtime, pj->job, ARCP_LOG_ERROR, "out of memory for a line");
     }
     arcp__engine_agent_line_too_long(pj->runtime->engine, arcp__runtime_now(), pj->job);
     pj->runtime->is_dirty = true;
@@ -65,10 +63,8 @@ static void on_log(void *user, arcp_span line)
         pj->runtime->is_dirty = true;
         return;
     }
-    arcp_span id = arcp__job_id(pj->job);
     arcp_span shown = arcp_span_first(line, 400);
-    arcp__runtime_log(pj->runtime, ARCP_LOG_INFO, "%.*s: %.*s", (int)id.size, id.data,
-                      (int)shown.size, shown.data);
+    arcp__runtime_log_job(pj->runtime, pj->job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
 }
 
 /* The next job has room when the program is gone, not when this one is forgotten. */
@@ -84,10 +80,9 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 {
     process_job *pj = user;
     leave_room(pj);
-    arcp_span id = arcp__job_id(pj->job);
-    arcp__runtime_log(
-        pj->runtime, ARCP_LOG_DEBUG,
-        "%.*s: process %d ended with %s %d; %.3f s of processor, %.1f MiB", (int)id.size, id.data,
+    arcp__runtime_log_job(
+        pj->runtime, pj->job, ARCP_LOG_DEBUG,
+        "process %d ended with %s %d; %.3f s of processor, %.1f MiB",
         (int)arcp__agent_process_pid(pj->process), end->by_signal ? "signal" : "status", end->code,
         (double)(end->user_us + end->system_us) / 1e6, (double)end->memory_bytes / 1048576.0);
     arcp__agent_exit exit = {
@@ -178,9 +173,8 @@ static arcp_status begin(process_job *pj, arcp_span line, arcp_error *err)
 static void write_line(const process_job *pj, arcp_span line)
 {
     if (arcp__agent_process_write(pj->process, line) != ARCP_OK) {
-        arcp_span id = arcp__job_id(pj->job);
-        arcp__runtime_log(pj->runtime, ARCP_LOG_WARN, "%.*s: killed, it does not read its input",
-                          (int)id.size, id.data);
+        arcp__runtime_log_job(pj->runtime, pj->job, ARCP_LOG_WARN,
+                              "killed: it does not read its input");
         arcp__agent_process_kill(pj->process);
     }
 }
@@ -242,7 +236,7 @@ static void launch(process_job *pj, arcp_span line)
         assert(pj->process != NULL);
         go(pj, line);
     } else {
-        arcp__runtime_log(pj->runtime, ARCP_LOG_ERROR, "%s", error.message);
+        arcp__runtime_log_job(pj->runtime, pj->job, ARCP_LOG_ERROR, "%s", error.message);
     }
     report_start(pj, status,
                  status == ARCP_OK || status == ARCP_E_LIMIT

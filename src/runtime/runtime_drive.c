@@ -22,7 +22,7 @@ arcp_time arcp__runtime_now(void)
     return (arcp_time){read_clock(CLOCK_REALTIME), read_clock(CLOCK_BOOTTIME)};
 }
 
-static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text)
+static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text, arcp_span fields)
 {
     if (runtime->log == NULL) {
         return;
@@ -30,8 +30,11 @@ static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text
     arcp_buf_clear(&runtime->text);
     arcp_buf_append(&runtime->text, text);
     arcp_buf_append_byte(&runtime->text, '\0');
+    arcp_buf_append(&runtime->text, fields);
+    arcp_buf_append_byte(&runtime->text, '\0');
     if (!runtime->text.failed) {
-        runtime->log(runtime->log_user, level, runtime->text.data);
+        runtime->log(runtime->log_user, level, runtime->text.data,
+                     runtime->text.data + text.size + 1);
     }
 }
 
@@ -42,7 +45,46 @@ void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    log_span(runtime, level, arcp_span_cstr(line));
+    log_span(runtime, level, arcp_span_cstr(line), arcp_span_make(NULL, 0));
+}
+
+void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_level level,
+                            const char *format, ...)
+{
+    char line[512];
+    arcp_buf fields = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    if (runtime->log == NULL) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    arcp_json_writer_init(&writer, &fields);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "peer");
+    arcp_json_write_cstr(&writer, peer);
+    arcp_json_end_object(&writer);
+    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
+    arcp_buf_fini(&fields);
+}
+
+void arcp__runtime_log_job(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
+                           const char *format, ...)
+{
+    char line[512];
+    arcp_buf fields = ARCP_BUF_INIT;
+    if (runtime->log == NULL) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    arcp__job_fields(job, &fields);
+    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
+    arcp_buf_fini(&fields);
 }
 
 static const arcp__agent_host_ops *host_of(const arcp__job *job)
@@ -129,7 +171,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         arcp__runtime_provision(runtime, &effect->provision);
         break;
     case ARCP__EFFECT_LOG:
-        log_span(runtime, (arcp_log_level)effect->level, effect->text);
+        log_span(runtime, (arcp_log_level)effect->level, effect->text, effect->fields);
         break;
     case ARCP__EFFECT_SPAN:
         runtime->trace_span(runtime->trace_span_user, effect->text);
@@ -141,7 +183,7 @@ static void hand_lines(arcp_runtime *runtime)
 {
     arcp__effect line;
     while (arcp__engine_next_line(runtime->engine, &line)) {
-        log_span(runtime, (arcp_log_level)line.level, line.text);
+        log_span(runtime, (arcp_log_level)line.level, line.text, line.fields);
     }
 }
 

@@ -67,7 +67,7 @@ struct arcp_runtime {
     arcp__engine *engine;
     arcp_store *store;
     arcp__token_desk *desk; /* of token verifiers */
-    void (*log)(void *user, arcp_log_level level, const char *text);
+    void (*log)(void *user, arcp_log_level level, const char *text, const char *fields);
     void *log_user;
     arcp_provisioner *provisioner;  /* owned; NULL: none */
     struct arcp__seal *seal;        /* owned; there with a provisioner */
@@ -146,6 +146,12 @@ void arcp__runtime_look_on(arcp_runtime *runtime);
 bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);
 void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
+/* The same about somebody who connects: the address is a field. */
+void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_level level,
+                            const char *format, ...) ARCP_PRINTF(4, 5);
+/* The same about a job: its id, agent, principal and so on are fields. */
+void arcp__runtime_log_job(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
+                           const char *format, ...) ARCP_PRINTF(4, 5);
 
 /* ---- runtime_link.c ---- */
 /* What strangers may take of the process, for connections from now on. */

@@ -100,6 +100,9 @@ static void every_decision_has_its_line(void **state)
     grep(w, "\"owner\":\"alice\"", WORDS("--event", "subscribe", "--principal", "bob"));
     grep(w, "\"decision\":\"allowed\"", WORDS("--event", "cancel", "--job", sleeper));
     grep(w, "\"code\":\"LEASE_EXPIRED\"", WORDS("--event", "expiry"));
+    grep(w, "\"decision\":\"success\"", WORDS("--event", "end", "--job", life));
+    grep(w, "\"decision\":\"cancelled\"", WORDS("--event", "end", "--job", sleeper));
+    grep(w, "\"duration_ms\":\"", WORDS("--event", "end", "--code", "LEASE_EXPIRED"));
     grep(w, "\"rule\":\"SIGHUP\",\"config_sha256\":\"", WORDS("--event", "policy"));
     grep(w, "\"decision\":\"closed\"", WORDS("--event", "log", "--since", "1h"));
     verify(w, 0);

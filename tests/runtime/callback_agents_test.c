@@ -357,7 +357,7 @@ static void ten_thousand_events_of_four_threads_arrive_numbered_without_a_gap(vo
 
 static char audited[65536];
 
-static void keep_audit(void *user, arcp_log_level level, const char *text)
+static void keep_audit(void *user, arcp_log_level level, const char *text, const char *fields)
 {
     (void)user;
     if (level == ARCP_LOG_AUDIT && strstr(text, "\"event\":\"gate\"") != NULL) {

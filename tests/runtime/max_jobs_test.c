@@ -12,11 +12,11 @@ typedef struct fixture {
     bool submits; /* the next job as soon as a program has ended, in the same turn of the loop */
 } fixture;
 
-static void on_log(void *user, arcp_log_level level, const char *text)
+static void on_log(void *user, arcp_log_level level, const char *text, const char *fields)
 {
     fixture *f = user;
     (void)level;
-    if (f->submits && strstr(text, ": process ") != NULL && strstr(text, " ended with ") != NULL) {
+    if (f->submits && strncmp(text, "process ", 8) == 0 && strstr(text, " ended with ") != NULL) {
         f->submits = false;
         runtime_rig_submit(&f->rig, "single", "");
     }

@@ -108,7 +108,7 @@ static void a_program_that_cannot_be_started_fails_its_job_only(void **state)
     assert_null(strstr(frame, "/no/such")); /* paths stay in the log */
 }
 
-static void keep_warnings(void *user, arcp_log_level level, const char *text)
+static void keep_warnings(void *user, arcp_log_level level, const char *text, const char *fields)
 {
     if (level == ARCP_LOG_WARN) {
         arcp_buf_append_format(user, "%s\n", text);

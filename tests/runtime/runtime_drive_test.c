@@ -163,7 +163,7 @@ static arcp_status watch_submit(arcp_store *store, const arcp_store_batch *batch
     return submit_memory(store, batch, err);
 }
 
-static void watch_log(void *user, arcp_log_level level, const char *text)
+static void watch_log(void *user, arcp_log_level level, const char *text, const char *fields)
 {
     (void)user;
     seen.told += level == ARCP_LOG_AUDIT && strstr(text, "PERMISSION_DENIED") != NULL ? 1 : 0;

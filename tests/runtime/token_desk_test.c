@@ -109,7 +109,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     p->closed = true;
 }
 
-static void on_log(void *user, arcp_log_level level, const char *text)
+static void on_log(void *user, arcp_log_level level, const char *text, const char *fields)
 {
     rig *r = user;
     size_t used = strlen(r->log);

@@ -71,6 +71,9 @@ static void close_client(engine_rig *rig, rig_client *client, int code)
 
 static void take_log(engine_rig *rig, const arcp__effect *effect)
 {
+    arcp_span fields = arcp_span_first(effect->fields, sizeof(rig->last_fields) - 1);
+    (void)snprintf(rig->last_fields, sizeof(rig->last_fields), "%.*s", (int)fields.size,
+                   fields.size == 0 ? "" : fields.data);
     if (rig->logged != NULL) {
         rig->logged(rig, effect->level, effect->text);
     }
