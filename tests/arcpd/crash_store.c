@@ -128,7 +128,7 @@ void crash_store_check(crash_world *world)
         "SELECT runs.id & 274877906943, data FROM runs JOIN streams ON runs.id BETWEEN "
         "coalesce((SELECT max(r.id) FROM runs r WHERE r.id BETWEEN streams.id << 38 AND "
         "(streams.id << 38) + ?2), streams.id << 38) AND (streams.id << 38) + 274877906943 "
-        "WHERE streams.key = ?1 ORDER BY runs.id";
+        "WHERE streams.key = ?1 AND runs.bytes >= 0 ORDER BY runs.id" /* less: it was trimmed */;
     sqlite3 *db = NULL;
     if (sqlite3_open_v2(world->daemon.store, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
         daemon_fail("%s: %s", world->daemon.store, sqlite3_errmsg(db));

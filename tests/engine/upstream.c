@@ -82,7 +82,9 @@ static void note_alias(upstream *self, const char *alias)
         }
     }
     assert_true(self->alias_count < UPSTREAM_ALIASES_MAX);
-    (void)snprintf(self->aliases[self->alias_count++], sizeof(self->aliases[0]), "%s", alias);
+    size_t size = strlen(alias);
+    assert_true(size < sizeof(self->aliases[0]));
+    memcpy(self->aliases[self->alias_count++], alias, size + 1);
 }
 
 static void take_request(engine_rig *rig, const arcp__effect_provision *asked)
