@@ -92,6 +92,12 @@ def mixed(value):
     tell("result.chunk", data="three", encoding="utf8", more=False)
 
 
+def steps(value):
+    for number in range(value["steps"]):
+        event("progress", current=number + 1)
+    return value["name"]
+
+
 def greet_1(value):
     return "hello from 1.0.0"
 

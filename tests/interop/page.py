@@ -27,6 +27,7 @@ WHAT = {
     "list": "three jobs, page by page",
     "subscribe": "another session follows a job live to its end, and goes on",
     "history": "the same, with what was said before",
+    "denied": "a subscription to an unknown job is JOB_NOT_FOUND; asked while a job runs, that job's result comes",
     "resume": "what a job says while nobody is connected arrives after a resume",
     "replay": "what was sent comes again to a client that asks for it",
     "ack": "events are acknowledged; the job goes on",
@@ -41,6 +42,9 @@ WHAT = {
     "credentials": "a credential for the job, in the answer",
     "trace": "the trace of a submit on its job's frames",
     "close": "a job outlives the closing of its session",
+    "pipelining": "20 submits at once, each fifth refused: each gets its own answer and result, 200 times",
+    "disturbance": "12 submits over connections that are cut at random; after each cut a resume, and the same keys "
+                   "again: a job for each key, every event once and in order; 10 times",
 }
 
 # ---- expected.tsv ----
@@ -162,11 +166,24 @@ writes this page; [tests/interop](../tests/interop) has the programs, with lock 
 Besides, each SDK's client is played with its own runtime: what fails there too is a gap of the SDK, whoever
 it talks to. Frames are shown as they came, without ids, times and secrets.
 
-The Go SDK can be taken from a checkout: `make interop INTEROP='--go-sdk DIR'`; then the page says of which commit.
+SDKs that no registry serves are built from a checkout: `make interop INTEROP='--ts-sdk DIR --java-sdk DIR --go-sdk DIR'`;
+the page says of which commit. The TypeScript SDK needs `npm` (Node.js 22 and pnpm 10 come from the npm registry by the lock
+file here), the Java SDK `mvn` and a JDK 25, which is looked for in `JAVA_HOME` and `/usr/lib/jvm`. Both are built in a copy
+below `build/interop`; nothing is written into a checkout. `--check` leaves out what is known to fail, and plays pipelining
+and disturbance a few times only.
 
 `arcpd` has the SDK's peer profile ([protocol.md](protocol.md#peer-profiles)); the column beside it shows what
 the profile is for.
 """
+
+# What a client of the SDK pays for its profile.
+PRICES = {
+    "TypeScript": "The price of the profile `ts`: while a session has a job of its own, a refused subscription or listing waits for its "
+                  "caller's own timeout (told of it, the client would fail that job, too), and a child job is known by its parent's "
+                  "`delegate` event, not by a `job.accepted`. The client has no name of its own: the profile is configured.",
+    "Java": "The price of the profile `java`: a child job is known by its parent's `delegate` event, not by a `job.accepted`; and a "
+            "refused subscription names a job that does not exist. The client's own name, `arcp-client-java`, has the profile.",
+}
 
 
 def write(path, results, kept, versions, not_run, scenarios, stdio_scenarios, expected):
@@ -175,6 +192,7 @@ def write(path, results, kept, versions, not_run, scenarios, stdio_scenarios, ex
         lines += [f"## {sdk}", "", f"{version}, over WebSocket:", ""]
         lines += table(sdk, results, scenarios)
         lines += ["", "Over stdio:", ""] + table(sdk, results, stdio_scenarios, "-stdio")
+        lines += ["", PRICES[sdk]] if sdk in PRICES else []
         lines += [line for remark in remarks(sdk, results) for line in ("", remark)]
         lines += gaps(sdk, results, expected, "") + gaps(sdk, results, expected, "-stdio")
         lines.append("")

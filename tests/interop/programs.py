@@ -16,7 +16,7 @@ def output_of(command, seconds, **more):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.STDOUT, timeout=seconds, check=False, **more)
     except FileNotFoundError:
-        raise NotRun(f"{command[0]} is not installed (tools/install-deps.sh --interop)") from None
+        raise NotRun(f"{command[0]} is not installed") from None
     except subprocess.TimeoutExpired:
         return f"no answer in {seconds} s", False
     return done.stdout, done.returncode == 0
@@ -32,6 +32,11 @@ def line_with(text, words):
     found = [line[line.index(words):] for line in text.splitlines() if words in line]
     said = (found or [last_line(text)])[0].strip().split(" -> ")[0]
     return re.sub(r"https?://[^\s)\"]+", "URL", said)
+
+
+def commit_of(checkout):
+    said, well = output_of(["git", "-C", checkout, "describe", "--tags", "--always", "--dirty"], 60)
+    return f"from a checkout ({said.strip() if well else 'of no commit'})"
 
 
 class Program:

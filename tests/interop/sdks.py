@@ -1,11 +1,14 @@
-"""The SDKs: where their registries have them, and the programs here that use them."""
+"""The SDKs that registries have, and the programs here that use them. A kind of SDK has a `name`, its
+`package`, what its client is `called` here and the peer `profile` that it gets for it, and `lacks`: the
+scenarios that its client's program has not. `install` makes it ready and says what is played, or raises
+NotRun; `client` and `runtime` are commands."""
 import os
 import platform
 import shutil
 import subprocess
 import venv
 
-from programs import NotRun, line_with, output_of
+from programs import NotRun, commit_of, line_with, output_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOKEN, OTHER_TOKEN = "interop", "interop-other"
@@ -17,7 +20,8 @@ class Python:
 
     name = "Python"
     package = "agentruntimecontrolprotocol"
-    called, profile = "as-python", "python"  # what its client calls itself, and gets for it
+    called, profile = "as-python", "python"
+    lacks = ()
     folder = os.path.join(HERE, "python")
 
     def __init__(self, place, work):
@@ -49,9 +53,9 @@ class Python:
     def client(self, url, called):
         return [self.python, os.path.join(self.folder, "client.py"), url, TOKEN, called]
 
-    def runtime(self, frames, stdio=False):
+    def runtime(self, stdio=False):
         program = [self.python, os.path.join(self.folder, "runtime.py")]
-        return program + (["--stdio"] if stdio else []) + [TOKEN, OTHER_TOKEN, frames]
+        return program + (["--stdio"] if stdio else []) + [TOKEN, OTHER_TOKEN]
 
 
 class Go:
@@ -60,6 +64,7 @@ class Go:
     name = "Go"
     package = "github.com/agentruntimecontrolprotocol/go-sdk"
     called, profile = "as-go", "go"
+    lacks = ("denied", "pipelining", "disturbance")
     folder = os.path.join(HERE, "go")
 
     def __init__(self, place, work, checkout=None):
@@ -98,41 +103,11 @@ class Go:
     def origin(self, version):
         if self.checkout is None:
             return f"{version} from the Go module proxy"
-        said, well = output_of(["git", "-C", self.checkout, "describe", "--tags", "--always", "--dirty"], 60)
-        return f"from a checkout ({said.strip() if well else 'of no commit'}) in place of {version}"
+        return f"{commit_of(self.checkout)} in place of {version}"
 
     def client(self, url, called):
         return [os.path.join(self.place, "client"), url, TOKEN, called]
 
-    def runtime(self, frames, stdio=False):
+    def runtime(self, stdio=False):
         program = [os.path.join(self.place, "runtime")]
-        return program + (["--stdio"] if stdio else []) + [TOKEN, OTHER_TOKEN, frames]
-
-
-# ---- SDKs that no registry has ----
-
-
-def ask_java():
-    artifact = "io.agentruntimecontrolprotocol:arcp:1.0.0"
-    text, well = output_of(["mvn", "-B", "-q", "-ntp", "-U", "dependency:get", f"-Dartifact={artifact}",
-                            "-Dtransitive=false"], 120)
-    return "Java", artifact, None if well else f"Maven Central: {line_with(text, 'Could not')}"
-
-
-def ask_npm():
-    package = "@agentruntimecontrolprotocol/sdk"
-    text, well = output_of(["npm", "view", package, "version"], 60)
-    return "TypeScript", package, None if well else f"npm: {line_with(text, '404 ')}"
-
-
-def others():
-    """[(SDK, package, why it is not run)] for the SDKs that have no programs here."""
-    rows = []
-    for name, ask in (("Java", ask_java), ("TypeScript", ask_npm)):
-        try:
-            sdk, package, why = ask()
-            rows.append((sdk, package, why or "the registry has it now; there are no programs for "
-                                              "it here yet"))
-        except NotRun as missing:
-            rows.append((name, "", str(missing)))
-    return rows
+        return program + (["--stdio"] if stdio else []) + [TOKEN, OTHER_TOKEN]

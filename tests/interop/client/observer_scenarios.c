@@ -77,6 +77,32 @@ static bool history(world *w)
     return observe(w, true);
 }
 
+static bool asks_for_unknown(world *w, arcp_client *client)
+{
+    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    options.job_id = ARCP_SPAN_LITERAL("job_01ARZ3NDEKTSV4RRFFQ69G5FAV");
+    arcp_job *seen = NULL;
+    arcp_status status =
+        arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &seen, &w->failure);
+    arcp_job_release(seen);
+    return status == ARCP_E_JOB_NOT_FOUND ||
+           world_gap(w, "a subscription to an unknown job gave %s", arcp_status_text(status));
+}
+
+static bool denied(world *w)
+{
+    arcp_client *client = world_join(w);
+    if (client == NULL || !asks_for_unknown(w, client)) {
+        return false;
+    }
+    arcp_job *job = world_start_gated(w, client);
+    if (job == NULL || !asks_for_unknown(w, client)) {
+        return false;
+    }
+    world_open_gate(w);
+    return world_results_in(w, job, "\"open\"");
+}
+
 /* ---- coming back ---- */
 
 /* Reads events until the numbers `from` to `to` have come, each once and in order. */
@@ -138,6 +164,6 @@ static bool replay(world *w)
 }
 
 const scenario observer_scenarios[] = {
-    {"list", list},     {"subscribe", subscribe}, {"history", history},
+    {"list", list},     {"subscribe", subscribe}, {"history", history}, {"denied", denied},
     {"resume", resume}, {"replay", replay},       {NULL, NULL},
 };

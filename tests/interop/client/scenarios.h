@@ -18,4 +18,7 @@ extern const scenario observer_scenarios[];
 /* What a job may do. */
 extern const scenario authority_scenarios[];
 
+/* Many requests at once. */
+extern const scenario loop_scenarios[];
+
 #endif

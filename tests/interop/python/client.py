@@ -9,85 +9,20 @@ whether it works, and if not why, with the last error, else the last frame, that
 import asyncio
 import json
 import os
-import shlex
 import sys
 import tempfile
 from datetime import datetime, timedelta, timezone
 
 import arcp
-from arcp.client import ARCPClient
 
+from disturbance import disturbance
 from recorder import Recorder, without_secrets
+from world import Gap, World, expect
 
 DEADLINE_SEC = 8
+RUNS = int(os.environ.get("INTEROP_RUNS", "1"))
+PATIENCE_SEC = {"pipelining": 20 + RUNS / 4, "disturbance": 60}  # of scenarios that take longer
 HEARTBEAT_SEC = 1  # of both runtimes
-# The SDK asks for credentials only when it is told to.
-FEATURES = (*arcp.V1_1_FEATURES, "model.use", "provisioned_credentials")
-
-
-class Gap(Exception):
-    """What a scenario expected, and what it saw instead."""
-
-
-def expect(condition, why):
-    if not condition:
-        raise Gap(why)
-
-
-class World:
-    """One scenario's connections to one runtime, and every frame that went over them."""
-
-    def __init__(self, url, token, name, folder):
-        self.url, self.token, self.name = url, token, name
-        self.gate = os.path.join(folder, "gate")
-        self.frames = []
-        self.clients = []
-        self.programs = []
-
-    def open_gate(self):
-        with open(self.gate, "wb"):
-            pass
-
-    async def transport(self):
-        if self.url.startswith("stdio:"):
-            program = await asyncio.create_subprocess_exec(
-                *shlex.split(self.url[len("stdio:"):]), stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE)
-            self.programs.append(program)
-            transport = await arcp.StdioTransport.from_process_pipes(program)
-        else:
-            transport = await arcp.WebSocketTransport.connect(self.url)
-        return Recorder(transport, lambda *frame: self.frames.append(frame))
-
-    def client(self, token=None):
-        client = ARCPClient(client=arcp.ClientInfo(name=self.name, version="1"),
-                            token=token or self.token, features=FEATURES)
-        self.clients.append(client)
-        return client
-
-    async def connect(self, token=None):
-        client = self.client(token)
-        await client.connect(await self.transport())
-        return client
-
-    def received(self, kind=None):
-        return [frame for direction, frame in self.frames
-                if direction == "received" and kind in (None, frame["type"])]
-
-    async def wait_for(self, kind, job_id):
-        """The frame of this type of this job, once it has come."""
-        while True:
-            for frame in self.received(kind):
-                if frame.get("job_id") == job_id:
-                    return frame
-            await asyncio.sleep(0.01)
-
-    async def leave(self):
-        for client in self.clients:
-            await client.close()
-        for program in self.programs:
-            program.stdin.close()
-            await program.wait()
 
 
 async def first(handle, kind, phase=None):
@@ -233,6 +168,20 @@ async def history(world):
     expect((await first(subscription.handle, "progress"))["current"] == 1, "not the first event")
     world.open_gate()
     expect((await subscription.handle.done).result == "open", "not the job's result")
+
+
+async def denied(world):
+    client = await world.connect()
+    absent = "job_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    await expect_refused(client.subscribe(absent), "JOB_NOT_FOUND")
+    job = await client.submit(agent="gated", input={"gate": world.gate})
+    await first(job, "progress")
+    # The client fails its jobs, too, when it is told here: a runtime may leave this unanswered.
+    asked = asyncio.ensure_future(client.subscribe(absent))
+    await client.list_jobs()  # what was asked before this has been looked at
+    world.open_gate()
+    expect((await job.done).result == "open", "not the job's result")
+    asked.cancel()
 
 
 async def drop(client, last_event_seq):
@@ -394,21 +343,42 @@ async def close(world):
         expect(status in ("running", "success"), f"the job is {status} after its session closed")
 
 
+async def answer(client, n):
+    """What a submit among others came to, where that is wrong."""
+    wanted = "AGENT_NOT_AVAILABLE" if n % 5 == 3 else f"n{n}"
+    try:
+        job = await client.submit(agent="nobody" if n % 5 == 3 else "mirror", input=f"n{n}")
+        came = (await job.done).result
+    except arcp.ARCPError as error:
+        came = error.code
+    return None if came == wanted else f"submit {n}: want {wanted} got {came}"
+
+
+async def pipelining(world):
+    for run in range(1, RUNS + 1):
+        client = await world.connect()
+        answers = await asyncio.gather(*(answer(client, n) for n in range(20)))
+        wrong = [one for one in answers if one is not None]
+        expect(not wrong, f"in run {run} {len(wrong)} of 20 promises got another submit's answer; {''.join(wrong[:1])}")
+        await client.close()
+
+
 SCENARIOS = {"list": list_jobs, **{one.__name__: one for one in (
     hello, submit, events, result, error, refusal, cancel, deadline, subscribe, history, resume,
     replay, ack, heartbeat, idempotency, budget, expiry, delegation, chunks, mixed, versions,
-    credentials, trace, close)}}
+    credentials, trace, close, denied, pipelining, disturbance)}}
 
 
 async def run(name, url, token, called):
+    patience = PATIENCE_SEC.get(name, DEADLINE_SEC)
     with tempfile.TemporaryDirectory() as folder:
         world = World(url, token, called, folder)
         why = None
         try:
-            async with asyncio.timeout(DEADLINE_SEC):
+            async with asyncio.timeout(patience):
                 await SCENARIOS[name](world)
         except TimeoutError:
-            why = f"nothing more came in {DEADLINE_SEC} s"
+            why = f"nothing more came in {patience:g} s"
         except Gap as gap:
             why = str(gap)
         except Exception as error:  # whatever the SDK throws is a finding

@@ -1,6 +1,4 @@
 """What goes over a connection of the SDK, kept: it is what a failure is shown by."""
-import json
-
 SECRETS = ("token", "resume_token", "value")
 
 
@@ -36,8 +34,3 @@ class Recorder:
     @property
     def is_closed(self):
         return self.transport.is_closed
-
-
-def write_line(file, **members):
-    file.write(json.dumps(without_secrets(members)) + "\n")
-    file.flush()

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """The SDK's runtime with the agents that every scenario of tests/interop knows.
 
-    runtime.py [--stdio] TOKEN OTHER_TOKEN FRAMES
+    runtime.py [--stdio] TOKEN OTHER_TOKEN
 
-Prints `ready URL`. Each frame is added to the file FRAMES, with the name that the client gave
-itself. Ends with its standard input.
+Prints `ready URL`. Ends with its standard input.
 """
 import asyncio
 import sys
@@ -13,13 +12,15 @@ from arcp import InvalidRequestError, RuntimeInfo, StdioTransport, serve_websock
 from arcp.runtime import (ARCPRuntime, InMemoryCredentialProvisioner, InMemoryRevocationLog,
                           StaticBearerVerifier)
 
-from recorder import Recorder, write_line
-
 HEARTBEAT_SEC = 1
 
 
 async def echo(value, ctx):
     await ctx.log("info", "echo")
+    return value
+
+
+async def mirror(value, ctx):
     return value
 
 
@@ -106,23 +107,12 @@ def new_runtime(token, other):
         heartbeat_interval_sec=HEARTBEAT_SEC,
         credential_provisioner=InMemoryCredentialProvisioner(),
         revocation_log=InMemoryRevocationLog())
-    for agent in (echo, kinds, fails, waits, gated, spends, delegates, chunks, mixed):
+    for agent in (echo, mirror, kinds, fails, waits, gated, spends, delegates, chunks, mixed):
         runtime.register_agent(agent.__name__, agent)
     runtime.register_agent_version("greet", "1.0.0", greet_1)
     runtime.register_agent_version("greet", "2.0.0", greet_2)
     runtime.set_default_agent_version("greet", "2.0.0")
     return runtime
-
-
-def recorded(transport, file):
-    peer = {"name": None}
-
-    def on_frame(direction, frame):
-        if frame.get("type") == "session.hello":
-            peer["name"] = frame["payload"].get("client", {}).get("name")
-        write_line(file, scenario=peer["name"], direction=direction, frame=frame)
-
-    return Recorder(transport, on_frame)
 
 
 async def stdin_ended():
@@ -133,21 +123,16 @@ async def stdin_ended():
 
 
 async def main(words):
-    stdio = words[0] == "--stdio"
-    token, other, frames = words[-3:]
-    runtime = new_runtime(token, other)
-    with open(frames, "a", encoding="utf-8") as file:
-        if stdio:
-            await runtime.accept(recorded(await StdioTransport.from_std_streams(), file))
-            await runtime.close()
-            return
-        server = await serve_websocket(lambda one: runtime.accept(recorded(one, file)),
-                                       host="127.0.0.1", port=0)
+    runtime = new_runtime(*words[-2:])
+    if words[0] == "--stdio":
+        await runtime.accept(await StdioTransport.from_std_streams())
+    else:
+        server = await serve_websocket(runtime.accept, host="127.0.0.1", port=0)
         port = server.sockets[0].getsockname()[1]
         print(f"ready ws://127.0.0.1:{port}/arcp", flush=True)
         await stdin_ended()
         server.close()
-        await runtime.close()
+    await runtime.close()
 
 
 if __name__ == "__main__":

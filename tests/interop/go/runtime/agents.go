@@ -12,12 +12,16 @@ import (
 )
 
 var agents = map[string]server.AgentFunc{
-	"echo": echo, "kinds": kinds, "fails": fails, "waits": waits, "gated": gated, "spends": spends,
+	"echo": echo, "mirror": mirror, "kinds": kinds, "fails": fails, "waits": waits, "gated": gated, "spends": spends,
 	"delegates": delegates, "chunks": chunks, "mixed": mixed,
 }
 
 func echo(_ context.Context, input json.RawMessage, job *server.JobContext) (any, error) {
 	job.Log(slog.LevelInfo, "echo")
+	return input, nil
+}
+
+func mirror(_ context.Context, input json.RawMessage, _ *server.JobContext) (any, error) {
 	return input, nil
 }
 

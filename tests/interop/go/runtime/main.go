@@ -1,32 +1,25 @@
 // The SDK's runtime with the agents that every scenario of tests/interop knows.
 //
-//	runtime [--stdio] TOKEN OTHER_TOKEN FRAMES
+//	runtime [--stdio] TOKEN OTHER_TOKEN
 //
-// Prints "ready URL". Each frame is added to the file FRAMES, with the name that the client gave
-// itself. Ends with its standard input.
+// Prints "ready URL". Ends with its standard input.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
-	arcp "github.com/agentruntimecontrolprotocol/go-sdk"
 	"github.com/agentruntimecontrolprotocol/go-sdk/auth"
 	"github.com/agentruntimecontrolprotocol/go-sdk/credentials"
-	"github.com/agentruntimecontrolprotocol/go-sdk/messages"
 	"github.com/agentruntimecontrolprotocol/go-sdk/server"
 	"github.com/agentruntimecontrolprotocol/go-sdk/transport"
 	"github.com/coder/websocket"
-
-	"interop/recorder"
 )
 
 const heartbeat = time.Second
@@ -53,46 +46,9 @@ func newRuntime(token, other string) *server.Server {
 	return runtime
 }
 
-// ---- what is kept of it ----
-
-// frames is the file that every connection's frames are added to.
-type frames struct {
-	mutex sync.Mutex
-	file  io.Writer
-}
-
-func (f *frames) add(peer, direction string, frame arcp.Envelope) {
-	line, err := json.Marshal(map[string]any{"scenario": peer, "direction": direction,
-		"frame": recorder.WithoutSecrets(frame)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	if _, err := f.file.Write(append(line, '\n')); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func (f *frames) recorded(inner transport.Transport) transport.Transport {
-	var mutex sync.Mutex
-	peer := ""
-	return &recorder.Transport{Transport: inner, OnFrame: func(direction string, frame arcp.Envelope) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		if frame.Type == messages.TypeSessionHello {
-			var hello messages.SessionHello
-			if frame.DecodePayload(&hello) == nil {
-				peer = hello.Client.Name
-			}
-		}
-		f.add(peer, direction, frame)
-	}}
-}
-
 // ---- serving ----
 
-func serve(runtime *server.Server, kept *frames) {
+func serve(runtime *server.Server) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
@@ -102,7 +58,7 @@ func serve(runtime *server.Server, kept *frames) {
 		if err != nil {
 			return // the response says it
 		}
-		session := runtime.Accept(request.Context(), kept.recorded(transport.NewWebSocket(connection)))
+		session := runtime.Accept(request.Context(), transport.NewWebSocket(connection))
 		if session != nil {
 			log.Print(session)
 		}
@@ -114,26 +70,20 @@ func serve(runtime *server.Server, kept *frames) {
 
 func main() {
 	words := os.Args[1:]
-	isStdio := len(words) == 4 && words[0] == "--stdio"
+	isStdio := len(words) == 3 && words[0] == "--stdio"
 	if isStdio {
 		words = words[1:]
 	}
-	if len(words) != 3 {
-		log.Fatal("usage: runtime [--stdio] TOKEN OTHER_TOKEN FRAMES")
-	}
-	file, err := os.OpenFile(words[2], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		log.Fatal(err)
+	if len(words) != 2 {
+		log.Fatal("usage: runtime [--stdio] TOKEN OTHER_TOKEN")
 	}
 	runtime := newRuntime(words[0], words[1])
-	kept := &frames{file: file}
 	if isStdio {
-		err := runtime.Accept(context.Background(), kept.recorded(transport.NewStdioTransport(os.Stdin, os.Stdout)))
-		if err != nil {
+		if err := runtime.Accept(context.Background(), transport.NewStdioTransport(os.Stdin, os.Stdout)); err != nil {
 			log.Print(err)
 		}
 	} else {
-		serve(runtime, kept)
+		serve(runtime)
 	}
 	if err := runtime.Close(); err != nil {
 		log.Fatal(err)

@@ -1,0 +1,51 @@
+// The SDK's client through the scenarios of tests/interop.
+//
+//   client.mjs URL TOKEN NAME SCENARIO...
+//
+// NAME is what the client calls itself. Prints for each scenario one line of JSON: its name,
+// whether it works, and if not why, with the last error, else the last frame, that came from the runtime.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { withoutSecrets } from "./recorder.mjs";
+import { PATIENCE_SEC, scenarios } from "./scenarios.mjs";
+import { Gap, World } from "./world.mjs";
+
+const DEADLINE_SEC = 8;
+
+function shown(frames) {
+  const told = frames.filter((frame) => frame.type !== "session.ping");
+  const errors = told.filter((frame) => frame.type.endsWith(".error"));
+  return withoutSecrets(errors.at(-1) ?? told.at(-1));
+}
+
+async function play(url, token, called, name) {
+  const folder = mkdtempSync(join(tmpdir(), "arcp-interop-"));
+  const world = new World(url, token, called, folder);
+  const deadline = PATIENCE_SEC[name] ?? DEADLINE_SEC;
+  const late = sleep(deadline * 1000).then(() => {
+    throw new Gap(`nothing more came in ${deadline} s`);
+  });
+  let why;
+  try {
+    await Promise.race([scenarios[name](world), late]);
+  } catch (error) { // whatever the SDK throws is a finding
+    why = error instanceof Gap ? error.message : `${error.name}: ${error.message}`.split("\n")[0];
+  }
+  const frames = world.received();
+  world.openGate(); // no agent waits any longer
+  await Promise.race([world.leave(), sleep(DEADLINE_SEC * 1000)]);
+  for (const program of world.programs) program.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+  return { scenario: name, works: why === undefined, ...(why === undefined ? {} : { why, frame: shown(frames) }) };
+}
+
+// What a scenario that was given up still waits for fails later, and nobody looks at it.
+process.on("unhandledRejection", () => undefined);
+const [url, token, called, ...names] = process.argv.slice(2);
+for (const name of names) {
+  process.stdout.write(`${JSON.stringify(await play(url, token, called, name))}\n`);
+}
+process.exit(0);
