@@ -200,8 +200,9 @@ def write(path, results, kept, versions, not_run, scenarios, stdio_scenarios, ex
     lines += ["`libarcp-client` with `arcpd`: " +
               ("every scenario works." if not own else f"**not**: {', '.join(own)}."), ""]
     lines += conformance.section(kept, expected)
-    lines += ["## Not run", "", "| SDK | package | why |", "|---|---|---|"]
-    lines += [f"| {name} | `{package}` | {masked(why)} |" for name, package, why in not_run]
+    if not_run:
+        lines += ["## Not run", "", "| SDK | package | why |", "|---|---|---|"]
+        lines += [f"| {name} | `{package}` | {masked(why)} |" for name, package, why in not_run]
     lines += ["", "## The scenarios", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {WHAT[name]} |" for name in scenarios]
     with open(path, "w", encoding="utf-8") as file:

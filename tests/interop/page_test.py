@@ -104,7 +104,8 @@ class Page(unittest.TestCase):
         for text, instead in (("cred_job_01ARZ3NDEKTSV4RRFFQ69G5FAV", "cred_job_..."), ("cred_23", "cred_..."),
                               ("2026-11-21T16:49:33.97569...", "TIME"), ("2026-11-21T16:49:33+00:00", "TIME"),
                               ("2026-11-21T18:50:42.782+01:00", "TIME+01:00"), ("greet@2.0.0", "greet@2.0.0"),
-                              ("01a1fef0-0eaa-7591-af89-9d0350e12cd7", "..."), ("result_size", "result_size")):
+                              ("01a1fef0-0eaa-7591-af89-9d0350e12cd7", "..."), ("result_size", "result_size"),
+                              ("res_ee84d8be-72e6-4379-9e40-ff265e8a5494", "res_..."), ('"86e1b79400913209"', '"KEY"')):
             self.assertEqual(page.masked(text), instead)
 
     def test_the_page_has_every_scenario_every_gap_and_what_was_not_run(self):
