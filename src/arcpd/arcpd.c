@@ -11,9 +11,9 @@
 
 #include "arcpd/checks.h"
 #include "arcpd/config_check.h"
-#include "arcpd/daemon.h"
 #include "arcpd/descriptors.h"
 #include "arcpd/help.h"
+#include "arcpd/running.h"
 #include "arcpd/service.h"
 #include "arcpd/trace_export.h"
 #include "arcpd/trusted_path.h"

@@ -1,5 +1,5 @@
 /* SIGHUP: the configuration is read again while everything goes on. */
-#include "arcpd/daemon.h"
+#include "arcpd/running.h"
 
 #include <stdarg.h>
 #include <stdio.h>

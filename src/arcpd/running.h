@@ -1,6 +1,6 @@
 /* What arcpd is while it runs. Private to arcpd.c and reload.c. */
-#ifndef ARCP_ARCPD_DAEMON_H
-#define ARCP_ARCPD_DAEMON_H
+#ifndef ARCP_ARCPD_RUNNING_H
+#define ARCP_ARCPD_RUNNING_H
 
 #include <uv.h>
 
