@@ -123,14 +123,17 @@ static arcp_status apply_flag(arcp__config *config, int flag, const char *value,
     case FLAG_LISTEN:
         if (!*listen_given) {
             arcp__text_list_clear(&config->listen);
+            arcp__config_places_forget(&config->places, "listen");
         }
         *listen_given = true;
         return arcp__text_list_add(&config->listen, value, err);
     case FLAG_STORE:
+        arcp__config_places_forget(&config->places, "store");
         return replace_text(&config->store, value, err);
     case FLAG_TOKEN:
         return arcp__config_add_token_flag(config, value, err);
     case FLAG_TOKEN_FILE:
+        arcp__config_places_forget(&config->places, "token_file");
         return replace_text(&config->token_file, value, err);
     case FLAG_AGENT:
         return arcp__config_add_agent_flag(config, value, err);

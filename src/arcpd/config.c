@@ -97,6 +97,7 @@ void arcp__config_fini(arcp__config *config)
     arcp__free(config->profiles);
     arcp__config_credentials_fini(&config->credentials);
     arcp__config_tracing_fini(&config->tracing);
+    arcp__config_places_fini(&config->places);
     *config = (arcp__config){.log_level = ARCP_LOG_INFO};
 }
 

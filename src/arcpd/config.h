@@ -8,6 +8,7 @@
 #include <arcp/token.h>
 
 #include "arcpd/config_credentials.h"
+#include "arcpd/config_places.h"
 #include "arcpd/config_tracing.h"
 
 typedef struct arcp__config_token {
@@ -77,6 +78,7 @@ typedef struct arcp__config {
     arcp__log_format log_format;
     bool no_auth;
     bool use_stdio;
+    arcp__config_places places; /* of the strings of the file */
 } arcp__config;
 
 /* The defaults. */

@@ -227,11 +227,29 @@ static arcp_status read_document(arcp__yaml_reader *r)
     return root == NULL ? ARCP_OK : arcp__yaml_members(r, root, "", top_member, r->config);
 }
 
+/* Whether the character at a mark is a tab: columns count characters of UTF-8. */
+static bool is_tab(arcp_span text, yaml_mark_t mark)
+{
+    size_t at = 0;
+    for (size_t line = 0; line < mark.line && at < text.size; at++) {
+        line += text.data[at] == '\n';
+    }
+    for (size_t column = 0; column < mark.column && at < text.size; column++) {
+        do {
+            at++;
+        } while (at < text.size && ((unsigned char)text.data[at] & 0xc0u) == 0x80u);
+    }
+    return at < text.size && text.data[at] == '\t';
+}
+
 static arcp_status not_yaml(const arcp__yaml_reader *r, const yaml_parser_t *parser)
 {
+    const char *problem = parser->problem == NULL ? "this is no YAML" : parser->problem;
+    if (is_tab(r->text, parser->problem_mark)) {
+        problem = "a tab: YAML is indented by blanks only";
+    }
     return arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: %s", r->name,
-                          parser->problem_mark.line + 1,
-                          parser->problem == NULL ? "this is no YAML" : parser->problem);
+                          parser->problem_mark.line + 1, problem);
 }
 
 /* What stands behind `---` would be passed over. */
@@ -293,9 +311,14 @@ arcp_status arcp__config_read_text(arcp__config *config, const char *name, arcp_
                                    arcp_error *err)
 {
     yaml_parser_t parser;
-    arcp__yaml_reader r = {.config = config, .name = name, .err = err};
+    arcp__yaml_reader r = {.config = config, .name = name, .text = text, .err = err};
     if (text.size == 0) {
         return ARCP_OK;
+    }
+    arcp__free(config->places.file);
+    config->places.file = arcp__copy_cstr(name, strlen(name));
+    if (config->places.file == NULL) {
+        return arcp__yaml_no_memory(&r);
     }
     arcp_status status = check_depth(&r, text);
     if (status != ARCP_OK) {

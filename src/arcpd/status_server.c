@@ -301,8 +301,7 @@ arcp_status arcp__status_listen_parse(const char *listen, arcp__authority *out, 
     if (!arcp__authority_parse(arcp_span_cstr(listen), true, out) || !out->has_port ||
         out->kind == ARCP__HOST_NAME) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "http.listen: \"%s\" must be ADDRESS:PORT, such as 127.0.0.1:9464",
-                              listen);
+                              "\"%s\" must be ADDRESS:PORT, such as 127.0.0.1:9464", listen);
     }
     return ARCP_OK;
 }

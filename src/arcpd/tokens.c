@@ -220,7 +220,7 @@ arcp_status arcp__verifiers_make(const arcp__config *config, const char *state_d
 
 /* ---- safety of what is listened on ---- */
 
-static bool is_loopback_url(const char *text)
+bool arcp__listen_is_loopback(const char *text)
 {
     arcp__url url;
     arcp_error error = {0};
@@ -233,18 +233,23 @@ arcp_status arcp__listen_is_safe(const arcp__config *config, const arcp__text_li
 {
     for (size_t at = 0; at < listen->count; at++) {
         const char *url = listen->items[at];
-        if (is_loopback_url(url)) {
+        if (arcp__listen_is_loopback(url)) {
             continue;
         }
+        /* A reload asks about the listeners of the start, which this file need not name. */
+        const arcp__config_places none = {NULL, NULL, 0};
+        const arcp__config_name name = arcp__config_name_of(
+            listen == &config->listen ? &config->places : &none, "listen[%zu]", at);
         if (config->no_auth) {
             return arcp_error_set(err, ARCP_E_USAGE,
-                                  "no authentication is for loopback only, and %s is not", url);
+                                  "%s: no authentication is for loopback only, and %s is not",
+                                  name.text, url);
         }
         if (!arcp__config_has_tokens(config)) {
             return arcp_error_set(err, ARCP_E_USAGE,
-                                  "refusing to listen on %s without tokens of your own: give "
+                                  "%s: refusing to listen on %s without tokens of your own: give "
                                   "tokens, token_file or jwt, or listen on 127.0.0.1",
-                                  url);
+                                  name.text, url);
         }
     }
     return ARCP_OK;

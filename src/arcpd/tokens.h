@@ -28,6 +28,8 @@ ARCP_MUST_CHECK arcp_status arcp__verifiers_make(const arcp__config *config,
 /* Whether the configured ones can be made; makes nothing on disk. */
 ARCP_MUST_CHECK arcp_status arcp__verifiers_check(const arcp__config *config, arcp_error *err);
 
+/* Whether a ws:// or wss:// URL always means this machine. */
+bool arcp__listen_is_loopback(const char *text);
 /* Beyond loopback only with tokens of the operator's own. ARCP_E_USAGE names the URL. */
 ARCP_MUST_CHECK arcp_status arcp__listen_is_safe(const arcp__config *config,
                                                  const arcp__text_list *listen, arcp_error *err);

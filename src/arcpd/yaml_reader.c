@@ -53,7 +53,7 @@ arcp_status arcp__yaml_text(arcp__yaml_reader *r, const yaml_node_t *node, const
     }
     arcp__free(*out);
     *out = copy;
-    return ARCP_OK;
+    return arcp__config_places_add(&r->config->places, key, node->start_mark.line + 1, r->err);
 }
 
 arcp_status arcp__yaml_bool(arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
@@ -106,13 +106,16 @@ arcp_status arcp__yaml_texts(arcp__yaml_reader *r, const yaml_node_t *node, cons
         return arcp__yaml_refuse(r, node, key, "must be a list of strings");
     }
     arcp_status status = ARCP_OK;
+    size_t index = 0;
     for (yaml_node_item_t *item = node->data.sequence.items.start;
-         status == ARCP_OK && item < node->data.sequence.items.top; item++) {
+         status == ARCP_OK && item < node->data.sequence.items.top; item++, index++) {
         const yaml_node_t *child = arcp__yaml_node(r, *item);
+        char here[160];
         char *text = NULL;
-        status = arcp__yaml_text(r, child, key, &text);
+        (void)snprintf(here, sizeof(here), "%s[%zu]", key, index);
+        status = arcp__yaml_text(r, child, here, &text);
         if (status == ARCP_OK && text == NULL) {
-            status = arcp__yaml_refuse(r, child, key, "must be a list of strings");
+            status = arcp__yaml_refuse(r, child, here, "must be a string");
         }
         if (status == ARCP_OK) {
             status = arcp__text_list_add(out, text, r->err);
@@ -218,7 +221,10 @@ arcp_status arcp__yaml_items(arcp__yaml_reader *r, const yaml_node_t *node, cons
          at++, index++) {
         char here[160];
         (void)snprintf(here, sizeof(here), "%s[%zu]", path, index);
-        arcp_status status = item(r, here, arcp__yaml_node(r, *at));
+        const yaml_node_t *element = arcp__yaml_node(r, *at);
+        arcp_status status =
+            arcp__config_places_add(&r->config->places, here, element->start_mark.line + 1, r->err);
+        status = status == ARCP_OK ? item(r, here, element) : status;
         if (status != ARCP_OK) {
             return status;
         }

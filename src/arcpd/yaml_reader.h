@@ -11,6 +11,7 @@
 typedef struct arcp__yaml_reader {
     arcp__config *config;
     const char *name; /* of the file */
+    arcp_span text;   /* of the file */
     yaml_document_t document;
     arcp_error *err;
 } arcp__yaml_reader;

@@ -1,6 +1,7 @@
 /* What the configuration says of tokens, keys and profiles, and how wrong ones are named. */
 #include "support/check.h"
 
+#include "arcpd/arguments.h"
 #include "arcpd/config_check.h"
 #include "arcpd/tokens.h"
 
@@ -131,6 +132,11 @@ static const struct {
     {"log: {level: info}\n--- {log: {level: warn}}\n",
      "test.yaml:2: a second document: want one in a file"},
     {"log: {level: info}\n--- [\n", "test.yaml:3: did not find expected node content"},
+    {"log:\n\tlevel: info\n", "test.yaml:2: a tab: YAML is indented by blanks only"},
+    {"# \xc3\xa4\nagents:\n  - name: a\n\t\tcommand: [x]\n",
+     "test.yaml:4: a tab: YAML is indented by blanks only"},
+    {"log: {level: \"\xc3\xa4\"}\nstore: @x\n",
+     "test.yaml:2: found character that cannot start any token"},
 };
 
 static void what_is_wrong_is_named_with_line_and_key(void **state)
@@ -211,41 +217,53 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
          "http: {listen: '127.0.0.1:0'}\nhosts: ['*', a.example]\norigins: ['https://a']\n"
          "agents: [{name: a.b-c_1, version: 1.0+x, command: [x]}]\n",
          NULL},
-        {"listen: ['127.0.0.1:7777']\n",
-         "listen: \"127.0.0.1:7777\": want ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
+        {"listen: ['127.0.0.1:7777']\n", "test.yaml:1: listen[0]: \"127.0.0.1:7777\": want "
+                                         "ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
         {"listen: ['memory:x']\n",
-         "listen: \"memory:x\": want ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
+         "test.yaml:1: listen[0]: \"memory:x\": want ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
         {"listen: ['ws://127.0.0.1:65536/arcp']\n",
-         "listen: \"ws://127.0.0.1:65536/arcp\": no valid HOST or HOST:PORT"},
+         "test.yaml:1: listen[0]: \"ws://127.0.0.1:65536/arcp\": no valid HOST or HOST:PORT"},
         {"listen: ['wss://127.0.0.1:1/arcp']\n",
-         "listen: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the configuration"},
+         "test.yaml:1: listen[0]: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the "
+         "configuration"},
         {"listen: ['wss://127.0.0.1:1/arcp']\ntls: {certificate: /nowhere/c}\n",
-         "listen: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the configuration"},
+         "test.yaml:1: listen[0]: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the "
+         "configuration"},
         {"listen: ['wss://127.0.0.1:1/arcp']\ntls: {certificate: /nowhere/c, key: /nowhere/k}\n",
          "cannot read the certificate /nowhere/c: No such file or directory"},
         {"listen: ['ws://0.0.0.0:1/arcp']\n",
-         "refusing to listen on ws://0.0.0.0:1/arcp without tokens of your own: give tokens, "
+         "test.yaml:1: listen[0]: refusing to listen on ws://0.0.0.0:1/arcp without tokens of your "
+         "own: give tokens, "
          "token_file or jwt, or listen on 127.0.0.1"},
         {"listen: ['ws://0.0.0.0:1/arcp']\ntokens: [{token: t, principal: a}]\n", NULL},
-        {"store: foo\n", "store: \"foo\": want sqlite:PATH or memory:"},
-        {"store: 'sqlite:'\n", "store: \"sqlite:\": want sqlite:PATH or memory:"},
-        {"store: 'memory:x'\n", "store: \"memory:x\": want sqlite:PATH or memory:"},
+        {"log: {level: info}\nlisten:\n  - ws://127.0.0.1:1/arcp\n  - http://x/\n",
+         "test.yaml:4: listen[1]: \"http://x/\": want ws://HOST:PORT/PATH or "
+         "wss://HOST:PORT/PATH"},
+        {"hosts:\n  - a\n  - ''\n", "test.yaml:3: hosts[1]: \"\" is no host name or HOST:PORT"},
+        {"agents:\n  - {name: a, command: [x]}\n  - command: [x]\n    name: B\n",
+         "test.yaml:4: agents[1].name: agent \"B\" is not of the form name or name@version (name: "
+         "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
+        {"store: foo\n", "test.yaml:1: store: \"foo\": want sqlite:PATH or memory:"},
+        {"store: 'sqlite:'\n", "test.yaml:1: store: \"sqlite:\": want sqlite:PATH or memory:"},
+        {"store: 'memory:x'\n", "test.yaml:1: store: \"memory:x\": want sqlite:PATH or memory:"},
         {"store: 'sqlite:x'\n", NULL},
         {"http: {listen: localhost:1}\n",
-         "http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
+         "test.yaml:1: http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
         {"http: {listen: 127.0.0.1}\n",
-         "http.listen: \"127.0.0.1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
-        {"hosts: ['a b']\n", "hosts, origins: \"a b\" is no host name or HOST:PORT"},
-        {"origins: [a.example]\n", "hosts, origins: \"a.example\" is no origin: want "
+         "test.yaml:1: http.listen: \"127.0.0.1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
+        {"hosts: ['a b']\n", "test.yaml:1: hosts[0]: \"a b\" is no host name or HOST:PORT"},
+        {"origins: [a.example]\n", "test.yaml:1: origins[0]: \"a.example\" is no origin: want "
                                    "http://HOST[:PORT] or https://HOST"},
         {"agents: [{name: A, command: [x]}]\n",
-         "agent \"A\" is not of the form name or name@version (name: a-z 0-9 . _ -, version: "
+         "test.yaml:1: agents[0].name: agent \"A\" is not of the form name or name@version (name: "
+         "a-z 0-9 . _ -, version: "
          "letters, digits and . + _ -)"},
         {"agents: [{name: a, version: '', command: [x]}]\n",
-         "agent \"a@\" is not of the form name or name@version (name: a-z 0-9 . _ -, version: "
+         "test.yaml:1: agents[0].name: agent \"a@\" is not of the form name or name@version (name: "
+         "a-z 0-9 . _ -, version: "
          "letters, digits and . + _ -)"},
         {"agents: [{name: a@1, command: [x]}]\n",
-         "agent \"a@1\": the version has a key of its own (version:)"},
+         "test.yaml:1: agents[0].name: \"a@1\": the version has a key of its own (version:)"},
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
@@ -259,6 +277,39 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
         if (rows[at].message != NULL) {
             assert_string_equal(error.message, rows[at].message);
         }
+        arcp__config_fini(&config);
+    }
+}
+
+/* What a flag gives stands nowhere in the file. */
+static void a_value_of_a_flag_has_no_place_in_the_file(void **state)
+{
+    static const struct {
+        const char *flag, *message;
+    } rows[] = {
+        {"--listen=http://x/",
+         "listen: \"http://x/\": want ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
+        {"--store=foo", "store: \"foo\": want sqlite:PATH or memory:"},
+        {"--agent=A=x",
+         "agents: agent \"A\" is not of the form name or name@version (name: a-z 0-9 . _ -, "
+         "version: letters, digits and . + _ -)"},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        char program[] = "arcpd";
+        char given[64];
+        (void)snprintf(given, sizeof(given), "%s", rows[at].flag);
+        char *words[] = {program, given, NULL};
+        arcp__config config;
+        arcp_error error = {0};
+        check_ok(read_text(&config,
+                           "listen: ['ws://127.0.0.1:1/arcp']\nstore: 'memory:'\n"
+                           "agents: [{name: a, command: [x]}]\n",
+                           &error),
+                 &error);
+        check_ok(arcp__arguments_apply(2, words, &config, &error), &error);
+        assert_int_equal(arcp__config_check(&config, &error) == ARCP_OK, false);
+        assert_string_equal(error.message, rows[at].message);
         arcp__config_fini(&config);
     }
 }
@@ -377,6 +428,7 @@ int main(void)
         cmocka_unit_test(agents_of_one_name_may_have_several_versions),
         cmocka_unit_test(a_principal_may_have_an_equals_sign_in_the_file),
         cmocka_unit_test(what_no_single_key_can_say_is_looked_at_as_a_whole),
+        cmocka_unit_test(a_value_of_a_flag_has_no_place_in_the_file),
         cmocka_unit_test(tracing_is_printed_with_its_defaults_and_without_secrets),
         cmocka_unit_test(keys_are_tried_when_a_configuration_is_checked),
         cmocka_unit_test(only_loopback_is_safe_without_tokens),
