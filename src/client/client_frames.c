@@ -302,8 +302,9 @@ void arcp__client_payload_cancel(arcp_span job_id, arcp_span reason, arcp_buf *o
     arcp_json_writer_init(&writer, out);
     arcp_json_begin_object(&writer);
     write_member(&writer, "job_id", job_id);
-    write_member(&writer, "reason",
-                 reason.size == 0 ? ARCP_SPAN_LITERAL("cancelled by the client") : reason);
+    if (reason.size != 0) {
+        write_member(&writer, "reason", reason);
+    }
     arcp_json_end_object(&writer);
 }
 

@@ -8,8 +8,7 @@
     "{\"final_status\":\"success\",\"result\":\"hello\",\"completed_at\":\"TIME\","                \
     "\"job_id\":\"job_...\"}\n"
 #define CANCELLED_LINE                                                                             \
-    "{\"final_status\":\"cancelled\",\"code\":\"CANCELLED\",\"message\":\"the job was cancelled: " \
-    "cancelled by the client\""                                                                    \
+    "{\"final_status\":\"cancelled\",\"code\":\"CANCELLED\",\"message\":\"the job was cancelled\"" \
     ",\"retryable\":false,\"completed_at\":\"TIME\",\"job_id\":\"job_...\"}\n"
 
 /* Rows share one runtime, in their order; JOB stands for the last id that was printed. */
@@ -69,7 +68,7 @@ static const struct golden {
      {"watch", "JOB", "--json"},
      5,
      CANCELLED_LINE,
-     "error: CANCELLED: the job was cancelled: cancelled by the client\n"},
+     "error: CANCELLED: the job was cancelled\n"},
     {"jobs",
      {"jobs", "--agent", "wait"},
      0,
