@@ -35,9 +35,8 @@ enum { ARCP_SUBSCRIBE_SAME_PRINCIPAL, ARCP_SUBSCRIBE_ANY };
 ARCP_API void arcp_settings_default(arcp_settings *settings);
 
 /* Lowers what is kept for later to what a process can hold, for a store in memory:
- * limits.replay_bytes to 64 MiB, jobs.keep_terminal_bytes to 256 MiB, limits.principal_bytes to 1 GiB
- * (also where it is 0); lower ones stay.
- * Any thread. */
+ * limits.replay_bytes to 64 MiB, jobs.keep_terminal_bytes to 256 MiB, limits.principal_bytes to 1
+ * GiB (also where it is 0); lower ones stay. Any thread. */
 ARCP_API void arcp_settings_fit_memory(arcp_settings *settings);
 
 /* Sets one by its names from text, as the configuration file has it. ARCP_E_NOT_FOUND

@@ -196,7 +196,8 @@ static void the_log_changes_its_form(void **state)
     door_start(&d);
     door_reload(&d, "info  reloaded: the new configuration is in effect");
     configure("old", "", "log: {format: json, level: info}\n");
-    door_reload(&d, "\"level\":\"info\",\"message\":\"reloaded: the new configuration is in effect\"}\n");
+    door_reload(
+        &d, "\"level\":\"info\",\"message\":\"reloaded: the new configuration is in effect\"}\n");
     configure("old", "", "log: {level: info}\n");
     door_reload(&d, "info  reloaded: the new configuration is in effect");
 }

@@ -152,8 +152,7 @@ static void a_cancel_names_the_job_twice_and_always_has_a_reason(void **state)
     story_cancel(&s, "c", "job_1");
     const char *frame = story_sent(&s, "job.cancel");
     story_check_member(frame, "job_id", "\"job_1\"");
-    story_check_member(frame, "payload",
-                       "{\"job_id\":\"job_1\"}");
+    story_check_member(frame, "payload", "{\"job_id\":\"job_1\"}");
     story_end(&s);
 }
 
