@@ -4,4 +4,5 @@
 HOME=$STATE_DIRECTORY
 export HOME
 unset STATE_DIRECTORY XDG_STATE_HOME
+# shellcheck disable=SC2016 # the inner shell expands it
 exec unshare -m sh -c 'mount -t tmpfs -o mode=755 tmpfs /var/lib && exec "$ARCPD" "$@"' sh "$@"
