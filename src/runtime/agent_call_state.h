@@ -25,6 +25,11 @@ struct arcp_agent_call {
     atomic_bool paused;  /* its observers are too slow */
     atomic_bool is_done; /* it has said its last word */
 
+    /* What it said and the loop has not taken; under the inbox's lock, which has a reference while
+     * there is something. */
+    arcp__agent_message *first, *last;
+    arcp_agent_call *previous_speaking, *next_speaking;
+
     /* Refused for want of room, and to be told when there is some; under the inbox's lock. */
     bool asks_for_room;
     arcp_agent_call *previous_asking, *next_asking;

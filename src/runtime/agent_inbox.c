@@ -6,16 +6,21 @@
 #include "base/hash.h"
 #include "runtime/agent_call_state.h"
 
-/* More than this waiting for the loop holds agents back. */
+/* More than this waiting for the loop holds agents back, until half of it is taken. */
 #define WAITING_BYTES_MAX 4194304u
+/* So many messages of one agent are taken in one go. */
+#define MESSAGES_IN_A_GO 32u
 
 struct arcp__agent_inbox {
     arcp_runtime *runtime;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    arcp__agent_message *first, *last;
-    size_t bytes;
-    arcp_agent_call *asking; /* referenced; the oldest first */
+    arcp_agent_call *speaking; /* have messages; whose turn it is first */
+    size_t bytes;              /* of all messages */
+    arcp__turn turn;           /* the loop's thread only, as the next */
+    arcp__turn_share share;    /* of all agents together */
+    bool is_resting;           /* that was used up; likewise */
+    arcp_agent_call *asking;   /* referenced; the oldest first */
     unsigned waiters;
     bool closed;
 };
@@ -27,9 +32,15 @@ arcp__agent_inbox *arcp__agent_inbox_new(arcp_runtime *runtime)
         return NULL;
     }
     inbox->runtime = runtime;
+    inbox->turn.limits = &arcp__turn_of_agents;
     (void)pthread_mutex_init(&inbox->mutex, NULL);
     (void)pthread_cond_init(&inbox->changed, NULL);
     return inbox;
+}
+
+static size_t cost(const arcp__agent_message *message)
+{
+    return message->size + sizeof(*message);
 }
 
 static void message_free(arcp__agent_message *message)
@@ -44,10 +55,15 @@ void arcp__agent_inbox_free(arcp__agent_inbox *inbox)
     if (inbox == NULL) {
         return;
     }
-    while (inbox->first != NULL) {
-        arcp__agent_message *message = inbox->first;
-        inbox->first = message->next;
-        message_free(message);
+    while (inbox->speaking != NULL) {
+        arcp_agent_call *call = inbox->speaking;
+        arcp__agent_message *message = call->first;
+        DL_DELETE2(inbox->speaking, call, previous_speaking, next_speaking);
+        while (message != NULL) {
+            arcp__agent_message *next = message->next;
+            message_free(message);
+            message = next;
+        }
     }
     while (inbox->asking != NULL) {
         arcp_agent_call *call = inbox->asking;
@@ -69,16 +85,18 @@ void arcp__agent_inbox_close(arcp__agent_inbox *inbox)
 
 void arcp__agent_inbox_put(arcp__agent_inbox *inbox, arcp__agent_message *message)
 {
+    arcp_agent_call *call = message->call;
     message->next = NULL;
     (void)pthread_mutex_lock(&inbox->mutex);
-    bool was_empty = inbox->first == NULL;
-    if (was_empty) {
-        inbox->first = message;
+    bool was_empty = inbox->speaking == NULL;
+    if (call->first == NULL) {
+        call->first = message;
+        DL_APPEND2(inbox->speaking, call, previous_speaking, next_speaking);
     } else {
-        inbox->last->next = message;
+        call->last->next = message;
     }
-    inbox->last = message;
-    inbox->bytes += message->size + sizeof(*message);
+    call->last = message;
+    inbox->bytes += cost(message);
     bool closed = inbox->closed;
     (void)pthread_mutex_unlock(&inbox->mutex);
     if (arcp__runtime_is_driven_here(inbox->runtime)) {
@@ -156,33 +174,73 @@ void arcp__agent_inbox_change(arcp__agent_inbox *inbox, void (*change)(void *use
     (void)pthread_mutex_unlock(&inbox->mutex);
 }
 
-static arcp__agent_message *take_all(arcp__agent_inbox *inbox, bool *is_asked)
+/* A few messages of the agent whose turn it is; the others come before its next ones. NULL: there
+ * are none. */
+static arcp__agent_message *take_some(arcp__agent_inbox *inbox)
 {
     (void)pthread_mutex_lock(&inbox->mutex);
-    arcp__agent_message *messages = inbox->first;
-    inbox->first = inbox->last = NULL;
-    inbox->bytes = 0;
-    *is_asked = inbox->asking != NULL;
-    if (inbox->waiters != 0) {
+    arcp_agent_call *call = inbox->speaking;
+    arcp__agent_message *messages = call == NULL ? NULL : call->first;
+    arcp__agent_message *last = messages;
+    bool was_full = inbox->bytes > WAITING_BYTES_MAX / 2;
+    if (last != NULL) {
+        inbox->bytes -= cost(last);
+        for (unsigned count = 1; count < MESSAGES_IN_A_GO && last->next != NULL; count++) {
+            last = last->next;
+            inbox->bytes -= cost(last);
+        }
+        call->first = last->next;
+        last->next = NULL;
+        DL_DELETE2(inbox->speaking, call, previous_speaking, next_speaking);
+        if (call->first != NULL) {
+            DL_APPEND2(inbox->speaking, call, previous_speaking, next_speaking);
+        }
+    }
+    if (inbox->waiters != 0 && was_full && inbox->bytes <= WAITING_BYTES_MAX / 2) {
         (void)pthread_cond_broadcast(&inbox->changed);
     }
     (void)pthread_mutex_unlock(&inbox->mutex);
     return messages;
 }
 
-bool arcp__agent_inbox_take(arcp_runtime *runtime)
+/* Whether there is a share of the turn left for more. */
+static bool deliver(arcp_runtime *runtime, arcp__agent_message *messages)
 {
-    bool is_asked = false;
-    arcp__agent_message *messages = take_all(runtime->inbox, &is_asked);
+    arcp__agent_inbox *inbox = runtime->inbox;
     arcp_time now = arcp__runtime_now();
+    bool goes_on = true;
     while (messages != NULL) {
         arcp__agent_message *message = messages;
         messages = message->next;
+        goes_on = arcp__turn_take(&inbox->turn, &inbox->share, message->size, now.mono_ns);
         arcp__agent_call_deliver(runtime, message, now);
         if (arcp__runtime_feed_store(runtime)) {
             now = arcp__runtime_now();
         }
         message_free(message);
     }
+    return goes_on;
+}
+
+bool arcp__agent_inbox_take(arcp_runtime *runtime)
+{
+    arcp__agent_inbox *inbox = runtime->inbox;
+    arcp__agent_message *messages = inbox->is_resting ? NULL : take_some(inbox);
+    while (messages != NULL) {
+        inbox->is_resting = !deliver(runtime, messages);
+        messages = inbox->is_resting ? NULL : take_some(inbox);
+    }
+    if (inbox->is_resting) {
+        (void)uv_async_send(&runtime->wake);
+    }
+    (void)pthread_mutex_lock(&inbox->mutex);
+    bool is_asked = inbox->asking != NULL;
+    (void)pthread_mutex_unlock(&inbox->mutex);
     return is_asked;
+}
+
+void arcp__agent_inbox_next_turn(arcp__agent_inbox *inbox)
+{
+    inbox->is_resting = false;
+    arcp__turn_next(&inbox->turn);
 }

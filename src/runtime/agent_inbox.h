@@ -46,9 +46,12 @@ void arcp__agent_inbox_close(arcp__agent_inbox *inbox);
 
 /* Any thread. Takes the message over and wakes the loop. */
 void arcp__agent_inbox_put(arcp__agent_inbox *inbox, arcp__agent_message *message);
-/* The loop's thread: hands everything to the engine. True when somebody asks for room: they are to
- * be told once in a turn of the loop, so that who always has more to say holds nobody up. */
+/* The loop's thread: hands messages to the engine, a few of each agent in turn, until there are
+ * none or their share of the turn is used up; the others come in the next, for which the loop is
+ * woken. True when somebody asks for room: they are to be told once in a turn of the loop, so that
+ * who always has more to say holds nobody up. */
 bool arcp__agent_inbox_take(arcp_runtime *runtime);
+void arcp__agent_inbox_next_turn(arcp__agent_inbox *inbox);
 
 /* Whether there is room for more from an agent that does not wait, and `ready(call)`. When not, its
  * `drained` is called once there is. Any thread. */

@@ -2,7 +2,8 @@
  *
  *   its descriptor is readable   the launcher kills what is left in its group, and fetches
  *                                exit status or signal; what is left in its cgroup is killed
- *   its outputs end              or 1 s passes, when something outside the group holds them
+ *   its outputs end              or 1 s passes, when something outside the group holds them;
+ *                                what waits for its turn then is delivered first
  *   exited                       the last lines without a line feed first
  *   freed by its owner           the handles close, its directory is removed */
 #include <errno.h>
@@ -69,6 +70,8 @@ static void on_handle_closed(uv_handle_t *handle)
     if (--process->open_handles != 0) {
         return;
     }
+    arcp_buf_fini(&process->output.left);
+    arcp_buf_fini(&process->errors.left);
     arcp_buf_fini(&process->line);
     arcp_buf_fini(&process->error_line);
     arcp_buf_fini(&process->tail);
@@ -88,8 +91,8 @@ void arcp__agent_process_close_handle(uv_handle_t *handle)
 static void close_all(arcp__agent_process *process)
 {
     arcp__agent_process_close_handle((uv_handle_t *)&process->input);
-    arcp__agent_process_close_handle((uv_handle_t *)&process->output);
-    arcp__agent_process_close_handle((uv_handle_t *)&process->errors);
+    arcp__agent_process_close_handle((uv_handle_t *)&process->output.pipe);
+    arcp__agent_process_close_handle((uv_handle_t *)&process->errors.pipe);
     arcp__agent_process_close_handle((uv_handle_t *)&process->exit);
     arcp__agent_process_close_handle((uv_handle_t *)&process->timer);
 }
@@ -101,14 +104,15 @@ void arcp__agent_process_free(arcp__agent_process *process)
     }
     process->is_freed = true;
     process->is_told = true;
+    arcp__process_table_resume(process);
     if (process->is_taken) {
         close_all(process);
         return;
     }
     /* Its end is still awaited, so that no zombie stays. */
     arcp__agent_process_kill(process);
-    (void)uv_read_stop((uv_stream_t *)&process->output);
-    (void)uv_read_stop((uv_stream_t *)&process->errors);
+    (void)uv_read_stop((uv_stream_t *)&process->output.pipe);
+    (void)uv_read_stop((uv_stream_t *)&process->errors.pipe);
 }
 
 /* ---- its end ---- */
@@ -116,7 +120,7 @@ void arcp__agent_process_free(arcp__agent_process *process)
 void arcp__agent_process_finish(arcp__agent_process *process)
 {
     if (process->is_told || !process->has_callbacks || !process->is_taken ||
-        !process->output_ended || !process->errors_ended) {
+        !process->output.ended || !process->errors.ended) {
         return;
     }
     arcp__agent_process_flush(process);
@@ -131,10 +135,15 @@ void arcp__agent_process_finish(arcp__agent_process *process)
 static void on_drained(uv_timer_t *timer)
 {
     arcp__agent_process *process = timer->data;
-    (void)uv_read_stop((uv_stream_t *)&process->output);
-    (void)uv_read_stop((uv_stream_t *)&process->errors);
-    process->output_ended = true;
-    process->errors_ended = true;
+    if (process->is_resting) {
+        (void)uv_timer_again(timer); /* what it wrote is still being delivered */
+        return;
+    }
+    (void)uv_read_stop((uv_stream_t *)&process->output.pipe);
+    (void)uv_read_stop((uv_stream_t *)&process->errors.pipe);
+    (void)uv_timer_stop(timer);
+    process->output.ended = true;
+    process->errors.ended = true;
     arcp__agent_process_finish(process);
 }
 
@@ -162,7 +171,7 @@ bool arcp__agent_process_check(arcp__agent_process *process)
         return true;
     }
     uv_update_time(table->loop);
-    (void)uv_timer_start(&process->timer, on_drained, table->drain_ms, 0);
+    (void)uv_timer_start(&process->timer, on_drained, table->drain_ms, table->drain_ms);
     arcp__agent_process_read(process);
     arcp__agent_process_finish(process);
     return true;
@@ -313,7 +322,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__agent_spec *
 static arcp_status open_handles(arcp__agent_process *process, pipe_ends *ends, arcp_error *err)
 {
     uv_loop_t *loop = process->table->loop;
-    uv_pipe_t *pipes[3] = {&process->input, &process->output, &process->errors};
+    uv_pipe_t *pipes[3] = {&process->input, &process->output.pipe, &process->errors.pipe};
     int result = uv_poll_init(loop, &process->exit, process->process->exit_fd);
     if (result != 0) {
         close_ends(ends->ours);

@@ -68,7 +68,8 @@ ARCP_MUST_CHECK arcp_status arcp__agent_process_write_last(arcp__agent_process *
                                                            arcp_span bytes);
 
 /* Stops and resumes reading its standard output (and standard error, when plain): a full
- * pipe holds it back. What was read already is delivered all the same. */
+ * pipe holds it back. What the current turn of the loop has room for, of what was read already, is
+ * delivered all the same. */
 void arcp__agent_process_pause(arcp__agent_process *process, bool paused);
 
 /* SIGTERM to its group now, SIGKILL 5 s later; again: nothing more. */

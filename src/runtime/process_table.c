@@ -20,6 +20,60 @@ static bool adopts_orphans(void)
     return is_subreaper != 0 || getpid() == 1;
 }
 
+/* ---- turns ---- */
+
+static void on_waking(uv_idle_t *idle)
+{
+    (void)idle; /* a loop with an active one does not sleep */
+}
+
+void arcp__process_table_rest(arcp__agent_process *process)
+{
+    if (!process->is_resting && !process->is_freed) {
+        process->is_resting = true;
+        process->table->resting_count++;
+        DL_APPEND2(process->table->resting, process, previous_resting, next_resting);
+        (void)uv_idle_start(&process->table->waking, on_waking);
+    }
+}
+
+void arcp__process_table_resume(arcp__agent_process *process)
+{
+    if (process->is_resting) {
+        process->is_resting = false;
+        process->table->resting_count--;
+        DL_DELETE2(process->table->resting, process, previous_resting, next_resting);
+    }
+}
+
+static void on_turn(uv_check_t *check)
+{
+    arcp__process_table *table = check->data;
+    arcp__turn_next(&table->turn);
+    for (size_t left = table->resting_count;
+         left != 0 && table->resting != NULL && !arcp__turn_is_over(&table->turn); left--) {
+        arcp__agent_process *process = table->resting;
+        arcp__process_table_resume(process);
+        arcp__agent_process_go_on(process);
+    }
+    if (table->resting == NULL) {
+        (void)uv_idle_stop(&table->waking);
+    }
+}
+
+static void open_handles(arcp__process_table *table)
+{
+    (void)uv_timer_init(table->loop, &table->orphan_timer);
+    (void)uv_check_init(table->loop, &table->turning);
+    (void)uv_idle_init(table->loop, &table->waking);
+    table->orphan_timer.data = table;
+    table->turning.data = table;
+    table->waking.data = table;
+    (void)uv_check_start(&table->turning, on_turn);
+    uv_unref((uv_handle_t *)&table->orphan_timer);
+    uv_unref((uv_handle_t *)&table->turning);
+}
+
 arcp_status arcp__process_table_new(const arcp__process_table_options *options,
                                     arcp__process_table **out, arcp_error *err)
 {
@@ -45,13 +99,12 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
         .kill_after_ms = options->kill_after_ms == 0 ? KILL_AFTER_MS : options->kill_after_ms,
         .drain_ms = options->drain_ms == 0 ? DRAIN_MS : options->drain_ms,
         .orphan_ms = options->orphan_ms == 0 ? ORPHAN_MS : options->orphan_ms,
-        .refs = 2,
+        .refs = 4,
         .read_buffer = buffer,
         .adopts = adopts_orphans(),
+        .turn = {.limits = &arcp__turn_of_agents},
     };
-    (void)uv_timer_init(table->loop, &table->orphan_timer);
-    uv_unref((uv_handle_t *)&table->orphan_timer);
-    table->orphan_timer.data = table;
+    open_handles(table);
     *out = table;
     return ARCP_OK;
 }
@@ -75,7 +128,7 @@ void arcp__process_table_unref(arcp__process_table *table)
     arcp__free(table);
 }
 
-static void on_timer_closed(uv_handle_t *handle)
+static void on_handle_closed(uv_handle_t *handle)
 {
     arcp__process_table_unref(handle->data);
 }
@@ -90,7 +143,9 @@ void arcp__process_table_free(arcp__process_table *table)
     DL_FOREACH (table->processes, process) {
         arcp__agent_process_free(process); /* it leaves the list later */
     }
-    uv_close((uv_handle_t *)&table->orphan_timer, on_timer_closed);
+    uv_close((uv_handle_t *)&table->orphan_timer, on_handle_closed);
+    uv_close((uv_handle_t *)&table->turning, on_handle_closed);
+    uv_close((uv_handle_t *)&table->waking, on_handle_closed);
     arcp__process_table_unref(table);
 }
 

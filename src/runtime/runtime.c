@@ -32,6 +32,7 @@ static void on_prepare(uv_prepare_t *handle)
     } else {
         arcp__runtime_look_on(runtime);
     }
+    arcp__agent_inbox_next_turn(runtime->inbox);
     arcp__runtime_links_next_turn(runtime);
 }
 
@@ -265,6 +266,7 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     runtime->loop = loop;
+    runtime->turn.limits = &arcp__turn_of_links;
     runtime->has_other_cores = uv_available_parallelism() > 1;
     runtime->launches_here = options->launcher == NULL;
     runtime->store = options->store;

@@ -120,14 +120,14 @@ static void who_pipelines_delays_others_by_so_many_frames(void **state)
 {
     (void)state;
     flood_with(1);
-    assert_in_range(most_between, 1, TURNS_OF_A_ROUND * ARCP__TURN_LINK_FRAMES);
+    assert_in_range(most_between, 1, TURNS_OF_A_ROUND * arcp__turn_of_links.taker_frames);
 }
 
 static void several_that_pipeline_share_what_one_turn_has(void **state)
 {
     (void)state;
     flood_with(FLOODS_MAX);
-    assert_in_range(most_between, 1, TURNS_OF_A_ROUND * ARCP__TURN_FRAMES);
+    assert_in_range(most_between, 1, TURNS_OF_A_ROUND * arcp__turn_of_links.frames);
 }
 
 static void who_reads_nothing_is_sent_no_more_than_its_limit(void **state)
@@ -151,7 +151,7 @@ static void who_reads_nothing_is_sent_no_more_than_its_limit(void **state)
         (void)uv_run(&rig.loop, UV_RUN_ONCE);
     }
     /* By now all of it could have been taken. */
-    for (unsigned turn = 0; turn < FLOOD / ARCP__TURN_LINK_FRAMES * 2; turn++) {
+    for (unsigned turn = 0; turn < FLOOD / arcp__turn_of_links.taker_frames * 2; turn++) {
         (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
     }
     size_t unsent = floods[0].served->ops->unsent(floods[0].served);
@@ -163,12 +163,99 @@ static void who_reads_nothing_is_sent_no_more_than_its_limit(void **state)
     runtime_rig_stop(&rig);
 }
 
+/* ---- agents on the loop ---- */
+
+#define EVENTS       10000u
+#define FEW_EVENTS   100u
+#define EVENTS_IN_GO 32u /* src/runtime/agent_inbox.c */
+
+static struct {
+    unsigned much, few;       /* events that came */
+    unsigned much_before_few; /* is over */
+    bool is_over;
+} heard;
+
+static void say_events(arcp_agent_call *call, const char *text, unsigned count)
+{
+    for (unsigned at = 0; at < count; at++) {
+        assert_int_equal(arcp_agent_log(call, "info", text, NULL), ARCP_OK);
+    }
+    arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
+}
+
+static void say_much(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    say_events(call, "much", EVENTS);
+}
+
+static void say_few(arcp_agent_call *call, void *user)
+{
+    (void)user;
+    say_events(call, "few", FEW_EVENTS);
+}
+
+static void on_event(void *user, arcp_connection *connection, arcp_span frame)
+{
+    (void)user;
+    (void)connection;
+    if (memmem(frame.data, frame.size, "\"message\":\"much\"", 16) != NULL) {
+        heard.much++;
+        flood_pongs++; /* since bob's last pong, likewise */
+        heard.is_over = heard.much == EVENTS;
+    } else if (memmem(frame.data, frame.size, "\"message\":\"few\"", 15) != NULL) {
+        heard.few++;
+        heard.much_before_few = heard.much;
+    }
+}
+
+static bool has_heard_all(void *user)
+{
+    (void)user;
+    return heard.is_over && bob.pongs == ROUNDS;
+}
+
+static void submit(const peer *to, const char *agent)
+{
+    char text[160];
+    (void)snprintf(text, sizeof(text),
+                   "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":{"
+                   "\"agent\":\"%s\"}}",
+                   agent, agent);
+    say(to, text);
+}
+
+static void an_agent_that_says_much_delays_others_by_so_many_events(void **state)
+{
+    (void)state;
+    runtime_rig_start(&rig, NULL);
+    runtime_rig_add(&rig, "much", ARCP_AGENT_NON_BLOCKING, say_much, NULL);
+    runtime_rig_add(&rig, "few", ARCP_AGENT_NON_BLOCKING, say_few, NULL);
+    memset(&heard, 0, sizeof(heard));
+    flood_pongs = most_between = 0;
+    join(&floods[0], "alice", on_event);
+    join(&bob, "bob", on_bob_message);
+    submit(&floods[0], "much");
+    submit(&floods[0], "few");
+    send_ping(&bob);
+    runtime_rig_until(&rig, has_heard_all, NULL);
+    const unsigned in_a_turn = arcp__turn_of_agents.taker_frames + EVENTS_IN_GO;
+    assert_in_range(most_between, 1, TURNS_OF_A_ROUND * in_a_turn);
+    /* The other agent is not behind all of it. */
+    assert_int_equal(heard.few, FEW_EVENTS);
+    assert_in_range(heard.much_before_few, 0, 3 * in_a_turn);
+    leave(&floods[0]);
+    leave(&bob);
+    runtime_rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_pipelines_delays_others_by_so_many_frames),
         cmocka_unit_test(several_that_pipeline_share_what_one_turn_has),
         cmocka_unit_test(who_reads_nothing_is_sent_no_more_than_its_limit),
+        cmocka_unit_test(an_agent_that_says_much_delays_others_by_so_many_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
