@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/sqlite_file.h"
+#include "store/sqlite_log.h"
 #include "store/sqlite_schema.h"
 
 static arcp_status io_error(const char *path, const char *what, arcp_error *err)
@@ -117,6 +119,22 @@ static arcp_status check_whole(const char *path, arcp__sqlite_found *out, arcp_e
 
 /* ---- backup ---- */
 
+/* SQLite reads a log up to its first damage, without a word. That of an owner who runs grows while
+ * it is looked at, and the owner looked when it started. */
+static arcp_status check_log_unless_in_use(const char *path, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return io_error(path, "cannot be opened", err);
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        status = arcp__sqlite_log_check(path, err);
+    }
+    close(fd);
+    return status;
+}
+
 static arcp_status sync_file(const char *path, arcp_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -134,7 +152,10 @@ static arcp_status sync_file(const char *path, arcp_error *err)
 static arcp_status make_backup(const char *path, const char *partial, const char *to,
                                arcp__sqlite_found *out, arcp_error *err)
 {
-    arcp_status status = copy_database(path, partial, err);
+    arcp_status status = check_log_unless_in_use(path, err);
+    if (status == ARCP_OK) {
+        status = copy_database(path, partial, err);
+    }
     if (status == ARCP_OK) {
         status = check_whole(partial, out, err);
     }
@@ -256,24 +277,42 @@ static arcp_status give_owner(const char *copy, int old_fd, const char *path, ar
     return ARCP_OK;
 }
 
-static arcp_status take_place(const char *copy, int old_fd, const char *path, arcp_error *err)
+static bool is_name_of(const char *name, int fd)
+{
+    struct stat named;
+    struct stat opened;
+    return lstat(name, &named) == 0 && fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+           named.st_ino == opened.st_ino;
+}
+
+/* A second name for the store that is there; a restore that was killed may have made it. */
+static arcp_status keep_old(int old_fd, const char *path, arcp_error *err)
 {
     char replaced[PATH_MAX];
-    char name[PATH_MAX];
     arcp_status status = make_name(replaced, path, ".replaced", err);
-    if (status == ARCP_OK && old_fd >= 0 && link(path, replaced) != 0) {
+    if (status == ARCP_OK && link(path, replaced) != 0 &&
+        !(errno == EEXIST && is_name_of(replaced, old_fd))) {
         status = io_error(replaced, "the store that is there cannot be kept", err);
     }
-    if (status == ARCP_OK && rename(copy, path) != 0) {
-        status = io_error(path, "cannot be replaced", err);
-    }
-    /* An empty log and an index belong to the file that is gone. */
+    return status;
+}
+
+static arcp_status take_place(const char *copy, int old_fd, const char *path, arcp_error *err)
+{
+    char name[PATH_MAX];
+    arcp_status status = old_fd >= 0 ? keep_old(old_fd, path, err) : ARCP_OK;
+    /* An empty log and an index. Before the store has its new file: who starts on that makes its
+     * own. */
     static const char *const suffixes[] = {"-wal", "-shm"};
     for (size_t i = 0; status == ARCP_OK && i < 2; i++) {
         status = make_name(name, path, suffixes[i], err);
         if (status == ARCP_OK) {
             (void)unlink(name);
         }
+    }
+    /* Where none was nobody is locked out: one that was made meanwhile stays. */
+    if (status == ARCP_OK && (old_fd >= 0 ? rename(copy, path) : link(copy, path)) != 0) {
+        status = io_error(path, "cannot be replaced", err);
     }
     if (status == ARCP_OK) {
         arcp__sqlite_file_sync_directory(path);
@@ -317,22 +356,39 @@ static arcp_status check_backup(const char *from, arcp__sqlite_found *out, arcp_
     return status != ARCP_OK || version == 1 ? status : check_whole(from, out, err);
 }
 
+/* Without symbolic links, as SQLite has it: the log stands beside the file. */
+static arcp_status resolve(const char *path, char out[PATH_MAX], arcp_error *err)
+{
+    struct stat info;
+    if (realpath(path, out) != NULL) {
+        return ARCP_OK;
+    }
+    return errno == ENOENT && lstat(path, &info) != 0 ? make_name(out, path, "", err)
+                                                      : io_error(path, "cannot be resolved", err);
+}
+
 arcp_status arcp__sqlite_restore(const arcp__sqlite_restore_options *options,
                                  arcp__sqlite_found *out, arcp_error *err)
 {
+    char path[PATH_MAX];
     char copy[PATH_MAX];
     int old_fd = -1;
     *out = (arcp__sqlite_found){0};
-    arcp_status status = make_name(copy, options->path, ".restoring", err);
+    arcp_status status = resolve(options->path, path, err);
+    arcp__sqlite_restore_options resolved = *options;
+    resolved.path = path;
     if (status == ARCP_OK) {
-        status = lock_old(options->path, &old_fd, err);
+        status = make_name(copy, path, ".restoring", err);
+    }
+    if (status == ARCP_OK) {
+        status = lock_old(path, &old_fd, err);
     }
     if (status == ARCP_OK) {
         status = check_backup(options->from, out, err);
     }
     if (status == ARCP_OK) {
         (void)unlink(copy); /* of one that was not finished */
-        status = restore_into(copy, old_fd, options, out, err);
+        status = restore_into(copy, old_fd, &resolved, out, err);
         (void)unlink(copy);
     }
     if (old_fd >= 0) {

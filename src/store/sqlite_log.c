@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -225,7 +226,9 @@ static arcp_status check_open(log_file *log, arcp_error *err)
 arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err)
 {
     log_file log = {.fd = -1};
-    snprintf(log.path, sizeof(log.path), "%s-wal", path);
+    char resolved[PATH_MAX]; /* the log stands beside the file, not beside a link to it */
+    snprintf(log.path, sizeof(log.path), "%s-wal",
+             realpath(path, resolved) != NULL ? resolved : path);
     log.fd = open(log.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (log.fd < 0) {
         return errno == ENOENT ? ARCP_OK

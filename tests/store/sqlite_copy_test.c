@@ -1,5 +1,7 @@
 /* Looking at a whole store, copying it while it is used, and putting a copy in its place. */
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "store/sql.h"
@@ -248,6 +250,117 @@ static void a_backup_becomes_a_store_where_none_was(void **state)
     sql_close(db);
 }
 
+/* ---- names that are links, and ends in between ---- */
+
+static off_t size_of(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 ? info.st_size : -1;
+}
+
+/* A store whose owner was killed, with a flipped bit among the later commits of its log. */
+static void leave_damaged_log(fixture *self)
+{
+    char log[700];
+    unsigned char byte = 0;
+    snprintf(log, sizeof(log), "%s", temp_dir_join(self->dir, "", "s.db-wal"));
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        store_rig *rig = make_store(self);
+        for (uint64_t at = 2; at < 12; at++) {
+            arcp_store_op op = op_append("t", at, "more");
+            if (rig_commit(rig, &op, 1) != ARCP_OK) {
+                _exit(1);
+            }
+        }
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    int fd = open(log, O_RDWR | O_CLOEXEC);
+    const off_t frame = 24 + 4096;
+    const off_t at = 32 + (size_of(log) - 32) / frame * 3 / 4 * frame + 100;
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= 1;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+static void a_damaged_log_is_found_behind_a_link(void **state)
+{
+    fixture *self = *state;
+    told all;
+    arcp__sqlite_found found;
+    leave_damaged_log(self);
+    assert_int_equal(symlink("s.db", temp_dir_join(self->dir, "", "link.db")), 0);
+    check_all(temp_dir_join(self->dir, "", "link.db"), &all, &found);
+    assert_true(all.count >= 1);
+    assert_non_null(strstr(all.lines[0], "s.db-wal: damaged"));
+}
+
+static void a_backup_does_not_leave_out_what_a_damaged_log_hides(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    arcp__sqlite_found found;
+    leave_damaged_log(self);
+    off_t log_bytes = size_of(temp_dir_join(self->dir, "", "s.db-wal"));
+    assert_int_equal(arcp__sqlite_backup(self->path, self->backup, &found, &err), ARCP_E_CORRUPT);
+    assert_non_null(strstr(err.message, "s.db-wal: damaged"));
+    assert_int_equal(size_of(self->backup), -1);
+    assert_int_equal(size_of(temp_dir_join(self->dir, "", "b.db.partial")), -1);
+    assert_int_equal(size_of(temp_dir_join(self->dir, "", "s.db-wal")), log_bytes);
+}
+
+static void a_restore_through_a_link_replaces_what_it_names(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    arcp__sqlite_found found;
+    struct stat info;
+    store_rig *rig = make_store(self);
+    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    check_commit(rig, ARCP_OK, op_append("j:1", 4, "later"));
+    rig_close(rig);
+    assert_int_equal(mkdir(temp_dir_join(self->dir, "", "far"), 0700), 0);
+    char far[700];
+    snprintf(far, sizeof(far), "%s", temp_dir_join(self->dir, "", "far/s.db"));
+    assert_int_equal(rename(self->path, far), 0);
+    assert_int_equal(symlink("far/s.db", self->path), 0);
+    /* The log stands beside the file, not beside the link. */
+    sql_change(temp_dir_join(self->dir, "", "far/s.db-wal"), "CREATE TABLE t(x)");
+    assert_int_equal(restore(self, self->backup, &err), ARCP_E_EXISTS);
+    assert_non_null(strstr(err.message, "far/s.db-wal is in the way"));
+    assert_int_equal(unlink(temp_dir_join(self->dir, "", "far/s.db-wal")), 0);
+    check_ok(restore(self, self->backup, &err), &err);
+    assert_int_equal(lstat(self->path, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    rig = rig_open(temp_dir_join(self->dir, "sqlite:", "far/s.db"));
+    check_read(rig, "j:1", 0, 0, "a|b|c|d");
+    rig_close(rig);
+    rig = rig_open(temp_dir_join(self->dir, "sqlite:", "far/s.db.replaced"));
+    check_read(rig, "j:1", 0, 0, "a|b|c|d|later");
+    rig_close(rig);
+}
+
+/* It gave the old store its other name, and was killed. */
+static void a_restore_that_was_killed_can_be_tried_again(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    arcp__sqlite_found found;
+    rig_close(make_store(self));
+    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    char replaced[700];
+    snprintf(replaced, sizeof(replaced), "%s", temp_dir_join(self->dir, "", "s.db.replaced"));
+    assert_int_equal(link(self->path, replaced), 0);
+    check_ok(restore(self, self->backup, &err), &err);
+    /* That of another store is not overwritten. */
+    assert_int_equal(restore(self, self->backup, &err), ARCP_E_EXISTS);
+    assert_non_null(strstr(err.message, "s.db.replaced"));
+}
+
 #define COPY_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -261,6 +374,10 @@ int main(void)
         COPY_TEST(a_backup_takes_the_stores_place_without_its_sessions),
         COPY_TEST(a_restore_is_refused_and_changes_nothing),
         COPY_TEST(a_backup_becomes_a_store_where_none_was),
+        COPY_TEST(a_damaged_log_is_found_behind_a_link),
+        COPY_TEST(a_backup_does_not_leave_out_what_a_damaged_log_hides),
+        COPY_TEST(a_restore_through_a_link_replaces_what_it_names),
+        COPY_TEST(a_restore_that_was_killed_can_be_tried_again),
     };
     return cmocka_run_group_tests_name("store_sqlite_copy", tests, NULL, NULL);
 }
