@@ -67,7 +67,7 @@ static void what_others_can_change_is_refused_at_the_start(void **state)
          2, "/tokens is a secret that everybody may read"},
         {"TLS key", "tls: {certificate: @/key, key: @/key}\n", "key", "x", 0644, 2, "tls.key: /"},
         {"key of JWTs", "jwt: [{algorithm: HS256, key_file: @/key}]\n", "key",
-         "0123456789abcdef0123456789abcdef", 0602, 2, "jwt.key_file: /"},
+         "0123456789abcdef0123456789abcdef", 0602, 2, "jwt[0].key_file: /"},
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {

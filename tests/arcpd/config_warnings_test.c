@@ -1,0 +1,311 @@
+/* What is allowed and a risk, or would fail later, is said; what is neither is not. */
+#include "support/check.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arcpd/config_check.h"
+#include "arcpd/config_warnings.h"
+
+static void add_line(void *user, const char *text)
+{
+    arcp_buf_append_format(user, "%s\n", text);
+}
+
+/* The warnings about a text, which stands for the file `name`; the caller frees. */
+static char *warnings_of(const char *name, const char *text, arcp__config_moment moment)
+{
+    arcp__config config;
+    arcp__token_facts tokens;
+    arcp_error error = {0};
+    arcp_buf lines = ARCP_BUF_INIT;
+    arcp__config_init(&config);
+    check_ok(arcp__config_read_text(&config, name, arcp_span_cstr(text), &error), &error);
+    check_ok(arcp__config_check(&config, &error), &error);
+    check_ok(arcp__verifiers_check(&config, &tokens, &error), &error);
+    arcp__config_warn(&config, &tokens, moment, add_line, &lines);
+    arcp__config_fini(&config);
+    return arcp_buf_take_cstr(&lines);
+}
+
+static void check_warnings(const char *text, arcp__config_moment moment, const char *want)
+{
+    char *got = warnings_of("t.yaml", text, moment);
+    if (strcmp(got, want) != 0) {
+        fail_msg("%s\nwarns\n%swant\n%s", text, got, want);
+    }
+    arcp_free(got);
+}
+
+#define LONG_TOKEN  "tokens: [{token: 0123456789abcdef, principal: a}]\n"
+#define SHORT_TOKEN "tokens: [{token: 0123456789abcde, principal: a}]\n"
+#define NO_TLS                                                                                     \
+    ": the network can read tokens and results; use wss:// (tls), or listen on 127.0.0.1 behind "  \
+    "a proxy with TLS\n"
+
+static void what_can_be_reached_from_elsewhere_is_said_with_its_place(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"", ""},
+        {"listen: ['ws://127.0.0.1:1/arcp', 'ws://[::1]:1/arcp', "
+         "'ws://localhost:1/arcp']\n" SHORT_TOKEN,
+         ""},
+        {"listen: ['ws://0.0.0.0:1/arcp']\n" LONG_TOKEN,
+         "t.yaml:1: listen[0]: ws://0.0.0.0:1/arcp" NO_TLS},
+        {LONG_TOKEN "listen:\n  - ws://127.0.0.1:1/arcp\n  - WS://[::]:1/arcp\n",
+         "t.yaml:4: listen[1]: WS://[::]:1/arcp" NO_TLS},
+        {"listen: ['ws://0.0.0.0:1/arcp']\n" SHORT_TOKEN,
+         "t.yaml:1: listen[0]: ws://0.0.0.0:1/arcp" NO_TLS
+         "tokens: one of fewer than 16 bytes can be guessed over the network; make tokens at "
+         "random, with `openssl rand -hex 32` for example\n"},
+        {"http: {listen: '127.0.0.1:1'}\n", ""},
+        {"http: {listen: '[::1]:1'}\n", ""},
+        {"http:\n  listen: '0.0.0.0:1'\n",
+         "t.yaml:2: http.listen: 0.0.0.0:1: the network can read the metrics without "
+         "authentication; listen on 127.0.0.1, or behind a proxy that asks for it\n"},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        check_warnings(rows[at].text, ARCP__CONFIG_START, rows[at].want);
+        check_warnings(rows[at].text, ARCP__CONFIG_CHECK, rows[at].want);
+    }
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fputs(text, file) < 0, 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0600), 0);
+}
+
+/* A file's shortest token counts, and a comment is none. */
+static void tokens_of_a_file_count_too(void **state)
+{
+    static const struct {
+        const char *tokens;
+        bool is_short;
+    } rows[] = {{"# short\n0123456789abcdef=a\n0123456789abcdefg=b\n", false},
+                {"0123456789abcdef=a\n0123456789abcde=b\n", true}};
+    char path[] = "/tmp/arcp-tokens-XXXXXX";
+    char text[256];
+    (void)state;
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    (void)close(file);
+    (void)snprintf(text, sizeof(text), "listen: ['ws://0.0.0.0:1/arcp']\ntoken_file: %s\n", path);
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        write_file(path, rows[at].tokens);
+        char *got = warnings_of("t.yaml", text, ARCP__CONFIG_START);
+        assert_int_equal(strstr(got, "fewer than 16 bytes") != NULL, rows[at].is_short);
+        arcp_free(got);
+    }
+    (void)unlink(path);
+}
+
+/* ---- agents ---- */
+
+#define TWO_PRINCIPALS "tokens: [{token: x, principal: a}, {token: y, principal: b}]\n"
+#define AGENT          "agents: [{name: a, command: [sh]}]\n"
+#define OWN_USER       "agents: [{name: a, command: [sh], user: nobody}]\n"
+#define SHARED                                                                                     \
+    " run as arcpd's user and can read the tokens, files and results of all principals; give "     \
+    "each a user of its own (user:)\n"
+
+static void check_shared(void)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {AGENT, ""},
+        {TWO_PRINCIPALS, ""},
+        {TWO_PRINCIPALS OWN_USER, ""},
+        {"tokens: [{token: x, principal: a}, {token: y, principal: a}]\n" AGENT, ""},
+        {TWO_PRINCIPALS AGENT, "agents: those without user: (\"a\")" SHARED},
+        {TWO_PRINCIPALS "agents: [{name: a, command: [sh], user: nobody}, {name: b, command: [sh]},"
+                        " {name: c, command: [sh]}]\n",
+         "agents: those without user: (\"b\" and 1 more)" SHARED},
+    };
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        check_warnings(rows[at].text, ARCP__CONFIG_START, rows[at].want);
+    }
+}
+
+static void agents_that_share_a_user_with_arcpd_are_named_where_principals_differ(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        check_shared();
+        return;
+    }
+    assert_int_equal(seteuid(65534), 0);
+    check_shared();
+    assert_int_equal(seteuid(0), 0);
+}
+
+static void agents_that_are_root_are_named(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("not root\n");
+        skip();
+    }
+    check_warnings(OWN_USER, ARCP__CONFIG_START, "");
+    check_warnings(AGENT, ARCP__CONFIG_START,
+                   "agents: those without user: (\"a\") run as root and can do everything, "
+                   "whatever a lease says; give each a user of its own (user:), or run arcpd as "
+                   "another user\n");
+    assert_int_equal(seteuid(65534), 0);
+    check_warnings(AGENT, ARCP__CONFIG_START, "");
+    assert_int_equal(seteuid(0), 0);
+}
+
+/* A folder with agent.py, where arcpd works and the configuration stands elsewhere, or the other
+ * way round. */
+static void check_words(const char *config_name, const char *real)
+{
+    char want[512];
+    (void)snprintf(want, sizeof(want),
+                   "%s:1: agents[0].command[1]: agent \"a\": its jobs look for agent.py in a fresh "
+                   "directory, where it is not; write %s/agent.py\n",
+                   config_name, real);
+    char *got = warnings_of(config_name,
+                            "agents: [{name: a, user: nobody, command: [python3, agent.py, "
+                            "-agent.py, other.py, ., '']}]\n",
+                            ARCP__CONFIG_START);
+    assert_string_equal(got, want);
+    arcp_free(got);
+}
+
+static void a_word_that_names_a_file_here_is_not_found_by_a_job(void **state)
+{
+    char folder[] = "/tmp/arcp-words-XXXXXX";
+    char path[96];
+    char text[256];
+    char here[PATH_MAX];
+    (void)state;
+    assert_non_null(getcwd(here, sizeof(here)));
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/agent.py", folder);
+    write_file(path, "");
+    (void)snprintf(path, sizeof(path), "%s/t.yaml", folder);
+    check_words(path, folder);
+    assert_int_equal(chdir(folder), 0);
+    check_words("t.yaml", folder);
+    /* Where it is looked for it is. */
+    (void)snprintf(text, sizeof(text),
+                   "agents: [{name: a, user: nobody, cwd: %s, command: [python3, agent.py]}]\n",
+                   folder);
+    check_warnings(text, ARCP__CONFIG_START, "");
+    check_warnings("agents: [{name: a, user: nobody, cwd: /nowhere, command: [agent.py]}]\n",
+                   ARCP__CONFIG_START, "");
+    (void)snprintf(text, sizeof(text),
+                   "t.yaml:1: agents[0].command[1]: agent \"a\": its jobs look for agent.py in /, "
+                   "where it is not; write %s/agent.py\n",
+                   folder);
+    check_warnings("agents: [{name: a, user: nobody, cwd: /, command: [python3, agent.py]}]\n",
+                   ARCP__CONFIG_START, text);
+    assert_int_equal(chdir(here), 0);
+    (void)snprintf(path, sizeof(path), "%s/agent.py", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void plain_agents_are_not_kept_waiting(void **state)
+{
+    (void)state;
+    check_warnings("agents:\n"
+                   "  - {name: a, user: nobody, command: [sh], warm: 2}\n"
+                   "  - {name: b, user: nobody, command: [sh], mode: plain}\n"
+                   "  - {name: c, user: nobody, command: [sh], mode: plain, warm: 2}\n",
+                   ARCP__CONFIG_START,
+                   "t.yaml:4: agents[2]: agent \"c\": warm has no effect with mode: plain, whose "
+                   "processes take one job each; remove one of the two\n");
+}
+
+/* ---- what a start finds by itself ---- */
+
+#define HTTP                                                                                       \
+    "credentials:\n"                                                                               \
+    "  provisioner: http\n"                                                                        \
+    "  endpoint: https://e\n"                                                                      \
+    "  http:\n"                                                                                    \
+    "    issue:\n"                                                                                 \
+    "      url: https://u/{env:ARCP_TEST_HOST}\n"                                                  \
+    "      headers: {Authorization: 'Bearer {env:ARCP_TEST_KEY}', X: '{env:ARCP_TEST_SET}'}\n"     \
+    "      body: {a: '{env:ARCP_TEST_KEY} {env:ARCP_TEST_BODY}'}\n"                                \
+    "      response: {value: /v}\n"                                                                \
+    "    revoke: {url: https://u}\n"                                                               \
+    "tracing: {otlp: {endpoint: 'http://c:1', headers: {A: '{env:ARCP_TEST_TRACE}'}}}\n"
+#define MISSING(name)                                                                              \
+    "the environment of this check has no " name "; a start without it is refused\n"
+
+static void a_check_says_what_a_start_would_miss(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] =
+        {
+            {"agents:\n  - name: a\n    user: nobody\n    command: [/nowhere/program]\n",
+             "t.yaml:2: agents[0]: agent \"a\": the program /nowhere/program: No such file or "
+             "directory; its jobs will fail\n"},
+            {"agents: [{name: a, user: nobody, command: [no-such-program]}]\n",
+             "t.yaml:1: agents[0]: agent \"a\": the program no-such-program is not in PATH; its "
+             "jobs "
+             "will fail\n"},
+            {"agents: [{name: a, user: no-such-user, command: [sh]}]\n",
+             "t.yaml:1: agents[0]: agent \"a\": there is no user \"no-such-user\"; its jobs will "
+             "fail\n"},
+            {"agents: [{name: a, user: nobody, command: [sh]}]\n", ""},
+            {HTTP,
+             "t.yaml:6: credentials.http.issue.url: " MISSING("ARCP_TEST_HOST") "credentials.http."
+                                                                                "issue.body:"
+                                                                                " " MISSING("ARCP_"
+                                                                                            "TEST_"
+                                                                                            "KEY") "credentials.http.issue.body: " MISSING(
+                                                                                    "ARCP_TEST_"
+                                                                                    "BODY") "t."
+                                                                                            "yaml:"
+                                                                                            "7: "
+                                                                                            "creden"
+                                                                                            "tials."
+                                                                                            "http."
+                                                                                            "issue."
+                                                                                            "header"
+                                                                                            "s."
+                                                                                            "Author"
+                                                                                            "izatio"
+                                                                                            "n:"
+                                                                                            " " MISSING("ARCP_TEST_KEY") "t.yaml:11: tracing.otlp.headers.A: " MISSING("ARCP_TEST_TRACE")},
+            {"policy:\n  - {max_budget: ['USD:1']}\n  - {max_lease: {fs.read: [/a], tool.call: "
+             "['**']}}\n",
+             "t.yaml:3: policy[1]: max_lease does not name fs.write, net.fetch, agent.delegate, "
+             "model.use: what it does not name is closed\n"},
+        };
+    (void)state;
+    assert_int_equal(setenv("ARCP_TEST_SET", "", 1), 0);
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        check_warnings(rows[at].text, ARCP__CONFIG_START, "");
+        check_warnings(rows[at].text, ARCP__CONFIG_CHECK, rows[at].want);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_can_be_reached_from_elsewhere_is_said_with_its_place),
+        cmocka_unit_test(tokens_of_a_file_count_too),
+        cmocka_unit_test(agents_that_share_a_user_with_arcpd_are_named_where_principals_differ),
+        cmocka_unit_test(agents_that_are_root_are_named),
+        cmocka_unit_test(a_word_that_names_a_file_here_is_not_found_by_a_job),
+        cmocka_unit_test(plain_agents_are_not_kept_waiting),
+        cmocka_unit_test(a_check_says_what_a_start_would_miss),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
