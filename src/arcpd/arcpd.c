@@ -289,6 +289,10 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
     if (status == ARCP_OK) {
         status = arcp__verifiers_make(&state->config, state->directories.state, &verifiers, err);
     }
+    if (status == ARCP_OK) {
+        const arcp__token_facts tokens = arcp__verifiers_look(&verifiers);
+        arcp__daemon_warn(state, &tokens);
+    }
     /* An arcpd that is refused its store writes nothing into the audit log. */
     if (status == ARCP_OK) {
         status = open_store(state, &state->store, err);
@@ -380,6 +384,9 @@ int main(int argc, char **argv)
 {
     static arcp__daemon state; /* too large for a stack, and there is one process */
     arcp_error error = {0};
+    /* Agents may have our user: they cannot trace us, nor read what secrets are in our memory. It
+     * holds until we become another program, so that agents are as they were. */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     state.logger = (arcp__logger){.level = ARCP_LOG_INFO};
     int early = first_pass(&state, argc, argv);
     if (early >= 0) {

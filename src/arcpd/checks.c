@@ -5,24 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arcpd/config_policy.h"
+#include "arcpd/config_warnings.h"
 #include "arcpd/directories.h"
 #include "arcpd/tokens.h"
 #include "store/sqlite_check.h"
+
+static void print_warning(void *user, const char *line)
+{
+    (void)fprintf(stderr, "arcpd: %s\n", line);
+}
 
 /* --check-config: what was read is right; are the files of tokens and keys? */
 arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_status status = arcp__verifiers_check(config, err);
+    arcp__token_facts tokens;
+    arcp_status status = arcp__verifiers_check(config, &tokens, err);
     if (status != ARCP_OK) {
         return status;
     }
-    arcp__config_policy_warn(config, &text);
-    if (!text.failed) {
-        (void)fprintf(stderr, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
-    }
-    arcp_buf_clear(&text);
+    arcp__config_warn(config, &tokens, ARCP__CONFIG_CHECK, print_warning, NULL);
     arcp__config_print(config, ARCP__SECRETS_MASKED, &text);
     status = text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     if (status == ARCP_OK &&

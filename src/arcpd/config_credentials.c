@@ -24,6 +24,11 @@ static const char *const pointer_names[] = {"value",   "id",           "endpoint
                                             "profile", "lifetime_sec", "spent"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+const char *arcp__config_credentials_request(size_t index)
+{
+    return request_names[index];
+}
+
 /* ---- life ---- */
 
 static void request_fini(arcp__config_request *request)

@@ -57,6 +57,9 @@ const int *arcp__config_credentials_gone(const arcp__config_credentials *credent
 uint64_t arcp__config_credentials_timeout_ms(const arcp__config_credentials *credentials);
 uint64_t arcp__config_credentials_connections(const arcp__config_credentials *credentials);
 
+/* The key of a request in `http`. */
+const char *arcp__config_credentials_request(size_t index);
+
 /* Keys of the group that are no settings (arcp__yaml_member_fn; `into` is the
  * arcp__config_credentials). */
 arcp_status arcp__config_credentials_member(struct arcp__yaml_reader *r, void *into, arcp_span key,

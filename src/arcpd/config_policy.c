@@ -148,30 +148,3 @@ arcp_status arcp__yaml_policy_item(arcp__yaml_reader *r, const char *path, const
     }
     return status;
 }
-
-void arcp__config_policy_warn(const arcp__config *config, arcp_buf *out)
-{
-    static const char *const names[] = {
-#define ARCP_CAPABILITY(id, name, kind, separators, reserved) name,
-#include <arcp/capability.def>
-#undef ARCP_CAPABILITY
-    };
-    for (size_t at = 0; at < config->policy_count; at++) {
-        const arcp__config_policy *policy = &config->policies[at];
-        const char *before = "";
-        for (size_t i = 0; policy->has_lease && i < sizeof(names) / sizeof(names[0]); i++) {
-            const arcp_span name = arcp_span_cstr(names[i]);
-            if (arcp_capability_is_reserved(name) && !arcp_span_equal_cstr(name, "cost.budget") &&
-                !arcp_lease_names(policy->ceiling, name)) {
-                if (*before == '\0') {
-                    arcp_buf_append_format(out, "arcpd: policy[%zu]: max_lease does not name ", at);
-                }
-                arcp_buf_append_format(out, "%s%s", before, names[i]);
-                before = ", ";
-            }
-        }
-        if (*before != '\0') {
-            arcp_buf_append_cstr(out, ": what it does not name is closed\n");
-        }
-    }
-}

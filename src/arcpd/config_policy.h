@@ -6,7 +6,4 @@
 
 arcp_status arcp__yaml_policy_item(arcp__yaml_reader *r, const char *path, const yaml_node_t *node);
 
-/* Appends a line for each entry whose max_lease names some capabilities only. */
-void arcp__config_policy_warn(const arcp__config *config, arcp_buf *out);
-
 #endif

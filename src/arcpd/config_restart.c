@@ -246,6 +246,9 @@ void arcp__config_keep_started(arcp__config *fresh, arcp__config *running, uint6
         exchange((char *)fresh + started[at].offset, (char *)running + started[at].offset,
                  started[at].size);
     }
+    /* What is listened on need not be what the new file says there. */
+    arcp__config_places_forget(&fresh->places, "listen");
+    arcp__config_places_forget(&fresh->places, "http.listen");
     if (fresh->settings.limits_frame_bytes > frame_bytes_max) {
         fresh->settings.limits_frame_bytes = frame_bytes_max;
     }

@@ -6,6 +6,7 @@
 
 #include "arcpd/config_check.h"
 #include "arcpd/config_restart.h"
+#include "arcpd/config_warnings.h"
 #include "arcpd/service.h"
 
 void arcp__daemon_log(arcp__daemon *daemon, arcp_log_level level, const char *format, ...)
@@ -52,7 +53,18 @@ arcp_status arcp__daemon_take_verifiers(arcp__daemon *daemon, arcp__verifiers *v
     return status;
 }
 
-static arcp_status apply(arcp__daemon *daemon, const arcp__config *fresh, arcp_error *err)
+static void log_warning(void *user, const char *line)
+{
+    arcp__logger_log(user, ARCP_LOG_WARN, line);
+}
+
+void arcp__daemon_warn(arcp__daemon *daemon, const arcp__token_facts *tokens)
+{
+    arcp__config_warn(&daemon->config, tokens, ARCP__CONFIG_START, log_warning, &daemon->logger);
+}
+
+static arcp_status apply(arcp__daemon *daemon, const arcp__config *fresh, arcp__token_facts *tokens,
+                         arcp_error *err)
 {
     arcp__verifiers verifiers = {NULL, 0};
     /* We go on listening where we did at the start. */
@@ -63,6 +75,7 @@ static arcp_status apply(arcp__daemon *daemon, const arcp__config *fresh, arcp_e
     if (status != ARCP_OK) {
         return status;
     }
+    *tokens = arcp__verifiers_look(&verifiers);
     status = arcp__service_offer(daemon->runtime, fresh, &daemon->files, err);
     if (status == ARCP_OK) {
         status = arcp_runtime_reload_tls(daemon->runtime, err);
@@ -106,10 +119,11 @@ void arcp__daemon_reload(arcp__daemon *daemon)
 {
     arcp__config fresh;
     arcp_error error = {0};
+    arcp__token_facts tokens = {.token_bytes_min = SIZE_MAX};
     arcp__config_init(&fresh);
     arcp_status status = arcp__daemon_read_config(daemon, &fresh, &error);
     if (status == ARCP_OK) {
-        status = apply(daemon, &fresh, &error);
+        status = apply(daemon, &fresh, &tokens, &error);
     }
     if (status != ARCP_OK) {
         arcp__audit_trail_reload(daemon->logger.audit, &daemon->config.settings);
@@ -134,6 +148,7 @@ void arcp__daemon_reload(arcp__daemon *daemon)
     arcp__config_fini(&daemon->config);
     daemon->config = fresh;
     say_what_takes_a_restart(daemon, &changes);
+    arcp__daemon_warn(daemon, &tokens);
     daemon->status.reload_failed = false;
     arcp__daemon_log(daemon, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
                      changes.failed || changes.size != 0 ? ", but for the keys of the warning above"

@@ -45,6 +45,9 @@ void arcp__daemon_log(arcp__daemon *daemon, arcp_log_level level, const char *fo
 ARCP_MUST_CHECK arcp_status arcp__daemon_read_config(const arcp__daemon *daemon,
                                                      arcp__config *config, arcp_error *err);
 
+/* The warnings about the configuration, into the log. */
+void arcp__daemon_warn(arcp__daemon *daemon, const arcp__token_facts *tokens);
+
 /* Takes the verifiers over in any case. */
 ARCP_MUST_CHECK arcp_status arcp__daemon_take_verifiers(arcp__daemon *daemon,
                                                         arcp__verifiers *verifiers,

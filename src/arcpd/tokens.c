@@ -191,10 +191,22 @@ static arcp_status make_configured(const arcp__config *config, arcp__verifiers *
     return status;
 }
 
-arcp_status arcp__verifiers_check(const arcp__config *config, arcp_error *err)
+arcp__token_facts arcp__verifiers_look(const arcp__verifiers *verifiers)
+{
+    arcp__token_facts facts = {.token_bytes_min = SIZE_MAX};
+    for (size_t at = 0; at < verifiers->count; at++) {
+        arcp__token_table_look(verifiers->items[at], &facts);
+    }
+    return facts;
+}
+
+arcp_status arcp__verifiers_check(const arcp__config *config, arcp__token_facts *facts,
+                                  arcp_error *err)
 {
     arcp__verifiers made = {NULL, 0};
     arcp_status status = make_configured(config, &made, err);
+    *facts = arcp__verifiers_look(&made);
+    facts->principal = NULL;
     arcp__verifiers_fini(&made);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <arcp/token.h>
 
 #include "arcpd/config.h"
+#include "runtime/token_table.h"
 
 typedef struct arcp__verifiers {
     arcp_token_verifier **items; /* owned, and so are they until a runtime takes them */
@@ -25,8 +26,10 @@ bool arcp__config_has_tokens(const arcp__config *config);
 ARCP_MUST_CHECK arcp_status arcp__verifiers_make(const arcp__config *config,
                                                  const char *state_directory, arcp__verifiers *out,
                                                  arcp_error *err);
-/* Whether the configured ones can be made; makes nothing on disk. */
-ARCP_MUST_CHECK arcp_status arcp__verifiers_check(const arcp__config *config, arcp_error *err);
+/* Whether the configured ones can be made, and what they have; makes nothing on disk. */
+ARCP_MUST_CHECK arcp_status arcp__verifiers_check(const arcp__config *config,
+                                                  arcp__token_facts *facts, arcp_error *err);
+arcp__token_facts arcp__verifiers_look(const arcp__verifiers *verifiers);
 
 /* Whether a ws:// or wss:// URL always means this machine. */
 bool arcp__listen_is_loopback(const char *text);

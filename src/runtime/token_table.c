@@ -1,5 +1,5 @@
 /* Tokens that are known beforehand: a table, a file with one, or everybody. */
-#include <arcp/token.h>
+#include "runtime/token_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +25,7 @@ typedef struct table_verifier {
     arcp_token_verifier base;
     table_row *rows;
     size_t count;
+    size_t token_bytes_min; /* which a hash does not tell */
 } table_verifier;
 
 /* ---- the table ---- */
@@ -65,13 +66,15 @@ static void free_table(arcp_token_verifier *base)
     arcp__free(table);
 }
 
+static const arcp_token_verifier_ops table_ops = {
+    .name = "tokens", .ask = ask_table, .free = free_table};
+
 static table_verifier *table_new(void)
 {
-    static const arcp_token_verifier_ops ops = {
-        .name = "tokens", .ask = ask_table, .free = free_table};
     table_verifier *table = arcp__alloc(sizeof(*table));
     if (table != NULL) {
-        table->base.ops = &ops;
+        table->base.ops = &table_ops;
+        table->token_bytes_min = SIZE_MAX;
     }
     return table;
 }
@@ -96,7 +99,26 @@ static arcp_status add_row(table_verifier *table, arcp_span token, arcp_span pri
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     table->count++;
+    table->token_bytes_min =
+        token.size < table->token_bytes_min ? token.size : table->token_bytes_min;
     return ARCP_OK;
+}
+
+void arcp__token_table_look(const arcp_token_verifier *verifier, arcp__token_facts *facts)
+{
+    if (verifier->ops != &table_ops) {
+        return;
+    }
+    const table_verifier *table = (const table_verifier *)verifier;
+    if (table->token_bytes_min < facts->token_bytes_min) {
+        facts->token_bytes_min = table->token_bytes_min;
+    }
+    for (size_t at = 0; at < table->count; at++) {
+        const char *principal = table->rows[at].principal;
+        facts->principal = facts->principal == NULL ? principal : facts->principal;
+        facts->has_other_principals =
+            facts->has_other_principals || strcmp(principal, facts->principal) != 0;
+    }
 }
 
 static arcp_status hand_out(table_verifier *table, arcp_status status, arcp_token_verifier **out)

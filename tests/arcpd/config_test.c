@@ -357,21 +357,22 @@ static void tracing_is_printed_with_its_defaults_and_without_secrets(void **stat
 static void keys_are_tried_when_a_configuration_is_checked(void **state)
 {
     arcp__config config;
+    arcp__token_facts tokens;
     arcp_error error = {0};
     (void)state;
     check_ok(read_text(&config, "tokens: [{token: t, principal: a}]\n", &error), &error);
-    check_ok(arcp__verifiers_check(&config, &error), &error);
+    check_ok(arcp__verifiers_check(&config, &tokens, &error), &error);
     assert_true(arcp__config_has_tokens(&config));
     arcp__config_fini(&config);
     check_ok(read_text(&config, "jwt: [{algorithm: HS256, key_file: /nowhere/k}]\n", &error),
              &error);
-    assert_int_equal(arcp__verifiers_check(&config, &error), ARCP_E_USAGE);
+    assert_int_equal(arcp__verifiers_check(&config, &tokens, &error), ARCP_E_USAGE);
     assert_string_equal(error.message,
                         "key file /nowhere/k cannot be read: No such file or directory");
     assert_true(arcp__config_has_tokens(&config));
     arcp__config_fini(&config);
     check_ok(read_text(&config, "token_file: /nowhere/t\n", &error), &error);
-    assert_int_equal(arcp__verifiers_check(&config, &error), ARCP_E_USAGE);
+    assert_int_equal(arcp__verifiers_check(&config, &tokens, &error), ARCP_E_USAGE);
     arcp__config_fini(&config);
     check_ok(read_text(&config, "", &error), &error);
     assert_false(arcp__config_has_tokens(&config));

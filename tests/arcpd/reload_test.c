@@ -248,6 +248,21 @@ static void peer_profiles_are_other_ones_for_new_sessions(void **state)
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
 }
 
+/* What is a risk is said at the start, and of what a reload brings. */
+static void warnings_are_given_at_the_start_and_at_a_reload(void **state)
+{
+    (void)state;
+    configure("x", ", mode: plain, warm: 1", "");
+    door_start(&d);
+    assert_int_equal(door_said(&d, "warm has no effect with mode: plain"), 1);
+    configure("x", "", "");
+    door_reload(&d, "reloaded");
+    assert_int_equal(door_said(&d, "warm has no effect with mode: plain"), 1);
+    configure("x", ", mode: plain, warm: 1", "");
+    door_reload(&d, "reloaded");
+    assert_int_equal(door_said(&d, "warm has no effect with mode: plain"), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +274,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_missing_program_is_told_at_the_start_and_at_each_reload,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(warnings_are_given_at_the_start_and_at_a_reload, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(the_log_changes_its_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys_that_take_a_restart_are_named_until_they_are_put_back,
                                         set_up, tear_down),
