@@ -13,7 +13,11 @@
 
 /* A page of 1 MiB beyond 1 MiB of answers, in the engine and in its connection, and what its
  * allocator keeps of them; unbounded it was more than 2 GB. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEMORY_MAX UINT32_MAX /* sanitizers keep freed memory */
+#else
 #define MEMORY_MAX 33554432u
+#endif
 #define PAGE_MAX   (1048576u + 8192u)
 
 #define REFUSED 3000
