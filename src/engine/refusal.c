@@ -11,12 +11,14 @@
 
 #define WINDOW_SEC 60u
 
-/* Of "192.0.2.1:5123" or "[2001:db8::1]:5123" without the port. */
+/* Of "192.0.2.1:5123" or "[2001:db8::1]:5123" without the port, as long as a row has room for. */
 static arcp_span address_of(const char *peer)
 {
     arcp_span text = arcp_span_cstr(peer);
     const char *colon = text.size == 0 ? NULL : memrchr(text.data, ':', text.size);
-    return colon == NULL ? text : arcp_span_first(text, (size_t)(colon - text.data));
+    const size_t size = colon == NULL ? text.size : (size_t)(colon - text.data);
+    return arcp_span_first(text,
+                           size < ARCP__REFUSED_ADDRESS_MAX ? size : ARCP__REFUSED_ADDRESS_MAX);
 }
 
 static bool is_of(const arcp__refused *row, arcp_span address, const char *rule, int code)
@@ -46,7 +48,6 @@ static arcp__refused *row_for(arcp__refusals *table, arcp_span address, const ch
     if (row == NULL && table->count < ARCP__REFUSED_ROWS_MAX) {
         row = &table->rows[table->count++];
         *row = (arcp__refused){.rule = rule, .code = code};
-        address = arcp_span_first(address, sizeof(row->address) - 1);
         memcpy(row->address, address.data, address.size);
     }
     return row;

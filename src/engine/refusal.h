@@ -7,9 +7,11 @@
 #define ARCP__REFUSED_ADDRESSES_MAX 256u
 #define ARCP__REFUSED_ROWS_MAX      (ARCP__REFUSED_ADDRESSES_MAX + 32u) /* the others', by kind */
 
+#define ARCP__REFUSED_ADDRESS_MAX 47u /* bytes that tell addresses apart */
+
 /* One address and kind of refusal in the minute at hand. */
 typedef struct arcp__refused {
-    char address[48];
+    char address[ARCP__REFUSED_ADDRESS_MAX + 1];
     const char *rule; /* static */
     int code;
     uint64_t written, counted;

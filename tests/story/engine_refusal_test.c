@@ -142,6 +142,18 @@ static void addresses_beyond_the_table_are_counted_together(void **state)
     rig_stop(&rig);
 }
 
+/* An IPv6 address with the name of its interface may be longer than a row's. */
+static void a_long_address_has_one_row(void **state)
+{
+    static engine_rig rig;
+    start(&rig);
+    for (int at = 0; at < WRITTEN + 7; at++) {
+        turn_away(&rig, "[fe80:1111:2222:3333:4444:5555:6666:7777%interface-12345]:1", 403);
+    }
+    assert_int_equal(rig.audits, WRITTEN);
+    rig_stop(&rig);
+}
+
 static void what_was_counted_is_told_at_the_stop_and_in_the_metrics(void **state)
 {
     static engine_rig rig;
@@ -202,6 +214,7 @@ int main(void)
         cmocka_unit_test(after_the_limit_they_are_counted_and_told_when_the_minute_is_over),
         cmocka_unit_test(kinds_are_counted_apart_and_the_log_is_spared_too),
         cmocka_unit_test(addresses_beyond_the_table_are_counted_together),
+        cmocka_unit_test(a_long_address_has_one_row),
         cmocka_unit_test(what_was_counted_is_told_at_the_stop_and_in_the_metrics),
         cmocka_unit_test(a_setting_says_how_many_are_written),
         cmocka_unit_test(a_refused_resume_says_which_session_it_wanted),
