@@ -113,9 +113,8 @@ static arcp__job *one_too_many(const arcp__engine *engine)
         }
     }
     const arcp__principal *over = engine->over_share;
-    return over != NULL && over->stored_bytes > engine->settings.limits_principal_bytes
-               ? over->ended_jobs
-               : NULL;
+    const uint64_t limit = engine->settings.limits_principal_bytes; /* 0: none, also since then */
+    return over != NULL && limit != 0 && over->stored_bytes > limit ? over->ended_jobs : NULL;
 }
 
 void arcp__jobs_forget_oldest(arcp__engine *engine)

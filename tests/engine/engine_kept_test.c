@@ -215,6 +215,26 @@ static void ended_jobs_have_so_much_memory_for_leases(void **state)
     rig_stop(&rig);
 }
 
+/* They go by portions: those that are left stay when limits.principal_bytes is lifted meanwhile. */
+static void a_limit_of_a_principal_that_is_lifted_forgets_nothing_more(void **state)
+{
+    static engine_rig rig;
+    (void)state;
+    rig_client *client = begin(&rig);
+    run_jobs(&rig, client, MANY);
+    arcp__engine *engine = rig.engine;
+    const arcp_span ping = arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}"));
+    engine->settings.limits_principal_bytes = 1;
+    engine->over_share = engine->ended_jobs->principal;
+    (void)arcp__engine_receive(engine, rig.now, client->link, ping);
+    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__FORGOTTEN_AT_ONCE);
+    engine->settings.limits_principal_bytes = 0; /* no limit */
+    (void)arcp__engine_receive(engine, rig.now, client->link, ping);
+    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__FORGOTTEN_AT_ONCE);
+    take_all(client);
+    rig_stop(&rig);
+}
+
 /* Nothing else could be done while all of them are forgotten by one input. */
 static void what_is_too_much_after_a_change_goes_by_portions(void **state)
 {
@@ -374,6 +394,7 @@ int main(void)
         cmocka_unit_test(what_a_job_was_accepted_with_is_counted_too),
         cmocka_unit_test(ended_jobs_have_so_much_memory_for_leases),
         cmocka_unit_test(what_is_too_much_after_a_change_goes_by_portions),
+        cmocka_unit_test(a_limit_of_a_principal_that_is_lifted_forgets_nothing_more),
         cmocka_unit_test(what_was_due_while_nothing_ran_goes_by_portions),
         cmocka_unit_test(what_waits_for_its_session_has_as_much_room_as_the_others),
         cmocka_unit_test(keys_that_have_expired_go_by_portions),
