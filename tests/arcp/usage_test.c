@@ -212,6 +212,23 @@ static void the_manuals_synopsis_has_every_command_and_option(void **state)
     arcp_buf_fini(&page);
 }
 
+static void audit_grep_offers_every_event(void **state)
+{
+    static const char *const names[] = {
+#define ARCP_AUDIT_EVENT(id, name, text) name,
+#include "core/audit_event.def"
+#undef ARCP_AUDIT_EVENT
+    };
+    arcp_buf all = ARCP_BUF_INIT;
+    (void)state;
+    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+        arcp_buf_append_format(&all, "%s%s", at == 0 ? "" : "|", names[at]);
+    }
+    arcp_buf_append_byte(&all, '\0');
+    assert_string_equal(arcp__options[ARCP__OPTION_AUDIT_EVENT].completes, all.data);
+    arcp_buf_fini(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +237,7 @@ int main(void)
         cmocka_unit_test(a_command_that_asks_no_runtime_has_no_options_about_one),
         cmocka_unit_test(the_overview_names_every_command),
         cmocka_unit_test(every_completion_offers_every_option_and_command),
+        cmocka_unit_test(audit_grep_offers_every_event),
         cmocka_unit_test(bash_completes),
         cmocka_unit_test(the_manual_page_has_the_tables_options),
         cmocka_unit_test(the_manuals_synopsis_has_every_command_and_option),
