@@ -271,7 +271,7 @@ static arcp_status give_owner(const char *copy, int old_fd, const char *path, ar
     if ((old_fd >= 0 ? fstat(old_fd, &info) : stat(directory, &info)) != 0) {
         return io_error(directory, "cannot be looked at", err);
     }
-    if (geteuid() == 0 && chown(copy, info.st_uid, info.st_gid) != 0) {
+    if (geteuid() == 0 && lchown(copy, info.st_uid, info.st_gid) != 0) {
         return io_error(copy, "cannot be given to its owner", err);
     }
     return ARCP_OK;
