@@ -91,7 +91,7 @@ int arcp__command_audit(arcp__program *program);
 /* 0 done; 1 not. */
 int arcp__command_store(arcp__program *program);
 
-/* ---- state.c ---- */
+/* ---- command_credentials.c ---- */
 
 /* Where arcpd's store is: what the option says, as arcpd takes it, or the database in its state
  * directory. With an end of string; false when there is none (or no memory: `out` has failed). */

@@ -37,8 +37,6 @@ typedef struct arcp__piece {
     uint32_t at, size;
 } arcp__piece;
 
-/* What only a job needs that has not ended, or whose agent is winding down. Ended jobs are kept
- * long and are many. */
 /* What an agent reported to have spent in one currency. */
 typedef struct arcp__job_cost {
     struct arcp__job_cost *next;
@@ -46,6 +44,8 @@ typedef struct arcp__job_cost {
     char currency[]; /* ends with NUL */
 } arcp__job_cost;
 
+/* What only a job needs that has not ended, or whose agent is winding down. Ended jobs are kept
+ * long and are many. */
 typedef struct arcp__job_live {
     arcp__trace trace;
     char *tracestate;  /* owned; NULL for none */
@@ -161,10 +161,10 @@ typedef enum arcp__credential_state {
     ARCP__CREDENTIAL_REVOKING /* to be taken back, until the upstream says that it is dead */
 } arcp__credential_state;
 
-/* One value that an upstream was asked for: a row of the table CREDENTIALS until it is dead.
- * A rotation makes another one with the same id. */
 #define ARCP__CREDENTIAL_ALIAS_SIZE (ARCP__ID_SIZE + 12)
 
+/* One value that an upstream was asked for: a row of the table CREDENTIALS until it is dead.
+ * A rotation makes another one with the same id. */
 struct arcp__credential {
     char alias[ARCP__CREDENTIAL_ALIAS_SIZE]; /* the key of its row */
     char id[ARCP__ID_SIZE];
