@@ -274,10 +274,10 @@ static unsigned take_free(arcp__agent_cgroups *cgroups)
     return 0;
 }
 
-unsigned arcp__agent_cgroups_take(arcp__agent_cgroups *cgroups, int *join_fd)
+unsigned arcp__agent_cgroups_take(arcp__agent_cgroups *cgroups, int *directory_fd)
 {
     char name[32];
-    *join_fd = -1;
+    *directory_fd = -1;
     if (cgroups == NULL) {
         return 0;
     }
@@ -289,9 +289,9 @@ unsigned arcp__agent_cgroups_take(arcp__agent_cgroups *cgroups, int *join_fd)
         }
         number = ++cgroups->made;
     }
-    (void)snprintf(name, sizeof(name), "%u/cgroup.procs", number);
-    *join_fd = openat(cgroups->fd, name, O_WRONLY | O_CLOEXEC);
-    if (*join_fd < 0) {
+    (void)snprintf(name, sizeof(name), "%u", number);
+    *directory_fd = openat(cgroups->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*directory_fd < 0) {
         arcp__agent_cgroups_end(cgroups, number);
         return 0;
     }

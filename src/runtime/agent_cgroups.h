@@ -19,10 +19,9 @@ arcp__agent_cgroups *arcp__agent_cgroups_open(void);
  * accepted. */
 void arcp__agent_cgroups_close(arcp__agent_cgroups *cgroups);
 
-/* One that is empty. Writes a descriptor to *join_fd: a process that writes "0" to it is in the
- * cgroup, with what it starts later. The caller closes it. Returns its number; 0: none could be
- * made. `cgroups` may be NULL. */
-unsigned arcp__agent_cgroups_take(arcp__agent_cgroups *cgroups, int *join_fd);
+/* One that is empty. Writes a descriptor of its directory to *directory_fd; the caller closes it.
+ * Returns its number; 0: none could be made. `cgroups` may be NULL. */
+unsigned arcp__agent_cgroups_take(arcp__agent_cgroups *cgroups, int *directory_fd);
 /* Kills everything that is in it; it may be taken again. 0 is accepted. */
 void arcp__agent_cgroups_end(arcp__agent_cgroups *cgroups, unsigned number);
 

@@ -76,12 +76,25 @@ static void die_with_parent(const arcp__launch_child *child)
     }
 }
 
+/* As the parent could not have it born there. */
+static bool join_cgroup(int directory)
+{
+    int fd = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    bool joined = fd >= 0 && write(fd, "0", 1) == 1;
+    if (fd >= 0) {
+        int number = errno;
+        (void)close(fd);
+        errno = number;
+    }
+    return joined;
+}
+
 void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_files *files)
 {
     if (setpgid(0, 0) != 0) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_GROUP);
     }
-    if (files->cgroup >= 0 && write(files->cgroup, "0", 1) != 1) {
+    if (files->cgroup >= 0 && !join_cgroup(files->cgroup)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_CGROUP);
     }
     if (!place_files(child, files)) {

@@ -54,7 +54,7 @@ typedef struct arcp__launch_child {
 typedef struct arcp__launch_files {
     int from[ARCP__LAUNCH_ENV_FD + 1];
     int count;
-    int cgroup; /* joined before that; -1: none */
+    int cgroup; /* its directory, joined before that; -1: none */
     bool keep;  /* errors and what is behind it stay open over the next exec (the helper) */
 } arcp__launch_files;
 

@@ -1,6 +1,7 @@
 /* A cgroup for each agent's process: what hides from its process group ends with it. Where this
  * machine lets nobody make cgroups, the tests say that they were skipped. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -43,17 +44,23 @@ static void need_cgroups(void)
     }
 }
 
+static bool join(int directory_fd)
+{
+    int fd = openat(directory_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    return write(fd, "0", 1) == 1 && close(fd) == 0;
+}
+
 /* A process without a name for us: its parent is gone, its session is its own, and it has no
- * environment. It joins through `join_fd` where that is one. Returns a descriptor that tells of its
- * end. */
-static int start_hidden(int join_fd, pid_t *pid)
+ * environment. It joins the cgroup of `directory_fd` where that is one. Returns a descriptor that
+ * tells of its end. */
+static int start_hidden(int directory_fd, pid_t *pid)
 {
     int out[2];
     assert_int_equal(pipe(out), 0);
     pid_t parent = fork();
     assert_true(parent >= 0);
     if (parent == 0) {
-        bool joined = join_fd < 0 || write(join_fd, "0", 1) == 1;
+        bool joined = directory_fd < 0 || join(directory_fd);
         if (!joined || fork() != 0) {
             _exit(joined ? 0 : 1);
         }
@@ -82,12 +89,12 @@ static void a_process_that_hides_ends_with_its_cgroup(void **state)
 {
     (void)state;
     need_cgroups();
-    int join_fd = -1;
+    int directory_fd = -1;
     pid_t pid = 0;
-    unsigned number = arcp__agent_cgroups_take(cgroups, &join_fd);
+    unsigned number = arcp__agent_cgroups_take(cgroups, &directory_fd);
     assert_int_not_equal(number, 0);
-    int watched = start_hidden(join_fd, &pid);
-    (void)close(join_fd);
+    int watched = start_hidden(directory_fd, &pid);
+    (void)close(directory_fd);
     arcp__agent_cgroups_end(cgroups, number);
     wait_for_watched(watched);
 }
@@ -118,12 +125,12 @@ static void an_empty_one_is_used_again(void **state)
 {
     (void)state;
     need_cgroups();
-    int join_fd = -1;
-    unsigned first = arcp__agent_cgroups_take(cgroups, &join_fd);
-    (void)close(join_fd);
+    int directory_fd = -1;
+    unsigned first = arcp__agent_cgroups_take(cgroups, &directory_fd);
+    (void)close(directory_fd);
     arcp__agent_cgroups_end(cgroups, first);
-    unsigned again = arcp__agent_cgroups_take(cgroups, &join_fd);
-    (void)close(join_fd);
+    unsigned again = arcp__agent_cgroups_take(cgroups, &directory_fd);
+    (void)close(directory_fd);
     assert_int_equal(again, first);
     arcp__agent_cgroups_end(cgroups, again);
 }
@@ -132,11 +139,11 @@ static void closing_ends_what_is_left(void **state)
 {
     (void)state;
     need_cgroups();
-    int join_fd = -1;
+    int directory_fd = -1;
     pid_t pid = 0;
-    assert_int_not_equal(arcp__agent_cgroups_take(cgroups, &join_fd), 0);
-    int watched = start_hidden(join_fd, &pid);
-    (void)close(join_fd);
+    assert_int_not_equal(arcp__agent_cgroups_take(cgroups, &directory_fd), 0);
+    int watched = start_hidden(directory_fd, &pid);
+    (void)close(directory_fd);
     arcp__agent_cgroups_close(cgroups);
     wait_for_watched(watched);
     /* The directory is gone: the same process may make it again. */
@@ -155,13 +162,13 @@ static void what_a_killed_runtime_left_is_ended_by_the_next_one(void **state)
     pid_t runtime = fork();
     assert_true(runtime >= 0);
     if (runtime == 0) {
-        int join_fd = -1;
+        int directory_fd = -1;
         pid_t pid = 0;
         arcp__agent_cgroups *own = arcp__agent_cgroups_open();
-        if (own == NULL || arcp__agent_cgroups_take(own, &join_fd) == 0) {
+        if (own == NULL || arcp__agent_cgroups_take(own, &directory_fd) == 0) {
             _exit(1);
         }
-        (void)start_hidden(join_fd, &pid);
+        (void)start_hidden(directory_fd, &pid);
         (void)(write(out[1], &pid, sizeof(pid)) + raise(SIGKILL));
         _exit(1);
     }

@@ -10,6 +10,7 @@ endfunction()
 
 arcp_process_test(runtime_launcher_test launcher_test.c launcher_fixture.c)
 arcp_process_test(runtime_launcher_end_test launcher_end_test.c launcher_fixture.c)
+arcp_process_test(runtime_launch_cgroup_test launch_cgroup_test.c launcher_fixture.c)
 arcp_process_test(runtime_agent_process_test agent_process_test.c one_process.c process_rig.c)
 arcp_process_test(runtime_agent_process_end_test agent_process_end_test.c one_process.c process_rig.c)
 arcp_process_test(runtime_agent_turns_test agent_turns_test.c process_rig.c)

@@ -41,8 +41,8 @@ typedef struct arcp_launch_spec {
     int stdin_fd, stdout_fd, stderr_fd; /* the process's ends; the caller closes its copies */
     const arcp_launch_limit *limits;
     size_t limit_count;
-    /* Where the process is to join a cgroup before it becomes the program, by writing "0" (a
-     * cgroup.procs that is open for writing); -1: none. */
+    /* The directory of the cgroup (version 2) that the process is to be in before it becomes the
+     * program: for CLONE_INTO_CGROUP, or to write "0" to its cgroup.procs; -1: ours. */
     int cgroup_fd;
 } arcp_launch_spec;
 #define ARCP_LAUNCH_SPEC_INIT                                                                      \
