@@ -20,8 +20,8 @@ build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --pr
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(JOBS) $(REPEAT) $(2)
 
-.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz soak bench bench-peers interop \
-	coverage analyze lint format docs install uninstall clean
+.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz soak bench bench-hostile bench-peers \
+	interop coverage analyze lint format docs install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
 	@$(call build,release)
@@ -63,6 +63,9 @@ soak: all ## 2000 damages of a store, then the simulation for SECONDS (600) seco
 bench: all ## every benchmark: medians over several runs, then the programs under load
 	@tools/run-benches build
 	@tools/bench-daemon build
+
+bench-hostile: all ## what one principal has while another does its worst: docs/performance.md
+	@build/bench/hostile_load
 
 bench-peers: all ## beside the runtimes of other SDKs: docs/performance.md (PEERS='--minutes 3')
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
