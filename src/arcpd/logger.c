@@ -43,6 +43,23 @@ static void append_clean(arcp_span left, arcp_buf *line)
     }
 }
 
+/* In quotes where it could be taken for more fields, or for their end. */
+static void append_value(arcp_span value, arcp_buf *line)
+{
+    bool is_plain = value.size != 0;
+    for (size_t i = 0; i < value.size; i++) {
+        is_plain = is_plain && strchr(" \"\\=[]", value.data[i]) == NULL;
+    }
+    if (is_plain) {
+        append_clean(value, line);
+        return;
+    }
+    arcp_buf quoted = ARCP_BUF_INIT;
+    arcp_json_quote(value, &quoted);
+    append_clean(arcp_buf_span(&quoted), line);
+    arcp_buf_fini(&quoted);
+}
+
 /* [job_id=job_01... agent=survey ...] */
 static void append_fields(arcp_span fields, arcp_buf *line)
 {
@@ -57,7 +74,7 @@ static void append_fields(arcp_span fields, arcp_buf *line)
             arcp_buf_append_byte(line, before);
             arcp_buf_append(line, arcp_json_string(&json, name, &scratch));
             arcp_buf_append_byte(line, '=');
-            append_clean(arcp_json_is(&json, value, ARCP_JSON_STRING)
+            append_value(arcp_json_is(&json, value, ARCP_JSON_STRING)
                              ? arcp_json_string(&json, value, &scratch)
                              : arcp_json_raw(&json, value),
                          line);

@@ -16,8 +16,8 @@ typedef struct arcp__logger {
 /* One line; `user` is the logger. */
 void arcp__logger_log(void *user, arcp_log_level level, const char *text);
 /* The same with fields: a JSON object, or "". As JSON they are members of the line; as text they
- * stand before the message as [name=value ...], where nothing that an agent says can imitate them.
- */
+ * stand before the message as [name=value ...], a value in quotes if it has blanks, quotes,
+ * brackets, = or \, so that nothing that an agent or a peer says can imitate them. */
 void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text,
                              const char *fields);
 
