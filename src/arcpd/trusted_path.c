@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,6 +77,32 @@ static arcp_status check_above(const char *what, char *path, arcp_error *err)
     return status;
 }
 
+/* Where the path is a symbolic link, its owner and whoever can rename it choose the file: they are
+ * looked at, too. Links behind it, and on the way to it, are not. */
+static arcp_status check_link(const char *what, const char *path, arcp_error *err)
+{
+    char directory[PATH_MAX];
+    char real[PATH_MAX + 2];
+    struct stat about;
+    const char *slash = strrchr(path, '/');
+    if (lstat(path, &about) != 0 || !S_ISLNK(about.st_mode)) {
+        return ARCP_OK;
+    }
+    about.st_mode = S_IFLNK; /* a link's permissions mean nothing */
+    arcp_status status = check_one(what, path, &about, false, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    (void)snprintf(directory, sizeof(directory), "%.*s",
+                   slash == NULL ? 1 : (int)(slash - path) + 1, slash == NULL ? "." : path);
+    if (realpath(directory, real) == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be looked at: %s", what, directory,
+                              strerror(errno));
+    }
+    memcpy(real + strlen(real), "/", 2);
+    return check_above(what, real, err);
+}
+
 static arcp_status check_itself(const char *what, const char *path, const struct stat *about,
                                 arcp__trusted_kind kind, arcp_error *err)
 {
@@ -116,6 +143,9 @@ arcp_status arcp__trusted_path_check(const char *what, const char *path, arcp__t
     }
     if (status == ARCP_OK) {
         status = check_above(what, real, err);
+    }
+    if (status == ARCP_OK) {
+        status = check_link(what, path, err);
     }
     (void)close(fd);
     return status;

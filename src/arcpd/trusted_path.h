@@ -1,7 +1,8 @@
 /* Which files arcpd believes: those that nobody can change but root and its own user, as sshd's
  * StrictModes wants them. A file, and each directory above it up to the root, must belong to one of
  * these two and be writable by no others; a directory of mode 1777 (/tmp) passes, since what
- * stands in it is checked as well, and so does a group that has no member but the owner.
+ * stands in it is checked as well, and so does a group that has no member but the owner. Of a
+ * symbolic link the link and the directories above it are checked like what it leads to.
  *
  * Nothing is opened for reading, so that no FIFO can block. What the starting program has opened
  * itself (/dev/stdin, /dev/fd/N) is not looked at, nor is /dev/null. */

@@ -131,6 +131,26 @@ static void a_link_is_followed_to_what_it_names(void **state)
     check(link, ARCP__TRUSTED_FILE, "/inner can be written by others");
 }
 
+static void a_link_that_others_can_replace_is_refused(void **state)
+{
+    char elsewhere[128];
+    char link[160];
+    (void)state;
+    (void)snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", base);
+    (void)snprintf(link, sizeof(link), "%s/link", elsewhere);
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    assert_int_equal(symlink(file, link), 0);
+    check(link, ARCP__TRUSTED_FILE, NULL);
+    assert_int_equal(chmod(elsewhere, 0777), 0);
+    check(link, ARCP__TRUSTED_FILE, "/elsewhere can be written by others");
+    assert_int_equal(chmod(elsewhere, 01777), 0);
+    check(link, ARCP__TRUSTED_FILE, NULL);
+    if (geteuid() == 0) {
+        assert_int_equal(lchown(link, STRANGER, STRANGER), 0);
+        check(link, ARCP__TRUSTED_FILE, "/link belongs to user 65534");
+    }
+}
+
 static void a_fifo_is_refused_and_blocks_nothing(void **state)
 {
     char fifo[128];
@@ -162,6 +182,7 @@ int main(void)
         t(the_owner_is_root_or_we),
         t(a_group_that_others_may_be_in_may_not_write),
         t(a_link_is_followed_to_what_it_names),
+        t(a_link_that_others_can_replace_is_refused),
         t(a_fifo_is_refused_and_blocks_nothing),
         t(what_is_not_there_or_was_handed_over_is_for_its_reader),
     };
