@@ -108,9 +108,11 @@ static void evict(arcp_admission *admission, arcp__pending *pending, const char 
 {
     size_t before = admission->connections;
     admission->evicted++;
+    (void)arcp__admission_ref(admission); /* the connection's may be the last one */
     pending->close(pending->user, why);
     assert(admission->connections < before);
     (void)before;
+    arcp_admission_unref(admission);
 }
 
 /* The oldest pending connection of the address; how many there are goes to *count. */

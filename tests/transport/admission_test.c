@@ -357,6 +357,23 @@ static void limits_that_did_not_begin_as_their_init_are_refused(void **state)
     assert_non_null(strstr(err.message, "ARCP_ADMISSION_LIMITS_INIT"));
 }
 
+/* Its listener is closed, and the test's reference is gone: only the connection has one. */
+static void the_last_of_a_closed_listener_can_be_evicted(void **state)
+{
+    crowd c;
+    crowd_open(&c, (arcp_admission_limits){.pending_bytes_max = strlen(raw_upgrade) + 500});
+    raw_peer *peer = join_and_upgrade(&c);
+    c.s.listener->ops->close(c.s.listener);
+    c.s.listener = NULL;
+    arcp_admission_unref(c.admission);
+    test_loop_settle(&c.s.test);
+    send_part(&c, peer, 1000);
+    run_until(&c.s.test, c.s.owners[0].closed);
+    assert_int_equal(c.s.owners[0].code, ARCP_CLOSE_TRY_AGAIN);
+    raw_peer_fini(peer);
+    server_fini(&c.s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +385,7 @@ int main(void)
         cmocka_unit_test(listeners_may_share_the_limits),
         cmocka_unit_test(a_listener_may_be_closed_when_one_is_evicted),
         cmocka_unit_test(past_the_bytes_of_all_the_oldest_that_sent_some_goes),
+        cmocka_unit_test(the_last_of_a_closed_listener_can_be_evicted),
         cmocka_unit_test(one_that_sends_too_much_alone_goes_itself),
         cmocka_unit_test(an_admitted_connection_may_send_what_it_likes),
         cmocka_unit_test(past_all_connections_a_pending_one_goes_or_the_newcomer_is_refused),
