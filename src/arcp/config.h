@@ -44,7 +44,7 @@ typedef struct arcp__target {
 
 /* Options, then ARCP_URL, ARCP_TOKEN, ARCP_PROFILE, then the file, then the daemon of this
  * machine, whose token is used for loopback URLs only. A token of the file is used for the URL
- * that stands beside it, whoever names another one. ARCP_E_USAGE. */
+ * that stands beside it, also when another one is named. ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *out,
                                               arcp_error *err);
 void arcp__target_fini(arcp__target *target);

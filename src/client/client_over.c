@@ -88,7 +88,7 @@ arcp_status arcp__client_over_fence(arcp__client_session *session, const arcp__c
     return ARCP_OK;
 }
 
-/* What stands for the job.result or job.error that nobody sends. */
+/* What stands for the job.result or job.error that is not sent. */
 static void write_end(const arcp_outcome *outcome, arcp_span job_id, bool is_told, arcp_buf *out)
 {
     arcp_json_writer writer;

@@ -157,7 +157,7 @@ void arcp__credential_restored(arcp__engine *engine)
 {
     for (arcp__credential *at = engine->credentials; at != NULL; at = at->hh.next) {
         if (at->state == ARCP__CREDENTIAL_INTENT) {
-            at->asked_wall_ns = engine->now.wall_ns; /* at the latest, and nobody knows better */
+            at->asked_wall_ns = engine->now.wall_ns; /* at the latest */
         }
         arcp__credential_abandon(engine, at);
     }

@@ -12,7 +12,7 @@
 #define ARCP__FRAME_HEAD_MAX 6144u
 /* What credentials add when they are put in: a value and its texts, escaped. */
 #define ARCP__CREDENTIALS_MAX 81920u
-/* Of texts that are only repeated to whoever sent them. */
+/* Of texts that are only repeated to their sender. */
 #define ARCP__REPEATED_MAX 4096u
 
 /* The bytes that a payload, or a record, may have. */

@@ -2,10 +2,10 @@
  * principal's other jobs limits.principal_bytes, and no event that is too large for a frame.
  *
  * A record that has no room is not stored, nothing follows it, and its job ends as INTERNAL_ERROR
- * with details.limit. It ends when the input has been carried out: whoever emits a record goes on
- * with the job. That end is stored whatever its size; it is the runtime's own and short, as all
- * are but what an agent says itself. Before a job ends for the others of its principal, those that
- * have ended are forgotten. */
+ * with details.limit. It ends when the input has been carried out, because the code that emits a
+ * record goes on with the job. That end is stored whatever its size; it is the runtime's own and
+ * short, as all are but what an agent says itself. Before a job ends for the others of its
+ * principal, those that have ended are forgotten. */
 #include "engine/parts.h"
 
 #include <stdio.h>

@@ -3,9 +3,9 @@
  * Three things are bounded over all principals: how many jobs are kept, the bytes of their records
  * and leases, and the leases alone, which stay in memory wherever the store is. When there is too
  * much of one, the principal that has most of it loses the job that ended first. It has more than
- * the limit divided by the principals that have any, so that nobody who has less than that loses a
- * job. The newest job of all weighs nothing until the next one ends: who asked for it may want to
- * see it, however large it is. */
+ * the limit divided by the principals that have any, so that a principal with less than that loses
+ * no job. The newest job of all weighs nothing until the next one ends: who asked for it may want
+ * to see it, however large it is. */
 #include "engine/parts.h"
 
 /* ---- what is counted ---- */
@@ -175,8 +175,8 @@ static bool waits_for_owner(arcp__engine *engine, arcp__job *job)
 
 /* ---- the end ---- */
 
-/* Whether somebody still needs the job itself: its agent, or an observer that has not been
- * given all of it. */
+/* Whether the job itself is still needed: by its agent, or by an observer that has not been given
+ * all of it. */
 static bool is_needed(arcp__engine *engine, arcp__job *job)
 {
     if (engine->restore != NULL || job->agent_state == ARCP__AGENT_STARTING ||

@@ -226,7 +226,7 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link)
         return;
     }
     link->paused = false;
-    if (link->session != NULL) { /* nobody knows what it said meanwhile */
+    if (link->session != NULL) { /* what it said meanwhile was not read */
         link->session->last_received_ns = engine->now.mono_ns;
         arcp__session_heartbeat_start(engine, link->session);
     }

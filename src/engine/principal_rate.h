@@ -21,7 +21,7 @@ ARCP_MUST_CHECK arcp_status arcp__principal_may_submit(arcp__engine *engine,
 void arcp__principal_refused(arcp__engine *engine, arcp__principal *principal, arcp__link *link);
 /* Nothing else is left of the principal: true when it stays for its buckets. */
 bool arcp__principal_stays(arcp__engine *engine, arcp__principal *principal);
-/* Somebody comes as it again, or it is freed. */
+/* The principal has a session or a job again, or is freed. */
 void arcp__principal_unlist(arcp__engine *engine, arcp__principal *principal);
 /* Frees those whose buckets are full by now. */
 void arcp__principals_sweep(arcp__engine *engine);

@@ -1,10 +1,10 @@
 /* Refused strangers, as the operator is told of them.
  *
- * Whoever can reach the port can be refused as often as the network carries it, and each line would
- * be one of the log and one of the audit log. So for an address and a kind of refusal the first
- * audit.refusals lines of a minute are written, and the others are counted: when the minute is over
- * one line says how many there were. The table is bounded; addresses beyond it are counted
- * together. */
+ * A client without a valid token can be refused as often as the network carries it, and each
+ * refusal would be a line of the log and one of the audit log. So for an address and a kind of
+ * refusal the first audit.refusals lines of a minute are written, and the others are counted: when
+ * the minute is over one line says how many there were. The table is bounded; addresses beyond it
+ * are counted together. */
 #include "engine/parts.h"
 
 #include <stdio.h>

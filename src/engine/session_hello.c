@@ -214,7 +214,7 @@ void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_sp
         arcp_buf_fini(&frame);
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
                              "the list of agents is too large for one frame (limits.frame_bytes)");
-        arcp__effect_log(engine, ARCP__LOG_ERROR, "nobody can be welcomed: %s", error.message);
+        arcp__effect_log(engine, ARCP__LOG_ERROR, "no session can be opened: %s", error.message);
         arcp__link_fail(engine, session->link, &error, ARCP__FRAME_LIMIT, 1011);
         return;
     }

@@ -32,7 +32,7 @@ void arcp__shares_fini(arcp__share shares[ARCP__KEPT_COUNT]);
 void arcp__share_add(arcp__share *share, arcp__principal *principal, uint64_t amount);
 void arcp__share_take(arcp__share *share, arcp__principal *principal, uint64_t amount);
 uint64_t arcp__share_of(const arcp__share *share, const arcp__principal *principal);
-/* The principal that has most; of several the one whose amount changed first. NULL: nobody has
+/* The principal that has most; of several the one whose amount changed first. NULL: none has
  * any. */
 arcp__principal *arcp__share_most(const arcp__share *share);
 

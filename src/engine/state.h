@@ -64,7 +64,7 @@ struct arcp__agent {
 
 /* Owned by its job, from when that is forgotten by the engine. */
 struct arcp__idempotency {
-    UT_hash_handle hh; /* hh.tbl NULL: it has expired, and nobody finds it any more */
+    UT_hash_handle hh; /* hh.tbl NULL: it has expired, and is not found any more */
     arcp__principal *principal;
     uint8_t fingerprint[32];
     char job_id[ARCP__ID_SIZE];
@@ -73,7 +73,7 @@ struct arcp__idempotency {
     char *accepted;                   /* owned, from then on: the payload of the first answer */
     arcp__idempotency *older, *newer; /* that can be found, by when they were made */
     bool has_row;                     /* in the table IDEMPOTENCY */
-    uint32_t accepted_size;           /* of the payload, whoever has it */
+    uint32_t accepted_size;           /* of the payload, which the job or the key has */
     uint32_t key_size;
     char key[]; /* principal, line feed, key */
 };
@@ -151,7 +151,7 @@ struct arcp__engine {
     arcp__timer_heap timers;
     arcp__timer sweep_timer, store_retry_timer, shutdown_timer;
     arcp__timer refusal_timer;
-    arcp__refusals *refusals; /* owned; NULL until somebody is refused */
+    arcp__refusals *refusals; /* owned; NULL until the first refusal */
 
     EVP_MD *sha256;
     EVP_MD_CTX *digest;

@@ -1,7 +1,7 @@
 /* A token bucket: so many a second, and so many at once after a while without.
  *
- * Its state is the instant at which it is full again: nothing has to be filled while nobody looks,
- * and a setting that changes takes effect at the next look. */
+ * Its state is the instant at which it is full again: no timer fills it, and a setting that changes
+ * takes effect at the next use. */
 #ifndef ARCP_ENGINE_TOKEN_BUCKET_H
 #define ARCP_ENGINE_TOKEN_BUCKET_H
 

@@ -146,7 +146,7 @@ void arcp__runtime_look_on(arcp_runtime *runtime);
 bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);
 void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
-/* The same about somebody who connects: the address is a field. */
+/* The same about a peer: its address is a field. */
 void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_level level,
                             const char *format, ...) ARCP_PRINTF(4, 5);
 /* The same about a job: its id, agent, principal and so on are fields. */

@@ -1,8 +1,8 @@
 /* How much of a turn of the loop one connection, or one agent, may take.
  *
  * Connections have equal shares: so many frames between them all, and at most `taker_frames` each,
- * so that whoever pipelines delays the others by that much and no more. Large frames count by their
- * bytes, and frames that take long by the time that is gone. One frame is always taken.
+ * so that one that pipelines delays the others by that much and no more. Large frames count by
+ * their bytes, and frames that take long by the time that is gone. One frame is always taken.
  *
  * Agents are served one after the other, each with a share that is worth a write of its own, until
  * the turn's lines are used up; the others come first in the next. */

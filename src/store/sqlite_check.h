@@ -1,4 +1,4 @@
-/* A look at all of a store that nobody has open. */
+/* A check of a whole store that no process has open. */
 #ifndef ARCP_STORE_SQLITE_CHECK_H
 #define ARCP_STORE_SQLITE_CHECK_H
 

@@ -81,7 +81,7 @@ typedef struct arcp__sqlite_streams {
     bool has_dropped;  /* perhaps there are dropped streams to delete */
     bool has_unlisted; /* perhaps there are open streams that are not listed in `open` */
     unsigned collect_pause;
-    size_t runs_deleted; /* since somebody asked for free pages */
+    size_t runs_deleted; /* since free pages were counted last */
 } arcp__sqlite_streams;
 
 /* Reads the row of every stream. ARCP_E_CORRUPT when one is damaged, or missing. */

@@ -259,7 +259,7 @@ static bool has_free_pages(arcp__sqlite_writer *writer)
     return has;
 }
 
-/* Nobody waits, and much was deleted: gives some free pages back to the file system. A file that
+/* No batch waits, and much was deleted: gives some free pages back to the file system. A file that
  * was made without auto_vacuum keeps them. */
 static void shrink(arcp__sqlite_writer *writer)
 {

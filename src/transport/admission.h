@@ -6,7 +6,7 @@
 
 #include <arcp/sys/transport.h>
 
-/* A connection that is counted, pending or not. Lives in whoever has the connection; moves by
+/* A connection that is counted, pending or not. Lives in the owner of the connection; moves by
  * arcp__admission_move. Zero: it is not counted. */
 typedef struct arcp__counted {
     arcp_admission *admission;     /* referenced; NULL: not counted */

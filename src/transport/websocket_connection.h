@@ -14,7 +14,7 @@ typedef struct arcp__websocket_connection_options {
     bool encrypted;
     bool local;
     uint32_t waited_ms;     /* from accept until now */
-    arcp__counted *counted; /* taken over on success; NULL: nobody counts it */
+    arcp__counted *counted; /* taken over on success; NULL: it is not counted */
     size_t frame_bytes_max;
     size_t first_frame_bytes_max; /* 0: the same */
     uint32_t close_timeout_ms;
