@@ -311,6 +311,9 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
     case ARCP__TIMER_WINDOW:
         arcp__session_window_due(engine, timer->owner);
         break;
+    case ARCP__TIMER_LONE_REFUSAL:
+        arcp__session_settle_refusal(engine, timer->owner);
+        break;
     case ARCP__TIMER_JOB_RUNTIME:
         arcp__job_runtime_due(engine, timer->owner);
         break;

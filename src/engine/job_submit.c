@@ -61,7 +61,7 @@ static void refuse_asked(arcp__engine *engine, arcp__request *request, arcp_span
                                              {"trace_id", arcp_span_make(trace, trace_size)},
                                              {"details", more}}});
     engine->metrics.submits_refused[error->status]++;
-    arcp__request_refuse(engine, request, error, arcp_span_make(NULL, 0), more);
+    arcp__request_refuse(engine, request, error, agent, more);
 }
 
 static void refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
@@ -85,7 +85,7 @@ static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp
 }
 
 /* Nobody is to wait for the end of a job that had it, and is not kept any more. */
-void arcp__lost_end_format(arcp__engine *engine, arcp_span job_id, arcp_buf *record)
+static void format_lost_end(arcp__engine *engine, arcp_span job_id, arcp_buf *record)
 {
     char id[ARCP__ID_SIZE];
     arcp_json_writer writer;
@@ -106,6 +106,7 @@ void arcp__lost_end_format(arcp__engine *engine, arcp_span job_id, arcp_buf *rec
         &writer, ARCP_E_JOB_NOT_FOUND, arcp_span_cstr(arcp_status_wire_code(ARCP_E_JOB_NOT_FOUND)),
         ARCP_SPAN_LITERAL("the job of this key has ended; its end is not kept any more"), false,
         arcp_span_make(NULL, 0));
+    arcp__write_timestamp(&writer, "completed_at", engine->now.wall_ns);
     arcp_json_name(&writer, "job_id");
     arcp_json_write_string(&writer, job_id);
     arcp_json_end_object(&writer);
@@ -138,7 +139,7 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
     arcp__accepted_format(engine, arcp__idempotency_accepted(entry), request->session->profile,
                           &payload);
     if (job == NULL) {
-        arcp__lost_end_format(engine, job_id, &request->record);
+        format_lost_end(engine, job_id, &request->record);
     }
     if (payload.failed || request->record.failed) {
         arcp__engine_no_memory(engine);

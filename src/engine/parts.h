@@ -217,18 +217,21 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session,
                            const arcp__envelope *envelope);
 arcp__request *arcp__request_ref(arcp__request *request);
 void arcp__request_unref(arcp__engine *engine, arcp__request *request);
-/* Answers with `type` and a payload object to which request_id and reply_to are added.
- * Durable answers wait for the open batch. */
+/* To the payload, an object, request_id and reply_to are added; it waits for the open batch. */
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
                           arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable);
-/* The request error: job.error with request_id (or the form of the peer's profile).
- * `job_id`: the job that the request is about, for profiles that show it; empty for none.
- * `details`: a JSON object or empty. */
-void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
-                          arcp_span job_id, arcp_span details);
+void arcp__request_finish(arcp__engine *engine, arcp__request *request);
 void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session);
 /* The number of the session's own record; 0 when out of memory. */
 uint64_t arcp__session_append_own(arcp__engine *engine, arcp__session *session, arcp_span record);
+
+/* ---- session_refusal.c ---- */
+/* Or in the form of the peer's profile, which may show `subject`: the job that it is about, or the
+ * agent that a submit names, or none. `details`: a JSON object or empty. */
+void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
+                          arcp_span subject, arcp_span details);
+
+void arcp__session_settle_refusal(arcp__engine *engine, arcp__session *session);
 
 /* ---- session_answer.c ---- */
 /* A job.accepted for the session's link, with the job's credentials added when the session may see
@@ -247,12 +250,11 @@ void arcp__session_drop_answers(arcp__session *session);
 void arcp__session_forget_seen(arcp__session *session);
 /* False when out of memory. */
 bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash);
-/* `seq`: of an answer that is a record; 0: it is none. */
-void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame);
+/* `seq`: of an answer that is a record, or 0. `end`: the record behind it, said again with it. */
+void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame,
+                            arcp_span end);
 /* What showed credentials is not kept: asked again, it is executed again. */
 void arcp__seen_forget_answer(arcp__session *session, uint64_t hash);
-/* What follows the kept answer is said again with it: arcp__lost_end_format. */
-void arcp__seen_note_lost_end(arcp__session *session, uint64_t hash);
 /* True when the request was seen before and is not to be executed again; then *is_answered says
  * whether it has its answer. */
 bool arcp__seen_find(const arcp__session *session, uint64_t hash, bool *is_answered);
@@ -400,8 +402,6 @@ void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
 /* ---- job_submit.c ---- */
 void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
                       const arcp__envelope *envelope);
-/* The record that ends a job which is kept no longer, for a session that asked by its key. */
-void arcp__lost_end_format(arcp__engine *engine, arcp_span job_id, arcp_buf *record);
 /* The turn of a submit that had to wait; the admission is freed. */
 void arcp__job_admit(arcp__engine *engine, arcp__admission *admission);
 

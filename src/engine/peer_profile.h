@@ -10,9 +10,10 @@
 typedef enum arcp__refusal_form {
     ARCP__REFUSE_JOB_ERROR,     /* the default */
     ARCP__REFUSE_SESSION_ERROR, /* session.error with request_id; the session goes on */
-    /* So for subscribe and list only, and only while no job of the session is live: the client
-     * gives up all of them at any session.error. */
-    ARCP__REFUSE_QUERY_SESSION_ERROR
+    /* So only while the session's client waits for nothing else, all of which it gives up at any
+     * session.error: a submit, a job's end. */
+    ARCP__REFUSE_LONE_SESSION_ERROR,
+    ARCP__REFUSE_QUERY_SESSION_ERROR /* the same, for subscribe and list only */
 } arcp__refusal_form;
 
 typedef struct arcp__peer_profile {
@@ -28,7 +29,8 @@ typedef struct arcp__peer_profile {
     bool refuses_without_job_id;        /* a refused submit has no envelope job_id */
     bool names_refused_job;             /* refusals have a job_id in the payload */
     bool refuses_subscribe_with_job_id; /* a refused subscribe has the job's in the envelope */
-    bool refuses_hello_as_job_error;    /* before the welcome there is no session.error */
+    bool accepts_refused_submits;    /* job.error follows job.accepted: the client drops others */
+    bool refuses_hello_as_job_error; /* before the welcome there is no session.error */
 } arcp__peer_profile;
 
 /* NULL for a name that is not in the table. */

@@ -270,6 +270,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     arcp__session_fail_submits(engine, session);
     arcp__engine_disarm(engine, &session->heartbeat_timer);
     arcp__engine_disarm(engine, &session->window_timer);
+    arcp__engine_disarm(engine, &session->refusal_timer);
     while (session->observations != NULL) {
         arcp__observation_remove(engine, session->observations);
     }

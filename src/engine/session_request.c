@@ -5,6 +5,8 @@
  * kept: the same envelope id again gets the same answer and executes nothing. */
 #include "engine/parts.h"
 
+#define NOTHING ((arcp_span){NULL, 0})
+
 /* ---- the request object ---- */
 
 arcp__request *arcp__request_ref(arcp__request *request)
@@ -20,6 +22,7 @@ void arcp__request_unref(arcp__engine *engine, arcp__request *request)
     }
     arcp_buf_fini(&request->frame);
     arcp_buf_fini(&request->record);
+    arcp_buf_fini(&request->lone_error);
     arcp__session_unpin(engine, request->session);
     arcp__free(request);
 }
@@ -49,6 +52,7 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
             session->submits_last->next_submit = request;
         }
         session->submits_last = request;
+        arcp__session_settle_refusal(engine, session);
     }
     return request;
 }
@@ -82,7 +86,7 @@ static void release_refusal(arcp__engine *engine, arcp__request *request)
     }
     arcp_buf frame = ARCP_BUF_INIT;
     arcp__session_format_frame(engine, session, seq, record, &frame);
-    arcp__seen_keep_answer(session, request->hash, seq, arcp_buf_span(&frame));
+    arcp__seen_keep_answer(session, request->hash, seq, arcp_buf_span(&frame), NOTHING);
     arcp_buf_fini(&frame);
     if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
         session->refused_seq = seq;
@@ -109,7 +113,8 @@ static void release_answer(arcp__engine *engine, arcp__request *request)
         arcp__session_send(engine, request->session, &request->frame, true);
         return;
     }
-    arcp__seen_keep_answer(request->session, request->hash, 0, arcp_buf_span(&request->frame));
+    arcp__seen_keep_answer(request->session, request->hash, 0, arcp_buf_span(&request->frame),
+                           arcp_buf_span(&request->record));
     arcp_span job_id = arcp_span_cstr(request->revealed_job);
     if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
         arcp__session_send_in_order(engine, request->session, job_id, &request->frame);
@@ -117,7 +122,6 @@ static void release_answer(arcp__engine *engine, arcp__request *request)
         arcp__session_send_revealed(engine, request->session, job_id, &request->frame);
     }
     if (request->record.size != 0) {
-        arcp__seen_note_lost_end(request->session, request->hash);
         (void)arcp__session_append_own(engine, request->session, arcp_buf_span(&request->record));
     }
 }
@@ -137,7 +141,7 @@ static void release_submits(arcp__engine *engine, arcp__session *session)
     engine->admissions_due = engine->admissions != NULL;
 }
 
-static void finish(arcp__engine *engine, arcp__request *request)
+void arcp__request_finish(arcp__engine *engine, arcp__request *request)
 {
     request->answered = true;
     if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
@@ -158,7 +162,7 @@ static void abandon(arcp__engine *engine, arcp__request *request)
     arcp__seen_forget_answer(request->session, request->hash);
     arcp_buf_clear(&request->frame);
     request->frame_is_record = false;
-    finish(engine, request);
+    arcp__request_finish(engine, request);
 }
 
 void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
@@ -170,108 +174,6 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
     }
     session->submits_last = NULL;
     engine->admissions_due = engine->admissions != NULL;
-}
-
-/* Also what has ended is live to a client that was not sent its end. */
-static bool has_live_jobs(const arcp__session *session)
-{
-    return session->sent_seq + 1 < session->next_seq || arcp__session_has_live_jobs(session);
-}
-
-static bool refuses_as_session_error(const arcp__request *request)
-{
-    switch (request->session->profile->refusals) {
-    case ARCP__REFUSE_JOB_ERROR:
-        return false;
-    case ARCP__REFUSE_SESSION_ERROR:
-        return true;
-    case ARCP__REFUSE_QUERY_SESSION_ERROR:
-        return (request->type == ARCP_MESSAGE_JOB_SUBSCRIBE ||
-                request->type == ARCP_MESSAGE_SESSION_LIST_JOBS) &&
-               !has_live_jobs(request->session);
-    }
-    return false;
-}
-
-/* `job_id` may be empty: none is named. */
-static void format_refusal(const arcp__request *request, const arcp_error *error, arcp_span job_id,
-                           arcp_span details, arcp_buf *payload)
-{
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, payload);
-    arcp_json_begin_object(&writer);
-    arcp__error_payload_members(&writer, error->status,
-                                arcp_span_cstr(arcp_status_wire_code(error->status)),
-                                arcp_span_cstr(error->message), error->retryable, details);
-    arcp_json_name(&writer, "final_status");
-    arcp_json_write_cstr(&writer, "error");
-    arcp_json_name(&writer, "request_id");
-    arcp_json_write_cstr(&writer, request->id);
-    arcp_json_name(&writer, "reply_to");
-    arcp_json_write_cstr(&writer, request->id);
-    if (job_id.size != 0) {
-        arcp_json_name(&writer, "job_id");
-        arcp_json_write_string(&writer, job_id);
-    }
-    arcp_json_end_object(&writer);
-}
-
-void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
-                          arcp_span job_id, arcp_span details)
-{
-    const arcp__peer_profile *profile = request->session->profile;
-    const bool is_submit = request->type == ARCP_MESSAGE_JOB_SUBMIT;
-    const arcp_span none = {NULL, 0};
-    arcp_buf payload = ARCP_BUF_INIT;
-    char fresh[ARCP__ID_SIZE];
-    if (is_submit || (profile->names_refused_job && job_id.size == 0)) {
-        /* Clients bind a refused submit by a job id that is never registered. */
-        arcp__engine_make_id(engine, "job_", fresh);
-        job_id = arcp_span_cstr(fresh);
-    }
-    bool fits = details.size < arcp__frame_room_of_text(engine);
-    format_refusal(request, error, profile->names_refused_job ? job_id : none,
-                   fits ? details : ARCP__FRAME_LIMIT, &payload);
-    bool is_shown = is_submit ? !profile->refuses_without_job_id
-                              : request->type == ARCP_MESSAGE_JOB_SUBSCRIBE &&
-                                    profile->refuses_subscribe_with_job_id;
-    job_id = is_shown ? job_id : none;
-    arcp_span id = arcp_span_cstr(request->id);
-    arcp_span trace_id = {request->trace_id, request->trace_id[0] == '\0' ? 0 : 32};
-    if (refuses_as_session_error(request)) {
-        arcp__envelope_format(
-            &(arcp__envelope_head){.type = "session.error",
-                                   .id = id,
-                                   .session_id = arcp_span_cstr(request->session->id),
-                                   .trace_id = trace_id},
-            arcp_buf_span(&payload), &request->frame);
-    } else {
-        request->frame_is_record = true;
-        arcp_buf_append_cstr(&request->record, "{\"id\":");
-        arcp_json_quote(id, &request->record);
-        arcp_buf_append_cstr(&request->record, ",\"type\":\"job.error\"");
-        if (trace_id.size != 0) {
-            arcp_buf_append_cstr(&request->record, ",\"trace_id\":");
-            arcp_json_quote(trace_id, &request->record);
-        }
-        if (job_id.size != 0) {
-            arcp_buf_append_cstr(&request->record, ",\"job_id\":");
-            arcp_json_quote(job_id, &request->record);
-        }
-        arcp_buf_append_cstr(&request->record, ",\"payload\":");
-        arcp_buf_append(&request->record, arcp_buf_span(&payload));
-        arcp_buf_append_byte(&request->record, '}');
-    }
-    bool failed = payload.failed || request->frame.failed || request->record.failed;
-    arcp_buf_fini(&payload);
-    if (failed) {
-        arcp__engine_no_memory(engine);
-        return;
-    }
-    if (request->session->principal != NULL) { /* the session has not ended */
-        arcp__principal_refused(engine, request->session->principal, request->session->link);
-    }
-    finish(engine, request);
 }
 
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
@@ -312,10 +214,12 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
         arcp_buf_clear(&request->frame);
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
                              "the answer is too large for one frame (limits.frame_bytes)");
-        arcp__request_refuse(engine, request, &error, job_id, ARCP__FRAME_LIMIT);
+        arcp__request_refuse(engine, request, &error,
+                             request->type == ARCP_MESSAGE_JOB_SUBMIT ? NOTHING : job_id,
+                             ARCP__FRAME_LIMIT);
         return;
     }
-    finish(engine, request);
+    arcp__request_finish(engine, request);
 }
 
 /* ---- dispatch ---- */
@@ -501,6 +405,7 @@ static bool is_chatter(arcp__engine *engine, arcp__session *session, const arcp_
         return true;
     }
     if (envelope->type == ARCP_MESSAGE_SESSION_CLOSE) {
+        arcp__session_settle_refusal(engine, session);
         arcp__session_close(engine, session, envelope);
         return true;
     }
@@ -526,7 +431,7 @@ static bool is_repeated(arcp__engine *engine, arcp__session *session,
         arcp__request *request = request_new(engine, session, envelope, hash);
         if (request != NULL) {
             request->is_repeated = true;
-            finish(engine, request);
+            arcp__request_finish(engine, request);
             arcp__request_unref(engine, request);
         }
     }

@@ -82,7 +82,8 @@ bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
     return true;
 }
 
-void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame)
+void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame,
+                            arcp_span end)
 {
     arcp__seen_request *seen = find_seen(session, hash);
     if (seen == NULL) {
@@ -90,10 +91,12 @@ void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq,
     }
     seen->answered = true;
     seen->seq = seq;
-    if (frame.size <= SEEN_ANSWER_MAX) {
-        size_t before = seen->answer.size;
+    if (frame.size + end.size <= SEEN_ANSWER_MAX &&
+        arcp_buf_reserve(&seen->answer, frame.size + end.size)) {
         arcp_buf_append(&seen->answer, frame);
-        session->seen_bytes += seen->answer.size - before;
+        arcp_buf_append(&seen->answer, end);
+        seen->end_size = end.size;
+        session->seen_bytes += seen->answer.size;
         forget_oldest_texts(session);
     }
 }
@@ -104,14 +107,6 @@ void arcp__seen_forget_answer(arcp__session *session, uint64_t hash)
     arcp__seen_request *seen = find_seen(session, hash);
     if (seen != NULL) {
         seen->is_repeatable = true;
-    }
-}
-
-void arcp__seen_note_lost_end(arcp__session *session, uint64_t hash)
-{
-    arcp__seen_request *seen = find_seen(session, hash);
-    if (seen != NULL) {
-        seen->ends_lost = true;
     }
 }
 
@@ -137,19 +132,6 @@ static void answered_job(arcp_span frame, char out[ARCP__ID_SIZE])
     arcp_json_fini(&json);
 }
 
-/* Whoever asks again may have had the end before the answer, and could not know what it was. */
-static void say_lost_end(arcp__engine *engine, arcp__session *session, arcp_span job_id)
-{
-    arcp_buf record = ARCP_BUF_INIT;
-    arcp__lost_end_format(engine, job_id, &record);
-    if (job_id.size == 0 || record.failed) { /* without memory the answer could not be read */
-        arcp__engine_no_memory(engine);
-    } else {
-        (void)arcp__session_append_own(engine, session, arcp_buf_span(&record));
-    }
-    arcp_buf_fini(&record);
-}
-
 bool arcp__seen_find(const arcp__session *session, uint64_t hash, bool *is_answered)
 {
     const arcp__seen_request *seen = find_seen(session, hash);
@@ -162,13 +144,17 @@ void arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint6
     arcp__seen_request *seen = find_seen(session, hash);
     /* A refusal that was not handed out yet comes with its number, after those before it. */
     if (seen != NULL && seen->answer.size != 0 && seen->seq <= session->sent_seq) {
+        arcp_span answer = arcp_buf_span(&seen->answer);
         arcp_buf frame = ARCP_BUF_INIT;
         char job_id[ARCP__ID_SIZE];
-        arcp_buf_append(&frame, arcp_buf_span(&seen->answer));
+        arcp_buf_append(&frame, arcp_span_first(answer, answer.size - seen->end_size));
         answered_job(arcp_buf_span(&frame), job_id);
         arcp__session_send_in_order(engine, session, arcp_span_cstr(job_id), &frame);
-        if (seen->ends_lost) {
-            say_lost_end(engine, session, arcp_span_cstr(job_id));
+        /* Whoever asks again may have had the end before the answer, and could not know what it
+         * was. */
+        if (seen->end_size != 0) {
+            (void)arcp__session_append_own(engine, session,
+                                           arcp_span_from(answer, answer.size - seen->end_size));
         }
     }
 }

@@ -160,7 +160,8 @@ struct arcp__session {
     arcp__observation *observations;
     arcp__observation *outdated; /* of these, whose rows are to be written again */
     arcp__timer heartbeat_timer;
-    arcp__timer window_timer; /* away: end of the window; connected: idle check */
+    arcp__timer refusal_timer; /* of its first submit, which has a lone_error */
+    arcp__timer window_timer;  /* away: end of the window; connected: idle check */
     int64_t last_sent_ns, last_received_ns, last_activity_ns;
     int64_t last_ping_ns; /* of ours */
     int64_t created_wall_ns;
@@ -183,10 +184,11 @@ struct arcp__session {
 struct arcp__seen_request {
     uint64_t hash;
     uint64_t seq;    /* of an answer that is a record; 0: it is none */
-    arcp_buf answer; /* the frame; empty while in flight or when it was too large to keep */
+    arcp_buf answer; /* the frame, and behind it the record that followed it; empty while in flight
+                        or when it was too large to keep */
+    size_t end_size; /* of that record; 0: none */
     bool answered;
     bool is_repeatable; /* its answer was not kept: ask again */
-    bool ends_lost;     /* the end of a job that is kept no longer came behind it */
     arcp__seen_request *newer;
     UT_hash_handle hh;
 };
@@ -204,6 +206,7 @@ struct arcp__request {
     arcp_buf frame;       /* the answer, while it waits for its turn */
     bool frame_is_record; /* the answer is a sequenced refusal */
     arcp_buf record; /* of the refusal; or what follows the answer as the session's own record */
+    arcp_buf lone_error; /* the answer in place of these, when the client waits for nothing else */
     char revealed_job[ARCP__ID_SIZE];   /* the answer shows this job's credentials when it leaves */
     bool is_secret;                     /* the answer shows credentials itself: it is not kept */
     bool is_repeated;                   /* it was answered before: that answer is sent again */

@@ -9,6 +9,7 @@
 #include "store/temp_dir.h"
 
 #define SUBMITS 20
+#define REFUSED 4 /* of them: each fifth */
 
 /* When what was asked becomes durable, and when the client takes what it was sent. */
 typedef enum pace_kind {
@@ -39,6 +40,7 @@ typedef struct answers {
     arcp_buf scratch;
     char order[1024];  /* the ids of the submits that were answered, in this order */
     char opened[4096]; /* the jobs that were accepted */
+    unsigned ended;    /* of these: refused submits of a profile that accepts them */
 } answers;
 
 static arcp_span text_of(answers *self, arcp_json_ref object, const char *name)
@@ -66,13 +68,16 @@ static void look(answers *self, const char *frame)
     arcp_span type = text_of(self, ARCP_JSON_ROOT, "type");
     arcp_span request = text_of(self, payload, "request_id");
     arcp_span job = text_of(self, ARCP_JSON_ROOT, "job_id");
-    if (arcp_span_starts_with(request, ARCP_SPAN_LITERAL("s"))) {
+    const bool is_opened =
+        job.size != 0 && memmem(self->opened, strlen(self->opened), job.data, job.size) != NULL;
+    if (is_opened && arcp_span_equal_cstr(type, "job.error")) {
+        self->ended++;
+    } else if (arcp_span_starts_with(request, ARCP_SPAN_LITERAL("s"))) {
         append(self->order, sizeof(self->order), request);
     }
     if (arcp_span_equal_cstr(type, "job.accepted")) {
         append(self->opened, sizeof(self->opened), job);
-    } else if (arcp_span_equal_cstr(type, "job.event") &&
-               memmem(self->opened, strlen(self->opened), job.data, job.size) == NULL) {
+    } else if (arcp_span_equal_cstr(type, "job.event") && !is_opened) {
         fail_msg("an event of a job that was not accepted yet: %s", frame);
     }
 }
@@ -102,15 +107,18 @@ static void assert_answered(engine_rig *rig, rig_client *client, const char *wan
     assert_order(&got, wanted);
 }
 
-static void assert_all_in_order(engine_rig *rig, rig_client *client)
+static void assert_all_in_order(const order_row *row, engine_rig *rig, rig_client *client)
 {
+    answers got;
     char wanted[sizeof(((answers *)NULL)->order)] = "";
     for (int at = 0; at < SUBMITS; at++) {
         char id[8];
         (void)snprintf(id, sizeof(id), "s%d", at);
         append(wanted, sizeof(wanted), arcp_span_cstr(id));
     }
-    assert_answered(rig, client, wanted);
+    read_all(&got, rig, client);
+    assert_order(&got, wanted);
+    assert_int_equal(got.ended, strcmp(row->profile, "python") == 0 ? REFUSED : 0);
 }
 
 /* ---- what is asked ---- */
@@ -174,7 +182,7 @@ static void play_scene(const order_row *row)
     rig->hold_store = false;
     rig_run(rig);
     write_each(self);
-    assert_all_in_order(rig, self->client);
+    assert_all_in_order(row, rig, self->client);
     scene_end(self);
 }
 
@@ -195,7 +203,7 @@ static void play_sqlite(const order_row *row)
     submit_twenty(rig, client);
     rig->hold_store = false;
     rig_run(rig);
-    assert_all_in_order(rig, client);
+    assert_all_in_order(row, rig, client);
     rig_stop(rig);
     arcp__free(rig);
     temp_dir_free(dir);
@@ -378,6 +386,48 @@ static void a_query_s_refusal_does_not_overtake_the_end_of_a_job(void **state)
     scene_end(self);
 }
 
+/* The same of profile python, for every request, and it has the whole of a made-up accept again. */
+static void a_lone_refusal_does_not_overtake_the_end_of_a_job(void **state)
+{
+    (void)state;
+    scene *self = scene_begin(NULL);
+    engine_rig *rig = &self->rig;
+    rig_profile(rig, "*", "*", "python");
+    rig_send(rig, self->client, HELLO_PLAIN);
+    fill_link(rig, self->client);
+    rig_agent_says(rig, rig_agent_last(rig), "{\"type\":\"job.result\",\"payload\":{}}");
+    submit(rig, self->client, "s0", NOBODY);
+    assert_answered(rig, self->client, "s0 ");
+    submit(rig, self->client, "s1", NOBODY);
+    assert_int_equal(scene_takes(self, "\"s1\""), 0); /* others may come */
+    rig_clock(rig, ARCP_NS_PER_SEC);
+    assert_int_equal(scene_takes(self, "session.error"), 1);
+    submit(rig, self->client, "s0", NOBODY);
+    assert_int_equal(scene_takes(self, "\"code\":\"AGENT_NOT_AVAILABLE\""), 1);
+    scene_end(self);
+}
+
+/* Whoever closes, or is gone, asks for nothing more. */
+static void a_lone_refusal_does_not_outwait_its_session(void **state)
+{
+    (void)state;
+    scene *self = scene_begin(NULL);
+    engine_rig *rig = &self->rig;
+    rig_profile(rig, "*", "*", "python");
+    rig_client *other = rig_connect(rig, "b1");
+    rig_send(rig, other, HELLO_PLAIN);
+    submit(rig, other, "s0", NOBODY);
+    rig_drop(rig, other);
+    rig_clock(rig, ARCP_NS_PER_SEC);
+    rig_send(rig, self->client, HELLO_PLAIN);
+    submit(rig, self->client, "s0", NOBODY);
+    rig_send(rig, self->client, FRAME("s1", "session.close", "{}"));
+    rig_run(rig);
+    assert_answered(rig, self->client, "s0 s1 ");
+    assert_null(self->client->link);
+    scene_end(self);
+}
+
 /* A client that does not read what it asked for is not read either. */
 static void answers_that_wait_for_a_refusal_are_bounded(void **state)
 {
@@ -405,16 +455,18 @@ static void answers_that_wait_for_a_refusal_are_bounded(void **state)
 int main(void)
 {
     static order_row rows[PROFILES * PACES];
-    static struct CMUnitTest tests[PROFILES * PACES + 7] = {
+    static struct CMUnitTest tests[PROFILES * PACES + 9] = {
         cmocka_unit_test(repeats_and_used_keys_keep_their_places),
         cmocka_unit_test(a_child_is_announced_in_its_place),
         cmocka_unit_test(what_was_asked_is_answered_before_the_session_is_closed),
         cmocka_unit_test(a_replayed_refusal_is_not_overtaken),
         cmocka_unit_test(a_refusal_has_the_trace_of_its_request),
         cmocka_unit_test(a_query_s_refusal_does_not_overtake_the_end_of_a_job),
+        cmocka_unit_test(a_lone_refusal_does_not_overtake_the_end_of_a_job),
+        cmocka_unit_test(a_lone_refusal_does_not_outwait_its_session),
         cmocka_unit_test(answers_that_wait_for_a_refusal_are_bounded),
     };
-    size_t count = 7;
+    size_t count = 9;
     for (size_t at = 0; at < PROFILES; at++) {
         for (size_t pace = 0; pace < PACES; pace++, count++) {
             order_row *row = &rows[at * PACES + pace];

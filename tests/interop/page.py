@@ -178,11 +178,16 @@ the profile is for.
 
 # What a client of the SDK pays for its profile.
 PRICES = {
+    "Python": "The price of the profile `python`: a submit that is refused while its session waits for anything else is accepted on the "
+              "wire, as a job that does not exist and that fails with the refusal's code (told of the refusal, the client would fail all "
+              "that it waits for): `done` of the handle fails, and not `submit`. A refused subscription or listing is then not answered in a way "
+              "that the client hears. A child job is known by its parent's `delegate` event, and a job's end comes again when its submit is "
+              "repeated. The client has no name of its own: the profile is configured.",
     "TypeScript": "The price of the profile `ts`: while a session has a job of its own, a refused subscription or listing waits for its "
-                  "caller's own timeout (told of it, the client would fail that job, too), and a child job is known by its parent's "
-                  "`delegate` event, not by a `job.accepted`. The client has no name of its own: the profile is configured.",
-    "Java": "The price of the profile `java`: a child job is known by its parent's `delegate` event, not by a `job.accepted`; and a "
-            "refused subscription names a job that does not exist. The client's own name, `arcp-client-java`, has the profile.",
+                  "caller's own timeout (told of it, the client would fail that job, too); a child job is known by its parent's "
+                  "`delegate` event, not by a `job.accepted`; and a job's end comes again when its submit is repeated. The client has no name of its own: the profile is configured.",
+    "Java": "The price of the profile `java`: a child job is known by its parent's `delegate` event, not by a `job.accepted`; a "
+            "refused subscription names a job that does not exist; and a job's end comes again when its submit is repeated. The client's own name, `arcp-client-java`, has the profile.",
 }
 
 

@@ -53,12 +53,15 @@ p> {"arcp":"1.1","id":"5","type":"job.submit","payload":{"agent":"echo@@"}}
 p> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo"}}
 store writes
 p< {"type":"job.accepted","id":"1","job_id":"$k_p"}
-p< {"type":"session.error","id":"2","event_seq":"$absent","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
-p< {"type":"session.error","id":"3","event_seq":"$absent","payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
+p< {"type":"job.accepted","id":"2","job_id":"$p2","payload":{"request_id":"2"}}
+p< {"type":"job.accepted","id":"3","job_id":"$p3","payload":{"request_id":"3"}}
 p< {"type":"job.accepted","id":"4","job_id":"$k_p"}
 p< {"type":"job.accepted","id":"1","job_id":"$k_p"}
-p< {"type":"session.error","id":"5","event_seq":"$absent","payload":{"code":"INVALID_REQUEST","request_id":"5"}}
+p< {"type":"job.accepted","id":"5","job_id":"$p5","payload":{"request_id":"5"}}
 p< {"type":"job.accepted","id":"6","job_id":"$l_p"}
+p< {"type":"job.error","event_seq":"$_","job_id":"$p2","payload":{"code":"AGENT_NOT_AVAILABLE"}}
+p< {"type":"job.error","event_seq":"$_","job_id":"$p3","payload":{"code":"DUPLICATE_KEY"}}
+p< {"type":"job.error","event_seq":"$_","job_id":"$p5","payload":{"code":"INVALID_REQUEST"}}
 # csharp
 hello(c, alice, cs-app)
 store holds

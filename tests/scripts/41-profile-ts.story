@@ -32,3 +32,12 @@ agent $j> {"type":"job.result","payload":{"result":1}}
 a< {"type":"job.result","event_seq":9,"payload":{"result":1,"output":"$absent"}}
 a> {"arcp":"1.1","id":"8","type":"job.subscribe","payload":{"job_id":"job_nothing"}}
 a< {"type":"session.error","id":"8","event_seq":"$absent","payload":{"code":"JOB_NOT_FOUND"}}
+# A repeated submit is answered with the end of its job too: its client waits for it again.
+a> {"arcp":"1.1","id":"9","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k"}}
+a< {"type":"job.accepted","id":"9","job_id":"$k"}
+a< {"type":"job.event","event_seq":10}
+agent $k> {"type":"job.result","payload":{"result":1}}
+a< {"type":"job.result","event_seq":11,"job_id":"$k"}
+a> {"arcp":"1.1","id":"10","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k"}}
+a< {"type":"job.accepted","id":"10","job_id":"$k"}
+a< {"type":"job.result","event_seq":12,"job_id":"$k","payload":{"result":1}}

@@ -4,6 +4,7 @@
 profile * bob python
 hello(a, bob)
 a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"nobody"}}
+later +1s
 a< {"type":"session.error","id":"1","event_seq":"$absent","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"1"}}
 a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k","lease_request":{"cost.budget":["USD:5.00","EUR:0.10"],"agent.delegate":["*"]}}}
 a< {"type":"job.accepted","job_id":"$j","payload":{"lease":{"cost.budget":"$_"},"budget":{"USD":"USD:5","EUR":"EUR:0.1"}}}

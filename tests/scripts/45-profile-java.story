@@ -22,6 +22,15 @@ a> {"arcp":"1.1","id":"4","type":"job.subscribe","payload":{"job_id":"$bobs"}}
 a< {"type":"job.error","id":"4","job_id":"$bobs","payload":{"code":"PERMISSION_DENIED","request_id":"4"}}
 a> {"arcp":"1.1","id":"5","type":"job.cancel","payload":{"job_id":"$bobs"}}
 a< {"type":"job.error","id":"5","job_id":"$absent","payload":{"request_id":"5"}}
+# A repeated submit is answered with the end of its job too: its client waits for it again.
+a> {"arcp":"1.1","id":"k1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k"}}
+a< {"type":"job.accepted","id":"k1","job_id":"$k"}
+a< {"type":"job.event","job_id":"$k"}
+agent $k> {"type":"job.result","payload":{"result":1}}
+a< {"type":"job.result","job_id":"$k"}
+a> {"arcp":"1.1","id":"k2","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k"}}
+a< {"type":"job.accepted","id":"k2","job_id":"$k"}
+a< {"type":"job.result","job_id":"$k","payload":{"result":1}}
 # It knows no session.error: before the welcome it is told by a job.error that has no job.
 n> {"arcp":"1.1","id":"h","type":"session.hello","payload":{"client":{"name":"arcp-client-java","version":"1"},"auth":{"scheme":"bearer","token":"wrong"}}}
 n< {"type":"job.error","session_id":"$_","job_id":"$absent","event_seq":"$absent","payload":{"code":"UNAUTHENTICATED","message":"$_","retryable":false,"final_status":"error"}}

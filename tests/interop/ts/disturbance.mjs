@@ -51,7 +51,8 @@ function check(world, names, jobs) {
     const ours = world.received().filter((frame) => frame.job_id === jobs.get(name));
     const steps = ours.filter((frame) => frame.payload.kind === "progress").map((frame) => frame.payload.body.current);
     expectSame(steps, Array.from({ length: STEPS }, (_, at) => at + 1), `${name}'s steps were`);
-    expectSame(ours.filter((frame) => frame.type === "job.result").map((frame) => frame.payload.result), [name],
-      `${name} was answered with`);
+    // Who asks for an ended job again is told its end again.
+    const results = new Set(ours.filter((frame) => frame.type === "job.result").map((frame) => frame.payload.result));
+    expectSame([...results], [name], `${name} was answered with`);
   }
 }
