@@ -22,7 +22,7 @@ static void wipe(arcp_buf *buf, size_t from, size_t to)
     }
 }
 
-static void free_left(arcp_buf *buf)
+static void free_all_left(arcp_buf *buf)
 {
     while (buf->left != NULL) {
         struct arcp_buf_left *left = buf->left;
@@ -32,6 +32,14 @@ static void free_left(arcp_buf *buf)
         }
         arcp__free(left->data);
         arcp__free(left);
+    }
+}
+
+/* Most buffers have never left any: they are cleared many times for each job. */
+static inline void free_left(arcp_buf *buf)
+{
+    if (buf->left != NULL) {
+        free_all_left(buf);
     }
     buf->stays = false;
 }

@@ -159,7 +159,9 @@ arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp
 arcp_status arcp__sqlite_stream_update(arcp__sqlite *sqlite, const arcp__sqlite_stream_row *row,
                                        arcp_span key, arcp_error *err)
 {
-    return write_stream(sqlite, ARCP__SQLITE_STREAM_UPDATE, row, key, err);
+    return write_stream(sqlite,
+                        key.size == 0 ? ARCP__SQLITE_STREAM_UNNAME : ARCP__SQLITE_STREAM_UPDATE,
+                        row, key, err);
 }
 
 arcp_status arcp__sqlite_stream_delete(arcp__sqlite *sqlite, int64_t stream, arcp_error *err)
