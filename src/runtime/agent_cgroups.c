@@ -25,6 +25,7 @@
 typedef struct free_cgroup {
     struct free_cgroup *prev, *next;
     unsigned number;
+    bool is_killed; /* not used again: Linux kills whatever is born into one that was killed */
 } free_cgroup;
 
 struct arcp__agent_cgroups {
@@ -106,7 +107,7 @@ static bool write_file(int directory, const char *name, const char *text)
     return written;
 }
 
-static bool is_empty_now(int events_fd)
+static bool reads_empty(int events_fd)
 {
     char text[EVENTS_BYTES];
     ssize_t size = pread(events_fd, text, sizeof(text) - 1, 0);
@@ -118,14 +119,14 @@ static bool is_empty_now(int events_fd)
 static bool await_empty(int directory, const char *events, int wait_ms)
 {
     int fd = openat(directory, events, O_RDONLY | O_CLOEXEC);
-    bool is_empty = fd >= 0 && is_empty_now(fd);
+    bool empty = fd >= 0 && reads_empty(fd);
     struct pollfd changed = {.fd = fd, .events = POLLPRI};
-    while (fd >= 0 && !is_empty && wait_ms > 0) {
+    while (fd >= 0 && !empty && wait_ms > 0) {
         int ready = poll(&changed, 1, wait_ms);
         if (ready < 0 && errno == EINTR) {
             continue;
         }
-        is_empty = is_empty_now(fd);
+        empty = reads_empty(fd);
         if (ready <= 0) {
             break;
         }
@@ -133,7 +134,7 @@ static bool await_empty(int directory, const char *events, int wait_ms)
     if (fd >= 0) {
         (void)close(fd);
     }
-    return is_empty;
+    return empty;
 }
 
 /* Kills all that is in the directory `name` of a runtime, and removes it. */
@@ -256,22 +257,40 @@ void arcp__agent_cgroups_close(arcp__agent_cgroups *cgroups)
     }
 }
 
-/* An empty one that was used before; 0: there is none. */
+static bool is_empty(const arcp__agent_cgroups *cgroups, unsigned number)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "%u/cgroup.events", number);
+    return await_empty(cgroups->fd, name, 0);
+}
+
+/* True when no process is left in it, and it is gone. */
+static bool remove_killed(const arcp__agent_cgroups *cgroups, unsigned number)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "%u", number);
+    return unlinkat(cgroups->fd, name, AT_REMOVEDIR) == 0;
+}
+
+/* An empty one that was used before; 0: there is none. A few of those that were killed are removed
+ * on the way. */
 static unsigned take_free(arcp__agent_cgroups *cgroups)
 {
-    for (unsigned tries = 0; tries < EMPTY_TRIES && cgroups->unused != NULL; tries++) {
+    unsigned found = 0;
+    for (unsigned tries = 0; tries < EMPTY_TRIES && cgroups->unused != NULL && found == 0;
+         tries++) {
         free_cgroup *one = cgroups->unused;
-        unsigned number = one->number;
-        char name[32];
-        (void)snprintf(name, sizeof(name), "%u/cgroup.events", number);
         DL_DELETE(cgroups->unused, one);
-        if (await_empty(cgroups->fd, name, 0)) {
+        bool is_done =
+            one->is_killed ? remove_killed(cgroups, one->number) : is_empty(cgroups, one->number);
+        if (is_done) {
+            found = one->is_killed ? 0 : one->number;
             arcp__free(one);
-            return number;
+        } else {
+            DL_APPEND(cgroups->unused, one); /* what is in it takes its time to die */
         }
-        DL_APPEND(cgroups->unused, one); /* what is in it takes its time to die */
     }
-    return 0;
+    return found;
 }
 
 unsigned arcp__agent_cgroups_take(arcp__agent_cgroups *cgroups, int *directory_fd)
@@ -304,11 +323,15 @@ void arcp__agent_cgroups_end(arcp__agent_cgroups *cgroups, unsigned number)
     if (number == 0) {
         return;
     }
-    (void)snprintf(name, sizeof(name), "%u/cgroup.kill", number);
-    (void)write_file(cgroups->fd, name, "1");
+    bool is_killed = !is_empty(cgroups, number);
+    if (is_killed) {
+        (void)snprintf(name, sizeof(name), "%u/cgroup.kill", number);
+        (void)write_file(cgroups->fd, name, "1");
+    }
     free_cgroup *one = arcp__alloc(sizeof(*one));
     if (one != NULL) {
         one->number = number;
+        one->is_killed = is_killed;
         DL_APPEND(cgroups->unused, one);
     } /* else it is not used again, and removed with the rest */
 }

@@ -25,6 +25,7 @@ static bool runs_in_its_cgroup(fixture *f, arcp__agent_cgroups *cgroups)
     unsigned number = arcp__agent_cgroups_take(cgroups, &f->spec.cgroup_fd);
     assert_int_not_equal(number, 0);
     f->spec.argv = show;
+    arcp_buf_clear(&f->output);
     fixture_run(f);
     (void)close(f->spec.cgroup_fd);
     arcp__agent_cgroups_end(cgroups, number);
@@ -50,6 +51,36 @@ static void a_process_is_in_the_given_cgroup(void **state)
 {
     arcp__agent_cgroups *cgroups = need_cgroups();
     assert_true(runs_in_its_cgroup(*state, cgroups));
+    arcp__agent_cgroups_close(cgroups);
+}
+
+/* Linux kills what is born into a cgroup that was killed, also when it is empty again. */
+static void the_next_one_lives_although_the_cgroup_before_was_killed(void **state)
+{
+    fixture *f = *state;
+    arcp__agent_cgroups *cgroups = need_cgroups();
+    for (int round = 0; round < 4; round++) {
+        int directory = -1;
+        unsigned number = arcp__agent_cgroups_take(cgroups, &directory);
+        assert_int_not_equal(number, 0);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            int join = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+            if (write(join, "0", 1) == 1) {
+                (void)raise(SIGSTOP); /* only a kill ends this */
+            }
+            _exit(1);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+        assert_true(WIFSTOPPED(status));
+        (void)close(directory);
+        arcp__agent_cgroups_end(cgroups, number);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        assert_true(runs_in_its_cgroup(f, cgroups));
+    }
     arcp__agent_cgroups_close(cgroups);
 }
 
@@ -117,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(a_process_is_in_the_given_cgroup),
+        FIXTURE_TEST(the_next_one_lives_although_the_cgroup_before_was_killed),
         FIXTURE_TEST(without_clone3_it_joins_the_cgroup),
 #if defined(__x86_64__)
         FIXTURE_TEST(it_is_born_in_the_cgroup),
