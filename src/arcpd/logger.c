@@ -1,6 +1,8 @@
 #include "arcpd/logger.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,17 +14,55 @@
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "audit"};
 
+/* How long the first line waits for a reader that is slow; the next ones do not wait. */
+#define READER_WAIT_MS 20
+/* A pipe that can be written to takes so many bytes at once (POSIX: PIPE_BUF). */
+#define PIECE_BYTES 4096u
+
+/* Whether the next piece is written without waiting for its reader; files always are. */
+static bool is_writable(int file, int wait_ms)
+{
+    struct pollfd one = {.fd = file, .events = POLLOUT};
+    int ready;
+    do {
+        ready = poll(&one, 1, wait_ms);
+    } while (ready < 0 && errno == EINTR);
+    return ready != 0;
+}
+
 /* A log that cannot be written has no place to say so. */
 static void write_all(int file, arcp_span text)
 {
     while (text.size != 0) {
-        ssize_t written = write(file, text.data, text.size);
+        ssize_t written = write(file, text.data, text.size < PIECE_BYTES ? text.size : PIECE_BYTES);
         if (written > 0) {
             text = arcp_span_from(text, (size_t)written);
         } else if (written == 0 || errno != EINTR) {
             return;
         }
+        if (text.size != 0 && !is_writable(file, READER_WAIT_MS)) {
+            return; /* the rest of a long line */
+        }
     }
+}
+
+static void write_line(arcp__logger *logger, arcp_span line)
+{
+    if (!is_writable(STDERR_FILENO, logger->lost == 0 ? READER_WAIT_MS : 0)) {
+        logger->lost++;
+        return;
+    }
+    if (logger->lost != 0) {
+        char text[96];
+        int size =
+            snprintf(text, sizeof(text),
+                     logger->format == ARCP__LOG_JSON ? "{\"level\":\"warn\",\"lost_lines\":%llu}\n"
+                                                      : "(%llu lines of the log were lost)\n",
+                     (unsigned long long)logger->lost);
+        logger->lost = 0;
+        write_all(STDERR_FILENO, arcp_span_make(text, (size_t)size));
+    }
+    write_all(STDERR_FILENO, line);
 }
 
 static void now_text(char out[ARCP__TIMESTAMP_SIZE])
@@ -122,6 +162,6 @@ void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text,
         append_clean(arcp_span_cstr(text), &line);
         arcp_buf_append_byte(&line, '\n');
     }
-    write_all(STDERR_FILENO, arcp_buf_span(&line));
+    write_line(logger, arcp_buf_span(&line));
     arcp_buf_fini(&line);
 }

@@ -29,6 +29,8 @@ static void set_environment(const char *const *environment)
     }
 }
 
+#define ERRORS_BYTES 1048576
+
 /* The pointers are not written through. */
 static void execute(const char *const *words)
 {
@@ -56,6 +58,8 @@ void process_start(process *p, const char *const *words, const char *const *envi
     int in = input_file(input == NULL ? "" : input);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
+    /* A daemon drops lines of its log when nobody reads them for long. */
+    (void)fcntl(err[1], F_SETPIPE_SZ, ERRORS_BYTES);
     *p = (process){.output = out[0], .errors = err[0]};
     p->pid = fork();
     assert_true(p->pid >= 0);

@@ -66,6 +66,42 @@ static void no_value_can_be_taken_for_more_than_one_field(void **state)
     }
 }
 
+/* A reader that does not read holds up nothing, and learns later what it missed. */
+static void a_reader_that_does_not_read_is_not_waited_for(void **state)
+{
+    (void)state;
+    arcp__logger logger = {.level = ARCP_LOG_INFO, .format = ARCP__LOG_TEXT};
+    static char text[200001];
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    int errors = dup(STDERR_FILENO);
+    assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    for (int i = 0; i < 5000; i++) { /* more than any pipe holds */
+        arcp__logger_log(&logger, ARCP_LOG_INFO, "a line of some forty bytes, all of them idle");
+    }
+    uint64_t lost = logger.lost;
+    ssize_t size = read(ends[0], text, sizeof(text) - 1);
+    while (size > 0 && logger.lost != 0) {
+        arcp__logger_log(&logger, ARCP_LOG_INFO, "the end");
+        lost = logger.lost == 0 ? lost : logger.lost;
+        if (logger.lost != 0) {
+            size = read(ends[0], text, sizeof(text) - 1);
+        }
+    }
+    assert_int_equal(dup2(errors, STDERR_FILENO), STDERR_FILENO);
+    (void)close(errors);
+    (void)close(ends[1]);
+    assert_true(lost != 0);
+    bool is_told = false;
+    for (size = read(ends[0], text, sizeof(text) - 1); size > 0;
+         size = read(ends[0], text, sizeof(text) - 1)) {
+        text[size] = '\0';
+        is_told = is_told || strstr(text, " lines of the log were lost)") != NULL;
+    }
+    (void)close(ends[0]);
+    assert_true(is_told);
+}
+
 static void members_of_a_json_line_are_its_fields(void **state)
 {
     (void)state;
@@ -78,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_stand_before_the_message),
         cmocka_unit_test(no_value_can_be_taken_for_more_than_one_field),
+        cmocka_unit_test(a_reader_that_does_not_read_is_not_waited_for),
         cmocka_unit_test(members_of_a_json_line_are_its_fields),
     };
     return cmocka_run_group_tests_name("arcpd_logger", tests, NULL, NULL);
