@@ -120,6 +120,7 @@ static void run_child(void *user) __attribute__((noreturn));
 static void run_child(void *user)
 {
     arcp__launch_plan *plan = user;
+    plan->has_begun = true;
     arcp__launch_child_isolate(&plan->child, &plan->files);
     arcp__launch_child_run(&plan->child);
 }
@@ -132,6 +133,12 @@ static pid_t start_in_cgroup(arcp__launch_plan *plan)
     plan->files.cgroup = -1; /* nothing to join */
     long pid = vfork_into(cgroup, run_child, plan);
     plan->files.cgroup = cgroup;
+    if (pid > 0 && !plan->has_begun) {
+        /* Linux (6.18 at least) compares how often its parent's cgroup and its own were ever
+         * killed, and takes a difference for a kill that it escaped. Joining does not. */
+        (void)waitpid((pid_t)pid, NULL, 0);
+        pid = -1;
+    }
     return pid < 0 ? -1 : (pid_t)pid;
 }
 

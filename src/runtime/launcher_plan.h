@@ -13,7 +13,8 @@ typedef struct arcp__launch_plan {
     arcp__launch_child child; /* what is executed: the program, or the helper */
     arcp__launch_files files; /* errors is filled in by the launcher */
     bool has_helper;
-    int env_fd; /* -1: none; closed by fini */
+    bool has_begun; /* set by the child, in our memory, with the first thing it does */
+    int env_fd;     /* -1: none; closed by fini */
 } arcp__launch_plan;
 
 /* `helper` may be NULL (see arcp_direct_launcher_options). ARCP_E_USAGE when program, user

@@ -128,6 +128,35 @@ static void it_is_born_in_the_cgroup(void **state)
 }
 #endif
 
+/* A service that is started again where an earlier one was killed. */
+static void it_lives_where_our_own_cgroup_was_killed_before(void **state)
+{
+    arcp__agent_cgroups *cgroups = need_cgroups();
+    int directory = -1;
+    unsigned number = arcp__agent_cgroups_take(cgroups, &directory);
+    assert_int_not_equal(number, 0);
+    int kills = openat(directory, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(write(kills, "1", 1), 1);
+    (void)close(kills);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int join = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        bool is_there = write(join, "0", 1) == 1;
+        (void)close(join);
+        arcp__agent_cgroups *own = arcp__agent_cgroups_open();
+        is_there = is_there && own != NULL && runs_in_its_cgroup(*state, own);
+        arcp__agent_cgroups_close(own);
+        _exit(is_there ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    (void)close(directory);
+    arcp__agent_cgroups_end(cgroups, number);
+    arcp__agent_cgroups_close(cgroups);
+    assert_int_equal(status, 0);
+}
+
 /* Our own directory is no cgroup: neither way leads into it. */
 static void a_directory_that_is_no_cgroup_is_refused(void **state)
 {
@@ -153,6 +182,7 @@ int main(void)
 #if defined(__x86_64__)
         FIXTURE_TEST(it_is_born_in_the_cgroup),
 #endif
+        FIXTURE_TEST(it_lives_where_our_own_cgroup_was_killed_before),
         FIXTURE_TEST(a_directory_that_is_no_cgroup_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
