@@ -18,7 +18,7 @@
 #else
 #define MEMORY_MAX 33554432u
 #endif
-#define PAGE_MAX   (1048576u + 8192u)
+#define PAGE_MAX (1048576u + 8192u)
 
 #define REFUSED 3000
 #define BURST   50
