@@ -250,63 +250,64 @@ static void a_check_says_what_a_start_would_miss(void **state)
 {
     static const struct {
         const char *text, *want;
-    } rows
-        [] =
-            {
-                {"agents:\n  - name: a\n    user: nobody\n    command: [/nowhere/program]\n",
-                 "t.yaml:2: agents[0]: agent \"a\": the program /nowhere/program: No such file or "
-                 "directory; its jobs will fail\n"},
-                {"agents: [{name: a, user: nobody, command: [no-such-program]}]\n",
-                 "t.yaml:1: agents[0]: agent \"a\": the program no-such-program is not in PATH; "
-                 "its "
-                 "jobs "
-                 "will fail\n"},
-                {"agents: [{name: a, user: no-such-user, command: [sh]}]\n",
-                 "t.yaml:1: agents[0]: agent \"a\": there is no user \"no-such-user\"; its jobs "
-                 "will "
-                 "fail\n"},
-                {"agents: [{name: a, user: nobody, command: [sh]}]\n", ""},
-                {HTTP, "t.yaml:6: credentials.http.issue.url: " MISSING(
-                           "ARCP_TEST_HOST") "credentials.http."
-                                             "issue.body:"
-                                             " " MISSING("ARCP_"
-                                                         "TEST_"
-                                                         "KEY") "credentials.http.issue.body:"
-                                                                " " MISSING("ARCP_TEST_"
-                                                                            "BODY") "t."
-                                                                                    "yaml:"
-                                                                                    "7: "
-                                                                                    "creden"
-                                                                                    "tials."
-                                                                                    "http."
-                                                                                    "issue."
-                                                                                    "header"
-                                                                                    "s."
-                                                                                    "Author"
-                                                                                    "izatio"
-                                                                                    "n:"
-                                                                                    " " MISSING(
-                                                                                        "ARCP_TEST_"
-                                                                                        "KEY") "t."
-                                                                                               "yam"
-                                                                                               "l:"
-                                                                                               "11:"
-                                                                                               " tr"
-                                                                                               "aci"
-                                                                                               "ng."
-                                                                                               "otl"
-                                                                                               "p."
-                                                                                               "hea"
-                                                                                               "der"
-                                                                                               "s."
-                                                                                               "A:"
-                                                                                               " " MISSING("ARCP_TEST_TRACE")},
-                {"policy:\n  - {max_budget: ['USD:1']}\n  - {max_lease: {fs.read: [/a], tool.call: "
-                 "['**']}}\n",
-                 "t.yaml:3: policy[1]: max_lease does not name fs.write, net.fetch, "
-                 "agent.delegate, "
-                 "model.use: what it does not name is closed\n"},
-            };
+    } rows[] = {
+        {"agents:\n  - name: a\n    user: nobody\n    command: [/nowhere/program]\n",
+         "t.yaml:2: agents[0]: agent \"a\": the program /nowhere/program: No such file or "
+         "directory; its jobs will fail\n"},
+        {"agents: [{name: a, user: nobody, command: [no-such-program]}]\n",
+         "t.yaml:1: agents[0]: agent \"a\": the program no-such-program is not in PATH; "
+         "its "
+         "jobs "
+         "will fail\n"},
+        {"agents: [{name: a, user: no-such-user, command: [sh]}]\n",
+         "t.yaml:1: agents[0]: agent \"a\": there is no user \"no-such-user\"; its jobs "
+         "will "
+         "fail\n"},
+        {"agents: [{name: a, user: nobody, command: [sh]}]\n", ""},
+        {HTTP,
+         "t.yaml:6: credentials.http.issue.url: " MISSING(
+             "ARCP_TEST_HOST") "credentials.http."
+                               "issue.body:"
+                               " " MISSING(
+                                   "ARCP_"
+                                   "TEST_"
+                                   "KEY") "credentials.http.issue.body:"
+                                          " " MISSING(
+                                              "ARCP_TEST_"
+                                              "BODY") "t."
+                                                      "yaml:"
+                                                      "7: "
+                                                      "creden"
+                                                      "tials."
+                                                      "http."
+                                                      "issue."
+                                                      "header"
+                                                      "s."
+                                                      "Author"
+                                                      "izatio"
+                                                      "n:"
+                                                      " " MISSING(
+                                                          "ARCP_TEST_"
+                                                          "KEY") "t."
+                                                                 "yam"
+                                                                 "l:"
+                                                                 "11:"
+                                                                 " tr"
+                                                                 "aci"
+                                                                 "ng."
+                                                                 "otl"
+                                                                 "p."
+                                                                 "hea"
+                                                                 "der"
+                                                                 "s."
+                                                                 "A:"
+                                                                 " " MISSING("ARCP_TEST_TRACE")},
+        {"policy:\n  - {max_budget: ['USD:1']}\n  - {max_lease: {fs.read: [/a], tool.call: "
+         "['**']}}\n",
+         "t.yaml:3: policy[1]: max_lease does not name fs.write, net.fetch, "
+         "agent.delegate, "
+         "model.use: what it does not name is closed\n"},
+    };
     (void)state;
     assert_int_equal(setenv("ARCP_TEST_SET", "", 1), 0);
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {

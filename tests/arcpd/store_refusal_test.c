@@ -389,7 +389,9 @@ static void a_disk_that_cannot_be_read_refuses_the_start_and_loses_nothing(void 
     daemon_end(&d);
 }
 
-/* Everything is read until the session's records are: then the disk fails. */
+/* Everything is read until the session's records are: then the disk fails. A start that is
+ * refused has written a page to the write-ahead log, which is one more read of the next start
+ * before those of the records: so two more reads each time fail at the next read of a record. */
 static void a_disk_that_fails_in_the_middle_of_the_start_loses_nothing(void **state)
 {
     daemon_state d;
@@ -398,7 +400,7 @@ static void a_disk_that_fails_in_the_middle_of_the_start_loses_nothing(void **st
     (void)state;
     begin_with_store(&broken, &d, &session);
     bool started = false;
-    for (int after = 1; !started; after++) {
+    for (int after = 1; !started; after += 2) {
         char orders[16];
         (void)snprintf(orders, sizeof(orders), "r%d", after);
         write_file(broken.orders, orders);
