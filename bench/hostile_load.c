@@ -367,7 +367,7 @@ int main(int argc, char **argv)
                     stderr);
         return 2;
     }
-    samples *all = mmap(NULL, ATTACKS_MAX * PROBES * sizeof(samples), PROT_READ | PROT_WRITE,
+    samples *all = mmap(NULL, sizeof(samples) * ATTACKS_MAX * PROBES, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED || hostile_attack_count > ATTACKS_MAX) {
         daemon_fail("no memory for what is measured");
