@@ -95,7 +95,7 @@ static arcp_status go_live(arcp__client_session *session, arcp_client_event_type
     }
     session->state = ARCP__SESSION_LIVE;
     session->was_live = true;
-    session->welcome_seq = session->last_seq;
+    session->welcomed_at = arcp__client_progress(session);
     session->welcome_ns = session->now.mono_ns;
     session->wait_until_ns = ARCP_TIME_NEVER;
     session->pinged_ns = session->now.mono_ns;

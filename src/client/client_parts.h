@@ -15,8 +15,8 @@
 #define ARCP__BROKEN_MAX 3
 /* Longer ids are not read. */
 #define ARCP__ID_BYTES_MAX 256
-/* How often in a row the connection may drop on a request without any new event in between,
- * so that one that makes the runtime hang up does not do so for ever. */
+/* How often in a row the connection may drop on a request without any progress in between
+ * (arcp__client_progress), so that one that makes the runtime hang up does not do so for ever. */
 #define ARCP__REQUEST_VAIN_MAX 5
 #define ARCP__CLOSE_WAIT_MS    500
 #define ARCP__CLIENT_VERSION   "0.1.0"
@@ -43,7 +43,7 @@ struct arcp__client_request {
     bool is_sent;    /* on this connection, or on one before when it cannot be repeated */
     unsigned sends;
     unsigned vain;      /* see ARCP__REQUEST_VAIN_MAX */
-    uint64_t sent_seq;  /* the session's last_seq when it was sent */
+    uint64_t sent_at;   /* the session's progress when it was sent */
     uint64_t early_seq; /* subscribe: of what came before the answer, see client_receive.c */
     bool abandoned;     /* nobody waits, but the answer may still come */
     bool is_passed;     /* abandoned, and its turn is over where answers come in order */
@@ -101,7 +101,7 @@ struct arcp__client_session {
     /* the connection */
     char hello_id[ARCP__MESSAGE_ID_SIZE];
     unsigned attempt;     /* since a connection was of any use */
-    uint64_t welcome_seq; /* last_seq at the last welcome */
+    uint64_t welcomed_at; /* the session's progress at the last welcome */
     int64_t welcome_ns;
     unsigned broken;       /* see ARCP__BROKEN_MAX */
     int64_t wait_until_ns; /* WAITING: the next attempt; HELLO...: the handshake's deadline */
@@ -122,6 +122,7 @@ struct arcp__client_session {
     arcp__client_request *requests; /* utlist */
     arcp__client_request *unsent;   /* of them: those before it are sent; NULL: all are */
     arcp__client_request *by_id;    /* hash */
+    uint64_t finished;              /* requests that were sent and are over */
     arcp__timer_heap timers;
     arcp_job *jobs; /* hash */
     void *owner;    /* what jobs are told as theirs */
@@ -209,6 +210,8 @@ void arcp__client_notice(arcp__client_session *session, arcp_status status, cons
 
 /* Sends what has not been sent yet, now that the session is live. */
 void arcp__client_requests_flush(arcp__client_session *session);
+/* Grows with every numbered event that came, and every sent request that is over. */
+uint64_t arcp__client_progress(const arcp__client_session *session);
 /* The connection is gone: what can be repeated counts as not sent. */
 void arcp__client_requests_unsend(arcp__client_session *session);
 /* The runtime closed the connection because of a frame of ours: what it may have been ends with

@@ -83,6 +83,7 @@ void arcp__client_request_finish(arcp__client_session *session, arcp__client_req
                                  const arcp_failure *failure, arcp_job *job, arcp_job_page *page)
 {
     if (request->is_sent) {
+        session->finished++;
         pass_over_abandoned(session, request);
     }
     if (request->abandoned) {
@@ -284,7 +285,7 @@ static bool send_request(arcp__client_session *session, arcp__client_request *re
     }
     request->is_sent = true;
     request->sends++;
-    request->sent_seq = session->last_seq;
+    request->sent_at = arcp__client_progress(session);
     request->sent_ns = session->now.mono_ns;
     return true;
 }
@@ -305,8 +306,14 @@ void arcp__client_requests_flush(arcp__client_session *session)
     }
 }
 
+uint64_t arcp__client_progress(const arcp__client_session *session)
+{
+    return session->last_seq + session->finished;
+}
+
 void arcp__client_requests_unsend(arcp__client_session *session)
 {
+    uint64_t progress = arcp__client_progress(session);
     arcp__client_request *request = NULL;
     arcp__client_request *next = NULL;
     DL_FOREACH_SAFE (session->requests, request, next) {
@@ -314,7 +321,7 @@ void arcp__client_requests_unsend(arcp__client_session *session)
             arcp__client_request_free(session, request);
         } else if (request->can_repeat && request->is_sent) {
             request->is_sent = false;
-            request->vain = request->sent_seq == session->last_seq ? request->vain + 1 : 0;
+            request->vain = request->sent_at == progress ? request->vain + 1 : 0;
         }
     }
     session->unsent = session->requests;

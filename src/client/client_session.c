@@ -189,7 +189,7 @@ static void lose(arcp__client_session *session)
     bool was_live = session->state == ARCP__SESSION_LIVE;
     if (was_live) {
         /* A runtime that welcomes and hangs up at once is not asked without a pause. */
-        bool was_useful = session->last_seq != session->welcome_seq ||
+        bool was_useful = session->welcomed_at != arcp__client_progress(session) ||
                           now_ns - session->welcome_ns >= arcp__client_ms(given->backoff_max_ms);
         session->attempt = was_useful ? 0 : session->attempt;
         int64_t give_up_ns =

@@ -291,6 +291,28 @@ static void a_request_that_makes_the_runtime_hang_up_is_given_up(void **state)
     story_end(&s);
 }
 
+static void a_connection_that_answers_one_of_many_was_of_use_to_all(void **state)
+{
+    enum { REQUESTS = 8 };
+    story s;
+    story_live(&s, DEFAULTS);
+    for (int request = 0; request < REQUESTS; request++) {
+        story_submit(&s, "a", "echo");
+    }
+    for (size_t answered = 0, sent = 0; answered < REQUESTS; answered++) {
+        char frame[512];
+        (void)snprintf(frame, sizeof(frame),
+                       ACCEPTED("x%zu", "'request_id':'$(job.submit %zu)',", "job_%zu"), answered,
+                       sent + 1, answered);
+        story_hear(&s, frame);
+        sent += REQUESTS - answered;
+        come_back(&s);
+        assert_int_equal(story_sent_count(&s, "job.submit"), sent + REQUESTS - answered - 1);
+    }
+    assert_int_equal(s.job_count, REQUESTS);
+    story_end(&s);
+}
+
 static void submit_input(story *s, const char *name, const char *input)
 {
     arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
@@ -388,6 +410,7 @@ int main(void)
         cmocka_unit_test(one_whose_time_is_over_unsent_holds_up_nothing),
         cmocka_unit_test(an_answered_request_is_not_sent_again),
         cmocka_unit_test(a_request_that_makes_the_runtime_hang_up_is_given_up),
+        cmocka_unit_test(a_connection_that_answers_one_of_many_was_of_use_to_all),
         cmocka_unit_test(what_is_too_large_for_the_runtime_is_sent_once),
         cmocka_unit_test(what_the_runtime_hung_up_on_is_not_sent_again),
         cmocka_unit_test(the_end_of_the_session_answers_everything),
