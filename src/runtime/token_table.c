@@ -185,11 +185,12 @@ static arcp_status read_lines(table_verifier *table, const char *path, arcp_span
 /* Not by stdio, whose memory nobody wipes. */
 static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* waits for no FIFO's writer */
     if (file < 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read: %s", path,
                               strerror(errno));
     }
+    (void)fcntl(file, F_SETFL, 0); /* a pipe's writer may still be writing */
     ssize_t got = 1;
     while (got > 0 && arcp_buf_reserve(out, READ_BYTES)) {
         do {

@@ -1,7 +1,12 @@
 /* The verifiers that come with the runtime, asked without one. */
 #include "support/check.h"
 
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <arcp/time.h>
@@ -225,6 +230,60 @@ static void key_files_have_a_size_limit(void **state)
     }
 }
 
+/* ---- pipes ---- */
+
+typedef struct pipe_file {
+    char path[32];
+    int file;
+    pid_t writer;
+} pipe_file;
+
+/* A path as a shell's <(...) makes it, of a pipe whose writer has more to say when what it said
+ * first was read. */
+static void pipe_file_open(pipe_file *p, const char *first, const char *then)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    p->writer = fork();
+    assert_true(p->writer >= 0);
+    if (p->writer == 0) {
+        int unread = 1;
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        bool ok = write(ends[1], first, strlen(first)) == (ssize_t)strlen(first);
+        while (ok && unread != 0) {
+            (void)sched_yield();
+            ok = ioctl(ends[1], FIONREAD, &unread) == 0;
+        }
+        ok = ok && write(ends[1], then, strlen(then)) == (ssize_t)strlen(then);
+        _exit(ok ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    p->file = ends[0];
+    (void)snprintf(p->path, sizeof(p->path), "/dev/fd/%d", p->file);
+}
+
+static void pipe_file_close(pipe_file *p)
+{
+    int status = -1;
+    assert_int_equal(waitpid(p->writer, &status, 0), p->writer);
+    assert_int_equal(status, 0);
+    (void)close(p->file);
+}
+
+static void a_token_file_may_be_a_pipe_with_a_slow_writer(void **state)
+{
+    arcp_token_verifier *verifier = NULL;
+    arcp_error error = {0};
+    pipe_file p;
+    (void)state;
+    pipe_file_open(&p, "t1=alice\nt2=b", "ob\n");
+    check_ok(arcp_token_verifier_new_file(p.path, &verifier, &error), &error);
+    expect(verifier, "t1", "alice");
+    expect(verifier, "t2", "bob");
+    arcp_token_verifier_free(verifier);
+    pipe_file_close(&p);
+}
+
 /* ---- memory ---- */
 
 static arcp_status make_and_ask(void *user, arcp_error *err)
@@ -276,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_jwt_verifier_answers_with_the_principal_or_why),
         cmocka_unit_test(a_key_file_that_will_not_do_is_named),
         cmocka_unit_test(key_files_have_a_size_limit),
+        cmocka_unit_test(a_token_file_may_be_a_pipe_with_a_slow_writer),
         cmocka_unit_test(without_memory_nobody_comes_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
