@@ -272,6 +272,7 @@ void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *j
 const arcp_authority *arcp__job_authority(const arcp__job *job);
 arcp_span arcp__job_id(const arcp__job *job);
 arcp_span arcp__job_agent(const arcp__job *job); /* name@version */
+arcp_span arcp__job_principal(const arcp__job *job);
 /* Appends what lines of the log have as fields of a job: {"job_id":"...","agent":...}. */
 void arcp__job_fields(const arcp__job *job, arcp_buf *out);
 arcp_span arcp__job_cwd(const arcp__job *job);       /* absolute, or empty */

@@ -421,6 +421,11 @@ arcp_span arcp__job_agent(const arcp__job *job)
     return arcp_span_cstr(job->agent_text);
 }
 
+arcp_span arcp__job_principal(const arcp__job *job)
+{
+    return arcp_span_cstr(job->principal->name);
+}
+
 arcp_span arcp__job_cwd(const arcp__job *job)
 {
     return arcp_span_cstr(job->live->cwd);

@@ -3,7 +3,9 @@
  *
  * Starting a program holds the loop for about a millisecond. So jobs wait in line, and one is
  * taken in each turn of the loop: whatever else it has to do, answers to other submits first,
- * is not behind all of them. What a job is told while it waits is kept for its program. */
+ * is not behind all of them. A principal has one job in each round of the line, so that those
+ * of another wait for one program each of theirs and not for all. What a job is told while it
+ * waits is kept for its program. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -23,6 +25,7 @@ typedef struct arcp__process_job {
     arcp__job *job;
     arcp__agent_process *process; /* NULL while it waits, or when it could not be started */
     bool is_waiting;
+    uint64_t round;  /* of the line, while it waits */
     bool is_counted; /* among those of its agent that run */
     arcp_buf start;  /* the job.start line, while it waits; secret: credentials */
     arcp_buf later;  /* and the lines that came since; likewise */
@@ -258,6 +261,7 @@ static void on_turn(uv_idle_t *idle)
     arcp_runtime *runtime = idle->data;
     process_job *pj = runtime->waiting_process_jobs;
     if (pj != NULL) {
+        runtime->launch_round = pj->round;
         leave_line(pj);
         launch(pj, arcp_buf_span(&pj->start));
         if (pj->process != NULL && pj->later.size != 0) {
@@ -271,10 +275,39 @@ static void on_turn(uv_idle_t *idle)
     }
 }
 
+/* The one that was there before it; NULL for the first. */
+static process_job *before_in_line(const process_job *pj)
+{
+    return pj == pj->runtime->waiting_process_jobs ? NULL : pj->previous;
+}
+
+static process_job *last_in_line(const arcp_runtime *runtime)
+{
+    process_job *first = runtime->waiting_process_jobs;
+    return first == NULL ? NULL : first->previous;
+}
+
+/* The round behind the principal's last job in the line, or else the next. */
+static uint64_t round_for(const process_job *pj)
+{
+    arcp_span principal = arcp__job_principal(pj->job);
+    for (const process_job *at = last_in_line(pj->runtime); at != NULL; at = before_in_line(at)) {
+        if (arcp_span_equal(arcp__job_principal(at->job), principal)) {
+            return at->round + 1;
+        }
+    }
+    return pj->runtime->launch_round + 1;
+}
+
 static void enter_line(process_job *pj)
 {
+    process_job *behind = last_in_line(pj->runtime);
     pj->is_waiting = true;
-    DL_APPEND2(pj->runtime->waiting_process_jobs, pj, previous, next);
+    pj->round = round_for(pj);
+    while (behind != NULL && behind->round > pj->round) {
+        behind = before_in_line(behind);
+    }
+    DL_APPEND_ELEM2(pj->runtime->waiting_process_jobs, behind, pj, previous, next);
     (void)uv_idle_start(&pj->runtime->launching, on_turn);
 }
 

@@ -107,7 +107,9 @@ struct arcp_runtime {
     arcp__runtime_listener *listeners;
     arcp_admission *admission; /* a reference; of all listeners */
     arcp__agent_entry *agents;
-    struct arcp__process_job *process_jobs, *waiting_process_jobs; /* the oldest first */
+    struct arcp__process_job *process_jobs;         /* the oldest first */
+    struct arcp__process_job *waiting_process_jobs; /* in the order of their rounds */
+    uint64_t launch_round;                          /* of the job that was taken last */
     arcp__agent_inbox *inbox;
     arcp__agent_threads *threads;
     arcp_status restore_status;

@@ -140,6 +140,56 @@ static void what_a_job_is_told_in_line_comes_behind_its_start(void **state)
     (void)runtime_rig_wait(&rig, "\"message\":\"told [1] [2]\"");
 }
 
+/* Another principal's client, which submits one job. */
+typedef struct peer {
+    arcp_connection *connection;
+    size_t at_accepted, at_running; /* how many programs were started by then */
+} peer;
+
+static void on_peer_message(void *user, arcp_connection *connection, arcp_span frame)
+{
+    peer *self = user;
+    (void)connection;
+    if (memmem(frame.data, frame.size, "\"job.accepted\"", 14) != NULL) {
+        self->at_accepted = started();
+    } else if (memmem(frame.data, frame.size, "\"phase\":\"running\"", 17) != NULL) {
+        self->at_running = started();
+    }
+}
+
+static void peer_say(const peer *self, const char *frame)
+{
+    assert_int_equal(self->connection->ops->send(self->connection, arcp_span_cstr(frame)), ARCP_OK);
+}
+
+static bool peer_s_job_runs(void *user)
+{
+    return ((peer *)user)->at_running != 0;
+}
+
+static void a_job_waits_for_one_program_of_each_other_principal(void **state)
+{
+    (void)state;
+    peer bob = {0};
+    arcp_connection *served = NULL;
+    arcp_error error = {0};
+    arcp_connection_callbacks callbacks = {.message = on_peer_message, .user = &bob};
+    submit_all();
+    check_ok(arcp_memory_pair(&rig.loop, NULL, &bob.connection, &served, &error), &error);
+    bob.connection->ops->set_callbacks(bob.connection, &callbacks);
+    assert_int_equal(arcp_runtime_serve(rig.runtime, served, NULL, NULL), ARCP_OK);
+    peer_say(&bob, "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
+                   "\"auth\":{\"scheme\":\"bearer\",\"token\":\"bob\"}}}");
+    peer_say(&bob, "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{"
+                   "\"agent\":\"stays\"}}");
+    runtime_rig_until(&rig, peer_s_job_runs, &bob);
+    /* Its own program, one of alice's that was ahead, and one that began in the turn of the answer.
+     */
+    assert_in_range(bob.at_running, 1, bob.at_accepted + 3);
+    assert_in_range(bob.at_running, 1, JOBS - 1);
+    bob.connection->ops->release(bob.connection);
+}
+
 static void a_runtime_stops_with_jobs_in_line(void **state)
 {
     (void)state;
@@ -169,6 +219,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_that_is_cancelled_in_line_never_starts_its_program,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_job_is_told_in_line_comes_behind_its_start, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_job_waits_for_one_program_of_each_other_principal, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_runtime_stops_with_jobs_in_line, set_up, tear_down),
         cmocka_unit_test_setup(a_runtime_is_freed_with_jobs_in_line, set_up),
