@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 #include "base/hash.h"
 #include "runtime/proc_stat.h"
 
-#define NAME_FORMAT  "arcpd.%d.%llu"
+#define NAME_START   "arcpd."
+#define NAME_FORMAT  NAME_START "%d.%llu"
 #define NAME_SIZE    64
 #define END_WAIT_MS  1000
 #define EMPTY_TRIES  2 /* cgroups that are looked at before another one is made */
@@ -164,13 +166,14 @@ static void remove_all(int parent_fd, const char *name)
 
 static bool is_left_behind(const char *name)
 {
-    int pid = 0;
-    unsigned long long started = 0;
     arcp__proc_stat owner;
     char again[NAME_SIZE];
-    if (sscanf(name, NAME_FORMAT, &pid, &started) != 2) {
+    char *end = NULL;
+    if (strncmp(name, NAME_START, strlen(NAME_START)) != 0) {
         return false;
     }
+    const int pid = (int)strtol(name + strlen(NAME_START), &end, 10);
+    const unsigned long long started = *end == '.' ? strtoull(end + 1, NULL, 10) : 0;
     (void)snprintf(again, sizeof(again), NAME_FORMAT, pid, started);
     return strcmp(again, name) == 0 &&
            (!arcp__proc_stat_read(pid, &owner) || owner.started != started);

@@ -109,7 +109,7 @@ size_t arcp__process_orphans_look(const arcp__process_table *table)
 
 /* ---- at the end of a program that has no other children ---- */
 
-#define END_ROUND_MS   2
+#define END_ROUND_NS   2000000
 #define END_ROUNDS_MAX 1000
 
 static bool kill_child(void *user, const arcp__proc_stat *child)
@@ -136,7 +136,7 @@ static bool reap_children(void)
 /* Each round ends a generation: the children of those that were killed become ours. */
 void arcp__process_table_end_children(void)
 {
-    const struct timespec pause = {.tv_nsec = END_ROUND_MS * 1000000};
+    const struct timespec pause = {.tv_nsec = END_ROUND_NS};
     for (unsigned round = 0; round < END_ROUNDS_MAX && reap_children(); round++) {
         arcp__proc_each_child(kill_child, NULL);
         (void)nanosleep(&pause, NULL);

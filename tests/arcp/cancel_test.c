@@ -199,12 +199,13 @@ static void a_cancel_with_another_token_is_denied(void **state)
 /* A daemon that knows two principals. */
 static int begin_with_two(void **state)
 {
+    static const char agent[] = "wait=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/wait.sh";
     static world w;
     arcpd_run_begin(&w);
     arcpd_run_configure(&w, "jobs: {cancel_grace_ms: 2000}\n");
     arcpd_run_start(&w, 0,
                     WORDS("--store", "memory:", "--token", "t-one=one", "--token", "t-two=two",
-                          "--agent", "wait=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/wait.sh"));
+                          "--agent", agent));
     assert_int_equal(setenv("ARCP_URL", w.url, 1), 0);
     *state = &w;
     return 0;

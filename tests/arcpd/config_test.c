@@ -233,8 +233,7 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
          "cannot read the certificate /nowhere/c: No such file or directory"},
         {"listen: ['ws://0.0.0.0:1/arcp']\n",
          "test.yaml:1: listen[0]: refusing to listen on ws://0.0.0.0:1/arcp without tokens of your "
-         "own: give tokens, "
-         "token_file or jwt, or listen on 127.0.0.1"},
+         "own: give tokens, token_file or jwt, or listen on 127.0.0.1"},
         {"listen: ['ws://0.0.0.0:1/arcp']\ntokens: [{token: t, principal: a}]\n", NULL},
         {"log: {level: info}\nlisten:\n  - ws://127.0.0.1:1/arcp\n  - http://x/\n",
          "test.yaml:4: listen[1]: \"http://x/\": want ws://HOST:PORT/PATH or "
@@ -256,12 +255,10 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
                                    "http://HOST[:PORT] or https://HOST"},
         {"agents: [{name: A, command: [x]}]\n",
          "test.yaml:1: agents[0].name: agent \"A\" is not of the form name or name@version (name: "
-         "a-z 0-9 . _ -, version: "
-         "letters, digits and . + _ -)"},
+         "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
         {"agents: [{name: a, version: '', command: [x]}]\n",
          "test.yaml:1: agents[0].name: agent \"a@\" is not of the form name or name@version (name: "
-         "a-z 0-9 . _ -, version: "
-         "letters, digits and . + _ -)"},
+         "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
         {"agents: [{name: a@1, command: [x]}]\n",
          "test.yaml:1: agents[0].name: \"a@1\": the version has a key of its own (version:)"},
     };

@@ -79,7 +79,8 @@ static off_t size_of(int fd)
     return about.st_size;
 }
 
-/* In the place of libc's: a sync that fails drops what it was about, and tells so once only. */
+/* In the place of libc's: a sync that fails drops what it was about, and tells so once only.
+ * NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int fdatasync(int fd)
 {
     off_t size = size_of(fd);

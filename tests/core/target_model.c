@@ -232,8 +232,8 @@ static char *decode(const char *text)
 static bool has_dot_component(const char *text)
 {
     char ends[40] = ";?#\177"; /* then all control bytes, and the space */
-    for (char byte = 1; byte <= ' '; byte++) {
-        ends[3 + byte] = byte;
+    for (int byte = 1; byte <= ' '; byte++) {
+        ends[3 + byte] = (char)byte;
     }
     const char *const blanks = ends + 3;
     parts components = split(text, "/\\");

@@ -148,7 +148,7 @@ static void partial_first_frames_are_bounded_together(void **state)
 {
     static wire wires[PARTIAL];
     static char part[PART_HEAD + PART] = "\x81\xfe\xff\xfe";
-    const size_t bytes_max = 4 * 1024 * 1024;
+    const size_t bytes_max = 4194304;
     daemon_state d;
     wire alice;
     begin(&d,

@@ -88,22 +88,26 @@ static void take_log(engine_rig *rig, const arcp__effect *effect)
     }
 }
 
+static void take_frame(engine_rig *rig, const arcp__effect *effect)
+{
+    rig_client *client = client_of(rig, effect->link_user);
+    assert_true(effect->text.size <= rig->settings.limits_frame_bytes);
+    rig_text_push(&client->frames, &client->newest, effect->text);
+    client->unsent += effect->text.size;
+    if (!client->slow) {
+        client->unsent = 0;
+        arcp__engine_drained(rig->engine, rig->now, effect->link, 0);
+    }
+}
+
 static void perform(engine_rig *rig, const arcp__effect *effect)
 {
     rig_agent *agent = effect->job == NULL ? NULL : agent_by_job(rig, effect->job);
     arcp_error error = {0};
     switch (effect->kind) {
-    case ARCP__EFFECT_SEND: {
-        rig_client *client = client_of(rig, effect->link_user);
-        assert_true(effect->text.size <= rig->settings.limits_frame_bytes);
-        rig_text_push(&client->frames, &client->newest, effect->text);
-        client->unsent += effect->text.size;
-        if (!client->slow) {
-            client->unsent = 0;
-            arcp__engine_drained(rig->engine, rig->now, effect->link, 0);
-        }
+    case ARCP__EFFECT_SEND:
+        take_frame(rig, effect);
         break;
-    }
     case ARCP__EFFECT_CLOSE:
         close_client(rig, client_of(rig, effect->link_user), effect->close_code);
         break;

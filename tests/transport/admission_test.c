@@ -115,7 +115,8 @@ static void join_from_elsewhere(crowd *c)
     raw_peer *peer = &c->peers[c->count++];
     const char *port = strrchr(c->s.url, ':') + 1;
     struct sockaddr_in from = {.sin_family = AF_INET};
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)strtoul(port, NULL, 10))};
     inet_pton(AF_INET, "127.0.0.2", &from.sin_addr);
     inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
     memset(peer, 0, sizeof(*peer));
