@@ -7,17 +7,15 @@ function(arcp_peer_program name)
   arcp_optimise_whole(${name})
 endfunction()
 
-if(TARGET arcp_runtime)
-  arcp_peer_program(arcp-bench-host SOURCES peer_host.c served_runtime.c NEEDS arcp_runtime)
-  arcp_peer_program(arcp-bench-lease SOURCES peer_lease.c NEEDS arcp_core arcp_bench_harness)
-  arcp_peer_program(arcp-bench-push SOURCES bare_push.c
-    NEEDS PkgConfig::UV PkgConfig::CRYPTO arcp_wslay)
-  # On ours alone: no registry is asked.
-  find_program(ARCP_PYTHON python3)
-  if(ARCP_BUILD_TESTS AND TARGET arcp AND TARGET arcpd AND ARCP_PYTHON)
-    arcp_register_test(bench_peers_runs LABELS slow native
-      COMMAND ${PROJECT_SOURCE_DIR}/tools/bench-peers ${CMAKE_BINARY_DIR} --quick --ours
-        --only host-memory --only arcpd-sqlite --only bare-push
-        --docs ${CMAKE_BINARY_DIR}/bench/peers-docs)
-  endif()
+arcp_peer_program(arcp-bench-host SOURCES peer_host.c served_runtime.c NEEDS arcp_runtime)
+arcp_peer_program(arcp-bench-lease SOURCES peer_lease.c NEEDS arcp_core arcp_bench_harness)
+arcp_peer_program(arcp-bench-push SOURCES bare_push.c
+  NEEDS PkgConfig::UV PkgConfig::CRYPTO arcp_wslay)
+# On ours alone: no registry is asked.
+find_program(ARCP_PYTHON python3)
+if(ARCP_BUILD_TESTS AND ARCP_PYTHON)
+  arcp_register_test(bench_peers_runs LABELS slow native
+    COMMAND ${PROJECT_SOURCE_DIR}/tools/bench-peers ${CMAKE_BINARY_DIR} --quick --ours
+      --only host-memory --only arcpd-sqlite --only bare-push
+      --docs ${CMAKE_BINARY_DIR}/bench/peers-docs)
 endif()

@@ -1,19 +1,6 @@
 # The functions that folders' CMakeLists.txt are written with. One call per library,
-# program, test, fuzzer or benchmark; everything they share is decided here.
-
-# While folders are still being written a listed file may not be there yet: it is left
-# out, with a warning, so that the rest of the tree still configures and builds.
-function(arcp_existing_sources out)
-  set(found)
-  foreach(source ${ARGN})
-    if(IS_ABSOLUTE ${source} OR EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
-      list(APPEND found ${source})
-    else()
-      message(WARNING "${CMAKE_CURRENT_SOURCE_DIR}/${source} is listed and does not exist")
-    endif()
-  endforeach()
-  set(${out} ${found} PARENT_SCOPE)
-endfunction()
+# program, test, fuzzer or benchmark; everything they share is decided here. A source that
+# does not exist is an error of the configuration (tests/tree/refuses.sh).
 
 # arcp_optimise_whole(TARGET ...)
 #   What people run or load: where ARCP_LTO allows it, modules are optimised together when it is
@@ -27,11 +14,7 @@ endfunction()
 #   src/ ("base/map.h") and from include/ (<arcp/span.h>).
 function(arcp_module name)
   cmake_parse_arguments(M "" "" "SOURCES;NEEDS" ${ARGN})
-  arcp_existing_sources(sources ${M_SOURCES})
-  if(NOT sources)
-    return()
-  endif()
-  add_library(arcp_${name} STATIC ${sources})
+  add_library(arcp_${name} STATIC ${M_SOURCES})
   target_include_directories(arcp_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(arcp_${name} PUBLIC ${M_NEEDS} PRIVATE arcp_flags)
   target_compile_options(arcp_${name} PRIVATE ${ARCP_WHOLE_FLAGS})
@@ -59,11 +42,7 @@ endfunction()
 #   people do not start themselves). In the build tree both stand in bin/.
 function(arcp_program name)
   cmake_parse_arguments(P "LIBEXEC" "" "SOURCES;NEEDS" ${ARGN})
-  arcp_existing_sources(sources ${P_SOURCES})
-  if(NOT sources)
-    return()
-  endif()
-  add_executable(${name} ${sources})
+  add_executable(${name} ${P_SOURCES})
   target_link_libraries(${name} PRIVATE ${P_NEEDS} arcp_flags)
   arcp_optimise_whole(${name})
   if(P_LIBEXEC)
@@ -98,13 +77,7 @@ endfunction()
 #   A cmocka program, registered with ctest as NAME.
 function(arcp_test name)
   cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;NEEDS;ARGS;LABELS" ${ARGN})
-  arcp_existing_sources(sources ${T_SOURCES})
-  list(LENGTH sources found)
-  list(LENGTH T_SOURCES wanted)
-  if(found LESS wanted)
-    return()
-  endif()
-  add_executable(${name} ${sources})
+  add_executable(${name} ${T_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_include_directories(${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
@@ -122,13 +95,7 @@ endfunction()
 #   fuzzer found once stays found.
 function(arcp_fuzz name)
   cmake_parse_arguments(F "" "" "SOURCES;NEEDS" ${ARGN})
-  arcp_existing_sources(sources ${F_SOURCES})
-  list(LENGTH sources found)
-  list(LENGTH F_SOURCES wanted)
-  if(found LESS wanted)
-    return()
-  endif()
-  add_executable(${name} ${sources})
+  add_executable(${name} ${F_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")
   target_include_directories(${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
@@ -149,13 +116,7 @@ endfunction()
 #   so that it goes on working; figures come from `make bench`.
 function(arcp_bench name)
   cmake_parse_arguments(B "" "" "SOURCES;NEEDS" ${ARGN})
-  arcp_existing_sources(sources ${B_SOURCES})
-  list(LENGTH sources found)
-  list(LENGTH B_SOURCES wanted)
-  if(found LESS wanted)
-    return()
-  endif()
-  add_executable(${name} ${sources})
+  add_executable(${name} ${B_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench")
   target_include_directories(${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/bench ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)

@@ -2,10 +2,11 @@
 # Shows each check of this folder a small tree that is right, which it must pass, and then
 # one wrong thing at a time, which it must refuse and name.
 #
-#   tests/tree/refuses.sh C_COMPILER
+#   tests/tree/refuses.sh C_COMPILER CMAKE
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cc=$1
+cmake=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -142,6 +143,43 @@ module core 'void *malloc(unsigned long); void *arcp_a(void) { return malloc(1);
 refuses symbols "$work/modules" 'core calls: malloc' 'malloc in core'
 rm "$work/modules"/*
 refuses symbols "$work/modules" 'no module' 'an empty folder'
+
+# configures MISSING: a project with one target of each kind that cmake/ArcpModule.cmake makes. The
+# kind MISSING lists a source that does not exist.
+configures() {
+    mkdir -p "$work/project/fuzz"
+    echo 'int main(void) { return 0; }' | tee "$work/project/here.c" >"$work/project/fuzz/replay.c"
+    {
+        echo 'cmake_minimum_required(VERSION 3.25)'
+        echo 'project(kinds LANGUAGES C)'
+        echo 'enable_testing()'
+        echo 'include(GNUInstallDirs)'
+        echo 'add_library(arcp_flags INTERFACE)'
+        echo 'add_library(PkgConfig::CMOCKA INTERFACE IMPORTED)'
+        echo "include($here/../../cmake/ArcpModule.cmake)"
+        for kind in module program test fuzz bench; do
+            source=here.c
+            [ "$kind" != "$1" ] || source='here.c gone.c'
+            echo "arcp_$kind(one_$kind SOURCES $source)"
+        done
+    } >"$work/project/CMakeLists.txt"
+    "$cmake" -S "$work/project" -B "$work/configured" -D CMAKE_C_COMPILER="$cc" 2>&1
+}
+cases=$((cases + 1))
+output=$(configures none) || {
+    echo "FAIL a project without a missing source is not configured: $output"
+    failed=1
+}
+for missing in module program test fuzz bench; do
+    cases=$((cases + 1))
+    if output=$(configures "$missing"); then
+        echo "FAIL arcp_$missing leaves out a source that is missing: $output"
+        failed=1
+    elif ! printf '%s' "$output" | grep -qF 'gone.c'; then
+        echo "FAIL arcp_$missing does not name the source that is missing: $output"
+        failed=1
+    fi
+done
 
 # A small tree in which a session and a client keep one requirement, a test and a story prove it, and
 # two more have a reason. (The citations are put together so that they are none of this file's.)
