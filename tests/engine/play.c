@@ -2,14 +2,6 @@
 
 #include "support/check.h"
 
-#include "base/alloc.h"
-#include "engine/kept.h"
-
-/* An open link holds at most what the engine hands out before the transport took it (64
- * KiB of records, and answers up to a megabyte before the link is paused), plus the answers
- * of one more frame and one more record. */
-#define UNSENT_BYTES_MAX (65536u + 1048576u + 65536u)
-
 unsigned play_pick(play *self, unsigned below)
 {
     if (self->data == NULL) {
@@ -18,9 +10,6 @@ unsigned play_pick(play *self, unsigned below)
     }
     return self->at < self->size ? self->data[self->at++] % below : 0;
 }
-
-/* A job.error of the runtime's own. */
-#define END_BYTES_MAX 1024u
 
 bool play_one_in(play *self, unsigned count)
 {
@@ -34,181 +23,14 @@ void play_trace(const play *self, const char *what, const char *text)
     }
 }
 
-/* ---- nothing is seen that is not written ---- */
-
-static arcp_span id_after(arcp_span text, const char *mark)
-{
-    const char *found = memmem(text.data, text.size, mark, strlen(mark));
-    if (found == NULL) {
-        return arcp_span_make(NULL, 0);
-    }
-    const char *start = found + strlen(mark);
-    const char *end = memchr(start, '"', text.size - (size_t)(start - text.data));
-    return arcp_span_make(start, (size_t)(end - start));
-}
-
-static bool has(arcp_span text, const char *part)
-{
-    return memmem(text.data, text.size, part, strlen(part)) != NULL;
-}
-
-static void check_durable(play *self, arcp_span frame)
-{
-    arcp_span head = arcp_span_first(frame, 400);
-    const disk_known *session = disk_find(&self->disk, id_after(head, "\"session_id\":\""));
-    arcp_span seq = id_after(head, "\"event_seq\"");
-    if (seq.data != NULL && (session == NULL || session->tip < strtoull(seq.data + 1, NULL, 10))) {
-        watch_fail(&self->watch, "its event_seq is not written yet", frame.data);
-    }
-    if (has(head, "\"type\":\"session.welcome\"") && (session == NULL || !session->has_row)) {
-        watch_fail(&self->watch, "the session is not written yet", frame.data);
-    }
-    bool ends = has(head, "\"type\":\"job.result\"") ||
-                (has(head, "\"type\":\"job.error\"") && !has(frame, "\"request_id\""));
-    if (ends || has(head, "\"type\":\"job.accepted\"")) {
-        const disk_known *job = disk_find(&self->disk, id_after(head, "\"job_id\":\""));
-        if (job == NULL || !job->has_row || (ends && !job->has_end)) {
-            watch_fail(&self->watch, "the job is not written like that yet", frame.data);
-        }
-    }
-}
-
-/* ---- memory stays bounded ---- */
-
-static void check_unsent(play *self, const arcp__effect *effect)
-{
-    size_t unsent = ((const rig_client *)effect->link_user)->unsent + effect->text.size;
-    if (unsent > self->unsent_max) {
-        self->unsent_max = unsent;
-    }
-    if (unsent > UNSENT_BYTES_MAX + effect->text.size) {
-        watch_fail(&self->watch, "too much is waiting for a slow peer", "");
-    }
-}
-
-static void note_memory(play *self)
-{
-    arcp__engine_stats stats;
-    arcp__engine_get_stats(self->rig.engine, &stats);
-    self->tail_max = stats.tail_bytes > self->tail_max ? stats.tail_bytes : self->tail_max;
-    self->queue_max =
-        stats.store_queue_bytes > self->queue_max ? stats.store_queue_bytes : self->queue_max;
-    /* Agents stop being read at the limit, or when their owner is too far behind; each may
-     * have one burst on its way. */
-    uint64_t limit = self->rig.settings.limits_store_queue_bytes;
-    if (stats.store_queue_bytes > 2 * limit + 4194304) {
-        watch_fail(&self->watch, "too much is waiting for the store", "");
-    }
-    /* What is not written stays in memory, and at most 64 MiB of the newest of the rest. */
-    if (stats.tail_bytes > stats.store_queue_bytes * 2 + 67108864) {
-        watch_fail(&self->watch, "too much is kept of the streams", "");
-    }
-}
-
 static void on_effect(void *user, const arcp__effect *effect)
 {
     play *self = user;
     if (effect->kind == ARCP__EFFECT_SEND) {
-        check_durable(self, effect->text);
-        check_unsent(self, effect);
+        play_check_sent(self, effect);
         play_client_gets(self, effect->link_user, effect->text);
     } else if (effect->kind == ARCP__EFFECT_START_AGENT) {
         play_agent_check_start(self, effect);
-    }
-}
-
-/* ---- what is counted is what there is ---- */
-
-/* Of one principal, or of all. */
-typedef struct tally {
-    size_t owed_count, key_count;
-    uint64_t owed_bytes, key_bytes, stored_bytes;
-    uint64_t running_bytes; /* of these, what cannot be forgotten */
-    uint64_t kept[ARCP__KEPT_COUNT];
-} tally;
-
-static tally count_all(const arcp__engine *engine, const arcp__principal *principal)
-{
-    tally sum = {0};
-    for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        const uint64_t accepted = strlen(job->accepted);
-        const uint64_t bytes = job->stream->bytes + accepted;
-        if (principal != NULL && job->principal != principal) {
-            continue;
-        }
-        sum.stored_bytes += job->stream->bytes;
-        sum.running_bytes += job->ended ? 0 : job->stream->bytes;
-        sum.owed_count += job->is_owed ? 1 : 0;
-        sum.owed_bytes += job->is_owed ? bytes : 0;
-        sum.kept[ARCP__KEPT_JOBS] += job->is_terminal ? 1 : 0;
-        sum.kept[ARCP__KEPT_BYTES] += job->is_weighed ? bytes : 0;
-        sum.kept[ARCP__KEPT_LEASES] += job->is_weighed ? accepted : 0;
-    }
-    for (const arcp__idempotency *key = engine->oldest_key; key != NULL; key = key->newer) {
-        if (principal == NULL || key->principal == principal) {
-            sum.key_count++;
-            sum.key_bytes += arcp__idempotency_accepted(key).size;
-        }
-    }
-    return sum;
-}
-
-static bool is_counted(const tally *sum, size_t owed_count, uint64_t owed_bytes, size_t key_count,
-                       uint64_t key_bytes)
-{
-    return sum->owed_count == owed_count && sum->owed_bytes == owed_bytes &&
-           sum->key_count == key_count && sum->key_bytes == key_bytes;
-}
-
-/* Every job that is kept weighs something, but the newest, which may. */
-static bool is_weighed(const arcp__engine *engine)
-{
-    for (const arcp__job *job = engine->ended_jobs; job != NULL; job = job->ended_next) {
-        if (!job->is_weighed && job->ended_next != NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void check_kept(play *self)
-{
-    const arcp__engine *engine = self->rig.engine;
-    tally sum = count_all(engine, NULL);
-    bool is_right = is_weighed(engine) && HASH_COUNT(engine->keys) == engine->key_count &&
-                    is_counted(&sum, engine->owed_count, engine->owed_bytes, engine->key_count,
-                               engine->key_bytes);
-    for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
-        is_right = is_right && sum.kept[what] == engine->kept[what].total;
-    }
-    for (const arcp__principal *at = engine->principals; at != NULL; at = at->hh.next) {
-        sum = count_all(engine, at);
-        is_right = is_right && sum.stored_bytes == at->stored_bytes &&
-                   is_counted(&sum, at->owed_count, at->owed_bytes, at->key_count, at->key_bytes);
-        if (sum.running_bytes > self->rig.settings.limits_principal_bytes) {
-            watch_fail(&self->watch, "a principal's jobs have said too much", at->name);
-        }
-        for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
-            const arcp__share *share = &engine->kept[what];
-            is_right = is_right && sum.kept[what] == arcp__share_of(share, at) &&
-                       (sum.kept[what] == 0 ||
-                        sum.kept[what] <= arcp__share_of(share, arcp__share_most(share)));
-        }
-    }
-    if (!is_right) {
-        watch_fail(&self->watch, "what is kept is counted wrongly", "");
-    }
-}
-
-/* A record that has no room is not there; what the runtime says of an end is, and is short. */
-static void check_job_bytes(play *self)
-{
-    const uint64_t limit = self->rig.settings.limits_job_bytes;
-    for (const arcp__job *job = self->rig.engine->jobs; job != NULL; job = job->hh.next) {
-        if (job->stream->bytes > limit + (job->ended ? END_BYTES_MAX : 0)) {
-            watch_fail(&self->watch, "a job has said too much", job->id);
-        }
-        self->overs += job->over_limit != NULL && job->ended ? 1 : 0;
     }
 }
 
@@ -379,52 +201,6 @@ void play_look(play *self)
     play_upstream_look(self);
 }
 
-/* The store keeps up: an engine that could not write tries again after a pause. */
-static bool is_quiet(const play *self)
-{
-    arcp__engine_stats stats;
-    arcp__engine_get_stats(self->rig.engine, &stats);
-    return stats.store_queue_bytes == 0 && !self->disk.is_held && !self->disk.refuses &&
-           !self->disk.refuses_submit && !self->rig.fail_store && !self->rig.is_stepping;
-}
-
-/* When nothing is under way, everybody who reads has everything that is written: slow peers
- * and dead ones delay nobody else. */
-static void check_delivered(play *self)
-{
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        rig_client *client = play_client(self, at);
-        if (client->link == NULL || client->slow || self->clients[at].session == WATCH_NONE) {
-            continue;
-        }
-        const watch_session *session = &self->watch.sessions[self->clients[at].session];
-        const disk_known *known = disk_find(&self->disk, arcp_span_cstr(session->id));
-        if (known != NULL && known->tip != session->seen) {
-            char what[96];
-            (void)snprintf(what, sizeof(what), "%llu messages are written, the client has %llu",
-                           (unsigned long long)known->tip, (unsigned long long)session->seen);
-            watch_fail(&self->watch, what, session->id);
-        }
-    }
-}
-
-/* An agent is held back for the store, or for the session that its job runs on; never for
- * somebody who only looks on. */
-static void check_paused(play *self)
-{
-    bool somebody_is_slow = false;
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        const rig_client *client = &self->rig.clients[at];
-        somebody_is_slow = somebody_is_slow || (client->link != NULL && client->slow);
-    }
-    for (size_t at = 0; at < self->rig.agent_count && !somebody_is_slow; at++) {
-        const rig_agent *agent = &self->rig.agents[at];
-        if (agent->paused && !agent->forgotten) {
-            watch_fail(&self->watch, "an agent is held back though nobody is slow", agent->job_id);
-        }
-    }
-}
-
 /* ---- the rest of the world ---- */
 
 void play_clock(play *self, int64_t forward_ns)
@@ -556,13 +332,7 @@ bool play_step(play *self)
     }
     rig_run(&self->rig); /* also what an earlier step left */
     play_look(self);
-    note_memory(self);
-    check_kept(self);
-    check_job_bytes(self);
-    if (is_quiet(self)) {
-        check_delivered(self);
-        check_paused(self);
-    }
+    play_check(self);
     return self->rig.agent_count + 16 < RIG_AGENTS_MAX && play_upstream_has_room(self) &&
            self->watch.session_count + 8 < WATCH_SESSIONS_MAX &&
            self->watch.job_count + 16 < WATCH_JOBS_MAX;
@@ -587,37 +357,7 @@ static void calm_down(play *self)
     }
     play_clock(self, 120 * ARCP_NS_PER_SEC);
     play_look(self);
-    check_delivered(self);
-    check_paused(self);
-}
-
-static void check_stopped(play *self)
-{
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        const rig_agent *agent = &self->rig.agents[at];
-        if (!agent->forgotten) {
-            watch_fail(&self->watch, "an agent is left", agent->job_id);
-        }
-    }
-    arcp__engine_stats stats;
-    arcp__engine_get_stats(self->rig.engine, &stats);
-    if (stats.jobs_running != 0) {
-        watch_fail(&self->watch, "a job runs without an agent", "");
-    }
-    if (self->is_stopping && !arcp__engine_is_finished(self->rig.engine)) {
-        watch_fail(&self->watch, "the engine was stopped and does not end", "");
-    }
-}
-
-/* Whoever sends nothing more was told all there was to tell. */
-static void check_left(play *self)
-{
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        if (self->is_over[at] && play_client(self, at)->link != NULL) {
-            watch_fail(&self->watch, "a client that sends nothing more is not let go",
-                       self->slots[at]);
-        }
-    }
+    play_check_delivered(self);
 }
 
 /* A fresh session of the job's principal asks for all of it. */
@@ -641,8 +381,7 @@ void play_settle(play *self)
         rig_agent_exits(&self->rig, &self->rig.agents[at], false, 0);
         play_look(self);
     }
-    check_stopped(self);
-    check_left(self);
+    play_check_stopped(self);
     if (self->is_stopping) {
         restart(self);
     }

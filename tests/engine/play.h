@@ -98,6 +98,16 @@ void play_mutate(play *self, char *text);
 /* A piece of the bytes, taken as it is; its length is a byte. */
 void play_literal(play *self, char *text, size_t size);
 
+/* ---- play_check.c ---- */
+/* A frame that is sent shows nothing that is not written, and a slow peer's queue is bounded. */
+void play_check_sent(play *self, const arcp__effect *effect);
+/* After a step: memory is bounded and counted; when nothing is under way, also the next one. */
+void play_check(play *self);
+/* Clients that read have every record that is written, and no agent is held back. */
+void play_check_delivered(play *self);
+/* All agents have ended: no job runs, and clients that send nothing more were disconnected. */
+void play_check_stopped(play *self);
+
 /* ---- play_client.c ---- */
 rig_client *play_client(play *self, size_t at);
 void play_client_acts(play *self);
