@@ -1,12 +1,24 @@
 #include "arcp/exit_code.h"
 
+/* How a refused request or a job that ended so ends `arcp`. Everything that is not listed is 1. */
 static const struct {
     arcp_status status;
     int code;
 } exits[] = {
-#define ARCP_EXIT(status, code) {ARCP_##status, code},
-#include "arcp/exit_code.def"
-#undef ARCP_EXIT
+    {ARCP_OK, 0},
+    {ARCP_E_USAGE, 2},
+    {ARCP_E_UNAUTHENTICATED, 3},
+    {ARCP_E_IO, 3},
+    {ARCP_E_DEADLINE, 3},
+    {ARCP_E_CLOSED, 3},
+    {ARCP_E_HEARTBEAT_LOST, 3},
+    {ARCP_E_PERMISSION_DENIED, 4},
+    {ARCP_E_LEASE_SUBSET_VIOLATION, 4},
+    {ARCP_E_LEASE_EXPIRED, 4},
+    {ARCP_E_BUDGET_EXHAUSTED, 4},
+    {ARCP_E_CANCELLED, 5},
+    {ARCP_E_TIMEOUT, 6},
+    {ARCP_E_INTERRUPTED, 130},
 };
 
 int arcp__exit_of_status(arcp_status status)

@@ -1,4 +1,4 @@
-/* The exit status for how things ended (exit_code.def). */
+/* The exit status for how things ended. */
 #ifndef ARCP_ARCP_EXIT_CODE_H
 #define ARCP_ARCP_EXIT_CODE_H
 

@@ -1,14 +1,28 @@
 #include "engine/job_lifecycle.h"
 
+/* The legal transitions of a job's status (§7.3). What is not here does not happen; no row leaves a
+ * terminal status, so that a job ends exactly once, whatever races. [arcp:7.3-1] */
 static const struct {
     arcp_job_status from, to;
 } rows[] = {
-#define ARCP_JOB_TRANSITION(from, to) {ARCP_JOB_##from, ARCP_JOB_##to},
-#include "engine/job_transition.def"
-#undef ARCP_JOB_TRANSITION
+    /* The agent runs: `status` running is recorded. */
+    {ARCP_JOB_PENDING, ARCP_JOB_RUNNING},
+    /* Never started: it could not be; its lease expired, or the runtime stopped or restarted. */
+    {ARCP_JOB_PENDING, ARCP_JOB_ERROR},
+    /* By its client, or because its parent ended. */
+    {ARCP_JOB_PENDING, ARCP_JOB_CANCELLED},
+    /* max_runtime_sec counts from the acceptance. */
+    {ARCP_JOB_PENDING, ARCP_JOB_TIMED_OUT},
+    /* job.result, or exit status 0. */
+    {ARCP_JOB_RUNNING, ARCP_JOB_SUCCESS},
+    /* job.error, another exit, LEASE_EXPIRED, BUDGET_EXHAUSTED, a limit, stop or restart. */
+    {ARCP_JOB_RUNNING, ARCP_JOB_ERROR},
+    /* By its client, because its parent ended, or by the agent's own CANCELLED. */
+    {ARCP_JOB_RUNNING, ARCP_JOB_CANCELLED},
+    /* max_runtime_sec, or the agent's own TIMEOUT. */
+    {ARCP_JOB_RUNNING, ARCP_JOB_TIMED_OUT},
 };
 
-/* [arcp:7.3-1] */
 bool arcp__job_status_may_become(arcp_job_status from, arcp_job_status to)
 {
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {

@@ -1,4 +1,4 @@
-/* The life of a job as a table: job_transition.def. */
+/* The life of a job as a table of transitions. */
 #ifndef ARCP_ENGINE_JOB_LIFECYCLE_H
 #define ARCP_ENGINE_JOB_LIFECYCLE_H
 

@@ -2,7 +2,7 @@
  *
  * Everything that can end a job (the agent's own word, its exit, a cancel, a deadline, an
  * expiry, the parent, the runtime's stop) comes through finish(), which asks the table of
- * transitions (job_transition.def): the first one wins. */
+ * transitions (job_lifecycle.c): the first one wins. */
 #include "engine/job_log.h"
 #include "engine/parts.h"
 

@@ -3,13 +3,26 @@
 
 #include "runtime/launcher_plan.h"
 
+/* The resource limits that a configuration may name. */
 static const struct {
     const char *name;
     int resource;
 } rows[] = {
-#define ARCP_LAUNCH_LIMIT(name, resource) {name, (int)(resource)},
-#include "runtime/launcher_limit.def"
-#undef ARCP_LAUNCH_LIMIT
+    {"as", RLIMIT_AS},
+    {"core", RLIMIT_CORE},
+    {"cpu", RLIMIT_CPU},
+    {"data", RLIMIT_DATA},
+    {"fsize", RLIMIT_FSIZE},
+    {"locks", RLIMIT_LOCKS},
+    {"memlock", RLIMIT_MEMLOCK},
+    {"msgqueue", RLIMIT_MSGQUEUE},
+    {"nice", RLIMIT_NICE},
+    {"nofile", RLIMIT_NOFILE},
+    {"nproc", RLIMIT_NPROC},
+    {"rtprio", RLIMIT_RTPRIO},
+    {"rttime", RLIMIT_RTTIME},
+    {"sigpending", RLIMIT_SIGPENDING},
+    {"stack", RLIMIT_STACK},
 };
 
 /* Decimal digits, or "unlimited". */
