@@ -25,10 +25,10 @@ uint32_t arcp__glob_classes_fill(arcp__target_kind kind, const arcp__glob_states
     uint32_t class_count = ARCP__GLOB_BYTE_FIRST;
     for (size_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < patterns[i].last; k++) {
-            unsigned char *class = &classes[patterns[i].literals[k]];
-            if (*class == ARCP__GLOB_BYTE_OTHER) {
+            unsigned char *byte_class = &classes[patterns[i].literals[k]];
+            if (*byte_class == ARCP__GLOB_BYTE_OTHER) {
                 assert(class_count <= UINT8_MAX);
-                *class = (unsigned char)class_count++;
+                *byte_class = (unsigned char)class_count++;
             }
         }
     }
@@ -69,8 +69,8 @@ void arcp__glob_machine_fill(arcp__glob_machine *machine, uint32_t pattern,
             }
         }
         if (state < range->last) {
-            const uint32_t class = classes[states->literals[state]];
-            set_bit(row(machine, ARCP__GLOB_ROW_STEP + class), bit + 1);
+            const uint32_t byte_class = classes[states->literals[state]];
+            set_bit(row(machine, ARCP__GLOB_ROW_STEP + byte_class), bit + 1);
         }
         if ((states->loops[state] & ARCP__GLOB_LOOP_SKIP) != 0) {
             set_bit(row(machine, bit == 0 ? ARCP__GLOB_ROW_START : ARCP__GLOB_ROW_SKIP), bit + 1);
@@ -89,10 +89,11 @@ static bool run_one_word(const arcp__glob_machine *machine, const unsigned char 
     const uint64_t eager = machine->eager == UINT32_MAX ? 0 : UINT64_C(1) << machine->eager;
     uint64_t now = rows[ARCP__GLOB_ROW_START];
     for (size_t i = 0; i < size && (now & eager) == 0; i++) {
-        const unsigned class = classes[bytes[i]];
-        const unsigned fixed = class < ARCP__GLOB_BYTE_FIRST ? class : ARCP__GLOB_BYTE_OTHER;
-        const uint64_t skipped = class == ARCP__GLOB_BYTE_SLASH ? skip : 0;
-        now = (now << 1 & rows[ARCP__GLOB_ROW_STEP + class]) |
+        const unsigned byte_class = classes[bytes[i]];
+        const unsigned fixed =
+            byte_class < ARCP__GLOB_BYTE_FIRST ? byte_class : ARCP__GLOB_BYTE_OTHER;
+        const uint64_t skipped = byte_class == ARCP__GLOB_BYTE_SLASH ? skip : 0;
+        now = (now << 1 & rows[ARCP__GLOB_ROW_STEP + byte_class]) |
               (now & rows[ARCP__GLOB_ROW_KEEP + fixed]) | (now << 2 & skipped);
         if (now == 0) {
             return false;
@@ -102,14 +103,14 @@ static bool run_one_word(const arcp__glob_machine *machine, const unsigned char 
 }
 
 /* One byte for all words; whether any state is left. */
-static bool step(const arcp__glob_machine *machine, uint64_t *now, unsigned class)
+static bool step(const arcp__glob_machine *machine, uint64_t *now, unsigned byte_class)
 {
     const size_t words = machine->words;
-    const unsigned fixed = class < ARCP__GLOB_BYTE_FIRST ? class : ARCP__GLOB_BYTE_OTHER;
-    const uint64_t *const stepped = machine->rows + (ARCP__GLOB_ROW_STEP + class) * words;
+    const unsigned fixed = byte_class < ARCP__GLOB_BYTE_FIRST ? byte_class : ARCP__GLOB_BYTE_OTHER;
+    const uint64_t *const stepped = machine->rows + (ARCP__GLOB_ROW_STEP + byte_class) * words;
     const uint64_t *const kept = machine->rows + (ARCP__GLOB_ROW_KEEP + fixed) * words;
     const uint64_t *const skip = machine->rows + ARCP__GLOB_ROW_SKIP * words;
-    const bool is_slash = class == ARCP__GLOB_BYTE_SLASH;
+    const bool is_slash = byte_class == ARCP__GLOB_BYTE_SLASH;
     uint64_t below = 0; /* the word before, as it was */
     uint64_t any = 0;
     for (size_t i = 0; i < words; i++) {

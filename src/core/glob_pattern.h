@@ -78,13 +78,14 @@ static inline arcp__glob_class arcp__glob_class_of(arcp__target_kind kind, unsig
 /* Whether the loop at `state` takes bytes of the class. A query is only taken by a
  * wildcard that nothing comes after. */
 static inline bool arcp__glob_loop_takes(const arcp__glob_states *states, uint32_t state,
-                                         arcp__glob_class class)
+                                         arcp__glob_class byte_class)
 {
     const uint8_t loop = states->loops[state];
-    if (class == ARCP__GLOB_SEPARATOR) {
+    if (byte_class == ARCP__GLOB_SEPARATOR) {
         return (loop & ARCP__GLOB_LOOP_ANY) != 0;
     }
-    return loop != ARCP__GLOB_LOOP_NONE && (class == ARCP__GLOB_ORDINARY || state == states->last);
+    return loop != ARCP__GLOB_LOOP_NONE &&
+           (byte_class == ARCP__GLOB_ORDINARY || state == states->last);
 }
 
 #endif

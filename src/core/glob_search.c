@@ -150,8 +150,8 @@ static void arrive(search *s, node candidate)
 static node read_byte(search *s, int32_t from, unsigned char byte, arcp__shape shape)
 {
     const node *parent = &s->nodes[from];
-    const arcp__glob_class class = arcp__glob_class_of(s->kind, byte);
-    arcp__glob_union_step(s->parents, &parent->set, byte, class, &s->scratch[0]);
+    const arcp__glob_class byte_class = arcp__glob_class_of(s->kind, byte);
+    arcp__glob_union_step(s->parents, &parent->set, byte, byte_class, &s->scratch[0]);
     return (node){.parent = from,
                   .state = parent->state,
                   .depth = parent->depth + 1,

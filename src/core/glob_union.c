@@ -27,9 +27,9 @@ static void add_pattern(arcp__glob_union *u, const arcp__glob_states *states, si
         set_bit(u->eager, base + states->last);
     }
     for (uint32_t state = 0; state <= states->last; state++) {
-        for (int class = 0; class < ARCP__GLOB_CLASS_COUNT; class ++) {
-            if (arcp__glob_loop_takes(states, state, (arcp__glob_class) class)) {
-                set_bit(u->keep[class], base + state);
+        for (int byte_class = 0; byte_class < ARCP__GLOB_CLASS_COUNT; byte_class++) {
+            if (arcp__glob_loop_takes(states, state, (arcp__glob_class)byte_class)) {
+                set_bit(u->keep[byte_class], base + state);
             }
         }
         if ((states->loops[state] & ARCP__GLOB_LOOP_SKIP) != 0) {
@@ -83,8 +83,8 @@ static arcp_status make_rows(arcp__glob_union *u, size_t bits)
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++, row += words) {
         *fixed[i] = row;
     }
-    for (int class = 0; class < ARCP__GLOB_CLASS_COUNT; class ++, row += words) {
-        u->keep[class] = row;
+    for (int byte_class = 0; byte_class < ARCP__GLOB_CLASS_COUNT; byte_class++, row += words) {
+        u->keep[byte_class] = row;
     }
     u->steps = row;
     return ARCP_OK;
@@ -149,11 +149,12 @@ static uint64_t step_word(const arcp__glob_union *u, uint32_t at, uint64_t bits,
 }
 
 void arcp__glob_union_step(arcp__glob_union *u, const arcp__glob_states_set *set,
-                           unsigned char byte, arcp__glob_class class, arcp__glob_states_set *out)
+                           unsigned char byte, arcp__glob_class byte_class,
+                           arcp__glob_states_set *out)
 {
     const unsigned row = u->literal[byte];
     const uint64_t *const step = row == 0 ? NULL : u->steps + (row - 1U) * (size_t)u->words;
-    const uint64_t *const keep = u->keep[class];
+    const uint64_t *const keep = u->keep[byte_class];
     const bool is_slash = byte == '/';
     uint32_t next_at = 0; /* where the bits that leave `below` go */
     uint64_t below = 0;

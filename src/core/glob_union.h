@@ -45,7 +45,8 @@ void arcp__glob_union_start(arcp__glob_union *u, arcp__glob_states_set *out);
 
 /* What a byte leads to. */
 void arcp__glob_union_step(arcp__glob_union *u, const arcp__glob_states_set *set,
-                           unsigned char byte, arcp__glob_class class, arcp__glob_states_set *out);
+                           unsigned char byte, arcp__glob_class byte_class,
+                           arcp__glob_states_set *out);
 
 /* Leaves the states that are in the row too. */
 void arcp__glob_union_filter(arcp__glob_union *u, arcp__glob_states_set *set, const uint64_t *row);

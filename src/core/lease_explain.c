@@ -44,14 +44,14 @@ static size_t count_agreeing(arcp_span pattern, arcp_span target, arcp__target_k
     reach(&states, 0, room->here);
     for (size_t i = 0; i < target.size; i++) {
         const unsigned char byte = (unsigned char)target.data[i];
-        const arcp__glob_class class = arcp__glob_class_of(kind, byte);
+        const arcp__glob_class byte_class = arcp__glob_class_of(kind, byte);
         bool any = false;
         memset(room->next, 0, places);
         for (uint32_t at = 0; at <= states.last; at++) {
             if (!room->here[at]) {
                 continue;
             }
-            if (arcp__glob_loop_takes(&states, at, class)) {
+            if (arcp__glob_loop_takes(&states, at, byte_class)) {
                 room->next[at] = true;
                 any = true;
             }

@@ -46,7 +46,7 @@ refuse_found(scan *s, const unsigned char *at, const char *expected)
 {
     size_t offset = (size_t)(at - s->text);
     char found[32] = "the end of the text";
-    if (at<s->end && * at> 0x20 && *at < 0x7f) {
+    if (at < s->end && 0x20 < *at && *at < 0x7f) {
         found[0] = '\'';
         found[1] = (char)*at;
         found[2] = '\'';
@@ -114,7 +114,7 @@ static __attribute__((noinline)) const unsigned char *skip_space_slow(scan *s,
 
 static inline const unsigned char *skip_space(scan *s, const unsigned char *at)
 {
-    return at<s->end && * at> ' ' ? at : skip_space_slow(s, at);
+    return at < s->end && ' ' < *at ? at : skip_space_slow(s, at);
 }
 
 /* ---- strings ---- */
