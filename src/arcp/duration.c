@@ -1,9 +1,10 @@
 #include "arcp/duration.h"
 
 #include <string.h>
-#include <time.h>
 
 #include <arcp/time.h>
+
+#include "base/clock.h"
 
 /* Digits at the front; false when there are none or they are too many. */
 static bool read_digits(const char **text, uint64_t *out)
@@ -98,7 +99,5 @@ arcp_status arcp__instant_text(const char *option, const char *text, int sign, i
 
 int64_t arcp__now_wall_ns(void)
 {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec;
+    return arcp__clock_ns(CLOCK_REALTIME);
 }

@@ -1,10 +1,10 @@
 #include "arcp/follow.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arcp/exit_code.h"
+#include "base/clock.h"
 
 #define REDRAW_MS  100
 #define ACK_MS     250
@@ -12,9 +12,7 @@
 
 static int64_t now_ns(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec;
+    return arcp__clock_ns(CLOCK_MONOTONIC);
 }
 
 /* ---- lines ---- */

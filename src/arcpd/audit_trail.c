@@ -2,12 +2,12 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 #include <uv.h>
 
 #include <arcp/json.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/timestamp.h"
 #include "core/audit_event.h"
 
@@ -192,10 +192,8 @@ void arcp__audit_trail_barrier(void *user, bool must_wait)
 
 static void write_now(arcp_json_writer *writer)
 {
-    struct timespec now;
     char ts[ARCP__TIMESTAMP_SIZE];
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    arcp__timestamp_format((int64_t)now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec, ts);
+    arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), ts);
     arcp_json_name(writer, "ts");
     arcp_json_write_string(writer, arcp_span_make(ts, sizeof(ts)));
 }

@@ -4,11 +4,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <arcp/json.h>
 
+#include "base/clock.h"
 #include "base/timestamp.h"
 #include "base/utf8.h"
 
@@ -67,9 +67,7 @@ static void write_line(arcp__logger *logger, arcp_span line)
 
 static void now_text(char out[ARCP__TIMESTAMP_SIZE])
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    arcp__timestamp_format((int64_t)now.tv_sec * 1000000000 + now.tv_nsec, out);
+    arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), out);
 }
 
 /* A peer's bytes must not control a terminal or fake a line. */

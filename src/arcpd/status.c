@@ -3,11 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <arcp/time.h>
-
+#include "base/clock.h"
 #include "core/exposition.h"
 
 static uint64_t file_bytes(const char *path, const char *suffix)
@@ -118,12 +116,10 @@ arcp_status arcp__status_open(arcp__status *status, uv_loop_t *loop, const arcp_
                               arcp__audit_trail *audit, arcp_error *err)
 {
     static const char sqlite[] = "sqlite:";
-    struct timespec now;
     if (config->http_listen == NULL) {
         return ARCP_OK;
     }
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    status->started_wall_ns = (int64_t)now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec;
+    status->started_wall_ns = arcp__clock_ns(CLOCK_REALTIME);
     status->runtime = runtime;
     status->audit = audit;
     if (config->store == NULL) {

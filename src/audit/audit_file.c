@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-#include <arcp/time.h>
 
 #include "audit/audit_end.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/timestamp.h"
 
 static arcp_status failed(const arcp__audit_file *file, const char *what, int number,
@@ -109,11 +107,9 @@ arcp_status arcp__audit_file_sync(arcp__audit_file *file, arcp_error *err)
 arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, arcp_span members,
                                   arcp_error *err)
 {
-    struct timespec now;
     char ts[ARCP__TIMESTAMP_SIZE];
     arcp_buf record = ARCP_BUF_INIT;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    arcp__timestamp_format((int64_t)now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec, ts);
+    arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), ts);
     arcp_buf_append_format(&record, "{\"ts\":\"%.*s\",\"event\":\"log\",\"decision\":\"%s\"",
                            (int)sizeof(ts), ts, decision);
     if (members.size != 0) {

@@ -6,12 +6,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
-
-#include <arcp/time.h>
 
 #include "audit/audit_file.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #define LINGER_NS ((int64_t)2 * ARCP_NS_PER_MS)
 /* A copy of what is not synced is kept in memory. */
@@ -45,9 +43,7 @@ struct arcp__audit_log {
 
 static int64_t now_ns(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec;
+    return arcp__clock_ns(CLOCK_MONOTONIC);
 }
 
 static struct timespec instant(int64_t at_ns)

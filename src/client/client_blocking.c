@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "client/client_driver.h"
 #include "client/client_failure.h"
 
@@ -34,7 +35,7 @@ void arcp__client_notice_read(arcp_client *client)
 {
     uint64_t seq = client->unread != NULL ? client->unread->floor_seq
                                           : arcp__client_session_last_seq(client->session);
-    arcp__client_session_handed_over(client->session, arcp__client_now(), seq);
+    arcp__client_session_handed_over(client->session, arcp__clock_now(), seq);
 }
 
 /* Nobody will see the item. */
@@ -111,7 +112,7 @@ static void run_loop(void *user)
 {
     arcp_client *client = user;
     uv_mutex_lock(&client->mutex);
-    arcp__client_session_start(client->session, arcp__client_now());
+    arcp__client_session_start(client->session, arcp__clock_now());
     arcp__client_pump(client);
     uv_mutex_unlock(&client->mutex);
     (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
@@ -236,7 +237,7 @@ arcp_status arcp_client_connect(const arcp_client_options *options, arcp_client 
 void arcp_client_close(arcp_client *client)
 {
     arcp__client_lock(client);
-    arcp__client_session_close(client->session, arcp__client_now());
+    arcp__client_session_close(client->session, arcp__clock_now());
     if (!client->has_thread) {
         arcp__client_settle_later(client);
         return;

@@ -1,23 +1,12 @@
 #include "client/client_driver.h"
 
-#include <time.h>
-
 #include "base/alloc.h"
+#include "base/clock.h"
 
 /* Many frames in one write; and not so many that the runtime has nothing to do meanwhile. */
 #define FLUSH_BYTES 4096u
 
 /* ---- what the session must be given ---- */
-
-arcp_time arcp__client_now(void)
-{
-    struct timespec wall;
-    struct timespec mono;
-    (void)clock_gettime(CLOCK_REALTIME, &wall);
-    (void)clock_gettime(CLOCK_BOOTTIME, &mono);
-    return (arcp_time){.wall_ns = wall.tv_sec * ARCP_NS_PER_SEC + wall.tv_nsec,
-                       .mono_ns = mono.tv_sec * ARCP_NS_PER_SEC + mono.tv_nsec};
-}
 
 static void draw(void *user, void *out, size_t size)
 {
@@ -85,7 +74,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
     arcp_client *client = user;
     arcp__client_lock(client);
-    arcp__client_session_receive(client->session, arcp__client_now(), frame);
+    arcp__client_session_receive(client->session, arcp__clock_now(), frame);
     arcp__client_pump(client);
     arcp__client_unlock(client);
 }
@@ -135,7 +124,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     client->is_cutting = false;
     client->is_paused = false;
     connection->ops->release(connection);
-    arcp__client_session_disconnected(client->session, arcp__client_now(), &why);
+    arcp__client_session_disconnected(client->session, arcp__clock_now(), &why);
     arcp__client_pump(client);
     arcp__client_unlock(client);
 }
@@ -149,7 +138,7 @@ static void take_connection(arcp_client *client, arcp_connection *connection)
     client->unflushed = 0;
     client->is_paused = false;
     connection->ops->set_callbacks(connection, &callbacks);
-    arcp__client_session_connected(client->session, arcp__client_now());
+    arcp__client_session_connected(client->session, arcp__clock_now());
 }
 
 static void on_connected(void *user, arcp_connection *connection)
@@ -167,7 +156,7 @@ static void on_failed(void *user, const arcp_error *err)
     arcp_client *client = user;
     arcp__client_lock(client);
     client->connector = NULL;
-    arcp__client_session_disconnected(client->session, arcp__client_now(), err);
+    arcp__client_session_disconnected(client->session, arcp__clock_now(), err);
     arcp__client_pump(client);
     arcp__client_unlock(client);
 }
@@ -194,8 +183,7 @@ static void dial(arcp_client *client)
 {
     arcp_error err = {0};
     if (!prepare_resume(client)) {
-        arcp__client_session_postpone(client->session, arcp__client_now(),
-                                      ARCP__CLIENT_POSTPONE_MS);
+        arcp__client_session_postpone(client->session, arcp__clock_now(), ARCP__CLIENT_POSTPONE_MS);
         return;
     }
     if (client->dial != NULL) {
@@ -203,7 +191,7 @@ static void dial(arcp_client *client)
         if (connection != NULL) {
             take_connection(client, connection);
         } else {
-            arcp__client_session_disconnected(client->session, arcp__client_now(), &err);
+            arcp__client_session_disconnected(client->session, arcp__clock_now(), &err);
         }
         return;
     }
@@ -217,7 +205,7 @@ static void dial(arcp_client *client)
     arcp_status status =
         arcp_connect(client->loop, client->url, &options, &callbacks, &client->connector, &err);
     if (status != ARCP_OK) {
-        arcp__client_session_disconnected(client->session, arcp__client_now(), &err);
+        arcp__client_session_disconnected(client->session, arcp__clock_now(), &err);
     }
 }
 
@@ -236,7 +224,7 @@ static void cut(arcp_client *client)
     }
     arcp_error why = {0};
     (void)arcp_error_set(&why, ARCP_E_IO, "the connection was given up");
-    arcp__client_session_disconnected(client->session, arcp__client_now(), &why);
+    arcp__client_session_disconnected(client->session, arcp__clock_now(), &why);
 }
 
 /* Returns whether something was done. */
@@ -353,7 +341,7 @@ static bool hand_items(arcp_client *client)
     }
     uint64_t last_seq = arcp__client_session_last_seq(client->session);
     if (!client->has_thread && last_seq != arcp__client_session_handed_seq(client->session)) {
-        arcp__client_session_handed_over(client->session, arcp__client_now(), last_seq);
+        arcp__client_session_handed_over(client->session, arcp__clock_now(), last_seq);
     }
     return any;
 }
@@ -365,7 +353,7 @@ static void arm_timer(arcp_client *client)
         return; /* it fires early and is armed again then: cheaper than moving it each time */
     }
     client->timer_due_ns = due;
-    int64_t ahead = due - arcp__client_now().mono_ns;
+    int64_t ahead = due - arcp__clock_now().mono_ns;
     uint64_t ms = ahead <= 0 ? 0 : (uint64_t)(ahead / ARCP_NS_PER_MS) + 1;
     (void)uv_timer_start(&client->timer, arcp__client_timer_fired, ms, 0);
 }
@@ -375,7 +363,7 @@ void arcp__client_timer_fired(uv_timer_t *timer)
     arcp_client *client = timer->data;
     arcp__client_lock(client);
     client->timer_due_ns = ARCP_TIME_NEVER;
-    arcp__client_session_tick(client->session, arcp__client_now());
+    arcp__client_session_tick(client->session, arcp__clock_now());
     arcp__client_pump(client);
     arcp__client_unlock(client);
 }
@@ -390,7 +378,7 @@ static void adjust_reading(arcp_client *client)
         return;
     }
     client->is_paused = !reads;
-    arcp__client_session_set_reading(client->session, arcp__client_now(), reads);
+    arcp__client_session_set_reading(client->session, arcp__clock_now(), reads);
     if (reads) {
         client->connection->ops->resume(client->connection);
     } else {

@@ -68,8 +68,6 @@ struct arcp_client {
 
 /* ---- client_driver.c ---- */
 
-arcp_time arcp__client_now(void);
-
 /* A client without session thread or loop; the options are checked. */
 ARCP_MUST_CHECK arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **out,
                                              arcp_error *err);

@@ -1,5 +1,6 @@
 /* The client on a program's own loop, and requests that answer by a callback. */
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "client/client_driver.h"
 
 static void free_on_loop(uv_handle_t *timer)
@@ -23,7 +24,7 @@ static void on_begin(uv_timer_t *timer)
 {
     arcp_client *client = timer->data;
     client->timer_due_ns = ARCP_TIME_NEVER;
-    arcp__client_session_start(client->session, arcp__client_now());
+    arcp__client_session_start(client->session, arcp__clock_now());
     arcp__client_pump(client);
 }
 
@@ -69,7 +70,7 @@ arcp_status arcp_client_submit_start(arcp_client *client, const arcp_submit_opti
                                      arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_status status = arcp__client_session_submit(client->session, arcp__client_now(), options,
+    arcp_status status = arcp__client_session_submit(client->session, arcp__clock_now(), options,
                                                      on_reply, user, NULL, err);
     settle_call(client);
     arcp__client_unlock(client);
@@ -80,8 +81,8 @@ arcp_status arcp_client_subscribe_start(arcp_client *client, const arcp_subscrib
                                         arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_status status = arcp__client_session_subscribe(client->session, arcp__client_now(),
-                                                        options, on_reply, user, NULL, err);
+    arcp_status status = arcp__client_session_subscribe(client->session, arcp__clock_now(), options,
+                                                        on_reply, user, NULL, err);
     settle_call(client);
     arcp__client_unlock(client);
     return status;
@@ -91,7 +92,7 @@ arcp_status arcp_client_cancel_start(arcp_client *client, arcp_span job_id, arcp
                                      arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_status status = arcp__client_session_cancel(client->session, arcp__client_now(), job_id,
+    arcp_status status = arcp__client_session_cancel(client->session, arcp__clock_now(), job_id,
                                                      reason, on_reply, user, NULL, err);
     settle_call(client);
     arcp__client_unlock(client);
@@ -102,7 +103,7 @@ arcp_status arcp_client_list_start(arcp_client *client, const arcp_list_options 
                                    arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_status status = arcp__client_session_list(client->session, arcp__client_now(), options,
+    arcp_status status = arcp__client_session_list(client->session, arcp__clock_now(), options,
                                                    on_reply, user, NULL, err);
     settle_call(client);
     arcp__client_unlock(client);
@@ -114,7 +115,7 @@ arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, 
 {
     arcp__client_lock(client);
     arcp_status status =
-        arcp__client_session_ping(client->session, arcp__client_now(), on_reply, user, NULL, err);
+        arcp__client_session_ping(client->session, arcp__clock_now(), on_reply, user, NULL, err);
     settle_call(client);
     arcp__client_unlock(client);
     return status;
@@ -124,7 +125,7 @@ arcp_status arcp_client_unsubscribe(arcp_client *client, arcp_span job_id, arcp_
 {
     arcp__client_lock(client);
     arcp_status status =
-        arcp__client_session_unsubscribe(client->session, arcp__client_now(), job_id, err);
+        arcp__client_session_unsubscribe(client->session, arcp__clock_now(), job_id, err);
     settle_call(client);
     arcp__client_unlock(client);
     return status;
@@ -134,7 +135,7 @@ arcp_status arcp_client_ack(arcp_client *client, uint64_t event_seq, arcp_error 
 {
     arcp__client_lock(client);
     arcp_status status =
-        arcp__client_session_ack(client->session, arcp__client_now(), event_seq, err);
+        arcp__client_session_ack(client->session, arcp__clock_now(), event_seq, err);
     settle_call(client);
     arcp__client_unlock(client);
     return status;

@@ -1,4 +1,5 @@
 /* Reading events in the blocking form, and the errors guide's loop on top of it. */
+#include "base/clock.h"
 #include "base/options.h"
 #include "client/client_driver.h"
 #include "client/client_failure.h"
@@ -171,7 +172,7 @@ static void make_key(char key[4 + ARCP__ULID_SIZE])
 {
     arcp__ulid_source source = {.random = random_bytes};
     memcpy(key, "run_", 4);
-    arcp__ulid_next(&source, arcp__client_now().wall_ns / ARCP_NS_PER_MS, key + 4);
+    arcp__ulid_next(&source, arcp__clock_now().wall_ns / ARCP_NS_PER_MS, key + 4);
 }
 
 /* What is left of the whole time. */
@@ -180,7 +181,7 @@ static int64_t left_ms(int64_t until_ns)
     if (until_ns == ARCP_TIME_NEVER) {
         return ARCP_WAIT_FOREVER;
     }
-    int64_t left_ns = until_ns - arcp__client_now().mono_ns;
+    int64_t left_ns = until_ns - arcp__clock_now().mono_ns;
     return left_ns <= 0 ? 0 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
 }
 
@@ -275,7 +276,7 @@ arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *subm
     }
     arcp_submit_options options = *submit;
     bool has_key = options.idempotency_key.size != 0;
-    int64_t now_ns = arcp__client_now().mono_ns;
+    int64_t now_ns = arcp__clock_now().mono_ns;
     int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry->timeout_ms));
     arcp_status status = ARCP_OK;
     bool needs_key = !has_key;

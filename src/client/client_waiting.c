@@ -1,4 +1,5 @@
 /* Calls that wait: for a reply, and how waiting itself is done. */
+#include "base/clock.h"
 #include "client/client_driver.h"
 #include "client/client_failure.h"
 
@@ -6,7 +7,7 @@
 
 void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__client_wait *wait)
 {
-    int64_t now_ns = arcp__client_now().mono_ns;
+    int64_t now_ns = arcp__clock_now().mono_ns;
     int64_t ms = timeout_ms == ARCP_WAIT_DEFAULT ? client->request_timeout_ms : timeout_ms;
     wait->until_ns = ms > (ARCP_TIME_NEVER - now_ns) / ARCP_NS_PER_MS
                          ? ARCP_TIME_NEVER
@@ -37,7 +38,7 @@ arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait 
         uv_cond_wait(&client->changed, &client->mutex);
         return ARCP_OK;
     }
-    int64_t left_ns = wait->until_ns - arcp__client_now().mono_ns;
+    int64_t left_ns = wait->until_ns - arcp__clock_now().mono_ns;
     if (left_ns <= 0) {
         return arcp__client_failure_set(failure, ARCP_E_DEADLINE, "the time to wait is up");
     }
@@ -121,7 +122,7 @@ arcp_status arcp_client_submit(arcp_client *client, const arcp_submit_options *o
 {
     reply_slot slot = {.failure = failure};
     uv_mutex_lock(&client->mutex);
-    arcp_status status = arcp__client_session_submit(client->session, arcp__client_now(), options,
+    arcp_status status = arcp__client_session_submit(client->session, arcp__clock_now(), options,
                                                      fill_slot, &slot, &slot.request, &slot.err);
     status = await_reply(client, status, &slot, timeout_ms);
     if (status == ARCP_OK) {
@@ -135,8 +136,8 @@ arcp_status arcp_client_subscribe(arcp_client *client, const arcp_subscribe_opti
 {
     reply_slot slot = {.failure = failure};
     uv_mutex_lock(&client->mutex);
-    arcp_status status = arcp__client_session_subscribe(
-        client->session, arcp__client_now(), options, fill_slot, &slot, &slot.request, &slot.err);
+    arcp_status status = arcp__client_session_subscribe(client->session, arcp__clock_now(), options,
+                                                        fill_slot, &slot, &slot.request, &slot.err);
     status = await_reply(client, status, &slot, timeout_ms);
     if (status == ARCP_OK) {
         *out = slot.job;
@@ -150,7 +151,7 @@ arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id, arcp_span 
     reply_slot slot = {.failure = failure};
     uv_mutex_lock(&client->mutex);
     arcp_status status =
-        arcp__client_session_cancel(client->session, arcp__client_now(), job_id, reason, fill_slot,
+        arcp__client_session_cancel(client->session, arcp__clock_now(), job_id, reason, fill_slot,
                                     &slot, &slot.request, &slot.err);
     return await_reply(client, status, &slot, timeout_ms);
 }
@@ -160,7 +161,7 @@ arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *optio
 {
     reply_slot slot = {.failure = failure};
     uv_mutex_lock(&client->mutex);
-    arcp_status status = arcp__client_session_list(client->session, arcp__client_now(), options,
+    arcp_status status = arcp__client_session_list(client->session, arcp__clock_now(), options,
                                                    fill_slot, &slot, &slot.request, &slot.err);
     status = await_reply(client, status, &slot, timeout_ms);
     if (status == ARCP_OK) {
@@ -174,7 +175,7 @@ arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *r
 {
     reply_slot slot = {.failure = failure};
     uv_mutex_lock(&client->mutex);
-    arcp_status status = arcp__client_session_ping(client->session, arcp__client_now(), fill_slot,
+    arcp_status status = arcp__client_session_ping(client->session, arcp__clock_now(), fill_slot,
                                                    &slot, &slot.request, &slot.err);
     status = await_reply(client, status, &slot, timeout_ms);
     if (status == ARCP_OK && round_trip_ns != NULL) {

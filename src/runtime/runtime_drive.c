@@ -1,25 +1,18 @@
 /* The loop around the engine: its effects become sends, batches and agents. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "runtime/agent_inbox.h"
 #include "runtime/runtime_state.h"
 
 /* After a suspend, or when the wall clock was set, deadlines are met at most this late. */
 #define CLOCK_LOOK_MS 5000u
 
-static int64_t read_clock(clockid_t clock)
-{
-    struct timespec now;
-    (void)clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * ARCP_NS_PER_SEC + now.tv_nsec;
-}
-
 arcp_time arcp__runtime_now(void)
 {
-    return (arcp_time){read_clock(CLOCK_REALTIME), read_clock(CLOCK_BOOTTIME)};
+    return arcp__clock_now();
 }
 
 static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text, arcp_span fields)

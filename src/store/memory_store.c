@@ -3,8 +3,8 @@
  * Requests wait in a queue and are done inside poll, on the owner's thread: nothing
  * changes while a callback runs, so spans can point into the store. */
 #include <assert.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "store/memory_stream.h"
 #include "store/memory_table.h"
 #include "store/request.h"
@@ -28,13 +28,6 @@ typedef struct memory_store {
 static memory_store *from_base(arcp_store *store)
 {
     return (memory_store *)store;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void set_callbacks(arcp_store *base, const arcp_store_callbacks *callbacks)
@@ -117,12 +110,12 @@ static void apply(memory_store *store, arcp__request *batch)
         batch->error = store->failed_error;
         return;
     }
-    uint64_t began_ns = now_ns();
+    int64_t began_ns = arcp__clock_ns(CLOCK_MONOTONIC);
     batch->status = stage(store, batch, &batch->error);
     if (batch->status == ARCP_OK) {
         arcp__memory_tables_commit(&store->tables);
         arcp__memory_streams_commit(&store->streams, batch->ops, batch->count);
-        uint64_t took_ns = now_ns() - began_ns;
+        uint64_t took_ns = (uint64_t)(arcp__clock_ns(CLOCK_MONOTONIC) - began_ns);
         store->stats.batches++;
         store->stats.commits++;
         store->stats.ops += batch->count;

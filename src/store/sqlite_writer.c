@@ -11,8 +11,7 @@
  * nothing was answered. After it, all is there, whether or not the answers get out. */
 #include "store/sqlite_writer.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "store/sqlite_batch.h"
 #include "store/sqlite_schema.h"
 
@@ -80,13 +79,6 @@ void arcp__sqlite_writer_close(arcp__sqlite_writer *writer)
     }
     arcp__sqlite_streams_fini(&writer->streams);
     arcp__sqlite_close(&writer->sqlite);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* A file that was deleted, moved or cut still takes writes, and loses them. */
@@ -163,10 +155,11 @@ static arcp_status transact(arcp__sqlite_writer *writer, arcp__request *first, s
 static arcp_status transact_and_count(arcp__sqlite_writer *writer, arcp__request *first,
                                       size_t limit, transaction *out, arcp_error *err)
 {
-    uint64_t began_ns = now_ns();
+    int64_t began_ns = arcp__clock_ns(CLOCK_MONOTONIC);
     arcp_status status = transact(writer, first, limit, out, err);
     if (status == ARCP_OK && out->batches != 0) {
-        arcp__handover_count_commit(writer->handover, out->batches, out->ops, now_ns() - began_ns);
+        arcp__handover_count_commit(writer->handover, out->batches, out->ops,
+                                    (uint64_t)(arcp__clock_ns(CLOCK_MONOTONIC) - began_ns));
     }
     return status;
 }
