@@ -28,6 +28,7 @@ static arcp__admission *admission_new(arcp__engine *engine, arcp__session *sessi
     if (!is_held) {
         admission->principal = session->principal;
         admission->principal->running_jobs++;
+        admission->principal->admissions++;
         engine->running_jobs++;
     }
     admission->request = request == NULL ? NULL : arcp__request_ref(request);
@@ -45,6 +46,7 @@ void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
     }
     if (!admission->is_held) {
         admission->principal->running_jobs--;
+        admission->principal->admissions--;
         engine->running_jobs--;
         arcp__principal_maybe_free(engine, admission->principal);
     }
@@ -59,6 +61,7 @@ void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
         arcp__request_unref(engine, admission->request);
     }
     if (admission->parent != NULL) {
+        admission->parent->admissions--;
         arcp__job_unpin(engine, admission->parent);
     }
     arcp_lease_unref(admission->lease);
@@ -101,8 +104,11 @@ void arcp__admission_hold(arcp__engine *engine, arcp__request *request, arcp_spa
 bool arcp__admission_has_key(const arcp__engine *engine, const arcp__principal *principal,
                              arcp_span key)
 {
+    if (principal->admissions == 0 || key.size == 0) {
+        return false; /* as nearly always: no walk past what waits for others */
+    }
     for (const arcp__admission *at = engine->admissions; at != NULL; at = at->next) {
-        if (!at->is_held && at->principal == principal && at->key != NULL && key.size != 0 &&
+        if (!at->is_held && at->principal == principal && at->key != NULL &&
             arcp_span_equal_cstr(key, at->key)) {
             return true;
         }
@@ -150,6 +156,7 @@ arcp__admission *arcp__admission_new(arcp__engine *engine, const arcp__job_plan 
     admission->trace = *plan->trace;
     if (parent != NULL) {
         admission->parent = parent;
+        parent->admissions++;
         arcp__job_pin(parent);
     }
     arcp_buf_append(&admission->input, plan->input);
@@ -232,18 +239,10 @@ void arcp__admissions_run(arcp__engine *engine)
 
 /* ---- ends ---- */
 
-size_t arcp__admission_count_children(const arcp__engine *engine, const arcp__job *parent)
-{
-    size_t count = 0;
-    for (const arcp__admission *at = engine->admissions; at != NULL; at = at->next) {
-        count += at->parent == parent ? 1 : 0;
-    }
-    return count;
-}
-
 void arcp__admission_drop_children(arcp__engine *engine, const arcp__job *parent)
 {
-    for (arcp__admission *at = engine->admissions, *next = NULL; at != NULL; at = next) {
+    for (arcp__admission *at = engine->admissions, *next = NULL; parent->admissions != 0;
+         at = next) {
         next = at->next;
         if (at->parent == parent) {
             arcp__admission_free(engine, at);

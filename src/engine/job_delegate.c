@@ -152,8 +152,7 @@ static arcp_status check_limits(const arcp__engine *engine, const arcp__job *par
     if (parent->depth >= engine->settings.limits_delegation_depth) {
         return over_limit("limits.delegation_depth", details, err);
     }
-    if (parent->live_children + arcp__admission_count_children(engine, parent) >=
-        engine->settings.limits_children_per_job) {
+    if (parent->live_children + parent->admissions >= engine->settings.limits_children_per_job) {
         return over_limit("limits.children_per_job", details, err);
     }
     if (parent->principal->running_jobs >= engine->settings.limits_jobs_per_principal) {

@@ -528,7 +528,6 @@ void arcp__admissions_run(arcp__engine *engine);
 /* Whether a job is being made under this key. */
 bool arcp__admission_has_key(const arcp__engine *engine, const arcp__principal *principal,
                              arcp_span key);
-size_t arcp__admission_count_children(const arcp__engine *engine, const arcp__job *parent);
 /* A parent ended, or the runtime stops. */
 void arcp__admission_drop_children(arcp__engine *engine, const arcp__job *parent);
 void arcp__admission_drop_all(arcp__engine *engine, const char *why);

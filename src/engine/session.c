@@ -24,6 +24,8 @@ static arcp__session *session_add(arcp__engine *engine, arcp__session *session)
         return NULL;
     }
     engine->session_count++;
+    session->principal->sessions++;
+    DL_APPEND2(session->principal->oldest_session, session, own_previous, own_next);
     return session;
 }
 
@@ -40,11 +42,7 @@ arcp__session *arcp__session_new(arcp__engine *engine, arcp__principal *principa
     session->next_seq = 1;
     session->created_wall_ns = engine->now.wall_ns;
     session->last_activity_ns = engine->now.mono_ns;
-    session = session_add(engine, session);
-    if (session != NULL) {
-        principal->sessions++;
-    }
-    return session;
+    return session_add(engine, session);
 }
 
 arcp__session *arcp__session_add_restored(arcp__engine *engine, arcp__principal *principal,
@@ -58,11 +56,7 @@ arcp__session *arcp__session_add_restored(arcp__engine *engine, arcp__principal 
     session->principal = principal;
     session->next_seq = 1;
     session->last_activity_ns = engine->now.mono_ns;
-    session = session_add(engine, session);
-    if (session != NULL) {
-        principal->sessions++;
-    }
-    return session;
+    return session_add(engine, session);
 }
 
 void arcp__session_pin(arcp__session *session)
@@ -293,6 +287,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     arcp__timer_heap_release(&engine->timers, ARCP__SESSION_TIMERS);
     engine->session_count--;
     session->principal->sessions--;
+    DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);
     arcp__principal_maybe_free(engine, session->principal);
     session->principal = NULL;
     arcp__session_unpin(engine, session);

@@ -236,20 +236,23 @@ static bool copy_client(arcp__engine *engine, arcp__session *session, const arcp
     return true;
 }
 
+static bool may_go(const arcp__session *session)
+{
+    return session->said_goodbye && session->link == NULL && !session->loading &&
+           session->pins == 0 && !arcp__session_has_live_jobs(session);
+}
+
 /* Sessions that said goodbye and have no live jobs may still be resumed, but not at the price of
  * a newcomer: a script that calls `arcp` a thousand times would lock its user out. The oldest
  * one goes, of `principal`, or of anybody's (NULL). */
 static void make_room(arcp__engine *engine, const arcp__principal *principal)
 {
-    arcp__session *session = NULL;
-    arcp__session *next = NULL;
-    HASH_ITER (hh, engine->sessions, session, next) {
-        if (session->said_goodbye && session->link == NULL && !session->loading &&
-            session->pins == 0 && !arcp__session_has_live_jobs(session) &&
-            (principal == NULL || session->principal == principal)) {
-            arcp__session_end(engine, session, "it said goodbye, and its place was needed");
-            return;
-        }
+    arcp__session *at = principal == NULL ? engine->sessions : principal->oldest_session;
+    while (at != NULL && !may_go(at)) {
+        at = principal == NULL ? at->hh.next : at->own_next;
+    }
+    if (at != NULL) {
+        arcp__session_end(engine, at, "it said goodbye, and its place was needed");
     }
 }
 

@@ -138,7 +138,7 @@ static void release_submits(arcp__engine *engine, arcp__session *session)
         release_answer(engine, request);
         arcp__request_unref(engine, request);
     }
-    engine->admissions_due = engine->admissions != NULL;
+    engine->admissions_due = engine->admissions_due || session->admissions != 0;
 }
 
 void arcp__request_finish(arcp__engine *engine, arcp__request *request)
@@ -173,7 +173,7 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
         arcp__request_unref(engine, request);
     }
     session->submits_last = NULL;
-    engine->admissions_due = engine->admissions != NULL;
+    engine->admissions_due = engine->admissions_due || session->admissions != 0;
 }
 
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,

@@ -29,11 +29,13 @@ struct arcp__principal {
     char *name; /* owned */
     UT_hash_handle hh;
     size_t sessions;
-    bool is_held; /* not to be freed just now */
+    arcp__session *oldest_session; /* of these */
+    bool is_held;                  /* not to be freed just now */
     arcp__token_bucket submits, refusals;
     bool is_staying; /* for these alone */
     arcp__principal *staying_previous, *staying_next;
     size_t running_jobs;
+    size_t admissions;                   /* of these, the ones that are not jobs yet */
     arcp__job *ended_jobs;               /* that are kept; the one that ended first comes first */
     arcp__timer parts[ARCP__KEPT_COUNT]; /* in the engine's shares */
     size_t owed_count;                   /* of its jobs that the engine counts so */

@@ -125,7 +125,8 @@ struct arcp__job {
     uint32_t pins;
     uint32_t depth;
     uint32_t live_children;
-    uint32_t queued; /* effects that name it and were not handed out yet */
+    uint32_t admissions; /* children that are not jobs yet */
+    uint32_t queued;     /* effects that name it and were not handed out yet */
 
     arcp__job *next_over;
     arcp__job *parent;   /* while it lives; pinned */

@@ -116,8 +116,9 @@ struct arcp__session {
     char id[ARCP__ID_SIZE];
     UT_hash_handle hh;
     arcp__principal *principal;
-    arcp__link *link;                   /* NULL while away */
-    char *client_name, *client_version; /* owned */
+    arcp__session *own_previous, *own_next; /* of its principal, oldest first */
+    arcp__link *link;                       /* NULL while away */
+    char *client_name, *client_version;     /* owned */
     const arcp__peer_profile *profile;
     arcp_feature_set features;
     uint8_t token_hash[32];
