@@ -62,14 +62,19 @@ void arcp__error_payload_members(arcp_json_writer *writer, arcp_status status, a
     }
 }
 
+void arcp__error_payload_local(arcp_json_writer *writer, const arcp_error *error, arcp_span details)
+{
+    arcp__error_payload_members(writer, error->status,
+                                arcp_span_cstr(arcp_status_wire_code(error->status)),
+                                arcp_span_cstr(error->message), error->retryable, details);
+}
+
 /* [arcp:EG-1] */
 void arcp__error_payload_format(const arcp_error *error, arcp_span details, arcp_buf *out)
 {
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, out);
     arcp_json_begin_object(&writer);
-    arcp__error_payload_members(&writer, error->status,
-                                arcp_span_cstr(arcp_status_wire_code(error->status)),
-                                arcp_span_cstr(error->message), error->retryable, details);
+    arcp__error_payload_local(&writer, error, details);
     arcp_json_end_object(&writer);
 }

@@ -97,9 +97,7 @@ static void format_as_job_error(const arcp_error *error, arcp_span details, arcp
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, payload);
     arcp_json_begin_object(&writer);
-    arcp__error_payload_members(&writer, error->status,
-                                arcp_span_cstr(arcp_status_wire_code(error->status)),
-                                arcp_span_cstr(error->message), error->retryable, details);
+    arcp__error_payload_local(&writer, error, details);
     arcp_json_name(&writer, "final_status");
     arcp_json_write_cstr(&writer, "error");
     arcp_json_end_object(&writer);

@@ -51,9 +51,7 @@ static void format_payload(const arcp__engine *engine, const arcp__request *requ
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, payload);
     arcp_json_begin_object(&writer);
-    arcp__error_payload_members(&writer, error->status,
-                                arcp_span_cstr(arcp_status_wire_code(error->status)),
-                                arcp_span_cstr(error->message), error->retryable, details);
+    arcp__error_payload_local(&writer, error, details);
     arcp_json_name(&writer, "final_status");
     arcp_json_write_cstr(&writer, "error");
     if (request->frame.size != 0) { /* it is the end of the job that the frame accepts */

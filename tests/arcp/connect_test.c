@@ -16,10 +16,11 @@ static void write_file(const char *path, const char *text)
 }
 
 /* The daemon's own token, as a person would keep it for another machine. */
-static void keep_token(const world *w, const char *path)
+static void keep_token(const world *w, const char *name, char path[96])
 {
     char from[96];
     char token[256];
+    snprintf(path, 96, "%s/%s", w->directory, name);
     snprintf(from, sizeof(from), "%s/state/arcp/token", w->directory);
     FILE *file = fopen(from, "re");
     assert_non_null(file);
@@ -35,8 +36,7 @@ static void profiles_say_where_and_who(void **state)
     char path[128];
     char token[96];
     char text[1024];
-    snprintf(token, sizeof(token), "%s/prod.token", w->directory);
-    keep_token(w, token);
+    keep_token(w, "prod.token", token);
     snprintf(path, sizeof(path), "%s/.config/arcp", w->directory);
     temp_tree_add(path);
     snprintf(path, sizeof(path), "%s/.config/arcp/config.yaml", w->directory);
@@ -78,8 +78,7 @@ static void the_files_token_is_not_sent_to_another_runtime(void **state)
     char token[96];
     char text[512];
     char other[128];
-    snprintf(token, sizeof(token), "%s/own.token", w->directory);
-    keep_token(w, token);
+    keep_token(w, "own.token", token);
     snprintf(path, sizeof(path), "%s/own.yaml", w->directory);
     snprintf(text, sizeof(text), "url: 'wss://own.example/arcp'\ntoken_file: %s\n", token);
     write_file(path, text);

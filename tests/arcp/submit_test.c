@@ -45,16 +45,21 @@ static void json_is_one_payload_per_line_and_the_end_last(void **state)
     process_fini(&p);
 }
 
+/* A file for the input, in the world's directory; `option` is what names it on the command line. */
+static FILE *input_open(const world *w, const char *name, char option[100])
+{
+    snprintf(option, 100, "@%s/%s", w->directory, name);
+    FILE *file = fopen(option + 1, "we");
+    assert_non_null(file);
+    return file;
+}
+
 static void inputs_come_from_the_line_a_file_or_standard_input(void **state)
 {
     world *w = *state;
     process p;
-    char path[96];
     char option[100];
-    snprintf(path, sizeof(path), "%s/input.json", w->directory);
-    snprintf(option, sizeof(option), "@%s", path);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
+    FILE *file = input_open(w, "input.json", option);
     assert_true(fputs("{ \"from\" : \"file\" }", file) >= 0);
     fclose(file);
     world_run(w, &p, 0, WORDS("submit", "echo", "--input", option, "--quiet"));
@@ -71,12 +76,8 @@ static void an_input_that_is_too_large_is_sent_once_and_said_to_be(void **state)
 {
     world *w = *state;
     process p;
-    char path[96];
     char option[100];
-    snprintf(path, sizeof(path), "%s/large.json", w->directory);
-    snprintf(option, sizeof(option), "@%s", path);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
+    FILE *file = input_open(w, "large.json", option);
     assert_int_equal(fprintf(file, "\"%0*d\"", 4300000, 0), 4300002);
     fclose(file);
     world_run(w, &p, 1, WORDS("submit", "echo", "--input", option, "--quiet"));

@@ -128,6 +128,13 @@ static void a_store_in_use_is_not_checked(void **state)
         ARCP_E_IO);
 }
 
+static void back_up(const fixture *self)
+{
+    arcp_error err = {0};
+    arcp__sqlite_found found;
+    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+}
+
 static void a_backup_is_made_while_the_store_is_written(void **state)
 {
     fixture *self = *state;
@@ -155,7 +162,7 @@ static void a_backup_replaces_nothing_and_copies_no_damage(void **state)
     arcp_error err = {0};
     arcp__sqlite_found found;
     rig_close(make_store(self));
-    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    back_up(self);
     assert_int_equal(arcp__sqlite_backup(self->path, self->backup, &found, &err), ARCP_E_EXISTS);
     assert_int_equal(unlink(self->backup), 0);
     sql_change(self->path, "UPDATE jobs SET value = '[]'");
@@ -180,9 +187,8 @@ static void a_backup_takes_the_stores_place_without_its_sessions(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
-    arcp__sqlite_found found;
     store_rig *rig = make_store(self);
-    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    back_up(self);
     check_commit(rig, ARCP_OK, op_append("j:1", 4, "later"));
     rig_close(rig);
     check_ok(restore(self, self->backup, &err), &err);
@@ -205,9 +211,8 @@ static void a_restore_is_refused_and_changes_nothing(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
-    arcp__sqlite_found found;
     store_rig *rig = make_store(self);
-    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    back_up(self);
     assert_int_equal(restore(self, self->backup, &err), ARCP_E_EXISTS);
     assert_non_null(strstr(err.message, "in use"));
     rig_close(rig);
@@ -317,10 +322,9 @@ static void a_restore_through_a_link_replaces_what_it_names(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
-    arcp__sqlite_found found;
     struct stat info;
     store_rig *rig = make_store(self);
-    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    back_up(self);
     check_commit(rig, ARCP_OK, op_append("j:1", 4, "later"));
     rig_close(rig);
     assert_int_equal(mkdir(temp_dir_join(self->dir, "", "far"), 0700), 0);
@@ -349,9 +353,8 @@ static void a_restore_that_was_killed_can_be_tried_again(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
-    arcp__sqlite_found found;
     rig_close(make_store(self));
-    check_ok(arcp__sqlite_backup(self->path, self->backup, &found, &err), &err);
+    back_up(self);
     char replaced[700];
     snprintf(replaced, sizeof(replaced), "%s", temp_dir_join(self->dir, "", "s.db.replaced"));
     assert_int_equal(link(self->path, replaced), 0);
