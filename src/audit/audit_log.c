@@ -3,13 +3,12 @@
  * LINGER_NS for company, so a busy taker pays no system call per record. */
 #include "audit/audit_log.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "audit/audit_file.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 #define LINGER_NS ((int64_t)2 * ARCP_NS_PER_MS)
 /* A copy of what is not synced is kept in memory. */
@@ -234,20 +233,6 @@ static void *run(void *user)
 
 /* ---- for everybody ---- */
 
-static bool start_thread(arcp__audit_log *log)
-{
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&log->thread, NULL, run, log) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started) {
-        (void)pthread_setname_np(log->thread, "arcp-audit");
-    }
-    return started;
-}
-
 arcp_status arcp__audit_log_open(const char *path, const arcp__audit_settings *settings,
                                  arcp__audit_changed_fn changed, void *user, arcp__audit_log **out,
                                  arcp_error *err)
@@ -274,7 +259,7 @@ arcp_status arcp__audit_log_open(const char *path, const arcp__audit_settings *s
     log->written = log->file.head;
     log->sync_at_ns = ARCP_TIME_NEVER;
     log->syncs_asked = 1; /* the line that opened it */
-    if (!start_thread(log)) {
+    if (arcp__thread_start(&log->thread, "arcp-audit", run, log) != 0) {
         arcp__audit_file_close(&log->file);
         arcp__free(log);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "no thread for the audit log");

@@ -5,11 +5,9 @@
  * `unread` for the program. When they are more than unread_bytes_max the connection is not
  * read, so that the runtime feels it; but while some call waits, reading goes on, up to four
  * times as much: what it waits for may stand behind events of a job that nobody reads. */
-#include <pthread.h>
-#include <signal.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "client/client_driver.h"
 #include "client/client_failure.h"
 
@@ -108,7 +106,7 @@ static void on_wake(uv_async_t *wake)
     uv_mutex_unlock(&client->mutex);
 }
 
-static void run_loop(void *user)
+static void *run_loop(void *user)
 {
     arcp_client *client = user;
     uv_mutex_lock(&client->mutex);
@@ -121,18 +119,7 @@ static void run_loop(void *user)
     uv_close((uv_handle_t *)&client->wake, NULL);
     uv_close((uv_handle_t *)&client->timer, NULL);
     (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
-}
-
-/* The thread handles no signals: they stay with the program's own threads. */
-static int create_thread(arcp_client *client)
-{
-    sigset_t all;
-    sigset_t before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = uv_thread_create(&client->thread, run_loop, client);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result;
+    return NULL;
 }
 
 static arcp_status make_loop(arcp_client *client, arcp_error *err)
@@ -176,7 +163,7 @@ static arcp_status start_thread(arcp_client *client, arcp_error *err)
         return status;
     }
     client->has_thread = true;
-    int result = create_thread(client);
+    int result = arcp__thread_start(&client->thread, NULL, run_loop, client);
     if (result == 0) {
         return ARCP_OK;
     }
@@ -185,7 +172,7 @@ static arcp_status start_thread(arcp_client *client, arcp_error *err)
     (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
     destroy_loop(client);
     client->has_thread = false;
-    return arcp_error_set(err, ARCP_E_IO, "no thread: %s", uv_strerror(result));
+    return arcp_error_set(err, ARCP_E_IO, "no thread: %s", uv_strerror(-result));
 }
 
 static void stop_thread(arcp_client *client)
@@ -194,7 +181,7 @@ static void stop_thread(arcp_client *client)
     client->stops = true;
     uv_mutex_unlock(&client->mutex);
     (void)uv_async_send(&client->wake);
-    (void)uv_thread_join(&client->thread);
+    (void)pthread_join(client->thread, NULL);
 }
 
 /* ---- connecting and closing ---- */

@@ -7,6 +7,7 @@
 #ifndef ARCP_CLIENT_CLIENT_DRIVER_H
 #define ARCP_CLIENT_CLIENT_DRIVER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include <uv.h>
@@ -50,7 +51,7 @@ struct arcp_client {
     /* the blocking form */
     bool has_thread;
     uv_loop_t own_loop;
-    uv_thread_t thread;
+    pthread_t thread;
     uv_mutex_t mutex;
     uv_cond_t changed;
     uv_async_t wake;

@@ -1,9 +1,7 @@
 #include "runtime/agent_threads.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include "base/alloc.h"
+#include "base/thread.h"
 
 typedef struct work_item {
     struct work_item *next;
@@ -66,15 +64,9 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* Signals belong to the loop's thread. */
 static bool add_thread(arcp__agent_threads *threads)
 {
-    sigset_t all;
-    sigset_t before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&threads->threads[threads->count], NULL, run, threads) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    bool started = arcp__thread_start(&threads->threads[threads->count], NULL, run, threads) == 0;
     threads->count += started ? 1 : 0;
     return started;
 }

@@ -1,6 +1,6 @@
 #include "store/sqlite_checkpoint.h"
 
-#include "store/thread.h"
+#include "base/thread.h"
 
 static void *run(void *user)
 {
@@ -43,7 +43,7 @@ arcp_status arcp__sqlite_checkpoint_start(arcp__sqlite_checkpoint *checkpoint, a
     pthread_mutex_init(&checkpoint->mutex, NULL);
     pthread_cond_init(&checkpoint->changed, NULL);
     sqlite3_wal_hook(writer->db, note_log_pages, checkpoint);
-    if (!arcp__thread_start(&checkpoint->thread, "arcp-checkpoint", run, checkpoint)) {
+    if (arcp__thread_start(&checkpoint->thread, "arcp-checkpoint", run, checkpoint) != 0) {
         pthread_cond_destroy(&checkpoint->changed);
         pthread_mutex_destroy(&checkpoint->mutex);
         pthread_mutex_destroy(&checkpoint->gate);

@@ -8,12 +8,12 @@
 #include <arcp/sys/store.h>
 
 #include "base/alloc.h"
+#include "base/thread.h"
 #include "store/handover.h"
 #include "store/sqlite_checkpoint.h"
 #include "store/sqlite_file.h"
 #include "store/sqlite_reader.h"
 #include "store/sqlite_writer.h"
-#include "store/thread.h"
 
 typedef struct sqlite_store {
     arcp_store base;
@@ -131,12 +131,12 @@ static arcp_status open_parts(sqlite_store *store, const char *path, arcp_error 
 
 static bool start_threads(sqlite_store *store)
 {
-    if (!arcp__thread_start(&store->writer_thread, "arcp-store-w", arcp__sqlite_writer_run,
-                            &store->writer)) {
+    if (arcp__thread_start(&store->writer_thread, "arcp-store-w", arcp__sqlite_writer_run,
+                           &store->writer) != 0) {
         return false;
     }
-    if (!arcp__thread_start(&store->reader_thread, "arcp-store-r", arcp__sqlite_reader_run,
-                            &store->reader)) {
+    if (arcp__thread_start(&store->reader_thread, "arcp-store-r", arcp__sqlite_reader_run,
+                           &store->reader) != 0) {
         arcp__handover_close(&store->handover);
         pthread_join(store->writer_thread, NULL);
         return false;

@@ -10,8 +10,6 @@
  * would end after it. */
 #include "tracing/span_exporter.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <uv.h>
 
@@ -19,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "core/otlp.h"
 #include "http/http_client.h"
 #include "http/http_template.h"
@@ -291,20 +290,6 @@ static void *run(void *user)
     return NULL;
 }
 
-static bool start_thread(exporter *self)
-{
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&self->thread, NULL, run, self) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started) {
-        (void)pthread_setname_np(self->thread, "arcp-tracing");
-    }
-    return started;
-}
-
 /* ---- for everybody ---- */
 
 static bool add(arcp__span_exporter *base, arcp_span span)
@@ -403,7 +388,7 @@ static arcp_status set_up(exporter *self, arcp_error *err)
     if (status == ARCP_OK) {
         status = arcp__http_client_new(&client, &self->client, err);
     }
-    if (status == ARCP_OK && !start_thread(self)) {
+    if (status == ARCP_OK && arcp__thread_start(&self->thread, "arcp-tracing", run, self) != 0) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "no thread for spans");
     }
     return status;

@@ -39,7 +39,7 @@ BEGIN {
     public["runtime.h"] = public["agent.h"] = "runtime"
     public["client.h"] = "client"
     # libarcp and the engine: no I/O, no threads; libarcp nothing but libc.
-    # (base may say "once", for its one process-wide key.)
+    # (base has "once", for its one process-wide key, and thread.h, which is inline.)
     threads = "^(uv|pthread|threads|sqlite3|yaml|http_parser|netdb|poll|spawn)\\.h$" \
               "|^(wslay|curl|arpa|netinet)/|^sys/(socket|epoll|poll|select|un|wait)\\.h$"
     others = "^(openssl|zlib)/"
