@@ -209,7 +209,7 @@ static void write_config(arcp_json_writer *writer, const arcp__config *config)
 {
     char hash[ARCP__AUDIT_HASH_SIZE];
     arcp_buf text = ARCP_BUF_INIT;
-    arcp__config_print(config, ARCP__SECRETS_MASKED, &text);
+    arcp__config_print(config, &text);
     arcp__audit_sha256(arcp_buf_span(&text), hash);
     arcp_buf_fini(&text);
     arcp_json_name(writer, "config_sha256");

@@ -25,7 +25,7 @@ arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
         return status;
     }
     arcp__config_warn(config, &tokens, ARCP__CONFIG_CHECK, print_warning, NULL);
-    arcp__config_print(config, ARCP__SECRETS_MASKED, &text);
+    arcp__config_print(config, &text);
     status = text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     if (status == ARCP_OK &&
         (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)) {

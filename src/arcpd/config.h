@@ -1,15 +1,16 @@
-/* arcpd's configuration: a YAML file, then the command line, which wins. */
+/* arcpd's configuration: a YAML file, then the command line, which wins. What keys there are, with
+ * their defaults and ranges, is in one table (config_table.c). */
 #ifndef ARCP_ARCPD_CONFIG_H
 #define ARCP_ARCPD_CONFIG_H
 
+#include <arcp/buf.h>
 #include <arcp/lease.h>
 #include <arcp/settings.h>
-#include <arcp/sys/launcher.h>
 #include <arcp/token.h>
 
-#include "arcpd/config_credentials.h"
 #include "arcpd/config_places.h"
-#include "arcpd/config_tracing.h"
+#include "arcpd/text_list.h"
+#include "provisioner/http_provisioner.h"
 
 typedef struct arcp__config_token {
     char *token; /* wiped when freed */
@@ -33,10 +34,8 @@ typedef struct arcp__config_agent {
     uint64_t max_jobs;
     char *cwd, *user; /* may be NULL */
     arcp__text_list command;
-    arcp__text_list env; /* NAME=VALUE */
-    arcp_launch_limit *limits;
-    arcp__text_list limit_texts; /* the same as written: NAME: VALUE */
-    size_t limit_count;
+    arcp__text_list env;     /* NAME=VALUE; NAME: arcpd's own variable */
+    arcp__text_list rlimits; /* NAME=VALUE, valid for arcp__launch_limit_parse */
 } arcp__config_agent;
 
 typedef struct arcp__config_policy {
@@ -50,6 +49,47 @@ typedef struct arcp__config_profile {
     char *client, *principal; /* globs; NULL: any */
     char *profile;
 } arcp__config_profile;
+
+/* Statuses that may be listed in credentials.http.gone. */
+#define ARCP__GONE_MAX 32u
+
+typedef enum arcp__provisioner_kind {
+    ARCP__PROVISIONER_NONE,
+    ARCP__PROVISIONER_STATIC,
+    ARCP__PROVISIONER_HTTP
+} arcp__provisioner_kind;
+
+/* One kind of request to an upstream; members are NULL where the file gives none. */
+typedef struct arcp__config_request {
+    char *method, *url, *body; /* body: a JSON template */
+    arcp__text_list headers;   /* "Name: value", templates */
+    char *pointers[ARCP__HTTP_POINTER_COUNT];
+} arcp__config_request;
+
+typedef struct arcp__config_credentials {
+    arcp__provisioner_kind kind;
+    char *key_file; /* NULL: credentials.key in the state directory */
+    char *endpoint, *scheme, *profile, *currency;
+    arcp__text_list agents, models;
+    unsigned enforces; /* ARCP_ENFORCES_... */
+    arcp__upstream_rule *errors;
+    size_t error_count;
+    arcp__text_list values; /* of static; wiped when freed */
+    char *values_file;      /* one value a line */
+    arcp__config_request requests[ARCP__HTTP_REQUEST_COUNT];
+    uint64_t timeout_ms, connections;
+    char *ca_file;
+    int *gone;         /* statuses of revoke that mean "not known here" */
+    size_t gone_count; /* 0: 404 and 410 */
+} arcp__config_credentials;
+
+typedef struct arcp__config_tracing {
+    char *endpoint;          /* NULL: no spans are made */
+    arcp__text_list headers; /* "Name: value", templates */
+    char *ca_file;           /* NULL: the system's */
+    char *service_name;      /* NULL: arcpd */
+    uint64_t timeout_ms, delay_ms, flush_ms, queue_bytes;
+} arcp__config_tracing;
 
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
 
@@ -81,6 +121,10 @@ typedef struct arcp__config {
     arcp__config_places places; /* of the strings of the file */
 } arcp__config;
 
+/* What is printed for a secret: the same for all of them, or what tells two apart without showing
+ * either (for comparisons, not for people). */
+typedef enum arcp__print_secrets { ARCP__SECRETS_MASKED, ARCP__SECRETS_HASHED } arcp__print_secrets;
+
 /* The defaults. */
 void arcp__config_init(arcp__config *config);
 void arcp__config_fini(arcp__config *config);
@@ -93,14 +137,13 @@ ARCP_MUST_CHECK arcp_status arcp__config_read(arcp__config *config, const char *
 ARCP_MUST_CHECK arcp_status arcp__config_read_text(arcp__config *config, const char *name,
                                                    arcp_span text, arcp_error *err);
 
-/* Prints the effective configuration as YAML. */
-void arcp__config_print(const arcp__config *config, arcp__print_secrets secrets, arcp_buf *out);
+/* Prints the effective configuration as YAML, secrets masked. */
+void arcp__config_print(const arcp__config *config, arcp_buf *out);
 
-/* Both are copied. */
-ARCP_MUST_CHECK arcp_status arcp__config_add_token(arcp__config *config, arcp_span token,
-                                                   arcp_span principal, arcp_error *err);
+/* The key of a request in credentials.http. */
+const char *arcp__config_request_key(arcp__http_request_kind kind);
 
-/* ---- for the command line ---- */
+/* ---- for the command line: after a failure the configuration is good for fini only ---- */
 
 /* TOKEN=PRINCIPAL; the last '=' separates. The message never shows the text. */
 ARCP_MUST_CHECK arcp_status arcp__config_add_token_flag(arcp__config *config, const char *text,

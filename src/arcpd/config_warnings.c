@@ -254,7 +254,7 @@ static void warn_of_variables(const warnings *w)
         const arcp__config_request *request = &credentials->requests[at];
         char key[64];
         (void)snprintf(key, sizeof(key), "credentials.http.%s",
-                       arcp__config_credentials_request(at));
+                       arcp__config_request_key((arcp__http_request_kind)at));
         const arcp__config_name url = arcp__config_name_of(&config->places, "%s.url", key);
         const arcp__config_name body = arcp__config_name_of(&config->places, "%s.body", key);
         warn_of_variables_in(w, &url, request->url);

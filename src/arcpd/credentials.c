@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arcpd/config_headers.h"
 #include "arcpd/module.h"
 #include "provisioner/static_provisioner.h"
 
@@ -103,7 +102,7 @@ static arcp_status open_static(arcp__credentials *self, const arcp__config_crede
         };
         status = arcp__static_provisioner_new(&options, out, err);
     }
-    arcp__config_wipe_list(&values);
+    arcp__text_list_wipe(&values);
     return status;
 }
 
@@ -134,19 +133,19 @@ static arcp_status open_http(arcp__credentials *self, const arcp__config_credent
     }
     arcp__http_provisioner_new_fn make = NULL;
     memcpy(&make, &symbol, sizeof(make)); /* ISO C has no cast for this */
-    size_t gone_count = 0;
-    const int *gone = arcp__config_credentials_gone(config, &gone_count);
+    static const int usual_gone[] = {404, 410};
+    const bool has_gone = config->gone_count != 0;
     arcp__http_provisioner_options options = {
         .loop = loop,
         .terms = terms_of(config),
         .endpoint = config->endpoint,
         .scheme = config->scheme,
         .profile = config->profile,
-        .timeout_ms = arcp__config_credentials_timeout_ms(config),
-        .connections = arcp__config_credentials_connections(config),
+        .timeout_ms = config->timeout_ms,
+        .connections = config->connections,
         .ca_file = config->ca_file,
-        .gone = gone,
-        .gone_count = gone_count,
+        .gone = has_gone ? config->gone : usual_gone,
+        .gone_count = has_gone ? config->gone_count : sizeof usual_gone / sizeof usual_gone[0],
         .error_rules = config->errors,
         .error_rule_count = config->error_count,
     };
@@ -156,13 +155,10 @@ static arcp_status open_http(arcp__credentials *self, const arcp__config_credent
     return make(&options, out, err);
 }
 
-arcp_status arcp__credentials_open(arcp__credentials *self, arcp__config_credentials *taken,
+arcp_status arcp__credentials_open(arcp__credentials *self, const arcp__config_credentials *config,
                                    struct uv_loop_s *loop, const char *directory,
                                    arcp_provisioner **out, arcp_error *err)
 {
-    const arcp__config_credentials *config = &self->config;
-    self->config = *taken;
-    *taken = (arcp__config_credentials){.kind = ARCP__PROVISIONER_NONE};
     *out = NULL;
     arcp_status status = place(self->key_file, directory, config->key_file, "credentials.key", err);
     if (status == ARCP_OK && config->kind == ARCP__PROVISIONER_STATIC) {
@@ -175,7 +171,6 @@ arcp_status arcp__credentials_open(arcp__credentials *self, arcp__config_credent
 
 void arcp__credentials_close(arcp__credentials *self)
 {
-    arcp__config_credentials_fini(&self->config);
     arcp__module_close(self->module);
     self->module = NULL;
 }

@@ -1,21 +1,34 @@
 #include "arcpd/service.h"
 
+#include <stdio.h>
+
+#include "runtime/launcher_plan.h"
+
 #define LIMITS_MAX 16u /* more than there are resources */
 
 /* The agent's own limits, the last ones of a resource to count, behind `files`. */
-static size_t limits_of(const arcp__config_agent *agent, const arcp_launch_limit *files,
-                        arcp_launch_limit out[LIMITS_MAX])
+static arcp_status limits_of(const arcp__config_agent *agent, const arcp_launch_limit *files,
+                             arcp_launch_limit out[LIMITS_MAX], size_t *count, arcp_error *err)
 {
-    size_t count = 0;
-    out[count++] = *files;
-    for (size_t at = 0; at < agent->limit_count && count < LIMITS_MAX; at++) {
-        if (agent->limits[at].resource == files->resource) {
-            out[0] = agent->limits[at];
+    *count = 0;
+    out[(*count)++] = *files;
+    for (size_t i = 0; i < agent->rlimits.count && *count < LIMITS_MAX; i++) {
+        const char *pair = agent->rlimits.items[i];
+        const char *value = strchr(pair, '=') + 1;
+        char name[16] = "";
+        arcp_launch_limit limit;
+        (void)snprintf(name, sizeof name, "%.*s", (int)(value - 1 - pair), pair);
+        const arcp_status status = arcp__launch_limit_parse(name, value, &limit, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+        if (limit.resource == files->resource) {
+            out[0] = limit;
         } else {
-            out[count++] = agent->limits[at];
+            out[(*count)++] = limit;
         }
     }
-    return count;
+    return ARCP_OK;
 }
 
 static arcp_status register_agents(arcp_runtime *runtime, const arcp__config *config,
@@ -38,8 +51,10 @@ static arcp_status register_agents(arcp_runtime *runtime, const arcp__config *co
         agent.stderr_in_errors = from->stderr_in_errors;
         agent.max_jobs = (size_t)from->max_jobs;
         agent.limits = limits;
-        agent.limit_count = limits_of(from, files, limits);
-        status = arcp_runtime_register_process(runtime, &agent, err);
+        status = limits_of(from, files, limits, &agent.limit_count, err);
+        if (status == ARCP_OK) {
+            status = arcp_runtime_register_process(runtime, &agent, err);
+        }
     }
     return status;
 }

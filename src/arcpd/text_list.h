@@ -12,5 +12,7 @@ typedef struct arcp__text_list {
 ARCP_MUST_CHECK arcp_status arcp__text_list_add(arcp__text_list *list, const char *text,
                                                 arcp_error *err);
 void arcp__text_list_clear(arcp__text_list *list);
+/* Of texts that may be secrets: wipes them first. */
+void arcp__text_list_wipe(arcp__text_list *list);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <arcp/runtime.h>
 
-#include "arcpd/config_tracing.h"
+#include "arcpd/config.h"
 #include "tracing/span_exporter.h"
 
 typedef struct arcp__trace_export arcp__trace_export;

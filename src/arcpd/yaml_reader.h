@@ -8,6 +8,8 @@
 
 #include "arcpd/config.h"
 
+#define ARCP__YAML_PATH_BYTES 160
+
 typedef struct arcp__yaml_reader {
     arcp__config *config;
     const char *name; /* of the file */
@@ -26,46 +28,18 @@ arcp_status arcp__yaml_refuse(const arcp__yaml_reader *r, const yaml_node_t *nod
 arcp_status arcp__yaml_no_memory(const arcp__yaml_reader *r);
 /* The node of an index. */
 yaml_node_t *arcp__yaml_node(arcp__yaml_reader *r, int index);
-/* The text of a scalar node; borrowed from the document. */
+/* The text of a scalar node, borrowed from the document; of another node nothing. */
 arcp_span arcp__yaml_scalar(const yaml_node_t *node);
 /* Empty, null or ~, not in quotes. */
 bool arcp__yaml_is_null(const yaml_node_t *node);
 /* A string into *out (owned; what was there is freed); null makes it NULL. */
 arcp_status arcp__yaml_text(arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
                             char **out);
-/* true or false. */
-arcp_status arcp__yaml_bool(arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
-                            bool *out);
-/* A whole number of 0 or more; null is 0. */
-arcp_status arcp__yaml_count(arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
-                             uint64_t *out);
-/* A list of strings; replaces what `out` has. */
-arcp_status arcp__yaml_texts(arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
-                             arcp__text_list *out);
-/* A key whose value goes as it stands into a struct. */
-typedef struct arcp__yaml_field {
-    const char *key;
-    enum arcp__yaml_form {
-        ARCP__YAML_TEXT,  /* char *, see arcp__yaml_text */
-        ARCP__YAML_TEXTS, /* arcp__text_list */
-        ARCP__YAML_BOOL,  /* bool */
-        ARCP__YAML_COUNT  /* uint64_t */
-    } form;
-    size_t offset;
-    uint64_t minimum, maximum; /* of a count; maximum 0: any is good */
-} arcp__yaml_field;
-#define ARCP__YAML_FIELD_COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
-
-/* Reads into the struct `into` what one of its fields is. ARCP_E_NOT_FOUND: none has the key. */
-arcp_status arcp__yaml_field_read(arcp__yaml_reader *r, const arcp__yaml_field *fields,
-                                  size_t count, void *into, arcp_span key, const char *path,
-                                  const yaml_node_t *value);
-/* Calls `member` for each key of a mapping; a key that occurs twice is refused. */
+/* Calls `member` for each key of a mapping, in order; a key that occurs twice is refused, and so is
+ * one that `member` does not find. */
 arcp_status arcp__yaml_members(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,
                                arcp__yaml_member_fn member, void *into);
-/* Calls `item` for each element of a list. */
-arcp_status arcp__yaml_items(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,
-                             arcp_status (*item)(arcp__yaml_reader *r, const char *path,
-                                                 const yaml_node_t *node));
+/* The value of a key of a mapping; NULL: it is not there, or the node is no mapping. */
+const yaml_node_t *arcp__yaml_find(arcp__yaml_reader *r, const yaml_node_t *node, const char *key);
 
 #endif

@@ -136,6 +136,22 @@ static void what_was_started_stays_and_is_named_each_time(void **state)
     reload_end(&r);
 }
 
+static void a_list_stays_whole(void **state)
+{
+    reload r;
+    (void)state;
+    reload_begin(&r, UPSTREAM("", "    gone: [404]\n"),
+                 UPSTREAM("", "    gone: [410, 404, 403]\n"));
+    assert_int_equal(r.running.credentials.gone_count, 1);
+    assert_int_equal(r.running.credentials.gone[0], 404);
+    arcp_buf_append_byte(&r.changes, '\0');
+    assert_string_equal(r.changes.data, "credentials.http.gone (from [404] to [410, 404, 403])");
+    reload_to(&r, UPSTREAM("", ""));
+    arcp_buf_append_byte(&r.changes, '\0');
+    assert_string_equal(r.changes.data, "credentials.http.gone (from [404] to [404, 410])");
+    reload_end(&r);
+}
+
 static void frames_can_become_smaller_and_as_large_again_as_at_the_start(void **state)
 {
     reload r;
@@ -179,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_key_that_takes_a_restart_is_named_and_no_secret),
         cmocka_unit_test(what_was_started_stays_and_is_named_each_time),
+        cmocka_unit_test(a_list_stays_whole),
         cmocka_unit_test(frames_can_become_smaller_and_as_large_again_as_at_the_start),
         cmocka_unit_test(without_memory_it_keeps_the_same_and_says_that_it_does_not_know),
     };

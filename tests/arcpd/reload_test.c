@@ -224,6 +224,21 @@ static void keys_that_take_a_restart_are_named_until_they_are_put_back(void **st
     assert_int_equal(door_said(&d, "takes a restart"), 2);
 }
 
+static void a_provisioner_that_is_the_same_is_not_said_to_have_changed(void **state)
+{
+    static const char pool[] = "credentials: {provisioner: static, endpoint: 'https://e', "
+                               "values: [hush-one, hush-two]}\n";
+    (void)state;
+    configure("old", "", pool);
+    door_start(&d);
+    door_reload(&d, "info  reloaded: the new configuration is in effect");
+    assert_int_equal(door_said(&d, "takes a restart"), 0);
+    configure("old", "", "");
+    door_reload(&d, "info  reloaded: the new configuration is in effect");
+    assert_int_equal(
+        door_said(&d, "takes a restart: credentials.provisioner (from static to none)"), 1);
+}
+
 /* A session keeps the form it began with; the next one has the new one. */
 static void peer_profiles_are_other_ones_for_new_sessions(void **state)
 {
@@ -278,6 +293,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_log_changes_its_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys_that_take_a_restart_are_named_until_they_are_put_back,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_provisioner_that_is_the_same_is_not_said_to_have_changed,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_wrong_leaves_agents_and_policies_as_they_were,
                                         set_up, tear_down),

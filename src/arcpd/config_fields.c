@@ -1,0 +1,337 @@
+/* Walking the rows of a configuration's description: defaults, freeing, reading, printing; and the
+ * two types that hold other values, groups and lists. */
+#include "arcpd/config_table.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+
+void *arcp__config_value(const arcp__config_row *row, const void *owner)
+{
+    return (char *)owner + row->offset;
+}
+
+size_t arcp__config_list_count(const arcp__config_row *row, const void *owner)
+{
+    return *(const size_t *)(const void *)((const char *)owner + row->count_offset);
+}
+
+/* The pointer to a list's items has another type in each struct. */
+static void *items_of(const arcp__config_row *row, const void *owner)
+{
+    void *items = NULL;
+    memcpy(&items, arcp__config_value(row, owner), sizeof items);
+    return items;
+}
+
+void *arcp__config_list_item(const arcp__config_row *row, const void *owner, size_t index)
+{
+    return (char *)items_of(row, owner) + index * row->item->size;
+}
+
+bool arcp__config_is_nothing(arcp_span printed)
+{
+    return arcp_span_equal_cstr(printed, "null") || arcp_span_equal_cstr(printed, "[]") ||
+           arcp_span_equal_cstr(printed, "{}");
+}
+
+/* ---- defaults and freeing ---- */
+
+void arcp__config_fields_init(const arcp__config_fields *fields, void *owner)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        if (fields->rows[i].type->init != NULL) {
+            fields->rows[i].type->init(&fields->rows[i], owner);
+        }
+    }
+}
+
+void arcp__config_fields_fini(const arcp__config_fields *fields, void *owner)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        if (fields->rows[i].type->fini != NULL) {
+            fields->rows[i].type->fini(&fields->rows[i], owner);
+        }
+    }
+}
+
+/* ---- reading ---- */
+
+typedef struct struct_draft {
+    const arcp__config_fields *fields;
+    void *owner;
+} struct_draft;
+
+static arcp_status read_setting(arcp__yaml_reader *r, const struct_draft *into, arcp_span key,
+                                const char *path, const yaml_node_t *value)
+{
+    arcp__config *config = into->owner;
+    arcp_error why = {0};
+    if (value->type != YAML_SCALAR_NODE) {
+        return arcp__yaml_refuse(r, value, path, "must be a single value");
+    }
+    const arcp_status status =
+        arcp_settings_set(&config->settings, arcp_span_cstr(into->fields->settings), key,
+                          arcp__yaml_scalar(value), &why);
+    return status == ARCP_OK || status == ARCP_E_NOT_FOUND
+               ? status
+               : arcp__yaml_refuse(r, value, "", why.message); /* which names the setting */
+}
+
+static arcp_status read_member(arcp__yaml_reader *r, void *user, arcp_span key, const char *path,
+                               const yaml_node_t *value)
+{
+    const struct_draft *into = user;
+    const arcp__config_fields *fields = into->fields;
+    for (size_t i = 0; i < fields->count; i++) {
+        const arcp__config_row *row = &fields->rows[i];
+        if (arcp_span_equal_cstr(key, row->key)) {
+            const arcp_status status = row->type->read(r, row, into->owner, path, value);
+            return status == ARCP_OK && row->accept != NULL
+                       ? row->accept(r, row, into->owner, path, value)
+                       : status;
+        }
+    }
+    return fields->settings == NULL ? ARCP_E_NOT_FOUND : read_setting(r, into, key, path, value);
+}
+
+arcp_status arcp__config_fields_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
+                                     void *owner, const char *path, const yaml_node_t *node)
+{
+    struct_draft into = {fields, owner};
+    const arcp_status status = arcp__yaml_members(r, node, path, read_member, &into);
+    return status == ARCP_OK && fields->check != NULL ? fields->check(r, owner, path, node)
+                                                      : status;
+}
+
+/* ---- printing ---- */
+
+/* `out` has failed when memory runs out. */
+static bool has_value(const arcp__config_row *row, const void *owner, arcp_buf *out)
+{
+    bool found = false;
+    if (row->fields != NULL) {
+        for (size_t i = 0; i < row->fields->count && !found; i++) {
+            found = has_value(&row->fields->rows[i], arcp__config_value(row, owner), out);
+        }
+        return found;
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    row->type->print(row, owner, ARCP__SECRETS_MASKED, &text);
+    out->failed = out->failed || text.failed;
+    found = !arcp__config_is_nothing(arcp_buf_span(&text));
+    arcp_buf_fini(&text);
+    return found;
+}
+
+static bool is_printed(const arcp__config_row *row, const void *owner, arcp_buf *out)
+{
+    return (row->applies == NULL || row->applies(owner)) &&
+           ((row->flags & ARCP__CONFIG_SPARSE) == 0 || has_value(row, owner, out));
+}
+
+typedef struct setting_printer {
+    const char *group;
+    unsigned indent;
+    arcp_buf *out;
+} setting_printer;
+
+static void print_setting(void *user, const char *group, const char *key, const char *value,
+                          const char *text)
+{
+    const setting_printer *printer = user;
+    if (strcmp(group, printer->group) == 0) {
+        arcp_buf_append_format(printer->out, "%*s%s: %s\n", (int)printer->indent, "", key, value);
+    }
+}
+
+static void print_row(const arcp__config_row *row, const void *owner, unsigned indent,
+                      arcp_buf *out);
+
+static void print_rows(const arcp__config_fields *fields, const void *owner, unsigned indent,
+                       bool is_begun, arcp_buf *out)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        if (is_printed(&fields->rows[i], owner, out)) {
+            arcp_buf_append_format(out, "%*s", is_begun ? 0 : (int)indent, "");
+            print_row(&fields->rows[i], owner, indent, out);
+            is_begun = false;
+        }
+    }
+}
+
+/* `- ` and the item, whose further lines stand under its first one. */
+static void print_items(const arcp__config_row *row, const void *owner, unsigned indent,
+                        arcp_buf *out)
+{
+    for (size_t i = 0; i < arcp__config_list_count(row, owner); i++) {
+        const void *item = arcp__config_list_item(row, owner, i);
+        arcp_buf_append_format(out, "%*s- ", (int)indent, "");
+        if (row->item->fields->is_flow) {
+            row->item->type->print(row->item, item, ARCP__SECRETS_MASKED, out);
+            arcp_buf_append_byte(out, '\n');
+        } else {
+            print_rows(row->item->fields, item, indent + 2, true, out);
+        }
+    }
+}
+
+static void print_row(const arcp__config_row *row, const void *owner, unsigned indent,
+                      arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, row->key);
+    if (row->fields != NULL && !row->fields->is_flow) {
+        arcp_buf_append_cstr(out, ":\n");
+        arcp__config_fields_print(row->fields, arcp__config_value(row, owner), indent + 2, out);
+    } else if (row->item != NULL && row->item->fields != NULL) {
+        arcp_buf_append_cstr(out, ":\n");
+        print_items(row, owner, indent + 2, out);
+    } else {
+        arcp_buf_append_cstr(out, ": ");
+        row->type->print(row, owner, ARCP__SECRETS_MASKED, out);
+        arcp_buf_append_byte(out, '\n');
+    }
+}
+
+void arcp__config_fields_print(const arcp__config_fields *fields, const void *owner,
+                               unsigned indent, arcp_buf *out)
+{
+    print_rows(fields, owner, indent, false, out);
+    if (fields->settings != NULL) {
+        const arcp__config *config = owner;
+        setting_printer printer = {fields->settings, indent, out};
+        arcp_settings_each(&config->settings, print_setting, &printer);
+    }
+}
+
+/* ---- groups ---- */
+
+static void group_init(const arcp__config_row *row, void *owner)
+{
+    arcp__config_fields_init(row->fields, arcp__config_value(row, owner));
+}
+
+static void group_fini(const arcp__config_row *row, void *owner)
+{
+    arcp__config_fields_fini(row->fields, arcp__config_value(row, owner));
+}
+
+static arcp_status group_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                              const char *path, const yaml_node_t *node)
+{
+    return arcp__config_fields_read(r, row->fields, arcp__config_value(row, owner), path, node);
+}
+
+static void group_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
+                        arcp_buf *out)
+{
+    const void *value = arcp__config_value(row, owner);
+    const char *separator = "";
+    arcp_buf_append_byte(out, '{');
+    for (size_t i = 0; i < row->fields->count; i++) {
+        const arcp__config_row *member = &row->fields->rows[i];
+        if (is_printed(member, value, out)) {
+            arcp_buf_append_format(out, "%s%s: ", separator, member->key);
+            member->type->print(member, value, secrets, out);
+            separator = ", ";
+        }
+    }
+    arcp_buf_append_byte(out, '}');
+}
+
+const arcp__config_type arcp__config_group = {
+    .init = group_init, .fini = group_fini, .read = group_read, .print = group_print};
+
+/* ---- lists ---- */
+
+static void list_set(const arcp__config_row *row, void *owner, void *items, size_t count)
+{
+    memcpy(arcp__config_value(row, owner), &items, sizeof items);
+    *(size_t *)(void *)((char *)owner + row->count_offset) = count;
+}
+
+static void list_fini(const arcp__config_row *row, void *owner)
+{
+    for (size_t i = 0; i < arcp__config_list_count(row, owner); i++) {
+        if (row->item->type->fini != NULL) {
+            row->item->type->fini(row->item, arcp__config_list_item(row, owner, i));
+        }
+    }
+    arcp__free(items_of(row, owner));
+    list_set(row, owner, NULL, 0);
+}
+
+/* A new item at the end, with its defaults; NULL: out of memory. */
+static void *add_item(const arcp__config_row *row, void *owner)
+{
+    const size_t count = arcp__config_list_count(row, owner);
+    void *items = arcp__realloc_array(items_of(row, owner), count + 1, row->item->size);
+    if (items == NULL) {
+        return NULL;
+    }
+    list_set(row, owner, items, count + 1);
+    void *item = arcp__config_list_item(row, owner, count);
+    memset(item, 0, row->item->size);
+    if (row->item->type->init != NULL) {
+        row->item->type->init(row->item, item);
+    }
+    return item;
+}
+
+static arcp_status read_item(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                             const char *path, const yaml_node_t *node)
+{
+    if (row->maximum != 0 && arcp__config_list_count(row, owner) == row->maximum) {
+        char what[64];
+        (void)snprintf(what, sizeof what, "there are at most %u %s", (unsigned)row->maximum,
+                       row->item_name);
+        return arcp__yaml_refuse(r, node, path, what);
+    }
+    const arcp_status status =
+        arcp__config_places_add(&r->config->places, path, node->start_mark.line + 1, r->err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    void *item = add_item(row, owner);
+    return item == NULL ? arcp__yaml_no_memory(r)
+                        : row->item->type->read(r, row->item, item, path, node);
+}
+
+static arcp_status list_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                             const char *path, const yaml_node_t *node)
+{
+    if (arcp__yaml_is_null(node)) {
+        return ARCP_OK;
+    }
+    if (node->type != YAML_SEQUENCE_NODE) {
+        return arcp__yaml_refuse(r, node, path, "must be a list");
+    }
+    arcp_status status = ARCP_OK;
+    size_t index = 0;
+    for (yaml_node_item_t *item = node->data.sequence.items.start;
+         status == ARCP_OK && item < node->data.sequence.items.top; item++) {
+        char here[ARCP__YAML_PATH_BYTES];
+        (void)snprintf(here, sizeof here, "%s[%zu]", path, index++);
+        status = read_item(r, row, owner, here, arcp__yaml_node(r, *item));
+    }
+    return status;
+}
+
+static void list_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
+                       arcp_buf *out)
+{
+    const size_t count = arcp__config_list_count(row, owner);
+    if (count == 0 && row->otherwise != NULL) {
+        arcp_buf_append_cstr(out, row->otherwise);
+        return;
+    }
+    arcp_buf_append_byte(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        arcp_buf_append_cstr(out, i == 0 ? "" : ", ");
+        row->item->type->print(row->item, arcp__config_list_item(row, owner, i), secrets, out);
+    }
+    arcp_buf_append_byte(out, ']');
+}
+
+const arcp__config_type arcp__config_list = {
+    .fini = list_fini, .read = list_read, .print = list_print};

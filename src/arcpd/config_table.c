@@ -1,0 +1,516 @@
+/* Every key of arcpd.yaml, in the order in which --check-config prints them. The settings of the
+ * runtime have rows of their own, in arcp/settings.def. */
+#include "arcpd/config_table.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "engine/peer_profile.h"
+#include "runtime/launcher_plan.h"
+
+#define RESTART ARCP__CONFIG_RESTART
+#define SECRET  ARCP__CONFIG_SECRET
+#define SPARSE  ARCP__CONFIG_SPARSE
+#define NAMES   ARCP__CONFIG_NAMES
+
+/* A row begins with its key, its type, and the struct and member of its value. */
+#define ROW(name, kind, owner, member)                                                             \
+    .key = (name), .type = &arcp__config_##kind, .offset = offsetof(owner, member),                \
+    .size = sizeof(((owner *)NULL)->member)
+/* A list: where its items and their count are, and what each is. */
+#define LIST(name, owner, member, counted, its_item)                                               \
+    ROW(name, list, owner, member), .count_offset = offsetof(owner, counted), .item = (its_item)
+/* A group whose values stand in the struct of its own owner. */
+#define GROUP(name, its_fields) .key = (name), .type = &arcp__config_group, .fields = (its_fields)
+#define SETTINGS(name)          GROUP(name, (&(const arcp__config_fields){.settings = (name)}))
+#define ITEM(owner, its_fields)                                                                    \
+    .type = &arcp__config_group, .size = sizeof(owner), .fields = (its_fields)
+#define ROWS(array) .rows = (array), .count = sizeof(array) / sizeof((array)[0])
+
+static bool is_empty(const char *text)
+{
+    return text == NULL || text[0] == '\0';
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return arcp_span_equal(arcp_span_cstr(a), arcp_span_cstr(b));
+}
+
+/* ---- tokens ---- */
+
+static const arcp__config_row token_rows[] = {
+    {ROW("token", text, arcp__config_token, token), .flags = SECRET},
+    {ROW("principal", text, arcp__config_token, principal)},
+};
+
+static arcp_status check_token(arcp__yaml_reader *r, void *owner, const char *path,
+                               const yaml_node_t *node)
+{
+    const arcp__config_token *token = owner;
+    return is_empty(token->token) || is_empty(token->principal)
+               ? arcp__yaml_refuse(r, node, path, "needs token and principal")
+               : ARCP_OK;
+}
+
+static const arcp__config_fields token_fields = {ROWS(token_rows), .is_flow = true,
+                                                 .check = check_token};
+static const arcp__config_row token_item = {ITEM(arcp__config_token, &token_fields)};
+
+/* ---- keys for JSON Web Tokens ---- */
+
+static const char *const algorithms[] = {"HS256", "RS256", "ES256", NULL};
+
+static const arcp__config_row jwt_rows[] = {
+    {ROW("algorithm", word, arcp__config_jwt, algorithm), .words = algorithms},
+    {ROW("key_file", text, arcp__config_jwt, key_file)},
+    {ROW("key_id", text, arcp__config_jwt, key_id)},
+    {ROW("issuer", text, arcp__config_jwt, issuer)},
+    {ROW("audience", text, arcp__config_jwt, audience)},
+    {ROW("principal_claim", text, arcp__config_jwt, principal_claim)},
+    {ROW("leeway_sec", number, arcp__config_jwt, leeway_sec), .initial = 60,
+     .maximum = ARCP_JWT_LEEWAY_SEC_MAX},
+};
+
+static arcp_status check_jwt(arcp__yaml_reader *r, void *owner, const char *path,
+                             const yaml_node_t *node)
+{
+    const arcp__config_jwt *jwt = owner;
+    return arcp__yaml_find(r, node, "algorithm") == NULL || jwt->key_file == NULL
+               ? arcp__yaml_refuse(r, node, path, "needs algorithm and key_file")
+               : ARCP_OK;
+}
+
+static const arcp__config_fields jwt_fields = {ROWS(jwt_rows), .check = check_jwt};
+static const arcp__config_row jwt_item = {ITEM(arcp__config_jwt, &jwt_fields)};
+
+/* ---- agents ---- */
+
+static const char *const modes[] = {"arcp", "plain", NULL};
+
+static arcp_status accept_cwd(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                              const char *path, const yaml_node_t *node)
+{
+    const arcp__config_agent *agent = owner;
+    return agent->cwd != NULL && agent->cwd[0] != '/'
+               ? arcp__yaml_refuse(r, node, path,
+                                   "must be an absolute path, or null for a fresh directory")
+               : ARCP_OK;
+}
+
+static arcp_status accept_variable(arcp__yaml_reader *r, const char *name, const char *text,
+                                   const char *path, const yaml_node_t *node)
+{
+    return name[0] == '\0' || strchr(name, '=') != NULL
+               ? arcp__yaml_refuse(r, node, path, "a variable needs a name without '='")
+               : ARCP_OK;
+}
+
+static arcp_status accept_limit(arcp__yaml_reader *r, const char *name, const char *text,
+                                const char *path, const yaml_node_t *node)
+{
+    arcp_launch_limit ignored;
+    arcp_error why = {0};
+    const arcp_status status =
+        arcp__launch_limit_parse(name, text == NULL ? "" : text, &ignored, &why);
+    return status == ARCP_OK ? ARCP_OK : arcp__yaml_refuse(r, node, path, why.message);
+}
+
+static const arcp__config_row agent_rows[] = {
+    {ROW("name", text, arcp__config_agent, name)},
+    {ROW("version", text, arcp__config_agent, version)},
+    {ROW("default", flag, arcp__config_agent, is_default)},
+    {ROW("mode", word, arcp__config_agent, is_plain), .words = modes},
+    {ROW("warm", number, arcp__config_agent, warm)},
+    {ROW("command", texts, arcp__config_agent, command)},
+    {ROW("cwd", text, arcp__config_agent, cwd), .accept = accept_cwd},
+    {ROW("user", text, arcp__config_agent, user)},
+    {ROW("stderr_in_errors", flag, arcp__config_agent, stderr_in_errors)},
+    {ROW("max_jobs", number, arcp__config_agent, max_jobs)},
+    {ROW("env", pairs, arcp__config_agent, env), .flags = SECRET | NAMES, .separator = "=",
+     .accept_pair = accept_variable},
+    {ROW("rlimits", pairs, arcp__config_agent, rlimits), .separator = "=",
+     .accept_pair = accept_limit},
+};
+
+/* The last one would win: two that say the same are a slip of the pen. */
+static arcp_status check_agent(arcp__yaml_reader *r, void *owner, const char *path,
+                               const yaml_node_t *node)
+{
+    const arcp__config_agent *agent = owner;
+    if (agent->name == NULL || agent->command.count == 0) {
+        return arcp__yaml_refuse(r, node, path, "needs name and command (a list of words)");
+    }
+    for (const arcp__config_agent *other = r->config->agents; other < agent; other++) {
+        if (!same_text(agent->name, other->name)) {
+            continue;
+        }
+        if (same_text(agent->version, other->version)) {
+            return arcp__yaml_refuse(r, node, path,
+                                     "an agent of this name and version stands above");
+        }
+        if (agent->is_default && other->is_default) {
+            return arcp__yaml_refuse(r, node, path,
+                                     "another version of this agent is the default already");
+        }
+    }
+    return ARCP_OK;
+}
+
+static const arcp__config_fields agent_fields = {ROWS(agent_rows), .check = check_agent};
+static const arcp__config_row agent_item = {ITEM(arcp__config_agent, &agent_fields)};
+
+/* ---- policy ---- */
+
+static bool has_lease(const void *owner)
+{
+    const arcp__config_policy *policy = owner;
+    return policy->has_lease;
+}
+
+/* With a lease the budget is printed as its cost.budget. */
+static bool has_budget_only(const void *owner)
+{
+    const arcp__config_policy *policy = owner;
+    return !policy->has_lease && policy->ceiling != NULL;
+}
+
+static const arcp__config_row policy_rows[] = {
+    {ROW("principal", text, arcp__config_policy, principal)},
+    {ROW("agent", text, arcp__config_policy, agent)},
+    {ROW("max_lease", ceiling_lease, arcp__config_policy, ceiling), .applies = has_lease},
+    {ROW("max_budget", ceiling_budget, arcp__config_policy, ceiling), .applies = has_budget_only},
+    {ROW("max_lifetime_sec", number, arcp__config_policy, max_lifetime_sec)},
+};
+static const arcp__config_fields policy_fields = {ROWS(policy_rows), .is_flow = true,
+                                                  .check = arcp__config_policy_check};
+static const arcp__config_row policy_item = {ITEM(arcp__config_policy, &policy_fields)};
+
+/* ---- peer profiles ---- */
+
+static const arcp__config_row profile_rows[] = {
+    {ROW("client", text, arcp__config_profile, client)},
+    {ROW("principal", text, arcp__config_profile, principal)},
+    {ROW("profile", text, arcp__config_profile, profile)},
+};
+
+static arcp_status check_profile(arcp__yaml_reader *r, void *owner, const char *path,
+                                 const yaml_node_t *node)
+{
+    const arcp__config_profile *profile = owner;
+    if ((profile->client == NULL && profile->principal == NULL) || profile->profile == NULL) {
+        return arcp__yaml_refuse(r, node, path, "needs profile, and client or principal");
+    }
+    if (arcp__peer_profile_named(arcp_span_cstr(profile->profile)) == NULL) {
+        char what[256];
+        (void)snprintf(what, sizeof what, "names no profile: %s", arcp__peer_profile_names());
+        return arcp__yaml_refuse(r, node, path, what);
+    }
+    return ARCP_OK;
+}
+
+static const arcp__config_fields profile_fields = {ROWS(profile_rows), .is_flow = true,
+                                                   .check = check_profile};
+static const arcp__config_row profile_item = {ITEM(arcp__config_profile, &profile_fields)};
+
+/* ---- credentials ---- */
+
+static const char *const kinds[] = {"none", "static", "http", NULL};
+static const char *const enforceable[] = {"budget", "models", "expiry", NULL};
+
+static bool has_provisioner(const void *owner)
+{
+    const arcp__config *config = owner;
+    return config->credentials.kind != ARCP__PROVISIONER_NONE;
+}
+
+static bool is_static(const void *owner)
+{
+    const arcp__config *config = owner;
+    return config->credentials.kind == ARCP__PROVISIONER_STATIC;
+}
+
+static bool is_http(const void *owner)
+{
+    const arcp__config *config = owner;
+    return config->credentials.kind == ARCP__PROVISIONER_HTTP;
+}
+
+static const arcp__config_row error_rows[] = {
+    {ROW("code", error_code, arcp__upstream_rule, code)},
+    {ROW("status", http_status, arcp__upstream_rule, http_status), .flags = SPARSE},
+    {ROW("contains", text, arcp__upstream_rule, contains), .flags = SPARSE},
+};
+
+static arcp_status check_error(arcp__yaml_reader *r, void *owner, const char *path,
+                               const yaml_node_t *node)
+{
+    const arcp__upstream_rule *rule = owner;
+    if (rule->code == ARCP_OK) {
+        return arcp__yaml_refuse(r, node, path, "needs a code");
+    }
+    return rule->http_status == 0 && rule->contains == NULL
+               ? arcp__yaml_refuse(r, node, path, "needs a status, or contains")
+               : ARCP_OK;
+}
+
+static const arcp__config_fields error_fields = {ROWS(error_rows), .is_flow = true,
+                                                 .check = check_error};
+static const arcp__config_row error_item = {ITEM(arcp__upstream_rule, &error_fields)};
+
+static arcp_status accept_pointer(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                                  const char *path, const yaml_node_t *node)
+{
+    char *const *pointer = arcp__config_value(row, owner);
+    return *pointer != NULL && (*pointer)[0] != '/'
+               ? arcp__yaml_refuse(r, node, path, "must be a JSON pointer such as /key")
+               : ARCP_OK;
+}
+
+#define POINTER(name, kind)                                                                        \
+    ROW(name, text, arcp__config_request, pointers[kind]), .flags = SPARSE, .accept = accept_pointer
+static const arcp__config_row response_rows[] = {
+    {POINTER("value", ARCP__HTTP_VALUE)},       {POINTER("id", ARCP__HTTP_ID)},
+    {POINTER("endpoint", ARCP__HTTP_ENDPOINT)}, {POINTER("scheme", ARCP__HTTP_SCHEME)},
+    {POINTER("profile", ARCP__HTTP_PROFILE)},   {POINTER("lifetime_sec", ARCP__HTTP_LIFETIME)},
+    {POINTER("spent", ARCP__HTTP_SPENT)},
+};
+static const arcp__config_fields response_fields = {ROWS(response_rows), .is_flow = true};
+
+static arcp_status accept_url(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                              const char *path, const yaml_node_t *node)
+{
+    const arcp_span url = arcp_span_cstr(((const arcp__config_request *)owner)->url);
+    return arcp_span_starts_with(url, ARCP_SPAN_LITERAL("https://")) ||
+                   arcp_span_starts_with(url, ARCP_SPAN_LITERAL("http://"))
+               ? ARCP_OK
+               : arcp__yaml_refuse(r, node, path, "must begin with https:// or http://");
+}
+
+/* Values of headers, and what is written into a body, may be secrets. */
+static const arcp__config_row request_rows[] = {
+    {ROW("method", text, arcp__config_request, method)},
+    {ROW("url", text, arcp__config_request, url), .accept = accept_url},
+    {ROW("headers", pairs, arcp__config_request, headers), .flags = SECRET, .separator = ": "},
+    {ROW("body", json, arcp__config_request, body), .flags = SECRET},
+    {GROUP("response", &response_fields)},
+};
+static const arcp__config_fields request_fields = {ROWS(request_rows)};
+
+static arcp_status accept_zero(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                               const char *path, const yaml_node_t *node)
+{
+    uint64_t *number = arcp__config_value(row, owner);
+    *number = *number == 0 ? row->initial : *number;
+    return ARCP_OK;
+}
+
+static const arcp__config_row gone_item = {.type = &arcp__config_http_status, .size = sizeof(int)};
+
+#define REQUEST(name, kind)                                                                        \
+    ROW(name, group, arcp__config, credentials.requests[kind]), .fields = &request_fields,         \
+                                                                .flags = SPARSE
+static const arcp__config_row upstream_rows[] = {
+    {REQUEST("issue", ARCP__HTTP_ISSUE)},
+    {REQUEST("revoke", ARCP__HTTP_REVOKE)},
+    {REQUEST("rotate", ARCP__HTTP_ROTATE)},
+    {REQUEST("usage", ARCP__HTTP_USAGE)},
+    {ROW("timeout_ms", number, arcp__config, credentials.timeout_ms), .initial = 10000,
+     .maximum = 3600000, .accept = accept_zero},
+    {ROW("connections", number, arcp__config, credentials.connections), .initial = 8,
+     .maximum = 1000, .accept = accept_zero},
+    {ROW("ca_file", text, arcp__config, credentials.ca_file)},
+    {LIST("gone", arcp__config, credentials.gone, credentials.gone_count, &gone_item),
+     .maximum = ARCP__GONE_MAX, .item_name = "statuses", .otherwise = "[404, 410]"},
+};
+static const arcp__config_fields upstream_fields = {ROWS(upstream_rows)};
+
+const char *arcp__config_request_key(arcp__http_request_kind kind)
+{
+    return upstream_rows[kind].key;
+}
+
+#define CREDENTIAL(name, kind, member) ROW(name, kind, arcp__config, credentials.member)
+static const arcp__config_row credentials_rows[] = {
+    {CREDENTIAL("provisioner", word, kind), .flags = RESTART, .words = kinds},
+    {CREDENTIAL("key_file", text, key_file), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("endpoint", text, endpoint), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("scheme", text, scheme), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("profile", text, profile), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("currency", text, currency), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("agents", texts, agents), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("models", texts, models), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("enforces", words, enforces), .flags = RESTART, .words = enforceable,
+     .applies = has_provisioner},
+    {LIST("errors", arcp__config, credentials.errors, credentials.error_count, &error_item),
+     .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("values", texts, values), .flags = RESTART | SECRET, .applies = is_static},
+    {CREDENTIAL("values_file", text, values_file), .flags = RESTART, .applies = is_static},
+    {GROUP("http", &upstream_fields), .flags = RESTART, .applies = is_http},
+};
+
+static const char *missing_of_kind(const arcp__config_credentials *credentials)
+{
+    const arcp__config_request *issue = &credentials->requests[ARCP__HTTP_ISSUE];
+    const arcp__config_request *usage = &credentials->requests[ARCP__HTTP_USAGE];
+    switch (credentials->kind) {
+    case ARCP__PROVISIONER_NONE:
+        return NULL;
+    case ARCP__PROVISIONER_STATIC:
+        if (credentials->values.count == 0 && credentials->values_file == NULL) {
+            return "provisioner: static needs values or values_file";
+        }
+        return credentials->endpoint == NULL ? "provisioner: static needs an endpoint" : NULL;
+    case ARCP__PROVISIONER_HTTP:
+        if (issue->url == NULL || credentials->requests[ARCP__HTTP_REVOKE].url == NULL) {
+            return "provisioner: http needs http.issue.url and http.revoke.url";
+        }
+        if (issue->pointers[ARCP__HTTP_VALUE] == NULL) {
+            return "provisioner: http needs http.issue.response.value";
+        }
+        if (credentials->endpoint == NULL && issue->pointers[ARCP__HTTP_ENDPOINT] == NULL) {
+            return "provisioner: http needs an endpoint, or http.issue.response.endpoint";
+        }
+        return usage->url != NULL && usage->pointers[ARCP__HTTP_SPENT] == NULL
+                   ? "http.usage needs response.spent"
+                   : NULL;
+    }
+    return NULL;
+}
+
+static arcp_status check_credentials(arcp__yaml_reader *r, void *owner, const char *path,
+                                     const yaml_node_t *node)
+{
+    const arcp__config_credentials *credentials = &((const arcp__config *)owner)->credentials;
+    const char *what = missing_of_kind(credentials);
+    if (what == NULL && (credentials->enforces & ARCP_ENFORCES_BUDGET) != 0 &&
+        credentials->currency == NULL) {
+        what = "enforces: budget needs a currency";
+    } else if (what == NULL && (credentials->enforces & ARCP_ENFORCES_MODELS) != 0 &&
+               credentials->models.count == 0) {
+        what = "enforces: models needs models";
+    }
+    return what == NULL ? ARCP_OK : arcp__yaml_refuse(r, node, path, what);
+}
+
+static const arcp__config_fields credentials_fields = {
+    ROWS(credentials_rows), .settings = "credentials", .check = check_credentials};
+
+/* ---- audit ---- */
+
+/* null is no log, as "" is: without the key there is one. */
+static arcp_status accept_audit_path(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                                     const char *path, const yaml_node_t *node)
+{
+    arcp__config *config = owner;
+    if (config->audit_path == NULL) {
+        config->audit_path = arcp__copy_cstr("", 0);
+    }
+    return config->audit_path == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
+}
+
+static const arcp__config_row audit_rows[] = {
+    {ROW("path", text, arcp__config, audit_path), .flags = RESTART, .otherwise = "audit.jsonl",
+     .accept = accept_audit_path},
+};
+static const arcp__config_fields audit_fields = {ROWS(audit_rows), .settings = "audit"};
+
+/* ---- tracing ---- */
+
+/* As it stands, but for a collector's bare address: its usual path is added then. */
+static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                                   const char *path, const yaml_node_t *node)
+{
+    arcp__config_tracing *tracing = &((arcp__config *)owner)->tracing;
+    const char *text = tracing->endpoint;
+    if (text == NULL) {
+        return ARCP_OK;
+    }
+    const char *host = strncmp(text, "https://", 8) == 0  ? text + 8
+                       : strncmp(text, "http://", 7) == 0 ? text + 7
+                                                          : "";
+    if (host[0] == '\0' || host[0] == '/') {
+        return arcp__yaml_refuse(r, node, path,
+                                 "must be a URL such as http://127.0.0.1:4318/v1/traces");
+    }
+    /* The endpoint is printed and logged: what is secret has its place in a header. */
+    if (memchr(host, '@', strcspn(host, "/?#")) != NULL) {
+        return arcp__yaml_refuse(r, node, path,
+                                 "must not have a name or password: put them into a header");
+    }
+    const char *slash = strchr(host, '/');
+    arcp_buf url = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&url, text);
+    if (slash == NULL || slash[1] == '\0') {
+        arcp_buf_append_cstr(&url, slash == NULL ? "/v1/traces" : "v1/traces");
+    }
+    arcp__free(tracing->endpoint);
+    tracing->endpoint = arcp_buf_take_cstr(&url);
+    arcp_buf_fini(&url);
+    return tracing->endpoint == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
+}
+
+#define OTLP(name, kind, member) ROW(name, kind, arcp__config, tracing.member)
+static const arcp__config_row otlp_rows[] = {
+    {OTLP("endpoint", text, endpoint), .accept = accept_endpoint},
+    {OTLP("headers", pairs, headers), .flags = SECRET, .separator = ": "},
+    {OTLP("ca_file", text, ca_file)},
+    {OTLP("service_name", text, service_name), .otherwise = "arcpd"},
+    {OTLP("timeout_ms", number, timeout_ms), .initial = 10000, .minimum = 100, .maximum = 600000},
+    {OTLP("delay_ms", number, delay_ms), .initial = 1000, .maximum = 60000},
+    {OTLP("flush_ms", number, flush_ms), .initial = 3000, .maximum = 60000},
+    {OTLP("queue_bytes", number, queue_bytes), .initial = 4194304, .minimum = 65536,
+     .maximum = 1073741824},
+};
+static const arcp__config_fields otlp_fields = {ROWS(otlp_rows)};
+static const arcp__config_row tracing_rows[] = {{GROUP("otlp", &otlp_fields)}};
+static const arcp__config_fields tracing_fields = {ROWS(tracing_rows)};
+
+/* ---- the file ---- */
+
+const char *const arcp__config_log_levels[] = {"debug", "info", "warn", "error", NULL};
+static const char *const formats[] = {"text", "json", NULL};
+
+static const arcp__config_row http_rows[] = {{ROW("listen", text, arcp__config, http_listen)}};
+static const arcp__config_fields http_fields = {ROWS(http_rows)};
+
+static const arcp__config_row tls_rows[] = {
+    {ROW("certificate", text, arcp__config, tls_certificate)},
+    {ROW("key", text, arcp__config, tls_key)}};
+static const arcp__config_fields tls_fields = {ROWS(tls_rows)};
+
+static const arcp__config_row log_rows[] = {
+    {ROW("level", word, arcp__config, log_level), .initial = 1, .words = arcp__config_log_levels},
+    {ROW("format", word, arcp__config, log_format), .words = formats}};
+static const arcp__config_fields log_fields = {ROWS(log_rows)};
+
+static const arcp__config_row top_rows[] = {
+    {ROW("listen", texts, arcp__config, listen), .flags = RESTART},
+    {ROW("store", text, arcp__config, store), .flags = RESTART},
+    {ROW("token_file", text, arcp__config, token_file)},
+    {LIST("tokens", arcp__config, tokens, token_count, &token_item)},
+    {ROW("no_auth", flag, arcp__config, no_auth)},
+    {LIST("jwt", arcp__config, jwt, jwt_count, &jwt_item)},
+    {LIST("agents", arcp__config, agents, agent_count, &agent_item)},
+    {SETTINGS("limits")},
+    {SETTINGS("session")},
+    {SETTINGS("jobs")},
+    {SETTINGS("lease")},
+    {SETTINGS("budget")},
+    {SETTINGS("model_use")},
+    {SETTINGS("authorization")},
+    {GROUP("credentials", &credentials_fields)},
+    {GROUP("audit", &audit_fields)},
+    {SETTINGS("shutdown")},
+    {SETTINGS("loop")},
+    {GROUP("tracing", &tracing_fields), .flags = RESTART},
+    {LIST("policy", arcp__config, policies, policy_count, &policy_item)},
+    {LIST("peer_profiles", arcp__config, profiles, profile_count, &profile_item)},
+    {ROW("origins", texts, arcp__config, origins), .flags = RESTART},
+    {ROW("hosts", texts, arcp__config, hosts), .flags = RESTART},
+    {GROUP("http", &http_fields), .flags = RESTART},
+    {GROUP("tls", &tls_fields), .flags = RESTART},
+    {GROUP("log", &log_fields)},
+};
+const arcp__config_fields arcp__config_top = {ROWS(top_rows)};
