@@ -6,7 +6,7 @@
 #
 # The upper two use internals (arcp__*) of libarcp. The shared libarcp hands these out under
 # a version node of its own that names the exact release, so that libraries of two releases
-# refuse to load together instead of misreading each other. The programs arcpd and arcp link
+# refuse to load together instead of misreading each other. The programs link
 # the modules directly and need none of these at run time.
 include(CMakePackageConfigHelpers)
 

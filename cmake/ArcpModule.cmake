@@ -38,8 +38,8 @@ function(arcp_loadable name)
 endfunction()
 
 # arcp_program(NAME SOURCES main.c [NEEDS ...] [LIBEXEC])
-#   A program that is installed: in bin/, or with LIBEXEC in libexec/arcp/ (helpers that
-#   people do not start themselves). In the build tree both stand in bin/.
+#   A program that is installed: in bin/, or with LIBEXEC in libexec/arcp/ (those that
+#   people do not start themselves: base/libexec.h). In the build tree both stand in bin/.
 function(arcp_program name)
   cmake_parse_arguments(P "LIBEXEC" "" "SOURCES;NEEDS" ${ARGN})
   add_executable(${name} ${P_SOURCES})

@@ -1,5 +1,5 @@
-#include "arcp/exit_code.h"
-#include "arcp/program.h"
+#include "arcp/command.h"
+#include "cli/exit_code.h"
 
 typedef struct printer {
     arcp__program *program;

@@ -7,10 +7,10 @@
 
 #include <arcp/json.h>
 
-#include "arcp/duration.h"
-#include "arcp/exit_code.h"
-#include "arcp/program.h"
+#include "arcp/command.h"
 #include "audit/audit_check.h"
+#include "cli/duration.h"
+#include "cli/exit_code.h"
 #include "core/audit_event.h"
 
 /* The chain is not whole: the answer is "no", as when a lease does not cover something. */

@@ -2,9 +2,9 @@
  * borrowed. Its submit, if it still runs, is cut off for that moment and comes back. */
 #include <time.h>
 
-#include "arcp/exit_code.h"
-#include "arcp/program.h"
+#include "arcp/command.h"
 #include "arcp/session_file.h"
+#include "cli/exit_code.h"
 
 #define LOCK_TRIES    200
 #define LOCK_PAUSE_MS 50

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arcp/exit_code.h"
-#include "arcp/program.h"
+#include "arcp/command.h"
+#include "cli/exit_code.h"
 
 #define BUSY_MS 5000
 

@@ -1,9 +1,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "arcp/duration.h"
-#include "arcp/exit_code.h"
-#include "arcp/program.h"
+#include "arcp/command.h"
+#include "cli/duration.h"
+#include "cli/exit_code.h"
 
 #define PAGE_ROWS 100
 

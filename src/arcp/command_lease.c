@@ -4,12 +4,12 @@
 #include <arcp/lease_explain.h>
 #include <arcp/lease_subset.h>
 
-#include "arcp/duration.h"
-#include "arcp/exit_code.h"
-#include "arcp/file_text.h"
-#include "arcp/program.h"
+#include "arcp/command.h"
 #include "base/alloc.h"
 #include "base/timestamp.h"
+#include "cli/duration.h"
+#include "cli/exit_code.h"
+#include "cli/file_text.h"
 
 /* A person may look at larger leases than a runtime accepts. */
 #define LEASE_BYTES_MAX ((size_t)64 << 20)

@@ -1,6 +1,6 @@
-#include "arcp/exit_code.h"
-#include "arcp/program.h"
-#include "arcp/runtime_name.h"
+#include "arcp/command.h"
+#include "cli/exit_code.h"
+#include "cli/runtime_name.h"
 
 static bool print_answer(arcp__program *program, arcp_client *client, int64_t round_trip_ns)
 {

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "arcp/exit_code.h"
-#include "arcp/program.h"
+#include "arcp/command.h"
+#include "cli/exit_code.h"
 #include "store/sqlite_copy.h"
 
 /* A client that went on after the backup was made knows numbers that the store will give again,

@@ -1,8 +1,10 @@
-#include "arcp/duration.h"
-#include "arcp/exit_code.h"
-#include "arcp/file_text.h"
+#include "arcp/command.h"
 #include "arcp/follow.h"
+#include "arcp/interrupt.h"
 #include "arcp/lease_request.h"
+#include "cli/duration.h"
+#include "cli/exit_code.h"
+#include "cli/file_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,9 +120,8 @@ static void say_accepted(submission *s, arcp_job *job)
         arcp_buf_append_format(&text, ", %s %s", budget.currency,
                                budget.initial[0] != '\0' ? budget.initial : budget.remaining);
     }
-    s->program->style.depth = 0;
-    arcp__plain_line(&s->program->style, "accepted", ARCP__COLOR_GREEN, arcp_buf_span(&text),
-                     &line);
+    const arcp__line_style style = arcp__program_style(s->program, 0);
+    arcp__plain_line(&style, "accepted", ARCP__COLOR_GREEN, arcp_buf_span(&text), &line);
     if (!s->program->is_quiet) {
         arcp__screen_line(&s->program->screen, arcp_buf_span(&line));
     }

@@ -1,7 +1,9 @@
 #include <string.h>
 
-#include "arcp/exit_code.h"
+#include "arcp/command.h"
 #include "arcp/follow.h"
+#include "arcp/interrupt.h"
+#include "cli/exit_code.h"
 
 /* Attaches to the job; NULL when that failed, which is said then. [arcp:7.7-1] */
 static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool history,

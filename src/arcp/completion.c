@@ -1,7 +1,8 @@
-/* Completion scripts for bash, zsh and fish. */
+#include "arcp/completion.h"
+
 #include <string.h>
 
-#include "arcp/usage.h"
+#include "cli/command_table.h"
 
 static void append_words(arcp_buf *out, const char *alternatives)
 {
@@ -240,7 +241,7 @@ static void append_fish(arcp_buf *out)
                               "-a 'backup restore' -F\n");
 }
 
-bool arcp__usage_completion(const char *shell, arcp_buf *out)
+bool arcp__completion_script(const char *shell, arcp_buf *out)
 {
     static const struct {
         const char *shell;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "arcp/screen.h"
+#include "cli/screen.h"
 
 #define WORD_COLUMNS   9
 #define TEXT_BYTES_MAX 2000

@@ -3,8 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arcp/exit_code.h"
+#include "arcp/interrupt.h"
 #include "base/clock.h"
+#include "cli/exit_code.h"
 
 #define REDRAW_MS  100
 #define ACK_MS     250
@@ -27,8 +28,8 @@ static void print_line(arcp__follow *f)
 
 static void say(arcp__follow *f, unsigned depth, const char *word, int color, const char *text)
 {
-    f->program->style.depth = depth;
-    arcp__plain_line(&f->program->style, word, color, arcp_span_cstr(text), &f->line);
+    const arcp__line_style style = arcp__program_style(f->program, depth);
+    arcp__plain_line(&style, word, color, arcp_span_cstr(text), &f->line);
     print_line(f);
 }
 
@@ -67,8 +68,8 @@ static void on_added(arcp__follow *f, const arcp_client_event *event)
     arcp_buf_append(&text, label_of(event->job));
     arcp_buf_append_byte(&text, ' ');
     arcp_buf_append(&text, arcp_job_id(event->job));
-    f->program->style.depth = depth;
-    arcp__plain_line(&f->program->style, "child", ARCP__COLOR_BLUE, arcp_buf_span(&text), &f->line);
+    const arcp__line_style style = arcp__program_style(f->program, depth);
+    arcp__plain_line(&style, "child", ARCP__COLOR_BLUE, arcp_buf_span(&text), &f->line);
     print_line(f);
     arcp_buf_fini(&text);
     arcp__progress_add(&f->progress, arcp_job_id(event->job), label_of(event->job), depth,
@@ -88,8 +89,8 @@ static void on_event(arcp__follow *f, const arcp_client_event *event)
         }
         return;
     }
-    f->program->style.depth = depth_of(f, id);
-    bool has_line = arcp__event_line(&f->program->style, event, &f->view, &f->line);
+    const arcp__line_style style = arcp__program_style(f->program, depth_of(f, id));
+    bool has_line = arcp__event_line(&style, event, &f->view, &f->line);
     bool has_bar = f->program->screen.is_terminal && event->kind == ARCP_EVENT_PROGRESS;
     if (has_line) {
         arcp__progress_note(&f->progress, id, &f->view);

@@ -2,10 +2,11 @@
 #ifndef ARCP_ARCP_FOLLOW_H
 #define ARCP_ARCP_FOLLOW_H
 
-#include "arcp/program.h"
+#include "arcp/event_line.h"
 #include "arcp/progress.h"
 #include "arcp/result_writer.h"
 #include "arcp/session_file.h"
+#include "cli/program.h"
 
 /* Jobs whose place in the tree of delegations is known. */
 #define ARCP__FOLLOW_JOBS_MAX 256
@@ -36,6 +37,16 @@ typedef struct arcp__follow {
     int exit_status;
     bool done;
 } arcp__follow;
+
+/* How the program's lines about a job look. */
+static inline arcp__line_style arcp__program_style(const arcp__program *program, unsigned depth)
+{
+    return (arcp__line_style){
+        .has_color = program->screen.has_color,
+        .has_times = arcp__has(&program->arguments, ARCP__OPTION_TIMESTAMPS),
+        .depth = depth,
+    };
+}
 
 /* Follows until the job has ended, the session is lost, or the user leaves; returns the exit
  * status. The caller has filled the first part of *follow. */

@@ -1,8 +1,7 @@
-/* SIGINT and SIGWINCH. */
+#include "arcp/interrupt.h"
+
 #include <signal.h>
 #include <string.h>
-
-#include "arcp/program.h"
 
 /* What signal handlers know: the one place where that cannot be handed over. */
 static arcp_client *volatile watched;

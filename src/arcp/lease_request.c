@@ -5,8 +5,8 @@
 #include <arcp/json.h>
 #include <arcp/lease.h>
 
-#include "arcp/duration.h"
-#include "arcp/file_text.h"
+#include "cli/duration.h"
+#include "cli/file_text.h"
 #include "core/lease_amount.h"
 
 static const arcp_json_limits json_limits = {64, 100000, SIZE_MAX};

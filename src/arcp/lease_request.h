@@ -4,7 +4,7 @@
 
 #include <arcp/buf.h>
 
-#include "arcp/arguments.h"
+#include "cli/arguments.h"
 
 /* Writes the lease and the constraints as JSON objects; each stays empty when nothing asks
  * for it. What no runtime would accept is ARCP_E_USAGE, naming capability, index and reason. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arcp/screen.h"
 #include "base/utf8.h"
+#include "cli/screen.h"
 
 #define BAR_COLUMNS 24
 #define FRAME_NS    (100 * ARCP_NS_PER_MS)

@@ -2,7 +2,7 @@
 #ifndef ARCP_ARCP_RESULT_WRITER_H
 #define ARCP_ARCP_RESULT_WRITER_H
 
-#include "arcp/program.h"
+#include "cli/program.h"
 
 typedef struct arcp__result_writer {
     arcp__program *program;

@@ -14,9 +14,9 @@
 
 #include <arcp/secret.h>
 
-#include "arcp/duration.h"
 #include "base/alloc.h"
 #include "base/ulid.h"
+#include "cli/duration.h"
 
 #define FILE_BYTES_MAX 1048576
 #define SUFFIX         ".json"

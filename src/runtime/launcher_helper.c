@@ -15,39 +15,10 @@
 
 #include <arcp/buf.h>
 
-#define HELPER_NAME "arcp-agent-exec"
-#ifndef ARCP_LIBEXEC_DIRECTORY
-#define ARCP_LIBEXEC_DIRECTORY "/usr/local/libexec/arcp"
-#endif
-#define OPTION_WORDS 16 /* at most, without limits */
+#include "base/libexec.h"
 
-/* "" when nothing is there. */
-static void find_helper(const char *given, char out[8192])
-{
-    char self[4096];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[size < 0 ? 0 : size] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash != NULL) {
-        *slash = '\0';
-    }
-    const struct {
-        const char *directory;
-        const char *rest;
-    } places[] = {{given == NULL ? NULL : "", given},
-                  {slash == NULL ? NULL : self, "/" HELPER_NAME},
-                  {slash == NULL ? NULL : self, "/../libexec/arcp/" HELPER_NAME},
-                  {"", ARCP_LIBEXEC_DIRECTORY "/" HELPER_NAME}};
-    for (size_t at = 0; at < (given != NULL ? 1 : sizeof(places) / sizeof(places[0])); at++) {
-        if (places[at].directory != NULL) {
-            (void)snprintf(out, 8192, "%s%s", places[at].directory, places[at].rest);
-            if (arcp__launch_is_program(out)) {
-                return;
-            }
-        }
-    }
-    out[0] = '\0';
-}
+#define HELPER_NAME  "arcp-agent-exec"
+#define OPTION_WORDS 16 /* at most, without limits */
 
 /* ---- the environment ---- */
 
@@ -173,20 +144,26 @@ arcp_status arcp__launch_plan_use_helper(arcp__launch_plan *plan, const char *gi
                                          arcp_error *err)
 {
     static char *const nothing[] = {NULL};
-    char helper[8192];
+    arcp_buf path = ARCP_BUF_INIT;
     words argv = {0};
-    find_helper(given, helper);
-    if (helper[0] == '\0') {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "running as another user needs the program %s, which is not there",
-                              given != NULL ? given : HELPER_NAME);
+    arcp_status status = ARCP_OK;
+    bool is_there =
+        given == NULL ? arcp__libexec_find(HELPER_NAME, &path) : arcp__launch_is_program(given);
+    if (path.failed) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    } else if (!is_there) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "running as another user needs the program %s, which is not there",
+                                given != NULL ? given : HELPER_NAME);
+    } else {
+        status = write_environment(plan, err);
     }
-    arcp_status status = write_environment(plan, err);
+    if (status == ARCP_OK && !make_words(plan, given != NULL ? given : path.data, &argv)) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_buf_fini(&path);
     if (status != ARCP_OK) {
         return status;
-    }
-    if (!make_words(plan, helper, &argv)) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     plan->child = (arcp__launch_child){
         .program = argv.items[0],

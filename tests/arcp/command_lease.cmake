@@ -1,6 +1,6 @@
 arcp_test(command_lease_test
   SOURCES command_lease_test.c
-  NEEDS arcp_cli arcp_core)
+  NEEDS arcp_commands arcp_core)
 arcp_test(lease_guide_test
   SOURCES lease_guide_test.c
-  NEEDS arcp_cli arcp_core)
+  NEEDS arcp_commands arcp_core)

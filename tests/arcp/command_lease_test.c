@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "arcp/main.h"
-#include "arcp/usage.h"
+#include "cli/usage.h"
 
 enum { WORDS_MAX = 8 };
 

@@ -6,7 +6,7 @@ if(TARGET arcp AND TARGET arcpd AND TARGET arcp-bench-agent)
     ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(arcp_world PUBLIC arcp_base PkgConfig::CMOCKA Threads::Threads util
     PRIVATE arcp_flags)
-  add_dependencies(arcp_world arcp arcpd arcp-bench-agent)
+  add_dependencies(arcp_world arcp arcp-bench arcp-conformance arcpd arcp-bench-agent)
 
   foreach(name submit cancel query connect bench_run connection_loss)
     arcp_test(arcp_${name}_test SOURCES ${name}_test.c NEEDS arcp_world LABELS integration slow)
@@ -17,6 +17,9 @@ if(TARGET arcp AND TARGET arcpd AND TARGET arcp-bench-agent)
     LABELS integration slow)
   target_compile_definitions(arcp_conformance_test PRIVATE
     ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  arcp_test(arcp_tool_test SOURCES tool_test.c NEEDS arcp_world LABELS integration)
+  target_compile_definitions(arcp_tool_test PRIVATE
+    ARCP_LIBEXEC_DIRECTORY="${CMAKE_INSTALL_FULL_LIBEXECDIR}/arcp")
   arcp_test(arcp_golden_test SOURCES golden_test.c NEEDS arcp_world LABELS integration slow)
   arcp_test(arcp_terminal_test SOURCES terminal_test.c tty_screen.c NEEDS arcp_world
     LABELS integration slow)

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "arcp/event_line.h"
-#include "arcp/exit_code.h"
-#include "arcp/program.h"
 #include "arcp/progress.h"
-#include "arcp/screen.h"
+#include "cli/exit_code.h"
+#include "cli/program.h"
+#include "cli/screen.h"
 #include "client/client_job.h"
 
 static arcp_client_event event_of(const char *kind, const char *body)

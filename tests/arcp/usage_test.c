@@ -4,7 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "arcp/usage.h"
+#include "arcp/completion.h"
+#include "cli/usage.h"
 
 static void check_contains(const arcp_buf *text, const char *part)
 {
@@ -72,7 +73,7 @@ static void every_completion_offers_every_option_and_command(void **state)
     static const char *const shells[] = {"bash", "zsh", "fish"};
     for (size_t row = 0; row < 3; row++) {
         arcp_buf text = ARCP_BUF_INIT;
-        assert_true(arcp__usage_completion(shells[row], &text));
+        assert_true(arcp__completion_script(shells[row], &text));
         for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
             char name[64];
             snprintf(name, sizeof(name), "%s%s", row == 2 ? "-l " : "--",
@@ -85,7 +86,7 @@ static void every_completion_offers_every_option_and_command(void **state)
         arcp_buf_fini(&text);
     }
     arcp_buf none = ARCP_BUF_INIT;
-    assert_false(arcp__usage_completion("tcsh", &none));
+    assert_false(arcp__completion_script("tcsh", &none));
     assert_int_equal(none.size, 0);
 }
 
@@ -135,7 +136,7 @@ static const struct completion_row {
 static void bash_completes(void **state)
 {
     arcp_buf script = ARCP_BUF_INIT;
-    assert_true(arcp__usage_completion("bash", &script));
+    assert_true(arcp__completion_script("bash", &script));
     for (size_t row = 0; row < sizeof(completion_rows) / sizeof(completion_rows[0]); row++) {
         char more[512];
         print_message("  %s\n", completion_rows[row].words);

@@ -159,6 +159,14 @@ for program in arcp arcpd; do
     "$prefix/bin/$program" --version >"$work/output" 2>&1 || fail "$program --version"
     grep -qF "$(pkg-config --modversion libarcp)" "$work/output" || fail "$program says $(cat "$work/output")"
 done
+# Programs that `arcp` runs by its own commands' names, and which stand where it finds them.
+libexec=$prefix/$(cache CMAKE_INSTALL_LIBEXECDIR)/arcp
+for command in bench conformance; do
+    [ -x "$libexec/arcp-$command" ] || fail "arcp-$command is not in libexec"
+    [ ! -e "$prefix/bin/arcp-$command" ] || fail "arcp-$command is in bin"
+    "$prefix/bin/arcp" "$command" --help >"$work/output" 2>&1 || fail "arcp $command --help: $(cat "$work/output")"
+    grep -qF "usage: arcp $command " "$work/output" || fail "arcp $command --help says $(cat "$work/output")"
+done
 find "$work" -path "*/etc/arcp/arcpd.yaml" | grep -q . || fail "no configuration is installed"
 
 [ "$failed" -eq 0 ] || exit 1

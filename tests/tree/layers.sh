@@ -3,8 +3,9 @@
 #
 #   tests/tree/layers.sh ROOT
 #
-# base <- json <- core <- engine <- {transport, store, provisioner} <- {client, runtime} <- {arcp, arcpd}
-# audit stands on core, beside the engine; the two programs use it. http stands on core, for the
+# base <- json <- core <- engine <- {transport, store, provisioner} <- {client, runtime} <- arcpd
+# client <- cli <- {arcp, bench, conformance}
+# audit stands on core, beside the engine; arcp and arcpd use it. http stands on core, for the
 # modules of provisioner and tracing, which arcpd loads.
 set -eu
 cd "$1"
@@ -31,7 +32,10 @@ BEGIN {
     allowed["client"] = "base json core engine transport client"
     allowed["audit"] = "base json core audit"
     allowed["arcpd"] = "base json core engine transport store provisioner runtime audit tracing arcpd"
-    allowed["arcp"] = "base json core engine transport store client audit arcp"
+    allowed["cli"] = "base json core transport client cli"
+    allowed["arcp"] = "base json core store client audit cli arcp"
+    allowed["bench"] = "base json core client cli bench"
+    allowed["conformance"] = "base json core client cli conformance"
     # Public headers of other layers than core; what stands in sys/ is contracts, without code.
     public["visibility.h"] = public["span.h"] = public["buf.h"] = "base"
     public["error.h"] = public["status.def"] = public["secret.h"] = public["time.h"] = "base"

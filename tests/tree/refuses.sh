@@ -17,6 +17,7 @@ right_tree() {
     tree=$work/tree
     rm -rf "$tree"
     mkdir -p "$tree/src/base" "$tree/src/core" "$tree/src/engine" "$tree/src/store" "$tree/src/client" \
+        "$tree/src/cli" "$tree/src/bench" \
         "$tree/include/arcp/sys" "$tree/docs" "$tree/packaging" "$tree/man"
     echo '#include <stddef.h>' >"$tree/src/base/alloc.h"
     printf '#include "base/alloc.h"\n#include <arcp/lease.h>\n' >"$tree/src/core/lease.c"
@@ -68,6 +69,8 @@ layer '#include "core/lease.h"' src/base/alloc.h 'base may not include core/leas
 layer '#include <arcp/lease.h>' src/base/alloc.h 'base may not include arcp/lease.h'
 layer '#include "store/memory.h"' src/engine/job.c 'engine may not include store/memory.h'
 layer '#include "transport/ws.h"' src/store/sqlite.c 'store may not include transport/ws.h'
+layer '#include "arcp/follow.h"' src/cli/arguments.c 'cli may not include arcp/follow.h'
+layer '#include "arcp/follow.h"' src/bench/load.c 'bench may not include arcp/follow.h'
 layer '#include "runtime/host.h"' src/client/submit.c 'client may not include runtime/host.h'
 layer '#include "alloc.h"' src/base/other.c 'includes start at src/'
 layer '  #  include "core/lease.h"' include/arcp/lease.h 'public header includes the private core/lease.h'

@@ -1,0 +1,187 @@
+/* arcp-bench, which `arcp bench` runs: load on a runtime, measured. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/report.h"
+#include "cli/duration.h"
+#include "cli/exit_code.h"
+#include "cli/file_text.h"
+#include "cli/program.h"
+
+#define SESSIONS_MAX 1000000
+#define IN_FLIGHT    8
+
+static const char default_input[] = "{\"events\":100}";
+
+/* A count from `least` to `most`; unchanged when the option was not given. */
+static arcp_status read_count(const arcp__arguments *arguments, arcp__option option, uint64_t least,
+                              uint64_t most, uint64_t *out, arcp_error *err)
+{
+    const char *text = arcp__value(arguments, option);
+    if (text == NULL) {
+        return ARCP_OK;
+    }
+    uint64_t value = 0;
+    size_t at = 0;
+    for (; text[at] >= '0' && text[at] <= '9' && value <= most; at++) {
+        value = value * 10 + (uint64_t)(text[at] - '0');
+    }
+    if (at == 0 || text[at] != '\0' || value < least || value > most) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--%s %s is no number from %" PRIu64 " to %" PRIu64,
+                              arcp__options[option].name, text, least, most);
+    }
+    *out = value;
+    return ARCP_OK;
+}
+
+static arcp_status read_duration(const arcp__arguments *arguments, arcp__option option,
+                                 int64_t *out_ns, arcp_error *err)
+{
+    const char *text = arcp__value(arguments, option);
+    arcp_error why = {0};
+    if (text == NULL || arcp__duration_parse(text, out_ns, &why) == ARCP_OK) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", arcp__options[option].name, why.message);
+}
+
+/* At least one for each session that submits. */
+static uint64_t default_in_flight(uint64_t sessions)
+{
+    if (sessions == 0) {
+        return 0;
+    }
+    return sessions > IN_FLIGHT ? sessions : IN_FLIGHT;
+}
+
+static arcp_status read_counts(const arcp__arguments *arguments, arcp__load_options *load,
+                               arcp_error *err)
+{
+    uint64_t sessions = 1;
+    uint64_t in_flight = 0;
+    uint64_t idle = 0;
+    arcp_status status =
+        read_count(arguments, ARCP__OPTION_SESSIONS, 0, SESSIONS_MAX, &sessions, err);
+    if (status == ARCP_OK) {
+        status = read_count(arguments, ARCP__OPTION_IN_FLIGHT, 1, SESSIONS_MAX, &in_flight, err);
+    }
+    if (status == ARCP_OK) {
+        status = read_count(arguments, ARCP__OPTION_IDLE, 0, SESSIONS_MAX, &idle, err);
+    }
+    if (status == ARCP_OK) {
+        status = read_count(arguments, ARCP__OPTION_JOBS, 1, INT64_MAX / 10, &load->jobs, err);
+    }
+    if (status == ARCP_OK && sessions == 0 && (idle == 0 || in_flight != 0 || load->jobs != 0)) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "--sessions 0 is for --idle sessions alone, for a --duration");
+    }
+    if (status == ARCP_OK && in_flight != 0 && in_flight < sessions) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "--in-flight %" PRIu64 " leaves some of the %" PRIu64
+                                " sessions without a job; --idle is for those",
+                                in_flight, sessions);
+    }
+    load->sessions = (uint32_t)sessions;
+    load->in_flight = (uint32_t)(in_flight != 0 ? in_flight : default_in_flight(sessions));
+    load->idle = (uint32_t)idle;
+    return status;
+}
+
+static arcp_status prepare(arcp__program *program, arcp__load_options *load, arcp_buf *input,
+                           arcp_error *err)
+{
+    const arcp__arguments *arguments = &program->arguments;
+    const char *agent = arcp__value(arguments, ARCP__OPTION_BENCH_AGENT);
+    const char *given = arcp__value(arguments, ARCP__OPTION_BENCH_INPUT);
+    arcp_status status = read_counts(arguments, load, err);
+    load->duration_ns = 10 * ARCP_NS_PER_SEC;
+    load->warmup_ns = ARCP_NS_PER_SEC;
+    load->busy_poll = arcp__has(arguments, ARCP__OPTION_BENCH_BUSY_POLL);
+    if (status == ARCP_OK) {
+        status = read_duration(arguments, ARCP__OPTION_DURATION, &load->duration_ns, err);
+    }
+    if (status == ARCP_OK) {
+        status = read_duration(arguments, ARCP__OPTION_WARMUP, &load->warmup_ns, err);
+    }
+    if (status == ARCP_OK && load->duration_ns < ARCP_NS_PER_MS) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--duration %s must be 1ms or more",
+                                arcp__value(arguments, ARCP__OPTION_DURATION));
+    }
+    if (status == ARCP_OK && load->jobs != 0 && arcp__has(arguments, ARCP__OPTION_DURATION)) {
+        status =
+            arcp_error_set(err, ARCP_E_USAGE, "--jobs and --duration cannot be given together");
+    }
+    if (status == ARCP_OK) {
+        status = arcp__json_text("input", given, true, input, err);
+    }
+    load->agent = arcp_span_cstr(agent != NULL ? agent : "bench");
+    load->input = given != NULL ? arcp_buf_span(input) : arcp_span_cstr(default_input);
+    return status;
+}
+
+static void on_tick(void *user, const char *phase, const arcp__load_result *so_far)
+{
+    arcp__program *program = user;
+    char text[96];
+    int size = snprintf(text, sizeof(text), "%s: %" PRIu64 " jobs, %" PRIu64 " events", phase,
+                        so_far->jobs, so_far->events);
+    if (!program->is_quiet) {
+        arcp__screen_status(&program->screen, arcp_span_make(text, (size_t)size));
+    }
+}
+
+static int report(arcp__program *program, const arcp__load_options *load, arcp__load_result *result)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__samples_sort(&result->accepted);
+    arcp__samples_sort(&result->ended);
+    arcp__samples_sort(&result->pings);
+    if (program->is_json) {
+        arcp__bench_json(load, result, &text);
+    } else {
+        arcp__bench_table(load, result, &text);
+    }
+    bool printed = arcp__program_print_buf_line(program, &text);
+    arcp_buf_fini(&text);
+    if (!printed) {
+        return ARCP__EXIT_ERROR;
+    }
+    if (result->failed != 0) {
+        arcp__screen_format(&program->screen, "error: %" PRIu64 " jobs failed; the first: %s: %s",
+                            result->failed, arcp_status_name(result->first_failure.error.status),
+                            result->first_failure.error.message);
+    }
+    return result->failed != 0 || result->idle_lost != 0 ? ARCP__EXIT_ERROR : ARCP__EXIT_SUCCESS;
+}
+
+static int bench(arcp__program *program)
+{
+    arcp_client_options client = ARCP_CLIENT_OPTIONS_INIT;
+    arcp__load_options load = {.client = &client, .tick = on_tick, .user = program};
+    arcp__load_result result = {0};
+    arcp_buf input = ARCP_BUF_INIT;
+    arcp_error err = {0};
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp_status status = prepare(program, &load, &input, &err);
+    if (status == ARCP_OK) {
+        status = arcp__program_options(program, &client, &err);
+    }
+    if (status != ARCP_OK) {
+        exit_status = arcp__program_usage(program, &err);
+    } else {
+        status = arcp__load_run(&load, &result);
+        arcp__screen_status(&program->screen, arcp_span_make(NULL, 0));
+        exit_status = status != ARCP_OK ? arcp__program_fail(program, &result.first_failure)
+                                        : report(program, &load, &result);
+    }
+    arcp__load_result_fini(&result);
+    arcp_buf_fini(&input);
+    return exit_status;
+}
+
+int main(int argc, char **argv)
+{
+    return arcp__program_main(ARCP__COMMAND_BENCH, bench, argc, argv);
+}

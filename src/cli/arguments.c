@@ -1,0 +1,291 @@
+#include "cli/arguments.h"
+
+#include <string.h>
+
+#include <arcp/secret.h>
+
+#include "base/alloc.h"
+
+static arcp_status push(const char ***list, size_t *count, const char *text, arcp_error *err)
+{
+    const char **grown = arcp__realloc_array(*list, *count + 1, sizeof(*grown));
+    if (grown == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    grown[(*count)++] = text;
+    *list = grown;
+    return ARCP_OK;
+}
+
+/* How alike two names are: the length of what they begin with in common, counted double, and
+ * of what they end with. Enough to find `--imput`. */
+static size_t likeness(const char *a, const char *b)
+{
+    size_t a_size = strlen(a);
+    size_t b_size = strlen(b);
+    size_t shorter = a_size < b_size ? a_size : b_size;
+    size_t front = 0;
+    while (front < shorter && a[front] == b[front]) {
+        front++;
+    }
+    size_t back = 0;
+    while (back < shorter - front && a[a_size - 1 - back] == b[b_size - 1 - back]) {
+        back++;
+    }
+    size_t longer = a_size > b_size ? a_size : b_size;
+    return front + back + 2 >= longer && front + back > 0 ? front + back : 0;
+}
+
+static arcp_status unknown_command(const char *word, arcp_error *err)
+{
+    const char *best = NULL;
+    size_t most = 0;
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        size_t alike = likeness(word, arcp__commands[command].name);
+        if (alike > most) {
+            most = alike;
+            best = arcp__commands[command].name;
+        }
+    }
+    if (best != NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s; did you mean %s?", word,
+                              best);
+    }
+    return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s", word);
+}
+
+static arcp_status unknown_option(const arcp__arguments *arguments, const char *name, size_t size,
+                                  arcp_error *err)
+{
+    char written[64];
+    const char *best = NULL;
+    size_t most = 0;
+    size = size < sizeof(written) - 1 ? size : sizeof(written) - 1;
+    memcpy(written, name, size);
+    written[size] = '\0';
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        const arcp__option_row *row = &arcp__options[option];
+        if (strcmp(row->name, written) == 0) {
+            return arcp_error_set(err, ARCP_E_USAGE, "--%s belongs to arcp %s", written,
+                                  arcp__commands[row->command].name);
+        }
+        size_t alike = likeness(written, row->name);
+        if (alike > most && arcp__option_belongs((arcp__option)option, arguments->command)) {
+            most = alike;
+            best = row->name;
+        }
+    }
+    if (best != NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "unknown option --%s; did you mean --%s?", written,
+                              best);
+    }
+    return arcp_error_set(err, ARCP_E_USAGE, "unknown option --%s", written);
+}
+
+/* An option of the command (or, before it, of all); -1 when there is none. */
+static int find_option(const arcp__arguments *arguments, const char *name, size_t size)
+{
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        if (strlen(arcp__options[option].name) == size &&
+            memcmp(arcp__options[option].name, name, size) == 0 &&
+            arcp__option_belongs((arcp__option)option, arguments->command)) {
+            return option;
+        }
+    }
+    return -1;
+}
+
+/* Takes the token into memory of ours and leaves nothing of it in argv, which others can
+ * read. */
+static arcp_status take_token(arcp__arguments *out, char *text, arcp_error *err)
+{
+    size_t size = strlen(text);
+    char *copy = arcp__copy_cstr(text, size);
+    if (copy == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (out->token != NULL) {
+        arcp_wipe(out->token, strlen(out->token));
+        arcp__free(out->token);
+    }
+    out->token = copy;
+    memset(text, 'x', size);
+    return ARCP_OK;
+}
+
+static arcp_status add_switch(arcp__arguments *out, arcp__option option, arcp_error *err)
+{
+    return push(&out->values[option], &out->counts[option], "", err);
+}
+
+static arcp_status add_value(arcp__arguments *out, arcp__option option, char *value,
+                             arcp_error *err)
+{
+    const arcp__option_row *row = &arcp__options[option];
+    if (out->counts[option] != 0 && !row->repeats && row->argument[0] != '\0') {
+        return arcp_error_set(err, ARCP_E_USAGE, "--%s can be given once only", row->name);
+    }
+    if (option == ARCP__OPTION_TOKEN) {
+        arcp_status status = take_token(out, value, err);
+        return status == ARCP_OK ? add_switch(out, option, err) : status;
+    }
+    return push(&out->values[option], &out->counts[option], value, err);
+}
+
+/* --name, --name=value, --name value. *used: how many words it took. */
+static arcp_status parse_option(arcp__arguments *out, char **words, int count, int *used,
+                                arcp_error *err)
+{
+    char *name = words[0] + 2;
+    char *equals = strchr(name, '=');
+    size_t size = equals == NULL ? strlen(name) : (size_t)(equals - name);
+    int option = find_option(out, name, size);
+    *used = 1;
+    if (option < 0) {
+        return unknown_option(out, name, size, err);
+    }
+    const arcp__option_row *row = &arcp__options[option];
+    if (row->argument[0] == '\0') {
+        if (equals != NULL) {
+            return arcp_error_set(err, ARCP_E_USAGE, "--%s takes no value", row->name);
+        }
+        return add_switch(out, (arcp__option)option, err);
+    }
+    if (equals != NULL) {
+        return add_value(out, (arcp__option)option, equals + 1, err);
+    }
+    if (count < 2) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--%s needs a value: %s", row->name,
+                              row->argument);
+    }
+    *used = 2;
+    return add_value(out, (arcp__option)option, words[1], err);
+}
+
+static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_error *err)
+{
+    out->command = arcp__command_of(word);
+    if (out->command != ARCP__COMMAND_ANY) {
+        return ARCP_OK;
+    }
+    if (strcmp(word, "help") == 0) { /* arcp help COMMAND is arcp COMMAND --help */
+        return add_switch(out, ARCP__OPTION_HELP, err);
+    }
+    return unknown_command(word, err);
+}
+
+static arcp_status parse_word(arcp__arguments *out, char *word, arcp_error *err)
+{
+    if (out->command == ARCP__COMMAND_ANY) {
+        return parse_command(out, word, err);
+    }
+    return push(&out->words, &out->word_count, word, err);
+}
+
+/* -h and -V are the only short ones. */
+static arcp_status parse_short(arcp__arguments *out, const char *word, arcp_error *err)
+{
+    if (strcmp(word, "-h") == 0) {
+        return add_switch(out, ARCP__OPTION_HELP, err);
+    }
+    if (strcmp(word, "-V") == 0) {
+        return add_switch(out, ARCP__OPTION_VERSION, err);
+    }
+    return arcp_error_set(err, ARCP_E_USAGE, "unknown option %s", word);
+}
+
+/* A target that lease is asked about may begin with a dash. */
+static bool is_short(const arcp__arguments *out, const char *word)
+{
+    bool may_be_target = out->command == ARCP__COMMAND_LEASE && out->word_count != 0;
+    return word[0] == '-' && word[1] != '\0' && !may_be_target;
+}
+
+static arcp_status check_words(const arcp__arguments *out, arcp_error *err)
+{
+    const arcp__command_row *row = &arcp__commands[out->command];
+    if (out->command == ARCP__COMMAND_ANY || arcp__has(out, ARCP__OPTION_HELP) ||
+        arcp__has(out, ARCP__OPTION_VERSION)) {
+        return ARCP_OK;
+    }
+    if (out->word_count < row->least) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s is missing", row->arguments);
+    }
+    if (out->word_count > row->most) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s is one word too many", out->words[row->most]);
+    }
+    return ARCP_OK;
+}
+
+/* How many words an option before the command takes; 0: it is wrong. */
+static int option_words(const char *word)
+{
+    const arcp__arguments none = {.command = ARCP__COMMAND_ANY};
+    if (strcmp(word, "-h") == 0 || strcmp(word, "-V") == 0) {
+        return 1;
+    }
+    if (strncmp(word, "--", 2) != 0) {
+        return 0;
+    }
+    const size_t size = strcspn(word + 2, "=");
+    const int option = find_option(&none, word + 2, size);
+    if (option < 0) {
+        return 0;
+    }
+    const bool has_value = word[2 + size] == '=';
+    if (arcp__options[option].argument[0] == '\0') {
+        return has_value ? 0 : 1;
+    }
+    return has_value ? 1 : 2;
+}
+
+int arcp__arguments_command_at(int argc, char *const *argv)
+{
+    int at = 1;
+    while (at < argc && argv[at][0] == '-' && argv[at][1] != '\0' && strcmp(argv[at], "--") != 0) {
+        const int used = option_words(argv[at]);
+        if (used == 0) {
+            return 0;
+        }
+        at += used;
+    }
+    if (at < argc && strcmp(argv[at], "--") == 0) {
+        at++;
+    }
+    return at < argc && strcmp(argv[at], "help") != 0 ? at : 0;
+}
+
+arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, int argc,
+                                  char **argv, arcp_error *err)
+{
+    *out = (arcp__arguments){.command = command};
+    arcp_status status = ARCP_OK;
+    bool options_end = false;
+    for (int at = 1; at < argc && status == ARCP_OK;) {
+        int used = 1;
+        if (!options_end && strcmp(argv[at], "--") == 0) {
+            options_end = true;
+        } else if (!options_end && strncmp(argv[at], "--", 2) == 0) {
+            status = parse_option(out, argv + at, argc - at, &used, err);
+        } else if (!options_end && is_short(out, argv[at])) {
+            status = parse_short(out, argv[at], err);
+        } else {
+            status = parse_word(out, argv[at], err);
+        }
+        at += used;
+    }
+    return status == ARCP_OK ? check_words(out, err) : status;
+}
+
+void arcp__arguments_fini(arcp__arguments *arguments)
+{
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        arcp__free(arguments->values[option]);
+    }
+    arcp__free(arguments->words);
+    if (arguments->token != NULL) {
+        arcp_wipe(arguments->token, strlen(arguments->token));
+        arcp__free(arguments->token);
+    }
+    *arguments = (arcp__arguments){.command = ARCP__COMMAND_ANY};
+}

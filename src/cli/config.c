@@ -1,0 +1,399 @@
+#include "cli/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "transport/url.h"
+
+#define TOKEN_BYTES_MAX 65536
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value == NULL || value[0] == '\0' ? NULL : value;
+}
+
+/* A folder, which is absolute: arcpd passes over what is not, too. */
+static const char *folder(const char *name)
+{
+    const char *value = environment(name);
+    return value == NULL || value[0] != '/' ? NULL : value;
+}
+
+/* Appends a NUL that is not counted. */
+static bool terminate(arcp_buf *text)
+{
+    if (!arcp_buf_reserve(text, 1)) {
+        return false;
+    }
+    text->data[text->size] = '\0';
+    return true;
+}
+
+bool arcp__state_directory(bool of_daemon, arcp_buf *out)
+{
+    const char *given = of_daemon ? folder("STATE_DIRECTORY") : NULL;
+    const char *state = folder("XDG_STATE_HOME");
+    const char *home = folder("HOME");
+    if (given != NULL) {
+        arcp_buf_append(out, arcp_span_make(given, strcspn(given, ":")));
+    } else if (state != NULL) {
+        arcp_buf_append_format(out, "%s/arcp", state);
+    } else if (home != NULL) {
+        arcp_buf_append_format(out, "%s/.local/state/arcp", home);
+    } else {
+        return false;
+    }
+    return terminate(out);
+}
+
+static bool is_host_local(arcp_span host)
+{
+    if (!arcp_span_starts_with(host, ARCP_SPAN_LITERAL("127."))) {
+        return arcp_span_equal_cstr(host, "localhost") || arcp_span_equal_cstr(host, "[::1]");
+    }
+    for (size_t at = 0; at < host.size; at++) {
+        if (host.data[at] != '.' && (host.data[at] < '0' || host.data[at] > '9')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool arcp__url_is_local(arcp_span url)
+{
+    if (arcp_span_starts_with(url, ARCP_SPAN_LITERAL("stdio:"))) {
+        return true;
+    }
+    const char *authority = url.size == 0 ? NULL : memmem(url.data, url.size, "://", 3);
+    if (authority == NULL) {
+        return false;
+    }
+    arcp_span host = arcp_span_from(url, (size_t)(authority - url.data) + 3);
+    size_t size = 0;
+    bool in_brackets = host.size != 0 && host.data[0] == '[';
+    while (size < host.size && host.data[size] != '/' && host.data[size] != '?' &&
+           host.data[size] != '#' && (in_brackets || host.data[size] != ':')) {
+        in_brackets = in_brackets && host.data[size] != ']';
+        size++;
+    }
+    host = arcp_span_first(host, size);
+    /* Whoever writes user information into the URL means to deceive. */
+    return memchr(url.data, '@', url.size) == NULL && is_host_local(host);
+}
+
+bool arcp__url_is_same_runtime(const char *a, const char *b)
+{
+    arcp__url first;
+    arcp__url second;
+    if (strcmp(a, b) == 0) {
+        return true;
+    }
+    if (arcp__url_parse(arcp_span_cstr(a), &first, NULL) != ARCP_OK ||
+        arcp__url_parse(arcp_span_cstr(b), &second, NULL) != ARCP_OK) {
+        return false;
+    }
+    return first.scheme == second.scheme &&
+           (first.scheme == ARCP__URL_WS || first.scheme == ARCP__URL_WSS) &&
+           first.authority.kind == second.authority.kind &&
+           first.authority.port == second.authority.port &&
+           strcmp(first.authority.host, second.authority.host) == 0;
+}
+
+/* ---- tokens ---- */
+
+/* The token of a text: its first line, without white space behind it. */
+static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **out, arcp_error *err)
+{
+    arcp_span token = arcp_buf_span(text);
+    const char *line_end = token.size == 0 ? NULL : memchr(token.data, '\n', token.size);
+    if (line_end != NULL) {
+        token.size = (size_t)(line_end - token.data);
+    }
+    while (token.size != 0 && strchr(" \t\r", token.data[token.size - 1]) != NULL) {
+        token.size--;
+    }
+    arcp_status status = ARCP_OK;
+    if (token.size == 0) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "%s gave no token", where);
+    } else {
+        *out = arcp_secret_new(token);
+        if (*out == NULL) {
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+    }
+    arcp_buf_fini(text);
+    return status;
+}
+
+/* Reads to the end; NULL, or why that cannot be. */
+static const char *read_fd(int fd, arcp_buf *out)
+{
+    char bytes[4096];
+    const char *why = NULL;
+    ssize_t got = 1;
+    while (got != 0 && why == NULL) {
+        got = read(fd, bytes, sizeof(bytes));
+        if (got > 0) {
+            arcp_buf_append(out, arcp_span_make(bytes, (size_t)got));
+            why = out->failed ? "out of memory" : NULL;
+        } else if (got < 0 && errno != EINTR) {
+            why = strerror(errno);
+        }
+        if (out->size > TOKEN_BYTES_MAX) {
+            why = "it is longer than 65536 bytes";
+        }
+    }
+    arcp_wipe(bytes, sizeof(bytes));
+    return why;
+}
+
+static arcp_status token_from_file(const char *path, arcp_secret **out, arcp_error *err)
+{
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const char *why = fd < 0 ? strerror(errno) : read_fd(fd, &text);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (why != NULL) {
+        arcp_buf_fini(&text);
+        return arcp_error_set(err, ARCP_E_USAGE, "the token file %s cannot be read: %s", path, why);
+    }
+    return keep_token(&text, path, out, err);
+}
+
+/* Starts a command that writes to `output`, without a shell. Zero, or what keeps it from being
+ * started. */
+static int start_command(char **words, int output, pid_t *child)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t broken_pipe;
+    int problem = posix_spawn_file_actions_init(&actions);
+    if (problem != 0) {
+        return problem;
+    }
+    problem = posix_spawnattr_init(&attributes);
+    if (problem == 0) {
+        (void)sigemptyset(&broken_pipe);
+        (void)sigaddset(&broken_pipe, SIGPIPE); /* which we ignore, and no other program expects */
+        (void)posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
+        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+        problem = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+        if (problem == 0) {
+            problem = posix_spawnp(child, words[0], &actions, &attributes, words, environ);
+        }
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return problem;
+}
+
+/* What a shell says, and a system that cannot tell us at once. */
+#define STATUS_NOT_FOUND 127
+
+static arcp_status command_failed(const char *program, int status, arcp_error *err)
+{
+    if (WIFSIGNALED(status)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (signal %d)", program,
+                              WTERMSIG(status));
+    }
+    int code = WEXITSTATUS(status);
+    return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (status %d%s)", program,
+                          code, code == STATUS_NOT_FOUND ? ", the program was not found" : "");
+}
+
+/* Takes the first line that the command prints. */
+static arcp_status token_from_command(char **words, arcp_secret **out, arcp_error *err)
+{
+    int ends[2];
+    pid_t child = 0;
+    int exit_status = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s", strerror(errno));
+    }
+    int problem = start_command(words, ends[1], &child);
+    (void)close(ends[1]);
+    if (problem != 0) {
+        (void)close(ends[0]);
+        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed: %s", words[0],
+                              strerror(problem));
+    }
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    const char *why = read_fd(ends[0], &text);
+    (void)close(ends[0]);
+    while (waitpid(child, &exit_status, 0) < 0 && errno == EINTR) {
+    }
+    arcp_status status = ARCP_OK;
+    if (why != NULL) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "token_command: what %s prints cannot be read: %s", words[0], why);
+    } else if (!WIFEXITED(exit_status) || WEXITSTATUS(exit_status) != 0) {
+        status = command_failed(words[0], exit_status, err);
+    }
+    if (status != ARCP_OK) {
+        arcp_buf_fini(&text);
+        return status;
+    }
+    return keep_token(&text, words[0], out, err);
+}
+
+/* The token that a daemon of this machine made for its user, if there is one. */
+static arcp_status token_of_daemon(arcp_secret **out, arcp_error *err)
+{
+    arcp_buf path = ARCP_BUF_INIT;
+    arcp_status status = ARCP_OK;
+    if (arcp__state_directory(true, &path)) {
+        arcp_buf_append_cstr(&path, "/token");
+        if (terminate(&path) && access(path.data, R_OK) == 0) {
+            status = token_from_file(path.data, out, err);
+        }
+    }
+    arcp_buf_fini(&path);
+    return status;
+}
+
+static bool has_token(const arcp__config_level *level)
+{
+    return level->token != NULL || level->token_file != NULL || level->token_command != NULL;
+}
+
+/* The first source of one level, which has one. */
+static arcp_status token_of_level(const arcp__config_level *level, arcp_secret **out,
+                                  arcp_error *err)
+{
+    if (level->token != NULL) {
+        *out = arcp_secret_new(arcp_span_cstr(level->token));
+        return *out != NULL ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    return level->token_file != NULL ? token_from_file(level->token_file, out, err)
+                                     : token_from_command(level->token_command, out, err);
+}
+
+static const char *first_set(const char *a, const char *b, const char *c)
+{
+    return a != NULL ? a : b != NULL ? b : c;
+}
+
+/* Says where a token was looked for. `kept_for`: the URL of the one that was found and not taken;
+ * NULL: there was none. */
+static arcp_status explain_no_token(arcp__target *target, const char *kept_for, arcp_error *err)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&text, "no token was sent: neither --token nor ARCP_TOKEN is there; ");
+    if (kept_for != NULL) {
+        arcp_buf_append_format(&text, "the configuration file has one for %s, not for %s; ",
+                               kept_for, target->url);
+    } else {
+        arcp_buf_append_cstr(&text, "the configuration file has none; ");
+    }
+    arcp_buf_append_cstr(&text, arcp__url_is_local(arcp_span_cstr(target->url))
+                                    ? "this user's arcpd has left none"
+                                    : "that of this user's arcpd is for loopback URLs only");
+    target->no_token = arcp_buf_take_cstr(&text);
+    arcp_buf_fini(&text);
+    return target->no_token != NULL ? ARCP_OK
+                                    : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+}
+
+/* A token of the file is for the runtime it stands beside, and goes to no other one. */
+static arcp_status find_token(const arcp__arguments *arguments, const arcp__config_file *file,
+                              arcp__target *target, arcp_error *err)
+{
+    const char *given = arguments->token != NULL ? arguments->token : environment("ARCP_TOKEN");
+    if (given != NULL) {
+        target->token = arcp_secret_new(arcp_span_cstr(given));
+        return target->token != NULL ? ARCP_OK
+                                     : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    const char *top_url = first_set(file->top.url, ARCP__DEFAULT_URL, NULL);
+    const struct {
+        const arcp__config_level *level;
+        const char *url;
+    } rows[] = {{&file->profile, first_set(file->profile.url, top_url, NULL)},
+                {&file->top, top_url}};
+    const char *kept_for = NULL;
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        if (!has_token(rows[row].level)) {
+            continue;
+        }
+        if (arcp__url_is_same_runtime(rows[row].url, target->url)) {
+            return token_of_level(rows[row].level, &target->token, err);
+        }
+        kept_for = kept_for != NULL ? kept_for : rows[row].url;
+    }
+    if (arcp__url_is_local(arcp_span_cstr(target->url))) {
+        arcp_status status = token_of_daemon(&target->token, err);
+        if (status != ARCP_OK || target->token != NULL) {
+            return status;
+        }
+    }
+    return explain_no_token(target, kept_for, err);
+}
+
+/* ---- all together ---- */
+
+static arcp_status read_file(const arcp__arguments *arguments, arcp__config_file *out,
+                             arcp_error *err)
+{
+    const char *given = arcp__value(arguments, ARCP__OPTION_CONFIG);
+    const char *profile = arcp__value(arguments, ARCP__OPTION_PROFILE);
+    const char *config_home = folder("XDG_CONFIG_HOME");
+    const char *home = folder("HOME");
+    arcp_buf path = ARCP_BUF_INIT;
+    profile = profile != NULL ? profile : environment("ARCP_PROFILE");
+    if (given != NULL) {
+        arcp_buf_append_cstr(&path, given);
+    } else if (config_home != NULL) {
+        arcp_buf_append_format(&path, "%s/arcp/config.yaml", config_home);
+    } else if (home != NULL) {
+        arcp_buf_append_format(&path, "%s/.config/arcp/config.yaml", home);
+    } else {
+        arcp_buf_append_cstr(&path, "/nonexistent");
+    }
+    arcp_status status = terminate(&path)
+                             ? arcp__config_file_read(path.data, given == NULL, profile, out, err)
+                             : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    arcp_buf_fini(&path);
+    return status;
+}
+
+arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *out, arcp_error *err)
+{
+    arcp__config_file file = {0};
+    *out = (arcp__target){0};
+    arcp_status status = read_file(arguments, &file, err);
+    if (status == ARCP_OK) {
+        const char *url = first_set(arcp__value(arguments, ARCP__OPTION_URL),
+                                    environment("ARCP_URL"), file.profile.url);
+        url = first_set(url, file.top.url, ARCP__DEFAULT_URL);
+        const char *ca_file = first_set(file.profile.ca_file, file.top.ca_file, NULL);
+        out->url = arcp__copy_cstr(url, strlen(url));
+        out->ca_file = ca_file == NULL ? NULL : arcp__copy_cstr(ca_file, strlen(ca_file));
+        if (out->url == NULL || (ca_file != NULL && out->ca_file == NULL)) {
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+    }
+    if (status == ARCP_OK) {
+        status = find_token(arguments, &file, out, err);
+    }
+    arcp__config_file_fini(&file);
+    return status;
+}
+
+void arcp__target_fini(arcp__target *target)
+{
+    arcp__free(target->url);
+    arcp__free(target->ca_file);
+    arcp__free(target->no_token);
+    arcp_secret_free(target->token);
+    *target = (arcp__target){0};
+}

@@ -1,0 +1,219 @@
+#include "cli/screen.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+
+#define ERASE_LINE "\r\033[K"
+#define LINE_UP    "\033[A"
+
+void arcp__screen_measure(arcp__screen *screen)
+{
+    struct winsize size = {0};
+    screen->columns = 80;
+    if (screen->is_terminal && ioctl(screen->fd, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) {
+        screen->columns = size.ws_col;
+    }
+}
+
+void arcp__screen_init(arcp__screen *screen, int fd, arcp__when color)
+{
+    const char *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR");
+    bool is_dumb = term == NULL || strcmp(term, "dumb") == 0;
+    *screen = (arcp__screen){.fd = fd, .is_terminal = isatty(fd) && !is_dumb};
+    screen->has_color =
+        color == ARCP__WHEN_ALWAYS || (color == ARCP__WHEN_AUTO && screen->is_terminal &&
+                                       (no_color == NULL || no_color[0] == '\0'));
+    screen->is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    arcp__screen_measure(screen);
+}
+
+void arcp__screen_fini(arcp__screen *screen)
+{
+    arcp__screen_status(screen, arcp_span_make(NULL, 0));
+    arcp_buf_fini(&screen->out);
+}
+
+/* What cannot be written to standard error cannot be told either. */
+static void write_out(arcp__screen *screen)
+{
+    arcp_span left = arcp_buf_span(&screen->out);
+    while (left.size != 0) {
+        ssize_t written = write(screen->fd, left.data, left.size);
+        if (written > 0) {
+            left = arcp_span_from(left, (size_t)written);
+        } else if (errno != EINTR) {
+            break;
+        }
+    }
+    arcp_buf_clear(&screen->out);
+}
+
+static void erase_status(arcp__screen *screen)
+{
+    for (; screen->status_lines > 1; screen->status_lines--) {
+        arcp_buf_append_cstr(&screen->out, ERASE_LINE LINE_UP);
+    }
+    if (screen->status_lines == 1) {
+        arcp_buf_append_cstr(&screen->out, ERASE_LINE);
+        screen->status_lines = 0;
+    }
+}
+
+void arcp__screen_line(arcp__screen *screen, arcp_span text)
+{
+    erase_status(screen);
+    arcp_buf_append(&screen->out, text);
+    arcp_buf_append_byte(&screen->out, '\n');
+    write_out(screen);
+}
+
+static ARCP_PRINTF(2, 0) void print_v(arcp__screen *screen, const char *format, va_list arguments)
+{
+    char text[1024];
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    arcp__screen_line(screen, arcp_span_cstr(text));
+}
+
+void arcp__screen_format(arcp__screen *screen, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_v(screen, format, arguments);
+    va_end(arguments);
+}
+
+/* Appends at most `columns` columns of a line; escape sequences take none. */
+static void append_cut(arcp_buf *out, arcp_span line, size_t columns)
+{
+    size_t at = 0;
+    while (at < line.size) {
+        unsigned char byte = (unsigned char)line.data[at];
+        if (byte == 033) {
+            size_t end = at;
+            while (end < line.size && line.data[end] != 'm') {
+                end++;
+            }
+            end = end < line.size ? end + 1 : end;
+            arcp_buf_append(out, arcp_span_make(line.data + at, end - at));
+            at = end;
+            continue;
+        }
+        if ((byte & 0xc0) != 0x80) {
+            if (columns == 0) {
+                arcp_buf_append_cstr(out, "\033[0m");
+                return;
+            }
+            columns--;
+        }
+        arcp_buf_append_byte(out, line.data[at++]);
+    }
+}
+
+void arcp__screen_status(arcp__screen *screen, arcp_span text)
+{
+    if (!screen->is_terminal || screen->status_off) {
+        return;
+    }
+    erase_status(screen);
+    while (text.size != 0) {
+        const char *line_end = memchr(text.data, '\n', text.size);
+        size_t size = line_end == NULL ? text.size : (size_t)(line_end - text.data);
+        if (screen->status_lines++ != 0) {
+            arcp_buf_append_byte(&screen->out, '\n');
+        }
+        append_cut(&screen->out, arcp_span_first(text, size), screen->columns - 1);
+        text = arcp_span_from(text, line_end == NULL ? size : size + 1);
+    }
+    write_out(screen);
+}
+
+void arcp__screen_erase_echo(arcp__screen *screen)
+{
+    if (!screen->is_terminal || screen->status_off) {
+        return;
+    }
+    erase_status(screen);
+    arcp_buf_append_cstr(&screen->out, ERASE_LINE);
+    write_out(screen);
+}
+
+void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
+{
+    bool is_cut = text.size > bytes_max;
+    size_t size = is_cut ? arcp__utf8_cut(text, bytes_max) : text.size;
+    for (size_t at = 0; at < size; at++) {
+        unsigned char byte = (unsigned char)text.data[at];
+        uint32_t code_point = 0;
+        size_t control = arcp__control_size(arcp_span_make(text.data + at, size - at), &code_point);
+        if (byte == '\n') {
+            arcp_buf_append_cstr(out, "\\n");
+        } else if (byte == '\t') {
+            arcp_buf_append_byte(out, ' ');
+        } else if (control == 1) {
+            arcp_buf_append_format(out, "\\x%02x", byte);
+        } else if (control != 0) {
+            arcp_buf_append_format(out, "\\u%04x", code_point);
+            at += control - 1;
+        } else {
+            arcp_buf_append_byte(out, (char)byte);
+        }
+    }
+    if (is_cut) {
+        arcp_buf_append_cstr(out, "...");
+    }
+}
+
+/* What the character at `at` is shown as; 0 when more of it may come. */
+static size_t append_shown(arcp_buf *out, const unsigned char *at, size_t left, bool is_last)
+{
+    size_t size = arcp__utf8_character_size(at, left);
+    uint32_t code_point = 0;
+    size_t control = arcp__control_size(arcp_span_make((const char *)at, left), &code_point);
+    bool is_line_end = at[0] == '\n' || (at[0] == '\r' && left > 1 && at[1] == '\n');
+    bool may_grow = (at[0] == '\r' || (at[0] >= 0xc2 && size == 0)) && left < 4 && !is_last;
+    if (may_grow && (at[0] != '\r' || left == 1)) {
+        return 0;
+    }
+    if (size == 0 || (control == 1 && !is_line_end && at[0] != '\t')) {
+        arcp_buf_append_format(out, "\\x%02x", at[0]);
+        return 1;
+    }
+    if (control > 1) {
+        arcp_buf_append_format(out, "\\u%04x", code_point);
+        return control;
+    }
+    arcp_buf_append(out, arcp_span_make((const char *)at, size));
+    return size;
+}
+
+void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_last)
+{
+    arcp_buf_append(held, piece);
+    arcp_span left = arcp_buf_span(held);
+    while (left.size != 0) {
+        size_t size = append_shown(out, (const unsigned char *)left.data, left.size, is_last);
+        if (size == 0) {
+            break;
+        }
+        left = arcp_span_from(left, size);
+    }
+    arcp_buf_consume(held, held->size - left.size);
+}
+
+size_t arcp__text_columns(arcp_span text)
+{
+    size_t columns = 0;
+    for (size_t at = 0; at < text.size; at++) {
+        columns += ((unsigned char)text.data[at] & 0xc0) != 0x80;
+    }
+    return columns;
+}

@@ -1,0 +1,181 @@
+#include "cli/usage.h"
+
+#include <string.h>
+
+#define LINE_WIDTH 92
+
+/* Appends ` [--name ARGUMENT]`, breaking the line before it gets too long. */
+static void append_piece(arcp_buf *out, size_t *column, size_t indent, const char *piece)
+{
+    size_t size = strlen(piece);
+    if (*column + 1 + size > LINE_WIDTH) {
+        arcp_buf_append_byte(out, '\n');
+        for (size_t at = 0; at < indent; at++) {
+            arcp_buf_append_byte(out, ' ');
+        }
+        *column = indent;
+    } else {
+        arcp_buf_append_byte(out, ' ');
+        *column += 1;
+    }
+    arcp_buf_append_cstr(out, piece);
+    *column += size;
+}
+
+static void append_options(arcp_buf *out, arcp__command command, size_t *column, size_t indent)
+{
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        const arcp__option_row *row = &arcp__options[option];
+        if (row->command != command) {
+            continue;
+        }
+        arcp_buf piece = ARCP_BUF_INIT;
+        arcp_buf_append_format(&piece, "[--%s%s%s]%s", row->name,
+                               row->argument[0] == '\0' ? "" : " ", row->argument,
+                               row->repeats ? "..." : "");
+        arcp_buf_append_byte(&piece, '\0');
+        if (!piece.failed) {
+            append_piece(out, column, indent, piece.data);
+        }
+        arcp_buf_fini(&piece);
+    }
+}
+
+void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
+{
+    const arcp__command_row *row = &arcp__commands[command];
+    size_t start = out->size;
+    arcp_buf_append_format(out, "arcp %s", row->name);
+    size_t column = out->size - start;
+    size_t indent = column;
+    if (row->arguments[0] != '\0') {
+        append_piece(out, &column, indent + 1, row->arguments);
+    }
+    append_options(out, command, &column, indent + 1);
+    arcp_buf_append_byte(out, '\n');
+}
+
+/* Which runtime, and what to show of what it says: accepted by every command, and of no use to
+ * one that asks none. */
+static bool is_about_runtime(arcp__option option)
+{
+    return option == ARCP__OPTION_URL || option == ARCP__OPTION_TOKEN ||
+           option == ARCP__OPTION_PROFILE || option == ARCP__OPTION_CONFIG ||
+           option == ARCP__OPTION_TIMESTAMPS || option == ARCP__OPTION_QUIET;
+}
+
+static void append_option_text(arcp_buf *out, const arcp__option_row *row)
+{
+    size_t start = out->size;
+    arcp_buf_append_format(out, "  --%s%s%s", row->name, row->argument[0] == '\0' ? "" : " ",
+                           row->argument);
+    for (size_t column = out->size - start; column < 26; column++) {
+        arcp_buf_append_byte(out, ' ');
+    }
+    arcp_buf_append_format(out, "  %s%s\n", row->text, row->repeats ? " (may be repeated)" : "");
+}
+
+/* The options of `command`'s own, or of all (ARCP__COMMAND_ANY). */
+static void append_option_texts(arcp_buf *out, arcp__command command, bool connects)
+{
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        const arcp__option_row *row = &arcp__options[option];
+        if (row->command == command && (connects || !is_about_runtime((arcp__option)option))) {
+            append_option_text(out, row);
+        }
+    }
+}
+
+static void append_overview(arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "usage: arcp [--url URL] [--token TOKEN] [--json] COMMAND ...\n\n"
+                              "commands:\n");
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        const arcp__command_row *row = &arcp__commands[command];
+        arcp_buf_append_format(out, "  %-11s  %s\n", row->name, row->text);
+    }
+    arcp_buf_append_cstr(out, "\noptions of every command:\n");
+    append_option_texts(out, ARCP__COMMAND_ANY, true);
+    arcp_buf_append_cstr(
+        out,
+        "\nThe runtime and the token come from the options, else from ARCP_URL and "
+        "ARCP_TOKEN, else from\n~/.config/arcp/config.yaml; without any, the daemon of this "
+        "machine is asked:\nws://127.0.0.1:7777/arcp with the token it made.\n"
+        "arcp COMMAND --help tells more; so does arcp(1).\n"
+        "\nexit status: 0 success; 1 error; 2 usage; 3 not connected or not authenticated; "
+        "4 denied by the\nlease or its budget; 5 cancelled; 6 timed out; 130 left by Ctrl-C.\n");
+}
+
+static const char lease_questions[] =
+    "\n"
+    "  check LEASE CAPABILITY TARGET    may a job with this lease do that?\n"
+    "  explain LEASE CAPABILITY TARGET  the same, with the reasons\n"
+    "  subset CHILD PARENT              is the child within the parent?\n"
+    "  diff A B                         what does each allow that the other does not?\n"
+    "  lint LEASE                       what is odd about it?\n"
+    "\n"
+    "A lease is JSON, @FILE or - for standard input: a map of capabilities, or an object with the\n"
+    "members lease and lease_constraints.\n";
+
+void arcp__usage_help(arcp__command command, arcp_buf *out)
+{
+    if (command == ARCP__COMMAND_ANY) {
+        append_overview(out);
+        return;
+    }
+    const arcp__command_row *row = &arcp__commands[command];
+    arcp_buf_append_cstr(out, "usage: ");
+    arcp__usage_synopsis(command, out);
+    arcp_buf_append_format(out, "\n%s\n%s\noptions:\n", row->text,
+                           command == ARCP__COMMAND_LEASE ? lease_questions : "");
+    append_option_texts(out, command, row->connects);
+    append_option_texts(out, ARCP__COMMAND_ANY, row->connects);
+}
+
+/* ---- the manual ---- */
+
+/* scdoc reads * _ \ [ ] < and # as its own. */
+static void append_escaped(arcp_buf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (strchr("*_\\[]<#", *text) != NULL) {
+            arcp_buf_append_byte(out, '\\');
+        }
+        arcp_buf_append_byte(out, *text);
+    }
+}
+
+static void append_manual_options(arcp_buf *out, arcp__command command)
+{
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        const arcp__option_row *row = &arcp__options[option];
+        if (row->command != command) {
+            continue;
+        }
+        arcp_buf_append_format(out, "*--%s*", row->name);
+        if (row->argument[0] != '\0') {
+            arcp_buf_append_cstr(out, " _");
+            append_escaped(out, row->argument);
+            arcp_buf_append_byte(out, '_');
+        }
+        arcp_buf_append_cstr(out, "\n\t");
+        append_escaped(out, row->text);
+        arcp_buf_append_cstr(out, row->repeats ? " (may be repeated).\n\n" : ".\n\n");
+    }
+}
+
+void arcp__usage_manual(arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "# OPTIONS\n\n");
+    append_manual_options(out, ARCP__COMMAND_ANY);
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        bool has_options = false;
+        for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+            has_options = has_options || arcp__options[option].command == (arcp__command)command;
+        }
+        if (has_options) {
+            arcp_buf_append_format(out, "## %s\n\n", arcp__commands[command].name);
+            append_manual_options(out, (arcp__command)command);
+        }
+    }
+}

@@ -1,0 +1,399 @@
+/* arcp-conformance, which `arcp conformance` runs: the cases of case.def, one after the other, each
+ * on connections of its own, against whatever speaks the draft. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/duration.h"
+#include "cli/exit_code.h"
+#include "cli/file_text.h"
+#include "cli/program.h"
+#include "conformance/report.h"
+
+#define WAIT_MS     10000
+#define WAIT_MS_MAX INT64_C(3600000)
+#define HOUR_NS     (3600 * ARCP_NS_PER_SEC)
+
+typedef struct kit {
+    arcp__program *program;
+    arcp__wire *wire;
+    arcp__variables variables;
+    arcp__tally tally;
+    arcp_buf welcome; /* of the first session */
+    arcp_json json;   /* of it */
+    arcp_buf runtime; /* its name and version */
+    bool has_agent, has_version, has_long, has_token, has_other, is_stdio;
+    int64_t wait_ms;
+} kit;
+
+/* ---- the command line ---- */
+
+/* The URL may stand as a word: it is the one of --url. */
+static arcp_status take_url(arcp__arguments *arguments, arcp_error *err)
+{
+    if (arguments->word_count == 0) {
+        return ARCP_OK;
+    }
+    if (arcp__has(arguments, ARCP__OPTION_URL)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "URL and --url cannot be given together");
+    }
+    const char **values = arcp__alloc_array(1, sizeof(*values));
+    if (values == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    values[0] = arguments->words[0];
+    arcp__free(arguments->values[ARCP__OPTION_URL]);
+    arguments->values[ARCP__OPTION_URL] = values;
+    arguments->counts[ARCP__OPTION_URL] = 1;
+    return ARCP_OK;
+}
+
+static arcp_status take_wait(kit *k, arcp_error *err)
+{
+    const char *text = arcp__value(&k->program->arguments, ARCP__OPTION_CONFORMANCE_TIMEOUT);
+    int64_t wait_ns = WAIT_MS * ARCP_NS_PER_MS;
+    arcp_error why = {0};
+    if (text != NULL && arcp__duration_parse(text, &wait_ns, &why) != ARCP_OK) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--timeout: %s", why.message);
+    }
+    k->wait_ms = wait_ns / ARCP_NS_PER_MS;
+    if (k->wait_ms < 1 || k->wait_ms > WAIT_MS_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--timeout %s is not from 1ms to 1h", text);
+    }
+    return ARCP_OK;
+}
+
+/* An agent's input as a variable, null when there is none. */
+static arcp_status take_input(kit *k, const char *variable, arcp__option option, bool may_be_stdin,
+                              arcp_error *err)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_status status =
+        arcp__json_text(arcp__options[option].name, arcp__value(&k->program->arguments, option),
+                        may_be_stdin, &text, err);
+    if (status == ARCP_OK) {
+        arcp__variable_set(&k->variables, arcp_span_cstr(variable),
+                           text.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&text));
+    }
+    arcp_buf_fini(&text);
+    return status;
+}
+
+static void set_times(kit *k)
+{
+    char text[ARCP__TIMESTAMP_SIZE + 8];
+    int64_t now_ns = arcp__now_wall_ns();
+    arcp__timestamp_format(now_ns, text);
+    arcp__variable_set_text(&k->variables, "now", arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
+    arcp__timestamp_format(now_ns - HOUR_NS, text);
+    arcp__variable_set_text(&k->variables, "past", arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
+    arcp__timestamp_format(now_ns + HOUR_NS, text);
+    arcp__variable_set_text(&k->variables, "future", arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
+    arcp__timestamp_format(now_ns + 2 * HOUR_NS, text);
+    memcpy(text + ARCP__TIMESTAMP_SIZE - 1, "+01:00", 6); /* an hour ahead, and no UTC */
+    arcp__variable_set_text(&k->variables, "offset",
+                            arcp_span_make(text, ARCP__TIMESTAMP_SIZE + 5));
+}
+
+static void set_features(kit *k)
+{
+    static const char *const features[] = {
+#define ARCP_FEATURE(name, wire) wire,
+#include <arcp/feature.def>
+#undef ARCP_FEATURE
+    };
+    arcp_buf list = ARCP_BUF_INIT;
+    for (size_t at = 0; at < sizeof(features) / sizeof(features[0]); at++) {
+        if (strncmp(features[at], "x-", 2) != 0) { /* the draft's alone */
+            arcp_buf_append_format(&list, "%s\"%s\"", list.size == 0 ? "[" : ",", features[at]);
+        }
+    }
+    arcp_buf_append_byte(&list, ']');
+    k->variables.failed = k->variables.failed || list.failed;
+    arcp__variable_set(&k->variables, ARCP_SPAN_LITERAL("features"), arcp_buf_span(&list));
+    arcp_buf_fini(&list);
+}
+
+static arcp_status prepare(kit *k, arcp_error *err)
+{
+    arcp__program *program = k->program;
+    const char *other = getenv("ARCP_OTHER_TOKEN");
+    arcp_status status = take_url(&program->arguments, err);
+    if (status == ARCP_OK) {
+        status = take_wait(k, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__target_find(&program->arguments, &program->target, err);
+    }
+    if (status == ARCP_OK) {
+        status = take_input(k, "input", ARCP__OPTION_CONFORMANCE_INPUT, true, err);
+    }
+    if (status == ARCP_OK) {
+        status = take_input(k, "long_input", ARCP__OPTION_LONG_INPUT, false, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    k->has_token = program->target.token != NULL;
+    arcp__variable_set_text(&k->variables, "token",
+                            k->has_token ? arcp_secret_reveal(program->target.token)
+                                         : arcp_span_make("", 0));
+    k->has_other = other != NULL && other[0] != '\0';
+    if (k->has_other) {
+        arcp__variable_set_text(&k->variables, "other", arcp_span_cstr(other));
+    }
+    k->is_stdio = strncmp(program->target.url, "stdio:", 6) == 0;
+    set_times(k);
+    set_features(k);
+    k->wire = arcp__wire_new(program->target.url, program->target.ca_file, (uint64_t)k->wait_ms);
+    return k->wire == NULL || k->variables.failed
+               ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+               : ARCP_OK;
+}
+
+/* ---- the first session ---- */
+
+static arcp_json_ref capability(const kit *k, const char *name)
+{
+    arcp_json_ref payload =
+        arcp_json_member(&k->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    arcp_json_ref capabilities =
+        arcp_json_member(&k->json, payload, ARCP_SPAN_LITERAL("capabilities"));
+    return arcp_json_member(&k->json, capabilities, arcp_span_cstr(name));
+}
+
+static void append_text(const kit *k, arcp_json_ref value, arcp_buf *out)
+{
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf_append(out, arcp_json_string(&k->json, value, &scratch));
+    arcp_buf_fini(&scratch);
+}
+
+/* Whether the inventory shows versions of the agent. */
+static bool is_versioned(const kit *k, arcp_span name)
+{
+    arcp_json_ref agents = capability(k, "agents");
+    for (arcp_json_ref item = arcp_json_first(&k->json, agents); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(&k->json, agents, item)) {
+        arcp_json_ref called = arcp_json_member(&k->json, item, ARCP_SPAN_LITERAL("name"));
+        arcp_json_ref versions = arcp_json_member(&k->json, item, ARCP_SPAN_LITERAL("versions"));
+        if (arcp_json_string_equals(&k->json, called, name)) {
+            return arcp_json_count(&k->json, versions) != 0;
+        }
+    }
+    return false;
+}
+
+/* The agent that was asked for, else the first of the inventory, by name or as {name, ...}. */
+static void set_agents(kit *k)
+{
+    const arcp__arguments *arguments = &k->program->arguments;
+    const char *asked = arcp__value(arguments, ARCP__OPTION_CONFORMANCE_AGENT);
+    const char *long_agent = arcp__value(arguments, ARCP__OPTION_LONG_AGENT);
+    arcp_buf agent = ARCP_BUF_INIT;
+    if (asked != NULL) {
+        arcp_buf_append_cstr(&agent, asked);
+    } else {
+        arcp_json_ref first = arcp_json_first(&k->json, capability(k, "agents"));
+        append_text(k,
+                    arcp_json_is(&k->json, first, ARCP_JSON_OBJECT)
+                        ? arcp_json_member(&k->json, first, ARCP_SPAN_LITERAL("name"))
+                        : first,
+                    &agent);
+    }
+    k->has_agent = agent.size != 0;
+    k->has_long = long_agent != NULL;
+    arcp__variable_set_text(&k->variables, "agent", arcp_buf_span(&agent));
+    if (k->has_long) {
+        arcp__variable_set_text(&k->variables, "long", arcp_span_cstr(long_agent));
+    }
+    for (size_t at = 0; at < agent.size; at++) {
+        if (agent.data[at] == '@') {
+            agent.size = at;
+        }
+    }
+    k->has_version = k->has_agent && is_versioned(k, arcp_buf_span(&agent));
+    arcp_buf_append_cstr(&agent, "@0.0.0-nobodys");
+    arcp__variable_set_text(&k->variables, "no_version", arcp_buf_span(&agent));
+    arcp_buf_fini(&agent);
+}
+
+static void set_runtime(kit *k)
+{
+    arcp_json_ref payload =
+        arcp_json_member(&k->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    arcp_json_ref runtime = arcp_json_member(&k->json, payload, ARCP_SPAN_LITERAL("runtime"));
+    append_text(k, arcp_json_member(&k->json, runtime, ARCP_SPAN_LITERAL("name")), &k->runtime);
+    arcp_buf_append_byte(&k->runtime, ' ');
+    append_text(k, arcp_json_member(&k->json, runtime, ARCP_SPAN_LITERAL("version")), &k->runtime);
+}
+
+/* The exit status; 0 goes on. A runtime that answers, and not with a welcome, fails the first case.
+ */
+static int begin(kit *k)
+{
+    static const arcp__case first = {"6.2", "a hello is answered by a welcome", "", "hello a"};
+    arcp__verdict verdict = {0};
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_error err = {0};
+    int exit_status = ARCP__EXIT_SUCCESS;
+    arcp__case_play(&first, k->wire, &k->variables, &verdict, &k->welcome);
+    if (verdict.passed && arcp__wire_scan(&k->json, arcp_buf_span(&k->welcome), &err) == ARCP_OK) {
+        set_agents(k);
+        set_runtime(k);
+    } else if (verdict.status != ARCP_OK && verdict.frame.size == 0) {
+        arcp_failure failure = ARCP_FAILURE_INIT;
+        (void)arcp_error_set(&failure.error, verdict.status, "%.*s", (int)verdict.why.size,
+                             verdict.why.size == 0 ? "" : verdict.why.data);
+        exit_status = ARCP__EXIT_NOT_CONNECTED;
+        if (verdict.status == ARCP_E_USAGE) { /* a URL that is none */
+            exit_status = arcp__program_usage(k->program, &failure.error);
+        } else {
+            (void)arcp__program_fail(k->program, &failure);
+        }
+    } else {
+        arcp__conformance_report(&first, &verdict, NULL, k->program->is_json, &text);
+        (void)arcp__program_print_buf(k->program, &text);
+        exit_status = ARCP__EXIT_ERROR;
+        if (memmem(verdict.frame.data, verdict.frame.size, "\"UNAUTHENTICATED\"", 17) != NULL) {
+            (void)arcp__program_say_no_token(k->program);
+            exit_status = ARCP__EXIT_NOT_CONNECTED;
+        }
+    }
+    arcp__verdict_fini(&verdict);
+    arcp_buf_fini(&text);
+    return exit_status;
+}
+
+/* ---- the cases ---- */
+
+static bool is_negotiated(const kit *k, arcp_span feature)
+{
+    arcp_json_ref list = capability(k, "features");
+    if (!arcp_json_is(&k->json, list, ARCP_JSON_ARRAY)) {
+        return false;
+    }
+    for (arcp_json_ref item = arcp_json_first(&k->json, list); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(&k->json, list, item)) {
+        if (arcp_json_string_equals(&k->json, item, feature)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why there cannot be what a case needs; NULL when there is. */
+static const char *lacks(const kit *k, arcp_span need, char room[96])
+{
+    const struct {
+        const char *need;
+        bool is_there;
+        const char *why;
+    } rows[] = {
+        {"agent", k->has_agent, "the runtime shows no agent; name one with --agent"},
+        {"versioned", k->has_version, "the runtime shows no version of the agent"},
+        {"long", k->has_long, "takes an agent that runs until it is cancelled: --long-agent"},
+        {"token", k->has_token, "without a token of ours a wrong one says nothing"},
+        {"other", k->has_other, "takes another principal's token: ARCP_OTHER_TOKEN"},
+        {"many", !k->is_stdio, "a command is another runtime on each connection"},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        if (arcp_span_equal_cstr(need, rows[row].need)) {
+            return rows[row].is_there ? NULL : rows[row].why;
+        }
+    }
+    if (is_negotiated(k, need)) {
+        return NULL;
+    }
+    (void)snprintf(room, 96, "%.*s was not negotiated", (int)need.size, need.data);
+    return room;
+}
+
+static const char *why_skipped(const kit *k, const arcp__case *played, char room[96])
+{
+    arcp_span needs = arcp_span_cstr(played->needs);
+    while (needs.size != 0) {
+        size_t at = 0;
+        while (at < needs.size && needs.data[at] != ',') {
+            at++;
+        }
+        const char *why = lacks(k, arcp_span_first(needs, at), room);
+        if (why != NULL) {
+            return why;
+        }
+        needs = arcp_span_from(needs, at < needs.size ? at + 1 : at);
+    }
+    return NULL;
+}
+
+/* False when standard output is gone. */
+static bool play(kit *k, size_t index)
+{
+    const arcp__case *played = &arcp__cases[index];
+    arcp__verdict verdict = {0};
+    arcp_buf text = ARCP_BUF_INIT;
+    char room[96];
+    char key[80];
+    const char *skipped = why_skipped(k, played, room);
+    if (skipped == NULL) {
+        (void)snprintf(key, sizeof(key), "arcp-conformance-%ld-%" PRId64 "-%zu", (long)getpid(),
+                       arcp__now_wall_ns(), index);
+        arcp__variable_set_text(&k->variables, "key", arcp_span_cstr(key));
+        set_times(k);
+        arcp__case_play(played, k->wire, &k->variables, &verdict, NULL);
+    }
+    if (skipped == NULL) {
+        arcp__tally_add(&k->tally, &verdict);
+    } else {
+        k->tally.skipped++;
+    }
+    arcp__conformance_report(played, &verdict, skipped, k->program->is_json, &text);
+    bool printed = arcp__program_print_buf(k->program, &text);
+    arcp_buf_fini(&text);
+    arcp__verdict_fini(&verdict);
+    return printed;
+}
+
+static int play_all(kit *k)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    for (size_t index = 0; index < arcp__case_count; index++) {
+        if (!play(k, index)) {
+            return ARCP__EXIT_ERROR;
+        }
+    }
+    arcp__conformance_summary(&k->tally, arcp_buf_span(&k->runtime), k->program->is_json, &text);
+    bool printed = arcp__program_print_buf(k->program, &text);
+    arcp_buf_fini(&text);
+    return printed && k->tally.failed == 0 ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+}
+
+/* 0 no case failed; 1 one did; 3 no session could be opened. */
+static int conformance(arcp__program *program)
+{
+    kit k = {.program = program, .json = ARCP_JSON_INIT};
+    arcp_error err = {0};
+    int exit_status = ARCP__EXIT_ERROR;
+    if (prepare(&k, &err) != ARCP_OK) {
+        exit_status = arcp__program_usage(program, &err);
+    } else {
+        exit_status = begin(&k);
+        if (exit_status == ARCP__EXIT_SUCCESS) {
+            exit_status = play_all(&k);
+        }
+    }
+    arcp__wire_free(k.wire);
+    arcp__variables_fini(&k.variables);
+    arcp_buf_fini(&k.welcome);
+    arcp_buf_fini(&k.runtime);
+    arcp_json_fini(&k.json);
+    return exit_status;
+}
+
+int main(int argc, char **argv)
+{
+    return arcp__program_main(ARCP__COMMAND_CONFORMANCE, conformance, argc, argv);
+}

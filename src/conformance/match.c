@@ -1,0 +1,280 @@
+#include "conformance/match.h"
+
+#include <string.h>
+
+#define SHOWN_MAX 120
+#define WHERE_MAX 160
+
+/* ---- variables ---- */
+
+void arcp__variables_fini(arcp__variables *variables)
+{
+    for (size_t at = 0; at < variables->count; at++) {
+        arcp_buf_fini(&variables->rows[at].json);
+    }
+    memset(variables, 0, sizeof(*variables));
+}
+
+static arcp__variable *find(const arcp__variables *variables, arcp_span name)
+{
+    for (size_t at = 0; at < variables->count; at++) {
+        if (arcp_span_equal_cstr(name, variables->rows[at].name)) {
+            return (arcp__variable *)&variables->rows[at];
+        }
+    }
+    return NULL;
+}
+
+const arcp_buf *arcp__variable_get(const arcp__variables *variables, arcp_span name)
+{
+    const arcp__variable *row = find(variables, name);
+    return row == NULL ? NULL : &row->json;
+}
+
+void arcp__variable_set(arcp__variables *variables, arcp_span name, arcp_span json)
+{
+    arcp__variable *row = find(variables, name);
+    if (row == NULL) {
+        if (variables->count == ARCP__VARIABLES_MAX || name.size >= sizeof(row->name)) {
+            variables->failed = true;
+            return;
+        }
+        row = &variables->rows[variables->count++];
+        memcpy(row->name, name.data, name.size);
+        row->json.secret = true; /* it may be a token */
+    }
+    arcp_buf_clear(&row->json);
+    arcp_buf_append(&row->json, json);
+    variables->failed = variables->failed || row->json.failed;
+}
+
+void arcp__variable_set_text(arcp__variables *variables, const char *name, arcp_span text)
+{
+    arcp_buf json = ARCP_BUF_SECRET_INIT;
+    arcp_json_quote(text, &json);
+    variables->failed = variables->failed || json.failed;
+    arcp__variable_set(variables, arcp_span_cstr(name), arcp_buf_span(&json));
+    arcp_buf_fini(&json);
+}
+
+static bool is_name_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
+}
+
+bool arcp__variables_replace(const arcp__variables *variables, arcp_span text, arcp_buf *out)
+{
+    size_t at = 0;
+    out->secret = true; /* tokens are variables */
+    while (at < text.size) {
+        size_t end = at + 1;
+        if (text.data[at] != '$') {
+            arcp_buf_append_byte(out, text.data[at++]);
+            continue;
+        }
+        while (end < text.size && is_name_byte(text.data[end])) {
+            end++;
+        }
+        const arcp_buf *value =
+            arcp__variable_get(variables, arcp_span_make(text.data + at + 1, end - at - 1));
+        if (value == NULL) {
+            return false;
+        }
+        arcp_buf_append(out, arcp_buf_span(value));
+        at = end;
+    }
+    return true;
+}
+
+/* ---- patterns ---- */
+
+typedef struct match {
+    arcp__variables *variables;
+    const arcp_json *pattern, *json;
+    arcp_buf *why;
+    char path[WHERE_MAX]; /* where we are: payload.jobs */
+} match;
+
+static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value);
+
+void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref value)
+{
+    arcp_span raw = arcp_json_raw(json, value);
+    if (value == ARCP_JSON_ABSENT) {
+        arcp_buf_append_cstr(out, "missing");
+        return;
+    }
+    arcp_buf_append(out, arcp_span_first(raw, SHOWN_MAX));
+    if (raw.size > SHOWN_MAX) {
+        arcp_buf_append_cstr(out, "...");
+    }
+}
+
+/* What is wrong, said once. */
+static bool differs(match *m, arcp_json_ref value, const char *must, arcp_span wanted)
+{
+    if (m->why->size == 0) {
+        arcp_buf_append_format(m->why, "%s is ", m->path[0] == '\0' ? "the frame" : m->path);
+        arcp__append_value(m->why, m->json, value);
+        arcp_buf_append_format(m->why, ", must be %s", must);
+        arcp_buf_append(m->why, arcp_span_first(wanted, SHOWN_MAX));
+    }
+    return false;
+}
+
+static const struct {
+    const char *word;
+    arcp_json_type type;
+    const char *called;
+} types[] = {
+    {"$string", ARCP_JSON_STRING, "a string"},
+    {"$number", ARCP_JSON_NUMBER, "a number"},
+    {"$array", ARCP_JSON_ARRAY, "a list"},
+    {"$object", ARCP_JSON_OBJECT, "an object"},
+};
+
+static bool is_boolean(const arcp_json *json, arcp_json_ref value)
+{
+    return value != ARCP_JSON_ABSENT && (arcp_span_equal_cstr(arcp_json_raw(json, value), "true") ||
+                                         arcp_span_equal_cstr(arcp_json_raw(json, value), "false"));
+}
+
+static bool are_equal(const arcp_json *a, arcp_json_ref at, const arcp_json *b, arcp_json_ref other)
+{
+    arcp_buf left = ARCP_BUF_INIT;
+    arcp_buf right = ARCP_BUF_INIT;
+    arcp_error err;
+    bool equal = arcp_json_canonical(a, at, &left, &err) == ARCP_OK &&
+                 arcp_json_canonical(b, other, &right, &err) == ARCP_OK &&
+                 arcp_span_equal(arcp_buf_span(&left), arcp_buf_span(&right));
+    arcp_buf_fini(&left);
+    arcp_buf_fini(&right);
+    return equal;
+}
+
+/* "$name": the value that it has, or gets. */
+static bool fits_variable(match *m, arcp_span name, arcp_json_ref value)
+{
+    const arcp_buf *known = arcp__variable_get(m->variables, name);
+    if (value == ARCP_JSON_ABSENT) {
+        return differs(m, value, "there", arcp_span_make(NULL, 0));
+    }
+    if (known == NULL) {
+        arcp__variable_set(m->variables, name, arcp_json_raw(m->json, value));
+        return true;
+    }
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_error err;
+    bool equal = arcp__wire_scan(&json, arcp_buf_span(known), &err) == ARCP_OK &&
+                 are_equal(&json, 0, m->json, value);
+    arcp_json_fini(&json);
+    return equal ? true : differs(m, value, "", arcp_buf_span(known));
+}
+
+static bool fits_word(match *m, arcp_span word, arcp_json_ref value)
+{
+    for (size_t row = 0; row < sizeof(types) / sizeof(types[0]); row++) {
+        if (arcp_span_equal_cstr(word, types[row].word)) {
+            return arcp_json_is(m->json, value, types[row].type)
+                       ? true
+                       : differs(m, value, types[row].called, arcp_span_make(NULL, 0));
+        }
+    }
+    if (arcp_span_equal_cstr(word, "$boolean")) {
+        return is_boolean(m->json, value)
+                   ? true
+                   : differs(m, value, "true or false", arcp_span_make(NULL, 0));
+    }
+    if (arcp_span_equal_cstr(word, "$absent")) {
+        return value == ARCP_JSON_ABSENT ? true
+                                         : differs(m, value, "absent", arcp_span_make(NULL, 0));
+    }
+    if (arcp_span_equal_cstr(word, "$versioned")) {
+        arcp_span raw = arcp_json_raw(m->json, value);
+        return arcp_json_is(m->json, value, ARCP_JSON_STRING) && memchr(raw.data, '@', raw.size)
+                   ? true
+                   : differs(m, value, "name@version", arcp_span_make(NULL, 0));
+    }
+    return fits_variable(m, arcp_span_from(word, 1), value);
+}
+
+static bool fits_object(match *m, arcp_json_ref wanted, arcp_json_ref value)
+{
+    if (!arcp_json_is(m->json, value, ARCP_JSON_OBJECT)) {
+        return differs(m, value, "an object", arcp_span_make(NULL, 0));
+    }
+    size_t length = strlen(m->path);
+    for (arcp_json_ref name = arcp_json_first(m->pattern, wanted); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(m->pattern, wanted, name)) {
+        arcp_span raw = arcp_json_raw(m->pattern, name);
+        arcp_span text = arcp_span_make(raw.data + 1, raw.size - 2); /* ours have no escapes */
+        if (length + text.size + 2 > sizeof(m->path)) {
+            return differs(m, value, "shown by a shorter pattern", arcp_span_make(NULL, 0));
+        }
+        if (length != 0) {
+            m->path[length] = '.';
+        }
+        size_t start = length == 0 ? 0 : length + 1;
+        memcpy(m->path + start, text.data, text.size);
+        m->path[start + text.size] = '\0';
+        bool fit = fits(m, name + 1, arcp_json_member(m->json, value, text));
+        m->path[length] = '\0';
+        if (!fit) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each that is wanted is among those that are there. */
+static bool fits_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
+{
+    if (!arcp_json_is(m->json, value, ARCP_JSON_ARRAY)) {
+        return differs(m, value, "a list", arcp_span_make(NULL, 0));
+    }
+    for (arcp_json_ref item = arcp_json_first(m->pattern, wanted); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(m->pattern, wanted, item)) {
+        arcp_buf *why = m->why;
+        arcp_buf first = ARCP_BUF_INIT; /* why the first does not fit: there is often one only */
+        bool found = false;
+        for (arcp_json_ref have = arcp_json_first(m->json, value);
+             have != ARCP_JSON_ABSENT && !found; have = arcp_json_next(m->json, value, have)) {
+            m->why = &first;
+            found = fits(m, item, have);
+            m->why = why;
+        }
+        if (!found && first.size != 0 && arcp_json_count(m->json, value) == 1) {
+            arcp_buf_append(why, arcp_buf_span(&first));
+        }
+        arcp_buf_fini(&first);
+        if (!found) {
+            return differs(m, value, "a list with ", arcp_json_raw(m->pattern, item));
+        }
+    }
+    return true;
+}
+
+static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value)
+{
+    arcp_span raw = arcp_json_raw(m->pattern, wanted);
+    if (arcp_json_is(m->pattern, wanted, ARCP_JSON_OBJECT)) {
+        return fits_object(m, wanted, value);
+    }
+    if (arcp_json_is(m->pattern, wanted, ARCP_JSON_ARRAY)) {
+        return fits_array(m, wanted, value);
+    }
+    if (raw.size > 3 && raw.data[0] == '"' && raw.data[1] == '$') {
+        return fits_word(m, arcp_span_make(raw.data + 1, raw.size - 2), value);
+    }
+    return value != ARCP_JSON_ABSENT && are_equal(m->pattern, wanted, m->json, value)
+               ? true
+               : differs(m, value, "", raw);
+}
+
+bool arcp__pattern_matches(arcp__variables *variables, const arcp_json *pattern,
+                           arcp_json_ref wanted, const arcp_json *json, arcp_json_ref value,
+                           arcp_buf *why)
+{
+    match m = {.variables = variables, .pattern = pattern, .json = json, .why = why};
+    return fits(&m, wanted, value);
+}

@@ -1,0 +1,51 @@
+/* Patterns over JSON and the variables that they bind, for `arcp conformance`. What a pattern may
+ * say: case.def. */
+#ifndef ARCP_CONFORMANCE_MATCH_H
+#define ARCP_CONFORMANCE_MATCH_H
+
+#include <arcp/buf.h>
+#include <arcp/json.h>
+
+#define ARCP__VARIABLES_MAX     32
+#define ARCP__VARIABLE_NAME_MAX 24
+
+typedef struct arcp__variable {
+    char name[ARCP__VARIABLE_NAME_MAX];
+    arcp_buf json; /* the value as it was written */
+} arcp__variable;
+
+typedef struct arcp__variables {
+    arcp__variable rows[ARCP__VARIABLES_MAX];
+    size_t count;
+    bool failed; /* out of memory or of rows */
+} arcp__variables;
+
+/* Wipes them: tokens are among them. */
+void arcp__variables_fini(arcp__variables *variables);
+/* The value of a name, NULL when there is none. Good until the next set. */
+const arcp_buf *arcp__variable_get(const arcp__variables *variables, arcp_span name);
+void arcp__variable_set(arcp__variables *variables, arcp_span name, arcp_span json);
+void arcp__variable_set_text(arcp__variables *variables, const char *name, arcp_span text);
+
+/* Scans with the limits that frames of a runtime may have. */
+static inline ARCP_MUST_CHECK arcp_status arcp__wire_scan(arcp_json *json, arcp_span text,
+                                                          arcp_error *err)
+{
+    const arcp_json_limits limits = {64, 1000000, SIZE_MAX};
+    return arcp_json_scan(json, text, &limits, err);
+}
+
+/* Appends the text with $name replaced by values; false when there is no such variable. */
+ARCP_MUST_CHECK bool arcp__variables_replace(const arcp__variables *variables, arcp_span text,
+                                             arcp_buf *out);
+
+/* Whether a value fits; if not, `why` says where and what would be right: "payload.code is missing,
+ * must be a string". */
+ARCP_MUST_CHECK bool arcp__pattern_matches(arcp__variables *variables, const arcp_json *pattern,
+                                           arcp_json_ref wanted, const arcp_json *json,
+                                           arcp_json_ref value, arcp_buf *why);
+
+/* Appends the value as it was written, "missing" for none; a long one is cut. */
+void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref value);
+
+#endif

@@ -1,0 +1,172 @@
+#include "conformance/report.h"
+
+#include <string.h>
+
+#include "cli/screen.h"
+
+#define FRAME_SHOWN_MAX 2000
+
+/* ---- secrets ---- */
+
+static const char *const secrets[] = {"\"resume_token\":\"", "\"token\":\"", "\"value\":\""};
+
+/* How many bytes of the text a secret's beginning takes; 0: none is here. */
+static size_t secret_begins(arcp_span text)
+{
+    for (size_t row = 0; row < sizeof(secrets) / sizeof(secrets[0]); row++) {
+        if (arcp_span_starts_with(text, arcp_span_cstr(secrets[row]))) {
+            return strlen(secrets[row]);
+        }
+    }
+    return 0;
+}
+
+/* The frame without white space, its secrets replaced. */
+static void append_hidden(arcp_buf *out, arcp_span frame)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf compact = ARCP_BUF_INIT;
+    arcp_error err;
+    if (arcp__wire_scan(&json, frame, &err) == ARCP_OK) {
+        arcp_json_compact(&json, ARCP_JSON_ROOT, &compact);
+        frame = arcp_buf_span(&compact);
+    }
+    size_t at = 0;
+    while (at < frame.size) {
+        size_t begins = secret_begins(arcp_span_from(frame, at));
+        if (begins == 0) {
+            arcp_buf_append_byte(out, frame.data[at++]);
+            continue;
+        }
+        arcp_buf_append(out, arcp_span_make(frame.data + at, begins));
+        arcp_buf_append_cstr(out, "***");
+        at += begins;
+        while (at < frame.size && frame.data[at] != '"') {
+            at += frame.data[at] == '\\' ? 2 : 1;
+        }
+    }
+    arcp_json_fini(&json);
+    arcp_buf_fini(&compact);
+}
+
+/* ---- lines ---- */
+
+/* Not as the case has it, and the draft leaves open how it is. */
+static bool differs(const arcp__verdict *verdict)
+{
+    return !verdict->passed && verdict->left_open.size != 0;
+}
+
+void arcp__tally_add(arcp__tally *tally, const arcp__verdict *verdict)
+{
+    tally->passed += verdict->passed;
+    tally->differ += differs(verdict);
+    tally->failed += !verdict->passed && !differs(verdict);
+}
+
+static const char *word_for(const arcp__verdict *verdict, const char *skipped)
+{
+    if (skipped != NULL) {
+        return "skip";
+    }
+    if (differs(verdict)) {
+        return "differs";
+    }
+    return verdict->passed ? "pass" : "fail";
+}
+
+static void report_json(const arcp__case *played, const arcp__verdict *verdict, const char *skipped,
+                        arcp_span frame, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "result");
+    arcp_json_write_cstr(&writer, word_for(verdict, skipped));
+    arcp_json_name(&writer, "section");
+    arcp_json_write_cstr(&writer, skipped == NULL ? verdict->section : played->section);
+    arcp_json_name(&writer, "case");
+    arcp_json_write_cstr(&writer, played->title);
+    if (skipped != NULL) {
+        arcp_json_name(&writer, "why");
+        arcp_json_write_cstr(&writer, skipped);
+    } else if (!verdict->passed) {
+        arcp_json_name(&writer, "why");
+        arcp_json_write_string(&writer, arcp_buf_span(&verdict->why));
+        arcp_json_name(&writer, "frame");
+        if (frame.size == 0) {
+            arcp_json_write_null(&writer);
+        } else {
+            arcp_json_write_string(&writer, frame);
+        }
+        if (verdict->left_open.size != 0) {
+            arcp_json_name(&writer, "left_open");
+            arcp_json_write_string(&writer, verdict->left_open);
+        }
+    }
+    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(out, '\n');
+}
+
+static void report_text(const arcp__case *played, const arcp__verdict *verdict, const char *skipped,
+                        arcp_span frame, arcp_buf *out)
+{
+    const char *section = skipped == NULL ? verdict->section : played->section;
+    arcp_buf_append_format(out, "%s  %-4s  %s", word_for(verdict, skipped), section, played->title);
+    if (skipped != NULL) {
+        arcp_buf_append_format(out, " (%s)", skipped);
+    } else if (!verdict->passed) {
+        arcp_buf_append_cstr(out, "\n            ");
+        arcp__append_safe(out, arcp_buf_span(&verdict->why), FRAME_SHOWN_MAX);
+        if (frame.size != 0) {
+            arcp_buf_append_cstr(out, "\n            ");
+            arcp__append_safe(out, frame, FRAME_SHOWN_MAX);
+        }
+        if (verdict->left_open.size != 0) {
+            arcp_buf_append_format(out, "\n            (the draft leaves open %.*s)",
+                                   (int)verdict->left_open.size, verdict->left_open.data);
+        }
+    }
+    arcp_buf_append_byte(out, '\n');
+}
+
+void arcp__conformance_report(const arcp__case *played, const arcp__verdict *verdict,
+                              const char *skipped, bool is_json, arcp_buf *out)
+{
+    arcp_buf frame = ARCP_BUF_INIT;
+    if (skipped == NULL) {
+        append_hidden(&frame, arcp_buf_span(&verdict->frame));
+    }
+    if (is_json) {
+        report_json(played, verdict, skipped, arcp_buf_span(&frame), out);
+    } else {
+        report_text(played, verdict, skipped, arcp_buf_span(&frame), out);
+    }
+    arcp_buf_fini(&frame);
+}
+
+void arcp__conformance_summary(const arcp__tally *tally, arcp_span runtime, bool is_json,
+                               arcp_buf *out)
+{
+    if (!is_json) {
+        arcp__append_safe(out, runtime, FRAME_SHOWN_MAX);
+        arcp_buf_append_format(out, ": %u passed, %u failed, %u differ, %u skipped\n",
+                               tally->passed, tally->failed, tally->differ, tally->skipped);
+        return;
+    }
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "runtime");
+    arcp_json_write_string(&writer, runtime);
+    arcp_json_name(&writer, "passed");
+    arcp_json_write_u64(&writer, tally->passed);
+    arcp_json_name(&writer, "failed");
+    arcp_json_write_u64(&writer, tally->failed);
+    arcp_json_name(&writer, "differ");
+    arcp_json_write_u64(&writer, tally->differ);
+    arcp_json_name(&writer, "skipped");
+    arcp_json_write_u64(&writer, tally->skipped);
+    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(out, '\n');
+}

@@ -1,0 +1,393 @@
+/* Where the runtime is and who one is: which source wins, and faults with file, line and key. */
+#include "support/check.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arcp/temp_tree.h"
+#include "cli/config.h"
+
+typedef struct place {
+    char home[64];
+    char config[128];
+} place;
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A home of its own and an environment without ARCP_*. */
+static int set_up(void **state)
+{
+    static place p;
+    static const char *const names[] = {"ARCP_URL",        "ARCP_TOKEN",     "ARCP_PROFILE",
+                                        "XDG_CONFIG_HOME", "XDG_STATE_HOME", "STATE_DIRECTORY"};
+    char path[160];
+    temp_tree_make(p.home, sizeof(p.home));
+    assert_int_equal(setenv("HOME", p.home, 1), 0);
+    for (size_t row = 0; row < sizeof(names) / sizeof(names[0]); row++) {
+        assert_int_equal(unsetenv(names[row]), 0);
+    }
+    snprintf(path, sizeof(path), "%s/.config", p.home);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof(path), "%s/.config/arcp", p.home);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(p.config, sizeof(p.config), "%s/.config/arcp/config.yaml", p.home);
+    *state = &p;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    place *p = *state;
+    return temp_tree_remove(p->home);
+}
+
+static arcp_status find(const char *url, char *token, const char *profile, arcp__target *target,
+                        arcp_error *err)
+{
+    arcp__arguments arguments = {.command = ARCP__COMMAND_PING, .token = token};
+    const char *urls[] = {url};
+    const char *profiles[] = {profile};
+    if (url != NULL) {
+        arguments.values[ARCP__OPTION_URL] = urls;
+        arguments.counts[ARCP__OPTION_URL] = 1;
+    }
+    if (profile != NULL) {
+        arguments.values[ARCP__OPTION_PROFILE] = profiles;
+        arguments.counts[ARCP__OPTION_PROFILE] = 1;
+    }
+    return arcp__target_find(&arguments, target, err);
+}
+
+static void check_target(const char *url, char *token, const char *profile, const char *want_url,
+                         const char *want_token)
+{
+    arcp__target target;
+    arcp_error err = {0};
+    check_ok(find(url, token, profile, &target, &err), &err);
+    assert_string_equal(target.url, want_url);
+    if (want_token == NULL) {
+        assert_null(target.token);
+    } else {
+        assert_non_null(target.token);
+        check_span(arcp_secret_reveal(target.token), want_token);
+    }
+    arcp__target_fini(&target);
+}
+
+static void without_anything_the_daemon_of_this_machine_is_asked(void **state)
+{
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, NULL);
+}
+
+static void the_daemons_token_is_found_in_its_state_directory(void **state)
+{
+    place *p = *state;
+    char path[160];
+    static const char *const folders[] = {".local/state/arcp", "xdg/arcp", "sys"};
+    for (size_t row = 0; row < 3; row++) {
+        snprintf(path, sizeof(path), "%s/%s", p->home, folders[row]);
+        temp_tree_add(path);
+    }
+    snprintf(path, sizeof(path), "%s/.local/state/arcp/token", p->home);
+    write_text(path, "from-home\n");
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-home");
+
+    snprintf(path, sizeof(path), "%s/xdg/arcp/token", p->home);
+    write_text(path, "from-xdg\n");
+    snprintf(path, sizeof(path), "%s/xdg", p->home);
+    setenv("XDG_STATE_HOME", path, 1);
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-xdg");
+
+    snprintf(path, sizeof(path), "%s/sys/token", p->home);
+    write_text(path, "from-system\n");
+    snprintf(path, sizeof(path), "%s/sys", p->home);
+    setenv("STATE_DIRECTORY", path, 1);
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-system");
+    check_target("ws://localhost:9/arcp", NULL, NULL, "ws://localhost:9/arcp", "from-system");
+    check_target("stdio:arcpd --stdio", NULL, NULL, "stdio:arcpd --stdio", "from-system");
+    /* It is nobody else's business. */
+    check_target("wss://example.org/arcp", NULL, NULL, "wss://example.org/arcp", NULL);
+
+    /* As arcpd has it: a path that is relative is none. */
+    setenv("STATE_DIRECTORY", "sys", 1);
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-xdg");
+    setenv("XDG_STATE_HOME", "xdg", 1);
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-home");
+}
+
+static void environment_beats_file_and_options_beat_both(void **state)
+{
+    place *p = *state;
+    char token[] = "from-option";
+    write_text(p->config, "url: ws://file\ntoken: from-file\n");
+    check_target(NULL, NULL, NULL, "ws://file", "from-file");
+    setenv("ARCP_URL", "ws://environment", 1);
+    setenv("ARCP_TOKEN", "from-environment", 1);
+    check_target(NULL, NULL, NULL, "ws://environment", "from-environment");
+    check_target("ws://option", token, NULL, "ws://option", "from-option");
+    setenv("ARCP_URL", "", 1);
+    setenv("ARCP_TOKEN", "", 1);
+    check_target(NULL, NULL, NULL, "ws://file", "from-file");
+}
+
+static void profiles_win_over_the_files_own_keys(void **state)
+{
+    place *p = *state;
+    write_text(p->config, "url: ws://file\ntoken: top\nprofile: test\nprofiles:\n"
+                          "  test: {url: ws://test, token: t}\n"
+                          "  prod: {url: wss://prod}\n"
+                          "  same: {token: other}\n");
+    check_target(NULL, NULL, NULL, "ws://test", "t");
+    check_target(NULL, NULL, "same", "ws://file", "other");
+    /* The file's token belongs to the file's runtime. */
+    check_target(NULL, NULL, "prod", "wss://prod", NULL);
+    setenv("ARCP_PROFILE", "same", 1);
+    check_target(NULL, NULL, NULL, "ws://file", "other");
+}
+
+/* Anybody may name a URL: a copied command, a .env file. The token stays with its own. */
+static void a_token_of_the_file_goes_to_the_url_beside_it_only(void **state)
+{
+    place *p = *state;
+    char token[] = "given";
+    write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\nprofiles:\n"
+                          "  other: {url: 'ws://127.0.0.1:9/arcp', token: theirs}\n");
+    check_target("ws://evil.example/arcp", NULL, NULL, "ws://evil.example/arcp", NULL);
+    check_target("wss://own.example/else", NULL, NULL, "wss://own.example/else", "secret");
+    check_target("wss://own.example/arcp", NULL, "other", "wss://own.example/arcp", "secret");
+    check_target("ws://evil.example/arcp", NULL, "other", "ws://evil.example/arcp", NULL);
+    check_target("ws://127.0.0.1:9/x", NULL, "other", "ws://127.0.0.1:9/x", "theirs");
+    setenv("ARCP_URL", "ws://evil.example/arcp", 1);
+    check_target(NULL, NULL, NULL, "ws://evil.example/arcp", NULL);
+    check_target(NULL, NULL, "other", "ws://evil.example/arcp", NULL);
+    check_target(NULL, token, NULL, "ws://evil.example/arcp", "given");
+    setenv("ARCP_TOKEN", "named", 1);
+    check_target(NULL, NULL, NULL, "ws://evil.example/arcp", "named");
+}
+
+static void a_token_beside_no_url_is_for_the_default_one(void **state)
+{
+    place *p = *state;
+    write_text(p->config, "token: secret\n");
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "secret");
+    check_target("ws://evil.example/arcp", NULL, NULL, "ws://evil.example/arcp", NULL);
+}
+
+static void where_no_token_is_it_is_said_why(void **state)
+{
+    place *p = *state;
+    arcp__target target;
+    arcp_error err = {0};
+    write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\n");
+    check_ok(find("ws://evil.example/arcp", NULL, NULL, &target, &err), &err);
+    assert_string_equal(target.no_token,
+                        "no token was sent: neither --token nor ARCP_TOKEN is there; the "
+                        "configuration file has one for wss://own.example/arcp, not for "
+                        "ws://evil.example/arcp; that of this user's arcpd is for loopback URLs "
+                        "only");
+    arcp__target_fini(&target);
+    write_text(p->config, "url: ws://127.0.0.1:9/arcp\n");
+    check_ok(find(NULL, NULL, NULL, &target, &err), &err);
+    assert_string_equal(target.no_token,
+                        "no token was sent: neither --token nor ARCP_TOKEN is there; the "
+                        "configuration file has none; this user's arcpd has left none");
+    arcp__target_fini(&target);
+}
+
+static const struct runtime_row {
+    const char *name;
+    const char *a;
+    const char *b;
+    bool is_same;
+} runtime_rows[] = {
+    {"another path", "wss://h/arcp", "wss://h/other", true},
+    {"another spelling of the host", "wss://Example.ORG/arcp", "wss://example.org./arcp", true},
+    {"the scheme's port", "wss://h/arcp", "wss://h:443/arcp", true},
+    {"another port", "wss://h:443/arcp", "wss://h:444/arcp", false},
+    {"without TLS", "wss://h:443/arcp", "ws://h:443/arcp", false},
+    {"another host", "wss://h/arcp", "wss://h.example/arcp", false},
+    {"user information", "wss://h/arcp", "wss://h@evil.example/arcp", false},
+    {"a name and its address", "ws://localhost:1/", "ws://127.0.0.1:1/", false},
+    {"one command", "stdio:arcpd --stdio", "stdio:arcpd --stdio", true},
+    {"another command", "stdio:arcpd --stdio", "stdio:evil --stdio", false},
+    {"what is no URL", "h", "i", false},
+};
+
+static void a_runtime_is_a_scheme_a_host_and_a_port(void **state)
+{
+    for (size_t row = 0; row < sizeof(runtime_rows) / sizeof(runtime_rows[0]); row++) {
+        const struct runtime_row *r = &runtime_rows[row];
+        print_message("  %s\n", r->name);
+        assert_int_equal(arcp__url_is_same_runtime(r->a, r->b), r->is_same);
+        assert_int_equal(arcp__url_is_same_runtime(r->b, r->a), r->is_same);
+    }
+}
+
+static void tokens_come_from_files_and_commands(void **state)
+{
+    place *p = *state;
+    char path[160];
+    char text[256];
+    snprintf(path, sizeof(path), "%s/token", p->home);
+    write_text(path, "  kept-inside \t\r\nsecond line\n");
+    write_text(p->config, "token_file: ~/token\n");
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "  kept-inside");
+    snprintf(text, sizeof(text), "token_command: [printf, 'a b\\n$HOME']\n");
+    write_text(p->config, text);
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "a b");
+}
+
+#define TOKEN_BYTES_MAX 65536 /* src/arcp/config.c */
+
+static void the_longest_token_is_taken(void **state)
+{
+    static char token[TOKEN_BYTES_MAX + 1];
+    place *p = *state;
+    char path[160];
+    memset(token, 'x', TOKEN_BYTES_MAX);
+    snprintf(path, sizeof(path), "%s/token", p->home);
+    write_text(path, token);
+    write_text(p->config, "token_file: ~/token\n");
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, token);
+}
+
+static const struct fault {
+    const char *name;
+    const char *text;
+    const char *says; /* after the path */
+} faults[] = {
+    {"an unknown key", "url: ws://x\ntokne: t\n", ":2: tokne: unknown key"},
+    {"an unknown key of a profile", "profiles:\n  p:\n    profile: q\n",
+     ":3: profile: unknown key"},
+    {"a key twice", "url: a\nurl: b\n", ":2: url: is given twice"},
+    {"a list for a string", "url: [a]\n", ":1: url: must be a string"},
+    {"an empty string", "url: ''\n", ":1: url: must be a string"},
+    {"a string for a list", "token_command: pass show\n", ":1: token_command: must be a list"},
+    {"an empty list", "token_command: []\n", ":1: token_command: must be a list"},
+    {"profiles that are no map", "profiles: [a]\n", ":1: profiles: must be a map"},
+    {"a profile that is no map", "profiles:\n  a: b\n", ":2: a: must be a map"},
+    {"a file that is no map", "- a\n", ":1: the file: must be a map"},
+    {"no YAML", "url: 'a\n", ": not YAML"},
+    {"a profile that is not there", "profile: x\n", ": there is no profile x"},
+    {"a token file that is not there", "token_file: /nonexistent/token\n",
+     "/nonexistent/token cannot be read"},
+    {"a command that fails", "token_command: [sh, -c, 'exit 3']\n", "sh failed (status 3)"},
+    {"a token file that is a folder", "token_file: /tmp\n",
+     "the token file /tmp cannot be read: Is a directory"},
+    {"a token file that is none", "token_file: /dev/zero\n",
+     "the token file /dev/zero cannot be read: it is longer than 65536 bytes"},
+    {"a command that is not there", "token_command: [/nonexistent/pass]\n",
+     "token_command: /nonexistent/pass failed"}, /* (status 127, ...) under valgrind */
+    {"a command that finds no program", "token_command: [sh, -c, /nonexistent/pass]\n",
+     "token_command: sh failed (status 127, the program was not found)"},
+    {"a command that says too much", "token_command: [head, -c, '65537', /dev/zero]\n",
+     "token_command: what head prints cannot be read: it is longer than 65536 bytes"},
+    /* Not what we ignore ourselves. */
+    {"a command that a closed pipe ends", "token_command: [sh, -c, 'kill -s PIPE $$; echo t']\n",
+     "sh failed (signal 13)"},
+    {"a command that says nothing", "token_command: ['true']\n", "true gave no token"},
+};
+
+static void faults_name_file_line_and_key(void **state)
+{
+    place *p = *state;
+    for (size_t row = 0; row < sizeof(faults) / sizeof(faults[0]); row++) {
+        arcp__target target;
+        arcp_error err = {0};
+        print_message("  %s\n", faults[row].name);
+        write_text(p->config, faults[row].text);
+        assert_int_equal(find(NULL, NULL, NULL, &target, &err), ARCP_E_USAGE);
+        if (strstr(err.message, faults[row].says) == NULL) {
+            fail_msg("said: %s", err.message);
+        }
+        if (faults[row].says[0] == ':') {
+            assert_non_null(strstr(err.message, "config.yaml:"));
+        }
+        arcp__target_fini(&target);
+    }
+}
+
+static void a_file_that_was_named_must_exist(void **state)
+{
+    arcp__config_file file;
+    arcp_error err = {0};
+    assert_int_equal(arcp__config_file_read("/nonexistent/x.yaml", false, NULL, &file, &err),
+                     ARCP_E_USAGE);
+    check_ok(arcp__config_file_read("/nonexistent/x.yaml", true, NULL, &file, &err), &err);
+    assert_int_equal(arcp__config_file_read("/tmp", true, NULL, &file, &err), ARCP_E_USAGE);
+    assert_string_equal(err.message, "/tmp cannot be read: Is a directory");
+    assert_int_equal(arcp__config_file_read("/nonexistent/x.yaml", true, "prod", &file, &err),
+                     ARCP_E_USAGE);
+}
+
+static void an_empty_file_says_nothing(void **state)
+{
+    place *p = *state;
+    write_text(p->config, "# nothing yet\n");
+    check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, NULL);
+}
+
+static const struct url_row {
+    const char *url;
+    bool is_local;
+} url_rows[] = {
+    {"ws://127.0.0.1:7777/arcp", true},
+    {"ws://127.8.9.1/arcp", true},
+    {"ws://localhost/arcp", true},
+    {"wss://localhost:1", true},
+    {"ws://[::1]:7777/arcp", true},
+    {"stdio:ssh host arcpd --stdio", true},
+    {"ws://127.0.0.1.example.org/arcp", false},
+    {"ws://localhost.example.org/arcp", false},
+    {"ws://localhost@example.org/arcp", false},
+    {"ws://127.0.0.1@example.org/", false},
+    {"ws://[::1].example.org/", false},
+    {"ws://10.0.0.1/arcp", false},
+    {"wss://example.org/127.0.0.1", false},
+    {"ws://example.org#127.0.0.1", false},
+    {"localhost", false},
+    {"", false},
+};
+
+static void only_this_machine_is_local(void **state)
+{
+    for (size_t row = 0; row < sizeof(url_rows) / sizeof(url_rows[0]); row++) {
+        print_message("  %s\n", url_rows[row].url);
+        assert_int_equal(arcp__url_is_local(arcp_span_cstr(url_rows[row].url)),
+                         url_rows[row].is_local);
+    }
+}
+
+int main(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN); /* as arcp does */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_anything_the_daemon_of_this_machine_is_asked,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_daemons_token_is_found_in_its_state_directory, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(environment_beats_file_and_options_beat_both, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(profiles_win_over_the_files_own_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_token_of_the_file_goes_to_the_url_beside_it_only, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_token_beside_no_url_is_for_the_default_one, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(where_no_token_is_it_is_said_why, set_up, tear_down),
+        cmocka_unit_test(a_runtime_is_a_scheme_a_host_and_a_port),
+        cmocka_unit_test_setup_teardown(tokens_come_from_files_and_commands, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_longest_token_is_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(faults_name_file_line_and_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_was_named_must_exist, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_file_says_nothing, set_up, tear_down),
+        cmocka_unit_test(only_this_machine_is_local),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

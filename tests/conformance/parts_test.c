@@ -1,0 +1,211 @@
+/* The parts of arcp conformance: patterns, variables, and what is looked at in every frame. */
+#include "support/check.h"
+
+#include "conformance/look.h"
+#include "conformance/match.h"
+#include "conformance/play.h"
+
+static void scan(arcp_json *json, const char *text)
+{
+    arcp_error err = {0};
+    if (arcp__wire_scan(json, arcp_span_cstr(text), &err) != ARCP_OK) {
+        fail_msg("%s: %s", text, err.message);
+    }
+}
+
+static const struct fit {
+    const char *pattern, *value;
+    const char *why; /* "": it fits */
+} fits[] = {
+    {"{}", "{\"a\":1}", ""},
+    {"{\"a\":1}", "{\"b\":2,\"a\":1.0}", ""},
+    {"{\"a\":1}", "{\"a\":2}", "a is 2, must be 1"},
+    {"{\"a\":{\"b\":\"x\"}}", "{\"a\":{\"b\":\"y\"}}", "a.b is \"y\", must be \"x\""},
+    {"{\"a\":{\"b\":\"x\"}}", "{\"a\":{}}", "a.b is missing, must be \"x\""},
+    {"{\"a\":{}}", "{\"a\":[]}", "a is [], must be an object"},
+    {"{\"a\":[2]}", "{\"a\":[1,2]}", ""},
+    {"{\"a\":[3]}", "{\"a\":[1,2]}", "a is [1,2], must be a list with 3"},
+    {"{\"a\":[{\"b\":1}]}", "{\"a\":[{\"b\":2}]}", "a.b is 2, must be 1"},
+    {"{\"a\":[1]}", "{\"a\":1}", "a is 1, must be a list"},
+    {"{\"a\":\"$string\"}", "{\"a\":\"\"}", ""},
+    {"{\"a\":\"$string\"}", "{\"a\":1}", "a is 1, must be a string"},
+    {"{\"a\":\"$number\"}", "{\"a\":\"1\"}", "a is \"1\", must be a number"},
+    {"{\"a\":\"$boolean\"}", "{\"a\":false}", ""},
+    {"{\"a\":\"$boolean\"}", "{\"a\":null}", "a is null, must be true or false"},
+    {"{\"a\":\"$array\"}", "{\"a\":{}}", "a is {}, must be a list"},
+    {"{\"a\":\"$object\"}", "{}", "a is missing, must be an object"},
+    {"{\"a\":\"$absent\"}", "{}", ""},
+    {"{\"a\":\"$absent\"}", "{\"a\":null}", "a is null, must be absent"},
+    {"{\"a\":\"$versioned\"}", "{\"a\":\"x@1\"}", ""},
+    {"{\"a\":\"$versioned\"}", "{\"a\":\"x\"}", "a is \"x\", must be name@version"},
+    {"{\"a\":\"$new\",\"b\":\"$new\"}", "{\"a\":[1],\"b\":[1.0]}", ""},
+    {"{\"a\":\"$new\",\"b\":\"$new\"}", "{\"a\":1,\"b\":2}", "b is 2, must be 1"},
+    {"{\"a\":\"$new\"}", "{}", "a is missing, must be there"},
+};
+
+static void a_value_fits_or_it_is_said_where_not(void **state)
+{
+    for (size_t row = 0; row < sizeof(fits) / sizeof(fits[0]); row++) {
+        arcp__variables variables = {0};
+        arcp_json pattern = ARCP_JSON_INIT;
+        arcp_json value = ARCP_JSON_INIT;
+        arcp_buf why = ARCP_BUF_INIT;
+        scan(&pattern, fits[row].pattern);
+        scan(&value, fits[row].value);
+        bool fit = arcp__pattern_matches(&variables, &pattern, ARCP_JSON_ROOT, &value,
+                                         ARCP_JSON_ROOT, &why);
+        if (fit != (fits[row].why[0] == '\0') ||
+            !arcp_span_equal_cstr(arcp_buf_span(&why), fits[row].why)) {
+            fail_msg("%s with %s: %d '%.*s'", fits[row].pattern, fits[row].value, fit,
+                     (int)why.size, why.size ? why.data : "");
+        }
+        arcp_buf_fini(&why);
+        arcp_json_fini(&pattern);
+        arcp_json_fini(&value);
+        arcp__variables_fini(&variables);
+    }
+}
+
+static void names_are_replaced_by_the_json_of_their_values(void **state)
+{
+    arcp__variables variables = {0};
+    arcp_buf out = ARCP_BUF_INIT;
+    arcp__variable_set_text(&variables, "job", arcp_span_cstr("a\"b"));
+    arcp__variable_set(&variables, ARCP_SPAN_LITERAL("seq"), ARCP_SPAN_LITERAL("7"));
+    assert_true(
+        arcp__variables_replace(&variables, arcp_span_cstr("{\"x\":$job,\"y\":[$seq]}"), &out));
+    assert_true(arcp_span_equal_cstr(arcp_buf_span(&out), "{\"x\":\"a\\\"b\",\"y\":[7]}"));
+    assert_false(arcp__variables_replace(&variables, arcp_span_cstr("$nobody"), &out));
+    arcp_buf_fini(&out);
+    arcp__variables_fini(&variables);
+}
+
+static void variables_have_a_limit_on_both_sides(void **state)
+{
+    arcp__variables variables = {0};
+    char name[8];
+    for (int at = 0; at < ARCP__VARIABLES_MAX; at++) {
+        int size = snprintf(name, sizeof(name), "v%d", at);
+        arcp__variable_set(&variables, arcp_span_make(name, (size_t)size), ARCP_SPAN_LITERAL("1"));
+    }
+    assert_false(variables.failed);
+    arcp__variable_set(&variables, ARCP_SPAN_LITERAL("more"), ARCP_SPAN_LITERAL("1"));
+    assert_true(variables.failed);
+    arcp__variables_fini(&variables);
+}
+
+#define HEAD "\"arcp\":\"1.1\",\"id\":\"x\",\"session_id\":\"s\""
+
+static const struct looked {
+    const char *frame;
+    const char *section; /* NULL: as it should be */
+} frames[] = {
+    {"{" HEAD ",\"type\":\"session.pong\",\"payload\":{}}", NULL},
+    {"{" HEAD ",\"type\":\"x-vendor.any\",\"payload\":{}}", NULL},
+    {"{\"arcp\":\"1.1\",\"type\":\"session.pong\",\"payload\":{}}", NULL},
+    {"[]", "5"},
+    {"{" HEAD ",\"payload\":{}}", "5"},
+    {"{\"type\":\"session.pong\",\"payload\":{}}", "5"},
+    {"{" HEAD ",\"type\":\"session.pong\"}", "5"},
+    {"{\"arcp\":\"1.1\",\"session_id\":\"t\",\"type\":\"session.pong\",\"payload\":{}}", "5"},
+    {"{" HEAD ",\"type\":\"session.pong\",\"event_seq\":5,\"payload\":{}}", "6.4"},
+    {"{" HEAD ",\"type\":\"session.ping\",\"event_seq\":5,\"payload\":{}}", "6.4"},
+    {"{" HEAD ",\"type\":\"job.result\",\"payload\":{}}", "8.1"},
+    {"{" HEAD ",\"type\":\"job.result\",\"event_seq\":5,\"payload\":{}}", NULL},
+    {"{" HEAD ",\"type\":\"job.result\",\"event_seq\":\"5\",\"payload\":{}}", "8.3"},
+    {"{" HEAD ",\"type\":\"job.result\",\"event_seq\":4,\"payload\":{}}", "8.3"},
+    {"{" HEAD ",\"type\":\"job.result\",\"event_seq\":6,\"payload\":{}}", "8.3"},
+    {"{" HEAD
+     ",\"type\":\"job.event\",\"event_seq\":5,\"job_id\":\"j\",\"payload\":{\"kind\":\"log\","
+     "\"body\":{}}}",
+     NULL},
+    {"{" HEAD ",\"type\":\"job.event\",\"event_seq\":5,\"job_id\":\"j\",\"payload\":{\"kind\":1,"
+     "\"body\":{}}}",
+     "8.1"},
+    {"{" HEAD
+     ",\"type\":\"job.event\",\"event_seq\":5,\"job_id\":\"j\",\"payload\":{\"kind\":\"log\"}}",
+     "8.1"},
+    {"{" HEAD ",\"type\":\"job.event\",\"event_seq\":5,\"payload\":{\"kind\":\"log\",\"body\":{}}}",
+     "8.1"},
+    {"{" HEAD ",\"type\":\"job.event\",\"event_seq\":5,\"job_id\":\"j\",\"payload\":{\"kind\":"
+     "\"progress\",\"body\":{}}}",
+     NULL},
+    {"{" HEAD ",\"type\":\"job.event\",\"event_seq\":5,\"job_id\":\"j\",\"payload\":{\"kind\":"
+     "\"result_chunk\",\"body\":{}}}",
+     "6.2"},
+    {"{" HEAD ",\"type\":\"job.error\",\"payload\":{\"code\":\"X\",\"retryable\":true}}", NULL},
+    {"{" HEAD ",\"type\":\"job.error\",\"payload\":{\"code\":\"X\"}}", "12"},
+    {"{" HEAD ",\"type\":\"session.error\",\"payload\":{\"code\":1,\"retryable\":true}}", "12"},
+    {"{" HEAD
+     ",\"type\":\"job.error\",\"payload\":{\"code\":\"LEASE_EXPIRED\",\"retryable\":true}}",
+     "12"},
+    {"{" HEAD ",\"type\":\"job.error\",\"payload\":{\"code\":\"BUDGET_EXHAUSTED\",\"retryable\":"
+     "true}}",
+     "12"},
+    {"{" HEAD
+     ",\"type\":\"job.error\",\"payload\":{\"code\":\"INTERNAL_ERROR\",\"retryable\":false}}",
+     "12"},
+};
+
+/* After a welcome that has progress in effect, and the event of number 4. */
+static void every_frame_is_looked_at(void **state)
+{
+    for (size_t row = 0; row < sizeof(frames) / sizeof(frames[0]); row++) {
+        arcp__look look = {0};
+        arcp_json json = ARCP_JSON_INIT;
+        arcp_buf why = ARCP_BUF_INIT;
+        const char *section = NULL;
+        scan(&json, "{" HEAD ",\"type\":\"session.welcome\",\"payload\":{\"capabilities\":"
+                    "{\"features\":[\"progress\",\"result_chunk\"]}}}");
+        arcp__look_welcome(&look, &json, ARCP_SPAN_LITERAL("[\"ack\",\"progress\"]"));
+        scan(&json, "{" HEAD ",\"type\":\"job.result\",\"event_seq\":4,\"payload\":{}}");
+        assert_true(arcp__look_at(&look, &json, &section, &why));
+        assert_int_equal(look.before, 3);
+        scan(&json, frames[row].frame);
+        bool is_right = arcp__look_at(&look, &json, &section, &why);
+        if (is_right != (frames[row].section == NULL) || is_right != (why.size == 0) ||
+            (!is_right && strcmp(section, frames[row].section) != 0)) {
+            fail_msg("%s: %s, %.*s", frames[row].frame, section == NULL ? "right" : section,
+                     (int)why.size, why.size ? why.data : "");
+        }
+        arcp_buf_fini(&why);
+        arcp_json_fini(&json);
+        arcp__look_fini(&look);
+    }
+}
+
+/* A case with a slip in it would fail every runtime, or none. */
+static void every_case_is_written_in_the_words_there_are(void **state)
+{
+    static const char *const verbs[] = {"open ",   "hello ",  "other ",    "drop ",
+                                        "resume ", "differ ", "left-open "};
+    assert_true(arcp__case_count > 30);
+    for (size_t at = 0; at < arcp__case_count; at++) {
+        const char *step = arcp__cases[at].steps;
+        assert_true(arcp__cases[at].section[0] >= '1' && arcp__cases[at].section[0] <= '9');
+        assert_true(strlen(arcp__cases[at].title) > 10);
+        while (step != NULL) {
+            bool known = (step[0] == 'a' || step[0] == 'b') && strchr("<> ", step[1]) != NULL;
+            for (size_t row = 0; row < sizeof(verbs) / sizeof(verbs[0]); row++) {
+                known = known || strncmp(step, verbs[row], strlen(verbs[row])) == 0;
+            }
+            if (!known) {
+                fail_msg("%s: %s", arcp__cases[at].title, step);
+            }
+            step = strchr(step, '\n');
+            step = step == NULL ? NULL : step + 1;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_fits_or_it_is_said_where_not),
+        cmocka_unit_test(names_are_replaced_by_the_json_of_their_values),
+        cmocka_unit_test(variables_have_a_limit_on_both_sides),
+        cmocka_unit_test(every_frame_is_looked_at),
+        cmocka_unit_test(every_case_is_written_in_the_words_there_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
