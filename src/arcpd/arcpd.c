@@ -18,7 +18,7 @@
 #include "arcpd/trace_export.h"
 #include "arcpd/trusted_path.h"
 #include "base/alloc.h"
-#include "runtime/process_table.h"
+#include "process/process.h"
 
 /* A hello is small, and what a stranger sends is kept until it is whole. */
 #define FIRST_FRAME_BYTES_MAX 65536u

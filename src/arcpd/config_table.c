@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "engine/peer_profile.h"
-#include "runtime/launcher_plan.h"
+#include "launch/launch.h"
 
 #define RESTART ARCP__CONFIG_RESTART
 #define SECRET  ARCP__CONFIG_SECRET

@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "arcpd/status_server.h"
-#include "runtime/agent_environment.h"
-#include "runtime/launcher_plan.h"
+#include "process/process.h"
 
 /* As long as the shortest that the token of this machine may be. */
 #define TOKEN_BYTES_MIN 16u
@@ -201,16 +200,13 @@ static void warn_of_programs(const warnings *w)
     for (size_t at = 0; at < config->agent_count; at++) {
         const arcp__config_agent *agent = &config->agents[at];
         const arcp__config_name name = arcp__config_name_of(&config->places, "agents[%zu]", at);
-        arcp__agent_environment environment = {.failed = false};
         arcp_error why = {0};
-        arcp__agent_environment_base(&environment, agent->user);
-        arcp__agent_environment_pass(&environment, (const char *const *)agent->env.items);
-        if (!environment.failed && arcp__launch_check((const char *const *)agent->command.items,
-                                                      (const char *const *)environment.pairs,
-                                                      agent->user, &why) != ARCP_OK) {
+        const arcp_status status =
+            arcp__process_check((const char *const *)agent->command.items,
+                                (const char *const *)agent->env.items, agent->user, &why);
+        if (status != ARCP_OK && status != ARCP_E_NO_MEMORY) {
             say(w, &name, "agent \"%.80s\": %s; its jobs will fail", agent->name, why.message);
         }
-        arcp__agent_environment_fini(&environment);
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "runtime/launcher_plan.h"
+#include "launch/launch.h"
 
 #define LIMITS_MAX 16u /* more than there are resources */
 

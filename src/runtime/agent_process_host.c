@@ -11,9 +11,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "process/process.h"
 #include "runtime/agent_environment.h"
-#include "runtime/agent_pool.h"
-#include "runtime/agent_process.h"
 #include "runtime/agent_registration.h"
 #include "runtime/runtime_state.h"
 
@@ -103,22 +102,22 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 static arcp_status start_program(process_job *pj, const char *cwd, arcp_span start, arcp_error *err)
 {
     const arcp__process_agent *agent = pj->agent;
-    arcp__agent_environment environment = {0};
-    arcp__agent_environment_base(&environment, agent->user);
+    arcp__environment environment = {0};
+    arcp__environment_base(&environment, agent->user);
     arcp__agent_environment_job(&environment, start);
-    arcp__agent_environment_pass(&environment, (const char *const *)agent->env);
+    arcp__environment_pass(&environment, (const char *const *)agent->env);
     arcp_status status = ARCP_OK;
     if (environment.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     } else {
-        arcp__agent_spec spec = agent->spec;
+        arcp__process_spec spec = agent->spec;
         spec.env = (const char *const *)environment.pairs;
         spec.cwd = cwd;
         spec.makes_cwd = arcp__job_owns_cwd(pj->job);
         spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
         status = arcp__agent_process_start(pj->runtime->processes, &spec, &pj->process, err);
     }
-    arcp__agent_environment_fini(&environment);
+    arcp__environment_fini(&environment);
     return status;
 }
 
@@ -128,7 +127,7 @@ static arcp_status take_waiting(process_job *pj, const char *cwd, arcp_error *er
     if (pj->agent->pool == NULL) {
         return ARCP_OK;
     }
-    pj->process = arcp__agent_pool_take(pj->agent->pool);
+    pj->process = arcp__process_pool_take(pj->agent->pool);
     if (pj->process == NULL || !arcp__job_owns_cwd(pj->job)) {
         return ARCP_OK;
     }
@@ -346,7 +345,7 @@ static void start(arcp_runtime *runtime, struct arcp__agent_entry *entry, arcp__
                         .start = ARCP_BUF_SECRET_INIT,
                         .later = ARCP_BUF_SECRET_INIT};
     arcp__job_set_user(job, pj);
-    bool is_there = pj->agent->pool != NULL && arcp__agent_pool_waiting(pj->agent->pool) != 0;
+    bool is_there = pj->agent->pool != NULL && arcp__process_pool_waiting(pj->agent->pool) != 0;
     if (!is_there) {
         arcp_buf_append(&pj->start, line);
     }
@@ -451,7 +450,7 @@ static void retire(arcp_runtime *runtime, struct arcp__agent_entry *entry)
     if (agent == NULL) {
         return;
     }
-    arcp__agent_pool_free(agent->pool);
+    arcp__process_pool_free(agent->pool);
     agent->pool = NULL;
     if (runtime->is_freeing) {
         entry->process = NULL;

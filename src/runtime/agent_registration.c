@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
-#include "runtime/launcher_plan.h"
 #include "runtime/runtime_state.h"
 
 /* ---- copying what was registered ---- */
@@ -61,7 +60,7 @@ static bool copy(arcp__process_agent *agent, const arcp_process_agent *from)
     agent->is_plain = from->is_plain;
     agent->stderr_in_errors = from->stderr_in_errors;
     agent->max_jobs = from->max_jobs;
-    agent->spec = (arcp__agent_spec){
+    agent->spec = (arcp__process_spec){
         .argv = (const char *const *)agent->command,
         .user = agent->user,
         .limits = agent->limits,
@@ -76,8 +75,8 @@ void arcp__process_agent_free(arcp__process_agent *agent)
     if (agent == NULL) {
         return;
     }
-    arcp__agent_pool_free(agent->pool);
-    arcp__agent_environment_fini(&agent->warm_environment);
+    arcp__process_pool_free(agent->pool);
+    arcp__environment_fini(&agent->warm_environment);
     free_texts(agent->command);
     free_texts(agent->env);
     arcp__free(agent->cwd);
@@ -106,18 +105,19 @@ static void warm_log(void *user, arcp_span line)
 static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error *err)
 {
     arcp_runtime *runtime = agent->runtime;
-    arcp__agent_environment *environment = &agent->warm_environment;
-    arcp__agent_environment_base(environment, agent->user);
-    arcp__agent_environment_pass(environment, (const char *const *)agent->env);
+    arcp__environment *environment = &agent->warm_environment;
+    arcp__environment_base(environment, agent->user);
+    arcp__environment_pass(environment, (const char *const *)agent->env);
     if (environment->failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     agent->warm_spec = agent->spec;
     agent->warm_spec.env = (const char *const *)environment->pairs;
     agent->warm_spec.line_bytes_max = runtime->settings_agent_line_bytes;
-    agent->warm_spec.makes_cwd = agent->cwd == NULL && runtime->work_directory != NULL;
-    agent->warm_spec.cwd = agent->cwd != NULL ? agent->cwd : runtime->work_directory;
-    arcp__agent_pool_options options = {
+    const char *directory = arcp__process_table_directory(runtime->processes);
+    agent->warm_spec.makes_cwd = agent->cwd == NULL && directory != NULL;
+    agent->warm_spec.cwd = agent->cwd != NULL ? agent->cwd : directory;
+    arcp__process_pool_options options = {
         .table = runtime->processes,
         .loop = runtime->loop,
         .size = size,
@@ -126,7 +126,7 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
         .log = warm_log,
         .user = agent,
     };
-    return arcp__agent_pool_new(&options, &agent->pool, err);
+    return arcp__process_pool_new(&options, &agent->pool, err);
 }
 
 /* ---- registering ---- */
@@ -136,20 +136,17 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
 static arcp_status warn_if_missing(const arcp__process_agent *agent, const char *name,
                                    arcp_error *err)
 {
-    arcp__agent_environment environment = {.failed = false};
     arcp_error why = {0};
-    arcp__agent_environment_base(&environment, agent->user);
-    arcp__agent_environment_pass(&environment, (const char *const *)agent->env);
-    arcp_status status =
-        environment.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
-    if (status == ARCP_OK &&
-        arcp__launch_check((const char *const *)agent->command,
-                           (const char *const *)environment.pairs, agent->user, &why) != ARCP_OK) {
+    arcp_status status = arcp__process_check((const char *const *)agent->command,
+                                             (const char *const *)agent->env, agent->user, &why);
+    if (status == ARCP_E_NO_MEMORY) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (status != ARCP_OK) {
         arcp__runtime_log(agent->runtime, ARCP_LOG_WARN, "agent \"%s\": %s; its jobs will fail",
                           name, why.message);
     }
-    arcp__agent_environment_fini(&environment);
-    return status;
+    return ARCP_OK;
 }
 
 arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_process_agent *from,

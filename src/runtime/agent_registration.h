@@ -4,8 +4,7 @@
 
 #include <arcp/runtime.h>
 
-#include "runtime/agent_environment.h"
-#include "runtime/agent_pool.h"
+#include "process/process.h"
 
 typedef struct arcp__process_agent {
     arcp_runtime *runtime;
@@ -17,10 +16,10 @@ typedef struct arcp__process_agent {
     bool stderr_in_errors;
     size_t max_jobs;
     size_t running;
-    arcp__agent_spec spec;  /* what all its processes have in common; points to the above */
-    arcp__agent_pool *pool; /* NULL: none wait, or it is retired */
-    arcp__agent_environment warm_environment;
-    arcp__agent_spec warm_spec;
+    arcp__process_spec spec;  /* what all its processes have in common; points to the above */
+    arcp__process_pool *pool; /* NULL: none wait, or it is retired */
+    arcp__environment warm_environment;
+    arcp__process_spec warm_spec;
 } arcp__process_agent;
 
 /* Not while a process of it runs for a job. NULL is accepted. */

@@ -10,7 +10,6 @@
 #include "runtime/agent_registration.h"
 #include "runtime/agent_threads.h"
 #include "runtime/runtime_state.h"
-#include "runtime/work_directory.h"
 
 #ifndef ARCP_VERSION_STRING
 #define ARCP_VERSION_STRING "0.1.0"
@@ -172,7 +171,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         .random = draw,
         .random_user = runtime,
         .store_is_durable = runtime->store->ops->durable,
-        .work_directory = arcp_span_cstr(runtime->work_directory),
+        .work_directory = arcp_span_cstr(arcp__process_table_directory(runtime->processes)),
         .makes_spans = options->trace_span != NULL,
         .has_no_log = options->log == NULL,
         .now = arcp__runtime_now(),
@@ -205,23 +204,12 @@ static arcp_status make_process_table(arcp_runtime *runtime, const arcp_runtime_
 {
     arcp__process_table_options table = {.loop = runtime->loop,
                                          .launcher = options->launcher,
+                                         .work_directory = options->work_directory,
                                          .makes_cgroups = options->makes_cgroups};
-    size_t killed = 0;
-    if (options->work_directory != NULL) {
-        arcp_status status =
-            arcp__work_directory_open(options->work_directory, &table.directory, &killed, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
-    }
+    arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
+    size_t killed = status == ARCP_OK ? arcp__process_table_swept(runtime->processes) : 0;
     if (killed != 0) {
         arcp__runtime_log(runtime, ARCP_LOG_WARN, "killed %zu processes of an earlier run", killed);
-    }
-    arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
-    if (status != ARCP_OK) {
-        arcp__work_directory_close(table.directory);
-    } else if (table.directory != NULL) {
-        runtime->work_directory = arcp__work_directory_path(table.directory);
     }
     return status;
 }

@@ -9,12 +9,12 @@
 #include <uv.h>
 
 #include "base/random.h"
+#include "base/turn_share.h"
 #include "engine/engine.h"
+#include "process/process.h"
 #include "runtime/agent_host.h"
 #include "runtime/busy_poll.h"
-#include "runtime/process_table.h"
 #include "runtime/token_desk.h"
-#include "runtime/turn_share.h"
 
 /* One batch is being written while the next fills; a second one waits in the store so that
  * its writer is never idle. */
@@ -74,7 +74,6 @@ struct arcp_runtime {
     arcp__process_table *processes; /* owned */
     bool has_other_cores;           /* this process may use more than one */
     bool launches_here;             /* by the direct launcher */
-    const char *work_directory;     /* this run's, of `processes`; NULL: none */
     size_t settings_agent_line_bytes;
     char *name, *version;     /* owned */
     arcp__random_pool random; /* for ids, and the engine's tokens */

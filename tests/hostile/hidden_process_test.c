@@ -10,14 +10,14 @@
 #include "arcpd/wire.h"
 #include "support/check.h"
 
-#include "runtime/agent_cgroups.h"
+#include "launch/cgroups.h"
 
 #define AGENT "hide=" ARCP_SOURCE_DIR "/tests/hostile/agents/hide.sh"
 
 static bool cgroups_can_be_made(void)
 {
-    arcp__agent_cgroups *cgroups = arcp__agent_cgroups_open();
-    arcp__agent_cgroups_close(cgroups);
+    arcp__cgroups *cgroups = arcp__cgroups_open();
+    arcp__cgroups_close(cgroups);
     return cgroups != NULL;
 }
 

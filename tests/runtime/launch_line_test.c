@@ -5,9 +5,9 @@
 #include "engine/state.h"
 #include "runtime/runtime_rig.h"
 #include "runtime/runtime_state.h"
-#include "runtime/work_directory.h"
 
 #include "support/check.h"
+#include "support/remove_tree.h"
 
 #define JOBS 20u
 
@@ -207,7 +207,7 @@ static void a_runtime_is_freed_with_jobs_in_line(void **state)
     (void)uv_run(&rig.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&rig.loop), 0);
     arcp_buf_fini(&rig.frames);
-    arcp__directory_remove(rig.directory);
+    (void)remove_tree(rig.directory);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 
 #include "support/check.h"
 
-#include "runtime/agent_pool.h"
+#include "process/process.h"
 #include "runtime/agent_registration.h"
 #include "runtime/runtime_state.h"
 
@@ -25,7 +25,7 @@ static void on_log(void *user, arcp_log_level level, const char *text, const cha
 static bool one_waits(void *user)
 {
     const fixture *f = user;
-    return arcp__agent_pool_waiting(f->rig.runtime->agents->process->pool) != 0;
+    return arcp__process_pool_waiting(f->rig.runtime->agents->process->pool) != 0;
 }
 
 /* One that waits is given its job at once: not in a later turn, as one that is to be started. */

@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/process_support.h"
 #include "runtime/runtime_rig.h"
+#include "support/process_support.h"
 
 #include "support/check.h"
 

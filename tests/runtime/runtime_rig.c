@@ -3,8 +3,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
-
-#include "runtime/work_directory.h"
+#include "support/remove_tree.h"
 
 static void let_in(void *user, arcp_token_question *question)
 {
@@ -114,7 +113,7 @@ void runtime_rig_stop(runtime_rig *rig)
     (void)uv_run(&rig->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&rig->loop), 0);
     arcp_buf_fini(&rig->frames);
-    arcp__directory_remove(rig->directory);
+    (void)remove_tree(rig->directory);
 }
 
 void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload)

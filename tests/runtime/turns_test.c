@@ -4,7 +4,7 @@
 
 #include "support/check.h"
 
-#include "runtime/turn_share.h"
+#include "base/turn_share.h"
 
 #define FLOOD      3000u
 #define FLOODS_MAX 4u

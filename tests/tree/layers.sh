@@ -1,9 +1,11 @@
 #!/bin/sh
-# Fails when a source includes upward, sideways, or what its layer must do without.
+# Fails when a source includes upward, sideways, what its layer must do without, or a header that
+# another folder keeps to itself.
 #
 #   tests/tree/layers.sh ROOT
 #
 # base <- json <- core <- engine <- {transport, store, provisioner} <- {client, runtime} <- arcpd
+# base <- launch <- process <- runtime: programs are started and run by what knows nothing of ARCP.
 # client <- cli <- {arcp, bench, conformance}
 # audit stands on core, beside the engine; arcp and arcpd use it. http stands on core, for the
 # modules of provisioner and tracing, which arcpd loads.
@@ -11,6 +13,7 @@ set -eu
 cd "$1"
 
 files=$(find src include -name '*.[ch]' | sort)
+tests=$(find tests -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || {
     echo "no sources under $1"
     exit 1
@@ -20,6 +23,8 @@ files=$(find src include -name '*.[ch]' | sort)
 awk '
 BEGIN {
     allowed["base"] = "base"
+    allowed["launch"] = "base launch"
+    allowed["process"] = "base launch process"
     allowed["json"] = "base json"
     allowed["core"] = "base json core"
     allowed["engine"] = "base json core engine"
@@ -28,10 +33,11 @@ BEGIN {
     allowed["http"] = "base json core http"
     allowed["provisioner"] = "base json core engine http provisioner"
     allowed["tracing"] = "base json core http tracing"
-    allowed["runtime"] = "base json core engine transport store runtime"
+    allowed["runtime"] = "base launch process json core engine transport store runtime"
     allowed["client"] = "base json core engine transport client"
     allowed["audit"] = "base json core audit"
-    allowed["arcpd"] = "base json core engine transport store provisioner runtime audit tracing arcpd"
+    allowed["arcpd"] = "base launch process json core engine transport store provisioner runtime audit " \
+                       "tracing arcpd"
     allowed["cli"] = "base json core transport client cli"
     allowed["arcp"] = "base json core store client audit cli arcp"
     allowed["bench"] = "base json core client cli bench"
@@ -42,6 +48,11 @@ BEGIN {
     public["json.h"] = "json"
     public["runtime.h"] = public["agent.h"] = "runtime"
     public["client.h"] = "client"
+    public["sys/launcher.h"] = "launch"
+    # The headers that other folders may include; of a folder that is not here, all. A test of
+    # the same name as the folder may include the others too.
+    doors["launch"] = "launch.h cgroups.h proc_stat.h"
+    doors["process"] = "process.h"
     # libarcp and the engine: no I/O, no threads; libarcp nothing but libc.
     # (base has "once", for its one process-wide key, and thread.h, which is inline.)
     threads = "^(uv|pthread|threads|sqlite3|yaml|http_parser|netdb|poll|spawn)\\.h$" \
@@ -63,6 +74,15 @@ function public_layer(name) {
     return name in public ? public[name] : "core"
 }
 
+# Of a private header: which folder keeps it, and what that has for others.
+function check_door(name, from, folder) {
+    folder = name
+    sub(/\/.*/, "", folder)
+    sub(/^[^\/]*\//, "", name)
+    if (folder in doors && folder != from && index(" " doors[folder] " ", " " name " ") == 0)
+        refuse(from " may not include " folder "/" name ": " folder " has " doors[folder] " for others")
+}
+
 function refuse(text) {
     printf "%s:%d: %s\n", FILENAME, FNR, text
     bad = 1
@@ -70,17 +90,22 @@ function refuse(text) {
 
 FNR == 1 {
     layer = layer_of(FILENAME)
-    if (!(layer in allowed)) {
+    is_test = FILENAME ~ /^tests\//
+    if (!is_test && !(layer in allowed)) {
         refuse("folder " layer " has no place in the order of layers")
         nextfile
     }
-    count++
+    count += !is_test
 }
 
 /^[ \t]*#[ \t]*include[ \t]*["<]/ {
     name = $0
     sub(/^[^"<]*["<]/, "", name)
     sub(/[">].*$/, "", name)
+    if (is_test) {
+        check_door(name, layer)
+        next
+    }
     if ($0 ~ /include[ \t]*"/) {
         if (name !~ /\//) {
             refuse("write \"" layer "/" name "\": includes start at src/")
@@ -88,6 +113,7 @@ FNR == 1 {
         }
         target = name
         sub(/\/.*/, "", target)
+        check_door(name, layer)
         if (FILENAME ~ /^include\//) {
             refuse("a public header includes the private " name)
             next
@@ -112,5 +138,5 @@ END {
     }
     exit bad
 }
-' $files
+' $files $tests
 echo "layers: $(printf '%s\n' "$files" | wc -l) files in order"

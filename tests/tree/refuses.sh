@@ -18,7 +18,11 @@ right_tree() {
     rm -rf "$tree"
     mkdir -p "$tree/src/base" "$tree/src/core" "$tree/src/engine" "$tree/src/store" "$tree/src/client" \
         "$tree/src/cli" "$tree/src/bench" \
+        "$tree/src/launch" "$tree/src/process" "$tree/tests/launch" "$tree/tests/engine" \
         "$tree/include/arcp/sys" "$tree/docs" "$tree/packaging" "$tree/man"
+    echo '#include <arcp/sys/launcher.h>' >"$tree/src/launch/launch.h"
+    printf '#include "launch/launch.h"\n#include <arcp/sys/launcher.h>\n' >"$tree/src/process/table.c"
+    echo '#include "launch/launcher_plan.h"' >"$tree/tests/launch/plan_test.c"
     echo '#include <stddef.h>' >"$tree/src/base/alloc.h"
     printf '#include "base/alloc.h"\n#include <arcp/lease.h>\n' >"$tree/src/core/lease.c"
     printf '#include "core/lease.h"\n#include <arcp/sys/store.h>\n' >"$tree/src/engine/job.c"
@@ -77,6 +81,12 @@ layer '  #  include "core/lease.h"' include/arcp/lease.h 'public header includes
 layer '#include <uv.h>' src/engine/job.c 'engine does without <uv.h>'
 layer '#include <pthread.h>' src/core/lease.c 'core does without <pthread.h>'
 layer '#include <openssl/sha.h>' src/core/lease.c 'core does without <openssl/sha.h>'
+layer '#include "core/lease.h"' src/launch/launch.h 'launch may not include core/lease.h'
+layer '#include "process/process.h"' src/launch/plan.c 'launch may not include process/process.h'
+layer '#include <arcp/json.h>' src/process/table.c 'process may not include arcp/json.h'
+layer '#include <arcp/sys/launcher.h>' src/engine/job.c 'engine may not include arcp/sys/launcher.h'
+layer '#include "launch/launcher_plan.h"' src/process/table.c 'launch has launch.h'
+layer '#include "process/stray.h"' tests/engine/job_test.c 'process has process.h for others'
 layer '#include <stddef.h>' src/misc.c 'no place in the order'
 right_tree
 rm -r "$tree/src" "$tree/include"
@@ -144,6 +154,8 @@ module engine 'long time(long *); long arcp_now(void); long arcp_now(void) { ret
 refuses symbols "$work/modules" 'engine calls: time' 'a clock in the engine'
 module core 'void *malloc(unsigned long); void *arcp_a(void) { return malloc(1); }'
 refuses symbols "$work/modules" 'core calls: malloc' 'malloc in core'
+module process 'void arcp__engine_f(void); void arcp__p(void); void arcp__p(void) { arcp__engine_f(); }'
+refuses symbols "$work/modules" 'process calls: arcp__engine_f' 'a call from process to the engine'
 rm "$work/modules"/*
 refuses symbols "$work/modules" 'no module' 'an empty folder'
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fails when a module of a build defines a global symbol that is not named as ours, or when
-# the quiet layers call the world: clocks, files, sockets, threads.
+# Fails when a module of a build defines a global symbol that is not named as ours, when
+# the quiet layers call the world: clocks, files, sockets, threads, or when what starts and runs
+# programs calls something of the layers beside or above it.
 #
 #   tests/tree/symbols.sh MODULES_DIR
 #
@@ -41,5 +42,24 @@ for module in json core engine; do
         bad=1
     fi
 done
+
+# stands_on MODULE OTHERS...: MODULE calls nothing of ours but what it and the others define.
+stands_on() {
+    [ -f "libarcp_$1.a" ] || return 0
+    calls=$({
+        nm --undefined-only --format=posix "libarcp_$1.a"
+        for module in "$@"; do
+            nm --defined-only --extern-only --format=posix "libarcp_$module.a" 2>/dev/null || true
+        done
+    } | awk '$2 == "U" { called[$1]; next } NF >= 2 { defined[$1] }
+        END { for (name in called) if (name ~ /^arcp_/ && !(name in defined)) print name }' |
+        sort | tr '\n' ' ')
+    if [ -n "$calls" ]; then
+        echo "$1 calls: $calls"
+        bad=1
+    fi
+}
+stands_on launch base
+stands_on process launch base
 [ "$bad" -eq 0 ] || exit 1
 echo "symbols: $count modules"

@@ -1,0 +1,53 @@
+#include "base/turn_share.h"
+
+const arcp__turn_limits arcp__turn_of_links = {
+    .frames = 256,
+    .is_divided = true,
+    .taker_frames = 64,
+    .taker_bytes = 262144,
+    .taker_ns = 2000000,
+};
+/* A line costs less than a request does, and a program that says much says it in small ones. */
+const arcp__turn_limits arcp__turn_of_agents = {
+    .frames = 2048,
+    .taker_frames = 1024,
+    .taker_bytes = 524288,
+    .taker_ns = 2000000,
+};
+
+static unsigned frames_max(const arcp__turn *turn)
+{
+    if (!turn->limits->is_divided) {
+        return turn->limits->taker_frames;
+    }
+    unsigned takers = turn->takers > turn->takers_before ? turn->takers : turn->takers_before;
+    unsigned frames = turn->limits->frames / (takers == 0 ? 1 : takers);
+    return frames < turn->limits->taker_frames ? frames : turn->limits->taker_frames;
+}
+
+bool arcp__turn_is_over(const arcp__turn *turn)
+{
+    return !turn->limits->is_divided && turn->frames >= turn->limits->frames;
+}
+
+bool arcp__turn_take(arcp__turn *turn, arcp__turn_share *share, size_t bytes, int64_t now_ns)
+{
+    if (share->frames == 0 || share->number != turn->number) {
+        *share = (arcp__turn_share){.number = turn->number, .began_ns = now_ns};
+        turn->takers++;
+    }
+    turn->frames++;
+    share->frames++;
+    share->bytes += bytes;
+    return !arcp__turn_is_over(turn) && share->frames < frames_max(turn) &&
+           share->bytes < turn->limits->taker_bytes &&
+           now_ns - share->began_ns < turn->limits->taker_ns;
+}
+
+void arcp__turn_next(arcp__turn *turn)
+{
+    turn->number++;
+    turn->frames = 0;
+    turn->takers_before = turn->takers;
+    turn->takers = 0;
+}

@@ -1,0 +1,340 @@
+#include "launch/cgroups.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "launch/proc_stat.h"
+
+#define NAME_START   "arcpd."
+#define NAME_FORMAT  NAME_START "%d.%llu"
+#define NAME_SIZE    64
+#define END_WAIT_MS  1000
+#define EMPTY_TRIES  2 /* cgroups that are looked at before another one is made */
+#define OWN_MODE     0755
+#define EVENTS_BYTES 256
+
+/* A cgroup that no job uses. */
+typedef struct free_cgroup {
+    struct free_cgroup *prev, *next;
+    unsigned number;
+    bool is_killed; /* not used again: Linux kills whatever is born into one that was killed */
+} free_cgroup;
+
+struct arcp__cgroups {
+    int parent_fd; /* our own cgroup */
+    int fd;        /* the directory of this runtime */
+    char name[NAME_SIZE];
+    unsigned made;
+    free_cgroup *unused; /* the one that was given back first is taken first */
+};
+
+/* ---- where we are ---- */
+
+/* The path behind "0::" in /proc/self/cgroup. */
+static bool find_own_path(char *out, size_t size)
+{
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    char line[4200];
+    bool found = false;
+    while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        found = strncmp(line, "0::/", 4) == 0 && strlen(line + 3) < size;
+        if (found) {
+            (void)snprintf(out, size, "%s", line + 3);
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
+/* Where the cgroup2 file system is mounted, and the cgroup that is its root there. */
+static bool find_mount(char mount[4096], char root[4096])
+{
+    FILE *file = fopen("/proc/self/mountinfo", "re");
+    char line[12400];
+    bool found = false;
+    while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL) {
+        found = strstr(line, " - cgroup2 ") != NULL &&
+                sscanf(line, "%*s %*s %*s %4095s %4095s", root, mount) == 2;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
+static int open_own_cgroup(void)
+{
+    char path[4096];
+    char mount[4096];
+    char root[4096];
+    char whole[8200];
+    if (!find_own_path(path, sizeof(path)) || !find_mount(mount, root)) {
+        return -1;
+    }
+    const char *below = path;
+    size_t root_size = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    if (root_size != 0) {
+        if (strncmp(path, root, root_size) != 0 ||
+            (path[root_size] != '/' && path[root_size] != '\0')) {
+            return -1; /* mounted elsewhere: our own cgroup has no name here */
+        }
+        below = path + root_size;
+    }
+    (void)snprintf(whole, sizeof(whole), "%s%s", mount, below);
+    return open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* ---- one cgroup ---- */
+
+static bool write_file(int directory, const char *name, const char *text)
+{
+    int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
+    bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return written;
+}
+
+static bool reads_empty(int events_fd)
+{
+    char text[EVENTS_BYTES];
+    ssize_t size = pread(events_fd, text, sizeof(text) - 1, 0);
+    text[size < 0 ? 0 : size] = '\0';
+    return strstr(text, "populated 0") != NULL;
+}
+
+/* Waits until no process is left, but not for ever: one may hang in the kernel. */
+static bool await_empty(int directory, const char *events, int wait_ms)
+{
+    int fd = openat(directory, events, O_RDONLY | O_CLOEXEC);
+    bool empty = fd >= 0 && reads_empty(fd);
+    struct pollfd changed = {.fd = fd, .events = POLLPRI};
+    while (fd >= 0 && !empty && wait_ms > 0) {
+        int ready = poll(&changed, 1, wait_ms);
+        if (ready < 0 && errno == EINTR) {
+            continue;
+        }
+        empty = reads_empty(fd);
+        if (ready <= 0) {
+            break;
+        }
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return empty;
+}
+
+/* Kills all that is in the directory `name` of a runtime, and removes it. */
+static void remove_all(int parent_fd, const char *name)
+{
+    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    if (entries == NULL) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return;
+    }
+    if (write_file(fd, "cgroup.kill", "1") && await_empty(fd, "cgroup.events", END_WAIT_MS)) {
+        for (const struct dirent *entry = readdir(entries); entry != NULL;
+             entry = readdir(entries)) {
+            if (entry->d_type == DT_DIR && entry->d_name[0] != '.') {
+                (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+            }
+        }
+        (void)unlinkat(parent_fd, name, AT_REMOVEDIR);
+    }
+    (void)closedir(entries);
+}
+
+/* ---- what earlier runtimes left ---- */
+
+static bool is_left_behind(const char *name)
+{
+    arcp__proc_stat owner;
+    char again[NAME_SIZE];
+    char *end = NULL;
+    if (strncmp(name, NAME_START, strlen(NAME_START)) != 0) {
+        return false;
+    }
+    const int pid = (int)strtol(name + strlen(NAME_START), &end, 10);
+    const unsigned long long started = *end == '.' ? strtoull(end + 1, NULL, 10) : 0;
+    (void)snprintf(again, sizeof(again), NAME_FORMAT, pid, started);
+    return strcmp(again, name) == 0 &&
+           (!arcp__proc_stat_read(pid, &owner) || owner.started != started);
+}
+
+static void sweep(int parent_fd)
+{
+    int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    if (entries == NULL) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return;
+    }
+    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        if (is_left_behind(entry->d_name)) {
+            remove_all(parent_fd, entry->d_name);
+        }
+    }
+    (void)closedir(entries);
+}
+
+/* ---- all of them ---- */
+
+static bool make_directory(arcp__cgroups *cgroups)
+{
+    arcp__proc_stat self;
+    if (!arcp__proc_stat_read(getpid(), &self)) {
+        return false;
+    }
+    (void)snprintf(cgroups->name, sizeof(cgroups->name), NAME_FORMAT, (int)self.pid,
+                   (unsigned long long)self.started);
+    if (mkdirat(cgroups->parent_fd, cgroups->name, OWN_MODE) != 0) {
+        return false;
+    }
+    cgroups->fd = openat(cgroups->parent_fd, cgroups->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (cgroups->fd < 0 || faccessat(cgroups->fd, "cgroup.kill", W_OK, 0) != 0) {
+        (void)unlinkat(cgroups->parent_fd, cgroups->name, AT_REMOVEDIR);
+        return false;
+    }
+    return true;
+}
+
+static void free_memory(arcp__cgroups *cgroups)
+{
+    free_cgroup *at = NULL;
+    free_cgroup *next = NULL;
+    DL_FOREACH_SAFE (cgroups->unused, at, next) {
+        arcp__free(at);
+    }
+    if (cgroups->fd >= 0) {
+        (void)close(cgroups->fd);
+    }
+    if (cgroups->parent_fd >= 0) {
+        (void)close(cgroups->parent_fd);
+    }
+    arcp__free(cgroups);
+}
+
+arcp__cgroups *arcp__cgroups_open(void)
+{
+    arcp__cgroups *cgroups = arcp__alloc(sizeof(*cgroups));
+    if (cgroups == NULL) {
+        return NULL;
+    }
+    cgroups->fd = -1;
+    cgroups->parent_fd = open_own_cgroup();
+    if (cgroups->parent_fd >= 0) {
+        sweep(cgroups->parent_fd);
+    }
+    if (cgroups->parent_fd < 0 || !make_directory(cgroups)) {
+        free_memory(cgroups);
+        return NULL;
+    }
+    return cgroups;
+}
+
+void arcp__cgroups_close(arcp__cgroups *cgroups)
+{
+    if (cgroups != NULL) {
+        remove_all(cgroups->parent_fd, cgroups->name);
+        free_memory(cgroups);
+    }
+}
+
+static bool is_empty(const arcp__cgroups *cgroups, unsigned number)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "%u/cgroup.events", number);
+    return await_empty(cgroups->fd, name, 0);
+}
+
+/* True when no process is left in it, and it is gone. */
+static bool remove_killed(const arcp__cgroups *cgroups, unsigned number)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "%u", number);
+    return unlinkat(cgroups->fd, name, AT_REMOVEDIR) == 0;
+}
+
+/* An empty one that was used before; 0: there is none. A few of those that were killed are removed
+ * on the way. */
+static unsigned take_free(arcp__cgroups *cgroups)
+{
+    unsigned found = 0;
+    for (unsigned tries = 0; tries < EMPTY_TRIES && cgroups->unused != NULL && found == 0;
+         tries++) {
+        free_cgroup *one = cgroups->unused;
+        DL_DELETE(cgroups->unused, one);
+        bool is_done =
+            one->is_killed ? remove_killed(cgroups, one->number) : is_empty(cgroups, one->number);
+        if (is_done) {
+            found = one->is_killed ? 0 : one->number;
+            arcp__free(one);
+        } else {
+            DL_APPEND(cgroups->unused, one); /* what is in it takes its time to die */
+        }
+    }
+    return found;
+}
+
+unsigned arcp__cgroups_take(arcp__cgroups *cgroups, int *directory_fd)
+{
+    char name[32];
+    *directory_fd = -1;
+    if (cgroups == NULL) {
+        return 0;
+    }
+    unsigned number = take_free(cgroups);
+    if (number == 0) {
+        (void)snprintf(name, sizeof(name), "%u", cgroups->made + 1);
+        if (mkdirat(cgroups->fd, name, OWN_MODE) != 0) {
+            return 0;
+        }
+        number = ++cgroups->made;
+    }
+    (void)snprintf(name, sizeof(name), "%u", number);
+    *directory_fd = openat(cgroups->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*directory_fd < 0) {
+        arcp__cgroups_end(cgroups, number);
+        return 0;
+    }
+    return number;
+}
+
+void arcp__cgroups_end(arcp__cgroups *cgroups, unsigned number)
+{
+    char name[32];
+    if (number == 0) {
+        return;
+    }
+    bool is_killed = !is_empty(cgroups, number);
+    if (is_killed) {
+        (void)snprintf(name, sizeof(name), "%u/cgroup.kill", number);
+        (void)write_file(cgroups->fd, name, "1");
+    }
+    free_cgroup *one = arcp__alloc(sizeof(*one));
+    if (one != NULL) {
+        one->number = number;
+        one->is_killed = is_killed;
+        DL_APPEND(cgroups->unused, one);
+    } /* else it is not used again, and removed with the rest */
+}

@@ -1,0 +1,305 @@
+/* The direct launcher: vfork (into a cgroup where one is wanted), a few system calls, exec.
+ *
+ * vfork because it costs the same whatever the size of our memory. Between it and exec the
+ * child runs in that memory (launcher_child.h says what it may do there); we stand still
+ * meanwhile. What fails in the child comes back through a pipe that exec closes. Starts for
+ * another user go through a helper program (launcher_helper.c).
+ * docs/decisions/0003-launching-agents.md has the price. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "launch/launcher_plan.h"
+#include "launch/launcher_watch.h"
+
+#if defined(__x86_64__)
+#include "launch/vfork_into_x86_64.h"
+#else
+#include "launch/vfork_into_generic.h"
+#endif
+
+/* The helper needs a millisecond; what takes this long was stopped by somebody. */
+#define HELPER_TIMEOUT_MS 10000
+
+typedef struct direct_launcher {
+    arcp_launcher base;
+    char *helper; /* owned or NULL */
+    bool no_pidfd;
+} direct_launcher;
+
+typedef struct direct_process {
+    arcp_process base;
+    arcp__launch_watch watch;
+    bool is_taken;
+    arcp_process_exit end;
+} direct_process;
+
+/* ---- a process ---- */
+
+static void process_signal(arcp_process *process, int number)
+{
+    const direct_process *direct = (direct_process *)process;
+    /* A program may have left the group that it was started in. */
+    if (!direct->is_taken && kill(-process->pid, number) != 0) {
+        (void)kill(process->pid, number);
+    }
+}
+
+static uint64_t microseconds(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000u + (uint64_t)time.tv_usec;
+}
+
+static void fetch(direct_process *direct)
+{
+    siginfo_t info;
+    struct rusage used = {0};
+    arcp_process_exit *end = &direct->end;
+    if (arcp__launch_watch_wait(&direct->watch, WEXITED | WNOWAIT | WNOHANG, &info, NULL) == 0) {
+        if (info.si_pid == 0) {
+            return; /* it still runs */
+        }
+        /* While its status waits to be fetched nobody else can have its number, so nobody
+         * else's group is hit. */
+        (void)kill(-direct->base.pid, SIGKILL);
+        end->is_known =
+            arcp__launch_watch_wait(&direct->watch, WEXITED | WNOHANG, &info, &used) == 0;
+    } else if (errno != ECHILD) {
+        return; /* interrupted: the descriptor stays readable */
+    }
+    direct->is_taken = true;
+    if (end->is_known) {
+        end->by_signal = info.si_code != CLD_EXITED;
+        end->code = info.si_status;
+        end->user_us = microseconds(used.ru_utime);
+        end->system_us = microseconds(used.ru_stime);
+        end->memory_bytes = (uint64_t)used.ru_maxrss * 1024u;
+    }
+}
+
+static bool process_take_exit(arcp_process *process, arcp_process_exit *out)
+{
+    direct_process *direct = (direct_process *)process;
+    if (!direct->is_taken) {
+        fetch(direct);
+    }
+    if (!direct->is_taken) {
+        return false;
+    }
+    size_t size = out->struct_size;
+    memcpy(out, &direct->end, size < sizeof(*out) ? size : sizeof(*out));
+    out->struct_size = size;
+    return true;
+}
+
+static void process_release(arcp_process *process)
+{
+    direct_process *direct = (direct_process *)process;
+    process_signal(process, SIGKILL);
+    struct pollfd waited = {.fd = process->exit_fd, .events = POLLIN};
+    while (!direct->is_taken) {
+        (void)poll(&waited, 1, -1);
+        fetch(direct);
+    }
+    arcp__launch_watch_fini(&direct->watch);
+    arcp__free(direct);
+}
+
+static const arcp_process_ops process_ops = {process_signal, process_take_exit, process_release};
+
+/* ---- starting ---- */
+
+static void run_child(void *user) __attribute__((noreturn));
+static void run_child(void *user)
+{
+    arcp__launch_plan *plan = user;
+    plan->has_begun = true;
+    arcp__launch_child_isolate(&plan->child, &plan->files);
+    arcp__launch_child_run(&plan->child);
+}
+
+/* Born in the cgroup it is to be in. Joining it later has the kernel wait for all processors to
+ * pass a quiet state first, for tens of milliseconds on a machine that is busy, and us with it. */
+static pid_t start_in_cgroup(arcp__launch_plan *plan)
+{
+    const int cgroup = plan->files.cgroup;
+    plan->files.cgroup = -1; /* nothing to join */
+    long pid = vfork_into(cgroup, run_child, plan);
+    plan->files.cgroup = cgroup;
+    if (pid > 0 && !plan->has_begun) {
+        /* Linux (6.18 at least) compares how often its parent's cgroup and its own were ever
+         * killed, and takes a difference for a kill that it escaped. Joining does not. */
+        (void)waitpid((pid_t)pid, NULL, 0);
+        pid = -1;
+    }
+    return pid < 0 ? -1 : (pid_t)pid;
+}
+
+static pid_t start_child(arcp__launch_plan *plan)
+{
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = plan->files.cgroup >= 0 ? start_in_cgroup(plan) : -1;
+    if (pid < 0) {
+        pid = vfork();
+        if (pid == 0) {
+            run_child(plan);
+        }
+    }
+    int number = errno;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = number;
+    return pid;
+}
+
+/* True when the child said why it could not become the program; false when the pipe closed
+ * without a word, as exec does. */
+static bool read_failure(int fd, int timeout_ms, arcp__launch_failure *out)
+{
+    struct pollfd waited = {.fd = fd, .events = POLLIN};
+    int ready;
+    do {
+        ready = poll(&waited, 1, timeout_ms);
+    } while (ready < 0 && errno == EINTR);
+    if (ready == 0) {
+        *out = (arcp__launch_failure){ARCP__LAUNCH_HELPER, ETIMEDOUT};
+        return true;
+    }
+    ssize_t size;
+    do {
+        size = read(fd, out, sizeof(*out));
+    } while (size < 0 && errno == EINTR);
+    return size == (ssize_t)sizeof(*out) && out->stage >= 0 &&
+           out->stage < ARCP__LAUNCH_STAGE_COUNT;
+}
+
+static arcp_status describe(const arcp__launch_plan *plan, const arcp__launch_failure *failure,
+                            arcp_error *err)
+{
+    static const char *const what[ARCP__LAUNCH_STAGE_COUNT] = {
+        [ARCP__LAUNCH_GROUP] = "no process group of its own",
+        [ARCP__LAUNCH_CGROUP] = "its cgroup",
+        [ARCP__LAUNCH_FILES] = "its descriptors",
+        [ARCP__LAUNCH_LIMITS] = "its resource limits",
+        [ARCP__LAUNCH_USER] = "its user",
+        [ARCP__LAUNCH_CWD] = "its directory",
+        [ARCP__LAUNCH_PARENT] = "its parent is gone",
+        [ARCP__LAUNCH_EXEC] = "exec",
+        [ARCP__LAUNCH_HELPER] = "the helper",
+    };
+    bool is_missing = failure->stage == ARCP__LAUNCH_EXEC && failure->number == ENOENT;
+    return arcp_error_set(err, is_missing ? ARCP_E_USAGE : ARCP_E_IO,
+                          "%s cannot be started (%s): %s", plan->program, what[failure->stage],
+                          strerror(failure->number));
+}
+
+static arcp_status adopt(direct_launcher *launcher, direct_process *direct, pid_t pid,
+                         arcp_error *err)
+{
+    arcp_status status = arcp__launch_watch_init(&direct->watch, pid, &launcher->no_pidfd, err);
+    if (status != ARCP_OK) {
+        (void)kill(-pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        return status;
+    }
+    direct->base = (arcp_process){&process_ops, pid, direct->watch.fd};
+    return ARCP_OK;
+}
+
+static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *plan,
+                                 direct_process *direct, arcp_error *err)
+{
+    int errors[2];
+    arcp__launch_failure failure = {0, 0};
+    if (pipe2(errors, O_CLOEXEC) != 0) {
+        return arcp_error_set(err, ARCP_E_IO, "no pipe can be had: %s", strerror(errno));
+    }
+    plan->child.error_fd = errors[1];
+    plan->files.from[ARCP__LAUNCH_ERRORS_FD] = errors[1];
+    pid_t pid = start_child(plan);
+    int fork_error = errno;
+    (void)close(errors[1]);
+    if (pid < 0) {
+        (void)close(errors[0]);
+        return arcp_error_set(err, ARCP_E_IO, "no process can be had: %s", strerror(fork_error));
+    }
+    bool failed = read_failure(errors[0], plan->has_helper ? HELPER_TIMEOUT_MS : -1, &failure);
+    (void)close(errors[0]);
+    if (failed) {
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        return describe(plan, &failure, err);
+    }
+    return adopt(launcher, direct, pid, err);
+}
+
+static arcp_status start(arcp_launcher *launcher, const arcp_launch_spec *spec, arcp_process **out,
+                         arcp_error *err)
+{
+    direct_launcher *direct = (direct_launcher *)launcher;
+    arcp__launch_plan plan;
+    direct_process *process = arcp__alloc(sizeof(*process));
+    if (process == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_status status = arcp__launch_plan_init(&plan, spec, direct->helper, err);
+    if (status == ARCP_OK) {
+        status = start_planned(direct, &plan, process, err);
+    }
+    arcp__launch_plan_fini(&plan);
+    if (status == ARCP_OK) {
+        *out = &process->base;
+    } else {
+        arcp__free(process);
+    }
+    return status;
+}
+
+/* ---- the launcher ---- */
+
+static void launcher_free(arcp_launcher *launcher)
+{
+    direct_launcher *direct = (direct_launcher *)launcher;
+    arcp__free(direct->helper);
+    arcp__free(direct);
+}
+
+static const arcp_launcher_ops launcher_ops = {"direct", start, launcher_free};
+
+arcp_status arcp_launcher_new_direct(const arcp_direct_launcher_options *options,
+                                     arcp_launcher **out, arcp_error *err)
+{
+    arcp_status status =
+        arcp__options_check(options, sizeof(*options), "ARCP_DIRECT_LAUNCHER_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    direct_launcher *direct = arcp__alloc(sizeof(*direct));
+    const char *helper = options == NULL ? NULL : options->helper;
+    if (direct != NULL && helper != NULL) {
+        direct->helper = arcp__copy_cstr(helper, strlen(helper));
+    }
+    if (direct == NULL || (helper != NULL && direct->helper == NULL)) {
+        arcp__free(direct);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    direct->base.ops = &launcher_ops;
+    *out = &direct->base;
+    return ARCP_OK;
+}
+
+void arcp_launcher_free(arcp_launcher *launcher)
+{
+    if (launcher != NULL) {
+        launcher->ops->free(launcher);
+    }
+}

@@ -1,0 +1,75 @@
+#include "launch/launch.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+/* The resource limits that a configuration may name. */
+static const struct {
+    const char *name;
+    int resource;
+} rows[] = {
+    {"as", RLIMIT_AS},
+    {"core", RLIMIT_CORE},
+    {"cpu", RLIMIT_CPU},
+    {"data", RLIMIT_DATA},
+    {"fsize", RLIMIT_FSIZE},
+    {"locks", RLIMIT_LOCKS},
+    {"memlock", RLIMIT_MEMLOCK},
+    {"msgqueue", RLIMIT_MSGQUEUE},
+    {"nice", RLIMIT_NICE},
+    {"nofile", RLIMIT_NOFILE},
+    {"nproc", RLIMIT_NPROC},
+    {"rtprio", RLIMIT_RTPRIO},
+    {"rttime", RLIMIT_RTTIME},
+    {"sigpending", RLIMIT_SIGPENDING},
+    {"stack", RLIMIT_STACK},
+};
+
+/* Decimal digits, or "unlimited". */
+static bool read_amount(arcp_span text, uint64_t *out)
+{
+    uint64_t amount = 0;
+    if (arcp_span_equal_cstr(text, "unlimited")) {
+        *out = ARCP_LAUNCH_NO_LIMIT;
+        return true;
+    }
+    for (size_t at = 0; at < text.size; at++) {
+        char digit = text.data[at];
+        if (digit < '0' || digit > '9' || __builtin_mul_overflow(amount, 10u, &amount) ||
+            __builtin_add_overflow(amount, (uint64_t)(digit - '0'), &amount)) {
+            return false;
+        }
+    }
+    *out = amount;
+    /* The greatest number stands for none, so it cannot be asked for as a number. */
+    return text.size != 0 && amount != ARCP_LAUNCH_NO_LIMIT;
+}
+
+arcp_status arcp__launch_limit_parse(const char *name, const char *value, arcp_launch_limit *out,
+                                     arcp_error *err)
+{
+    size_t row = 0;
+    while (row < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[row].name, name) != 0) {
+        row++;
+    }
+    if (row == sizeof(rows) / sizeof(rows[0])) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "there is no resource limit \"%s\" (as, core, cpu, data, fsize, "
+                              "nofile, nproc, stack, ... as in setrlimit(2))",
+                              name);
+    }
+    arcp_span text = arcp_span_cstr(value);
+    size_t colon = strcspn(value, ":");
+    arcp_launch_limit limit = {.resource = rows[row].resource};
+    bool is_pair = colon < text.size;
+    if (!read_amount(arcp_span_first(text, colon), &limit.soft) ||
+        !read_amount(is_pair ? arcp_span_from(text, colon + 1) : text, &limit.hard) ||
+        limit.soft > limit.hard) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "the limit %s is \"%s\", must be a number, \"unlimited\" or "
+                              "SOFT:HARD",
+                              name, value);
+    }
+    *out = limit;
+    return ARCP_OK;
+}

@@ -1,0 +1,37 @@
+/* vfork whose child is born in a cgroup. libc has none: the child goes on in the caller's memory
+ * and on its stack, so that no C function can return from the system call. Only launcher_direct.c
+ * includes this. */
+#ifndef ARCP_LAUNCH_VFORK_INTO_X86_64_H
+#define ARCP_LAUNCH_VFORK_INTO_X86_64_H
+
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+
+/* The child calls `run`, which must not return, below the caller's frame (and its red zone); the
+ * caller stands still until the child has become a program or exited. Returns the child's number,
+ * or the error, negated: ENOSYS when the kernel, or a filter of system calls, has none. */
+static inline long vfork_into(int cgroup_fd, void (*run)(void *argument), void *argument)
+{
+    struct clone_args how = {.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP,
+                             .exit_signal = SIGCHLD,
+                             .cgroup = (uint64_t)cgroup_fd};
+    long result = SYS_clone3;
+    __asm__ volatile("syscall\n\t"
+                     "testq %%rax, %%rax\n\t"
+                     "jnz 1f\n\t"
+                     "leaq -256(%%rsp), %%rsp\n\t"
+                     "andq $-16, %%rsp\n\t"
+                     "movq %[argument], %%rdi\n\t"
+                     "call *%[run]\n\t"
+                     "ud2\n"
+                     "1:"
+                     : "+a"(result)
+                     : "D"(&how), "S"(sizeof(how)), [run] "r"(run), [argument] "r"(argument)
+                     : "rcx", "r11", "cc", "memory");
+    return result;
+}
+
+#endif

@@ -1,0 +1,211 @@
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "process/process_state.h"
+
+#define KILL_AFTER_MS 5000u
+#define DRAIN_MS      1000u
+#define ORPHAN_MS     1000u /* many jobs' orphans are looked for at once */
+
+/* Whether the kernel gives us the orphans of our children. */
+static bool adopts_orphans(void)
+{
+    int is_subreaper = 0;
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper, 0, 0, 0);
+    return is_subreaper != 0 || getpid() == 1;
+}
+
+/* ---- turns ---- */
+
+static void on_waking(uv_idle_t *idle)
+{
+    (void)idle; /* a loop with an active one does not sleep */
+}
+
+void arcp__process_table_rest(arcp__agent_process *process)
+{
+    if (!process->is_resting && !process->is_freed) {
+        process->is_resting = true;
+        process->table->resting_count++;
+        DL_APPEND2(process->table->resting, process, previous_resting, next_resting);
+        (void)uv_idle_start(&process->table->waking, on_waking);
+    }
+}
+
+void arcp__process_table_resume(arcp__agent_process *process)
+{
+    if (process->is_resting) {
+        process->is_resting = false;
+        process->table->resting_count--;
+        DL_DELETE2(process->table->resting, process, previous_resting, next_resting);
+    }
+}
+
+static void on_turn(uv_check_t *check)
+{
+    arcp__process_table *table = check->data;
+    arcp__turn_next(&table->turn);
+    for (size_t left = table->resting_count;
+         left != 0 && table->resting != NULL && !arcp__turn_is_over(&table->turn); left--) {
+        arcp__agent_process *process = table->resting;
+        arcp__process_table_resume(process);
+        arcp__agent_process_go_on(process);
+    }
+    if (table->resting == NULL) {
+        (void)uv_idle_stop(&table->waking);
+    }
+}
+
+static void open_handles(arcp__process_table *table)
+{
+    (void)uv_timer_init(table->loop, &table->orphan_timer);
+    (void)uv_check_init(table->loop, &table->turning);
+    (void)uv_idle_init(table->loop, &table->waking);
+    table->orphan_timer.data = table;
+    table->turning.data = table;
+    table->waking.data = table;
+    (void)uv_check_start(&table->turning, on_turn);
+    uv_unref((uv_handle_t *)&table->orphan_timer);
+    uv_unref((uv_handle_t *)&table->turning);
+}
+
+/* What may fail; the rest of a table does not. */
+static arcp_status acquire(arcp__process_table *table, const arcp__process_table_options *options,
+                           arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    table->read_buffer = arcp__alloc(ARCP__READ_BYTES);
+    if (table->read_buffer == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (options->work_directory != NULL) {
+        status = arcp__work_directory_open(options->work_directory, &table->directory,
+                                           &table->swept, err);
+    }
+    if (status == ARCP_OK && table->launcher == NULL) {
+        status = arcp_launcher_new_direct(NULL, &table->launcher, err);
+    }
+    return status;
+}
+
+arcp_status arcp__process_table_new(const arcp__process_table_options *options,
+                                    arcp__process_table **out, arcp_error *err)
+{
+    arcp__process_table *table = arcp__alloc(sizeof(*table));
+    if (table == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    *table = (arcp__process_table){
+        .loop = options->loop,
+        .launcher = options->launcher,
+        .kill_after_ms = options->kill_after_ms == 0 ? KILL_AFTER_MS : options->kill_after_ms,
+        .drain_ms = options->drain_ms == 0 ? DRAIN_MS : options->drain_ms,
+        .orphan_ms = options->orphan_ms == 0 ? ORPHAN_MS : options->orphan_ms,
+        .refs = 4,
+        .adopts = adopts_orphans(),
+        .turn = {.limits = &arcp__turn_of_agents},
+    };
+    arcp_status status = acquire(table, options, err);
+    if (status != ARCP_OK) {
+        arcp__work_directory_close(table->directory);
+        arcp__free(table->read_buffer);
+        arcp__free(table);
+        return status;
+    }
+    table->cgroups = options->makes_cgroups ? arcp__cgroups_open() : NULL;
+    open_handles(table);
+    *out = table;
+    return ARCP_OK;
+}
+
+void arcp__process_table_ref(arcp__process_table *table)
+{
+    table->refs++;
+}
+
+void arcp__process_table_unref(arcp__process_table *table)
+{
+    if (--table->refs != 0) {
+        return;
+    }
+    arcp__process_orphans_look(table);
+    arcp__process_orphans_forget(table);
+    arcp__cgroups_close(table->cgroups);
+    arcp_launcher_free(table->launcher);
+    arcp__work_directory_close(table->directory);
+    arcp__free(table->read_buffer);
+    arcp__free(table);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    arcp__process_table_unref(handle->data);
+}
+
+void arcp__process_table_free(arcp__process_table *table)
+{
+    if (table == NULL) {
+        return;
+    }
+    table->is_freed = true;
+    arcp__agent_process *process = NULL;
+    DL_FOREACH (table->processes, process) {
+        arcp__agent_process_free(process); /* it leaves the list later */
+    }
+    uv_close((uv_handle_t *)&table->orphan_timer, on_handle_closed);
+    uv_close((uv_handle_t *)&table->turning, on_handle_closed);
+    uv_close((uv_handle_t *)&table->waking, on_handle_closed);
+    arcp__process_table_unref(table);
+}
+
+const char *arcp__process_table_directory(const arcp__process_table *table)
+{
+    return table->directory == NULL ? NULL : arcp__work_directory_path(table->directory);
+}
+
+size_t arcp__process_table_swept(const arcp__process_table *table)
+{
+    return table->swept;
+}
+
+size_t arcp__process_table_count(const arcp__process_table *table)
+{
+    return table->count;
+}
+
+static arcp__agent_process *find(const arcp__process_table *table, pid_t pid)
+{
+    arcp__agent_process *process = NULL;
+    DL_FOREACH (table->processes, process) {
+        if (process->process->pid == pid) {
+            return process;
+        }
+    }
+    return NULL;
+}
+
+void arcp__process_table_reap(arcp__process_table *table)
+{
+    for (;;) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return;
+        }
+        if (info.si_pid == 0) {
+            return;
+        }
+        arcp__agent_process *process = find(table, info.si_pid);
+        if (process == NULL) {
+            (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
+        } else if (!arcp__agent_process_check(process)) {
+            return; /* its launcher has its own way, and the kernel would name it again */
+        }
+    }
+}

@@ -1,0 +1,146 @@
+#include "process/stray.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launch/proc_stat.h"
+
+static bool read_boot_id(char out[ARCP__BOOT_ID_SIZE])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t size = read(fd, out, ARCP__BOOT_ID_SIZE - 1);
+    (void)close(fd);
+    out[ARCP__BOOT_ID_SIZE - 1] = '\0';
+    return size == ARCP__BOOT_ID_SIZE - 1;
+}
+
+bool arcp__stray_identify(pid_t pid, arcp__stray *out)
+{
+    arcp__proc_stat found;
+    arcp__stray stray = {.pid = pid};
+    if (!arcp__proc_stat_read(pid, &found) || !read_boot_id(stray.boot)) {
+        return false;
+    }
+    stray.started = found.started;
+    *out = stray;
+    return true;
+}
+
+/* ---- as text ---- */
+
+void arcp__stray_format(const arcp__stray *stray, arcp_buf *out)
+{
+    arcp_buf_append_format(out, "%d %llu %s\n", (int)stray->pid, (unsigned long long)stray->started,
+                           stray->boot);
+}
+
+/* Decimal digits and the space behind them. */
+static bool take_number(arcp_span *text, uint64_t *out)
+{
+    uint64_t number = 0;
+    size_t size = 0;
+    for (; size < text->size && text->data[size] >= '0' && text->data[size] <= '9'; size++) {
+        if (__builtin_mul_overflow(number, 10u, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(text->data[size] - '0'), &number)) {
+            return false;
+        }
+    }
+    if (size == 0 || size == text->size || text->data[size] != ' ') {
+        return false;
+    }
+    *text = arcp_span_from(*text, size + 1);
+    *out = number;
+    return true;
+}
+
+bool arcp__stray_parse(arcp_span text, arcp__stray *out)
+{
+    uint64_t pid = 0;
+    arcp__stray stray = {0};
+    if (!take_number(&text, &pid) || !take_number(&text, &stray.started) || pid <= 1 ||
+        pid > INT32_MAX || text.size != ARCP__BOOT_ID_SIZE ||
+        text.data[ARCP__BOOT_ID_SIZE - 1] != '\n') {
+        return false;
+    }
+    stray.pid = (pid_t)pid;
+    memcpy(stray.boot, text.data, ARCP__BOOT_ID_SIZE - 1);
+    *out = stray;
+    return true;
+}
+
+/* ---- ending them ---- */
+
+/* The descriptor pins the process: the second look is at what will get the signal. Where
+ * there are none (see launcher_watch.h), the number has to do. */
+static bool kill_exactly(pid_t pid, uint64_t started, bool whole_group)
+{
+    arcp__proc_stat found;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool has_fd = fd >= 0 || (errno != ENOSYS && errno != EPERM);
+    bool is_it = arcp__proc_stat_read(pid, &found) && found.started == started;
+    bool killed = is_it && whole_group && found.group == pid && kill(-pid, SIGKILL) == 0;
+    if (is_it && !killed) {
+        killed = has_fd ? syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0
+                        : kill(pid, SIGKILL) == 0;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return killed;
+}
+
+typedef struct search {
+    const arcp__stray *strays;
+    size_t count;
+    const char *boot;
+    arcp_span directory;
+    size_t killed;
+} search;
+
+static bool is_marked(const search *s, const arcp__proc_stat *process)
+{
+    char job[256];
+    return arcp__proc_is_inside(process->pid, s->directory) ||
+           arcp__proc_variable(process->pid, "ARCP_JOB_ID", job, sizeof(job));
+}
+
+static bool on_process(void *user, const arcp__proc_stat *process)
+{
+    search *s = user;
+    if (process->pid == getpid() || process->state == 'Z') {
+        return true;
+    }
+    for (size_t at = 0; at < s->count; at++) {
+        const arcp__stray *stray = &s->strays[at];
+        if (process->group == stray->pid && process->pid != stray->pid &&
+            process->started >= stray->started && strcmp(stray->boot, s->boot) == 0 &&
+            is_marked(s, process)) {
+            s->killed += kill_exactly(process->pid, process->started, false) ? 1 : 0;
+            break;
+        }
+    }
+    return true;
+}
+
+size_t arcp__stray_kill(const arcp__stray *strays, size_t count, arcp_span directory)
+{
+    char boot[ARCP__BOOT_ID_SIZE];
+    if (count == 0 || !read_boot_id(boot)) {
+        return 0;
+    }
+    search s = {.strays = strays, .count = count, .boot = boot, .directory = directory};
+    for (size_t at = 0; at < count; at++) {
+        if (strcmp(strays[at].boot, boot) == 0) {
+            s.killed += kill_exactly(strays[at].pid, strays[at].started, true) ? 1 : 0;
+        }
+    }
+    arcp__proc_each(on_process, &s);
+    return s.killed;
+}

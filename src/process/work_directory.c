@@ -1,0 +1,246 @@
+#include "process/work_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/random.h"
+#include "process/stray.h"
+
+#define RUN_PREFIX     "run-"
+#define NOTE_PREFIX    "process-"
+#define NOTE_BYTES_MAX 512
+
+struct arcp__work_directory {
+    int fd; /* holds the lock */
+    char path[4096];
+};
+
+/* ---- directories ---- */
+
+arcp_status arcp__directory_make(const char *path, const char *user, arcp_error *err)
+{
+    if (mkdir(path, 0700) != 0) {
+        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", path,
+                              strerror(errno));
+    }
+    if (user == NULL) {
+        return ARCP_OK;
+    }
+    char buffer[16384];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    if (getpwnam_r(user, &entry, buffer, sizeof(buffer), &found) != 0 || found == NULL ||
+        chown(path, found->pw_uid, found->pw_gid) != 0) {
+        (void)rmdir(path);
+        return arcp_error_set(err, found == NULL ? ARCP_E_USAGE : ARCP_E_IO,
+                              "the directory %s cannot be given to the user \"%s\"", path, user);
+    }
+    return ARCP_OK;
+}
+
+static int open_directory(int at, const char *name)
+{
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static bool lock(int fd, bool waits)
+{
+    int result;
+    do {
+        result = flock(fd, LOCK_EX | (waits ? 0 : LOCK_NB));
+    } while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+/* ---- notes ---- */
+
+static void note_name(pid_t pid, char out[32])
+{
+    (void)snprintf(out, 32, NOTE_PREFIX "%d", (int)pid);
+}
+
+void arcp__work_directory_note(const arcp__work_directory *directory, pid_t pid)
+{
+    char name[32];
+    arcp__stray stray;
+    arcp_buf text = ARCP_BUF_INIT;
+    note_name(pid, name);
+    if (!arcp__stray_identify(pid, &stray)) {
+        return;
+    }
+    arcp__stray_format(&stray, &text);
+    int fd = text.failed ? -1
+                         : openat(directory->fd, name,
+                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        ssize_t written = write(fd, text.data, text.size);
+        (void)written; /* a note that is cut short is no note */
+        (void)close(fd);
+    }
+    arcp_buf_fini(&text);
+}
+
+void arcp__work_directory_forget(const arcp__work_directory *directory, pid_t pid)
+{
+    char name[32];
+    note_name(pid, name);
+    (void)unlinkat(directory->fd, name, 0);
+}
+
+static bool read_note(int run, const char *name, arcp__stray *out)
+{
+    char text[NOTE_BYTES_MAX];
+    int fd = openat(run, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t size = read(fd, text, sizeof(text));
+    (void)close(fd);
+    return size > 0 && arcp__stray_parse(arcp_span_make(text, (size_t)size), out);
+}
+
+/* ---- sweeping ---- */
+
+static size_t kill_noted(int run, const char *path)
+{
+    arcp_buf found = ARCP_BUF_INIT; /* of arcp__stray */
+    int copy = open_directory(run, ".");
+    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+    if (entries == NULL) {
+        if (copy >= 0) {
+            (void)close(copy);
+        }
+        return 0;
+    }
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        arcp__stray stray;
+        if (strncmp(entry->d_name, NOTE_PREFIX, strlen(NOTE_PREFIX)) == 0 &&
+            read_note(run, entry->d_name, &stray)) {
+            arcp_buf_append(&found, arcp_span_make((const char *)&stray, sizeof(stray)));
+        }
+    }
+    (void)closedir(entries);
+    size_t killed = arcp__stray_kill((const arcp__stray *)(const void *)found.data,
+                                     found.size / sizeof(arcp__stray), arcp_span_cstr(path));
+    arcp_buf_fini(&found);
+    return killed;
+}
+
+/* Of a run that is over: one that nobody has locked. */
+static size_t sweep_run(int base, const char *base_path, const char *name)
+{
+    char path[4096];
+    size_t killed = 0;
+    int run = open_directory(base, name);
+    int written = snprintf(path, sizeof(path), "%s/%s", base_path, name);
+    if (run >= 0 && written > 0 && (size_t)written < sizeof(path) && lock(run, false)) {
+        killed = kill_noted(run, path);
+        arcp__directory_remove(path);
+    }
+    if (run >= 0) {
+        (void)close(run);
+    }
+    return killed;
+}
+
+static size_t sweep(int base, const char *path)
+{
+    size_t killed = 0;
+    DIR *entries = opendir(path);
+    if (entries == NULL) {
+        return 0;
+    }
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        if (strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX)) == 0) {
+            killed += sweep_run(base, path, entry->d_name);
+        }
+    }
+    (void)closedir(entries);
+    return killed;
+}
+
+/* ---- this run's ---- */
+
+static arcp_status make_run(const char *base, arcp__work_directory *directory, arcp_error *err)
+{
+    unsigned char random[6];
+    arcp__random(random, sizeof(random));
+    int written = snprintf(directory->path, sizeof(directory->path),
+                           "%s/" RUN_PREFIX "%02x%02x%02x%02x%02x%02x", base, random[0], random[1],
+                           random[2], random[3], random[4], random[5]);
+    if (written < 0 || (size_t)written >= sizeof(directory->path) - 300) {
+        return arcp_error_set(err, ARCP_E_USAGE, "the path of the work directory is too long");
+    }
+    arcp_status status = arcp__directory_make(directory->path, NULL, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    directory->fd = open_directory(AT_FDCWD, directory->path);
+    /* Agents of other users pass through, and see nothing on their way. */
+    if (directory->fd < 0 || fchmod(directory->fd, 0711) != 0 || !lock(directory->fd, false)) {
+        status = arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be locked: %s",
+                                directory->path, strerror(errno));
+        (void)rmdir(directory->path);
+    }
+    return status;
+}
+
+arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **out, size_t *killed,
+                                      arcp_error *err)
+{
+    char path[4096]; /* as /proc will show it: without symbolic links */
+    arcp__work_directory *directory = arcp__alloc(sizeof(*directory));
+    if (directory == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    directory->fd = -1;
+    (void)mkdir(base, 0711);
+    int base_fd = realpath(base, path) == NULL ? -1 : open_directory(AT_FDCWD, path);
+    arcp_status status = ARCP_OK;
+    if (base_fd < 0 || !lock(base_fd, true)) {
+        status = arcp_error_set(err, ARCP_E_IO, "the work directory %s cannot be used: %s", base,
+                                strerror(errno));
+    } else {
+        size_t count = sweep(base_fd, path);
+        if (killed != NULL) {
+            *killed = count;
+        }
+        status = make_run(path, directory, err);
+    }
+    if (base_fd >= 0) {
+        (void)close(base_fd);
+    }
+    if (status == ARCP_OK) {
+        *out = directory;
+    } else {
+        if (directory->fd >= 0) {
+            (void)close(directory->fd);
+        }
+        arcp__free(directory);
+    }
+    return status;
+}
+
+void arcp__work_directory_close(arcp__work_directory *directory)
+{
+    if (directory == NULL) {
+        return;
+    }
+    arcp__directory_remove(directory->path);
+    (void)close(directory->fd);
+    arcp__free(directory);
+}
+
+const char *arcp__work_directory_path(const arcp__work_directory *directory)
+{
+    return directory->path;
+}

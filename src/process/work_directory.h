@@ -1,0 +1,42 @@
+/* Where jobs work: one directory per run of the runtime under a common base, with one
+ * directory per job in it, and a note of every process that runs.
+ *
+ *   <base>/run-XXXXXXXXXXXX/          locked (flock) as long as its runtime lives
+ *                           <job>/    mode 0700, the job's, removed with its process
+ *                           process-N the note of process N, removed with it
+ *
+ * Several runtimes may share a base: only directories that nobody has locked are swept. */
+#ifndef ARCP_PROCESS_WORK_DIRECTORY_H
+#define ARCP_PROCESS_WORK_DIRECTORY_H
+
+#include <sys/types.h>
+
+#include <arcp/error.h>
+
+typedef struct arcp__work_directory arcp__work_directory;
+
+/* Makes a directory for this run below `base` (made too when only that is missing), after
+ * ending what earlier runs left there: `killed` (may be NULL) says how many processes or groups
+ * that were. */
+ARCP_MUST_CHECK arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **out,
+                                                      size_t *killed, arcp_error *err);
+/* Removes it and what is in it. NULL is accepted. */
+void arcp__work_directory_close(arcp__work_directory *directory);
+
+/* Its absolute path; lives as long as it. */
+const char *arcp__work_directory_path(const arcp__work_directory *directory);
+
+/* Notes a process that was just started, and forgets it. A note that cannot be written is
+ * no error: it only means that the process would not be swept. */
+void arcp__work_directory_note(const arcp__work_directory *directory, pid_t pid);
+void arcp__work_directory_forget(const arcp__work_directory *directory, pid_t pid);
+
+/* Makes a directory with mode 0700, owned by `user` when that is not NULL (needs root). */
+ARCP_MUST_CHECK arcp_status arcp__directory_make(const char *path, const char *user,
+                                                 arcp_error *err);
+
+/* Removes a directory and everything in it; symbolic links are removed, not followed.
+ * Takes as long as the tree is large. */
+void arcp__directory_remove(const char *path);
+
+#endif

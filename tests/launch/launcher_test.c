@@ -1,0 +1,436 @@
+/* The direct launcher: what a program finds when it starts, and why it cannot. */
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/launcher_fixture.h"
+
+/* ---- what it finds ---- */
+
+static void it_has_three_descriptors_and_no_other_of_ours(void **state)
+{
+    fixture *f = *state;
+    int leaky = open("/dev/null", O_RDONLY); /* neither CLOEXEC nor low */
+    int high = fcntl(leaky, F_DUPFD, 900);
+    fixture_run(f);
+    (void)close(leaky);
+    (void)close(high);
+    fixture_check_line(f, "fds", " 0 1 2");
+}
+
+static void it_leads_a_group_of_its_own_and_dies_with_us(void **state)
+{
+    fixture *f = *state;
+    fixture_run(f);
+    fixture_check_line(f, "group ", "own");
+    fixture_check_line(f, "death ", "9");
+}
+
+static void it_has_no_signal_blocked_or_ignored(void **state)
+{
+    fixture *f = *state;
+    sigset_t some;
+    sigset_t before;
+    void (*handler)(int) = signal(SIGHUP, SIG_IGN);
+    (void)sigemptyset(&some);
+    (void)sigaddset(&some, SIGUSR1);
+    (void)sigprocmask(SIG_BLOCK, &some, &before);
+    fixture_run(f);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)signal(SIGHUP, handler);
+    fixture_check_line(f, "SigBlk:\t", "0000000000000000");
+    fixture_check_line(f, "SigIgn:\t", "0000000000000000");
+}
+
+static void our_own_signals_are_as_before(void **state)
+{
+    fixture *f = *state;
+    sigset_t some;
+    sigset_t after;
+    (void)sigemptyset(&some);
+    (void)sigaddset(&some, SIGUSR2);
+    (void)sigprocmask(SIG_BLOCK, &some, NULL);
+    fixture_run(f);
+    (void)sigprocmask(SIG_UNBLOCK, &some, &after);
+    assert_true(sigismember(&after, SIGUSR2));
+    assert_false(sigismember(&after, SIGUSR1));
+}
+
+static void its_environment_is_exactly_the_given_one(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(setenv("OURS", "secret", 1), 0);
+    fixture_run(f);
+    const char *first = strstr(f->output.data, "env ");
+    assert_non_null(first);
+    assert_string_equal(first, "env PATH=/usr/bin:/bin\nenv LANG=C\n");
+}
+
+static void it_works_in_the_given_directory(void **state)
+{
+    fixture *f = *state;
+    f->spec.cwd = f->directory;
+    fixture_run(f);
+    fixture_check_line(f, "cwd ", f->directory);
+}
+
+static void it_has_the_given_limits(void **state)
+{
+    fixture *f = *state;
+    const arcp_launch_limit limits[] = {{RLIMIT_FSIZE, 4000, 5000}, {RLIMIT_SIGPENDING, 60, 60}};
+    f->spec.limits = limits;
+    f->spec.limit_count = 2;
+    fixture_run(f);
+    fixture_check_line(f, "fsize ", "4000 5000");
+    fixture_check_line(f, "sigpending ", "60");
+}
+
+static void no_limit_is_a_limit_too(void **state)
+{
+    fixture *f = *state;
+    const arcp_launch_limit limits[] = {{RLIMIT_FSIZE, ARCP_LAUNCH_NO_LIMIT, ARCP_LAUNCH_NO_LIMIT}};
+    if (geteuid() != 0) {
+        skip();
+    }
+    f->spec.limits = limits;
+    f->spec.limit_count = 1;
+    fixture_run(f);
+    fixture_check_line(f, "fsize ", "18446744073709551615 18446744073709551615");
+}
+
+static void it_starts_even_when_our_standard_descriptors_are_closed(void **state)
+{
+    fixture *f = *state;
+    int result[2];
+    assert_int_equal(pipe2(result, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int high = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
+        for (int fd = 0; fd < 100; fd++) {
+            (void)close(fd);
+        }
+        int out[2]; /* 0 and 1 */
+        arcp_process *process = NULL;
+        if (pipe(out) == 0) {
+            f->spec.stdin_fd = out[0];
+            f->spec.stdout_fd = out[1];
+            f->spec.stderr_fd = out[1];
+            if (f->launcher->ops->start(f->launcher, &f->spec, &process, NULL) == ARCP_OK) {
+                (void)close(out[1]);
+                arcp_buf text = ARCP_BUF_INIT;
+                read_all(out[0], &text);
+                ssize_t written = write(high, text.data, text.size);
+                (void)written;
+                arcp_buf_fini(&text);
+                process->ops->release(process);
+            }
+        }
+        _exit(0);
+    }
+    (void)close(result[1]);
+    read_all(result[0], &f->output);
+    (void)close(result[0]);
+    arcp_buf_append_byte(&f->output, '\0');
+    (void)waitpid(pid, NULL, 0);
+    fixture_check_line(f, "fds", " 0 1 2");
+}
+
+static void it_is_killed_when_its_parent_is(void **state)
+{
+    fixture *f = *state;
+    static const char *const sleeper[] = {"/bin/sleep", "1000", NULL};
+    int told[2];
+    pid_t child = 0;
+    assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+    f->spec.argv = sleeper;
+    pid_t parent = fork();
+    if (parent == 0) {
+        arcp_process *process = NULL;
+        f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd = open("/dev/null", O_RDWR);
+        pid_t pid = f->launcher->ops->start(f->launcher, &f->spec, &process, NULL) == ARCP_OK
+                        ? process->pid
+                        : 0;
+        ssize_t written = write(told[1], &pid, sizeof(pid));
+        (void)written;
+        for (;;) {
+            (void)pause();
+        }
+    }
+    assert_int_equal(read(told[0], &child, sizeof(child)), sizeof(child));
+    (void)close(told[0]);
+    (void)close(told[1]);
+    assert_true(child > 0);
+    int watched = watch_process(child);
+    assert_true(watched >= 0);
+    assert_int_equal(kill(parent, SIGKILL), 0);
+    wait_for_watched(watched);
+    assert_int_equal(waitpid(parent, NULL, 0), parent);
+}
+
+/* ---- finding the program ---- */
+
+static void write_script(const fixture *f, const char *name, const char *text, mode_t mode)
+{
+    char path[128];
+    (void)snprintf(path, sizeof(path), "%s/%s", f->directory, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    (void)fclose(file);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void a_bare_name_is_looked_for_in_the_path_of_its_environment(void **state)
+{
+    fixture *f = *state;
+    char variable[256];
+    char directory[128];
+    static const char *const named[] = {"the-agent", NULL};
+    (void)snprintf(variable, sizeof(variable), "PATH=:/no/such:%s/a:%s", f->directory,
+                   f->directory);
+    const char *const environment[] = {variable, NULL};
+    (void)snprintf(directory, sizeof(directory), "%s/a", f->directory);
+    assert_int_equal(mkdir(directory, 0700), 0);
+    (void)snprintf(directory, sizeof(directory), "%s/a/the-agent", f->directory);
+    assert_int_equal(mkdir(directory, 0700), 0); /* a directory is no program */
+    write_script(f, "the-agent", "#!/bin/sh\necho found\n", 0700);
+    f->spec.argv = named;
+    f->spec.env = environment;
+    fixture_run(f);
+    assert_string_equal(f->output.data, "found\n");
+}
+
+static void a_relative_path_starts_where_we_are_not_where_it_will_be(void **state)
+{
+    fixture *f = *state;
+    static const char *const relative[] = {"./agent.sh", NULL};
+    char here[4096];
+    assert_non_null(getcwd(here, sizeof(here)));
+    write_script(f, "agent.sh", "#!/bin/sh\npwd\n", 0700);
+    assert_int_equal(chdir(f->directory), 0);
+    f->spec.argv = relative;
+    f->spec.cwd = "/";
+    arcp_status status = run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
+    assert_int_equal(chdir(here), 0);
+    check_ok(status, &f->error);
+    assert_string_equal(f->output.data, "/\n");
+}
+
+static void what_cannot_be_started_says_which_and_why(void **state)
+{
+    fixture *f = *state;
+    char no_shebang[128];
+    char no_right[128];
+    const arcp_launch_limit backwards = {RLIMIT_FSIZE, 10, 5};
+    write_script(f, "no-shebang", "echo hi\n", 0700);
+    write_script(f, "no-right", "#!/bin/sh\n", 0600);
+    (void)snprintf(no_shebang, sizeof(no_shebang), "%s/no-shebang", f->directory);
+    (void)snprintf(no_right, sizeof(no_right), "%s/no-right", f->directory);
+    const struct {
+        const char *name;
+        const char *program;
+        const char *cwd;
+        const char *user;
+        const arcp_launch_limit *limit;
+        arcp_status status;
+        const char *message;
+    } rows[] = {
+        {"not in PATH", "no-such-agent", NULL, NULL, NULL, ARCP_E_USAGE,
+         "the program no-such-agent is not in PATH"},
+        {"no such path", "/no/such/agent", NULL, NULL, NULL, ARCP_E_USAGE,
+         "/no/such/agent cannot be started (exec): No such file or directory"},
+        {"empty", "", NULL, NULL, NULL, ARCP_E_USAGE, "the command is empty"},
+        {"nothing", NULL, NULL, NULL, NULL, ARCP_E_USAGE, "the command is empty"},
+        {"no interpreter named", no_shebang, NULL, NULL, NULL, ARCP_E_IO, "Exec format error"},
+        {"no right to", no_right, NULL, NULL, NULL, ARCP_E_IO, "(exec): Permission denied"},
+        {"a directory", "/tmp/", NULL, NULL, NULL, ARCP_E_IO, "(exec): Permission denied"},
+        {"no directory", "/bin/true", "/no/such", NULL, NULL, ARCP_E_IO,
+         "/bin/true cannot be started (its directory): No such file or directory"},
+        {"no limit", "/bin/true", NULL, NULL, &backwards, ARCP_E_IO,
+         "/bin/true cannot be started (its resource limits): Invalid argument"},
+        {"no user", "/bin/true", NULL, "no-such-user", NULL, ARCP_E_USAGE,
+         "there is no user \"no-such-user\""},
+    };
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        const char *const argv[] = {rows[at].program, NULL};
+        f->spec.argv = argv;
+        f->spec.cwd = rows[at].cwd;
+        f->spec.user = rows[at].user;
+        f->spec.limits = rows[at].limit;
+        f->spec.limit_count = rows[at].limit == NULL ? 0 : 1;
+        arcp_status status = run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
+        if (status != rows[at].status || strstr(f->error.message, rows[at].message) == NULL) {
+            fail_msg("%s: %s: \"%s\"", rows[at].name, arcp_status_name(status), f->error.message);
+        }
+        assert_false(has_children());
+    }
+}
+
+/* ---- another user ---- */
+
+/* The tree may stand where another user may not go: the programs are run from copies. */
+static void let_others_in(fixture *f)
+{
+    arcp_direct_launcher_options options = ARCP_DIRECT_LAUNCHER_OPTIONS_INIT;
+    static char probe[128];
+    static char helper[128];
+    static const char *describe[] = {probe, "describe", NULL};
+    char command[512];
+    assert_int_equal(chmod(f->directory, 0711), 0);
+    (void)snprintf(probe, sizeof(probe), "%s/probe", f->directory);
+    (void)snprintf(helper, sizeof(helper), "%s/helper", f->directory);
+    (void)snprintf(command, sizeof(command), "cp %s %s && cp %s %s && chmod 0755 %s %s", PROBE,
+                   probe, HELPER, helper, probe, helper);
+    run_shell(command);
+    options.helper = helper;
+    arcp_launcher_free(f->launcher);
+    check_ok(arcp_launcher_new_direct(&options, &f->launcher, &f->error), &f->error);
+    f->spec.argv = describe;
+}
+
+static void as_another_user_it_has_that_users_rights_and_no_others(void **state)
+{
+    fixture *f = *state;
+    const arcp_launch_limit limits[] = {{RLIMIT_FSIZE, 4000, 5000}};
+    char want[64];
+    if (geteuid() != 0) {
+        skip();
+    }
+    const struct passwd *nobody = getpwnam("nobody");
+    assert_non_null(nobody);
+    let_others_in(f);
+    f->spec.user = "nobody";
+    f->spec.cwd = f->directory;
+    f->spec.limits = limits;
+    f->spec.limit_count = 1;
+    fixture_run(f);
+    (void)snprintf(want, sizeof(want), "%d %d %d", (int)nobody->pw_uid, (int)nobody->pw_uid,
+                   (int)nobody->pw_uid);
+    fixture_check_line(f, "uids ", want);
+    (void)snprintf(want, sizeof(want), "%d groups %d", (int)nobody->pw_gid, (int)nobody->pw_gid);
+    fixture_check_line(f, "gid ", want);
+    fixture_check_line(f, "back ", "closed");
+    fixture_check_line(f, "fds", " 0 1 2");
+    fixture_check_line(f, "group ", "own");
+    fixture_check_line(f, "death ", "9");
+    fixture_check_line(f, "cwd ", f->directory);
+    fixture_check_line(f, "fsize ", "4000 5000");
+    fixture_check_line(f, "SigBlk:\t", "0000000000000000");
+    assert_string_equal(strstr(f->output.data, "env "), "env PATH=/usr/bin:/bin\nenv LANG=C\n");
+}
+
+static void another_user_may_not_work_where_it_may_not_go(void **state)
+{
+    fixture *f = *state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(chmod(f->directory, 0700), 0);
+    f->spec.user = "nobody";
+    f->spec.cwd = f->directory;
+    assert_int_equal(run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error), ARCP_E_IO);
+    assert_non_null(strstr(f->error.message, "(its directory): Permission denied"));
+    f->spec.cwd = NULL;
+    f->spec.argv = (const char *const[]){"/no/such/agent", NULL};
+    assert_int_equal(run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error),
+                     ARCP_E_USAGE);
+    assert_non_null(strstr(f->error.message, "(exec): No such file"));
+}
+
+static void without_rights_no_other_user_is_to_be_had(void **state)
+{
+    fixture *f = *state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    let_others_in(f);
+    pid_t pid = fork();
+    if (pid == 0) {
+        f->spec.user = "root";
+        f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd = open("/dev/null", O_RDWR);
+        arcp_process *process = NULL;
+        bool refused =
+            setresuid(65534, 65534, 65534) == 0 &&
+            f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error) == ARCP_E_IO &&
+            strstr(f->error.message, "(its user): Operation not permitted") != NULL;
+        _exit(refused ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void without_the_helper_another_user_is_refused(void **state)
+{
+    fixture *f = *state;
+    arcp_direct_launcher_options options = ARCP_DIRECT_LAUNCHER_OPTIONS_INIT;
+    options.helper = "/no/such/helper";
+    arcp_launcher_free(f->launcher);
+    check_ok(arcp_launcher_new_direct(&options, &f->launcher, &f->error), &f->error);
+    f->spec.user = "root";
+    assert_int_equal(run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error),
+                     ARCP_E_USAGE);
+    assert_non_null(strstr(f->error.message, "/no/such/helper, which is not there"));
+    f->spec.user = NULL; /* nobody else needs it */
+    fixture_run(f);
+}
+
+static void the_helper_refuses_what_it_cannot_read(void **state)
+{
+    fixture *f = *state;
+    static const char helper[] = HELPER;
+    static const char *const rows[][8] = {
+        {helper},
+        {helper, "--parent", "1"},
+        {helper, "--parent", "1", "--"},
+        {helper, "--parent", "1", "--", "/bin/true"},
+        {helper, "--", "/bin/true", "true"},
+        {helper, "--parent", "x", "--", "/bin/true", "true"},
+        {helper, "--parent", "-1", "--", "/bin/true", "true"},
+        {helper, "--parent", "1", "--user", "0:0", "--", "/bin/true", "true"},
+        {helper, "--user", "1:x:", "--", "/bin/true", "true"},
+        {helper, "--user", "4294967295:1:", "--", "/bin/true", "true"},
+        {helper, "--user", "1:1:1,,2", "--", "/bin/true", "true"},
+        {helper, "--limit", "7:1", "--", "/bin/true", "true"},
+        {helper, "--limit", "7:1:18446744073709551616", "--", "/bin/true", "true"},
+        {helper, "--what", "7", "--", "/bin/true", "true"},
+    };
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        f->spec.argv = rows[at];
+        fixture_run(f);
+        if (!f->end.is_known || f->end.by_signal || f->end.code != 127) {
+            fail_msg("row %zu: status %d", at, f->end.code);
+        }
+        assert_non_null(strstr(f->output.data, "not by hand"));
+        arcp_buf_clear(&f->output);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(it_has_three_descriptors_and_no_other_of_ours),
+        FIXTURE_TEST(it_leads_a_group_of_its_own_and_dies_with_us),
+        FIXTURE_TEST(it_has_no_signal_blocked_or_ignored),
+        FIXTURE_TEST(our_own_signals_are_as_before),
+        FIXTURE_TEST(its_environment_is_exactly_the_given_one),
+        FIXTURE_TEST(it_works_in_the_given_directory),
+        FIXTURE_TEST(it_has_the_given_limits),
+        FIXTURE_TEST(no_limit_is_a_limit_too),
+        FIXTURE_TEST(it_starts_even_when_our_standard_descriptors_are_closed),
+        FIXTURE_TEST(it_is_killed_when_its_parent_is),
+        FIXTURE_TEST(a_bare_name_is_looked_for_in_the_path_of_its_environment),
+        FIXTURE_TEST(a_relative_path_starts_where_we_are_not_where_it_will_be),
+        FIXTURE_TEST(what_cannot_be_started_says_which_and_why),
+        FIXTURE_TEST(as_another_user_it_has_that_users_rights_and_no_others),
+        FIXTURE_TEST(another_user_may_not_work_where_it_may_not_go),
+        FIXTURE_TEST(without_rights_no_other_user_is_to_be_had),
+        FIXTURE_TEST(without_the_helper_another_user_is_refused),
+        FIXTURE_TEST(the_helper_refuses_what_it_cannot_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

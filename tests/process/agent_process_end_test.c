@@ -1,0 +1,366 @@
+/* One running program: how it ends, where it works, what it leaves behind. */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/one_process.h"
+#include "process/process_state.h"
+
+/* ---- how it ends ---- */
+
+static void how_it_ended_comes_once_and_last(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        bool by_signal;
+        int code;
+    } rows[] = {{"exit 0", false, 0},
+                {"exit 3", false, 3},
+                {"echo out; echo err >&2; exit 3", false, 3},
+                {"kill -9 $$", true, 9},
+                {"exec >&- 2>&-; exit 4", false, 4}};
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        run_to_end(rows[at].script);
+        assert_true(owner.end.is_known);
+        assert_int_equal(owner.end.by_signal, rows[at].by_signal);
+        assert_int_equal(owner.end.code, rows[at].code);
+        (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+        assert_int_equal(owner.exits, 1);
+        process_owner_fini(&owner);
+    }
+}
+
+static pid_t pid_in(const arcp_buf *lines, const char *prefix)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append(&text, arcp_buf_span(lines));
+    arcp_buf_append_byte(&text, '\0');
+    const char *found = line_after(&text, prefix);
+    arcp_buf_fini(&text);
+    assert_non_null(found);
+    return number_in(found);
+}
+
+static void output_held_by_somebody_else_is_waited_for_a_while_only(void **state)
+{
+    (void)state;
+    const char *const argv[] = {PROBE, "escape", NULL};
+    process_rig_run(&rig, &owner, argv);
+    run_until(&rig, owner.exits != 0);
+    assert_int_equal(owner.end.code, 0);
+    pid_t escaped = pid_in(&owner.lines, "escaped ");
+    int watched = watch_process(escaped);
+    assert_int_equal(kill(escaped, SIGKILL), 0);
+    wait_for_watched(watched);
+}
+
+static void a_flood_by_somebody_else_is_not_read_for_ever(void **state)
+{
+    (void)state;
+    const char *const argv[] = {PROBE, "escape-and-flood", NULL};
+    rig.spec.is_plain = true;
+    process_rig_run(&rig, &owner, argv);
+    run_until(&rig, owner.exits != 0);
+    /* What the pipe held when it ended, and at most 1 MiB more. */
+    assert_true(owner.output.size <= (size_t)3 * 1048576);
+    arcp_buf_append_byte(&owner.output, '\0');
+    const char *found = line_after(&owner.output, "escaped ");
+    assert_non_null(found);
+    pid_t escaped = number_in(found);
+    int watched = watch_process(escaped);
+    (void)kill(escaped, SIGKILL); /* it may have found its pipe broken already */
+    wait_for_watched(watched);
+}
+
+static void terminating_reaches_the_whole_group(void **state)
+{
+    (void)state;
+    process_rig_run_shell(&rig, &owner, "sleep 1000 & echo $!; wait");
+    run_until(&rig, owner.line_count == 1);
+    int watched = watch_process(pid_in(&owner.lines, ""));
+    arcp__agent_process_terminate(owner.process);
+    arcp__agent_process_terminate(owner.process);
+    run_until(&rig, owner.exits != 0);
+    assert_int_equal(owner.end.code, SIGTERM);
+    wait_for_watched(watched);
+}
+
+static void who_ignores_sigterm_is_killed_a_little_later(void **state)
+{
+    (void)state;
+    const char *const argv[] = {PROBE, "stubborn", NULL};
+    process_rig_run(&rig, &owner, argv);
+    run_until(&rig, owner.line_count == 1);
+    uint64_t before = uv_hrtime();
+    arcp__agent_process_terminate(owner.process);
+    run_until(&rig, owner.exits != 0);
+    assert_true(owner.end.by_signal);
+    assert_int_equal(owner.end.code, SIGKILL);
+    assert_true(uv_hrtime() - before >= UINT64_C(95) * 1000000);
+}
+
+static void what_ignores_sigterm_behind_it_is_killed_with_it(void **state)
+{
+    (void)state;
+    process_rig_run_shell(&rig, &owner,
+                          "(trap '' TERM; exec " PROBE " stubborn) & echo pid $!; wait");
+    run_until(&rig, owner.line_count == 2);
+    int watched = watch_process(pid_in(&owner.lines, "pid "));
+    arcp__agent_process_terminate(owner.process);
+    run_until(&rig, owner.exits != 0);
+    assert_int_equal(owner.end.code, SIGTERM);
+    wait_for_watched(watched);
+}
+
+static void a_stopped_program_is_killed_too(void **state)
+{
+    (void)state;
+    process_rig_run_shell(&rig, &owner, "echo $$; kill -STOP $$");
+    run_until(&rig, owner.line_count == 1);
+    arcp__agent_process_terminate(owner.process);
+    run_until(&rig, owner.exits != 0);
+    assert_true(owner.end.by_signal);
+}
+
+static void freeing_a_running_one_ends_it_silently(void **state)
+{
+    (void)state;
+    const char *const argv[] = {PROBE, "stubborn", NULL};
+    process_rig_run(&rig, &owner, argv);
+    run_until(&rig, owner.line_count == 1);
+    int watched = watch_process(arcp__agent_process_pid(owner.process));
+    arcp__agent_process_free(owner.process);
+    owner.process = NULL;
+    run_until(&rig, arcp__process_table_count(rig.table) == 0);
+    wait_for_watched(watched);
+    assert_int_equal(owner.exits, 0);
+}
+
+static void on_line_free(void *user, arcp_span line)
+{
+    process_owner *told = user;
+    (void)line;
+    told->line_count++;
+    arcp__agent_process_free(told->process);
+    told->process = NULL;
+}
+
+static void freed_in_a_callback_it_says_nothing_more(void **state)
+{
+    (void)state;
+    process_rig_run_shell(&rig, &owner, "echo a; echo b; echo c >&2");
+    arcp__agent_process_callbacks callbacks = process_owner_callbacks(&owner);
+    callbacks.line = on_line_free;
+    arcp__agent_process_set_callbacks(owner.process, &callbacks);
+    run_until(&rig, arcp__process_table_count(rig.table) == 0);
+    assert_int_equal(owner.line_count, 1);
+    assert_int_equal(owner.exits, 0);
+}
+
+static void whether_it_has_ended_is_known_before_the_owner_is_told(void **state)
+{
+    (void)state;
+    process_rig_run_shell(&rig, &owner, "read line; exit 0");
+    assert_false(arcp__agent_process_has_ended(owner.process));
+    assert_int_equal(arcp__agent_process_write(owner.process, ARCP_SPAN_LITERAL("go")), ARCP_OK);
+    wait_for_exit(owner.process->process);
+    assert_true(arcp__agent_process_has_ended(owner.process));
+    assert_int_equal(owner.exits, 0);
+    run_until(&rig, owner.exits != 0);
+}
+
+static void a_status_that_somebody_else_fetched_does_not_hang_it(void **state)
+{
+    (void)state;
+    process_rig_run_shell(&rig, &owner, "echo said");
+    pid_t pid = arcp__agent_process_pid(owner.process);
+    wait_for_end(pid);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
+    run_until(&rig, owner.exits != 0);
+    assert_false(owner.end.is_known);
+    check_text(&owner.lines, "said\n");
+}
+
+static void a_program_that_cannot_be_started_leaves_nothing(void **state)
+{
+    (void)state;
+    char cwd[128];
+    const char *const argv[] = {"/no/such/program", NULL};
+    (void)snprintf(cwd, sizeof(cwd), "%s/job", rig.run);
+    rig.spec.argv = argv;
+    rig.spec.cwd = cwd;
+    rig.spec.makes_cwd = true;
+    assert_int_equal(arcp__agent_process_start(rig.table, &rig.spec, &owner.process, &rig.error),
+                     ARCP_E_USAGE);
+    assert_int_equal(entries_of(rig.run), 0);
+    assert_int_equal(arcp__process_table_count(rig.table), 0);
+}
+
+/* ---- where it works ---- */
+
+static void its_directory_is_fresh_its_own_and_removed_afterwards(void **state)
+{
+    (void)state;
+    char cwd[128];
+    struct stat about;
+    (void)snprintf(cwd, sizeof(cwd), "%s/job", rig.run);
+    rig.spec.cwd = cwd;
+    rig.spec.makes_cwd = true;
+    process_rig_run_shell(&rig, &owner, "pwd; mkdir -p a/b; touch a/b/c; ln -s / a/root; cat");
+    run_until(&rig, owner.line_count == 1);
+    assert_int_equal(stat(cwd, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0700);
+    assert_int_equal(entries_of(rig.run), 2); /* its directory and its note */
+    assert_int_equal(arcp__agent_process_write_last(owner.process, arcp_span_make(NULL, 0)),
+                     ARCP_OK);
+    run_until(&rig, owner.exits != 0);
+    check_span(arcp_span_first(arcp_buf_span(&owner.lines), strlen(cwd)), cwd);
+    process_owner_fini(&owner);
+    run_until(&rig, access(cwd, F_OK) != 0);
+    assert_int_equal(access("/bin/sh", X_OK), 0); /* what a link names is not what is removed */
+    run_until(&rig, entries_of(rig.run) == 0);
+}
+
+static void its_directory_can_get_another_name_while_it_works_there(void **state)
+{
+    (void)state;
+    char cwd[128];
+    char moved[128];
+    (void)snprintf(cwd, sizeof(cwd), "%s/warm", rig.run);
+    (void)snprintf(moved, sizeof(moved), "%s/job", rig.run);
+    rig.spec.cwd = cwd;
+    rig.spec.makes_cwd = true;
+    process_rig_run_shell(&rig, &owner, "read line; /bin/pwd; touch here");
+    check_ok(arcp__agent_process_move_directory(owner.process, moved, &rig.error), &rig.error);
+    assert_int_equal(arcp__agent_process_write(owner.process, ARCP_SPAN_LITERAL("go")), ARCP_OK);
+    run_until(&rig, owner.exits != 0);
+    check_span(arcp_span_first(arcp_buf_span(&owner.lines), strlen(moved)), moved);
+    assert_int_equal(
+        arcp__agent_process_move_directory(owner.process, "/no/such/place", &rig.error), ARCP_E_IO);
+    process_owner_fini(&owner);
+    run_until(&rig, access(moved, F_OK) != 0);
+}
+
+/* ---- what it leaves behind ---- */
+
+/* Of ours: ended, and not waited for. */
+static bool is_zombie(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+static void an_orphan_of_a_job_that_is_over_is_found_and_ended(void **state)
+{
+    (void)state;
+    const char *const argv[] = {PROBE, "escape", NULL};
+    const char *const environment[] = {"PATH=/usr/bin:/bin", "ARCP_JOB_ID=job_of_this_test", NULL};
+    process_rig_stop(&rig);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    process_rig_start(&rig, 100, 20);
+    rig.spec.env = environment;
+    process_rig_run(&rig, &owner, argv);
+    arcp__agent_process_set_job(owner.process, ARCP_SPAN_LITERAL("job_of_this_test"));
+    process_owner bystander;
+    rig.spec.env = (const char *const[]){"PATH=/usr/bin:/bin", "ARCP_JOB_ID=another", NULL};
+    process_rig_run(&rig, &bystander, (const char *const[]){PROBE, "escape", NULL});
+    arcp__agent_process_set_job(bystander.process, ARCP_SPAN_LITERAL("job_that_runs_on"));
+    run_until(&rig, owner.exits != 0 && bystander.exits != 0);
+    pid_t orphan = pid_in(&owner.lines, "escaped ");
+    pid_t other = pid_in(&bystander.lines, "escaped ");
+    run_until(&rig, is_zombie(orphan));
+    /* The zombie is waited for on SIGCHLD; here we are the handler. */
+    arcp__process_table_reap(rig.table);
+    assert_int_equal(kill(orphan, 0), -1);
+    /* No job by that name is over: it is left alone. */
+    assert_int_equal(kill(other, 0), 0);
+    assert_false(is_zombie(other));
+    assert_int_equal(kill(other, SIGKILL), 0);
+    wait_for_end(other);
+    arcp__process_table_reap(rig.table);
+    process_owner_fini(&bystander);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+}
+
+static void reaping_leaves_ours_to_their_owner(void **state)
+{
+    (void)state;
+    process_rig_run_shell(&rig, &owner, "echo said; exit 9");
+    wait_for_end(arcp__agent_process_pid(owner.process));
+    pid_t stranger = fork();
+    if (stranger == 0) {
+        _exit(0);
+    }
+    wait_for_end(stranger);
+    arcp__process_table_reap(rig.table);
+    assert_false(has_children());
+    run_until(&rig, owner.exits != 0);
+    assert_int_equal(owner.end.code, 9);
+    check_text(&owner.lines, "said\n");
+}
+
+static void a_thousand_processes_leave_nothing_behind(void **state)
+{
+    (void)state;
+    static process_owner owners[20];
+    char cwd[128];
+    size_t descriptors = 0;
+    rig.spec.makes_cwd = true;
+    rig.spec.cwd = cwd;
+    for (int round = 0; round < 50; round++) {
+        for (int at = 0; at < 20; at++) {
+            (void)snprintf(cwd, sizeof(cwd), "%s/job-%d-%d", rig.run, round, at);
+            process_rig_run(&rig, &owners[at], (const char *const[]){"/bin/true", NULL});
+        }
+        for (int at = 0; at < 20; at++) {
+            run_until(&rig, owners[at].exits != 0);
+            process_owner_fini(&owners[at]);
+        }
+        run_until(&rig, entries_of(rig.run) == 0);
+        /* libuv opens something of its own with the first pipe. */
+        descriptors = round == 0 ? open_descriptors() : descriptors;
+    }
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_false(has_children());
+}
+
+static void freeing_the_table_ends_what_runs(void **state)
+{
+    (void)state;
+    const char *const argv[] = {PROBE, "stubborn", NULL};
+    process_rig_run(&rig, &owner, argv);
+    run_until(&rig, owner.line_count == 1);
+    owner.process = NULL; /* nobody frees it */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(how_it_ended_comes_once_and_last),
+        TEST(output_held_by_somebody_else_is_waited_for_a_while_only),
+        TEST(a_flood_by_somebody_else_is_not_read_for_ever),
+        TEST(terminating_reaches_the_whole_group),
+        TEST(who_ignores_sigterm_is_killed_a_little_later),
+        TEST(what_ignores_sigterm_behind_it_is_killed_with_it),
+        TEST(a_stopped_program_is_killed_too),
+        TEST(freeing_a_running_one_ends_it_silently),
+        TEST(freed_in_a_callback_it_says_nothing_more),
+        TEST(whether_it_has_ended_is_known_before_the_owner_is_told),
+        TEST(a_status_that_somebody_else_fetched_does_not_hang_it),
+        TEST(a_program_that_cannot_be_started_leaves_nothing),
+        TEST(its_directory_is_fresh_its_own_and_removed_afterwards),
+        TEST(its_directory_can_get_another_name_while_it_works_there),
+        TEST(an_orphan_of_a_job_that_is_over_is_found_and_ended),
+        TEST(reaping_leaves_ours_to_their_owner),
+        TEST(a_thousand_processes_leave_nothing_behind),
+        TEST(freeing_the_table_ends_what_runs),
+    };
+    (void)signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

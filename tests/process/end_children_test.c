@@ -1,0 +1,36 @@
+/* What a program that adopts orphans does when it ends. */
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "support/check.h"
+
+#include "process/process.h"
+#include "support/process_support.h"
+
+static void at_the_end_every_child_is_ended_and_theirs(void **state)
+{
+    (void)state;
+    pid_t pids[3] = {0};
+    int watched[3];
+    size_t descriptors = open_descriptors();
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    for (size_t at = 0; at < 3; at++) {
+        watched[at] = start_hidden(-1, &pids[at]);
+    }
+    arcp__process_table_end_children();
+    for (size_t at = 0; at < 3; at++) {
+        wait_for_watched(watched[at]);
+    }
+    assert_int_equal(waitpid(-1, NULL, 0), -1);
+    assert_int_equal(errno, ECHILD);
+    assert_int_equal(open_descriptors(), descriptors);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_the_end_every_child_is_ended_and_theirs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* Programs have their turns: who writes much delays the others by so many lines and no more, and
+ * nothing it wrote is lost. All of it waits in pipes before the first line is taken, so that the
+ * order depends on nothing else. */
+#include "process/process_rig.h"
+
+#include "base/turn_share.h"
+
+#define FLOOD_LINES 32768u /* of two bytes: as many as a pipe holds */
+#define BOB_LINES   3000u
+#define PROGRAMS    3u
+
+/* `flood` lines were delivered since the last one of bob's, which is told by its first letter. */
+typedef struct counts {
+    size_t flood, since, most_between, bob, exits;
+} counts;
+
+static process_rig rig;
+static counts seen;
+
+static int set_up(void **state)
+{
+    (void)state;
+    seen = (counts){0};
+    /* A millisecond after the end nothing would be read any more. */
+    process_rig_start(&rig, 100, 1);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    process_rig_stop(&rig);
+    return 0;
+}
+
+static void on_line(void *user, arcp_span line)
+{
+    (void)user;
+    assert_int_equal(line.size, 1);
+    if (line.data[0] == 'b') {
+        seen.bob++;
+        seen.most_between = seen.since > seen.most_between ? seen.since : seen.most_between;
+        seen.since = 0;
+    } else {
+        seen.flood++;
+        seen.since++;
+    }
+}
+
+static void on_line_refused(void *user, arcp_status why)
+{
+    (void)user;
+    fail_msg("a line was refused: %d", (int)why);
+}
+
+static void on_output(void *user, arcp_span bytes)
+{
+    (void)user;
+    fail_msg("%zu bytes that are no lines", bytes.size);
+}
+
+static void on_exited(void *user, const arcp_process_exit *end, arcp_span tail)
+{
+    (void)user;
+    (void)tail;
+    assert_int_equal(end->code, 0);
+    seen.exits++;
+}
+
+/* Runs them to their ends, and then listens. */
+static void run_all(const char *const scripts[PROGRAMS])
+{
+    arcp__agent_process *processes[PROGRAMS];
+    const arcp__agent_process_callbacks callbacks = {.line = on_line,
+                                                     .line_refused = on_line_refused,
+                                                     .output = on_output,
+                                                     .log = on_line,
+                                                     .exited = on_exited};
+    for (size_t at = 0; at < PROGRAMS; at++) {
+        const char *const argv[] = {"/bin/sh", "-c", scripts[at], NULL};
+        rig.spec.argv = argv;
+        check_ok(arcp__agent_process_start(rig.table, &rig.spec, &processes[at], &rig.error),
+                 &rig.error);
+    }
+    for (size_t at = 0; at < PROGRAMS; at++) {
+        while (!arcp__agent_process_has_ended(processes[at])) {
+        }
+    }
+    for (size_t at = 0; at < PROGRAMS; at++) {
+        arcp__agent_process_set_callbacks(processes[at], &callbacks);
+    }
+    run_until(&rig, seen.exits == PROGRAMS);
+    for (size_t at = 0; at < PROGRAMS; at++) {
+        arcp__agent_process_free(processes[at]);
+    }
+}
+
+static void who_writes_much_delays_others_by_so_many_lines(void **state)
+{
+    static const char *const rows[][PROGRAMS] = {
+        {"yes f | head -n 32768", "yes b | head -n 3000", "yes f | head -n 32768"},
+        {"yes f | head -n 32768 >&2", "yes b | head -n 3000", "yes f | head -n 32768 >&2"},
+        {"yes f | head -n 32768", "yes b | head -n 3000 >&2", "yes f | head -n 32768 >&2"},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        seen = (counts){0};
+        run_all(rows[at]);
+        assert_int_equal(seen.flood, 2 * FLOOD_LINES);
+        assert_int_equal(seen.bob, BOB_LINES);
+        /* The rest of one turn, and what comes before bob in the next. */
+        assert_in_range(seen.most_between, 1, 2 * (size_t)arcp__turn_of_agents.frames);
+    }
+}
+
+static void who_was_freed_says_nothing_more(void **state)
+{
+    static const char *const argv[] = {"/bin/sh", "-c", "yes f | head -n 32768", NULL};
+    arcp__agent_process *process = NULL;
+    const arcp__agent_process_callbacks callbacks = {.line = on_line,
+                                                     .line_refused = on_line_refused,
+                                                     .output = on_output,
+                                                     .log = on_line,
+                                                     .exited = on_exited};
+    (void)state;
+    rig.spec.argv = argv;
+    check_ok(arcp__agent_process_start(rig.table, &rig.spec, &process, &rig.error), &rig.error);
+    arcp__agent_process_set_callbacks(process, &callbacks);
+    run_until(&rig, seen.flood != 0);
+    size_t before = seen.flood;
+    assert_in_range(before, 1, 2 * (size_t)arcp__turn_of_agents.taker_frames);
+    arcp__agent_process_free(process);
+    (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+    assert_int_equal(seen.flood, before);
+    assert_int_equal(seen.exits, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(who_writes_much_delays_others_by_so_many_lines),
+        TEST(who_was_freed_says_nothing_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
