@@ -30,10 +30,11 @@ bool arcp__turn_is_over(const arcp__turn *turn)
     return !turn->limits->is_divided && turn->frames >= turn->limits->frames;
 }
 
-bool arcp__turn_take(arcp__turn *turn, arcp__turn_share *share, size_t bytes, int64_t now_ns)
+bool arcp__turn_take(arcp__turn *turn, arcp__turn_share *share, size_t bytes, int64_t began_ns,
+                     int64_t now_ns)
 {
     if (share->frames == 0 || share->number != turn->number) {
-        *share = (arcp__turn_share){.number = turn->number, .began_ns = now_ns};
+        *share = (arcp__turn_share){.number = turn->number, .began_ns = began_ns};
         turn->takers++;
     }
     turn->frames++;

@@ -37,12 +37,13 @@ typedef struct arcp__turn_share {
     uint64_t number;
     unsigned frames;
     size_t bytes;
-    int64_t began_ns;
+    int64_t began_ns; /* the first of them */
 } arcp__turn_share;
 
-/* Another frame of the taker was taken, at `now_ns` on a monotonic clock; false when it has had its
- * share with that. */
-bool arcp__turn_take(arcp__turn *turn, arcp__turn_share *share, size_t bytes, int64_t now_ns);
+/* Another frame of the taker was taken, from `began_ns` to `now_ns` on a monotonic clock; false
+ * when it has had its share with that. */
+bool arcp__turn_take(arcp__turn *turn, arcp__turn_share *share, size_t bytes, int64_t began_ns,
+                     int64_t now_ns);
 
 /* All of it was taken; never of one that is divided. */
 bool arcp__turn_is_over(const arcp__turn *turn);

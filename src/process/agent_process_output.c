@@ -22,7 +22,8 @@ static void on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 /* A line or a piece of so many bytes was delivered. */
 static void count(arcp__agent_process *process, size_t bytes)
 {
-    if (!arcp__turn_take(&process->table->turn, &process->share, bytes, (int64_t)uv_hrtime())) {
+    int64_t now_ns = (int64_t)uv_hrtime();
+    if (!arcp__turn_take(&process->table->turn, &process->share, bytes, now_ns, now_ns)) {
         arcp__process_table_rest(process);
     }
 }

@@ -212,7 +212,8 @@ static bool deliver(arcp_runtime *runtime, arcp__agent_message *messages)
     while (messages != NULL) {
         arcp__agent_message *message = messages;
         messages = message->next;
-        goes_on = arcp__turn_take(&inbox->turn, &inbox->share, message->size, now.mono_ns);
+        goes_on =
+            arcp__turn_take(&inbox->turn, &inbox->share, message->size, now.mono_ns, now.mono_ns);
         arcp__agent_call_deliver(runtime, message, now);
         if (arcp__runtime_feed_store(runtime)) {
             now = arcp__runtime_now();

@@ -76,6 +76,7 @@ void arcp__runtime_links_next_turn(arcp_runtime *runtime)
     arcp__turn_next(&runtime->turn);
     arcp__runtime_link *resting = runtime->resting;
     runtime->resting = NULL;
+    runtime->has_resumed = resting != NULL;
     while (resting != NULL) {
         arcp__runtime_link *link = resting;
         resting = link->next_resting;
@@ -90,7 +91,9 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     arcp_runtime *runtime = link->runtime;
     arcp_time now = arcp__runtime_now();
     link->is_refused = !arcp__engine_receive(runtime->engine, now, link->link, frame);
-    if (!arcp__turn_take(&runtime->turn, &link->share, frame.size, now.mono_ns) &&
+    /* One frame may take as long as a share is. */
+    int64_t done_ns = arcp__runtime_now().mono_ns;
+    if (!arcp__turn_take(&runtime->turn, &link->share, frame.size, now.mono_ns, done_ns) &&
         !link->is_resting) {
         rest(link);
     }

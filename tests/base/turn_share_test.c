@@ -6,7 +6,8 @@
 static unsigned take_all(arcp__turn *turn, arcp__turn_share *share, size_t bytes, int64_t step_ns)
 {
     unsigned taken = 1;
-    for (int64_t now_ns = 5; arcp__turn_take(turn, share, bytes, now_ns); now_ns += step_ns) {
+    for (int64_t now_ns = 5; arcp__turn_take(turn, share, bytes, now_ns, now_ns + step_ns);
+         now_ns += step_ns) {
         taken++;
         assert_true(taken <= arcp__turn_of_links.taker_frames);
     }
@@ -48,9 +49,9 @@ static void frames_that_take_long_count_by_their_time(void **state)
     (void)state;
     arcp__turn turn = {.limits = &arcp__turn_of_links};
     arcp__turn_share share = {0};
-    assert_int_equal(take_all(&turn, &share, 1, arcp__turn_of_links.taker_ns), 2);
+    assert_int_equal(take_all(&turn, &share, 1, arcp__turn_of_links.taker_ns), 1);
     arcp__turn_next(&turn);
-    assert_int_equal(take_all(&turn, &share, 1, arcp__turn_of_links.taker_ns - 1), 3);
+    assert_int_equal(take_all(&turn, &share, 1, arcp__turn_of_links.taker_ns - 1), 2);
 }
 
 static void many_connections_have_less_each(void **state)
@@ -99,14 +100,14 @@ static void takers_of_a_turn_that_is_not_divided_come_one_after_the_other(void *
             arcp__turn_share share = {0};
             unsigned taken = 1;
             assert_false(arcp__turn_is_over(&turn));
-            while (arcp__turn_take(&turn, &share, 1, 0)) {
+            while (arcp__turn_take(&turn, &share, 1, 0, 0)) {
                 taken++;
             }
             assert_int_equal(taken, limits->taker_frames);
         }
         assert_true(arcp__turn_is_over(&turn));
         arcp__turn_share late = {0};
-        assert_false(arcp__turn_take(&turn, &late, 1, 0));
+        assert_false(arcp__turn_take(&turn, &late, 1, 0, 0));
         arcp__turn_next(&turn);
         assert_false(arcp__turn_is_over(&turn));
     }
