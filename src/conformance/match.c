@@ -7,12 +7,20 @@
 
 /* ---- variables ---- */
 
+/* Forgets the last ones, until `count` are left. */
+static void keep(arcp__variables *variables, size_t count)
+{
+    while (variables->count > count) {
+        arcp__variable *last = &variables->rows[--variables->count];
+        arcp_buf_fini(&last->json);
+        *last = (arcp__variable){0};
+    }
+}
+
 void arcp__variables_fini(arcp__variables *variables)
 {
-    for (size_t at = 0; at < variables->count; at++) {
-        arcp_buf_fini(&variables->rows[at].json);
-    }
-    memset(variables, 0, sizeof(*variables));
+    keep(variables, 0);
+    variables->failed = false;
 }
 
 static arcp__variable *find(const arcp__variables *variables, arcp_span name)
@@ -57,6 +65,18 @@ void arcp__variable_set_text(arcp__variables *variables, const char *name, arcp_
     arcp_buf_fini(&json);
 }
 
+void arcp__variable_forget(arcp__variables *variables, const char *name)
+{
+    arcp__variable *row = find(variables, arcp_span_cstr(name));
+    if (row != NULL) {
+        arcp__variable *last = &variables->rows[variables->count - 1];
+        const arcp__variable forgotten = *row;
+        *row = *last;
+        *last = forgotten;
+        keep(variables, variables->count - 1);
+    }
+}
+
 static bool is_name_byte(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
@@ -65,11 +85,15 @@ static bool is_name_byte(char byte)
 bool arcp__variables_replace(const arcp__variables *variables, arcp_span text, arcp_buf *out)
 {
     size_t at = 0;
+    bool in_string = false;
     out->secret = true; /* tokens are variables */
     while (at < text.size) {
         size_t end = at + 1;
         if (text.data[at] != '$') {
-            arcp_buf_append_byte(out, text.data[at++]);
+            end += in_string && text.data[at] == '\\' && end < text.size;
+            in_string = in_string != (text.data[at] == '"');
+            arcp_buf_append(out, arcp_span_make(text.data + at, end - at));
+            at = end;
             continue;
         }
         while (end < text.size && is_name_byte(text.data[end])) {
@@ -80,7 +104,9 @@ bool arcp__variables_replace(const arcp__variables *variables, arcp_span text, a
         if (value == NULL) {
             return false;
         }
-        arcp_buf_append(out, arcp_buf_span(value));
+        arcp_span json = arcp_buf_span(value);
+        bool is_text = in_string && arcp_span_starts_with(json, ARCP_SPAN_LITERAL("\""));
+        arcp_buf_append(out, is_text ? arcp_span_make(json.data + 1, json.size - 2) : json);
         at = end;
     }
     return true;
@@ -91,10 +117,12 @@ bool arcp__variables_replace(const arcp__variables *variables, arcp_span text, a
 typedef struct match {
     arcp__variables *variables;
     const arcp_json *pattern, *json;
+    arcp__lists lists;
     arcp_buf *why;
     char path[WHERE_MAX]; /* where we are: payload.jobs */
 } match;
 
+/* False: nothing was bound. */
 static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value);
 
 void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref value)
@@ -195,6 +223,10 @@ static bool fits_word(match *m, arcp_span word, arcp_json_ref value)
                    ? true
                    : differs(m, value, "name@version", arcp_span_make(NULL, 0));
     }
+    if (arcp_span_equal_cstr(word, "$_")) {
+        return value != ARCP_JSON_ABSENT ? true
+                                         : differs(m, value, "there", arcp_span_make(NULL, 0));
+    }
     return fits_variable(m, arcp_span_from(word, 1), value);
 }
 
@@ -226,12 +258,26 @@ static bool fits_object(match *m, arcp_json_ref wanted, arcp_json_ref value)
     return true;
 }
 
-/* Each that is wanted is among those that are there. */
-static bool fits_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
+/* Those that are wanted are all there is, in this order. */
+static bool equals_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
 {
-    if (!arcp_json_is(m->json, value, ARCP_JSON_ARRAY)) {
-        return differs(m, value, "a list", arcp_span_make(NULL, 0));
+    if (arcp_json_count(m->pattern, wanted) != arcp_json_count(m->json, value)) {
+        return differs(m, value, "", arcp_json_raw(m->pattern, wanted));
     }
+    arcp_json_ref have = arcp_json_first(m->json, value);
+    for (arcp_json_ref item = arcp_json_first(m->pattern, wanted); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(m->pattern, wanted, item)) {
+        if (!fits(m, item, have)) {
+            return false;
+        }
+        have = arcp_json_next(m->json, value, have);
+    }
+    return true;
+}
+
+/* Each that is wanted is among those that are there. */
+static bool contains_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
+{
     for (arcp_json_ref item = arcp_json_first(m->pattern, wanted); item != ARCP_JSON_ABSENT;
          item = arcp_json_next(m->pattern, wanted, item)) {
         arcp_buf *why = m->why;
@@ -254,7 +300,16 @@ static bool fits_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
     return true;
 }
 
-static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value)
+static bool fits_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
+{
+    if (!arcp_json_is(m->json, value, ARCP_JSON_ARRAY)) {
+        return differs(m, value, "a list", arcp_span_make(NULL, 0));
+    }
+    return m->lists == ARCP__LISTS_EQUAL ? equals_array(m, wanted, value)
+                                         : contains_array(m, wanted, value);
+}
+
+static bool fits_any(match *m, arcp_json_ref wanted, arcp_json_ref value)
 {
     arcp_span raw = arcp_json_raw(m->pattern, wanted);
     if (arcp_json_is(m->pattern, wanted, ARCP_JSON_OBJECT)) {
@@ -271,10 +326,20 @@ static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value)
                : differs(m, value, "", raw);
 }
 
-bool arcp__pattern_matches(arcp__variables *variables, const arcp_json *pattern,
-                           arcp_json_ref wanted, const arcp_json *json, arcp_json_ref value,
-                           arcp_buf *why)
+static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value)
 {
-    match m = {.variables = variables, .pattern = pattern, .json = json, .why = why};
-    return fits(&m, wanted, value);
+    const size_t before = m->variables->count;
+    bool fit = fits_any(m, wanted, value);
+    if (!fit) {
+        keep(m->variables, before);
+    }
+    return fit;
+}
+
+bool arcp__pattern_matches(arcp__variables *variables, const arcp_json *pattern, arcp__lists lists,
+                           const arcp_json *json, arcp_buf *why)
+{
+    match m = {
+        .variables = variables, .pattern = pattern, .json = json, .lists = lists, .why = why};
+    return fits(&m, ARCP_JSON_ROOT, ARCP_JSON_ROOT);
 }

@@ -1,5 +1,5 @@
-/* Patterns over JSON and the variables that they bind, for `arcp conformance`. What a pattern may
- * say: case.def. */
+/* Patterns over JSON and the variables that they bind, for `arcp conformance` and the stories of
+ * tests/scripts. What a pattern may say: case.def. */
 #ifndef ARCP_CONFORMANCE_MATCH_H
 #define ARCP_CONFORMANCE_MATCH_H
 
@@ -26,6 +26,7 @@ void arcp__variables_fini(arcp__variables *variables);
 const arcp_buf *arcp__variable_get(const arcp__variables *variables, arcp_span name);
 void arcp__variable_set(arcp__variables *variables, arcp_span name, arcp_span json);
 void arcp__variable_set_text(arcp__variables *variables, const char *name, arcp_span text);
+void arcp__variable_forget(arcp__variables *variables, const char *name);
 
 /* Scans with the limits that frames of a runtime may have. */
 static inline ARCP_MUST_CHECK arcp_status arcp__wire_scan(arcp_json *json, arcp_span text,
@@ -35,15 +36,19 @@ static inline ARCP_MUST_CHECK arcp_status arcp__wire_scan(arcp_json *json, arcp_
     return arcp_json_scan(json, text, &limits, err);
 }
 
-/* Appends the text with $name replaced by values; false when there is no such variable. */
+/* Appends the text with $name replaced by the JSON of its value, and within a string by the text of
+ * a value that is a string; false when there is no such variable. */
 ARCP_MUST_CHECK bool arcp__variables_replace(const arcp__variables *variables, arcp_span text,
                                              arcp_buf *out);
 
-/* Whether a value fits; if not, `why` says where and what would be right: "payload.code is missing,
- * must be a string". */
+/* What a list in a pattern says: these are among the items that are there, or these are all, in
+ * this order. */
+typedef enum arcp__lists { ARCP__LISTS_CONTAIN, ARCP__LISTS_EQUAL } arcp__lists;
+
+/* Whether the value fits. If not, `why` says where and what would be right: "payload.code is
+ * missing, must be a string"; then no variable has been bound. */
 ARCP_MUST_CHECK bool arcp__pattern_matches(arcp__variables *variables, const arcp_json *pattern,
-                                           arcp_json_ref wanted, const arcp_json *json,
-                                           arcp_json_ref value, arcp_buf *why);
+                                           arcp__lists lists, const arcp_json *json, arcp_buf *why);
 
 /* Appends the value as it was written, "missing" for none; a long one is cut. */
 void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref value);

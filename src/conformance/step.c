@@ -49,8 +49,8 @@ static bool expect(arcp__talk *t, arcp__talk_peer *who, arcp_span type, arcp_spa
     if (arcp__wire_scan(&wanted, pattern, &err) != ARCP_OK) {
         (void)arcp__talk_fail_with_error(t, "a pattern", &err);
     } else {
-        fits = arcp__pattern_matches(&t->variables, &wanted, ARCP_JSON_ROOT, &t->json,
-                                     ARCP_JSON_ROOT, &t->verdict->why)
+        fits = arcp__pattern_matches(&t->variables, &wanted, ARCP__LISTS_CONTAIN, &t->json,
+                                     &t->verdict->why)
                    ? true
                    : arcp__talk_fail_with_frame(t);
     }

@@ -13,10 +13,12 @@ static void scan(arcp_json *json, const char *text)
     }
 }
 
-static const struct fit {
+typedef struct fit {
     const char *pattern, *value;
     const char *why; /* "": it fits */
-} fits[] = {
+} fit;
+
+static const fit fits[] = {
     {"{}", "{\"a\":1}", ""},
     {"{\"a\":1}", "{\"b\":2,\"a\":1.0}", ""},
     {"{\"a\":1}", "{\"a\":2}", "a is 2, must be 1"},
@@ -41,29 +43,64 @@ static const struct fit {
     {"{\"a\":\"$new\",\"b\":\"$new\"}", "{\"a\":[1],\"b\":[1.0]}", ""},
     {"{\"a\":\"$new\",\"b\":\"$new\"}", "{\"a\":1,\"b\":2}", "b is 2, must be 1"},
     {"{\"a\":\"$new\"}", "{}", "a is missing, must be there"},
+    {"{\"a\":\"$_\",\"b\":\"$_\"}", "{\"a\":1,\"b\":null}", ""},
+    {"{\"a\":\"$_\"}", "{}", "a is missing, must be there"},
+    /* What an item that does not fit would have bound does not count. */
+    {"{\"a\":[{\"b\":\"$new\",\"c\":1}]}", "{\"a\":[{\"b\":1,\"c\":2},{\"b\":2,\"c\":1}]}", ""},
 };
+
+static const fit whole_lists[] = {
+    {"{\"a\":[1,\"$new\"]}", "{\"a\":[1,2]}", ""},
+    {"{\"a\":[]}", "{\"a\":[]}", ""},
+    {"{\"a\":[2]}", "{\"a\":[1,2]}", "a is [1,2], must be [2]"},
+    {"{\"a\":[1,2,3]}", "{\"a\":[1,2]}", "a is [1,2], must be [1,2,3]"},
+    {"{\"a\":[2,1]}", "{\"a\":[1,2]}", "a is 1, must be 2"},
+    {"{\"a\":[]}", "{}", "a is missing, must be a list"},
+};
+
+static void check_fit(const fit *row, arcp__lists lists)
+{
+    arcp__variables variables = {0};
+    arcp_json pattern = ARCP_JSON_INIT;
+    arcp_json value = ARCP_JSON_INIT;
+    arcp_buf why = ARCP_BUF_INIT;
+    scan(&pattern, row->pattern);
+    scan(&value, row->value);
+    bool is_fit = arcp__pattern_matches(&variables, &pattern, lists, &value, &why);
+    if (is_fit != (row->why[0] == '\0') || !arcp_span_equal_cstr(arcp_buf_span(&why), row->why)) {
+        fail_msg("%s with %s: %d '%.*s'", row->pattern, row->value, is_fit, (int)why.size,
+                 why.size ? why.data : "");
+    }
+    assert_true(is_fit || variables.count == 0);
+    arcp_buf_fini(&why);
+    arcp_json_fini(&pattern);
+    arcp_json_fini(&value);
+    arcp__variables_fini(&variables);
+}
 
 static void a_value_fits_or_it_is_said_where_not(void **state)
 {
     for (size_t row = 0; row < sizeof(fits) / sizeof(fits[0]); row++) {
-        arcp__variables variables = {0};
-        arcp_json pattern = ARCP_JSON_INIT;
-        arcp_json value = ARCP_JSON_INIT;
-        arcp_buf why = ARCP_BUF_INIT;
-        scan(&pattern, fits[row].pattern);
-        scan(&value, fits[row].value);
-        bool fit = arcp__pattern_matches(&variables, &pattern, ARCP_JSON_ROOT, &value,
-                                         ARCP_JSON_ROOT, &why);
-        if (fit != (fits[row].why[0] == '\0') ||
-            !arcp_span_equal_cstr(arcp_buf_span(&why), fits[row].why)) {
-            fail_msg("%s with %s: %d '%.*s'", fits[row].pattern, fits[row].value, fit,
-                     (int)why.size, why.size ? why.data : "");
-        }
-        arcp_buf_fini(&why);
-        arcp_json_fini(&pattern);
-        arcp_json_fini(&value);
-        arcp__variables_fini(&variables);
+        check_fit(&fits[row], ARCP__LISTS_CONTAIN);
     }
+    for (size_t row = 0; row < sizeof(whole_lists) / sizeof(whole_lists[0]); row++) {
+        check_fit(&whole_lists[row], ARCP__LISTS_EQUAL);
+    }
+}
+
+static void a_variable_is_forgotten_by_its_name(void **state)
+{
+    arcp__variables variables = {0};
+    arcp__variable_set_text(&variables, "first", arcp_span_cstr("1"));
+    arcp__variable_set_text(&variables, "last", arcp_span_cstr("2"));
+    arcp__variable_forget(&variables, "first");
+    arcp__variable_forget(&variables, "nobody");
+    assert_null(arcp__variable_get(&variables, ARCP_SPAN_LITERAL("first")));
+    assert_non_null(arcp__variable_get(&variables, ARCP_SPAN_LITERAL("last")));
+    arcp__variable_set_text(&variables, "1st", arcp_span_cstr("3"));
+    assert_non_null(arcp__variable_get(&variables, ARCP_SPAN_LITERAL("1st")));
+    assert_int_equal(variables.count, 2);
+    arcp__variables_fini(&variables);
 }
 
 static void names_are_replaced_by_the_json_of_their_values(void **state)
@@ -75,6 +112,11 @@ static void names_are_replaced_by_the_json_of_their_values(void **state)
     assert_true(
         arcp__variables_replace(&variables, arcp_span_cstr("{\"x\":$job,\"y\":[$seq]}"), &out));
     assert_true(arcp_span_equal_cstr(arcp_buf_span(&out), "{\"x\":\"a\\\"b\",\"y\":[7]}"));
+    arcp_buf_clear(&out);
+    assert_true(arcp__variables_replace(
+        &variables, arcp_span_cstr("[\"\\\"$job-$seq\",$job,\"\\\\\",$job]"), &out));
+    assert_true(arcp_span_equal_cstr(arcp_buf_span(&out),
+                                     "[\"\\\"a\\\"b-7\",\"a\\\"b\",\"\\\\\",\"a\\\"b\"]"));
     assert_false(arcp__variables_replace(&variables, arcp_span_cstr("$nobody"), &out));
     arcp_buf_fini(&out);
     arcp__variables_fini(&variables);
@@ -203,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_fits_or_it_is_said_where_not),
         cmocka_unit_test(names_are_replaced_by_the_json_of_their_values),
+        cmocka_unit_test(a_variable_is_forgotten_by_its_name),
         cmocka_unit_test(variables_have_a_limit_on_both_sides),
         cmocka_unit_test(every_frame_is_looked_at),
         cmocka_unit_test(every_case_is_written_in_the_words_there_are),

@@ -1,28 +1,19 @@
 #include "story/story.h"
 
-#include <ctype.h>
-
 #include "support/check.h"
 
 #include <arcp/json.h>
 
 #include "base/alloc.h"
 #include "base/timestamp.h"
-
-#define NAMES_MAX 64
+#include "conformance/match.h"
 
 typedef struct story {
     const story_stage *stage;
     const char *path;
     unsigned line;
-    struct {
-        char name[32];
-        char *value; /* JSON */
-    } names[NAMES_MAX];
-    size_t name_count;
-    char **bound[NAMES_MAX]; /* by the expectation at hand */
-    size_t bound_count;
-    char why[512];
+    arcp__variables names;
+    arcp_buf why; /* NUL-terminated: the expectation at hand does not fit */
 } story;
 
 static const char features[] =
@@ -40,18 +31,6 @@ static const char own_features[] = ",\"x-vendor.arcpd.accepted_again\"";
 
 /* ---- names ---- */
 
-static char **value_of(story *s, const char *name, size_t size)
-{
-    for (size_t at = 0; at < s->name_count; at++) {
-        if (strlen(s->names[at].name) == size && memcmp(s->names[at].name, name, size) == 0) {
-            return &s->names[at].value;
-        }
-    }
-    assert_true(s->name_count < NAMES_MAX && size < sizeof(s->names[0].name));
-    memcpy(s->names[s->name_count].name, name, size);
-    return &s->names[s->name_count++].value;
-}
-
 static int64_t read_duration(story *s, const char *text)
 {
     char unit[3] = {0};
@@ -68,163 +47,57 @@ static int64_t read_duration(story *s, const char *text)
 }
 
 /* $in_2s; the same instant every time: it is kept as a value of that name. */
-static void bind_instant(story *s, const char *name, size_t size, char **value)
+static void bind_instants(story *s, const char *text)
 {
-    char duration[32];
-    char text[2 + ARCP__TIMESTAMP_SIZE + 1] = "\"";
-    if (*value != NULL || size < 5 || size > 20 || memcmp(name, "in_", 3) != 0) {
-        return;
+    for (const char *at = strstr(text, "$in_"); at != NULL; at = strstr(at + 1, "$in_")) {
+        char name[ARCP__VARIABLE_NAME_MAX];
+        char duration[ARCP__VARIABLE_NAME_MAX];
+        char instant[ARCP__TIMESTAMP_SIZE];
+        assert_int_equal(sscanf(at, "$%23[a-z0-9_]", name), 1);
+        if (arcp__variable_get(&s->names, arcp_span_cstr(name)) == NULL) {
+            (void)snprintf(duration, sizeof(duration), "+%s", name + 3);
+            arcp__timestamp_format(s->stage->now(s->stage->user) + read_duration(s, duration),
+                                   instant);
+            arcp__variable_set_text(&s->names, name, arcp_span_make(instant, sizeof(instant)));
+        }
     }
-    (void)snprintf(duration, sizeof(duration), "+%.*s", (int)size - 3, name + 3);
-    arcp__timestamp_format(s->stage->now(s->stage->user) + read_duration(s, duration), text + 1);
-    text[1 + ARCP__TIMESTAMP_SIZE] = '"';
-    *value = arcp__copy_cstr(text, sizeof(text) - 1);
 }
 
-/* Replaces $name by its value, without the quotes of a string. */
 static char *expand(story *s, const char *text)
 {
     arcp_buf out = ARCP_BUF_INIT;
-    while (*text != '\0') {
-        if (*text != '$' || !(isalpha((unsigned char)text[1]) || text[1] == '_')) {
-            arcp_buf_append_byte(&out, *text++);
-            continue;
-        }
-        size_t size = 1;
-        while (isalnum((unsigned char)text[1 + size]) || text[1 + size] == '_') {
-            size++;
-        }
-        char **slot = value_of(s, text + 1, size);
-        bind_instant(s, text + 1, size, slot);
-        const char *value = *slot;
-        if (value == NULL) {
-            story_fail(s, "$%.*s has no value", (int)size, text + 1);
-        }
-        size_t length = strlen(value);
-        bool quoted = value[0] == '"';
-        arcp_buf_append(&out, arcp_span_make(value + quoted, length - (quoted ? 2u : 0u)));
-        text += 1 + size;
+    bind_instants(s, text);
+    if (!arcp__variables_replace(&s->names, arcp_span_cstr(text), &out)) {
+        story_fail(s, "a $name has no value: %s", text);
     }
     return arcp_buf_take_cstr(&out);
 }
 
+/* The id that a $name stands for. */
+static char *job_of(story *s, const char *name)
+{
+    const arcp_buf *id = arcp__variable_get(&s->names, arcp_span_cstr(name + 1));
+    if (name[0] != '$' || id == NULL || id->data[0] != '"') {
+        story_fail(s, "%s is no job", name);
+    }
+    return arcp__copy_cstr(id->data + 1, id->size - 2);
+}
+
 /* ---- matching ---- */
-
-static bool matches(story *s, const arcp_json *want, arcp_json_ref w, const arcp_json *have,
-                    arcp_json_ref h, const char *where);
-
-static bool differs(story *s, const arcp_json *want, arcp_json_ref w, const arcp_json *have,
-                    arcp_json_ref h, const char *where)
-{
-    arcp_span wanted = arcp_json_raw(want, w);
-    arcp_span had = h == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("nothing") : arcp_json_raw(have, h);
-    (void)snprintf(s->why, sizeof(s->why), "%s: want %.*s, have %.*s", where,
-                   (int)arcp_span_first(wanted, 150).size, wanted.data,
-                   (int)arcp_span_first(had, 150).size, had.data);
-    return false;
-}
-
-static bool matches_name(story *s, const arcp_json *want, arcp_json_ref w, const arcp_json *have,
-                         arcp_json_ref h, const char *where)
-{
-    arcp_span name = arcp_json_raw(want, w); /* with quotes */
-    if (h == ARCP_JSON_ABSENT) {
-        return differs(s, want, w, have, h, where);
-    }
-    if (arcp_span_equal_cstr(name, "\"$_\"")) {
-        return true;
-    }
-    char **value = value_of(s, name.data + 2, name.size - 3);
-    arcp_buf form = ARCP_BUF_INIT;
-    assert_int_equal(arcp_json_canonical(have, h, &form, NULL), ARCP_OK);
-    char *text = arcp_buf_take_cstr(&form);
-    if (*value == NULL) {
-        *value = text;
-        s->bound[s->bound_count++] = value;
-        return true;
-    }
-    bool same = strcmp(*value, text) == 0;
-    arcp__free(text);
-    return same || differs(s, want, w, have, h, where);
-}
-
-static bool matches_object(story *s, const arcp_json *want, arcp_json_ref w, const arcp_json *have,
-                           arcp_json_ref h, const char *where)
-{
-    if (!arcp_json_is(have, h, ARCP_JSON_OBJECT)) {
-        return differs(s, want, w, have, h, where);
-    }
-    for (arcp_json_ref name = arcp_json_first(want, w); name != ARCP_JSON_ABSENT;
-         name = arcp_json_next(want, w, name)) {
-        arcp_buf scratch = ARCP_BUF_INIT;
-        arcp_span text = arcp_json_string(want, name, &scratch);
-        char path[256];
-        (void)snprintf(path, sizeof(path), "%s.%.*s", where, (int)text.size, text.data);
-        arcp_json_ref member = arcp_json_member(have, h, text);
-        arcp_buf_fini(&scratch);
-        bool absent = arcp_json_string_equals(want, name + 1, ARCP_SPAN_LITERAL("$absent"));
-        if (absent ? member != ARCP_JSON_ABSENT : !matches(s, want, name + 1, have, member, path)) {
-            return absent ? differs(s, want, name + 1, have, member, path) : false;
-        }
-    }
-    return true;
-}
-
-static bool matches_array(story *s, const arcp_json *want, arcp_json_ref w, const arcp_json *have,
-                          arcp_json_ref h, const char *where)
-{
-    if (!arcp_json_is(have, h, ARCP_JSON_ARRAY) ||
-        arcp_json_count(want, w) != arcp_json_count(have, h)) {
-        return differs(s, want, w, have, h, where);
-    }
-    arcp_json_ref other = arcp_json_first(have, h);
-    for (arcp_json_ref at = arcp_json_first(want, w); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(want, w, at), other = arcp_json_next(have, h, other)) {
-        if (!matches(s, want, at, have, other, where)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool matches(story *s, const arcp_json *want, arcp_json_ref w, const arcp_json *have,
-                    arcp_json_ref h, const char *where)
-{
-    arcp_span raw = arcp_json_raw(want, w);
-    if (raw.size > 3 && memcmp(raw.data, "\"$", 2) == 0) {
-        return matches_name(s, want, w, have, h, where);
-    }
-    if (arcp_json_is(want, w, ARCP_JSON_OBJECT)) {
-        return matches_object(s, want, w, have, h, where);
-    }
-    if (arcp_json_is(want, w, ARCP_JSON_ARRAY)) {
-        return matches_array(s, want, w, have, h, where);
-    }
-    arcp_buf a = ARCP_BUF_INIT;
-    arcp_buf b = ARCP_BUF_INIT;
-    bool same = h != ARCP_JSON_ABSENT && arcp_json_canonical(want, w, &a, NULL) == ARCP_OK &&
-                arcp_json_canonical(have, h, &b, NULL) == ARCP_OK &&
-                arcp_span_equal(arcp_buf_span(&a), arcp_buf_span(&b));
-    arcp_buf_fini(&a);
-    arcp_buf_fini(&b);
-    return same || differs(s, want, w, have, h, where);
-}
 
 static bool fits(story *s, const arcp_json *want, const char *got)
 {
     arcp_json have = ARCP_JSON_INIT;
     arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
     arcp_error error = {0};
-    s->bound_count = 0;
+    arcp_buf_clear(&s->why);
     if (arcp_json_scan(&have, arcp_span_cstr(got), &limits, &error) != ARCP_OK) {
         story_fail(s, "what came is no JSON: %s: %s", error.message, got);
     }
-    bool fit = matches(s, want, ARCP_JSON_ROOT, &have, ARCP_JSON_ROOT, "frame");
+    bool fit = arcp__pattern_matches(&s->names, want, ARCP__LISTS_EQUAL, &have, &s->why);
+    assert_false(s->names.failed);
+    arcp_buf_append_byte(&s->why, '\0');
     arcp_json_fini(&have);
-    for (size_t at = 0; !fit && at < s->bound_count; at++) {
-        arcp__free(*s->bound[at]);
-        *s->bound[at] = NULL;
-    }
     return fit;
 }
 
@@ -244,14 +117,14 @@ static void expect(story *s, const char *wanted, const char *who, peek_fn peek, 
         const char *got = peek(s->stage->user, who, index);
         if (got == NULL) {
             story_fail(s, "%s, want %s\n  %s", index == 0 ? "nothing came" : "nothing fits", wanted,
-                       s->why);
+                       index == 0 ? "" : s->why.data);
         }
         if (fits(s, &want, got)) {
             drop(s->stage->user, who, index);
             break;
         }
         if (s->stage->is_strict) {
-            story_fail(s, "%s\n  in %s", s->why, got);
+            story_fail(s, "%s\n  in %s", s->why.data, got);
         }
     }
     arcp_json_fini(&want);
@@ -296,7 +169,7 @@ static void agent_line(story *s, char *rest)
     char action = *end;
     char *text = end + 1;
     *end = '\0';
-    char *job_id = expand(s, rest);
+    char *job_id = job_of(s, rest);
     while (*text == ' ') {
         text++;
     }
@@ -335,7 +208,7 @@ static void expect_audit(story *s, const char *wanted)
         got = s->stage->audit_peek(s->stage->user, index);
     }
     if (got == NULL) {
-        story_fail(s, "no audit record fits %s\n  %s", wanted, s->why);
+        story_fail(s, "no audit record fits %s\n  %s", wanted, s->why.size == 0 ? "" : s->why.data);
     }
     arcp_json_fini(&want);
 }
@@ -365,9 +238,7 @@ static void hello(story *s, const char *name, const char *principal, const char 
     for (int at = 0; at < 2; at++) {
         char key[32];
         (void)snprintf(key, sizeof(key), "%c_%s", at == 0 ? 's' : 't', name);
-        char **value = value_of(s, key, strlen(key));
-        arcp__free(*value);
-        *value = NULL;
+        arcp__variable_forget(&s->names, key);
     }
     expect(s, want, name, s->stage->peek, s->stage->remove);
 }
@@ -449,7 +320,6 @@ void story_play(const story_stage *stage, const char *path)
     }
     free(line);
     (void)fclose(file);
-    for (size_t at = 0; at < s.name_count; at++) {
-        arcp__free(s.names[at].value);
-    }
+    arcp__variables_fini(&s.names);
+    arcp_buf_fini(&s.why);
 }

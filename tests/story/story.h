@@ -25,12 +25,13 @@
  * there an expectation takes the first frame that has come and fits, `nothing` is not
  * looked at, and scripts with `clock` or `wall` are not run.
  *
- * A string "$name" in what is expected takes the value that comes (any JSON), or must be
- * equal to it when the name has one already; "$_" takes anything. $name in what is sent is
- * replaced by the value, $in_2s by the instant two seconds from now. J is a $name. Members that are
- * not named are not looked at; arrays must have the same length. hello(a, principal) says hello
- * with all features, and hello(a, principal, NAME) as the client NAME of somebody else, which knows
- * the draft's; they bind $s_a and $t_a, session and token. */
+ * Names and patterns are those of `arcp conformance` (src/conformance/case.def): a string "$name"
+ * in what is expected takes the value that comes (any JSON), or must be equal to it when the name
+ * has one already; "$_" takes anything. $name in what is sent is replaced by the value, $in_2s by
+ * the instant two seconds from now. J is a $name. Members that are not named are not looked at;
+ * arrays must have the same length. hello(a, principal) says hello with all features, and hello(a,
+ * principal, NAME) as the client NAME of somebody else, which knows the draft's; they bind $s_a and
+ * $t_a, session and token. */
 #ifndef ARCP_TESTS_ENGINE_STORY_H
 #define ARCP_TESTS_ENGINE_STORY_H
 
