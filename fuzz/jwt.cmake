@@ -1,1 +1,1 @@
-arcp_fuzz(jwt_fuzz SOURCES jwt_fuzz.c NEEDS arcp_runtime PkgConfig::CRYPTO)
+arcp_fuzz(jwt_fuzz SOURCES jwt_fuzz.c NEEDS arcp_identity PkgConfig::CRYPTO)

@@ -13,8 +13,8 @@
 #include <arcp/time.h>
 
 #include "base/base64.h"
+#include "identity/jwt.h"
 #include "lines.h"
-#include "runtime/jwt.h"
 
 #define SECRET "0123456789abcdef0123456789abcdef"
 #define NOW    1700000000

@@ -6,7 +6,7 @@
 #include <arcp/token.h>
 
 #include "arcpd/config.h"
-#include "runtime/token_table.h"
+#include "identity/identity.h"
 
 typedef struct arcp__verifiers {
     arcp_token_verifier **items; /* owned, and so are they until a runtime takes them */

@@ -14,8 +14,7 @@
 #ifndef ARCP_VERSION_STRING
 #define ARCP_VERSION_STRING "0.1.0"
 #endif
-#define AGENT_THREADS_DEFAULT   64u
-#define TOKEN_QUESTIONS_DEFAULT 1024u
+#define AGENT_THREADS_DEFAULT 64u
 
 static void draw(void *user, void *out, size_t size)
 {
@@ -129,7 +128,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
         entry->ops->retire(runtime, entry);
     }
     arcp__runtime_links_free(runtime);
-    arcp__token_desk_close(runtime->desk);
+    arcp__authenticator_close(runtime->authenticator);
     if (runtime->inbox != NULL) {
         arcp__agent_inbox_close(runtime->inbox);
     }
@@ -235,11 +234,9 @@ static arcp_status fill(arcp_runtime *runtime, const arcp_runtime_options *optio
     runtime->inbox = arcp__agent_inbox_new(runtime);
     runtime->threads = arcp__agent_threads_new(
         options->agent_threads == 0 ? AGENT_THREADS_DEFAULT : options->agent_threads);
-    runtime->desk = arcp__token_desk_new(runtime, options->token_questions_max == 0
-                                                      ? TOKEN_QUESTIONS_DEFAULT
-                                                      : options->token_questions_max);
+    runtime->authenticator = arcp__runtime_authenticator_new(runtime, options->token_questions_max);
     if (runtime->name == NULL || runtime->version == NULL || runtime->inbox == NULL ||
-        runtime->threads == NULL || runtime->desk == NULL) {
+        runtime->threads == NULL || runtime->authenticator == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp_status status = make_process_table(runtime, options, err);
@@ -295,13 +292,6 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     }
     *out = runtime;
     return ARCP_OK;
-}
-
-arcp_status arcp_runtime_set_token_verifiers(arcp_runtime *runtime,
-                                             arcp_token_verifier *const *verifiers, size_t count,
-                                             arcp_error *err)
-{
-    return arcp__token_desk_set(runtime->desk, verifiers, count, err);
 }
 
 /* ---- agents ---- */

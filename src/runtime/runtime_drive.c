@@ -86,15 +86,6 @@ static const arcp__agent_host_ops *host_of(const arcp__job *job)
     return entry->ops;
 }
 
-static void authenticate(arcp_runtime *runtime, const arcp__runtime_link *link,
-                         const arcp__effect *effect)
-{
-    arcp_connection_info info = {0};
-    link->connection->ops->info(link->connection, &info);
-    arcp__token_desk_ask(runtime->desk, effect->id, effect->text,
-                         info.peer == NULL ? "a peer" : info.peer);
-}
-
 static void send_frame(arcp__runtime_link *link, arcp_span frame)
 {
     if (link->connection->ops->send(link->connection, frame) != ARCP_OK) {
@@ -131,7 +122,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         link->connection->ops->admit(link->connection);
         break;
     case ARCP__EFFECT_AUTHENTICATE:
-        authenticate(runtime, link, effect);
+        arcp__runtime_authenticate(link, effect->id, effect->text);
         break;
     case ARCP__EFFECT_START_AGENT:
         host_of(effect->job)
@@ -312,7 +303,7 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
     runtime->has_polled = false;
     arcp__engine_tick(runtime->engine, now);
     perform_all(runtime, now);
-    bool more = arcp__token_desk_take(runtime->desk);
+    bool more = arcp__authenticator_take(runtime->authenticator);
     more = submit_batches(runtime) || more;
     more = runtime->store->ops->poll(runtime->store) || more;
     return more || runtime->is_dirty || runtime->is_told;

@@ -11,10 +11,10 @@
 #include "base/random.h"
 #include "base/turn_share.h"
 #include "engine/engine.h"
+#include "identity/identity.h"
 #include "process/process.h"
 #include "runtime/agent_host.h"
 #include "runtime/busy_poll.h"
-#include "runtime/token_desk.h"
 
 /* One batch is being written while the next fills; a second one waits in the store so that
  * its writer is never idle. */
@@ -66,7 +66,7 @@ struct arcp_runtime {
     uv_loop_t *loop;
     arcp__engine *engine;
     arcp_store *store;
-    arcp__token_desk *desk; /* of token verifiers */
+    arcp__authenticator *authenticator;
     void (*log)(void *user, arcp_log_level level, const char *text, const char *fields);
     void *log_user;
     arcp_provisioner *provisioner;  /* owned; NULL: none */
@@ -155,6 +155,12 @@ void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_le
 /* The same about a job: its id, agent, principal and so on are fields. */
 void arcp__runtime_log_job(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
                            const char *format, ...) ARCP_PRINTF(4, 5);
+
+/* ---- runtime_tokens.c ---- */
+/* `questions_max`: as in the runtime's options. NULL when out of memory. */
+arcp__authenticator *arcp__runtime_authenticator_new(arcp_runtime *runtime, size_t questions_max);
+/* Whose token is it? The engine is told. */
+void arcp__runtime_authenticate(const arcp__runtime_link *link, uint64_t auth_id, arcp_span token);
 
 /* ---- runtime_link.c ---- */
 /* What strangers may take of the process, for connections from now on. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "runtime/jwt_maker.h"
+#include "support/jwt_maker.h"
 #include "transport/tls_files.h"
 
 /* Long enough for the sixteen-bit form of a frame's length. */

@@ -6,6 +6,7 @@
 #
 # base <- json <- core <- engine <- {transport, store, provisioner} <- {client, runtime} <- arcpd
 # base <- launch <- process <- runtime: programs are started and run by what knows nothing of ARCP.
+# core <- identity <- runtime: whose a token is.
 # client <- cli <- {arcp, bench, conformance}
 # audit stands on core, beside the engine; arcp and arcpd use it. http stands on core, for the
 # modules of provisioner and tracing, which arcpd loads.
@@ -33,11 +34,12 @@ BEGIN {
     allowed["http"] = "base json core http"
     allowed["provisioner"] = "base json core engine http provisioner"
     allowed["tracing"] = "base json core http tracing"
-    allowed["runtime"] = "base launch process json core engine transport store runtime"
+    allowed["identity"] = "base json core identity"
+    allowed["runtime"] = "base launch process json core identity engine transport store runtime"
     allowed["client"] = "base json core engine transport client"
     allowed["audit"] = "base json core audit"
-    allowed["arcpd"] = "base launch process json core engine transport store provisioner runtime audit " \
-                       "tracing arcpd"
+    allowed["arcpd"] = "base launch process json core identity engine transport store provisioner " \
+                       "runtime audit tracing arcpd"
     allowed["cli"] = "base json core transport client cli"
     allowed["arcp"] = "base json core store client audit cli arcp"
     allowed["bench"] = "base json core client cli bench"
@@ -49,10 +51,12 @@ BEGIN {
     public["runtime.h"] = public["agent.h"] = "runtime"
     public["client.h"] = "client"
     public["sys/launcher.h"] = "launch"
+    public["token.h"] = public["sys/token.h"] = "identity"
     # The headers that other folders may include; of a folder that is not here, all. A test of
     # the same name as the folder may include the others too.
     doors["launch"] = "launch.h cgroups.h proc_stat.h"
     doors["process"] = "process.h"
+    doors["identity"] = "identity.h"
     # libarcp and the engine: no I/O, no threads; libarcp nothing but libc.
     # (base has "once", for its one process-wide key, and thread.h, which is inline.)
     threads = "^(uv|pthread|threads|sqlite3|yaml|http_parser|netdb|poll|spawn)\\.h$" \

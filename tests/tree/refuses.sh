@@ -87,6 +87,7 @@ layer '#include <arcp/json.h>' src/process/table.c 'process may not include arcp
 layer '#include <arcp/sys/launcher.h>' src/engine/job.c 'engine may not include arcp/sys/launcher.h'
 layer '#include "launch/launcher_plan.h"' src/process/table.c 'launch has launch.h'
 layer '#include "process/stray.h"' tests/engine/job_test.c 'process has process.h for others'
+layer '#include <arcp/token.h>' src/engine/job.c 'engine may not include arcp/token.h'
 layer '#include <stddef.h>' src/misc.c 'no place in the order'
 right_tree
 rm -r "$tree/src" "$tree/include"

@@ -61,5 +61,6 @@ stands_on() {
 }
 stands_on launch base
 stands_on process launch base
+stands_on identity core json base
 [ "$bad" -eq 0 ] || exit 1
 echo "symbols: $count modules"

@@ -1,6 +1,6 @@
 /* A key of one algorithm, and whether a signature is its (RFC 7515, RFC 7518). */
-#ifndef ARCP_RUNTIME_JWT_KEY_H
-#define ARCP_RUNTIME_JWT_KEY_H
+#ifndef ARCP_IDENTITY_JWT_KEY_H
+#define ARCP_IDENTITY_JWT_KEY_H
 
 #include <arcp/error.h>
 #include <arcp/span.h>
@@ -8,10 +8,8 @@
 
 typedef struct arcp__jwt_key arcp__jwt_key;
 
-/* "HS256": as it stands in a token's header and in the configuration. */
+/* "HS256": as it stands in a token's header. */
 const char *arcp__jwt_algorithm_name(arcp_jwt_algorithm algorithm);
-/* False for text that is none of the three. */
-bool arcp__jwt_algorithm_parse(arcp_span text, arcp_jwt_algorithm *out);
 
 /* HS256: the secret; else a public key or certificate in PEM. ARCP_E_USAGE says what is
  * wrong with it, without showing any of it. */

@@ -5,8 +5,8 @@
 
 #include <arcp/time.h>
 
-#include "runtime/jwt.h"
-#include "runtime/jwt_maker.h"
+#include "identity/jwt.h"
+#include "support/jwt_maker.h"
 
 #define NOW 1700000000 /* s since 1970, everywhere here */
 

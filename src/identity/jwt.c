@@ -1,6 +1,6 @@
 /* The signature is verified before the claims are even decoded, and the header is looked at
  * only for what must agree with the key: a token chooses nothing. RFC 7519 §7.2, RFC 8725. */
-#include "runtime/jwt.h"
+#include "identity/jwt.h"
 
 #include <string.h>
 #include <strings.h>

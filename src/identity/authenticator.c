@@ -1,19 +1,19 @@
-/* One question belongs to one side at a time: the desk, then the verifier that is asked,
- * then the desk again with the answer. Only the list of answered ones is shared between
+/* One question belongs to one side at a time: the authenticator, then the verifier that is asked,
+ * then the authenticator again with the answer. Only the list of answered ones is shared between
  * threads, and it has a lock; the verifiers and all counts are the loop's.
  *
  * A verifier that was replaced stays until its last question has come back; what it refuses
  * is then put to the verifiers of now. */
-#include "runtime/token_desk.h"
+#include "identity/identity.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "runtime/runtime_state.h"
 
 #define WHY_SIZE 256
 
@@ -25,7 +25,7 @@ typedef struct entry {
 } entry;
 
 struct arcp_token_question {
-    arcp__token_desk *desk; /* counted; NULL: `answered` is told */
+    arcp__authenticator *authenticator; /* counted; NULL: `answered` is told */
     arcp_token_question *next;
     entry *asked;
     arcp_secret *token;
@@ -42,8 +42,8 @@ struct arcp_token_question {
     void *user;
 };
 
-struct arcp__token_desk {
-    arcp_runtime *runtime; /* the loop's thread, or under the lock while not closed */
+struct arcp__authenticator {
+    arcp__authenticator_owner owner;
     pthread_mutex_t mutex;
     arcp_token_question *first, *last; /* answered; under the lock */
     unsigned refs;                     /* under the lock */
@@ -53,26 +53,27 @@ struct arcp__token_desk {
     entry *retired;
 };
 
-arcp__token_desk *arcp__token_desk_new(arcp_runtime *runtime, size_t questions_max)
+arcp__authenticator *arcp__authenticator_new(const arcp__authenticator_owner *owner,
+                                             size_t questions_max)
 {
-    arcp__token_desk *desk = arcp__alloc(sizeof(*desk));
-    if (desk != NULL) {
-        desk->runtime = runtime;
-        desk->open_max = questions_max;
-        desk->refs = 1;
-        (void)pthread_mutex_init(&desk->mutex, NULL);
+    arcp__authenticator *authenticator = arcp__alloc(sizeof(*authenticator));
+    if (authenticator != NULL) {
+        authenticator->owner = *owner;
+        authenticator->open_max = questions_max;
+        authenticator->refs = 1;
+        (void)pthread_mutex_init(&authenticator->mutex, NULL);
     }
-    return desk;
+    return authenticator;
 }
 
-static void desk_unref(arcp__token_desk *desk)
+static void authenticator_unref(arcp__authenticator *authenticator)
 {
-    (void)pthread_mutex_lock(&desk->mutex);
-    bool is_last = --desk->refs == 0;
-    (void)pthread_mutex_unlock(&desk->mutex);
+    (void)pthread_mutex_lock(&authenticator->mutex);
+    bool is_last = --authenticator->refs == 0;
+    (void)pthread_mutex_unlock(&authenticator->mutex);
     if (is_last) {
-        (void)pthread_mutex_destroy(&desk->mutex);
-        arcp__free(desk);
+        (void)pthread_mutex_destroy(&authenticator->mutex);
+        arcp__free(authenticator);
     }
 }
 
@@ -95,8 +96,8 @@ static arcp_token_question *question_new(arcp_span token, int64_t wall_ns)
 
 static void question_free(arcp_token_question *question)
 {
-    if (question->desk != NULL) {
-        desk_unref(question->desk);
+    if (question->authenticator != NULL) {
+        authenticator_unref(question->authenticator);
     }
     arcp_secret_free(question->token);
     arcp__free(question);
@@ -170,27 +171,27 @@ static void keep_answer(arcp_token_question *question, const arcp_token_answer *
 
 void arcp_token_question_answer(arcp_token_question *question, const arcp_token_answer *answer)
 {
-    arcp__token_desk *desk = question->desk;
-    if (desk == NULL) {
+    arcp__authenticator *authenticator = question->authenticator;
+    if (authenticator == NULL) {
         question->answered(question->user, answer);
         question_free(question);
         return;
     }
-    (void)pthread_mutex_lock(&desk->mutex);
-    bool is_closed = desk->is_closed;
+    (void)pthread_mutex_lock(&authenticator->mutex);
+    bool is_closed = authenticator->is_closed;
     if (!is_closed) {
         keep_answer(question, answer);
         question->next = NULL;
-        if (desk->first == NULL) {
-            desk->first = question;
+        if (authenticator->first == NULL) {
+            authenticator->first = question;
         } else {
-            desk->last->next = question;
+            authenticator->last->next = question;
         }
-        desk->last = question;
-        /* Under the lock: whoever closes the desk closes this handle after it. */
-        (void)uv_async_send(&desk->runtime->wake);
+        authenticator->last = question;
+        /* Under the lock: what it wakes is there until the authenticator is closed. */
+        authenticator->owner.wake(authenticator->owner.user);
     }
-    (void)pthread_mutex_unlock(&desk->mutex);
+    (void)pthread_mutex_unlock(&authenticator->mutex);
     if (is_closed) {
         question_free(question);
     }
@@ -213,23 +214,24 @@ static void free_entries(entry **list)
     }
 }
 
-static void retire_all(arcp__token_desk *desk)
+static void retire_all(arcp__authenticator *authenticator)
 {
-    while (desk->entries != NULL) {
-        entry *old = desk->entries;
-        desk->entries = old->next;
+    while (authenticator->entries != NULL) {
+        entry *old = authenticator->entries;
+        authenticator->entries = old->next;
         if (old->open == 0) {
             entry_free(old);
             continue;
         }
         old->is_retired = true;
-        old->next = desk->retired;
-        desk->retired = old;
+        old->next = authenticator->retired;
+        authenticator->retired = old;
     }
 }
 
-arcp_status arcp__token_desk_set(arcp__token_desk *desk, arcp_token_verifier *const *verifiers,
-                                 size_t count, arcp_error *err)
+arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
+                                    arcp_token_verifier *const *verifiers, size_t count,
+                                    arcp_error *err)
 {
     entry *fresh = NULL;
     entry **end = &fresh;
@@ -249,18 +251,18 @@ arcp_status arcp__token_desk_set(arcp__token_desk *desk, arcp_token_verifier *co
         free_entries(&fresh);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    retire_all(desk);
-    desk->entries = fresh;
+    retire_all(authenticator);
+    authenticator->entries = fresh;
     return ARCP_OK;
 }
 
-static void came_back(arcp__token_desk *desk, entry *from)
+static void came_back(arcp__authenticator *authenticator, entry *from)
 {
     from->open--;
     if (!from->is_retired || from->open != 0) {
         return;
     }
-    for (entry **at = &desk->retired; *at != NULL; at = &(*at)->next) {
+    for (entry **at = &authenticator->retired; *at != NULL; at = &(*at)->next) {
         if (*at == from) {
             *at = from->next;
             entry_free(from);
@@ -278,58 +280,52 @@ static void put_to(arcp_token_question *question, entry *to)
     to->verifier->ops->ask(to->verifier, question);
 }
 
-static void tell_engine(arcp__token_desk *desk, uint64_t auth_id, arcp_status status,
-                        arcp_span principal, bool is_anonymous)
+static void tell(const arcp__authenticator *authenticator, uint64_t auth_id, arcp_status status,
+                 arcp_span principal, bool is_anonymous)
 {
-    arcp__engine_authenticated(desk->runtime->engine, arcp__runtime_now(), auth_id, status,
-                               principal, is_anonymous);
+    authenticator->owner.answered(authenticator->owner.user, auth_id, status, principal,
+                                  is_anonymous);
 }
 
-static void tell_refused(arcp__token_desk *desk, const char *peer, const char *rule,
-                         const char *why, bool is_trouble)
+static void cannot_ask(const arcp__authenticator *authenticator, uint64_t auth_id, const char *peer,
+                       const char *why)
 {
-    const arcp__refusal refusal = {.peer = peer, .rule = rule, .is_trouble = is_trouble};
-    arcp__engine_refused(desk->runtime->engine, arcp__runtime_now(), &refusal, why);
+    authenticator->owner.refused(authenticator->owner.user, peer, why, true);
+    tell(authenticator, auth_id, ARCP_E_INTERNAL_ERROR, arcp_span_make(NULL, 0), false);
 }
 
-static void cannot_ask(arcp__token_desk *desk, uint64_t auth_id, const char *peer, const char *why)
+void arcp__authenticator_ask(arcp__authenticator *authenticator, uint64_t auth_id, arcp_span token,
+                             const char *peer, int64_t wall_ns)
 {
-    tell_refused(desk, peer, "bearer token", why, true);
-    tell_engine(desk, auth_id, ARCP_E_INTERNAL_ERROR, arcp_span_make(NULL, 0), false);
-}
-
-void arcp__token_desk_ask(arcp__token_desk *desk, uint64_t auth_id, arcp_span token,
-                          const char *peer)
-{
-    if (desk->entries == NULL) {
-        tell_engine(desk, auth_id, ARCP_E_UNAUTHENTICATED, arcp_span_make(NULL, 0), false);
+    if (authenticator->entries == NULL) {
+        tell(authenticator, auth_id, ARCP_E_UNAUTHENTICATED, arcp_span_make(NULL, 0), false);
         return;
     }
-    if (desk->open >= desk->open_max) {
-        cannot_ask(desk, auth_id, peer, "too many others are being verified");
+    if (authenticator->open >= authenticator->open_max) {
+        cannot_ask(authenticator, auth_id, peer, "too many others are being verified");
         return;
     }
-    arcp_token_question *question = question_new(token, arcp__runtime_now().wall_ns);
+    arcp_token_question *question = question_new(token, wall_ns);
     if (question == NULL) {
-        cannot_ask(desk, auth_id, peer, "out of memory");
+        cannot_ask(authenticator, auth_id, peer, "out of memory");
         return;
     }
     question->auth_id = auth_id;
     (void)snprintf(question->peer, sizeof(question->peer), "%s", peer);
-    question->desk = desk;
-    (void)pthread_mutex_lock(&desk->mutex);
-    desk->refs++;
-    (void)pthread_mutex_unlock(&desk->mutex);
-    desk->open++;
-    put_to(question, desk->entries);
+    question->authenticator = authenticator;
+    (void)pthread_mutex_lock(&authenticator->mutex);
+    authenticator->refs++;
+    (void)pthread_mutex_unlock(&authenticator->mutex);
+    authenticator->open++;
+    put_to(question, authenticator->entries);
 }
 
 /* Refused by one verifier: the next one, or the end. */
-static void go_on(arcp__token_desk *desk, arcp_token_question *question)
+static void go_on(arcp__authenticator *authenticator, arcp_token_question *question)
 {
     entry *from = question->asked;
-    entry *next = from->is_retired ? desk->entries : from->next;
-    came_back(desk, from);
+    entry *next = from->is_retired ? authenticator->entries : from->next;
+    came_back(authenticator, from);
     if (question->status != ARCP_OK && next != NULL) {
         put_to(question, next);
         return;
@@ -337,49 +333,50 @@ static void go_on(arcp__token_desk *desk, arcp_token_question *question)
     arcp_status status = question->status;
     if (status != ARCP_OK) {
         status = question->was_unsure ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
-        tell_refused(desk, question->peer, "bearer token", question->why, question->was_unsure);
+        authenticator->owner.refused(authenticator->owner.user, question->peer, question->why,
+                                     question->was_unsure);
     }
-    desk->open--;
-    tell_engine(desk, question->auth_id, status,
-                arcp_span_make(question->principal, question->principal_size),
-                question->is_anonymous);
+    authenticator->open--;
+    tell(authenticator, question->auth_id, status,
+         arcp_span_make(question->principal, question->principal_size), question->is_anonymous);
     question_free(question);
 }
 
-static arcp_token_question *take_answered(arcp__token_desk *desk)
+static arcp_token_question *take_answered(arcp__authenticator *authenticator)
 {
-    (void)pthread_mutex_lock(&desk->mutex);
-    arcp_token_question *first = desk->first;
-    desk->first = desk->last = NULL;
-    (void)pthread_mutex_unlock(&desk->mutex);
+    (void)pthread_mutex_lock(&authenticator->mutex);
+    arcp_token_question *first = authenticator->first;
+    authenticator->first = authenticator->last = NULL;
+    (void)pthread_mutex_unlock(&authenticator->mutex);
     return first;
 }
 
-bool arcp__token_desk_take(arcp__token_desk *desk)
+bool arcp__authenticator_take(arcp__authenticator *authenticator)
 {
-    arcp_token_question *questions = take_answered(desk);
+    arcp_token_question *questions = take_answered(authenticator);
     bool any = questions != NULL;
     while (questions != NULL) {
         arcp_token_question *question = questions;
         questions = question->next;
-        go_on(desk, question);
+        go_on(authenticator, question);
     }
     return any;
 }
 
-void arcp__token_desk_close(arcp__token_desk *desk)
+void arcp__authenticator_close(arcp__authenticator *authenticator)
 {
-    if (desk == NULL) {
+    if (authenticator == NULL) {
         return;
     }
-    (void)pthread_mutex_lock(&desk->mutex);
-    desk->is_closed = true;
-    (void)pthread_mutex_unlock(&desk->mutex);
-    for (arcp_token_question *at = take_answered(desk), *next = NULL; at != NULL; at = next) {
+    (void)pthread_mutex_lock(&authenticator->mutex);
+    authenticator->is_closed = true;
+    (void)pthread_mutex_unlock(&authenticator->mutex);
+    for (arcp_token_question *at = take_answered(authenticator), *next = NULL; at != NULL;
+         at = next) {
         next = at->next;
         question_free(at);
     }
-    free_entries(&desk->entries);
-    free_entries(&desk->retired);
-    desk_unref(desk);
+    free_entries(&authenticator->entries);
+    free_entries(&authenticator->retired);
+    authenticator_unref(authenticator);
 }

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
-#include "runtime/jwt.h"
+#include "identity/jwt.h"
 
 typedef struct jwt_verifier {
     arcp_token_verifier base;

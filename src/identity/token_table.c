@@ -1,5 +1,5 @@
 /* Tokens that are known beforehand: a table, a file with one, or everybody. */
-#include "runtime/token_table.h"
+#include "identity/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "runtime/jwt_maker.h"
+#include "support/jwt_maker.h"
 
 #include "support/check.h"
 

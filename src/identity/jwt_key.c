@@ -1,6 +1,6 @@
 /* The algorithm belongs to the key and is never taken from a token, so a public key cannot
  * be used as a secret, and "none" is no algorithm (RFC 8725 §3.1, §3.2). */
-#include "runtime/jwt_key.h"
+#include "identity/jwt_key.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,17 +36,6 @@ static const char *const names[] = {"HS256", "RS256", "ES256"};
 const char *arcp__jwt_algorithm_name(arcp_jwt_algorithm algorithm)
 {
     return names[algorithm];
-}
-
-bool arcp__jwt_algorithm_parse(arcp_span text, arcp_jwt_algorithm *out)
-{
-    for (size_t at = 0; at < NAME_COUNT; at++) {
-        if (arcp_span_equal_cstr(text, names[at])) {
-            *out = (arcp_jwt_algorithm)at;
-            return true;
-        }
-    }
-    return false;
 }
 
 void arcp__jwt_key_free(arcp__jwt_key *key)

@@ -1,10 +1,10 @@
 /* JSON Web Tokens in compact form: is it one of ours, and whose? No I/O, no clock. */
-#ifndef ARCP_RUNTIME_JWT_H
-#define ARCP_RUNTIME_JWT_H
+#ifndef ARCP_IDENTITY_JWT_H
+#define ARCP_IDENTITY_JWT_H
 
 #include <arcp/buf.h>
 
-#include "runtime/jwt_key.h"
+#include "identity/jwt_key.h"
 
 /* Strings are owned; see arcp_jwt_options. */
 typedef struct arcp__jwt_rules {

@@ -13,9 +13,9 @@
 #include <arcp/token.h>
 
 #include "base/alloc.h"
-#include "runtime/jwt_maker.h"
-#include "runtime/token_desk.h"
+#include "identity/identity.h"
 #include "support/failing_alloc.h"
+#include "support/jwt_maker.h"
 
 typedef struct heard {
     unsigned count;
