@@ -34,7 +34,7 @@ static void write_audit(const arcp__status *status, arcp_buf *out)
     arcp__exposition_one(out, "arcp_audit_lines", "gauge",
                          "Number of the last line in the audit log.", stats.head.seq);
     arcp__exposition_one(out, "arcp_audit_lost_total", "counter",
-                         "Audit records that found no room.", stats.lost);
+                         "Audit records dropped because the queue was full.", stats.lost);
     arcp__exposition_one(out, "arcp_audit_queue_bytes", "gauge",
                          "Bytes that wait for the audit log.", stats.queued_bytes);
     arcp__exposition_one(out, "arcp_audit_failing", "gauge",
@@ -48,13 +48,15 @@ static void write_traces(const arcp__status *status, arcp_buf *out)
         return;
     }
     arcp__exposition_one(out, "arcp_trace_spans_exported_total", "counter",
-                         "Spans that the collector took.", stats.exported);
-    arcp__exposition_one(out, "arcp_trace_spans_dropped_total", "counter",
-                         "Spans that found no room in the queue, or were refused.", stats.dropped);
+                         "Trace spans that the collector accepted.", stats.exported);
+    arcp__exposition_one(
+        out, "arcp_trace_spans_dropped_total", "counter",
+        "Trace spans dropped: the queue was full, the collector refused them, or arcpd stopped.",
+        stats.dropped);
     arcp__exposition_one(out, "arcp_trace_queue_bytes", "gauge",
                          "Bytes of spans that wait for the collector.", stats.queued_bytes);
     arcp__exposition_one(out, "arcp_trace_failing", "gauge",
-                         "1 while the collector does not take spans.", stats.is_failing);
+                         "1 while the collector does not accept spans.", stats.is_failing);
 }
 
 /* The second number of statm is resident pages. */
