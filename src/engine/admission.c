@@ -17,7 +17,7 @@ static arcp__admission *admission_new(arcp__engine *engine, arcp__session *sessi
 {
     arcp__admission *admission = arcp__alloc(sizeof(*admission));
     if (admission == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     admission->session = session;
@@ -32,7 +32,8 @@ static arcp__admission *admission_new(arcp__engine *engine, arcp__session *sessi
         engine->running_jobs++;
     }
     admission->request = request == NULL ? NULL : arcp__request_ref(request);
-    admission->created_wall_ns = engine->now.wall_ns - engine->now.wall_ns % ARCP_NS_PER_MS;
+    admission->created_wall_ns =
+        engine->context.now.wall_ns - engine->context.now.wall_ns % ARCP_NS_PER_MS;
     DL_APPEND2(engine->admissions, admission, previous, next);
     return admission;
 }
@@ -91,9 +92,9 @@ void arcp__admission_hold(arcp__engine *engine, arcp__request *request, arcp_spa
     if (held == NULL) {
         return;
     }
-    arcp_buf_append(&held->frame, arcp_json_raw(&engine->json, ARCP_JSON_ROOT));
+    arcp_buf_append(&held->frame, arcp_json_raw(&engine->context.json, ARCP_JSON_ROOT));
     if (held->frame.failed || !copy_text(&held->key, key)) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         arcp__admission_free(engine, held);
         return;
     }
@@ -122,16 +123,18 @@ static void read_again(arcp__engine *engine, arcp__admission *held)
     arcp_buf frame = held->frame;
     arcp__request *request = arcp__request_ref(held->request);
     arcp__envelope envelope;
-    arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
-                               (uint32_t)engine->settings.limits_json_members,
-                               (size_t)engine->settings.limits_frame_bytes};
+    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
+                               (uint32_t)engine->context.settings.limits_json_members,
+                               (size_t)engine->context.settings.limits_frame_bytes};
     held->frame = (arcp_buf)ARCP_BUF_INIT;
     arcp__admission_free(engine, held);
     arcp_span text = arcp_buf_span(&frame);
-    if (arcp_json_scan(&engine->json, text, &limits, NULL) != ARCP_OK ||
-        !arcp__engine_prepare_scratch(engine, text) ||
-        arcp__envelope_parse(&engine->json, &engine->scratch, &envelope, NULL) != ARCP_OK) {
-        arcp__engine_no_memory(engine); /* it was read before: only memory can be missing */
+    if (arcp_json_scan(&engine->context.json, text, &limits, NULL) != ARCP_OK ||
+        !arcp__context_prepare_scratch(&engine->context, text) ||
+        arcp__envelope_parse(&engine->context.json, &engine->context.scratch, &envelope, NULL) !=
+            ARCP_OK) {
+        arcp__context_no_memory(
+            &engine->context); /* it was read before: only memory can be missing */
     } else {
         arcp__job_submit(engine, request, envelope.payload, &envelope);
     }
@@ -148,7 +151,7 @@ arcp__admission *arcp__admission_new(arcp__engine *engine, const arcp__job_plan 
     if (admission == NULL) {
         return NULL;
     }
-    arcp__engine_make_id(engine, "job_", admission->job_id);
+    arcp__context_make_id(&engine->context, "job_", admission->job_id);
     admission->lease = arcp_lease_ref(plan->lease);
     admission->features = plan->features;
     admission->max_runtime_sec = plan->max_runtime_sec;
@@ -165,7 +168,7 @@ arcp__admission *arcp__admission_new(arcp__engine *engine, const arcp__job_plan 
         !copy_text(&admission->agent_name, plan->agent_name) ||
         !copy_text(&admission->delegate_id, plan->delegate_id) ||
         !copy_text(&admission->tracestate, plan->tracestate)) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         arcp__admission_free(engine, admission);
         return NULL;
     }
@@ -224,7 +227,7 @@ static void take_turn(arcp__engine *engine, arcp__admission *admission)
 
 void arcp__admissions_run(arcp__engine *engine)
 {
-    while (engine->admissions_due && !engine->closing) {
+    while (engine->admissions_due && !engine->context.closing) {
         arcp__admission *at = engine->admissions;
         while (at != NULL && !has_turn(engine, at)) {
             at = at->next;

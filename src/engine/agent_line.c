@@ -25,7 +25,7 @@ void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
     if (reply_to.size == 0 || job->agent_state != ARCP__AGENT_RUNNING || job->over_limit != NULL) {
         return;
     }
-    arcp_buf line = arcp__spare_take(engine);
+    arcp_buf line = arcp__context_take_buf(&engine->context);
     arcp_buf_append_cstr(&line, "{\"type\":\"reply\",\"re\":");
     arcp_json_quote(reply_to, &line);
     arcp_buf_append_cstr(&line, ",\"payload\":");
@@ -42,7 +42,7 @@ void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span rep
     arcp__error_payload_format(error, details, &payload);
     arcp_buf_append_byte(&payload, '}');
     if (payload.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         arcp__agent_reply(engine, job, reply_to, arcp_buf_span(&payload));
     }
@@ -85,7 +85,7 @@ static void write_features(arcp__engine *engine, arcp_feature_set features,
 
 void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_buf *out)
 {
-    arcp_buf text = arcp__spare_take(engine);
+    arcp_buf text = arcp__context_take_buf(&engine->context);
     arcp_json_writer writer;
     (void)arcp_buf_reserve(out, START_BYTES + arcp_span_cstr(job->live->input).size);
     arcp_json_writer_init(&writer, out);
@@ -127,7 +127,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
     out->failed = out->failed || text.failed;
-    arcp__spare_give(engine, &text);
+    arcp__context_give_buf(&engine->context, &text);
 }
 
 /* ---- agent to runtime ---- */
@@ -164,7 +164,7 @@ static void reply_budget(arcp__engine *engine, arcp__job *job, const line *in)
     arcp__budget_write_available(job, &writer);
     arcp_json_end_object(&writer);
     if (payload.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         arcp__agent_reply(engine, job, in->id, arcp_buf_span(&payload));
     }
@@ -173,7 +173,7 @@ static void reply_budget(arcp__engine *engine, arcp__job *job, const line *in)
 
 static void take_chunk(arcp__engine *engine, arcp__job *job, const line *in, arcp_json_ref body)
 {
-    const arcp_json *json = &engine->json;
+    const arcp_json *json = &engine->context.json;
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
     arcp_json_ref data = arcp_json_member(json, body, ARCP_SPAN_LITERAL("data"));
@@ -189,8 +189,9 @@ static void take_chunk(arcp__engine *engine, arcp__job *job, const line *in, arc
                                 "a result chunk needs data (a string), encoding (utf8 or base64) "
                                 "and more (true or false)");
     } else {
-        status = arcp__job_chunk(engine, job, arcp_json_string(json, data, &engine->scratch),
-                                 arcp_json_raw(json, data), is_base64, is_more, &error);
+        status =
+            arcp__job_chunk(engine, job, arcp_json_string(json, data, &engine->context.scratch),
+                            arcp_json_raw(json, data), is_base64, is_more, &error);
     }
     reply_status(engine, job, in, status, &error, &details);
 }
@@ -200,8 +201,8 @@ static void take_delegate(arcp__engine *engine, arcp__job *job, const line *in, 
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
     arcp_buf reply = ARCP_BUF_INIT;
-    arcp_status status =
-        arcp__job_delegate(engine, job, &engine->json, body, in->id, &reply, &details, &error);
+    arcp_status status = arcp__job_delegate(engine, job, &engine->context.json, body, in->id,
+                                            &reply, &details, &error);
     if (status != ARCP_OK) {
         reply_status(engine, job, in, status, &error, &details);
     } else if (reply.size != 0) {
@@ -213,10 +214,10 @@ static void take_delegate(arcp__engine *engine, arcp__job *job, const line *in, 
 
 static void take_event(arcp__engine *engine, arcp__job *job, const line *in)
 {
-    const arcp_json *json = &engine->json;
+    const arcp_json *json = &engine->context.json;
     arcp_json_ref kind_ref = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("kind"));
     arcp_json_ref body = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("body"));
-    arcp_span kind = arcp_json_string(json, kind_ref, &engine->scratch);
+    arcp_span kind = arcp_json_string(json, kind_ref, &engine->context.scratch);
     if (arcp_span_equal_cstr(kind, "result_chunk")) {
         take_chunk(engine, job, in, body);
         return;
@@ -239,7 +240,7 @@ static void take_event(arcp__engine *engine, arcp__job *job, const line *in)
 /* [arcp:LB-2] */
 static void take_authorize(arcp__engine *engine, arcp__job *job, const line *in)
 {
-    const arcp_json *json = &engine->json;
+    const arcp_json *json = &engine->context.json;
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
     arcp_json_ref capability = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("capability"));
@@ -250,8 +251,8 @@ static void take_authorize(arcp__engine *engine, arcp__job *job, const line *in)
                              "authorize needs capability and target, both strings");
         reply_status(engine, job, in, error.status, &error, &details);
     } else if (arcp__job_authorize(
-                   engine, job, arcp_json_string(json, capability, &engine->scratch),
-                   arcp_json_string(json, target, &engine->scratch), &details, &error)) {
+                   engine, job, arcp_json_string(json, capability, &engine->context.scratch),
+                   arcp_json_string(json, target, &engine->context.scratch), &details, &error)) {
         arcp__agent_reply(engine, job, in->id, ARCP_SPAN_LITERAL("{\"allow\":true}"));
     } else {
         reply_status(engine, job, in, error.status, &error, &details);
@@ -261,9 +262,9 @@ static void take_authorize(arcp__engine *engine, arcp__job *job, const line *in)
 
 static void take_result(arcp__engine *engine, arcp__job *job, const line *in)
 {
-    const arcp_json *json = &engine->json;
-    arcp_buf result = arcp__spare_take(engine);
-    arcp_buf summary = arcp__spare_take(engine);
+    const arcp_json *json = &engine->context.json;
+    arcp_buf result = arcp__context_take_buf(&engine->context);
+    arcp_buf summary = arcp__context_take_buf(&engine->context);
     arcp_json_compact(json, arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("result")),
                       &result);
     arcp_json_ref summary_ref = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("summary"));
@@ -272,12 +273,12 @@ static void take_result(arcp__engine *engine, arcp__job *job, const line *in)
     }
     job->said_end = true;
     if (result.failed || summary.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         arcp__job_succeed(engine, job, arcp_buf_span(&result), arcp_buf_span(&summary));
     }
-    arcp__spare_give(engine, &result);
-    arcp__spare_give(engine, &summary);
+    arcp__context_give_buf(&engine->context, &result);
+    arcp__context_give_buf(&engine->context, &summary);
 }
 
 /* [arcp:EG-4] [arcp:EG-5] */
@@ -286,8 +287,8 @@ static void take_error(arcp__engine *engine, arcp__job *job, const line *in)
     arcp__error_payload payload;
     arcp_error error = {0};
     job->said_end = true;
-    if (arcp__error_payload_parse(&engine->json, in->payload, &engine->scratch, &payload, &error) !=
-        ARCP_OK) {
+    if (arcp__error_payload_parse(&engine->context.json, in->payload, &engine->context.scratch,
+                                  &payload, &error) != ARCP_OK) {
         arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
                             "the agent's job.error has no code");
         return;
@@ -304,10 +305,10 @@ static void take_error(arcp__engine *engine, arcp__job *job, const line *in)
     }
     arcp_buf details = ARCP_BUF_INIT;
     arcp_status status = payload.status;
-    arcp_json_compact(&engine->json, payload.details, &details);
+    arcp_json_compact(&engine->context.json, payload.details, &details);
     if (!known || status == ARCP_E_INTERNAL_ERROR) {
         arcp_status translated =
-            arcp__credential_translate(engine, job, &engine->json, in->payload);
+            arcp__credential_translate(engine, job, &engine->context.json, in->payload);
         if (translated != ARCP_OK) {
             status = translated;
             payload.code = arcp_span_cstr(arcp_status_wire_code(translated));
@@ -343,35 +344,35 @@ static void dispatch(arcp__engine *engine, arcp__job *job, const line *in)
 
 static void take_json_line(arcp__engine *engine, arcp__job *job, arcp_span text)
 {
-    arcp_json *json = &engine->json;
-    arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
-                               (uint32_t)engine->settings.limits_json_members,
-                               (size_t)engine->settings.limits_agent_line_bytes};
+    arcp_json *json = &engine->context.json;
+    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
+                               (uint32_t)engine->context.settings.limits_json_members,
+                               (size_t)engine->context.settings.limits_agent_line_bytes};
     arcp_error error = {0};
     if (arcp_json_scan(json, text, &limits, &error) != ARCP_OK) {
         if (error.status == ARCP_E_NO_MEMORY) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return;
         }
         job->bad_line = true;
         arcp__job_emit_log(engine, job, "error", arcp_span_cstr(error.message));
         return;
     }
-    if (!arcp__engine_prepare_scratch(engine, text)) {
+    if (!arcp__context_prepare_scratch(&engine->context, text)) {
         return;
     }
     arcp_json_ref type = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
     arcp_json_ref id = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id"));
     line in = {
-        .type = arcp_json_string(json, type, &engine->scratch),
-        .id = arcp_json_string(json, id, &engine->scratch),
+        .type = arcp_json_string(json, type, &engine->context.scratch),
+        .id = arcp_json_string(json, id, &engine->context.scratch),
         .payload = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload")),
     };
     dispatch(engine, job, &in);
     if (job->ended && job->said_end && job->agent_state == ARCP__AGENT_RUNNING &&
         job->live->grace_timer.place == 0) {
-        arcp__engine_arm(engine, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
-                         arcp__engine_after_ms(engine, WIND_DOWN_MS));
+        arcp__context_arm(&engine->context, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
+                          arcp__context_after_ms(&engine->context, WIND_DOWN_MS));
     }
 }
 
@@ -409,7 +410,7 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
     if (job->agent_state != ARCP__AGENT_RUNNING && !job->paused) {
         return;
     }
-    uint64_t limit = engine->settings.limits_unsent_bytes;
+    uint64_t limit = engine->context.settings.limits_unsent_bytes;
     uint64_t backlog = 0;
     if (job->owner != NULL && job->owner->session->link != NULL) {
         backlog = job->owner->session->backlog_bytes + job->owner->session->link->unsent;
@@ -429,13 +430,13 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
         job->paused = wanted;
         engine->metrics.agent_pauses += wanted;
     } else {
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
     }
 }
 
 void arcp__engine_update_pressure(arcp__engine *engine)
 {
-    uint64_t limit = engine->settings.limits_store_queue_bytes;
+    uint64_t limit = engine->context.settings.limits_store_queue_bytes;
     bool wanted =
         engine->store_failing || engine->queue_bytes > (engine->agents_paused ? limit / 2 : limit);
     if (wanted == engine->agents_paused) {

@@ -33,7 +33,7 @@ static void write_lease(arcp__engine *engine, arcp_json_writer *writer, const ch
         arcp_lease_format_constraints(lease, &text);
     }
     writer->out->failed = writer->out->failed || text.failed;
-    arcp__sha256(engine, arcp_buf_span(&text), hash);
+    arcp__context_sha256(&engine->context, arcp_buf_span(&text), hash);
     arcp__hex_format(hash, sizeof(hash), hex);
     write_text(writer, name, arcp_span_make(hex, sizeof(hex)));
     arcp_buf_fini(&text);
@@ -72,7 +72,7 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
     (void)arcp_buf_reserve(&text, LINE_BYTES);
     arcp_json_writer_init(&writer, &text);
     arcp_json_begin_object(&writer);
-    arcp__write_timestamp(&writer, "ts", engine->now.wall_ns);
+    arcp__write_timestamp(&writer, "ts", engine->context.now.wall_ns);
     write_text(&writer, "event", arcp_span_cstr(arcp__audit_event_name(line->event)));
     write_text(&writer, "decision", arcp_span_cstr(line->decision));
     write_who(&writer, line);
@@ -113,7 +113,8 @@ void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
 
 arcp_status arcp__audit_check(const arcp__engine *engine, arcp_error *err)
 {
-    if (!engine->audit_failing || engine->settings.audit_on_failure == ARCP_AUDIT_CONTINUE) {
+    if (!engine->audit_failing ||
+        engine->context.settings.audit_on_failure == ARCP_AUDIT_CONTINUE) {
         return ARCP_OK;
     }
     return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,

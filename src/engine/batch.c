@@ -19,7 +19,7 @@ static arcp__batch *open_batch(arcp__engine *engine)
     } else {
         batch = arcp__alloc(sizeof(*batch));
         if (batch == NULL) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return NULL;
         }
     }
@@ -40,7 +40,7 @@ bool arcp__batch_reserve(arcp__engine *engine, size_t count)
         capacity = capacity < need ? need : capacity;
         arcp_store_op *ops = arcp__realloc_array(batch->ops, capacity, sizeof(*ops));
         if (ops == NULL) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return false;
         }
         batch->ops = ops;
@@ -77,7 +77,7 @@ static bool keep(arcp__engine *engine, arcp_span *bytes)
     }
     *bytes = arcp__arena_copy(&batch->arena, *bytes);
     if (bytes->data == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     }
     return bytes->data != NULL;
 }
@@ -164,7 +164,7 @@ bool arcp__batch_mark_session(arcp__engine *engine, arcp__session *session)
         size_t capacity = batch->dirty_capacity == 0 ? 8 : batch->dirty_capacity * 2;
         arcp__session **dirty = arcp__realloc_array(batch->dirty, capacity, sizeof(*dirty));
         if (dirty == NULL) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return false;
         }
         batch->dirty = dirty;
@@ -204,7 +204,7 @@ static bool seal(arcp__engine *engine, arcp__batch *batch)
         arcp__durable_mark *marks =
             arcp__realloc_array(batch->marks, batch->dirty_count, sizeof(*marks));
         if (marks == NULL) {
-            arcp__engine_owe(engine);
+            arcp__context_owe(&engine->context);
             return false;
         }
         batch->marks = marks;
@@ -222,7 +222,7 @@ static bool seal(arcp__engine *engine, arcp__batch *batch)
         /* Its durable numbers stay what they are. */
         batch->marks[at] = (arcp__durable_mark){batch->dirty[at], batch->dirty[at]->indexed_seq};
         batch->dirty[at]->in_dirty = false;
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
     }
     batch->mark_count = batch->dirty_count;
     batch->dirty_count = 0;
@@ -265,10 +265,10 @@ static const arcp_store_batch *take_batch(arcp__engine *engine)
 const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
 {
     const arcp_store_batch *batch = take_batch(engine);
-    if (engine->out_of_memory) {
+    if (engine->context.out_of_memory) {
         /* It is made good, and not to be charged to whoever says something next. */
-        engine->out_of_memory = false;
-        arcp__engine_owe(engine);
+        engine->context.out_of_memory = false;
+        arcp__context_owe(&engine->context);
     }
     return batch;
 }
@@ -320,8 +320,8 @@ static void fail(arcp__engine *engine, arcp__batch *batch)
         arcp__effect_release_stops(engine);
     }
     unsigned shift = engine->store_failures < 6 ? engine->store_failures : 6;
-    arcp__engine_arm(engine, &engine->store_retry_timer, ARCP__TIMER_STORE_RETRY, engine,
-                     arcp__engine_after_ms(engine, (uint64_t)100 << shift));
+    arcp__context_arm(&engine->context, &engine->store_retry_timer, ARCP__TIMER_STORE_RETRY, engine,
+                      arcp__context_after_ms(&engine->context, (uint64_t)100 << shift));
 }
 
 /* A batch behind one that failed was not written either, and goes again. One that the store

@@ -64,14 +64,15 @@ static void forget(arcp__engine *engine, arcp__credential *credential)
 
 static void plan_attempt(arcp__engine *engine, arcp__credential *credential, uint64_t pause_sec)
 {
-    credential->next_attempt_wall_ns = engine->now.wall_ns + (int64_t)pause_sec * ARCP_NS_PER_SEC;
-    arcp__engine_arm(engine, &credential->timer, ARCP__TIMER_CREDENTIAL, credential,
-                     arcp__engine_after_sec(engine, pause_sec));
+    credential->next_attempt_wall_ns =
+        engine->context.now.wall_ns + (int64_t)pause_sec * ARCP_NS_PER_SEC;
+    arcp__context_arm(&engine->context, &credential->timer, ARCP__TIMER_CREDENTIAL, credential,
+                      arcp__context_after_sec(&engine->context, pause_sec));
 }
 
 static uint64_t pause_after(const arcp__engine *engine, uint32_t attempts)
 {
-    uint64_t most = engine->settings.credentials_retry_max_sec;
+    uint64_t most = engine->context.settings.credentials_retry_max_sec;
     uint64_t pause = RETRY_FIRST_SEC;
     for (uint32_t at = 1; at < attempts && pause < most; at++) {
         pause *= 2;
@@ -86,7 +87,7 @@ static void attempt_failed(arcp__engine *engine, arcp__credential *credential, c
     (void)snprintf(credential->last_error, sizeof(credential->last_error), "%s", why);
     arcp__effect_log(engine, ARCP__LOG_WARN, "credential %s: revoking it failed (attempt %u): %s",
                      credential->alias, credential->attempts, credential->last_error);
-    if (credential->attempts >= engine->settings.credentials_stuck_after) {
+    if (credential->attempts >= engine->context.settings.credentials_stuck_after) {
         mark_stuck(engine, credential);
     }
     plan_attempt(engine, credential, pause_after(engine, credential->attempts));
@@ -96,8 +97,8 @@ static void attempt_failed(arcp__engine *engine, arcp__credential *credential, c
 static void revoke(arcp__engine *engine, arcp__credential *credential)
 {
     credential->state = ARCP__CREDENTIAL_REVOKING;
-    arcp__engine_disarm(engine, &credential->timer);
-    arcp__engine_disarm(engine, &credential->usage_timer);
+    arcp__context_disarm(&engine->context, &credential->timer);
+    arcp__context_disarm(&engine->context, &credential->usage_timer);
     credential->next_attempt_wall_ns = 0;
     if (!is_ours(engine, credential)) {
         (void)snprintf(credential->last_error, sizeof(credential->last_error),
@@ -137,7 +138,7 @@ static void revoke_answered(arcp__engine *engine, arcp__credential *credential,
 {
     bool is_named = credential->upstream_id != NULL && credential->upstream_id[0] != '\0';
     int64_t settled = credential->asked_wall_ns +
-                      (int64_t)engine->settings.credentials_settle_sec * ARCP_NS_PER_SEC;
+                      (int64_t)engine->context.settings.credentials_settle_sec * ARCP_NS_PER_SEC;
     if (result->outcome == ARCP_PROVISION_DONE ||
         (result->outcome == ARCP_PROVISION_ABSENT && is_named)) {
         arcp__credential_audit(engine, credential, "revoked", NULL);
@@ -152,7 +153,7 @@ static void revoke_answered(arcp__engine *engine, arcp__credential *credential,
             return;
         }
         /* The request may still be on its way. */
-        int64_t left_ns = settled - engine->now.wall_ns;
+        int64_t left_ns = settled - engine->context.now.wall_ns;
         uint64_t left_sec = left_ns < 0 ? 1 : (uint64_t)(left_ns / ARCP_NS_PER_SEC) + 1;
         uint64_t most_sec = pause_after(engine, 4);
         plan_attempt(engine, credential, left_sec < most_sec ? left_sec : most_sec);
@@ -219,7 +220,7 @@ static const char *take_issued(arcp__engine *engine, arcp__credential *credentia
         !is_clean(result->upstream_id, ARCP_CREDENTIAL_TEXT_MAX)) {
         return "the upstream's answer has no usable endpoint, scheme, profile or id";
     }
-    arcp__sha256(engine, result->value, credential->fingerprint);
+    arcp__context_sha256(&engine->context, result->value, credential->fingerprint);
     if (!is_new(engine, credential)) {
         return "the upstream gave a value that another job has";
     }
@@ -237,24 +238,24 @@ static const char *take_issued(arcp__engine *engine, arcp__credential *credentia
 
 static void plan_rotation(arcp__engine *engine, arcp__credential *credential, uint64_t lifetime_sec)
 {
-    uint64_t every = engine->settings.credentials_rotate_sec;
+    uint64_t every = engine->context.settings.credentials_rotate_sec;
     /* In time before it ends by itself. */
     uint64_t before_end = lifetime_sec == 0 ? 0 : lifetime_sec - lifetime_sec / 4;
     if (before_end != 0 && (every == 0 || before_end < every)) {
         every = before_end;
     }
     if (every != 0) {
-        arcp__engine_arm(engine, &credential->timer, ARCP__TIMER_CREDENTIAL, credential,
-                         arcp__engine_after_sec(engine, every));
+        arcp__context_arm(&engine->context, &credential->timer, ARCP__TIMER_CREDENTIAL, credential,
+                          arcp__context_after_sec(&engine->context, every));
     }
 }
 
 static void plan_usage(arcp__engine *engine, arcp__credential *credential)
 {
-    uint64_t every = engine->settings.credentials_usage_sec;
+    uint64_t every = engine->context.settings.credentials_usage_sec;
     if (every != 0 && engine->options.credentials.can_measure && credential->budget[0] != '\0') {
-        arcp__engine_arm(engine, &credential->usage_timer, ARCP__TIMER_CREDENTIAL_USAGE, credential,
-                         arcp__engine_after_sec(engine, every));
+        arcp__context_arm(&engine->context, &credential->usage_timer, ARCP__TIMER_CREDENTIAL_USAGE,
+                          credential, arcp__context_after_sec(&engine->context, every));
     }
 }
 

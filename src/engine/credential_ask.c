@@ -48,8 +48,8 @@ static arcp_authority *authority_for_names(const arcp__engine *engine, const arc
     arcp_authority *authority = NULL;
     arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
     arcp_error error = {0};
-    options.now = engine->now;
-    options.model_use_required = engine->settings.model_use_required == ARCP_CHOICE_TRUE;
+    options.now = engine->context.now;
+    options.model_use_required = engine->context.settings.model_use_required == ARCP_CHOICE_TRUE;
     return arcp_authority_new(lease, &options, &authority, &error) == ARCP_OK ? authority : NULL;
 }
 
@@ -64,7 +64,8 @@ static size_t allowed_models(const arcp__engine *engine, const arcp_lease *lease
         arcp_target_scratch scratch;
         arcp_decision decision;
         arcp_span model = arcp_span_cstr(terms->models[at]);
-        bool allowed = arcp_authorize_model(authority, engine->now, model, &scratch, &decision);
+        bool allowed =
+            arcp_authorize_model(authority, engine->context.now, model, &scratch, &decision);
         /* A used-up budget is no matter of names: arcp__credential_budget looks at it. */
         if (allowed || decision.reason == ARCP_DENY_BUDGET) {
             if (out != NULL) {
@@ -188,10 +189,10 @@ arcp__credential *arcp__credential_ask(arcp__engine *engine, const arcp__credent
                                        arcp__admission *admission)
 {
     char id[ARCP__ID_SIZE];
-    arcp__engine_make_id(engine, "cred_", id);
+    arcp__context_make_id(&engine->context, "cred_", id);
     arcp__credential *credential = arcp__credential_intend(engine, wish, id, 1);
     if (credential == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     credential->admission = admission;

@@ -26,20 +26,20 @@ arcp__credential *arcp__credential_new(arcp__engine *engine, const char *id, uin
 {
     arcp__credential *credential = arcp__alloc(sizeof(*credential));
     if (credential == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     (void)snprintf(credential->id, sizeof(credential->id), "%s", id);
     credential->generation = generation;
     credential->asked = generation;
     arcp__credential_alias(id, generation, credential->alias);
-    credential->asked_wall_ns = engine->now.wall_ns;
+    credential->asked_wall_ns = engine->context.now.wall_ns;
     assert(arcp__credential_find(engine, credential->alias) == NULL);
     HASH_ADD_KEYPTR(hh, engine->credentials, credential->alias, strlen(credential->alias),
                     credential);
     if (!ARCP__HASH_ADDED(credential)) {
         arcp__free(credential);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     return credential;
@@ -58,8 +58,8 @@ void arcp__credential_free(arcp__engine *engine, arcp__credential *credential)
         HASH_DELETE(hh_call, engine->credential_calls, credential);
     }
     engine->stuck_credentials -= credential->is_stuck ? 1 : 0;
-    arcp__engine_disarm(engine, &credential->timer);
-    arcp__engine_disarm(engine, &credential->usage_timer);
+    arcp__context_disarm(&engine->context, &credential->timer);
+    arcp__context_disarm(&engine->context, &credential->usage_timer);
     HASH_DEL(engine->credentials, credential);
     arcp__free(credential->models);
     arcp__free(credential);
@@ -105,7 +105,7 @@ bool arcp__credential_call(arcp__engine *engine, arcp__credential *credential,
     HASH_ADD(hh_call, engine->credential_calls, call_id, sizeof(credential->call_id), credential);
     if (credential->hh_call.tbl == NULL) {
         credential->call_id = 0;
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return false;
     }
     arcp__effect effect = {
@@ -143,9 +143,9 @@ static const arcp__credential *replaced_by(const arcp__credential *credential)
 void arcp__engine_provision_request(arcp__engine *engine, const arcp__effect_provision *asked,
                                     arcp_provision_request *out)
 {
-    asked->credential->call_wall_ns = engine->now.wall_ns;
+    asked->credential->call_wall_ns = engine->context.now.wall_ns;
     if (asked->verb == ARCP__PROVISION_ISSUE || asked->verb == ARCP__PROVISION_ROTATE) {
-        asked->credential->asked_wall_ns = engine->now.wall_ns;
+        asked->credential->asked_wall_ns = engine->context.now.wall_ns;
     }
     arcp__span_call_begins(engine, asked->credential);
     const arcp__credential *credential = asked->credential;
@@ -174,7 +174,7 @@ void arcp__engine_provision_request(arcp__engine *engine, const arcp__effect_pro
         out->value = reveal(engine, named);
     }
     if (credential->expires_at[0] != '\0') {
-        int64_t left_ns = credential->expires_wall_ns - engine->now.wall_ns;
+        int64_t left_ns = credential->expires_wall_ns - engine->context.now.wall_ns;
         out->ttl_sec =
             left_ns > ARCP_NS_PER_SEC ? (uint64_t)(left_ns / ARCP_NS_PER_SEC) : UINT64_C(1);
     }

@@ -57,7 +57,7 @@ void arcp__credential_store(arcp__engine *engine, const arcp__credential *creden
     }
     arcp_json_end_object(&writer);
     if (row.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         arcp__batch_put(engine, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias),
                         arcp_buf_span(&row));
@@ -70,7 +70,7 @@ void arcp__credential_store(arcp__engine *engine, const arcp__credential *creden
 static arcp_span text_of(arcp__engine *engine, const arcp_json *row, const char *name)
 {
     return arcp_json_string(row, arcp_json_member(row, ARCP_JSON_ROOT, arcp_span_cstr(name)),
-                            &engine->scratch);
+                            &engine->context.scratch);
 }
 
 static bool copy_text(char **to, arcp_span text)
@@ -129,13 +129,13 @@ arcp_status arcp__credential_restore(arcp__engine *engine, const arcp_json *row,
         read_state(text_of(engine, row, "state"), &state) &&
         arcp__timestamp_parse(text_of(engine, row, "asked_at"), &asked, NULL) == ARCP_OK;
     if (!readable) {
-        return arcp__restore_damaged("credential", key, err);
+        return arcp__row_damaged("credential", key, err);
     }
     copy_fixed(id, sizeof(id), id_text);
     char alias[ARCP__CREDENTIAL_ALIAS_SIZE];
     arcp__credential_alias(id, (uint32_t)generation, alias);
     if (!arcp_span_equal_cstr(key, alias)) {
-        return arcp__restore_damaged("credential", key, err);
+        return arcp__row_damaged("credential", key, err);
     }
     arcp__credential *credential = arcp__credential_new(engine, id, (uint32_t)generation);
     if (credential == NULL || !read_texts(engine, row, credential)) {
@@ -157,7 +157,7 @@ void arcp__credential_restored(arcp__engine *engine)
 {
     for (arcp__credential *at = engine->credentials; at != NULL; at = at->hh.next) {
         if (at->state == ARCP__CREDENTIAL_INTENT) {
-            at->asked_wall_ns = engine->now.wall_ns; /* at the latest */
+            at->asked_wall_ns = engine->context.now.wall_ns; /* at the latest */
         }
         arcp__credential_abandon(engine, at);
     }

@@ -19,7 +19,7 @@ arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
     }
     if (principal == NULL || principal->name == NULL) {
         arcp__free(principal);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     if (arcp__shares_join(engine->kept, principal)) {
@@ -31,7 +31,7 @@ arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
     }
     arcp__free(principal->name);
     arcp__free(principal);
-    arcp__engine_no_memory(engine);
+    arcp__context_no_memory(&engine->context);
     return NULL;
 }
 

@@ -32,7 +32,7 @@ static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
     if (pending->effect.link != NULL) {
         arcp__link_unref(engine, pending->effect.link);
     }
-    arcp__spare_give(engine, &pending->text);
+    arcp__context_give_buf(&engine->context, &pending->text);
     arcp_buf_fini(&pending->fields);
     pending->next = engine->effect_free;
     engine->effect_free = pending;
@@ -85,7 +85,7 @@ bool arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_bu
 {
     bool pushed = push(engine, effect, text, durable);
     if (!pushed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     }
     return pushed;
 }
@@ -214,7 +214,7 @@ static bool next_record_frame(arcp__engine *engine, arcp__effect *out)
                                   .link_user = link->user,
                                   .text = arcp_buf_span(&engine->sending)};
             link->unsent += out->text.size;
-            session->last_sent_ns = engine->now.mono_ns;
+            session->last_sent_ns = engine->context.now.mono_ns;
             return true;
         }
         engine->outbox = session->outbox_next;
@@ -241,7 +241,7 @@ static bool next_must_close(arcp__engine *engine, arcp__effect *out)
         }
         link->must_close = false;
         link->state = ARCP__LINK_CLOSING;
-        arcp__engine_disarm(engine, &link->hello_timer);
+        arcp__context_disarm(&engine->context, &link->hello_timer);
         if (link->session != NULL) {
             arcp__session_detach(engine, link->session);
         }

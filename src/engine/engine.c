@@ -6,29 +6,17 @@
  * the job, so that nobody is left waiting for an answer that cannot come. */
 #include "engine/parts.h"
 
-#include <openssl/evp.h>
-
-#include "base/timestamp.h"
-
 /* How far the wall clock may go its own way before expiries are looked at. */
 #define WALL_STEP_NS (100 * ARCP_NS_PER_MS)
 
 void arcp__engine_enter(arcp__engine *engine, arcp_time now)
 {
-    engine->now.wall_ns = now.wall_ns;
-    if (now.mono_ns > engine->now.mono_ns) {
-        engine->now.mono_ns = now.mono_ns;
-    }
-}
-
-void arcp__engine_no_memory(arcp__engine *engine)
-{
-    engine->out_of_memory = true;
+    arcp__context_set_time(&engine->context, now);
 }
 
 static void give_up_on_input(arcp__engine *engine)
 {
-    engine->out_of_memory = false;
+    engine->context.out_of_memory = false;
     if (engine->restore != NULL) {
         arcp__restore_no_memory(engine);
     }
@@ -39,7 +27,7 @@ static void give_up_on_input(arcp__engine *engine)
     if (engine->current_job != NULL && !engine->current_job->ended) {
         arcp__job_fail_with(engine, engine->current_job, ARCP_E_INTERNAL_ERROR,
                             "the runtime ran out of memory");
-        engine->out_of_memory = false;
+        engine->context.out_of_memory = false;
     }
 }
 
@@ -52,108 +40,17 @@ void arcp__engine_settle(arcp__engine *engine)
         arcp__admissions_run(engine);
         /* Not only when a batch is done: a store that stalls finishes none. */
         arcp__engine_update_pressure(engine);
-        if (engine->out_of_memory) {
+        if (engine->context.out_of_memory) {
             give_up_on_input(engine);
         }
     } while (engine->mail_first != NULL || engine->over_limit != NULL);
     engine->current_link = NULL;
     engine->current_job = NULL;
-    if (engine->restore == NULL && !engine->closing) {
+    if (engine->restore == NULL && !engine->context.closing) {
         arcp__jobs_forget_oldest(engine);
     }
-    if (engine->owes && !engine->closing && engine->restore == NULL) {
+    if (engine->context.owes && !engine->context.closing && engine->restore == NULL) {
         arcp__engine_make_good(engine);
-    }
-}
-
-void arcp__engine_make_id(arcp__engine *engine, const char *prefix, char out[ARCP__ID_SIZE])
-{
-    size_t size = strlen(prefix);
-    memcpy(out, prefix, size);
-    arcp__ulid_next(&engine->ids, engine->now.wall_ns / ARCP_NS_PER_MS, out + size);
-    out[size + ARCP__ULID_SIZE] = '\0';
-}
-
-void arcp__engine_arm(arcp__engine *engine, arcp__timer *timer, arcp__timer_kind kind, void *owner,
-                      int64_t at_ns)
-{
-    timer->kind = (int)kind;
-    timer->owner = owner;
-    if (at_ns == ARCP_TIME_NEVER) {
-        arcp__timer_disarm(&engine->timers, timer);
-    } else if (arcp__timer_arm(&engine->timers, timer, at_ns) != ARCP_OK) {
-        arcp__engine_no_memory(engine);
-    }
-}
-
-void arcp__engine_disarm(arcp__engine *engine, arcp__timer *timer)
-{
-    arcp__timer_disarm(&engine->timers, timer);
-}
-
-static int64_t after(const arcp__engine *engine, uint64_t amount, int64_t unit_ns)
-{
-    int64_t at = 0;
-    if (amount > (uint64_t)INT64_MAX || __builtin_mul_overflow((int64_t)amount, unit_ns, &at) ||
-        __builtin_add_overflow(at, engine->now.mono_ns, &at)) {
-        return ARCP_TIME_NEVER;
-    }
-    return at;
-}
-
-int64_t arcp__engine_after_sec(const arcp__engine *engine, uint64_t seconds)
-{
-    return after(engine, seconds, ARCP_NS_PER_SEC);
-}
-
-int64_t arcp__engine_after_ms(const arcp__engine *engine, uint64_t milliseconds)
-{
-    return after(engine, milliseconds, ARCP_NS_PER_MS);
-}
-
-bool arcp__engine_prepare_scratch(arcp__engine *engine, arcp_span text)
-{
-    arcp_buf_clear(&engine->scratch);
-    /* Only strings with escapes are copied; each is read a few times at most. */
-    if (text.size == 0 || memchr(text.data, '\\', text.size) == NULL) {
-        return true;
-    }
-    if (!arcp_buf_reserve(&engine->scratch, text.size * 4)) {
-        arcp__engine_no_memory(engine);
-        return false;
-    }
-    return true;
-}
-
-void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns)
-{
-    char text[ARCP__TIMESTAMP_SIZE];
-    arcp__timestamp_format(wall_ns, text);
-    arcp_json_name(writer, name);
-    arcp_json_write_string(writer, arcp_span_make(text, sizeof(text)));
-}
-
-void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text)
-{
-    arcp_json_write_raw(writer, arcp_buf_span(text));
-    writer->out->failed = writer->out->failed || text->failed;
-}
-
-/* Fetched once: looking an algorithm up costs more than hashing a key with it. */
-static bool open_digest(arcp__engine *engine)
-{
-    engine->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-    engine->digest = EVP_MD_CTX_new();
-    return engine->sha256 != NULL && engine->digest != NULL &&
-           EVP_DigestInit_ex2(engine->digest, engine->sha256, NULL) == 1;
-}
-
-void arcp__sha256(arcp__engine *engine, arcp_span bytes, uint8_t out[32])
-{
-    if (EVP_DigestInit_ex2(engine->digest, engine->sha256, NULL) != 1 ||
-        EVP_DigestUpdate(engine->digest, bytes.data, bytes.size) != 1 ||
-        EVP_DigestFinal_ex(engine->digest, out, NULL) != 1) {
-        abort(); /* all that is compared by its hash would be the same */
     }
 }
 
@@ -165,20 +62,18 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     engine->options = *options;
-    engine->settings = options->settings;
-    engine->now = options->now;
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
     engine->ended_leases_max = ARCP__ENDED_LEASES_MAX;
     arcp__shares_init(engine->kept);
-    engine->ids.random = options->random;
-    engine->ids.user = options->random_user;
-    engine->scratch.secret = engine->asking.secret = engine->revealed.secret = true;
-    if (!open_digest(engine) || !arcp__timer_heap_reserve(&engine->timers, ARCP__ENGINE_TIMERS)) {
-        arcp__engine_no_memory(engine);
+    engine->asking.secret = engine->revealed.secret = true;
+    if (!arcp__context_init(&engine->context, &options->settings, options->now, options->random,
+                            options->random_user) ||
+        !arcp__timer_heap_reserve(&engine->context.timers, ARCP__ENGINE_TIMERS)) {
+        arcp__context_no_memory(&engine->context);
     }
-    arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
-                     arcp__engine_after_sec(engine, 60));
-    if (engine->out_of_memory) {
+    arcp__context_arm(&engine->context, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
+                      arcp__context_after_sec(&engine->context, 60));
+    if (engine->context.out_of_memory) {
         arcp__engine_free(engine);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -191,12 +86,12 @@ void arcp__engine_free(arcp__engine *engine)
     if (engine == NULL) {
         return;
     }
-    engine->closing = true;
+    engine->context.closing = true;
     arcp__restore_free(engine);
     arcp__mail_free_all(engine);
     arcp__effect_queues_free(engine);
     while (engine->links != NULL) {
-        arcp__engine_disconnect(engine, engine->now, engine->links);
+        arcp__engine_disconnect(engine, engine->context.now, engine->links);
     }
     arcp__effect_queues_free(engine);
     arcp__batch_free_all(engine);
@@ -227,21 +122,16 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__budget_free_rows(engine);
     arcp__directory_free(engine);
     arcp__shares_fini(engine->kept);
-    arcp__timer_heap_fini(&engine->timers);
-    EVP_MD_CTX_free(engine->digest);
-    EVP_MD_free(engine->sha256);
-    arcp_json_fini(&engine->json);
-    arcp_buf_fini(&engine->scratch);
     arcp_buf_fini(&engine->body);
     arcp_buf_fini(&engine->sending);
     arcp_buf_fini(&engine->features_text);
-    arcp__spare_free_all(engine);
+    arcp__context_fini(&engine->context);
     arcp__free(engine);
 }
 
 void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settings)
 {
-    engine->settings = *settings;
+    engine->context.settings = *settings;
 }
 
 static void end_running_jobs(arcp__engine *engine)
@@ -268,13 +158,13 @@ static bool has_last_words(const arcp__engine *engine, const arcp__link *link)
 
 static void finish_stopping(arcp__engine *engine)
 {
-    if (!engine->stopping || engine->running_jobs != 0) {
+    if (!engine->context.stopping || engine->running_jobs != 0) {
         return;
     }
     if (!engine->stopped) {
         engine->stopped = true;
-        arcp__engine_arm(engine, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
-                         engine->now.mono_ns + LAST_WORDS_NS);
+        arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
+                          engine->context.now.mono_ns + LAST_WORDS_NS);
     }
     for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
         next = link->next;
@@ -292,8 +182,8 @@ static void sweep(arcp__engine *engine)
         arcp__credential_sweep(engine);
         arcp__principals_sweep(engine);
     }
-    arcp__engine_arm(engine, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
-                     arcp__engine_after_ms(engine, is_done ? 60000 : 1));
+    arcp__context_arm(&engine->context, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
+                      arcp__context_after_ms(&engine->context, is_done ? 60000 : 1));
 }
 
 static void dispatch(arcp__engine *engine, arcp__timer *timer)
@@ -353,7 +243,8 @@ static void watch_wall_clock(arcp__engine *engine)
 {
     int64_t ahead_ns = 0;
     int64_t moved_ns = 0;
-    if (__builtin_sub_overflow(engine->now.wall_ns, engine->now.mono_ns, &ahead_ns) ||
+    if (__builtin_sub_overflow(engine->context.now.wall_ns, engine->context.now.mono_ns,
+                               &ahead_ns) ||
         __builtin_sub_overflow(ahead_ns, engine->wall_ahead_ns, &moved_ns) ||
         (moved_ns < WALL_STEP_NS && moved_ns > -WALL_STEP_NS)) {
         return;
@@ -367,12 +258,14 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
 {
     arcp__engine_enter(engine, now);
     watch_wall_clock(engine);
-    for (arcp__timer *timer = arcp__timer_heap_pop_due(&engine->timers, engine->now.mono_ns);
-         timer != NULL; timer = arcp__timer_heap_pop_due(&engine->timers, engine->now.mono_ns)) {
+    for (arcp__timer *timer =
+             arcp__timer_heap_pop_due(&engine->context.timers, engine->context.now.mono_ns);
+         timer != NULL;
+         timer = arcp__timer_heap_pop_due(&engine->context.timers, engine->context.now.mono_ns)) {
         dispatch(engine, timer);
         arcp__engine_settle(engine);
     }
-    if (engine->owes) {
+    if (engine->context.owes) {
         arcp__engine_settle(engine);
     }
     arcp__sessions_leave(engine);
@@ -384,22 +277,24 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
 
 int64_t arcp__engine_deadline(const arcp__engine *engine)
 {
-    int64_t next = arcp__timer_heap_next(&engine->timers);
-    int64_t soon = engine->now.mono_ns + OWING_PAUSE_NS;
-    return engine->owes && soon < next ? soon : next;
+    int64_t next = arcp__timer_heap_next(&engine->context.timers);
+    int64_t soon = engine->context.now.mono_ns + OWING_PAUSE_NS;
+    return engine->context.owes && soon < next ? soon : next;
 }
 
 void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
 {
     arcp__engine_enter(engine, now);
     int64_t over_ns = now.mono_ns;
-    if (!engine->stopping) {
-        engine->stopping = true;
+    if (!engine->context.stopping) {
+        engine->context.stopping = true;
         arcp__admission_drop_all(engine, "the runtime is stopping");
-        over_ns = arcp__engine_after_sec(engine, engine->settings.shutdown_grace_sec);
+        over_ns =
+            arcp__context_after_sec(&engine->context, engine->context.settings.shutdown_grace_sec);
     }
     arcp__refusals_tell(engine);
-    arcp__engine_arm(engine, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine, over_ns);
+    arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
+                      over_ns);
     finish_stopping(engine);
     arcp__engine_settle(engine);
 }

@@ -25,14 +25,14 @@ arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__prin
                                           arcp_span key)
 {
     arcp__idempotency *entry = NULL;
-    arcp_buf whole = arcp__spare_take(engine);
+    arcp_buf whole = arcp__context_take_buf(&engine->context);
     if (make_key(principal, key, &whole)) {
         HASH_FIND(hh, engine->keys, whole.data, whole.size, entry);
     } else {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     }
-    arcp__spare_give(engine, &whole);
-    if (entry != NULL && entry->expires_wall_ns <= engine->now.wall_ns) {
+    arcp__context_give_buf(&engine->context, &whole);
+    if (entry != NULL && entry->expires_wall_ns <= engine->context.now.wall_ns) {
         return NULL;
     }
     return entry;
@@ -85,7 +85,7 @@ static void forget(arcp__engine *engine, arcp__idempotency *entry)
 static void row_key(arcp__engine *engine, const arcp__idempotency *entry, char out[64])
 {
     uint8_t hash[32];
-    arcp__sha256(engine, arcp_span_make(entry->key, entry->key_size), hash);
+    arcp__context_sha256(&engine->context, arcp_span_make(entry->key, entry->key_size), hash);
     arcp__hex_format(hash, 32, out);
 }
 
@@ -148,7 +148,7 @@ static bool add_to_table(arcp__engine *engine, arcp__idempotency *entry)
     HASH_ADD_KEYPTR(hh, engine->keys, entry->key, entry->key_size, entry);
     if (!ARCP__HASH_ADDED(entry)) {
         entry_free(entry);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return false;
     }
     DL_APPEND2(engine->oldest_key, entry, older, newer);
@@ -199,12 +199,12 @@ static arcp__idempotency *entry_new(arcp__principal *principal, arcp_span key, c
 /* NULL when out of memory. */
 static arcp__idempotency *entry_of_job(arcp__engine *engine, arcp__job *job, arcp_span key)
 {
-    arcp_buf whole = arcp__spare_take(engine);
+    arcp_buf whole = arcp__context_take_buf(&engine->context);
     arcp__idempotency *entry = NULL;
     if (make_key(job->principal, key, &whole)) {
         entry = entry_new(job->principal, arcp_buf_span(&whole), job->id);
     }
-    arcp__spare_give(engine, &whole);
+    arcp__context_give_buf(&engine->context, &whole);
     if (entry != NULL) {
         entry->job = job;
         job->idempotency = entry;
@@ -217,7 +217,7 @@ bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
 {
     arcp__idempotency *entry = entry_of_job(engine, job, key);
     if (entry == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return false;
     }
     arcp__idempotency *expired = NULL;
@@ -227,7 +227,8 @@ bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
     }
     memcpy(entry->fingerprint, fingerprint, 32);
     entry->expires_wall_ns =
-        engine->now.wall_ns + (int64_t)engine->settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
+        engine->context.now.wall_ns +
+        (int64_t)engine->context.settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
     return expired == NULL ? add_to_table(engine, entry) : link_entry(engine, entry);
 }
 
@@ -270,7 +271,8 @@ static bool forget_oldest(arcp__engine *engine)
 
 static bool is_oldest_due(const arcp__engine *engine)
 {
-    return engine->oldest_key != NULL && engine->oldest_key->expires_wall_ns <= engine->now.wall_ns;
+    return engine->oldest_key != NULL &&
+           engine->oldest_key->expires_wall_ns <= engine->context.now.wall_ns;
 }
 
 bool arcp__idempotency_sweep(arcp__engine *engine)
@@ -289,7 +291,7 @@ bool arcp__idempotency_sweep(arcp__engine *engine)
 static const char *full(const arcp__engine *engine, const arcp__principal *principal,
                         uint64_t bytes)
 {
-    const arcp_settings *settings = &engine->settings;
+    const arcp_settings *settings = &engine->context.settings;
     if (engine->key_count + principal->key_count >= settings->jobs_idempotency_max) {
         return "jobs.idempotency_max";
     }
@@ -311,7 +313,7 @@ arcp_status arcp__idempotency_check(arcp__engine *engine, const arcp__principal 
     }
     arcp_buf_append_format(details, "{\"limit\":\"%s\"", limit);
     if (engine->oldest_key != NULL) { /* when there may be room */
-        const int64_t left_ns = engine->oldest_key->expires_wall_ns - engine->now.wall_ns;
+        const int64_t left_ns = engine->oldest_key->expires_wall_ns - engine->context.now.wall_ns;
         const int64_t left_ms = left_ns <= 0 ? 1 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
         arcp_buf_append_format(details, ",\"retry_after_ms\":%lld", (long long)left_ms);
     }
@@ -326,8 +328,8 @@ bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
 {
     arcp__idempotency *entry = job->idempotency;
     return entry == NULL || entry->hh.tbl == NULL ||
-           entry->expires_wall_ns <= engine->now.wall_ns || !arcp__batch_keeps_rows(engine) ||
-           store_row(engine, entry);
+           entry->expires_wall_ns <= engine->context.now.wall_ns ||
+           !arcp__batch_keeps_rows(engine) || store_row(engine, entry);
 }
 
 void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
@@ -371,11 +373,13 @@ static bool read_facts(arcp__engine *engine, const arcp_json *row, arcp_json_ref
                        arcp__idempotency *entry)
 {
     arcp__instant until;
-    arcp_span hex = arcp_json_string(
-        row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("fingerprint")), &engine->scratch);
-    arcp_span expires = arcp_json_string(
-        row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("expires_at")), &engine->scratch);
-    if (!arcp__restore_hash(hex, entry->fingerprint) ||
+    arcp_span hex =
+        arcp_json_string(row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("fingerprint")),
+                         &engine->context.scratch);
+    arcp_span expires =
+        arcp_json_string(row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("expires_at")),
+                         &engine->context.scratch);
+    if (!arcp__row_hash(hex, entry->fingerprint) ||
         arcp__timestamp_parse(expires, &until, NULL) != ARCP_OK) {
         return false;
     }
@@ -391,16 +395,16 @@ arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_js
         return ARCP_OK;
     }
     arcp_span key = arcp_json_string(row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("key")),
-                                     &engine->scratch);
+                                     &engine->context.scratch);
     arcp__idempotency *entry = entry_of_job(engine, job, key);
     if (entry == NULL) {
-        return arcp__restore_out_of_memory(err);
+        return arcp__row_out_of_memory(err);
     }
     if (!read_facts(engine, row, object, entry)) {
         entry_free(entry);
-        return arcp__restore_damaged("job", arcp_span_cstr(job->id), err);
+        return arcp__row_damaged("job", arcp_span_cstr(job->id), err);
     }
-    return link_entry(engine, entry) ? ARCP_OK : arcp__restore_out_of_memory(err);
+    return link_entry(engine, entry) ? ARCP_OK : arcp__row_out_of_memory(err);
 }
 
 /* Whose key it is: see make_key. NULL when out of memory. */
@@ -415,29 +419,29 @@ arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row
                                       arcp_error *err)
 {
     arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
-    arcp_span id = arcp__restore_text(engine, row, "job_id");
+    arcp_span id = arcp__row_text(&engine->context, row, "job_id");
     if (id.size == 0 || id.size >= ARCP__ID_SIZE ||
         !arcp_json_is(row, accepted, ARCP_JSON_OBJECT)) {
-        return arcp__restore_damaged("idempotency key", key, err);
+        return arcp__row_damaged("idempotency key", key, err);
     }
     char job_id[ARCP__ID_SIZE] = "";
     memcpy(job_id, id.data, id.size);
-    arcp_span whole = arcp__restore_text(engine, row, "key");
+    arcp_span whole = arcp__row_text(&engine->context, row, "key");
     arcp__principal *principal = principal_of(engine, whole);
     arcp__idempotency *entry = principal == NULL ? NULL : entry_new(principal, whole, job_id);
     if (entry == NULL) {
-        return arcp__restore_out_of_memory(err);
+        return arcp__row_out_of_memory(err);
     }
     if (!read_facts(engine, row, ARCP_JSON_ROOT, entry)) {
         entry_free(entry);
-        return arcp__restore_damaged("idempotency key", key, err);
+        return arcp__row_damaged("idempotency key", key, err);
     }
     arcp_span text = arcp_json_raw(row, accepted);
     entry->accepted = arcp__copy_cstr(text.data, text.size);
     entry->has_row = true;
     if (entry->accepted == NULL) {
         entry_free(entry);
-        return arcp__restore_out_of_memory(err);
+        return arcp__row_out_of_memory(err);
     }
-    return link_entry(engine, entry) ? ARCP_OK : arcp__restore_out_of_memory(err);
+    return link_entry(engine, entry) ? ARCP_OK : arcp__row_out_of_memory(err);
 }

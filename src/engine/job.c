@@ -50,11 +50,11 @@ static bool add_to_tables(arcp__engine *engine, arcp__job *job)
 
 static bool add_job(arcp__engine *engine, arcp__job *job)
 {
-    if (!arcp__timer_heap_reserve(&engine->timers, 1 + ARCP__LIVE_TIMERS)) {
+    if (!arcp__timer_heap_reserve(&engine->context.timers, 1 + ARCP__LIVE_TIMERS)) {
         return false;
     }
     if (!add_to_tables(engine, job)) {
-        arcp__timer_heap_release(&engine->timers, 1 + ARCP__LIVE_TIMERS);
+        arcp__timer_heap_release(&engine->context.timers, 1 + ARCP__LIVE_TIMERS);
         return false;
     }
     job->principal->running_jobs++;
@@ -111,7 +111,7 @@ arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
 {
     arcp__job *job = allocate();
     if (job == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     job->principal = principal;
@@ -119,13 +119,14 @@ arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
         memcpy(job->id, admission->job_id, sizeof(job->id));
         job->created_wall_ns = admission->created_wall_ns;
     } else {
-        arcp__engine_make_id(engine, "job_", job->id);
-        job->created_wall_ns = engine->now.wall_ns - engine->now.wall_ns % ARCP_NS_PER_MS;
+        arcp__context_make_id(&engine->context, "job_", job->id);
+        job->created_wall_ns =
+            engine->context.now.wall_ns - engine->context.now.wall_ns % ARCP_NS_PER_MS;
     }
     job->pins = 1; /* the table's */
     if (!add_job(engine, job)) {
         release_memory(job);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     return job;
@@ -163,10 +164,10 @@ void arcp__job_unpin(arcp__engine *engine, arcp__job *job)
 
 static void disarm_live(arcp__engine *engine, arcp__job_live *live)
 {
-    arcp__engine_disarm(engine, &live->runtime_timer);
-    arcp__engine_disarm(engine, &live->expiry_timer);
-    arcp__engine_disarm(engine, &live->grace_timer);
-    arcp__timer_heap_release(&engine->timers, ARCP__LIVE_TIMERS);
+    arcp__context_disarm(&engine->context, &live->runtime_timer);
+    arcp__context_disarm(&engine->context, &live->expiry_timer);
+    arcp__context_disarm(&engine->context, &live->grace_timer);
+    arcp__timer_heap_release(&engine->context.timers, ARCP__LIVE_TIMERS);
 }
 
 void arcp__job_release_live(arcp__engine *engine, arcp__job *job)
@@ -184,15 +185,15 @@ void arcp__job_release_live(arcp__engine *engine, arcp__job *job)
 void arcp__job_drop(arcp__engine *engine, arcp__job *job)
 {
     arcp__job_keep_no_longer(engine, job);
-    if (!engine->closing) {
+    if (!engine->context.closing) {
         arcp__credential_job_ended(engine, job);
     }
     arcp__idempotency_take_back(engine, job);
     if (job->live != NULL) {
         disarm_live(engine, job->live); /* its memory stays as long as somebody holds the job */
     }
-    arcp__engine_disarm(engine, &job->keep_timer);
-    arcp__timer_heap_release(&engine->timers, 1);
+    arcp__context_disarm(&engine->context, &job->keep_timer);
+    arcp__timer_heap_release(&engine->context.timers, 1);
     while (job->observations != NULL) {
         arcp__observation_remove(engine, job->observations);
     }
@@ -229,7 +230,7 @@ bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
                              const arcp__session *session)
 {
     return job->principal == session->principal ||
-           engine->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
+           engine->context.settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
 }
 
 static void write_part(const arcp__job *job, const char *name, arcp__piece part,
@@ -283,7 +284,7 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
 /* [arcp:7.5-9] */
 void arcp__job_start(arcp__engine *engine, arcp__job *job)
 {
-    arcp_buf line = arcp__spare_take(engine);
+    arcp_buf line = arcp__context_take_buf(&engine->context);
     arcp__agent_format_start(engine, job, &line);
     arcp__free(job->live->input);
     job->live->input = NULL;
@@ -298,12 +299,12 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
     engine->live_agents++;
     job->agent_state = ARCP__AGENT_STARTING;
     if (job->live->max_runtime_sec != 0) {
-        arcp__engine_arm(engine, &job->live->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
-                         arcp__engine_after_sec(engine, job->live->max_runtime_sec));
+        arcp__context_arm(&engine->context, &job->live->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
+                          arcp__context_after_sec(&engine->context, job->live->max_runtime_sec));
     }
     /* Also where expiry ends nothing: it is logged. */
-    arcp__engine_arm(engine, &job->live->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
-                     arcp_authority_deadline_mono_ns(job->live->authority));
+    arcp__context_arm(&engine->context, &job->live->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
+                      arcp_authority_deadline_mono_ns(job->live->authority));
 }
 
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
@@ -338,7 +339,7 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
     }
     job->forgotten = true;
     engine->live_agents--;
-    arcp__engine_disarm(engine, &job->live->grace_timer);
+    arcp__context_disarm(&engine->context, &job->live->grace_timer);
     /* Lines for it that still wait for their batch have no reader any more, and must not be
      * handed out after its owner let go of the job. */
     arcp__effect_drop_job(engine, job);
@@ -362,7 +363,7 @@ void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq
         size_t capacity = job->owner_run_capacity == 0 ? 1 : job->owner_run_capacity * 2;
         arcp__owner_run *runs = arcp__realloc_array(job->owner_runs, capacity, sizeof(*runs));
         if (runs == NULL) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return;
         }
         job->owner_runs = runs;

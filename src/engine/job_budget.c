@@ -124,8 +124,8 @@ bool arcp__budgets_store(arcp__engine *engine)
 {
     while (engine->spenders != NULL) {
         arcp__job *job = engine->spenders;
-        if (!job->ended && !engine->closing && !store_row(engine, job)) {
-            arcp__engine_owe(engine);
+        if (!job->ended && !engine->context.closing && !store_row(engine, job)) {
+            arcp__context_owe(&engine->context);
             return false; /* what was spent goes with the same batch as what says so */
         }
         engine->spenders = job->next_spender;

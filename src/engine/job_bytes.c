@@ -27,7 +27,7 @@ static uint64_t stored_at_least(const arcp__engine *engine, const arcp__principa
 /* Ended jobs go when the input has been carried out. */
 static bool has_share(arcp__engine *engine, const arcp__job *job, uint64_t bytes)
 {
-    const uint64_t limit = engine->settings.limits_principal_bytes;
+    const uint64_t limit = engine->context.settings.limits_principal_bytes;
     if (limit == 0 || job->principal->stored_bytes + bytes <= limit) {
         return true;
     }
@@ -41,7 +41,7 @@ bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *p
     for (size_t at = 0; at < count; at++) {
         bytes += pieces[at].size;
     }
-    if (job->stream->bytes + bytes > engine->settings.limits_job_bytes) {
+    if (job->stream->bytes + bytes > engine->context.settings.limits_job_bytes) {
         arcp__job_note_over(engine, job, "limits.job_bytes");
         return false;
     }
@@ -54,7 +54,7 @@ bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *p
 
 bool arcp__principal_has_room(const arcp__engine *engine, const arcp__principal *principal)
 {
-    const uint64_t limit = engine->settings.limits_principal_bytes;
+    const uint64_t limit = engine->context.settings.limits_principal_bytes;
     return limit == 0 || stored_at_least(engine, principal) < limit;
 }
 

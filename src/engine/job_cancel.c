@@ -57,9 +57,10 @@ void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_rea
         tell_to_stop(engine, job, reason, grace_ms);
     }
     /* A later reason may leave it less time, never more. */
-    int64_t due = arcp__engine_after_ms(engine, grace_ms);
+    int64_t due = arcp__context_after_ms(&engine->context, grace_ms);
     if (job->live->grace_timer.place == 0 || due < job->live->grace_timer.at_ns) {
-        arcp__engine_arm(engine, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job, due);
+        arcp__context_arm(&engine->context, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
+                          due);
     }
 }
 
@@ -70,8 +71,8 @@ void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
             arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job},
                               NULL, waits_for_store(engine, job));
         if (!job->told_to_die) {
-            arcp__engine_arm(engine, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
-                             arcp__engine_after_ms(engine, 100));
+            arcp__context_arm(&engine->context, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
+                              arcp__context_after_ms(&engine->context, 100));
         }
     }
     if (!job->ended && job->cancelling) {
@@ -88,7 +89,7 @@ static void cancel(arcp__engine *engine, arcp__job *job, const char *message)
     if (*message != '\0') {
         job->live->cancel_message = arcp__copy_cstr(message, strlen(message));
         if (job->live->cancel_message == NULL) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return;
         }
     }
@@ -97,7 +98,8 @@ static void cancel(arcp__engine *engine, arcp__job *job, const char *message)
         arcp__job_fail_with(engine, job, ARCP_E_CANCELLED, "the job was cancelled");
         return;
     }
-    arcp__job_stop_agent(engine, job, ARCP__CANCEL_CLIENT, engine->settings.jobs_cancel_grace_ms);
+    arcp__job_stop_agent(engine, job, ARCP__CANCEL_CLIENT,
+                         engine->context.settings.jobs_cancel_grace_ms);
 }
 
 void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job)
@@ -113,10 +115,10 @@ void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job)
     if (job->ended) {
         return;
     }
-    bool ends = engine->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE;
+    bool ends = engine->context.settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE;
     if (!job->expiry_told) {
         job->expiry_told = true;
-        arcp__engine_disarm(engine, &job->live->expiry_timer);
+        arcp__context_disarm(&engine->context, &job->live->expiry_timer);
         arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_EXPIRY,
                                                 .decision = ends ? "ended" : "denied",
                                                 .job = job,
@@ -138,11 +140,12 @@ void arcp__jobs_follow_wall_clock(arcp__engine *engine)
         if (job->ended || job->expiry_told || job->live->authority == NULL) {
             continue;
         }
-        if (arcp_authority_is_expired(job->live->authority, engine->now)) {
+        if (arcp_authority_is_expired(job->live->authority, engine->context.now)) {
             arcp__job_expiry_due(engine, job);
         } else {
-            arcp__engine_arm(engine, &job->live->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
-                             arcp__authority_due_mono_ns(job->live->authority, engine->now));
+            arcp__context_arm(
+                &engine->context, &job->live->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
+                arcp__authority_due_mono_ns(job->live->authority, engine->context.now));
         }
     }
 }

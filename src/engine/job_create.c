@@ -12,7 +12,7 @@
 arcp_status arcp__job_read_lease(const arcp__engine *engine, const arcp_json *json,
                                  arcp_json_ref object, arcp_lease **out, arcp_error *err)
 {
-    const arcp_settings *settings = &engine->settings;
+    const arcp_settings *settings = &engine->context.settings;
     const arcp_lease_limits limits = {
         .patterns_max = (size_t)settings->limits_lease_patterns,
         .bytes_max = (size_t)settings->limits_lease_bytes,
@@ -24,7 +24,7 @@ arcp_status arcp__job_read_lease(const arcp__engine *engine, const arcp_json *js
         arcp_json_member(json, object, ARCP_SPAN_LITERAL("lease_constraints"));
     arcp_status status = arcp_lease_from_json(json, lease, constraints, &limits, out, err);
     if (status == ARCP_OK && arcp_lease_has_expiry(*out) &&
-        arcp_lease_expires_wall_ns(*out) <= engine->now.wall_ns) {
+        arcp_lease_expires_wall_ns(*out) <= engine->context.now.wall_ns) {
         arcp_lease_unref(*out);
         *out = NULL;
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
@@ -47,7 +47,7 @@ static arcp__piece write_piece(arcp_json_writer *writer, arcp_buf *text)
 static void write_accepted(arcp__engine *engine, arcp__job *job, arcp_json_writer *writer)
 {
     const arcp_lease *lease = job->live->lease;
-    arcp_buf text = arcp__spare_take(engine);
+    arcp_buf text = arcp__context_take_buf(&engine->context);
     arcp_json_begin_object(writer);
     arcp_json_name(writer, "job_id");
     arcp_json_write_cstr(writer, job->id);
@@ -63,7 +63,7 @@ static void write_accepted(arcp__engine *engine, arcp__job *job, arcp_json_write
         job->constraints = write_piece(writer, &text);
     }
     writer->out->failed = writer->out->failed || text.failed;
-    arcp__spare_give(engine, &text);
+    arcp__context_give_buf(&engine->context, &text);
     if ((job->features & ARCP_FEATURE_BIT(ARCP_FEATURE_COST_BUDGET)) != 0) {
         arcp__job_write_budget(job, false, false, writer);
     }
@@ -87,7 +87,7 @@ static void write_budget_texts(arcp__engine *engine, const arcp_json *json, arcp
     arcp_json_begin_object(writer);
     for (arcp_json_ref name = arcp_json_first(json, budget); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, budget, name)) {
-        arcp_span currency = arcp_json_string(json, name, &engine->scratch);
+        arcp_span currency = arcp_json_string(json, name, &engine->context.scratch);
         arcp_buf text = ARCP_BUF_INIT;
         arcp_buf_append(&text, currency);
         arcp_buf_append_byte(&text, ':');
@@ -119,7 +119,7 @@ void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
     arcp_json_begin_object(&writer);
     for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
-        arcp_span text = arcp_json_string(&json, name, &engine->scratch);
+        arcp_span text = arcp_json_string(&json, name, &engine->context.scratch);
         if (profile->omits_lease && arcp_span_equal_cstr(text, "lease")) {
             continue;
         }
@@ -181,10 +181,11 @@ static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *pl
     }
     arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
     options.budget = budget;
-    options.now = engine->now;
-    options.expiry_grace_ns = (int64_t)engine->settings.lease_expiry_grace_ms * ARCP_NS_PER_MS;
+    options.now = engine->context.now;
+    options.expiry_grace_ns =
+        (int64_t)engine->context.settings.lease_expiry_grace_ms * ARCP_NS_PER_MS;
     options.cwd = arcp_span_cstr(job->live->cwd);
-    options.model_use_required = engine->settings.model_use_required == ARCP_CHOICE_TRUE;
+    options.model_use_required = engine->context.settings.model_use_required == ARCP_CHOICE_TRUE;
     options.parent = plan->parent == NULL ? NULL : plan->parent->live->authority;
     arcp_authority *authority = NULL;
     status = arcp_authority_new(plan->lease, &options, &authority, err);
@@ -214,14 +215,14 @@ static bool copy_plan(const arcp__job_plan *plan, arcp__job *job)
 
 static bool format_accepted(arcp__engine *engine, arcp__job *job)
 {
-    arcp_buf accepted = arcp__spare_take(engine);
+    arcp_buf accepted = arcp__context_take_buf(&engine->context);
     arcp_json_writer writer;
     (void)arcp_buf_reserve(&accepted, ACCEPTED_BYTES);
     arcp_json_writer_init(&writer, &accepted);
     write_accepted(engine, job, &writer);
     /* A copy has no more bytes than it needs: jobs are kept long after they ended. */
     job->accepted = accepted.failed ? NULL : arcp__copy_cstr(accepted.data, accepted.size);
-    arcp__spare_give(engine, &accepted);
+    arcp__context_give_buf(&engine->context, &accepted);
     return job->accepted != NULL;
 }
 
@@ -245,7 +246,7 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__
         return no_memory(err);
     }
     const size_t accepted_size = arcp_span_cstr(job->accepted).size;
-    if (!arcp__frame_fits_job(engine, accepted_size)) {
+    if (!arcp__frame_fits_job(&engine->context, accepted_size)) {
         if (details != NULL) {
             arcp_buf_append(details, ARCP__FRAME_LIMIT);
         }

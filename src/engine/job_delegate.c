@@ -59,8 +59,9 @@ static arcp_status ask_gate(arcp__engine *engine, arcp__job *parent, const arcp_
 {
     arcp_target_scratch scratch;
     arcp_decision decision;
-    if (arcp_authorize_delegate(parent->live->authority, engine->now, arcp_span_cstr(agent->name),
-                                arcp_span_cstr(version->version), &scratch, &decision)) {
+    if (arcp_authorize_delegate(parent->live->authority, engine->context.now,
+                                arcp_span_cstr(agent->name), arcp_span_cstr(version->version),
+                                &scratch, &decision)) {
         return ARCP_OK; /* recorded with the delegation */
     }
     arcp_buf message = ARCP_BUF_INIT;
@@ -79,7 +80,7 @@ static uint64_t runtime_left(const arcp__engine *engine, const arcp__job *parent
     if (parent->live->runtime_timer.place == 0) {
         return 0;
     }
-    int64_t left = parent->live->runtime_timer.at_ns - engine->now.mono_ns;
+    int64_t left = parent->live->runtime_timer.at_ns - engine->context.now.mono_ns;
     return left <= 0 ? 1 : (uint64_t)((left + ARCP_NS_PER_SEC - 1) / ARCP_NS_PER_SEC);
 }
 
@@ -114,7 +115,7 @@ static void emit_delegate(arcp__engine *engine, arcp__job *parent, const arcp__j
     }
     arcp_json_end_object(&writer);
     if (event.failed || text.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         arcp__job_emit_event(engine, parent, ARCP_EVENT_DELEGATE, ARCP_SPAN_LITERAL("delegate"),
                              arcp_buf_span(&event));
@@ -133,7 +134,7 @@ static void announce(arcp__engine *engine, arcp__session *session, const arcp__j
     char id[ARCP__ID_SIZE];
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf frame = ARCP_BUF_INIT;
-    arcp__engine_make_id(engine, "msg_", id);
+    arcp__context_make_id(&engine->context, "msg_", id);
     arcp__job_format_accepted(engine, child, session, &payload);
     arcp__envelope_format(&(arcp__envelope_head){.type = "job.accepted",
                                                  .id = arcp_span_cstr(id),
@@ -149,13 +150,14 @@ static void announce(arcp__engine *engine, arcp__session *session, const arcp__j
 static arcp_status check_limits(const arcp__engine *engine, const arcp__job *parent,
                                 arcp_buf *details, arcp_error *err)
 {
-    if (parent->depth >= engine->settings.limits_delegation_depth) {
+    if (parent->depth >= engine->context.settings.limits_delegation_depth) {
         return over_limit("limits.delegation_depth", details, err);
     }
-    if (parent->live_children + parent->admissions >= engine->settings.limits_children_per_job) {
+    if (parent->live_children + parent->admissions >=
+        engine->context.settings.limits_children_per_job) {
         return over_limit("limits.children_per_job", details, err);
     }
-    if (parent->principal->running_jobs >= engine->settings.limits_jobs_per_principal) {
+    if (parent->principal->running_jobs >= engine->context.settings.limits_jobs_per_principal) {
         arcp_buf_append_cstr(details, "{\"limit\":\"limits.jobs_per_principal\"}");
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
                               "too many running jobs (limits.jobs_per_principal)");
@@ -235,13 +237,13 @@ static void read_delegation(arcp__engine *engine, const arcp_json *json, arcp_js
 {
     *out = (delegation){.json = json, .body = body};
     out->agent = arcp_json_string(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("agent")),
-                                  &engine->scratch);
+                                  &engine->context.scratch);
     out->delegate_id = arcp_span_first(
         arcp_json_string(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("delegate_id")),
-                         &engine->scratch),
+                         &engine->context.scratch),
         256);
     if (out->delegate_id.size == 0) {
-        arcp__engine_make_id(engine, "del_", fresh_id);
+        arcp__context_make_id(&engine->context, "del_", fresh_id);
         out->delegate_id = arcp_span_cstr(fresh_id);
     }
     arcp_json_compact(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("input")), input);
@@ -278,7 +280,7 @@ static void begin(arcp__engine *engine, arcp__job *parent, arcp__job *child,
     if (wanted->wait && reply_to.size != 0) {
         child->live->wait_reply = arcp__copy_cstr(reply_to.data, reply_to.size);
         if (child->live->wait_reply == NULL) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
         }
     } else {
         arcp_buf_append_format(reply, "{\"job_id\":\"%s\"}", child->id);
@@ -303,7 +305,7 @@ static arcp__admission *admit_later(arcp__engine *engine, arcp__job *parent,
     admission->body = arcp_buf_take_cstr(&text);
     arcp_buf_fini(&text);
     if (admission->reply_to == NULL || admission->body == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         arcp__admission_free(engine, admission);
         return NULL;
     }
@@ -374,12 +376,12 @@ static arcp_status check_admission(arcp__engine *engine, const arcp__admission *
         *err = admission->error;
         return err->status;
     }
-    if (engine->stopping || parent->owner == NULL) {
+    if (engine->context.stopping || parent->owner == NULL) {
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                              engine->stopping ? "the runtime is stopping"
-                                               : "the session that the job ran on is gone");
+                              engine->context.stopping ? "the runtime is stopping"
+                                                       : "the session that the job ran on is gone");
     }
-    if (arcp_authority_is_expired(parent->live->authority, engine->now)) {
+    if (arcp_authority_is_expired(parent->live->authority, engine->context.now)) {
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
     }
     arcp_status status = arcp__audit_check(engine, err);
@@ -450,7 +452,7 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     const arcp_lease *lease = NULL;
     arcp_buf notes = ARCP_BUF_INIT;
     arcp_status status = arcp__event_check(json, ARCP_SPAN_LITERAL("delegate"), body,
-                                           &engine->scratch, &checked, &facts, err);
+                                           &engine->context.scratch, &checked, &facts, err);
     arcp_buf_fini(&checked);
     if (status != ARCP_OK) {
         return status;
@@ -465,7 +467,7 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     arcp__trace trace;
     arcp__trace_of_child(engine, parent, &trace);
     arcp__job_plan plan = plan_of(parent, &trace);
-    plan.lease_work.left = engine->settings.limits_lease_steps;
+    plan.lease_work.left = engine->context.settings.limits_lease_steps;
     plan.input = wanted.input;
     plan.delegate_id = wanted.delegate_id;
     status = plan_child(engine, parent, &wanted, &plan, &lease, &notes, details, err);
@@ -484,7 +486,7 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
         audit(engine, parent, NULL, &wanted, status);
         arcp__job_emit_denial(engine, parent, wanted.delegate_id, err, arcp__details(details));
     } else if (!arcp__id_set_add(&parent->live->delegate_ids, wanted.delegate_id)) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     }
     arcp_buf_fini(&notes);
     arcp_buf_fini(&input);

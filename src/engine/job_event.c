@@ -34,7 +34,7 @@ static bool emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_fe
     arcp_span all[6 + PIECES_MAX + 1];
     size_t used = 0;
     assert(count <= PIECES_MAX);
-    arcp__engine_make_id(engine, "msg_", id);
+    arcp__context_make_id(&engine->context, "msg_", id);
     all[used++] = ARCP_SPAN_LITERAL("{\"id\":\"");
     all[used++] = arcp_span_cstr(id);
     all[used++] = ARCP_SPAN_LITERAL("\",\"type\":\"");
@@ -68,11 +68,11 @@ static void emit_with_feature(arcp__engine *engine, arcp__job *job, arcp_span ki
                               arcp_feature feature, arcp_span body)
 {
     char ts[ARCP__TIMESTAMP_SIZE + 9] = "\",\"ts\":\"";
-    arcp__timestamp_format(engine->now.wall_ns, ts + 8);
+    arcp__timestamp_format(engine->context.now.wall_ns, ts + 8);
     if (job->ended || job->over_limit != NULL) {
         return; /* nothing follows the terminal record, nor what was too much but that */
     }
-    if (body.size > arcp__frame_room(engine)) {
+    if (body.size > arcp__frame_room(&engine->context)) {
         arcp__job_note_over(engine, job, "limits.frame_bytes");
         return;
     }
@@ -94,18 +94,18 @@ static void emit_body(arcp__engine *engine, arcp__job *job, arcp_event_kind kind
                       arcp_feature feature, arcp_buf *body)
 {
     if (body->failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         emit_with_feature(engine, job, arcp_span_cstr(arcp_event_kind_name(kind)), feature,
                           arcp_buf_span(body));
     }
-    arcp__spare_give(engine, body);
+    arcp__context_give_buf(&engine->context, body);
 }
 
 void arcp__job_emit_status(arcp__engine *engine, arcp__job *job, const char *phase,
                            arcp_span message)
 {
-    arcp_buf body = arcp__spare_take(engine);
+    arcp_buf body = arcp__context_take_buf(&engine->context);
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &body);
     arcp_json_begin_object(&writer);
@@ -121,10 +121,11 @@ void arcp__job_emit_status(arcp__engine *engine, arcp__job *job, const char *pha
 
 void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level, arcp_span text)
 {
-    arcp_buf body = arcp__spare_take(engine);
+    arcp_buf body = arcp__context_take_buf(&engine->context);
     arcp__event_write_log(arcp_span_cstr(level), text, &body);
-    if (body.size > arcp__frame_room(engine)) {
-        text = arcp_span_first(text, arcp__utf8_cut(text, arcp__frame_room_of_text(engine)));
+    if (body.size > arcp__frame_room(&engine->context)) {
+        text =
+            arcp_span_first(text, arcp__utf8_cut(text, arcp__frame_room_of_text(&engine->context)));
         arcp_buf_clear(&body);
         arcp__event_write_log(arcp_span_cstr(level), text, &body);
     }
@@ -136,9 +137,9 @@ void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_
                            const arcp_error *error, arcp_span details)
 {
     if (!arcp__denied_calls_add(&job->live->denied, call_id)) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     }
-    arcp_buf body = arcp__spare_take(engine);
+    arcp_buf body = arcp__context_take_buf(&engine->context);
     arcp__event_write_refusal(call_id, error, details, &body);
     emit_body(engine, job, ARCP_EVENT_TOOL_RESULT, ARCP_FEATURE_NONE, &body);
 }
@@ -157,7 +158,7 @@ static void emit_report(arcp__engine *engine, arcp__job *job, const arcp_budget_
 {
     char amount[ARCP_DECIMAL_TEXT_MAX];
     size_t size = arcp_decimal_format(report->remaining, amount);
-    arcp_buf body = arcp__spare_take(engine);
+    arcp_buf body = arcp__context_take_buf(&engine->context);
     arcp__event_write_metric(ARCP_SPAN_LITERAL("cost.budget.remaining"),
                              arcp_span_make(amount, size), report->currency, &body);
     emit_body(engine, job, ARCP_EVENT_METRIC, ARCP_FEATURE_COST_BUDGET, &body);
@@ -191,7 +192,8 @@ void arcp__job_spent(arcp__engine *engine, arcp__job *job, const arcp_budget_rep
         arcp__budget_changed(engine, at);
     }
     /* Reports are debounced, so they cannot be asked. */
-    if (engine->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL && is_overdrawn(job)) {
+    if (engine->context.settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL &&
+        is_overdrawn(job)) {
         arcp__job_fail_with(engine, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
     }
 }
@@ -220,7 +222,7 @@ void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status co
     if (code == ARCP_E_LEASE_EXPIRED) {
         arcp__job_expiry_due(engine, job);
     } else if (code == ARCP_E_BUDGET_EXHAUSTED &&
-               engine->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL) {
+               engine->context.settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL) {
         arcp__job_fail_with(engine, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
     }
 }
@@ -246,7 +248,7 @@ static bool may_grant(arcp__engine *engine, const arcp__job *job, const arcp_dec
                       arcp_error *err)
 {
     arcp_status status = arcp__audit_check(engine, err);
-    if (status != ARCP_OK || engine->settings.audit_grants == ARCP_CHOICE_TRUE) {
+    if (status != ARCP_OK || engine->context.settings.audit_grants == ARCP_CHOICE_TRUE) {
         audit_gate(engine, job, decision, status);
     }
     if (status != ARCP_OK) {
@@ -261,7 +263,7 @@ bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capabil
 {
     arcp_target_scratch scratch;
     arcp_decision decision;
-    if (arcp_authorize(job->live->authority, engine->now, capability, target, &scratch,
+    if (arcp_authorize(job->live->authority, engine->context.now, capability, target, &scratch,
                        &decision)) {
         return may_grant(engine, job, &decision, err);
     }
@@ -307,8 +309,8 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
     arcp_budget_report reports[REPORTS_MAX];
     size_t report_count = 0;
     arcp_buf_clear(&engine->body);
-    arcp_status status =
-        arcp__event_check(json, kind_text, body, &engine->scratch, &engine->body, &facts, err);
+    arcp_status status = arcp__event_check(json, kind_text, body, &engine->context.scratch,
+                                           &engine->body, &facts, err);
     if (status != ARCP_OK) {
         return status;
     }

@@ -31,7 +31,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     if (is_over && status == ARCP_JOB_SUCCESS) {
         return; /* not all that it said is there */
     }
-    if (payload->size > arcp__frame_room(engine)) {
+    if (payload->size > arcp__frame_room(&engine->context)) {
         arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
                        ARCP_SPAN_LITERAL("the result is too large for one frame "
                                          "(limits.frame_bytes): it can be sent in chunks"),
@@ -50,14 +50,14 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     }
     job->ended = true;
     job->status = status;
-    job->ended_wall_ns = engine->now.wall_ns;
+    job->ended_wall_ns = engine->context.now.wall_ns;
     arcp__metrics_job_ended(engine, job);
     arcp__span_job_ended(engine, job);
     arcp__job_log_end(engine, job);
     job->principal->running_jobs--;
     engine->running_jobs--;
-    arcp__engine_disarm(engine, &job->live->runtime_timer);
-    arcp__engine_disarm(engine, &job->live->expiry_timer);
+    arcp__context_disarm(&engine->context, &job->live->runtime_timer);
+    arcp__context_disarm(&engine->context, &job->live->expiry_timer);
     arcp_buf_fini(&job->live->inline_result);
     arcp_buf_fini(&job->live->plain_output);
     if (job->owner != NULL) {
@@ -74,8 +74,9 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     }
     arcp__job_end_children(engine, job);
     arcp__admission_drop_children(engine, job);
-    arcp__job_keep(engine, job,
-                   arcp__engine_after_sec(engine, engine->settings.jobs_keep_terminal_sec));
+    arcp__job_keep(
+        engine, job,
+        arcp__context_after_sec(&engine->context, engine->context.settings.jobs_keep_terminal_sec));
     if (job->agent_state == ARCP__AGENT_NONE) {
         job->agent_state = ARCP__AGENT_GONE;
     }
@@ -96,7 +97,7 @@ static void open_payload(arcp_json_writer *writer, arcp_buf *payload, const char
 static void close_payload(const arcp__engine *engine, const arcp__job *job,
                           arcp_json_writer *writer)
 {
-    arcp__write_timestamp(writer, "completed_at", engine->now.wall_ns);
+    arcp__write_timestamp(writer, "completed_at", engine->context.now.wall_ns);
     arcp_json_name(writer, "job_id");
     arcp_json_write_cstr(writer, job->id);
     arcp_json_end_object(writer);
@@ -162,7 +163,7 @@ void arcp__job_fail(arcp__engine *engine, arcp__job *job, arcp_status code, arcp
     arcp_job_status status = final_status(code);
     arcp_buf payload = ARCP_BUF_INIT;
     write_error(engine, job, &payload, code, code_text, message, retryable, details);
-    if (payload.size > arcp__frame_room(engine)) {
+    if (payload.size > arcp__frame_room(&engine->context)) {
         arcp_buf_clear(&payload);
         write_error(engine, job, &payload, code, cut(code_text), cut(message), retryable,
                     ARCP__FRAME_LIMIT);
@@ -187,7 +188,7 @@ void arcp__job_fail_with(arcp__engine *engine, arcp__job *job, arcp_status code,
 static bool write_inline(arcp__engine *engine, const arcp__job *job, arcp_json_writer *writer)
 {
     arcp_span bytes = arcp_buf_span(&job->live->inline_result);
-    if (bytes.size > engine->settings.limits_frame_bytes - 1024) {
+    if (bytes.size > engine->context.settings.limits_frame_bytes - 1024) {
         return false;
     }
     arcp_json_name(writer, "result");
@@ -228,7 +229,7 @@ void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_js
     if (chunked) {
         close_stream(engine, job);
     }
-    arcp_buf payload = arcp__spare_take(engine);
+    arcp_buf payload = arcp__context_take_buf(&engine->context);
     arcp_json_writer writer;
     open_payload(&writer, &payload, "success");
     bool fits = true;
@@ -256,7 +257,7 @@ void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_js
                             "the result is too large for one frame, and the session did not "
                             "negotiate result_chunk");
     }
-    arcp__spare_give(engine, &payload);
+    arcp__context_give_buf(&engine->context, &payload);
 }
 
 /* ---- result chunks ---- */
@@ -269,7 +270,7 @@ static void emit_chunk(arcp__engine *engine, arcp__job *job, arcp_span data_json
         job->live->chunk_next++;
         return;
     }
-    arcp_buf body = arcp__spare_take(engine);
+    arcp_buf body = arcp__context_take_buf(&engine->context);
     arcp_buf_append_format(&body,
                            "{\"result_id\":\"%s\",\"chunk_seq\":%llu,\"data\":", job->result_id,
                            (unsigned long long)job->live->chunk_next);
@@ -277,13 +278,13 @@ static void emit_chunk(arcp__engine *engine, arcp__job *job, arcp_span data_json
     arcp_buf_append_format(&body, ",\"encoding\":\"%s\",\"more\":%s}",
                            is_base64 ? "base64" : "utf8", more ? "true" : "false");
     if (body.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         job->live->chunk_next++;
         arcp__job_emit_event(engine, job, ARCP_EVENT_RESULT_CHUNK,
                              ARCP_SPAN_LITERAL("result_chunk"), arcp_buf_span(&body));
     }
-    arcp__spare_give(engine, &body);
+    arcp__context_give_buf(&engine->context, &body);
 }
 
 /* An agent that ended without `more: false`: the runtime closes the stream. [arcp:8.4-7] */
@@ -317,27 +318,28 @@ arcp_status arcp__job_chunk(arcp__engine *engine, arcp__job *job, arcp_span data
             return status;
         }
     }
-    if (size > engine->settings.limits_chunk_bytes) {
+    if (size > engine->context.settings.limits_chunk_bytes) {
         return violation(engine, job, "a result chunk is larger than limits.chunk_bytes", err);
     }
-    if (job->live->result_size + size > engine->settings.limits_result_bytes) {
+    if (job->live->result_size + size > engine->context.settings.limits_result_bytes) {
         return violation(engine, job, "the result is larger than limits.result_bytes", err);
     }
     if (!has_chunks(job)) {
-        arcp__engine_make_id(engine, "res_", job->result_id);
+        arcp__context_make_id(&engine->context, "res_", job->result_id);
     }
     job->live->result_size += size;
     if (!streams_to_owner(job)) {
         if (is_base64) {
             if (arcp__base64_decode(data, ARCP__BASE64_STANDARD, &job->live->inline_result, err) !=
                 ARCP_OK) {
-                arcp__engine_no_memory(engine); /* it was checked: only memory can be missing */
+                arcp__context_no_memory(
+                    &engine->context); /* it was checked: only memory can be missing */
                 return ARCP_E_INTERNAL_ERROR;
             }
         } else {
             arcp_buf_append(&job->live->inline_result, data);
         }
-        if (job->live->inline_result.size > engine->settings.limits_frame_bytes) {
+        if (job->live->inline_result.size > engine->context.settings.limits_frame_bytes) {
             return violation(engine, job,
                              "the result is too large for one frame, and the session did not "
                              "negotiate result_chunk",
@@ -366,7 +368,7 @@ static void plain_chunk(arcp__engine *engine, arcp__job *job, size_t size, bool 
     }
     arcp_json_quote(arcp_buf_span(&data), &json);
     if (data.failed || json.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         (void)arcp__job_chunk(engine, job, arcp_buf_span(&data), arcp_buf_span(&json), !is_text,
                               more, &error);
@@ -379,15 +381,16 @@ static void plain_chunk(arcp__engine *engine, arcp__job *job, size_t size, bool 
 /* However it has to be escaped. */
 static size_t plain_chunk_max(const arcp__engine *engine)
 {
-    size_t most = arcp__frame_room_of_text(engine);
+    size_t most = arcp__frame_room_of_text(&engine->context);
     most = most < PLAIN_CHUNK_MAX ? most : PLAIN_CHUNK_MAX;
-    return engine->settings.limits_chunk_bytes < most ? (size_t)engine->settings.limits_chunk_bytes
-                                                      : most;
+    return engine->context.settings.limits_chunk_bytes < most
+               ? (size_t)engine->context.settings.limits_chunk_bytes
+               : most;
 }
 
 static size_t plain_inline_max(const arcp__engine *engine)
 {
-    size_t most = arcp__frame_room_of_text(engine);
+    size_t most = arcp__frame_room_of_text(&engine->context);
     return most < PLAIN_INLINE_MAX ? most : PLAIN_INLINE_MAX;
 }
 
@@ -408,7 +411,7 @@ void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span byte
     job->is_plain_output = true;
     arcp_buf_append(&job->live->plain_output, bytes);
     if (job->live->plain_output.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return;
     }
     /* Keep a little back, so that a character is not cut between two chunks. */
@@ -445,8 +448,8 @@ void arcp__job_plain_end(arcp__engine *engine, arcp__job *job)
         return;
     }
     arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
-                               (uint32_t)engine->settings.limits_json_members, SIZE_MAX};
+    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
+                               (uint32_t)engine->context.settings.limits_json_members, SIZE_MAX};
     arcp_buf result = ARCP_BUF_INIT;
     arcp_span output = arcp_buf_span(&job->live->plain_output);
     if (arcp_json_scan(&json, output, &limits, NULL) == ARCP_OK) {
@@ -455,7 +458,7 @@ void arcp__job_plain_end(arcp__engine *engine, arcp__job *job)
         arcp_json_quote(output, &result);
     }
     if (result.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         arcp__job_succeed(engine, job, arcp_buf_span(&result), arcp_span_make(NULL, 0));
     }

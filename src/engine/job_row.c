@@ -45,7 +45,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     if (!arcp__batch_keeps_rows(engine)) {
         return;
     }
-    arcp_buf row = arcp__spare_take(engine);
+    arcp_buf row = arcp__context_take_buf(&engine->context);
     arcp_json_writer writer;
     (void)arcp_buf_reserve(&row, ROW_BYTES);
     arcp_json_writer_init(&writer, &row);
@@ -73,9 +73,9 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     job->owes_row = row.failed || !arcp__batch_put(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id),
                                                    arcp_buf_span(&row));
     if (job->owes_row) {
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
     }
-    arcp__spare_give(engine, &row);
+    arcp__context_give_buf(&engine->context, &row);
 }
 
 void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job)
@@ -93,7 +93,8 @@ bool arcp__jobs_store_due(arcp__engine *engine)
 {
     while (engine->due_rows != NULL) {
         arcp__job *job = engine->due_rows;
-        if (job->principal != NULL && !engine->closing) { /* else it was forgotten meanwhile */
+        if (job->principal != NULL &&
+            !engine->context.closing) { /* else it was forgotten meanwhile */
             arcp__job_store(engine, job);
             if (job->owes_row) {
                 return false;

@@ -16,21 +16,22 @@ static bool fingerprint(arcp__engine *engine, arcp_json_ref payload, uint8_t out
 {
     static const char *const members[] = {"agent", "input", "lease_request", "lease_constraints",
                                           "max_runtime_sec"};
-    arcp_buf text = arcp__spare_take(engine);
+    arcp_buf text = arcp__context_take_buf(&engine->context);
     for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
-        arcp_json_ref ref = arcp_json_member(&engine->json, payload, arcp_span_cstr(members[at]));
-        if (arcp_json_canonical(&engine->json, ref, &text, NULL) != ARCP_OK) {
+        arcp_json_ref ref =
+            arcp_json_member(&engine->context.json, payload, arcp_span_cstr(members[at]));
+        if (arcp_json_canonical(&engine->context.json, ref, &text, NULL) != ARCP_OK) {
             break;
         }
         arcp_buf_append_byte(&text, '\n');
     }
     bool done = !text.failed;
     if (done) {
-        arcp__sha256(engine, arcp_buf_span(&text), out);
+        arcp__context_sha256(&engine->context, arcp_buf_span(&text), out);
     } else {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     }
-    arcp__spare_give(engine, &text);
+    arcp__context_give_buf(&engine->context, &text);
     return done;
 }
 
@@ -38,10 +39,11 @@ static bool fingerprint(arcp__engine *engine, arcp_json_ref payload, uint8_t out
 static arcp_span asked_agent(arcp__engine *engine)
 {
     arcp_json_ref payload =
-        arcp_json_member(&engine->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    return arcp_json_string(&engine->json,
-                            arcp_json_member(&engine->json, payload, ARCP_SPAN_LITERAL("agent")),
-                            &engine->scratch);
+        arcp_json_member(&engine->context.json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    return arcp_json_string(
+        &engine->context.json,
+        arcp_json_member(&engine->context.json, payload, ARCP_SPAN_LITERAL("agent")),
+        &engine->context.scratch);
 }
 
 /* `trace_id` may be anything. */
@@ -68,9 +70,10 @@ static void refuse(arcp__engine *engine, arcp__request *request, const arcp_erro
                    const arcp_buf *details)
 {
     arcp_json_ref trace =
-        arcp_json_member(&engine->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace_id"));
+        arcp_json_member(&engine->context.json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace_id"));
     refuse_asked(engine, request, asked_agent(engine),
-                 arcp_json_string(&engine->json, trace, &engine->scratch), error, details);
+                 arcp_json_string(&engine->context.json, trace, &engine->context.scratch), error,
+                 details);
 }
 
 static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp_error *error,
@@ -89,7 +92,7 @@ static void format_lost_end(arcp__engine *engine, arcp_span job_id, arcp_buf *re
 {
     char id[ARCP__ID_SIZE];
     arcp_json_writer writer;
-    arcp__engine_make_id(engine, "msg_", id);
+    arcp__context_make_id(&engine->context, "msg_", id);
     arcp_json_writer_init(&writer, record);
     arcp_json_begin_object(&writer);
     arcp_json_name(&writer, "id");
@@ -106,7 +109,7 @@ static void format_lost_end(arcp__engine *engine, arcp_span job_id, arcp_buf *re
         &writer, ARCP_E_JOB_NOT_FOUND, arcp_span_cstr(arcp_status_wire_code(ARCP_E_JOB_NOT_FOUND)),
         ARCP_SPAN_LITERAL("the job of this key has ended; its end is not kept any more"), false,
         arcp_span_make(NULL, 0));
-    arcp__write_timestamp(&writer, "completed_at", engine->now.wall_ns);
+    arcp__write_timestamp(&writer, "completed_at", engine->context.now.wall_ns);
     arcp_json_name(&writer, "job_id");
     arcp_json_write_string(&writer, job_id);
     arcp_json_end_object(&writer);
@@ -142,7 +145,7 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
         format_lost_end(engine, job_id, &request->record);
     }
     if (payload.failed || request->record.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         memcpy(request->revealed_job, entry->job_id, sizeof(entry->job_id));
         arcp__request_answer(engine, request, "job.accepted", job_id,
@@ -159,7 +162,7 @@ static bool handled_by_key(arcp__engine *engine, arcp__request *request, arcp_sp
     const arcp__idempotency *entry =
         arcp__idempotency_find(engine, request->session->principal, key);
     if (entry == NULL) {
-        return engine->out_of_memory; /* nobody knows then: the input is given up */
+        return engine->context.out_of_memory; /* nobody knows then: the input is given up */
     }
     if (memcmp(entry->fingerprint, print, 32) == 0) {
         answer_duplicate(engine, request, entry);
@@ -212,9 +215,10 @@ static arcp_status check_caps(const arcp__engine *engine, const arcp__session *s
     const char *limit = NULL;
     const char *what = "too many running jobs";
     size_t jobs = session->live_jobs + session->admissions - session->held_submits;
-    if (jobs >= engine->settings.limits_jobs_per_session) {
+    if (jobs >= engine->context.settings.limits_jobs_per_session) {
         limit = "limits.jobs_per_session";
-    } else if (session->principal->running_jobs >= engine->settings.limits_jobs_per_principal) {
+    } else if (session->principal->running_jobs >=
+               engine->context.settings.limits_jobs_per_principal) {
         limit = "limits.jobs_per_principal";
     } else if (!arcp__principal_has_room(engine, session->principal)) {
         limit = "limits.principal_bytes";
@@ -232,16 +236,16 @@ static arcp_status check_caps(const arcp__engine *engine, const arcp__session *s
 static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job, bool is_narrowed,
                    arcp_span key)
 {
-    arcp_buf payload = arcp__spare_take(engine);
+    arcp_buf payload = arcp__context_take_buf(&engine->context);
     arcp__job_format_accepted(engine, job, request->session, &payload);
     if (payload.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         memcpy(request->revealed_job, job->id, sizeof(job->id));
         arcp__request_answer(engine, request, "job.accepted", arcp_span_cstr(job->id),
                              arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
     }
-    arcp__spare_give(engine, &payload);
+    arcp__context_give_buf(&engine->context, &payload);
     arcp__audit(engine,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "allowed",
@@ -287,7 +291,7 @@ static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
             admission->credential =
                 admission->key == NULL ? NULL : arcp__credential_ask(engine, &wish, admission);
             if (admission->credential == NULL) {
-                arcp__engine_no_memory(engine);
+                arcp__context_no_memory(&engine->context);
                 arcp__admission_free(engine, admission);
             }
         }
@@ -301,10 +305,11 @@ static arcp_status check_submit(arcp__engine *engine, const arcp__session *sessi
                                 arcp_json_ref payload, const arcp_lease *lease,
                                 arcp__job_plan *plan, arcp_buf *details, arcp_error *err)
 {
-    const arcp_json *json = &engine->json;
+    const arcp_json *json = &engine->context.json;
     const arcp__agent *agent = NULL;
-    arcp_span name = arcp_json_string(
-        json, arcp_json_member(json, payload, ARCP_SPAN_LITERAL("agent")), &engine->scratch);
+    arcp_span name =
+        arcp_json_string(json, arcp_json_member(json, payload, ARCP_SPAN_LITERAL("agent")),
+                         &engine->context.scratch);
     arcp_status status = arcp__agent_resolve(engine, name, &agent, &plan->agent, err);
     if (status == ARCP_OK) {
         plan->agent_name = arcp_span_cstr(agent->name);
@@ -317,7 +322,7 @@ static arcp_status check_submit(arcp__engine *engine, const arcp__session *sessi
         /* Before a credential is asked for; how long the answer is is not known yet. */
         status = arcp__idempotency_check(engine, session->principal, 0, details, err);
     }
-    if (status == ARCP_OK && engine->stopping) {
+    if (status == ARCP_OK && engine->context.stopping) {
         status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
     }
     return status == ARCP_OK ? arcp__audit_check(engine, err) : status;
@@ -327,10 +332,10 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
                          const arcp__envelope *envelope, const arcp_lease **lease, arcp_span key,
                          const uint8_t print[32])
 {
-    const arcp_json *json = &engine->json;
+    const arcp_json *json = &engine->context.json;
     arcp__session *session = request->session;
     arcp_error error = {0};
-    arcp_buf input = arcp__spare_take(engine);
+    arcp_buf input = arcp__context_take_buf(&engine->context);
     arcp_buf notes = ARCP_BUF_INIT;
     arcp_buf details = ARCP_BUF_INIT;
     char trace_id[ARCP__TRACE_ID_SIZE];
@@ -341,7 +346,7 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
                            .features = session->features,
                            .key = key,
                            .fingerprint = print,
-                           .lease_work = {engine->settings.limits_lease_steps}};
+                           .lease_work = {engine->context.settings.limits_lease_steps}};
     arcp_status status = check_submit(engine, session, payload, *lease, &plan, &details, &error);
     if (status == ARCP_OK) {
         arcp__trace_read(engine, envelope, trace_id, &trace, &plan.tracestate);
@@ -369,7 +374,7 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
     }
     arcp_buf_fini(&details);
     arcp_buf_fini(&notes);
-    arcp__spare_give(engine, &input);
+    arcp__context_give_buf(&engine->context, &input);
 }
 
 /* What may have changed while it waited. */
@@ -381,11 +386,11 @@ static arcp_status check_admission(arcp__engine *engine, const arcp__admission *
         *err = admission->error;
         return err->status;
     }
-    if (engine->stopping) {
+    if (engine->context.stopping) {
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
     }
     if (arcp_lease_has_expiry(admission->lease) &&
-        arcp_lease_expires_wall_ns(admission->lease) <= engine->now.wall_ns) {
+        arcp_lease_expires_wall_ns(admission->lease) <= engine->context.now.wall_ns) {
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED,
                               "the lease expired while its credential was being provisioned");
     }
@@ -434,7 +439,7 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
 /* It waits for its turn; what waits is bounded like what runs. */
 static void hold(arcp__engine *engine, arcp__request *request, arcp_span key)
 {
-    if (request->session->held_submits < engine->settings.limits_jobs_per_session) {
+    if (request->session->held_submits < engine->context.settings.limits_jobs_per_session) {
         arcp__admission_hold(engine, request, key);
         return;
     }
@@ -464,9 +469,9 @@ void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_re
     uint8_t print[32] = {0};
     arcp_error error = {0};
     arcp_span key = arcp_json_string(
-        &engine->json,
-        arcp_json_member(&engine->json, payload, ARCP_SPAN_LITERAL("idempotency_key")),
-        &engine->scratch);
+        &engine->context.json,
+        arcp_json_member(&engine->context.json, payload, ARCP_SPAN_LITERAL("idempotency_key")),
+        &engine->context.scratch);
     if (key.size > 256) {
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
                              "payload.idempotency_key has %zu bytes, may have 256", key.size);
@@ -487,7 +492,7 @@ void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_re
         return;
     }
     arcp_lease *parsed = NULL;
-    if (arcp__job_read_lease(engine, &engine->json, payload, &parsed, &error) != ARCP_OK) {
+    if (arcp__job_read_lease(engine, &engine->context.json, payload, &parsed, &error) != ARCP_OK) {
         refuse_with(engine, request, &error, NULL, NULL);
         return;
     }

@@ -74,7 +74,7 @@ void arcp__observation_store(arcp__engine *engine, arcp__observation *observatio
         row_is_new(observation);
     } else {
         row_is_old(observation);
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
     }
 }
 
@@ -101,7 +101,7 @@ arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *se
 {
     arcp__observation *observation = arcp__alloc(sizeof(*observation));
     if (observation == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     observation->session = session;
@@ -147,11 +147,11 @@ void arcp__observation_remove(arcp__engine *engine, arcp__observation *observati
         session->paused_jobs -= job->is_paused_by_owner ? 1 : 0;
         job->is_paused_by_owner = false;
         job->owner = NULL;
-        if (job->paused && !engine->closing) {
+        if (job->paused && !engine->context.closing) {
             arcp__job_update_pressure(engine, job);
         }
     }
-    if (observation->has_row && !engine->closing) {
+    if (observation->has_row && !engine->context.closing) {
         char key[2 * ARCP__ID_SIZE];
         int size = snprintf(key, sizeof(key), "%s/%s", session->id, job->id);
         arcp__batch_delete(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)size));
@@ -201,7 +201,7 @@ static bool number(arcp__engine *engine, arcp__observation *observation, uint64_
                                         position, count, bytes);
     if (seq == 0) {
         observation->is_live = false; /* it catches up when there is memory */
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
         return false;
     }
     if (observation->first_seq == 0) {
@@ -271,7 +271,7 @@ static void ask_store(arcp__engine *engine, arcp__observation *observation)
                                    &key, false);
     if (!asked) {
         observation->read_id = 0;
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
     }
 }
 
@@ -344,22 +344,23 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
 static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
                   arcp_status code)
 {
-    arcp__audit(engine, &(arcp__audit_line){
-                            .event = ARCP__AUDIT_SUBSCRIBE,
-                            .decision = code == ARCP_OK ? "allowed" : "denied",
-                            .session = request->session,
-                            .job = job,
-                            .code = code,
-                            .rule = engine->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY
-                                        ? "authorization.subscribe: any"
-                                        : "authorization.subscribe: same_principal",
-                            .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
+    arcp__audit(engine,
+                &(arcp__audit_line){.event = ARCP__AUDIT_SUBSCRIBE,
+                                    .decision = code == ARCP_OK ? "allowed" : "denied",
+                                    .session = request->session,
+                                    .job = job,
+                                    .code = code,
+                                    .rule = engine->context.settings.authorization_subscribe ==
+                                                    ARCP_SUBSCRIBE_ANY
+                                                ? "authorization.subscribe: any"
+                                                : "authorization.subscribe: same_principal",
+                                    .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
 }
 
 /* [arcp:7.6-12] */
 static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job *job)
 {
-    bool hide = engine->settings.authorization_hide_existence == ARCP_CHOICE_TRUE;
+    bool hide = engine->context.settings.authorization_hide_existence == ARCP_CHOICE_TRUE;
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
     if (hide) {
@@ -404,7 +405,7 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
     arcp_json_write_bool(&writer, replayed);
     arcp_json_end_object(&writer);
     if (payload.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         memcpy(request->revealed_job, job->id, sizeof(job->id));
         arcp__request_answer(engine, request, "job.subscribed", arcp_span_cstr(job->id),
@@ -425,7 +426,7 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
     arcp_error error = {0};
     arcp_span details = arcp_span_make(NULL, 0);
     arcp_status status = arcp__audit_check(engine, &error);
-    if (status == ARCP_OK && !arcp__frame_fits_job(engine, strlen(job->accepted))) {
+    if (status == ARCP_OK && !arcp__frame_fits_job(&engine->context, strlen(job->accepted))) {
         /* It was made when frames could be larger. */
         details = ARCP__FRAME_LIMIT;
         status = arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
@@ -474,9 +475,10 @@ arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row
 {
     arcp_span session_id = arcp_json_string(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("session_id")),
-        &engine->scratch);
-    arcp_span job_id = arcp_json_string(
-        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id")), &engine->scratch);
+        &engine->context.scratch);
+    arcp_span job_id =
+        arcp_json_string(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id")),
+                         &engine->context.scratch);
     if (session_id.size == 0 || job_id.size == 0) {
         return arcp_error_set(err, ARCP_E_CORRUPT, "a subscription of nobody");
     }

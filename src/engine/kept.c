@@ -73,7 +73,7 @@ void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns)
     job->accepted_size = (uint32_t)arcp_span_cstr(job->accepted).size;
     job->terminal_bytes = job->stream->bytes + job->accepted_size; /* nothing follows an end */
     add(engine, job);
-    arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job, until_ns);
+    arcp__context_arm(&engine->context, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job, until_ns);
 }
 
 void arcp__job_keep_no_longer(arcp__engine *engine, arcp__job *job)
@@ -103,8 +103,8 @@ uint64_t arcp__kept_record_bytes(const arcp__engine *engine, const arcp__princip
 static arcp__job *one_too_many(const arcp__engine *engine)
 {
     const uint64_t limits[ARCP__KEPT_COUNT] = {
-        [ARCP__KEPT_JOBS] = engine->settings.jobs_keep_terminal_max,
-        [ARCP__KEPT_BYTES] = engine->settings.jobs_keep_terminal_bytes,
+        [ARCP__KEPT_JOBS] = engine->context.settings.jobs_keep_terminal_max,
+        [ARCP__KEPT_BYTES] = engine->context.settings.jobs_keep_terminal_bytes,
         [ARCP__KEPT_LEASES] = engine->ended_leases_max,
     };
     for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
@@ -113,7 +113,8 @@ static arcp__job *one_too_many(const arcp__engine *engine)
         }
     }
     const arcp__principal *over = engine->over_share;
-    const uint64_t limit = engine->settings.limits_principal_bytes; /* 0: none, also since then */
+    const uint64_t limit =
+        engine->context.settings.limits_principal_bytes; /* 0: none, also since then */
     return over != NULL && limit != 0 && over->stored_bytes > limit ? over->ended_jobs : NULL;
 }
 
@@ -122,15 +123,16 @@ void arcp__jobs_forget_oldest(arcp__engine *engine)
     arcp__job *job = one_too_many(engine);
     for (unsigned count = 0; job != NULL; count++, job = one_too_many(engine)) {
         if (count == ARCP__FORGOTTEN_AT_ONCE) { /* the settings were lowered: the others soon */
-            arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
-                             arcp__engine_after_ms(engine, 1));
+            arcp__context_arm(&engine->context, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
+                              arcp__context_after_ms(&engine->context, 1));
             break;
         }
         take(engine, job);
         arcp__job_keep_due(engine, job);
     }
     engine->over_share = job == NULL ? NULL : engine->over_share;
-    engine->out_of_memory = false; /* what it failed to forget is tried again; no input did it */
+    engine->context.out_of_memory =
+        false; /* what it failed to forget is tried again; no input did it */
 }
 
 /* ---- those that wait for their session ---- */
@@ -150,7 +152,7 @@ static bool is_owed_to_owner(const arcp__job *job)
  * sessions that stay away, or do not read, must not keep all theirs. */
 static bool has_room_for_owed(const arcp__engine *engine, const arcp__job *job)
 {
-    const arcp_settings *settings = &engine->settings;
+    const arcp_settings *settings = &engine->context.settings;
     const arcp__principal *principal = job->principal;
     return engine->owed_count == 0 ||
            (engine->owed_count + principal->owed_count < settings->jobs_keep_terminal_max &&
@@ -194,9 +196,9 @@ static bool is_needed(arcp__engine *engine, arcp__job *job)
 /* Soon, and the longer it waits already the less often: they may be many. */
 static int64_t try_again_ns(const arcp__engine *engine, const arcp__job *job)
 {
-    int64_t sec = (engine->now.wall_ns - job->ended_wall_ns) / ARCP_NS_PER_SEC / 8;
+    int64_t sec = (engine->context.now.wall_ns - job->ended_wall_ns) / ARCP_NS_PER_SEC / 8;
     sec = sec < 1 ? 1 : sec;
-    return arcp__engine_after_sec(engine, (uint64_t)(sec > 60 ? 60 : sec));
+    return arcp__context_after_sec(&engine->context, (uint64_t)(sec > 60 ? 60 : sec));
 }
 
 void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
@@ -204,8 +206,8 @@ void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
     /* The rows come first: a job's row without its stream is damage for the next start. */
     if (is_needed(engine, job) || !arcp__idempotency_outlive(engine, job) ||
         !arcp__batch_delete(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id))) {
-        arcp__engine_arm(engine, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
-                         try_again_ns(engine, job));
+        arcp__context_arm(&engine->context, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
+                          try_again_ns(engine, job));
         return;
     }
     arcp__idempotency_job_forgotten(engine, job);

@@ -25,7 +25,7 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
 {
     arcp__engine_enter(engine, now);
     arcp__link *link = arcp__alloc(sizeof(*link));
-    if (link == NULL || !arcp__timer_heap_reserve(&engine->timers, ARCP__LINK_TIMERS)) {
+    if (link == NULL || !arcp__timer_heap_reserve(&engine->context.timers, ARCP__LINK_TIMERS)) {
         arcp__free(link);
         return NULL;
     }
@@ -38,17 +38,18 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     if (options->principal.size != 0) {
         link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
         if (link->preset_principal == NULL) {
-            arcp__timer_heap_release(&engine->timers, ARCP__LINK_TIMERS);
+            arcp__timer_heap_release(&engine->context.timers, ARCP__LINK_TIMERS);
             arcp__free(link);
             return NULL;
         }
     }
     DL_APPEND2(engine->links, link, previous, next);
     engine->current_link = link;
-    arcp__engine_arm(engine, &link->hello_timer, ARCP__TIMER_HELLO, link,
-                     arcp__engine_after_sec(engine, engine->settings.limits_hello_timeout_sec) -
-                         options->waited_ms * ARCP_NS_PER_MS);
-    if (engine->stopping) {
+    arcp__context_arm(&engine->context, &link->hello_timer, ARCP__TIMER_HELLO, link,
+                      arcp__context_after_sec(&engine->context,
+                                              engine->context.settings.limits_hello_timeout_sec) -
+                          options->waited_ms * ARCP_NS_PER_MS);
+    if (engine->context.stopping) {
         arcp__link_close(engine, link, 1001, "the runtime is stopping", false);
     }
     arcp__engine_settle(engine);
@@ -84,8 +85,8 @@ void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, co
         engine->must_close_links = true;
     }
     link->state = ARCP__LINK_CLOSING;
-    arcp__engine_disarm(engine, &link->hello_timer);
-    arcp__engine_disarm(engine, &link->rest_timer);
+    arcp__context_disarm(&engine->context, &link->hello_timer);
+    arcp__context_disarm(&engine->context, &link->rest_timer);
     if (link->session != NULL) {
         arcp__session_detach(engine, link->session);
     }
@@ -117,11 +118,11 @@ void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *e
     if (link->session != NULL) {
         session_id = arcp_span_cstr(link->session->id);
     } else {
-        arcp__engine_make_id(engine, "sess_", fresh);
+        arcp__context_make_id(&engine->context, "sess_", fresh);
         session_id = arcp_span_cstr(fresh);
     }
     char id[ARCP__ID_SIZE];
-    arcp__engine_make_id(engine, "msg_", id);
+    arcp__context_make_id(&engine->context, "msg_", id);
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf frame = ARCP_BUF_INIT;
     bool is_job_error =
@@ -148,7 +149,7 @@ void arcp__link_hello_timeout(arcp__engine *engine, arcp__link *link)
     (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "%s within %llu s",
                          link->state == ARCP__LINK_AUTHENTICATING ? "the token was not verified"
                                                                   : "no session.hello",
-                         (unsigned long long)engine->settings.limits_hello_timeout_sec);
+                         (unsigned long long)engine->context.settings.limits_hello_timeout_sec);
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
 }
 
@@ -162,18 +163,19 @@ static void refuse_frame(arcp__engine *engine, arcp__link *link, const arcp_erro
 static bool parse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame,
                         arcp__envelope *envelope)
 {
-    arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
-                               (uint32_t)engine->settings.limits_json_members,
-                               (size_t)engine->settings.limits_frame_bytes};
+    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
+                               (uint32_t)engine->context.settings.limits_json_members,
+                               (size_t)engine->context.settings.limits_frame_bytes};
     arcp_error error = {0};
-    arcp_status status = arcp_json_scan(&engine->json, frame, &limits, &error);
-    if (status == ARCP_OK && arcp__engine_prepare_scratch(engine, frame)) {
-        status = arcp__envelope_parse(&engine->json, &engine->scratch, envelope, &error);
+    arcp_status status = arcp_json_scan(&engine->context.json, frame, &limits, &error);
+    if (status == ARCP_OK && arcp__context_prepare_scratch(&engine->context, frame)) {
+        status =
+            arcp__envelope_parse(&engine->context.json, &engine->context.scratch, envelope, &error);
     }
     if (status != ARCP_OK) {
         refuse_frame(engine, link, &error);
     }
-    return status == ARCP_OK && !engine->out_of_memory;
+    return status == ARCP_OK && !engine->context.out_of_memory;
 }
 
 static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame)
@@ -225,7 +227,7 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link)
     }
     link->paused = false;
     if (link->session != NULL) { /* what it said meanwhile was not read */
-        link->session->last_received_ns = engine->now.mono_ns;
+        link->session->last_received_ns = engine->context.now.mono_ns;
         arcp__session_heartbeat_start(engine, link->session);
     }
     if (!arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_RESUME_LINK, .link = link},
@@ -239,8 +241,8 @@ void arcp__link_rest(arcp__engine *engine, arcp__link *link, int64_t for_ns)
 {
     if (!link->gone && link->state == ARCP__LINK_OPEN) {
         link->rests = true;
-        arcp__engine_arm(engine, &link->rest_timer, ARCP__TIMER_REST, link,
-                         engine->now.mono_ns + for_ns);
+        arcp__context_arm(&engine->context, &link->rest_timer, ARCP__TIMER_REST, link,
+                          engine->context.now.mono_ns + for_ns);
     }
 }
 
@@ -255,7 +257,7 @@ static void hold(arcp__engine *engine, arcp__link *link, arcp_span frame)
     link->has_behind = true;
     arcp_buf_append(&link->behind, frame);
     if (link->behind.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     }
 }
 
@@ -275,7 +277,7 @@ bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link,
     engine->current_link = link;
     if (!link->gone && link->state != ARCP__LINK_CLOSING) {
         assert(!link->has_behind);
-        if (frame.size > engine->settings.limits_frame_bytes) {
+        if (frame.size > engine->context.settings.limits_frame_bytes) {
             arcp__link_close(engine, link, 1009, "the frame is larger than limits.frame_bytes",
                              false);
         } else if (link->state == ARCP__LINK_AUTHENTICATING) {
@@ -316,9 +318,9 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
     link->gone = true;
     link->peer = NULL;
     link->state = ARCP__LINK_CLOSING;
-    arcp__engine_disarm(engine, &link->hello_timer);
-    arcp__engine_disarm(engine, &link->rest_timer);
-    arcp__timer_heap_release(&engine->timers, ARCP__LINK_TIMERS);
+    arcp__context_disarm(&engine->context, &link->hello_timer);
+    arcp__context_disarm(&engine->context, &link->rest_timer);
+    arcp__timer_heap_release(&engine->context.timers, ARCP__LINK_TIMERS);
     DL_DELETE2(engine->links, link, previous, next);
     arcp__link_unref(engine, link);
     arcp__engine_settle(engine);

@@ -10,7 +10,7 @@ static arcp__mail *post(arcp__engine *engine, arcp__mail_kind kind, arcp__observ
     } else {
         mail = arcp__alloc(sizeof(*mail));
         if (mail == NULL) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return NULL;
         }
     }
@@ -31,7 +31,7 @@ void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uin
     if (mail == NULL) {
         /* Not lost: the observation falls back to catching up from the stream. */
         observation->is_live = false;
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
         return;
     }
     mail->position = position;
@@ -42,7 +42,7 @@ void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uin
 void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation)
 {
     if (post(engine, ARCP__MAIL_CATCH_UP, observation) == NULL) {
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
     }
 }
 

@@ -6,15 +6,10 @@
  * tried again at the next input, and every tenth of a second when there is none. */
 #include "engine/parts.h"
 
-void arcp__engine_owe(arcp__engine *engine)
-{
-    engine->owes = true;
-}
-
 void arcp__job_owe_end(arcp__engine *engine, arcp__job *job)
 {
     job->owes_end = true;
-    arcp__engine_owe(engine);
+    arcp__context_owe(&engine->context);
 }
 
 static void make_good_job(arcp__engine *engine, arcp__job *job)
@@ -43,14 +38,14 @@ static void make_good_session(arcp__engine *engine, arcp__session *session)
     }
     if (session->indexed_seq + 1 < session->next_seq &&
         !arcp__batch_mark_session(engine, session)) {
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
     }
     arcp__session_wake(engine, session);
 }
 
 void arcp__engine_make_good(arcp__engine *engine)
 {
-    engine->owes = false;
+    engine->context.owes = false;
     for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
         make_good_job(engine, job);
@@ -60,8 +55,8 @@ void arcp__engine_make_good(arcp__engine *engine)
     }
     while (arcp__mail_deliver(engine)) {
     }
-    if (engine->out_of_memory) {
-        engine->out_of_memory = false;
-        engine->owes = true;
+    if (engine->context.out_of_memory) {
+        engine->context.out_of_memory = false;
+        engine->context.owes = true;
     }
 }

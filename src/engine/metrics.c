@@ -194,9 +194,10 @@ bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)
     const char *reason = NULL;
     if (engine->store_failing) {
         reason = "the store cannot be written";
-    } else if (engine->stopping) {
+    } else if (engine->context.stopping) {
         reason = "stopping";
-    } else if (engine->audit_failing && engine->settings.audit_on_failure == ARCP_AUDIT_DENY) {
+    } else if (engine->audit_failing &&
+               engine->context.settings.audit_on_failure == ARCP_AUDIT_DENY) {
         reason = "the audit log cannot be written";
     }
     *why = reason;

@@ -1,7 +1,7 @@
 /* What the engine's files offer each other, by file. Private to src/engine.
  *
- * Out of memory: functions that cannot report it set engine->out_of_memory and leave the
- * state consistent; the input at hand then closes its link or ends its job with
+ * Out of memory: functions that cannot report it leave the state consistent and call
+ * arcp__context_no_memory; the input at hand then closes its link or ends its job with
  * INTERNAL_ERROR (engine.c). */
 #ifndef ARCP_ENGINE_PARTS_H
 #define ARCP_ENGINE_PARTS_H
@@ -13,7 +13,6 @@
 #include "core/error_payload.h"
 #include "core/lease_work.h"
 #include "engine/credential.h"
-#include "engine/frame_size.h"
 #include "engine/job_lifecycle.h"
 #include "engine/kept.h"
 #include "engine/principal_rate.h"
@@ -24,17 +23,6 @@
 void arcp__engine_enter(arcp__engine *engine, arcp_time now);
 /* Delivers mail until there is none: the end of every input. */
 void arcp__engine_settle(arcp__engine *engine);
-/* Writes prefix + ULID + NUL into out[ARCP__ID_SIZE]. */
-void arcp__engine_make_id(arcp__engine *engine, const char *prefix, char out[ARCP__ID_SIZE]);
-void arcp__engine_arm(arcp__engine *engine, arcp__timer *timer, arcp__timer_kind kind, void *owner,
-                      int64_t at_ns);
-void arcp__engine_disarm(arcp__engine *engine, arcp__timer *timer);
-/* Clears the scratch buffer and makes room so that nothing read from `text` moves. */
-bool arcp__engine_prepare_scratch(arcp__engine *engine, arcp_span text);
-void arcp__engine_no_memory(arcp__engine *engine);
-/* now + seconds, without overflow. */
-int64_t arcp__engine_after_sec(const arcp__engine *engine, uint64_t seconds);
-int64_t arcp__engine_after_ms(const arcp__engine *engine, uint64_t milliseconds);
 
 /* ---- effect.c ---- */
 /* Queues an effect; `text` (may be NULL) is moved from. With `durable` it waits for the
@@ -55,10 +43,7 @@ void arcp__effect_drop_job(arcp__engine *engine, arcp__job *job);
  * started. Needs no memory. */
 void arcp__effect_over(arcp__engine *engine, arcp__job *job);
 
-/* ---- make_good.c ---- */
-/* What could not be done for want of memory and cannot be given up either is marked where it
- * belongs (owes_...), then this is called; it is tried again at the next input. */
-void arcp__engine_owe(arcp__engine *engine);
+/* ---- make_good.c: see arcp__context_owe ---- */
 /* An agent waits for what cannot come: its job ends. */
 void arcp__job_owe_end(arcp__engine *engine, arcp__job *job);
 void arcp__engine_make_good(arcp__engine *engine);
@@ -583,17 +568,10 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
 void arcp__restore_no_memory(arcp__engine *engine);
 void arcp__restore_free(arcp__engine *engine);
 
-/* Writes a member whose value is a time stamp. */
-void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns);
 /* The details of an error; none when there was no memory for them. */
 static inline arcp_span arcp__details(const arcp_buf *details)
 {
     return details->failed ? arcp_span_make(NULL, 0) : arcp_buf_span(details);
 }
-/* Writes JSON that was formatted apart; a failure there is one here, also when `text` is
- * used again. */
-void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text);
-/* SHA-256 of bytes. */
-void arcp__sha256(arcp__engine *engine, arcp_span bytes, uint8_t out[32]);
 
 #endif

@@ -52,7 +52,8 @@ static arcp_status lifetime_ceiling(const arcp__engine *engine, uint64_t seconds
     char text[ARCP__TIMESTAMP_SIZE + 1] = {0};
     int64_t until = 0;
     if (seconds > (uint64_t)(INT64_MAX / ARCP_NS_PER_SEC) ||
-        __builtin_add_overflow(engine->now.wall_ns, (int64_t)seconds * ARCP_NS_PER_SEC, &until)) {
+        __builtin_add_overflow(engine->context.now.wall_ns, (int64_t)seconds * ARCP_NS_PER_SEC,
+                               &until)) {
         until = INT64_MAX;
     }
     arcp__timestamp_format(until, text);
@@ -100,12 +101,12 @@ static arcp_status narrow_by_row(arcp__engine *engine, size_t at, arcp__lease_wo
     arcp_status status = ARCP_OK;
     if (row->ceiling != NULL) {
         /* A lease that does not name model.use may stand for every model. */
-        const arcp__ceiling ceiling = {.lease = row->ceiling,
-                                       .absent_is_open = row->leaves_others_open,
-                                       .closes_models =
-                                           !row->leaves_others_open &&
-                                           engine->settings.model_use_required != ARCP_CHOICE_TRUE,
-                                       .work = work};
+        const arcp__ceiling ceiling = {
+            .lease = row->ceiling,
+            .absent_is_open = row->leaves_others_open,
+            .closes_models = !row->leaves_others_open &&
+                             engine->context.settings.model_use_required != ARCP_CHOICE_TRUE,
+            .work = work};
         status = narrow(engine, at, &ceiling, lease, notes, err);
     }
     if (status == ARCP_OK && row->max_lifetime_sec != 0) {

@@ -7,23 +7,24 @@
 
 static arcp__token_rate submit_rate(const arcp__engine *engine)
 {
-    return (arcp__token_rate){engine->settings.limits_submits_per_sec,
-                              engine->settings.limits_submit_burst};
+    return (arcp__token_rate){engine->context.settings.limits_submits_per_sec,
+                              engine->context.settings.limits_submit_burst};
 }
 
 static arcp__token_rate refusal_rate(const arcp__engine *engine)
 {
-    return (arcp__token_rate){engine->settings.limits_refusals_per_sec,
-                              engine->settings.limits_refusal_burst};
+    return (arcp__token_rate){engine->context.settings.limits_refusals_per_sec,
+                              engine->context.settings.limits_refusal_burst};
 }
 
 arcp_status arcp__principal_may_submit(arcp__engine *engine, arcp__principal *principal,
                                        arcp_buf *details, arcp_error *err)
 {
     const arcp__token_rate rate = submit_rate(engine);
-    int64_t wait_ns = arcp__token_bucket_wait_ns(&principal->submits, rate, engine->now.mono_ns);
+    int64_t wait_ns =
+        arcp__token_bucket_wait_ns(&principal->submits, rate, engine->context.now.mono_ns);
     if (wait_ns == 0) {
-        arcp__token_bucket_take(&principal->submits, rate, engine->now.mono_ns);
+        arcp__token_bucket_take(&principal->submits, rate, engine->context.now.mono_ns);
         return ARCP_OK;
     }
     arcp_buf_append_format(details,
@@ -35,8 +36,9 @@ arcp_status arcp__principal_may_submit(arcp__engine *engine, arcp__principal *pr
 void arcp__principal_refused(arcp__engine *engine, arcp__principal *principal, arcp__link *link)
 {
     const arcp__token_rate rate = refusal_rate(engine);
-    arcp__token_bucket_take(&principal->refusals, rate, engine->now.mono_ns);
-    int64_t wait_ns = arcp__token_bucket_wait_ns(&principal->refusals, rate, engine->now.mono_ns);
+    arcp__token_bucket_take(&principal->refusals, rate, engine->context.now.mono_ns);
+    int64_t wait_ns =
+        arcp__token_bucket_wait_ns(&principal->refusals, rate, engine->context.now.mono_ns);
     if (wait_ns != 0 && link != NULL) {
         arcp__link_rest(engine, link, wait_ns);
     }
@@ -44,9 +46,9 @@ void arcp__principal_refused(arcp__engine *engine, arcp__principal *principal, a
 
 bool arcp__principal_stays(arcp__engine *engine, arcp__principal *principal)
 {
-    if (engine->closing ||
-        (arcp__token_bucket_is_full(&principal->submits, engine->now.mono_ns) &&
-         arcp__token_bucket_is_full(&principal->refusals, engine->now.mono_ns))) {
+    if (engine->context.closing ||
+        (arcp__token_bucket_is_full(&principal->submits, engine->context.now.mono_ns) &&
+         arcp__token_bucket_is_full(&principal->refusals, engine->context.now.mono_ns))) {
         return false;
     }
     if (!principal->is_staying) {

@@ -63,8 +63,8 @@ bool arcp__refusal_is_written(arcp__engine *engine, const arcp__refusal *refusal
         return true; /* better too many lines than one too few */
     }
     if (table->count == 0) {
-        arcp__engine_arm(engine, &engine->refusal_timer, ARCP__TIMER_REFUSALS, engine,
-                         arcp__engine_after_sec(engine, WINDOW_SEC));
+        arcp__context_arm(&engine->context, &engine->refusal_timer, ARCP__TIMER_REFUSALS, engine,
+                          arcp__context_after_sec(&engine->context, WINDOW_SEC));
     }
     arcp__refused *row =
         row_for(table, address_of(refusal->peer == NULL ? "an unknown peer" : refusal->peer),
@@ -74,7 +74,7 @@ bool arcp__refusal_is_written(arcp__engine *engine, const arcp__refusal *refusal
     }
     row->is_audited = row->is_audited || refusal->is_audited;
     row->is_logged = row->is_logged || refusal->is_logged;
-    if (row->written < engine->settings.audit_refusals) {
+    if (row->written < engine->context.settings.audit_refusals) {
         row->written++;
         return true;
     }
@@ -95,7 +95,7 @@ static void describe(const char *rule, int code, char *out, size_t size)
 void arcp__refusals_tell(arcp__engine *engine)
 {
     arcp__refusals *table = engine->refusals;
-    arcp__engine_disarm(engine, &engine->refusal_timer);
+    arcp__context_disarm(&engine->context, &engine->refusal_timer);
     for (size_t at = 0; table != NULL && at < table->count; at++) {
         const arcp__refused *row = &table->rows[at];
         char kind[64];

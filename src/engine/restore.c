@@ -53,7 +53,7 @@ typedef struct arcp__restore {
 static void restore_damaged(arcp__engine *engine, const char *what, arcp_span key)
 {
     if (engine->restore->failure.status == ARCP_OK) {
-        (void)arcp__restore_damaged(what, key, &engine->restore->failure);
+        (void)arcp__row_damaged(what, key, &engine->restore->failure);
     }
 }
 
@@ -71,7 +71,7 @@ static void restore_short(arcp__engine *engine, const char *prefix, const char *
 void arcp__restore_no_memory(arcp__engine *engine)
 {
     if (engine->restore->failure.status == ARCP_OK) {
-        (void)arcp__restore_out_of_memory(&engine->restore->failure);
+        (void)arcp__row_out_of_memory(&engine->restore->failure);
     }
 }
 
@@ -89,7 +89,7 @@ static arcp_status keep_row(arcp__engine *engine, arcp_span key, arcp_span value
     kept_row *row = arcp__alloc(sizeof(*row) + key.size + value.size);
     if (restore == NULL || row == NULL) {
         arcp__free(row);
-        return arcp__restore_out_of_memory(err);
+        return arcp__row_out_of_memory(err);
     }
     row->key_size = key.size;
     row->size = value.size;
@@ -104,19 +104,19 @@ arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table tabl
                                      arcp_span value, arcp_error *err)
 {
     if (restore_of(engine) == NULL) { /* from the first row on nothing is forgotten or written */
-        return arcp__restore_out_of_memory(err);
+        return arcp__row_out_of_memory(err);
     }
     if (table == ARCP_STORE_SUBSCRIPTIONS) {
         return keep_row(engine, key, value, err);
     }
     arcp_json_limits limits = {512, 1000000, UINT32_MAX - 1};
     arcp_error why = {0};
-    if (arcp_json_scan(&engine->json, value, &limits, &why) != ARCP_OK) {
-        return why.status == ARCP_E_NO_MEMORY ? arcp__restore_out_of_memory(err)
-                                              : arcp__restore_damaged("row", key, err);
+    if (arcp_json_scan(&engine->context.json, value, &limits, &why) != ARCP_OK) {
+        return why.status == ARCP_E_NO_MEMORY ? arcp__row_out_of_memory(err)
+                                              : arcp__row_damaged("row", key, err);
     }
-    if (!arcp__engine_prepare_scratch(engine, value)) {
-        return arcp__restore_out_of_memory(err);
+    if (!arcp__context_prepare_scratch(&engine->context, value)) {
+        return arcp__row_out_of_memory(err);
     }
     return arcp__restore_take_row(engine, table, key, err);
 }
@@ -175,23 +175,23 @@ static void note_total(arcp__stream *stream, uint64_t end, uint64_t total)
 
 static void take_run(arcp__engine *engine, arcp__session *session, arcp_span record)
 {
-    arcp_json *json = &engine->json;
+    arcp_json *json = &engine->context.json;
     arcp_json_limits limits = {8, 64, 4096};
     arcp_error why = {0};
     if (arcp_json_scan(json, record, &limits, &why) != ARCP_OK ||
-        !arcp__engine_prepare_scratch(engine, record)) {
+        !arcp__context_prepare_scratch(&engine->context, record)) {
         if (why.status == ARCP_E_INVALID_REQUEST) {
             restore_damaged(engine, "index of session", arcp_span_cstr(session->id));
         } else {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
         }
         return;
     }
-    arcp_span key = arcp__restore_text(engine, json, "stream");
-    arcp__run run = {.first_seq = arcp__restore_number(json, "seq"),
-                     .first_position = arcp__restore_number(json, "position"),
-                     .bytes = arcp__restore_number(json, "bytes"),
-                     .count = (uint32_t)arcp__restore_number(json, "count")};
+    arcp_span key = arcp__row_text(&engine->context, json, "stream");
+    arcp__run run = {.first_seq = arcp__row_number(json, "seq"),
+                     .first_position = arcp__row_number(json, "position"),
+                     .bytes = arcp__row_number(json, "bytes"),
+                     .count = (uint32_t)arcp__row_number(json, "count")};
     bool follows = session->run_first == session->run_end ? run.first_seq != 0
                                                           : run.first_seq == session->next_seq;
     if (!follows || run.count == 0 || key.size == 0 || key.size >= sizeof(run.stream->key)) {
@@ -200,14 +200,14 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     }
     run.stream = arcp__restore_stream(engine, &engine->restore->lost, session, key);
     if (run.stream == NULL || !arcp__session_push_run(session, &run)) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return;
     }
     uint64_t end = run.first_position + run.count;
     if (run.stream->next < end) {
         run.stream->next = end;
     }
-    note_total(run.stream, end, arcp__restore_number(json, "total"));
+    note_total(run.stream, end, arcp__row_number(json, "total"));
     session->next_seq = run.first_seq + run.count;
     session->kept_bytes += run.bytes;
     if (run.stream == session->own) {
@@ -263,7 +263,7 @@ static void take_index(arcp__engine *engine, arcp__session *session, uint64_t fi
         session->index_first = first;
     }
     /* What memory ran out for is not damaged: the next run would not seem to follow. */
-    for (size_t at = 0; at < count && !engine->out_of_memory; at++) {
+    for (size_t at = 0; at < count && !engine->context.out_of_memory; at++) {
         take_run(engine, session, records[at]);
     }
     if (count == 0) {
@@ -362,15 +362,15 @@ static void add_observers(arcp__engine *engine)
     for (kept_row *row = engine->restore->observers; row != NULL; row = row->next) {
         arcp_span text = arcp_span_make(row->text + row->key_size, row->size);
         arcp_error why = {0};
-        arcp_status status = arcp_json_scan(&engine->json, text, &limits, &why);
-        if (status == ARCP_OK && !arcp__engine_prepare_scratch(engine, text)) {
+        arcp_status status = arcp_json_scan(&engine->context.json, text, &limits, &why);
+        if (status == ARCP_OK && !arcp__context_prepare_scratch(&engine->context, text)) {
             status = ARCP_E_NO_MEMORY;
         }
         if (status == ARCP_OK) {
-            status = arcp__observation_restore(engine, &engine->json, &why);
+            status = arcp__observation_restore(engine, &engine->context.json, &why);
         }
         if (status == ARCP_E_NO_MEMORY) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
         } else if (status != ARCP_OK) {
             restore_damaged(engine, "subscription", arcp_span_make(row->text, row->key_size));
         }
@@ -486,7 +486,7 @@ bool arcp__engine_is_restored(const arcp__engine *engine)
 arcp_status arcp__engine_restore_status(const arcp__engine *engine, arcp_error *err)
 {
     if (engine->restore_failed) {
-        return arcp__restore_out_of_memory(err);
+        return arcp__row_out_of_memory(err);
     }
     if (engine->restore == NULL || engine->restore->failure.status == ARCP_OK) {
         return ARCP_OK;

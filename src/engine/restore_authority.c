@@ -52,9 +52,10 @@ static void restore_authority(arcp__engine *engine, arcp__job *job, unsigned dep
     arcp_budget *budget = NULL;
     arcp_authority *authority = NULL;
     arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
-    options.now = engine->now;
-    options.expiry_grace_ns = (int64_t)engine->settings.lease_expiry_grace_ms * ARCP_NS_PER_MS;
-    options.model_use_required = engine->settings.model_use_required == ARCP_CHOICE_TRUE;
+    options.now = engine->context.now;
+    options.expiry_grace_ns =
+        (int64_t)engine->context.settings.lease_expiry_grace_ms * ARCP_NS_PER_MS;
+    options.model_use_required = engine->context.settings.model_use_required == ARCP_CHOICE_TRUE;
     options.parent = above;
     arcp_status status = arcp_budget_new(
         job->live->lease, above == NULL ? NULL : arcp_authority_budget(above), &budget, NULL);
@@ -64,7 +65,7 @@ static void restore_authority(arcp__engine *engine, arcp__job *job, unsigned dep
     }
     if (status != ARCP_OK) {
         arcp_budget_unref(budget);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return;
     }
     arcp__job_take_budget(job, budget);
@@ -77,18 +78,19 @@ static void restore_spent(arcp__engine *engine, const arcp__spent_row *row)
     arcp_span text = arcp_span_make(row->text, row->size);
     arcp_json_limits limits = {8, 1000000, UINT32_MAX - 1};
     if (job == NULL || job->budget == NULL ||
-        arcp_json_scan(&engine->json, text, &limits, NULL) != ARCP_OK ||
-        !arcp__engine_prepare_scratch(engine, text)) {
+        arcp_json_scan(&engine->context.json, text, &limits, NULL) != ARCP_OK ||
+        !arcp__context_prepare_scratch(&engine->context, text)) {
         return;
     }
     job->has_spent_row = job->has_spent_row || row->is_own_row;
     arcp_budget *budget = job->budget;
     for (size_t at = 0; at < arcp_budget_count(budget); at++) {
         arcp_decimal spent;
-        arcp_json_ref amount =
-            arcp_json_member(&engine->json, ARCP_JSON_ROOT, arcp_budget_currency(budget, at));
-        if (arcp_decimal_parse_spend(arcp_json_string(&engine->json, amount, &engine->scratch),
-                                     &spent, NULL) == ARCP_OK) {
+        arcp_json_ref amount = arcp_json_member(&engine->context.json, ARCP_JSON_ROOT,
+                                                arcp_budget_currency(budget, at));
+        if (arcp_decimal_parse_spend(
+                arcp_json_string(&engine->context.json, amount, &engine->context.scratch), &spent,
+                NULL) == ARCP_OK) {
             arcp_budget_restore(budget, at, spent);
         }
     }

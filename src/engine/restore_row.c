@@ -1,76 +1,8 @@
 /* One row of a table after a restart: a session, a job, or an idempotency key. */
 #include "engine/restore.h"
 
-#include "base/timestamp.h"
-
 #define OVERDUE_TURN_NS  (10 * ARCP_NS_PER_MS)
 #define RECORD_BYTES_MAX (UINT64_C(1) << 50) /* of one job: more fits no disk */
-
-static arcp_span member_text(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,
-                             const char *name)
-{
-    return arcp_json_string(row, arcp_json_member(row, object, arcp_span_cstr(name)),
-                            &engine->scratch);
-}
-
-arcp_span arcp__restore_text(arcp__engine *engine, const arcp_json *row, const char *name)
-{
-    return member_text(engine, row, ARCP_JSON_ROOT, name);
-}
-
-uint64_t arcp__restore_number(const arcp_json *row, const char *name)
-{
-    uint64_t value = 0;
-    (void)arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, arcp_span_cstr(name)), &value);
-    return value;
-}
-
-static bool read_instant(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,
-                         const char *name, int64_t *wall_ns)
-{
-    arcp__instant instant;
-    arcp_span text = member_text(engine, row, object, name);
-    if (arcp__timestamp_parse(text, &instant, NULL) != ARCP_OK) {
-        return false;
-    }
-    *wall_ns = instant.wall_ns;
-    return true;
-}
-
-static int nibble(char digit)
-{
-    if (digit >= '0' && digit <= '9') {
-        return digit - '0';
-    }
-    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
-bool arcp__restore_hash(arcp_span hex, uint8_t out[32])
-{
-    if (hex.size != 64) {
-        return false;
-    }
-    for (size_t at = 0; at < 32; at++) {
-        int high = nibble(hex.data[2 * at]);
-        int low = nibble(hex.data[2 * at + 1]);
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        out[at] = (uint8_t)(high * 16 + low);
-    }
-    return true;
-}
-
-arcp_status arcp__restore_damaged(const char *what, arcp_span key, arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_CORRUPT, "the stored %s \"%.*s\" is damaged", what,
-                          (int)arcp_span_first(key, 64).size, key.data);
-}
-
-arcp_status arcp__restore_out_of_memory(arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-}
 
 static bool copy_cstr(char **to, arcp_span text)
 {
@@ -81,33 +13,35 @@ static bool copy_cstr(char **to, arcp_span text)
 static arcp_status restore_session(arcp__engine *engine, const arcp_json *row, arcp_span key,
                                    arcp_error *err)
 {
-    arcp_span principal_name = arcp__restore_text(engine, row, "principal");
-    arcp_span id = arcp__restore_text(engine, row, "session_id");
+    arcp_span principal_name = arcp__row_text(&engine->context, row, "principal");
+    arcp_span id = arcp__row_text(&engine->context, row, "session_id");
     if (principal_name.size == 0 || id.size == 0 || id.size >= ARCP__ID_SIZE ||
         !arcp_span_equal(id, key)) {
-        return arcp__restore_damaged("session", key, err);
+        return arcp__row_damaged("session", key, err);
     }
     arcp__principal *principal = arcp__principal_get(engine, principal_name);
     arcp__session *session =
         principal == NULL ? NULL : arcp__session_add_restored(engine, principal, id);
     if (session == NULL) {
-        return arcp__restore_out_of_memory(err);
+        return arcp__row_out_of_memory(err);
     }
     session->is_anonymous = arcp_json_is(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("anonymous")), ARCP_JSON_TRUE);
-    session->features = (arcp_feature_set)arcp__restore_number(row, "features") & ARCP_FEATURES_ALL;
-    session->acked_seq = arcp__restore_number(row, "acked_seq");
+    session->features = (arcp_feature_set)arcp__row_number(row, "features") & ARCP_FEATURES_ALL;
+    session->acked_seq = arcp__row_number(row, "acked_seq");
     session->profile =
-        arcp__directory_profile(engine, arcp__restore_text(engine, row, "client"), principal);
-    session->has_previous = arcp__restore_hash(
-        arcp__restore_text(engine, row, "previous_token_hash"), session->previous_hash);
-    if (!read_instant(engine, row, ARCP_JSON_ROOT, "created_at", &session->created_wall_ns) ||
-        !arcp__restore_hash(arcp__restore_text(engine, row, "token_hash"), session->token_hash)) {
-        return arcp__restore_damaged("session", key, err);
+        arcp__directory_profile(engine, arcp__row_text(&engine->context, row, "client"), principal);
+    session->has_previous = arcp__row_hash(
+        arcp__row_text(&engine->context, row, "previous_token_hash"), session->previous_hash);
+    if (!arcp__row_instant(&engine->context, row, ARCP_JSON_ROOT, "created_at",
+                           &session->created_wall_ns) ||
+        !arcp__row_hash(arcp__row_text(&engine->context, row, "token_hash"), session->token_hash)) {
+        return arcp__row_damaged("session", key, err);
     }
-    if (!copy_cstr(&session->client_name, arcp__restore_text(engine, row, "client")) ||
-        !copy_cstr(&session->client_version, arcp__restore_text(engine, row, "client_version"))) {
-        return arcp__restore_out_of_memory(err);
+    if (!copy_cstr(&session->client_name, arcp__row_text(&engine->context, row, "client")) ||
+        !copy_cstr(&session->client_version,
+                   arcp__row_text(&engine->context, row, "client_version"))) {
+        return arcp__row_out_of_memory(err);
     }
     return ARCP_OK;
 }
@@ -163,59 +97,61 @@ static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row,
                                      arcp_json_ref accepted, arcp__job *job, arcp_span key,
                                      arcp_error *err)
 {
-    arcp_span trace = member_text(engine, row, accepted, "trace_id");
+    arcp_span trace = arcp__row_text_of(&engine->context, row, accepted, "trace_id");
     if (trace.size != 32 || !arcp_json_is(row, accepted, ARCP_JSON_OBJECT) ||
-        !copy_id(job->session_id, arcp__restore_text(engine, row, "session_id")) ||
-        !copy_id(job->parent_id, member_text(engine, row, accepted, "parent_job_id")) ||
-        !copy_id(job->result_id, arcp__restore_text(engine, row, "result_id")) ||
-        !read_instant(engine, row, accepted, "accepted_at", &job->created_wall_ns)) {
-        return arcp__restore_damaged("job", key, err);
+        !copy_id(job->session_id, arcp__row_text(&engine->context, row, "session_id")) ||
+        !copy_id(job->parent_id,
+                 arcp__row_text_of(&engine->context, row, accepted, "parent_job_id")) ||
+        !copy_id(job->result_id, arcp__row_text(&engine->context, row, "result_id")) ||
+        !arcp__row_instant(&engine->context, row, accepted, "accepted_at", &job->created_wall_ns)) {
+        return arcp__row_damaged("job", key, err);
     }
     memcpy(job->trace_id, trace.data, 32);
-    if (!copy_cstr(&job->agent_text, member_text(engine, row, accepted, "agent")) ||
+    if (!copy_cstr(&job->agent_text, arcp__row_text_of(&engine->context, row, accepted, "agent")) ||
         !copy_cstr(&job->accepted, arcp_json_raw(row, accepted))) {
-        return arcp__restore_out_of_memory(err);
+        return arcp__row_out_of_memory(err);
     }
     return ARCP_OK;
 }
 
 static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *job)
 {
-    if (!read_instant(engine, row, ARCP_JSON_ROOT, "ended_at", &job->ended_wall_ns)) {
-        job->ended_wall_ns = engine->now.wall_ns;
+    if (!arcp__row_instant(&engine->context, row, ARCP_JSON_ROOT, "ended_at",
+                           &job->ended_wall_ns)) {
+        job->ended_wall_ns = engine->context.now.wall_ns;
     }
     job->ended = true;
     job->principal->running_jobs--;
     engine->running_jobs--;
-    job->stream->next = arcp__restore_number(row, "records");
-    arcp__stream_count(job->stream, arcp__restore_number(row, "bytes"));
-    job->first_seq = arcp__restore_number(row, "first_seq");
-    job->last_seq = arcp__restore_number(row, "last_seq");
-    int64_t age_ns = engine->now.wall_ns - job->ended_wall_ns;
-    int64_t keep_ns = (int64_t)engine->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
+    job->stream->next = arcp__row_number(row, "records");
+    arcp__stream_count(job->stream, arcp__row_number(row, "bytes"));
+    job->first_seq = arcp__row_number(row, "first_seq");
+    job->last_seq = arcp__row_number(row, "last_seq");
+    int64_t age_ns = engine->context.now.wall_ns - job->ended_wall_ns;
+    int64_t keep_ns = (int64_t)engine->context.settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
     /* Those that became due while nothing ran go some at a time. */
     int64_t turn = 1 + (int64_t)(engine->kept[ARCP__KEPT_JOBS].total / ARCP__FORGOTTEN_AT_ONCE);
     int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : turn * OVERDUE_TURN_NS;
-    arcp__job_keep(engine, job, engine->now.mono_ns + left_ns);
+    arcp__job_keep(engine, job, engine->context.now.mono_ns + left_ns);
 }
 
 static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_span key,
                                arcp_error *err)
 {
-    arcp_span principal_name = arcp__restore_text(engine, row, "principal");
+    arcp_span principal_name = arcp__row_text(&engine->context, row, "principal");
     arcp_job_status status_word =
-        arcp_job_status_from_wire(arcp__restore_text(engine, row, "status"));
+        arcp_job_status_from_wire(arcp__row_text(&engine->context, row, "status"));
     if (principal_name.size == 0 || status_word == ARCP_JOB_STATUS_COUNT || key.size == 0 ||
-        key.size >= ARCP__ID_SIZE || arcp__restore_number(row, "bytes") > RECORD_BYTES_MAX) {
-        return arcp__restore_damaged("job", key, err);
+        key.size >= ARCP__ID_SIZE || arcp__row_number(row, "bytes") > RECORD_BYTES_MAX) {
+        return arcp__row_damaged("job", key, err);
     }
     arcp__principal *principal = arcp__principal_get(engine, principal_name);
     arcp__job *job = principal == NULL ? NULL : arcp__job_add_restored(engine, principal, key);
     if (job == NULL) {
-        return arcp__restore_out_of_memory(err);
+        return arcp__row_out_of_memory(err);
     }
     job->status = status_word;
-    job->features = (arcp_feature_set)arcp__restore_number(row, "features");
+    job->features = (arcp_feature_set)arcp__row_number(row, "features");
     arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
     arcp_status status = restore_job_texts(engine, row, accepted, job, key, err);
     if (status == ARCP_OK) {
@@ -241,19 +177,19 @@ arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table,
                                    arcp_error *err)
 {
     if (table == ARCP_STORE_SESSIONS) {
-        return restore_session(engine, &engine->json, key, err);
+        return restore_session(engine, &engine->context.json, key, err);
     }
     if (table == ARCP_STORE_JOBS) {
         arcp_span job_id;
         return arcp__budget_row_key(key, &job_id)
-                   ? arcp__budget_keep_row(engine, &engine->json, job_id, true, err)
-                   : restore_job(engine, &engine->json, key, err);
+                   ? arcp__budget_keep_row(engine, &engine->context.json, job_id, true, err)
+                   : restore_job(engine, &engine->context.json, key, err);
     }
     if (table == ARCP_STORE_CREDENTIALS) {
-        return arcp__credential_restore(engine, &engine->json, key, err);
+        return arcp__credential_restore(engine, &engine->context.json, key, err);
     }
     if (table == ARCP_STORE_IDEMPOTENCY) {
-        return arcp__idempotency_restore(engine, &engine->json, key, err);
+        return arcp__idempotency_restore(engine, &engine->context.json, key, err);
     }
     return ARCP_OK;
 }

@@ -11,16 +11,16 @@ arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id)
 
 static arcp__session *session_add(arcp__engine *engine, arcp__session *session)
 {
-    if (!arcp__timer_heap_reserve(&engine->timers, ARCP__SESSION_TIMERS)) {
+    if (!arcp__timer_heap_reserve(&engine->context.timers, ARCP__SESSION_TIMERS)) {
         arcp__free(session);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     HASH_ADD_KEYPTR(hh, engine->sessions, session->id, strlen(session->id), session);
     if (!ARCP__HASH_ADDED(session)) {
-        arcp__timer_heap_release(&engine->timers, ARCP__SESSION_TIMERS);
+        arcp__timer_heap_release(&engine->context.timers, ARCP__SESSION_TIMERS);
         arcp__free(session);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     engine->session_count++;
@@ -33,15 +33,15 @@ arcp__session *arcp__session_new(arcp__engine *engine, arcp__principal *principa
 {
     arcp__session *session = arcp__alloc(sizeof(*session));
     if (session == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
-    arcp__engine_make_id(engine, "sess_", session->id);
+    arcp__context_make_id(&engine->context, "sess_", session->id);
     session->principal = principal;
     session->profile = arcp__peer_profile_draft();
     session->next_seq = 1;
-    session->created_wall_ns = engine->now.wall_ns;
-    session->last_activity_ns = engine->now.mono_ns;
+    session->created_wall_ns = engine->context.now.wall_ns;
+    session->last_activity_ns = engine->context.now.mono_ns;
     return session_add(engine, session);
 }
 
@@ -55,7 +55,7 @@ arcp__session *arcp__session_add_restored(arcp__engine *engine, arcp__principal 
     memcpy(session->id, id.data, id.size);
     session->principal = principal;
     session->next_seq = 1;
-    session->last_activity_ns = engine->now.mono_ns;
+    session->last_activity_ns = engine->context.now.mono_ns;
     return session_add(engine, session);
 }
 
@@ -142,8 +142,8 @@ void arcp__session_store(arcp__engine *engine, arcp__session *session)
         row.failed || !arcp__batch_put(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id),
                                        arcp_buf_span(&row));
     if (session->owes_row) {
-        arcp__engine_no_memory(engine); /* who is shown this is not */
-        arcp__engine_owe(engine);
+        arcp__context_no_memory(&engine->context); /* who is shown this is not */
+        arcp__context_owe(&engine->context);
     }
     arcp_buf_fini(&row);
 }
@@ -173,16 +173,17 @@ void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__li
     session->said_goodbye = false;
     link->state = ARCP__LINK_OPEN;
     session->refusal_bytes = 0;
-    arcp__engine_disarm(engine, &link->hello_timer);
+    arcp__context_disarm(&engine->context, &link->hello_timer);
     arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_ADMIT_LINK, .link = link}, NULL,
                       false);
     engine->connected_count++;
-    session->last_received_ns = engine->now.mono_ns;
-    session->last_sent_ns = engine->now.mono_ns;
-    session->last_activity_ns = engine->now.mono_ns;
-    uint64_t idle = engine->settings.session_idle_timeout_sec;
-    arcp__engine_arm(engine, &session->window_timer, ARCP__TIMER_WINDOW, session,
-                     idle == 0 ? ARCP_TIME_NEVER : arcp__engine_after_sec(engine, idle));
+    session->last_received_ns = engine->context.now.mono_ns;
+    session->last_sent_ns = engine->context.now.mono_ns;
+    session->last_activity_ns = engine->context.now.mono_ns;
+    uint64_t idle = engine->context.settings.session_idle_timeout_sec;
+    arcp__context_arm(&engine->context, &session->window_timer, ARCP__TIMER_WINDOW, session,
+                      idle == 0 ? ARCP_TIME_NEVER
+                                : arcp__context_after_sec(&engine->context, idle));
 }
 
 /* From now on the window counts; with live jobs it begins when the last of them ends.
@@ -191,8 +192,9 @@ void arcp__session_start_window(arcp__engine *engine, arcp__session *session)
 {
     int64_t at = arcp__session_has_live_jobs(session)
                      ? ARCP_TIME_NEVER
-                     : arcp__engine_after_sec(engine, engine->settings.session_resume_window_sec);
-    arcp__engine_arm(engine, &session->window_timer, ARCP__TIMER_WINDOW, session, at);
+                     : arcp__context_after_sec(&engine->context,
+                                               engine->context.settings.session_resume_window_sec);
+    arcp__context_arm(&engine->context, &session->window_timer, ARCP__TIMER_WINDOW, session, at);
 }
 
 /* [arcp:6.4-5] [arcp:6.7-2] */
@@ -207,11 +209,11 @@ void arcp__session_detach(arcp__engine *engine, arcp__session *session)
     session->link = NULL;
     engine->connected_count--;
     arcp__link_unref(engine, link);
-    arcp__engine_disarm(engine, &session->heartbeat_timer);
+    arcp__context_disarm(&engine->context, &session->heartbeat_timer);
     arcp_buf_fini(&session->read_bytes);
     session->read_at = 0;
     session->read_id = 0;
-    if (!engine->closing) {
+    if (!engine->context.closing) {
         arcp__session_start_window(engine, session);
         /* Its agents go on while nobody is connected. */
         for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
@@ -222,7 +224,7 @@ void arcp__session_detach(arcp__engine *engine, arcp__session *session)
 
 void arcp__session_job_ended(arcp__engine *engine, arcp__session *session)
 {
-    session->last_activity_ns = engine->now.mono_ns;
+    session->last_activity_ns = engine->context.now.mono_ns;
     if (session->link == NULL && session->window_timer.place == 0) {
         arcp__session_start_window(engine, session);
     }
@@ -233,17 +235,20 @@ void arcp__session_window_due(arcp__engine *engine, arcp__session *session)
 {
     if (arcp__session_has_live_jobs(session)) {
         if (session->link != NULL) {
-            arcp__engine_arm(
-                engine, &session->window_timer, ARCP__TIMER_WINDOW, session,
-                arcp__engine_after_sec(engine, engine->settings.session_idle_timeout_sec));
+            arcp__context_arm(
+                &engine->context, &session->window_timer, ARCP__TIMER_WINDOW, session,
+                arcp__context_after_sec(&engine->context,
+                                        engine->context.settings.session_idle_timeout_sec));
         }
         return;
     }
     if (session->link != NULL) {
-        uint64_t idle_ns = engine->settings.session_idle_timeout_sec * (uint64_t)ARCP_NS_PER_SEC;
+        uint64_t idle_ns =
+            engine->context.settings.session_idle_timeout_sec * (uint64_t)ARCP_NS_PER_SEC;
         int64_t due = session->last_activity_ns + (int64_t)idle_ns;
-        if (due > engine->now.mono_ns) {
-            arcp__engine_arm(engine, &session->window_timer, ARCP__TIMER_WINDOW, session, due);
+        if (due > engine->context.now.mono_ns) {
+            arcp__context_arm(&engine->context, &session->window_timer, ARCP__TIMER_WINDOW, session,
+                              due);
             return;
         }
         arcp__link_close(engine, session->link, 1000, "the session was idle for too long", false);
@@ -262,9 +267,9 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     session->ended = true;
     arcp__session_pin(session); /* a request below may hold the last pin */
     arcp__session_fail_submits(engine, session);
-    arcp__engine_disarm(engine, &session->heartbeat_timer);
-    arcp__engine_disarm(engine, &session->window_timer);
-    arcp__engine_disarm(engine, &session->refusal_timer);
+    arcp__context_disarm(&engine->context, &session->heartbeat_timer);
+    arcp__context_disarm(&engine->context, &session->window_timer);
+    arcp__context_disarm(&engine->context, &session->refusal_timer);
     while (session->observations != NULL) {
         arcp__observation_remove(engine, session->observations);
     }
@@ -273,7 +278,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
         arcp__stream_unref(engine, session->own);
         session->own = NULL;
     }
-    if (!engine->closing) {
+    if (!engine->context.closing) {
         bool is_deleted =
             arcp__batch_delete(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
         stream_key[0] = 'x';
@@ -284,7 +289,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
         }
     }
     HASH_DEL(engine->sessions, session);
-    arcp__timer_heap_release(&engine->timers, ARCP__SESSION_TIMERS);
+    arcp__timer_heap_release(&engine->context.timers, ARCP__SESSION_TIMERS);
     engine->session_count--;
     session->principal->sessions--;
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);

@@ -15,7 +15,8 @@ static void acknowledge(arcp__engine *engine, arcp__session *session, uint64_t s
         return;
     }
     session->acked_seq = seq;
-    if (session->back_pressured && lag_of(session) < engine->settings.session_ack_lag_events) {
+    if (session->back_pressured &&
+        lag_of(session) < engine->context.settings.session_ack_lag_events) {
         session->back_pressured = false;
     }
     arcp__session_forget_acked(engine, session);
@@ -26,8 +27,8 @@ void arcp__session_ack(arcp__engine *engine, arcp__request *request, arcp_json_r
 {
     uint64_t seq = 0;
     arcp_json_ref ref =
-        arcp_json_member(&engine->json, payload, ARCP_SPAN_LITERAL("last_processed_seq"));
-    if (!arcp_json_u64(&engine->json, ref, &seq) || seq > request->session->sent_seq) {
+        arcp_json_member(&engine->context.json, payload, ARCP_SPAN_LITERAL("last_processed_seq"));
+    if (!arcp_json_u64(&engine->context.json, ref, &seq) || seq > request->session->sent_seq) {
         arcp_error error = {0};
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
                              "last_processed_seq is beyond what this session was sent");
@@ -44,7 +45,7 @@ void arcp__session_note_lag(arcp__engine *engine, arcp__observation *observation
     arcp__session *session = observation->session;
     if (observation->job->owner != observation || session->back_pressured ||
         !arcp__session_has_feature(session, ARCP_FEATURE_ACK) || observation->job->ended ||
-        lag_of(session) <= engine->settings.session_ack_lag_events) {
+        lag_of(session) <= engine->context.settings.session_ack_lag_events) {
         return;
     }
     session->back_pressured = true;

@@ -32,7 +32,7 @@ static void append(arcp__engine *engine, arcp__session *session, arcp_buf *frame
     if (answer == NULL || !arcp__batch_mark_session(engine, session)) {
         arcp__free(answer);
         arcp_buf_fini(frame);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return;
     }
     *answer = (arcp__answer){.after_seq = session->refused_seq,

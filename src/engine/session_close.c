@@ -46,7 +46,7 @@ static bool catches_up(const arcp__session *session)
 static bool has_nothing_left(const arcp__engine *engine, const arcp__link *link)
 {
     const arcp__session *session = link->session;
-    return link->refs == 2 && link->unsent == 0 && session->pins == 0 && !engine->owes &&
+    return link->refs == 2 && link->unsent == 0 && session->pins == 0 && !engine->context.owes &&
            session->sent_seq + 1 == session->next_seq && session->answers_first == NULL &&
            !arcp__session_has_live_jobs(session) && !catches_up(session);
 }

@@ -11,7 +11,7 @@
 
 static int64_t interval_ns(const arcp__engine *engine)
 {
-    return (int64_t)engine->settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;
+    return (int64_t)engine->context.settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;
 }
 
 /* Who was asked and has not answered is not asked again before an interval is over.
@@ -41,8 +41,8 @@ static void arm(arcp__engine *engine, arcp__session *session)
 {
     int64_t ping = ping_due(engine, session);
     int64_t lost = lost_due(engine, session);
-    arcp__engine_arm(engine, &session->heartbeat_timer, ARCP__TIMER_HEARTBEAT, session,
-                     ping < lost ? ping : lost);
+    arcp__context_arm(&engine->context, &session->heartbeat_timer, ARCP__TIMER_HEARTBEAT, session,
+                      ping < lost ? ping : lost);
 }
 
 void arcp__session_heartbeat_start(arcp__engine *engine, arcp__session *session)
@@ -58,13 +58,13 @@ static void send_ping(arcp__engine *engine, arcp__session *session)
     char id[ARCP__ID_SIZE];
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf frame = ARCP_BUF_INIT;
-    arcp__engine_make_id(engine, "msg_", id);
+    arcp__context_make_id(&engine->context, "msg_", id);
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &payload);
     arcp_json_begin_object(&writer);
     arcp_json_name(&writer, "nonce");
     arcp_json_write_cstr(&writer, id);
-    arcp__write_timestamp(&writer, "sent_at", engine->now.wall_ns);
+    arcp__write_timestamp(&writer, "sent_at", engine->context.now.wall_ns);
     arcp_json_end_object(&writer);
     arcp__envelope_format(&(arcp__envelope_head){.type = "session.ping",
                                                  .id = arcp_span_cstr(id),
@@ -72,8 +72,8 @@ static void send_ping(arcp__engine *engine, arcp__session *session)
                           arcp_buf_span(&payload), &frame);
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
-    session->last_sent_ns = engine->now.mono_ns;
-    session->last_ping_ns = engine->now.mono_ns;
+    session->last_sent_ns = engine->context.now.mono_ns;
+    session->last_ping_ns = engine->context.now.mono_ns;
     arcp__session_send(engine, session, &frame, false);
 }
 
@@ -82,7 +82,7 @@ void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
     if (session->link == NULL) {
         return;
     }
-    if (engine->now.mono_ns >= lost_due(engine, session)) {
+    if (engine->context.now.mono_ns >= lost_due(engine, session)) {
         arcp_error error = {0};
         (void)arcp_error_set(
             &error, ARCP_E_HEARTBEAT_LOST,
@@ -91,7 +91,7 @@ void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
         arcp__link_fail(engine, session->link, &error, arcp_span_make(NULL, 0), 1001);
         return;
     }
-    if (engine->now.mono_ns >= ping_due(engine, session)) {
+    if (engine->context.now.mono_ns >= ping_due(engine, session)) {
         send_ping(engine, session);
     }
     arm(engine, session);
@@ -105,18 +105,18 @@ bool arcp__session_pong(arcp__engine *engine, arcp__session *session,
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf frame = ARCP_BUF_INIT;
     arcp_json_ref nonce =
-        arcp_json_member(&engine->json, envelope->payload, ARCP_SPAN_LITERAL("nonce"));
-    if (arcp_json_raw(&engine->json, nonce).size > ARCP__REPEATED_MAX) {
+        arcp_json_member(&engine->context.json, envelope->payload, ARCP_SPAN_LITERAL("nonce"));
+    if (arcp_json_raw(&engine->context.json, nonce).size > ARCP__REPEATED_MAX) {
         return false;
     }
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &payload);
     arcp_json_begin_object(&writer);
-    if (!arcp_json_is_missing(&engine->json, nonce)) {
+    if (!arcp_json_is_missing(&engine->context.json, nonce)) {
         arcp_json_name(&writer, "ping_nonce");
-        arcp_json_write_raw(&writer, arcp_json_raw(&engine->json, nonce));
+        arcp_json_write_raw(&writer, arcp_json_raw(&engine->context.json, nonce));
     }
-    arcp__write_timestamp(&writer, "received_at", engine->now.wall_ns);
+    arcp__write_timestamp(&writer, "received_at", engine->context.now.wall_ns);
     arcp_json_name(&writer, "request_id");
     arcp_json_write_string(&writer, envelope->id);
     arcp_json_name(&writer, "reply_to");

@@ -84,20 +84,21 @@ static arcp_span client_member(const arcp_json *json, arcp_json_ref payload, con
 static void note_profile(arcp__engine *engine, arcp__link *link, const arcp__envelope *envelope,
                          const arcp__principal *principal)
 {
-    link->profile = arcp__directory_profile(
-        engine,
-        client_member(&engine->json, envelope->payload, "name", "client_name", &engine->scratch),
-        principal);
+    link->profile =
+        arcp__directory_profile(engine,
+                                client_member(&engine->context.json, envelope->payload, "name",
+                                              "client_name", &engine->context.scratch),
+                                principal);
 }
 
 /* Token and shape first: nothing else of an unauthenticated peer is looked at, but the name that
  * says in which form it is refused. */
 void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame)
 {
-    const arcp_json *json = &engine->json;
+    const arcp_json *json = &engine->context.json;
     arcp__envelope envelope;
     arcp_error error = {0};
-    arcp_status status = arcp__envelope_parse(json, &engine->scratch, &envelope, &error);
+    arcp_status status = arcp__envelope_parse(json, &engine->context.scratch, &envelope, &error);
     if (status == ARCP_OK) {
         note_profile(engine, link, &envelope, NULL);
         status = arcp__message_body_check(envelope.type, json, envelope.payload, &error);
@@ -107,20 +108,20 @@ void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame
         return;
     }
     arcp_span token;
-    if (!read_token(json, envelope.payload, &engine->scratch, &token)) {
+    if (!read_token(json, envelope.payload, &engine->context.scratch, &token)) {
         refuse(engine, link, ARCP_E_UNAUTHENTICATED, "auth.scheme must be \"bearer\"");
         return;
     }
     arcp_buf_clear(&link->hello);
     arcp_buf_append(&link->hello, frame);
     if (link->hello.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return;
     }
     link->state = ARCP__LINK_AUTHENTICATING;
     link->auth_id = ++engine->next_auth_id;
     if (link->preset_principal != NULL) {
-        arcp__engine_authenticated(engine, engine->now, link->auth_id, ARCP_OK,
+        arcp__engine_authenticated(engine, engine->context.now, link->auth_id, ARCP_OK,
                                    arcp_span_cstr(link->preset_principal), false);
         return;
     }
@@ -135,11 +136,11 @@ void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame
 void arcp__session_make_token(arcp__engine *engine, arcp__session *session, arcp_buf *token)
 {
     uint8_t bytes[32];
-    engine->options.random(engine->options.random_user, bytes, sizeof(bytes));
+    arcp__context_random(&engine->context, bytes, sizeof(bytes));
     arcp_buf_append_cstr(token, "rt_");
     arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
                         token);
-    arcp__sha256(engine, arcp_buf_span(token), session->token_hash);
+    arcp__context_sha256(&engine->context, arcp_buf_span(token), session->token_hash);
     arcp_wipe(bytes, sizeof(bytes));
 }
 
@@ -171,14 +172,14 @@ static void format_welcome(const arcp__engine *engine, const arcp__session *sess
     arcp_json_end_object(&writer);
     arcp_json_name(&writer, "session_id");
     arcp_json_write_cstr(&writer, session->id);
-    arcp__write_timestamp(&writer, "accepted_at", engine->now.wall_ns);
+    arcp__write_timestamp(&writer, "accepted_at", engine->context.now.wall_ns);
     arcp_json_name(&writer, "resume_token");
     arcp_json_write_string(&writer, token);
     arcp_json_name(&writer, "resume_window_sec");
-    arcp_json_write_u64(&writer, engine->settings.session_resume_window_sec);
+    arcp_json_write_u64(&writer, engine->context.settings.session_resume_window_sec);
     if (arcp__session_has_feature(session, ARCP_FEATURE_HEARTBEAT)) {
         arcp_json_name(&writer, "heartbeat_interval_sec");
-        arcp_json_write_u64(&writer, engine->settings.session_heartbeat_interval_sec);
+        arcp_json_write_u64(&writer, engine->context.settings.session_heartbeat_interval_sec);
     }
     arcp_json_name(&writer, "capabilities");
     arcp_json_begin_object(&writer);
@@ -209,7 +210,7 @@ void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_sp
                           arcp_buf_span(&payload), &frame);
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
-    if (frame.size > engine->settings.limits_frame_bytes) {
+    if (frame.size > engine->context.settings.limits_frame_bytes) {
         arcp_error error = {0};
         arcp_buf_fini(&frame);
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
@@ -224,13 +225,14 @@ void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_sp
 static bool copy_client(arcp__engine *engine, arcp__session *session, const arcp_json *json,
                         arcp_json_ref payload)
 {
-    arcp_span name = client_member(json, payload, "name", "client_name", &engine->scratch);
-    arcp_span version = client_member(json, payload, "version", "client_version", &engine->scratch);
+    arcp_span name = client_member(json, payload, "name", "client_name", &engine->context.scratch);
+    arcp_span version =
+        client_member(json, payload, "version", "client_version", &engine->context.scratch);
     session->client_name = arcp__copy_cstr(name.data, name.size);
     session->client_version = arcp__copy_cstr(version.data, version.size);
     session->profile = arcp__directory_profile(engine, name, session->principal);
     if (session->client_name == NULL || session->client_version == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return false;
     }
     return true;
@@ -258,12 +260,12 @@ static void make_room(arcp__engine *engine, const arcp__principal *principal)
 
 static void make_room_within_caps(arcp__engine *engine, arcp__principal *principal)
 {
-    bool is_full = principal->sessions >= engine->settings.limits_sessions_per_principal;
+    bool is_full = principal->sessions >= engine->context.settings.limits_sessions_per_principal;
     principal->sessions++; /* the newcomer's: its principal must not go with its last session */
     if (is_full) {
         make_room(engine, principal);
     }
-    if (engine->session_count >= engine->settings.limits_sessions) {
+    if (engine->session_count >= engine->context.settings.limits_sessions) {
         make_room(engine, NULL);
     }
     principal->sessions--;
@@ -275,9 +277,9 @@ static bool within_caps(arcp__engine *engine, arcp__link *link, arcp__principal 
     make_room_within_caps(engine, principal);
     arcp_error error = {0};
     const char *limit = NULL;
-    if (engine->session_count >= engine->settings.limits_sessions) {
+    if (engine->session_count >= engine->context.settings.limits_sessions) {
         limit = "sessions";
-    } else if (principal->sessions >= engine->settings.limits_sessions_per_principal) {
+    } else if (principal->sessions >= engine->context.settings.limits_sessions_per_principal) {
         limit = "sessions_per_principal";
     }
     if (limit == NULL) {
@@ -319,13 +321,14 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
         return;
     }
     session->is_anonymous = is_anonymous;
-    session->features = read_features(&engine->json, envelope->payload, &engine->scratch);
+    session->features =
+        read_features(&engine->context.json, envelope->payload, &engine->context.scratch);
     if (!arcp__credentials_are_offered(engine, link, is_anonymous)) {
         session->features &= ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS);
     }
     arcp_buf token = ARCP_BUF_SECRET_INIT;
     arcp__session_make_token(engine, session, &token);
-    if (!copy_client(engine, session, &engine->json, envelope->payload) || token.failed) {
+    if (!copy_client(engine, session, &engine->context.json, envelope->payload) || token.failed) {
         arcp_buf_fini(&token);
         arcp__session_end(engine, session, "out of memory");
         return;
@@ -350,18 +353,20 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
                            bool is_anonymous)
 {
     arcp_span frame = arcp_buf_span(&link->hello);
-    arcp_json_limits limits = {(uint32_t)engine->settings.limits_json_depth,
-                               (uint32_t)engine->settings.limits_json_members,
-                               (size_t)engine->settings.limits_frame_bytes};
+    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
+                               (uint32_t)engine->context.settings.limits_json_members,
+                               (size_t)engine->context.settings.limits_frame_bytes};
     arcp__envelope envelope;
     arcp_error error = {0};
-    if (arcp_json_scan(&engine->json, frame, &limits, &error) != ARCP_OK ||
-        !arcp__engine_prepare_scratch(engine, frame) ||
-        arcp__envelope_parse(&engine->json, &engine->scratch, &envelope, &error) != ARCP_OK) {
-        arcp__engine_no_memory(engine); /* it was parsed before: only memory can be missing */
+    if (arcp_json_scan(&engine->context.json, frame, &limits, &error) != ARCP_OK ||
+        !arcp__context_prepare_scratch(&engine->context, frame) ||
+        arcp__envelope_parse(&engine->context.json, &engine->context.scratch, &envelope, &error) !=
+            ARCP_OK) {
+        arcp__context_no_memory(
+            &engine->context); /* it was parsed before: only memory can be missing */
         return;
     }
-    if (!speaks_json(&engine->json, envelope.payload)) {
+    if (!speaks_json(&engine->context.json, envelope.payload)) {
         refuse(engine, link, ARCP_E_INVALID_REQUEST,
                "capabilities.encodings must include \"json\"");
         return;
@@ -373,7 +378,7 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
     principal->is_held = true; /* a session that cannot be made must not take it along */
     note_profile(engine, link, &envelope, principal);
     arcp__resume_request resume;
-    arcp__resume_request_read(&engine->json, &envelope, &engine->scratch, &resume);
+    arcp__resume_request_read(&engine->context.json, &envelope, &engine->context.scratch, &resume);
     if (resume.wanted) {
         arcp__session_resume(engine, link, is_anonymous ? NULL : principal, &envelope, &resume);
     } else {

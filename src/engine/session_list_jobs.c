@@ -68,8 +68,8 @@ static bool is_cursor(arcp_span text)
 static arcp_status read_filter(arcp__engine *engine, arcp_json_ref payload, list_filter *out,
                                arcp_error *err)
 {
-    const arcp_json *json = &engine->json;
-    arcp_buf *scratch = &engine->scratch;
+    const arcp_json *json = &engine->context.json;
+    arcp_buf *scratch = &engine->context.scratch;
     *out = (list_filter){.limit = LIMIT_DEFAULT};
     arcp_json_ref filter = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("filter"));
     arcp_status status = read_statuses(json, filter, scratch, &out->statuses, err);
@@ -205,10 +205,10 @@ static const arcp__job *write_page(arcp__engine *engine, const arcp__session *se
                                    const list_filter *filter, arcp_buf *out)
 {
     const arcp__principal *principal = session->principal;
-    const size_t room = arcp__frame_room(engine) - 128; /* what stands around the jobs */
+    const size_t room = arcp__frame_room(&engine->context) - 128; /* what stands around the jobs */
     const size_t bytes_max = room < PAGE_BYTES_MAX ? room : PAGE_BYTES_MAX;
     const arcp__job *last = NULL;
-    arcp_buf entry = arcp__spare_take(engine);
+    arcp_buf entry = arcp__context_take_buf(&engine->context);
     uint64_t shown = 0;
     bool more = false;
     size_t at =
@@ -237,7 +237,7 @@ static const arcp__job *write_page(arcp__engine *engine, const arcp__session *se
         shown++;
     }
     out->failed = out->failed || entry.failed;
-    arcp__spare_give(engine, &entry);
+    arcp__context_give_buf(&engine->context, &entry);
     return more ? last : NULL;
 }
 
@@ -263,7 +263,7 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_
     arcp_buf_append_byte(&out, '}');
     request->is_secret = out.secret;
     if (out.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
     } else {
         arcp__request_answer(engine, request, "session.jobs", arcp_span_make(NULL, 0),
                              arcp_span_make(NULL, 0), arcp_buf_span(&out), false);

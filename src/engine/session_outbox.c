@@ -70,14 +70,14 @@ uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp
                          .bytes = bytes,
                          .count = count};
         if (!arcp__session_push_run(session, &run)) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return 0;
         }
     }
     session->next_seq += count;
     session->kept_bytes += bytes;
     session->backlog_bytes += bytes;
-    if (session->kept_bytes > engine->settings.limits_replay_bytes) {
+    if (session->kept_bytes > engine->context.settings.limits_replay_bytes) {
         arcp__session_evict(engine, session);
     }
     return seq;
@@ -195,7 +195,7 @@ void arcp__session_evict(arcp__engine *engine, arcp__session *session)
     uint64_t sendable = session->link != NULL ? session->sent_seq : session->durable_seq;
     uint64_t limit = sendable < session->indexed_seq ? sendable : session->indexed_seq;
     bool dropped = false;
-    while (session->kept_bytes > engine->settings.limits_replay_bytes &&
+    while (session->kept_bytes > engine->context.settings.limits_replay_bytes &&
            first_run_is_below(session, limit)) {
         forget_first_run(engine, session);
         dropped = true;
@@ -297,7 +297,7 @@ static void ask_store(arcp__engine *engine, arcp__session *session, const arcp__
         &key, false);
     if (!asked) {
         session->read_id = 0;
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
     }
 }
 
@@ -393,7 +393,7 @@ void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint6
     }
     if (session->read_bytes.failed) {
         no_page(session);
-        arcp__engine_owe(engine);
+        arcp__context_owe(&engine->context);
         return;
     }
     session->read_next_seq = session->read_seq;
@@ -406,7 +406,7 @@ void arcp__session_drained(arcp__engine *engine, arcp__session *session)
     if (session->read_at >= session->read_bytes.size) {
         no_page(session);
     }
-    if (session->link == NULL || engine->closing || session->paused_jobs == 0) {
+    if (session->link == NULL || engine->context.closing || session->paused_jobs == 0) {
         return;
     }
     for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
@@ -480,7 +480,7 @@ void arcp__session_format_frame(arcp__engine *engine, const arcp__session *sessi
         out->failed = out->failed || engine->revealed.failed;
         arcp_buf_clear(&engine->revealed);
     } else if (session->profile->mirrors_output || session->profile->stops_as_result) {
-        append_adapted(session->profile, record, arcp__frame_room(engine), out);
+        append_adapted(session->profile, record, arcp__frame_room(&engine->context), out);
     } else {
         arcp_buf_append(out, arcp_span_from(record, 1));
     }

@@ -55,7 +55,7 @@ static void format_payload(const arcp__engine *engine, const arcp__request *requ
     arcp_json_name(&writer, "final_status");
     arcp_json_write_cstr(&writer, "error");
     if (request->frame.size != 0) { /* it is the end of the job that the frame accepts */
-        arcp__write_timestamp(&writer, "completed_at", engine->now.wall_ns);
+        arcp__write_timestamp(&writer, "completed_at", engine->context.now.wall_ns);
     }
     arcp_json_name(&writer, "request_id");
     arcp_json_write_cstr(&writer, request->id);
@@ -122,7 +122,7 @@ static void format_accepted(const arcp__engine *engine, arcp__request *request, 
     arcp_json_name(&writer, "lease");
     arcp_json_begin_object(&writer);
     arcp_json_end_object(&writer);
-    arcp__write_timestamp(&writer, "accepted_at", engine->now.wall_ns);
+    arcp__write_timestamp(&writer, "accepted_at", engine->context.now.wall_ns);
     arcp_json_end_object(&writer);
     arcp__envelope_format(&(arcp__envelope_head){.type = "job.accepted",
                                                  .id = arcp_span_cstr(request->id),
@@ -151,8 +151,8 @@ static void wait_for_others(arcp__engine *engine, arcp__request *request, arcp_s
 {
     arcp__session *session = request->session;
     format_session_error(request, payload, &request->lone_error);
-    arcp__engine_arm(engine, &session->refusal_timer, ARCP__TIMER_LONE_REFUSAL, session,
-                     engine->now.mono_ns + LONE_REFUSAL_MS * ARCP_NS_PER_MS);
+    arcp__context_arm(&engine->context, &session->refusal_timer, ARCP__TIMER_LONE_REFUSAL, session,
+                      engine->context.now.mono_ns + LONE_REFUSAL_MS * ARCP_NS_PER_MS);
 }
 
 /* How the session's first submit is refused, where that waits to be decided. */
@@ -162,7 +162,7 @@ void arcp__session_settle_refusal(arcp__engine *engine, arcp__session *session)
     if (request == NULL || request->lone_error.size == 0) {
         return;
     }
-    arcp__engine_disarm(engine, &session->refusal_timer);
+    arcp__context_disarm(&engine->context, &session->refusal_timer);
     if (!waits_for_more(request)) {
         arcp_buf_fini(&request->frame);
         arcp_buf_fini(&request->record);
@@ -185,13 +185,13 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
     char fresh[ARCP__ID_SIZE];
     if (is_submit || (profile->names_refused_job && subject.size == 0)) {
         /* Clients bind a refused submit by a job id that is never registered. */
-        arcp__engine_make_id(engine, "job_", fresh);
+        arcp__context_make_id(&engine->context, "job_", fresh);
         job_id = arcp_span_cstr(fresh);
     }
     if (accepts) {
         format_accepted(engine, request, job_id, subject);
     }
-    bool fits = details.size < arcp__frame_room_of_text(engine);
+    bool fits = details.size < arcp__frame_room_of_text(&engine->context);
     format_payload(engine, request, error,
                    profile->names_refused_job ? job_id : (arcp_span){NULL, 0},
                    fits ? details : ARCP__FRAME_LIMIT, &payload);
@@ -209,7 +209,7 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
     arcp_buf_fini(&payload);
     if (failed) {
         arcp_buf_clear(&request->lone_error);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return;
     }
     if (request->session->principal != NULL) { /* the session has not ended */

@@ -32,7 +32,7 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
 {
     arcp__request *request = arcp__alloc(sizeof(*request) + envelope->id.size + 1);
     if (request == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     request->refs = 1;
@@ -180,9 +180,9 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
                           arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable)
 {
     (void)durable;
-    arcp_buf whole = arcp__spare_take(engine);
+    arcp_buf whole = arcp__context_take_buf(&engine->context);
     arcp_buf_fini(&request->frame);
-    request->frame = arcp__spare_take(engine);
+    request->frame = arcp__context_take_buf(&engine->context);
     whole.secret = request->frame.secret = request->is_secret;
     arcp_span id = arcp_span_cstr(request->id);
     (void)arcp_buf_reserve(&whole, payload.size + 2 * id.size + 64);
@@ -203,13 +203,13 @@ void arcp__request_answer(arcp__engine *engine, arcp__request *request, const ch
                                                  .job_id = job_id},
                           arcp_buf_span(&whole), &request->frame);
     request->frame.failed = request->frame.failed || whole.failed;
-    arcp__spare_give(engine, &whole);
+    arcp__context_give_buf(&engine->context, &whole);
     if (request->frame.failed) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         arcp_buf_clear(&request->frame);
         return;
     }
-    if (request->frame.size > engine->settings.limits_frame_bytes) {
+    if (request->frame.size > engine->context.settings.limits_frame_bytes) {
         arcp_error error = {0};
         arcp_buf_clear(&request->frame);
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
@@ -249,9 +249,9 @@ static bool needs(arcp__engine *engine, arcp__request *request, arcp_feature fea
 
 static arcp_span payload_string(arcp__engine *engine, arcp_json_ref payload, const char *name)
 {
-    arcp_json_ref ref = arcp_json_member(&engine->json, payload, arcp_span_cstr(name));
-    return arcp_json_is(&engine->json, ref, ARCP_JSON_STRING)
-               ? arcp_json_string(&engine->json, ref, &engine->scratch)
+    arcp_json_ref ref = arcp_json_member(&engine->context.json, payload, arcp_span_cstr(name));
+    return arcp_json_is(&engine->context.json, ref, ARCP_JSON_STRING)
+               ? arcp_json_string(&engine->context.json, ref, &engine->context.scratch)
                : arcp_span_make(NULL, 0);
 }
 
@@ -298,7 +298,7 @@ static void cancel(arcp__engine *engine, arcp__request *request, const arcp__env
 /* [arcp:7.6-2] */
 static void subscribe(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
 {
-    const arcp_json *json = &engine->json;
+    const arcp_json *json = &engine->context.json;
     arcp_span job_id = payload_string(engine, envelope->payload, "job_id");
     if (!needs(engine, request, ARCP_FEATURE_SUBSCRIBE,
                arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX))) {
@@ -354,8 +354,8 @@ static void execute(arcp__engine *engine, arcp__request *request, const arcp__en
                !arcp_span_equal_cstr(envelope->session_id, request->session->id)) {
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
                              "the frame's session_id is not this session's");
-    } else if (arcp__message_body_check(envelope->type, &engine->json, envelope->payload, &error) ==
-               ARCP_OK) {
+    } else if (arcp__message_body_check(envelope->type, &engine->context.json, envelope->payload,
+                                        &error) == ARCP_OK) {
         error.status = ARCP_OK;
     }
     if (error.status != ARCP_OK) {
@@ -444,7 +444,7 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session,
     if (session->said_goodbye) {
         return; /* only what was asked before is answered */
     }
-    session->last_received_ns = engine->now.mono_ns;
+    session->last_received_ns = engine->context.now.mono_ns;
     if (session->has_previous) {
         /* The new link has spoken: the previous token is dead from here on. */
         session->has_previous = false;
@@ -457,7 +457,7 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session,
     if (is_chatter(engine, session, envelope)) {
         return;
     }
-    session->last_activity_ns = engine->now.mono_ns;
+    session->last_activity_ns = engine->context.now.mono_ns;
     uint64_t hash = arcp__hash_bytes(envelope->id.data, envelope->id.size);
     bool remembered = is_remembered(envelope->type);
     if (remembered && is_repeated(engine, session, envelope, hash)) {
@@ -469,7 +469,7 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session,
     arcp__request *request = request_new(engine, session, envelope, hash);
     if (request != NULL) {
         execute(engine, request, envelope);
-        if (engine->out_of_memory) {
+        if (engine->context.out_of_memory) {
             abandon(engine, request);
         }
         arcp__request_unref(engine, request);

@@ -110,7 +110,7 @@ static void repeat_accepted(arcp__engine *engine, arcp__session *session, uint64
         arcp_buf payload = ARCP_BUF_INIT;
         arcp_buf frame = ARCP_BUF_INIT;
         char id[ARCP__ID_SIZE];
-        arcp__engine_make_id(engine, "msg_", id);
+        arcp__context_make_id(&engine->context, "msg_", id);
         arcp__job_format_accepted(engine, at->job, session, &payload);
         arcp__envelope_format(&(arcp__envelope_head){.type = "job.accepted",
                                                      .id = arcp_span_cstr(id),
@@ -130,7 +130,7 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
 {
     uint8_t hash[32];
     bool is_previous = false;
-    arcp__sha256(engine, resume->token, hash);
+    arcp__context_sha256(&engine->context, resume->token, hash);
     arcp__session *session = find(engine, resume, hash, &is_previous);
     const arcp_span aimed_at = session != NULL ? arcp_span_cstr(session->id) : resume->session_id;
     if (session == NULL) {
@@ -165,7 +165,7 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     rotate_token(engine, session, hash, &token);
     if (token.failed) {
         arcp_buf_fini(&token);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return;
     }
     /* The rules may have been changed, or not yet been there when it was restored. */

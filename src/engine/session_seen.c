@@ -61,7 +61,7 @@ bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
     } else {
         seen = arcp__alloc(sizeof(*seen));
         if (seen == NULL) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return false;
         }
     }
@@ -69,7 +69,7 @@ bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
     HASH_ADD_BYHASHVALUE(hh, session->seen, hash, sizeof(seen->hash), (unsigned)hash, seen);
     if (!ARCP__HASH_ADDED(seen)) {
         arcp__free(seen);
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return false;
     }
     if (session->seen_oldest == NULL) {

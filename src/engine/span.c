@@ -48,7 +48,7 @@ static void emit(arcp__engine *engine, draft *made)
 {
     arcp_buf text = ARCP_BUF_INIT;
     made->span.attributes = made->attributes;
-    made->span.end_wall_ns = engine->now.wall_ns;
+    made->span.end_wall_ns = engine->context.now.wall_ns;
     arcp__otlp_span_format(&made->span, &text);
     arcp__effect_push_span(engine, &text);
 }

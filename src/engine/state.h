@@ -9,11 +9,8 @@
 #ifndef ARCP_ENGINE_STATE_H
 #define ARCP_ENGINE_STATE_H
 
-#include <openssl/evp.h>
-
 #include "engine/refusal.h"
 #include "engine/share.h"
-#include "engine/spare.h"
 #include "engine/state_job.h"
 #include "engine/token_bucket.h"
 
@@ -147,22 +144,13 @@ typedef enum arcp__timer_kind {
 
 struct arcp__engine {
     arcp__engine_options options;
-    arcp_settings settings;
-    arcp_time now;
+    arcp__context context;
     int64_t wall_ahead_ns; /* wall minus monotonic clock, when expiries were last looked at */
-    arcp__ulid_source ids;
-    arcp__timer_heap timers;
     arcp__timer sweep_timer, store_retry_timer, shutdown_timer;
     arcp__timer refusal_timer;
     arcp__refusals *refusals; /* owned; NULL until the first refusal */
 
-    EVP_MD *sha256;
-    EVP_MD_CTX *digest;
-    arcp_json json;   /* index of the frame or line at hand */
-    arcp_buf scratch; /* unescaped strings of the frame at hand; secret: tokens */
     arcp_buf body;
-    arcp_buf spare[ARCP__SPARE_MAX]; /* empty, with memory */
-    size_t spare_count;
     arcp_buf features_text; /* of `features_written`, as a JSON array; empty: not written yet */
     arcp_feature_set features_written;
     arcp_buf sending;                  /* the frame of the SEND effect at hand; may be secret */
@@ -234,14 +222,11 @@ struct arcp__engine {
     uint64_t event_count, denial_count;
     uint64_t spans_lost;           /* there was no memory for them */
     bool agents_paused;            /* because of the store's queue */
-    bool out_of_memory;            /* an input could not be carried out; see engine.c */
-    bool owes;                     /* something waits for memory; see make_good.c */
     arcp__spent_row *spent_rows;   /* owned list, while a restart is being taken up */
     struct arcp__restore *restore; /* while a restart is being taken up */
     bool restore_failed;           /* there was not even memory to begin it */
-    bool stopping, stopped;
+    bool stopped;
     bool last_words_are_over; /* peers had their time to take what was said last */
-    bool closing;             /* the engine is being freed */
     bool must_close_links;
     bool has_inputs_over;     /* some link's may be */
     arcp__link *current_link; /* whose input is being handled */

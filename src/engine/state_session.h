@@ -9,15 +9,13 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/hash.h"
-#include "base/timer_heap.h"
+#include "context/context.h"
 #include "core/denied_calls.h"
 #include "core/id_set.h"
 #include "core/trace.h"
 #include "engine/engine.h"
 #include "engine/metrics.h"
 #include "engine/peer_profile.h"
-
-#define ARCP__ID_SIZE 32 /* prefix, ULID and NUL: "sess_" + 26 + 1 */
 
 typedef struct arcp__session arcp__session;
 typedef struct arcp__principal arcp__principal;

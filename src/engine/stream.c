@@ -17,7 +17,7 @@ arcp__stream *arcp__stream_new(arcp__engine *engine, const char *prefix, arcp_sp
         stream = arcp__alloc(sizeof(*stream));
     }
     if (stream == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     memcpy(stream->key, prefix, prefix_size);
@@ -68,7 +68,7 @@ static arcp__tail *tail_of(arcp__engine *engine, arcp__stream *stream)
     if (stream->tail == NULL) {
         stream->tail = arcp__alloc(sizeof(*stream->tail));
         if (stream->tail == NULL) {
-            arcp__engine_no_memory(engine);
+            arcp__context_no_memory(&engine->context);
             return NULL;
         }
         stream->tail->stream = stream;
@@ -129,11 +129,11 @@ void arcp__stream_unref(arcp__engine *engine, arcp__stream *stream)
     if (--stream->refs != 0) {
         return;
     }
-    if (stream->next != 0 && !engine->closing) {
+    if (stream->next != 0 && !engine->context.closing) {
         arcp__batch_drop(engine, arcp_span_cstr(stream->key));
     }
     arcp__tail *tail = stream->tail;
-    if (tail != NULL && tail->newest->batch_id > engine->committed_id && !engine->closing) {
+    if (tail != NULL && tail->newest->batch_id > engine->committed_id && !engine->context.closing) {
         /* The batch that is on its way borrows these bytes. */
         tail->next_dying = engine->dying_tails;
         engine->dying_tails = tail;
@@ -148,7 +148,7 @@ void arcp__stream_reap(arcp__engine *engine)
     engine->dying_tails = NULL;
     while (dying != NULL) {
         arcp__tail *next = dying->next_dying;
-        if (engine->closing || dying->newest->batch_id <= engine->committed_id) {
+        if (engine->context.closing || dying->newest->batch_id <= engine->committed_id) {
             stream_free(engine, dying->stream);
         } else {
             dying->next_dying = engine->dying_tails;
@@ -185,7 +185,7 @@ static arcp__chunk *add_chunk(arcp__engine *engine, arcp__tail *tail, size_t nee
     bytes = bytes < need ? need : bytes;
     arcp__chunk *chunk = arcp__alloc(sizeof(*chunk) + bytes);
     if (chunk == NULL) {
-        arcp__engine_no_memory(engine);
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     chunk->first = tail->stream->next;

@@ -10,7 +10,7 @@
 
 static void make_span_id(arcp__engine *engine, uint8_t out[8])
 {
-    engine->options.random(engine->options.random_user, out, 8);
+    arcp__context_random(&engine->context, out, 8);
     out[0] |= 1; /* never all zero */
 }
 
@@ -56,7 +56,7 @@ static void put_anchor(const char trace_id[ARCP__TRACE_ID_SIZE],
 static void begin(arcp__engine *engine, const char trace_id[ARCP__TRACE_ID_SIZE],
                   arcp_span asked_by, arcp__trace *out)
 {
-    *out = (arcp__trace){.began_wall_ns = engine->now.wall_ns};
+    *out = (arcp__trace){.began_wall_ns = engine->context.now.wall_ns};
     out->is_recorded = engine->options.makes_spans &&
                        (asked_by.size == 0 || arcp__traceparent_is_sampled(asked_by));
     if (out->is_recorded) {
@@ -75,7 +75,7 @@ static void begin(arcp__engine *engine, const char trace_id[ARCP__TRACE_ID_SIZE]
 
 static arcp_json_ref context_of(const arcp__engine *engine, const arcp__envelope *envelope)
 {
-    return arcp_json_member(&engine->json, envelope->extensions,
+    return arcp_json_member(&engine->context.json, envelope->extensions,
                             ARCP_SPAN_LITERAL("x-vendor.opentelemetry.tracecontext"));
 }
 
@@ -84,11 +84,12 @@ static arcp_json_ref context_of(const arcp__engine *engine, const arcp__envelope
 static bool read_ids(arcp__engine *engine, const arcp__envelope *envelope,
                      char trace_id[ARCP__TRACE_ID_SIZE], arcp_span *out_parent)
 {
-    const arcp_json *json = &engine->json;
+    const arcp_json *json = &engine->context.json;
     arcp_span none = {NULL, 0};
     arcp_json_ref context = context_of(engine, envelope);
-    arcp_span parent = arcp_json_string(
-        json, arcp_json_member(json, context, ARCP_SPAN_LITERAL("traceparent")), &engine->scratch);
+    arcp_span parent =
+        arcp_json_string(json, arcp_json_member(json, context, ARCP_SPAN_LITERAL("traceparent")),
+                         &engine->context.scratch);
     if (!arcp__traceparent_is_valid(parent)) {
         parent = arcp__traceparent_is_valid(envelope->trace_id) ? envelope->trace_id : none;
     }
@@ -119,12 +120,12 @@ void arcp__trace_asked(arcp__engine *engine, const arcp__envelope *envelope,
 void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
                       char trace_id[ARCP__TRACE_ID_SIZE], arcp__trace *out, arcp_span *tracestate)
 {
-    const arcp_json *json = &engine->json;
+    const arcp_json *json = &engine->context.json;
     arcp_span none = {NULL, 0};
     arcp_span parent;
     if (!read_ids(engine, envelope, trace_id, &parent)) {
         uint8_t bytes[ARCP__TRACE_ID_SIZE / 2];
-        engine->options.random(engine->options.random_user, bytes, sizeof(bytes));
+        arcp__context_random(&engine->context, bytes, sizeof(bytes));
         bytes[0] |= 1; /* never all zero */
         arcp__hex_format(bytes, sizeof(bytes), trace_id);
     }
@@ -134,7 +135,7 @@ void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
             : arcp_span_first(arcp_json_string(json,
                                                arcp_json_member(json, context_of(engine, envelope),
                                                                 ARCP_SPAN_LITERAL("tracestate")),
-                                               &engine->scratch),
+                                               &engine->context.scratch),
                               TRACESTATE_MAX);
     begin(engine, trace_id, parent, out);
 }
@@ -143,7 +144,8 @@ void arcp__trace_read(arcp__engine *engine, const arcp__envelope *envelope,
 void arcp__trace_of_child(arcp__engine *engine, const arcp__job *parent, arcp__trace *out)
 {
     const arcp__trace *above = &parent->live->trace;
-    *out = (arcp__trace){.is_recorded = above->is_recorded, .began_wall_ns = engine->now.wall_ns};
+    *out = (arcp__trace){.is_recorded = above->is_recorded,
+                         .began_wall_ns = engine->context.now.wall_ns};
     if (above->is_recorded) {
         put_text(out->parent_id, sizeof(out->parent_id), arcp__trace_span_id(above));
         put_own(engine, parent->trace_id, out->traceparent);
@@ -189,8 +191,8 @@ void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer)
 static bool read_id(arcp__engine *engine, const arcp_json *row, arcp_json_ref trace,
                     const char *name, char out[ARCP__SPAN_ID_SIZE + 1])
 {
-    arcp_span text =
-        arcp_json_string(row, arcp_json_member(row, trace, arcp_span_cstr(name)), &engine->scratch);
+    arcp_span text = arcp_json_string(row, arcp_json_member(row, trace, arcp_span_cstr(name)),
+                                      &engine->context.scratch);
     put_text(out, ARCP__SPAN_ID_SIZE + 1, arcp_span_first(text, ARCP__SPAN_ID_SIZE));
     return text.size == 0 || text.size == ARCP__SPAN_ID_SIZE;
 }
@@ -199,8 +201,9 @@ void arcp__trace_restore(arcp__engine *engine, const arcp_json *row, arcp__job *
 {
     arcp__trace *trace = &job->live->trace;
     arcp_json_ref stored = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace"));
-    arcp_span parent = arcp_json_string(
-        row, arcp_json_member(row, stored, ARCP_SPAN_LITERAL("traceparent")), &engine->scratch);
+    arcp_span parent =
+        arcp_json_string(row, arcp_json_member(row, stored, ARCP_SPAN_LITERAL("traceparent")),
+                         &engine->context.scratch);
     *trace = (arcp__trace){.began_wall_ns = job->created_wall_ns};
     if (engine->options.makes_spans && arcp__traceparent_is_valid(parent)) {
         put_text(trace->traceparent, sizeof(trace->traceparent), parent);

@@ -8,7 +8,7 @@ arcp_test(gate_denial_test SOURCES gate_denial_test.c gate_rig.c NEEDS arcp_core
 arcp_test(lease_subset_test SOURCES lease_subset_test.c NEEDS arcp_core)
 arcp_test(lease_derive_test SOURCES lease_derive_test.c NEEDS arcp_core)
 arcp_test(lease_narrow_test SOURCES lease_narrow_test.c NEEDS arcp_core)
-arcp_test(lease_work_test SOURCES lease_work_test.c NEEDS arcp_engine)
+arcp_test(lease_work_test SOURCES lease_work_test.c NEEDS arcp_context)
 arcp_test(lease_explain_test SOURCES lease_explain_test.c NEEDS arcp_core)
 arcp_test(lease_vectors_test SOURCES lease_vectors_test.c NEEDS arcp_core)
 arcp_test(lease_model_test SOURCES lease_model_test.c lease_sample.c glob_model.c strings.c

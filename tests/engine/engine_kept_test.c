@@ -224,11 +224,11 @@ static void a_limit_of_a_principal_that_is_lifted_forgets_nothing_more(void **st
     run_jobs(&rig, client, MANY);
     arcp__engine *engine = rig.engine;
     const arcp_span ping = arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}"));
-    engine->settings.limits_principal_bytes = 1;
+    engine->context.settings.limits_principal_bytes = 1;
     engine->over_share = engine->ended_jobs->principal;
     (void)arcp__engine_receive(engine, rig.now, client->link, ping);
     assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__FORGOTTEN_AT_ONCE);
-    engine->settings.limits_principal_bytes = 0; /* no limit */
+    engine->context.settings.limits_principal_bytes = 0; /* no limit */
     (void)arcp__engine_receive(engine, rig.now, client->link, ping);
     assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__FORGOTTEN_AT_ONCE);
     take_all(client);

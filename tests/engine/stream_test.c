@@ -31,7 +31,7 @@ static shelf *shelf_new(void)
 
 static void shelf_free(shelf *self)
 {
-    self->engine->closing = true;
+    self->engine->context.closing = true;
     arcp__stream_unref(self->engine, self->stream);
     arcp__batch_free_all(self->engine);
     assert_int_equal(self->engine->tail_bytes, 0);

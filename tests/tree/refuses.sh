@@ -16,7 +16,7 @@ cases=0
 right_tree() {
     tree=$work/tree
     rm -rf "$tree"
-    mkdir -p "$tree/src/base" "$tree/src/core" "$tree/src/engine" "$tree/src/store" "$tree/src/client" \
+    mkdir -p "$tree/src/base" "$tree/src/core" "$tree/src/context" "$tree/src/engine" "$tree/src/store" "$tree/src/client" \
         "$tree/src/cli" "$tree/src/bench" \
         "$tree/src/launch" "$tree/src/process" "$tree/tests/launch" "$tree/tests/engine" \
         "$tree/include/arcp/sys" "$tree/docs" "$tree/packaging" "$tree/man"
@@ -71,6 +71,7 @@ layer() {
 }
 layer '#include "core/lease.h"' src/base/alloc.h 'base may not include core/lease.h'
 layer '#include <arcp/lease.h>' src/base/alloc.h 'base may not include arcp/lease.h'
+layer '#include "engine/state.h"' src/context/timer.c 'context may not include engine/state.h'
 layer '#include "store/memory.h"' src/engine/job.c 'engine may not include store/memory.h'
 layer '#include "transport/ws.h"' src/store/sqlite.c 'store may not include transport/ws.h'
 layer '#include "arcp/follow.h"' src/cli/arguments.c 'cli may not include arcp/follow.h'
@@ -79,6 +80,7 @@ layer '#include "runtime/host.h"' src/client/submit.c 'client may not include ru
 layer '#include "alloc.h"' src/base/other.c 'includes start at src/'
 layer '  #  include "core/lease.h"' include/arcp/lease.h 'public header includes the private core/lease.h'
 layer '#include <uv.h>' src/engine/job.c 'engine does without <uv.h>'
+layer '#include <openssl/evp.h>' src/engine/job.c 'engine does without <openssl/evp.h>'
 layer '#include <pthread.h>' src/core/lease.c 'core does without <pthread.h>'
 layer '#include <openssl/sha.h>' src/core/lease.c 'core does without <openssl/sha.h>'
 layer '#include "core/lease.h"' src/launch/launch.h 'launch may not include core/lease.h'

@@ -1,0 +1,144 @@
+#include "context/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/timestamp.h"
+
+/* Fetched once: looking an algorithm up costs more than hashing a key with it. */
+static bool open_digest(arcp__context *context)
+{
+    context->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    context->digest = EVP_MD_CTX_new();
+    return context->sha256 != NULL && context->digest != NULL &&
+           EVP_DigestInit_ex2(context->digest, context->sha256, NULL) == 1;
+}
+
+bool arcp__context_init(arcp__context *context, const arcp_settings *settings, arcp_time now,
+                        arcp__random_fn random, void *random_user)
+{
+    context->settings = *settings;
+    context->now = now;
+    context->ids.random = random;
+    context->ids.user = random_user;
+    context->scratch.secret = true;
+    return open_digest(context);
+}
+
+void arcp__context_fini(arcp__context *context)
+{
+    arcp__timer_heap_fini(&context->timers);
+    EVP_MD_CTX_free(context->digest);
+    EVP_MD_free(context->sha256);
+    arcp_json_fini(&context->json);
+    arcp_buf_fini(&context->scratch);
+    while (context->pooled_count != 0) {
+        arcp_buf_fini(&context->pooled[--context->pooled_count]);
+    }
+}
+
+void arcp__context_set_time(arcp__context *context, arcp_time now)
+{
+    context->now.wall_ns = now.wall_ns;
+    if (now.mono_ns > context->now.mono_ns) {
+        context->now.mono_ns = now.mono_ns;
+    }
+}
+
+static int64_t after(const arcp__context *context, uint64_t amount, int64_t unit_ns)
+{
+    int64_t at = 0;
+    if (amount > (uint64_t)INT64_MAX || __builtin_mul_overflow((int64_t)amount, unit_ns, &at) ||
+        __builtin_add_overflow(at, context->now.mono_ns, &at)) {
+        return ARCP_TIME_NEVER;
+    }
+    return at;
+}
+
+int64_t arcp__context_after_sec(const arcp__context *context, uint64_t seconds)
+{
+    return after(context, seconds, ARCP_NS_PER_SEC);
+}
+
+int64_t arcp__context_after_ms(const arcp__context *context, uint64_t milliseconds)
+{
+    return after(context, milliseconds, ARCP_NS_PER_MS);
+}
+
+void arcp__context_arm(arcp__context *context, arcp__timer *timer, int kind, void *owner,
+                       int64_t at_ns)
+{
+    timer->kind = kind;
+    timer->owner = owner;
+    if (at_ns == ARCP_TIME_NEVER) {
+        arcp__timer_disarm(&context->timers, timer);
+    } else if (arcp__timer_arm(&context->timers, timer, at_ns) != ARCP_OK) {
+        arcp__context_no_memory(context);
+    }
+}
+
+void arcp__context_disarm(arcp__context *context, arcp__timer *timer)
+{
+    arcp__timer_disarm(&context->timers, timer);
+}
+
+void arcp__context_no_memory(arcp__context *context)
+{
+    context->out_of_memory = true;
+}
+
+void arcp__context_owe(arcp__context *context)
+{
+    context->owes = true;
+}
+
+void arcp__context_make_id(arcp__context *context, const char *prefix, char out[ARCP__ID_SIZE])
+{
+    size_t size = strlen(prefix);
+    memcpy(out, prefix, size);
+    arcp__ulid_next(&context->ids, context->now.wall_ns / ARCP_NS_PER_MS, out + size);
+    out[size + ARCP__ULID_SIZE] = '\0';
+}
+
+void arcp__context_random(arcp__context *context, void *out, size_t size)
+{
+    context->ids.random(context->ids.user, out, size);
+}
+
+void arcp__context_sha256(arcp__context *context, arcp_span bytes, uint8_t out[32])
+{
+    if (EVP_DigestInit_ex2(context->digest, context->sha256, NULL) != 1 ||
+        EVP_DigestUpdate(context->digest, bytes.data, bytes.size) != 1 ||
+        EVP_DigestFinal_ex(context->digest, out, NULL) != 1) {
+        abort(); /* all that is compared by its hash would be the same */
+    }
+}
+
+bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text)
+{
+    arcp_buf_clear(&context->scratch);
+    /* Only strings with escapes are copied; each is read a few times at most. */
+    if (text.size == 0 || memchr(text.data, '\\', text.size) == NULL) {
+        return true;
+    }
+    if (!arcp_buf_reserve(&context->scratch, text.size * 4)) {
+        arcp__context_no_memory(context);
+        return false;
+    }
+    return true;
+}
+
+void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns)
+{
+    char text[ARCP__TIMESTAMP_SIZE];
+    arcp__timestamp_format(wall_ns, text);
+    arcp_json_name(writer, name);
+    arcp_json_write_string(writer, arcp_span_make(text, sizeof(text)));
+}
+
+void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text)
+{
+    arcp_json_write_raw(writer, arcp_buf_span(text));
+    writer->out->failed = writer->out->failed || text->failed;
+}

@@ -1,0 +1,127 @@
+/* What every part of the engine needs and none of them owns: the time of the input at hand,
+ * settings, ids, timers, SHA-256, and memory that is used again for each input.
+ *
+ * The context holds; the engine drives. Nothing here knows a link, a session or a job: what a
+ * timer is for and what follows when memory runs out is decided above. */
+#ifndef ARCP_CONTEXT_CONTEXT_H
+#define ARCP_CONTEXT_CONTEXT_H
+
+#include <openssl/evp.h>
+
+#include <arcp/buf.h>
+#include <arcp/json.h>
+#include <arcp/settings.h>
+#include <arcp/time.h>
+
+#include "base/timer_heap.h"
+#include "base/ulid.h"
+
+#define ARCP__ID_SIZE 32 /* prefix, ULID and NUL: "sess_" + 26 + 1 */
+
+/* Enough for the texts that 64 jobs have on their way at once. */
+#define ARCP__POOLED_BUFS_MAX 128u
+
+typedef struct arcp__context {
+    arcp_settings settings;
+    arcp_time now;
+    arcp__ulid_source ids;
+    arcp__timer_heap timers;
+    EVP_MD *sha256;
+    EVP_MD_CTX *digest;
+    arcp_json json;                         /* index of the frame, line or row at hand */
+    arcp_buf scratch;                       /* its unescaped strings; secret: tokens */
+    arcp_buf pooled[ARCP__POOLED_BUFS_MAX]; /* empty, with memory */
+    size_t pooled_count;
+    bool out_of_memory; /* the input at hand could not be carried out */
+    bool owes;          /* something that cannot be given up waits for memory */
+    bool stopping;      /* the runtime shuts down: nothing new begins */
+    bool closing;       /* the engine is being freed */
+} arcp__context;
+
+/* ---- context.c ---- */
+/* False when out of memory; to be finished also then. */
+ARCP_MUST_CHECK bool arcp__context_init(arcp__context *context, const arcp_settings *settings,
+                                        arcp_time now, arcp__random_fn random, void *random_user);
+/* All of it may be zero. */
+void arcp__context_fini(arcp__context *context);
+
+/* An input begins. The monotonic clock never goes back. */
+void arcp__context_set_time(arcp__context *context, arcp_time now);
+/* now + so much, without overflow: ARCP_TIME_NEVER instead. */
+int64_t arcp__context_after_sec(const arcp__context *context, uint64_t seconds);
+int64_t arcp__context_after_ms(const arcp__context *context, uint64_t milliseconds);
+
+/* At ARCP_TIME_NEVER the timer is disarmed. `kind` comes back when it is due. */
+void arcp__context_arm(arcp__context *context, arcp__timer *timer, int kind, void *owner,
+                       int64_t at_ns);
+void arcp__context_disarm(arcp__context *context, arcp__timer *timer);
+
+/* A function that cannot report that memory ran out, and has left the state consistent, notes it
+ * here: the input at hand is given up when it is over. */
+void arcp__context_no_memory(arcp__context *context);
+/* What cannot be given up is marked where it belongs (owes_...), then this is called: it is tried
+ * again at the next input. */
+void arcp__context_owe(arcp__context *context);
+
+/* Writes prefix + ULID + NUL into out[ARCP__ID_SIZE]. */
+void arcp__context_make_id(arcp__context *context, const char *prefix, char out[ARCP__ID_SIZE]);
+void arcp__context_random(arcp__context *context, void *out, size_t size);
+void arcp__context_sha256(arcp__context *context, arcp_span bytes, uint8_t out[32]);
+
+/* Clears the scratch buffer and makes room so that nothing read from `text` moves. */
+bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text);
+
+/* Writes a member whose value is a time stamp. */
+void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns);
+/* Writes JSON that was formatted apart; a failure there is one here, also when `text` is used
+ * again. */
+void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text);
+
+/* ---- buf_pool.c ---- */
+/* An empty buffer for the work at hand, with memory of an earlier one where there is some. It may
+ * be made secret: then its memory does not come back. */
+arcp_buf arcp__context_take_buf(arcp__context *context);
+/* As arcp_buf_fini; the memory may be used again. */
+void arcp__context_give_buf(arcp__context *context, arcp_buf *buf);
+
+/* ---- frame_size.c: what fits into one frame ----
+ *
+ * limits.frame_bytes holds for what is sent, too. Peers and agents choose how large leases, events
+ * and results are, so each of these is measured before anything is made of it, and what does not
+ * fit is refused or ends its job. */
+
+/* What a frame has besides its payload at most: an envelope, and the request's id three times, of
+ * which each byte may need six. */
+#define ARCP__FRAME_HEAD_MAX 6144u
+/* What credentials add when they are put in: a value and its texts, escaped. */
+#define ARCP__CREDENTIALS_MAX 81920u
+/* Of texts that are only repeated to their sender. */
+#define ARCP__REPEATED_MAX 4096u
+/* The details of an error for what does not fit. */
+#define ARCP__FRAME_LIMIT ARCP_SPAN_LITERAL("{\"limit\":\"limits.frame_bytes\"}")
+
+/* The bytes that a payload, or a record, may have. */
+size_t arcp__frame_room(const arcp__context *context);
+/* Whether a job can be shown, whose job.accepted is the largest of what says all about it. */
+bool arcp__frame_fits_job(const arcp__context *context, size_t accepted_size);
+/* How much text fits although each byte of it may need six. */
+size_t arcp__frame_room_of_text(const arcp__context *context);
+
+/* ---- row.c: members of a stored row, and of objects in it ---- */
+
+/* Empty when it is not there. Lives as long as the row and the scratch buffer's content. */
+arcp_span arcp__row_text(arcp__context *context, const arcp_json *row, const char *name);
+arcp_span arcp__row_text_of(arcp__context *context, const arcp_json *row, arcp_json_ref object,
+                            const char *name);
+/* 0 when it is not there. */
+uint64_t arcp__row_number(const arcp_json *row, const char *name);
+/* False when it is not there, or is no time stamp. */
+bool arcp__row_instant(arcp__context *context, const arcp_json *row, arcp_json_ref object,
+                       const char *name, int64_t *wall_ns);
+/* 64 lower-case hex digits; false, and nothing written that means anything, for other text. */
+bool arcp__row_hash(arcp_span hex, uint8_t out[32]);
+/* Fill *err. */
+arcp_status arcp__row_damaged(const char *what, arcp_span key, arcp_error *err);
+arcp_status arcp__row_out_of_memory(arcp_error *err);
+
+#endif
