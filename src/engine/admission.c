@@ -57,13 +57,13 @@ void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
     if (!admission->session->ended) {
         arcp__session_job_ended(engine, admission->session);
     }
-    arcp__session_unpin(engine, admission->session);
+    arcp__session_unpin(admission->session);
     if (admission->request != NULL) {
-        arcp__request_unref(engine, admission->request);
+        arcp__request_unref(admission->request);
     }
     if (admission->parent != NULL) {
         admission->parent->admissions--;
-        arcp__job_unpin(engine, admission->parent);
+        arcp__job_unpin(admission->parent);
     }
     arcp_lease_unref(admission->lease);
     arcp_buf_fini(&admission->frame);
@@ -139,7 +139,7 @@ static void read_again(arcp__engine *engine, arcp__admission *held)
         arcp__job_submit(engine, request, envelope.payload, &envelope);
     }
     arcp_buf_fini(&frame);
-    arcp__request_unref(engine, request);
+    arcp__request_unref(request);
 }
 
 /* ---- waiting for a credential ---- */

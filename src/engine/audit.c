@@ -39,27 +39,14 @@ static void write_lease(arcp__engine *engine, arcp_json_writer *writer, const ch
     arcp_buf_fini(&text);
 }
 
-static void write_who(arcp_json_writer *writer, const arcp__audit_line *line)
+static void write_who(arcp_json_writer *writer, const arcp__audit_who *who)
 {
-    const arcp__job *job = line->job;
-    const arcp__session *session = line->session;
-    const char *principal = line->principal;
-    if (principal == NULL && session != NULL) {
-        principal = session->principal->name;
-    } else if (principal == NULL && job != NULL) {
-        principal = job->principal->name;
-    }
-    write_text(writer, "principal", arcp_span_cstr(principal));
-    if (session != NULL || job != NULL) {
-        write_text(writer, "session_id",
-                   arcp_span_cstr(session != NULL ? session->id : job->session_id));
-    }
-    if (job != NULL) {
-        write_text(writer, "job_id", arcp_span_cstr(job->id));
-        write_text(writer, "parent_job_id", arcp_span_cstr(job->parent_id));
-        write_text(writer, "agent", arcp_span_cstr(job->agent_text));
-        write_text(writer, "trace_id", arcp_span_cstr(job->trace_id));
-    }
+    write_text(writer, "principal", arcp_span_cstr(who->principal));
+    write_text(writer, "session_id", arcp_span_cstr(who->session_id));
+    write_text(writer, "job_id", arcp_span_cstr(who->job_id));
+    write_text(writer, "parent_job_id", arcp_span_cstr(who->parent_job_id));
+    write_text(writer, "agent", arcp_span_cstr(who->agent));
+    write_text(writer, "trace_id", arcp_span_cstr(who->trace_id));
 }
 
 void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
@@ -75,7 +62,7 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
     arcp__write_timestamp(&writer, "ts", engine->context.now.wall_ns);
     write_text(&writer, "event", arcp_span_cstr(arcp__audit_event_name(line->event)));
     write_text(&writer, "decision", arcp_span_cstr(line->decision));
-    write_who(&writer, line);
+    write_who(&writer, &line->who);
     write_text(&writer, "code",
                arcp_span_cstr(line->code == ARCP_OK ? NULL : arcp_status_wire_code(line->code)));
     write_text(&writer, "rule", arcp_span_cstr(line->rule));

@@ -294,7 +294,7 @@ static void finish(arcp__engine *engine, arcp__batch *batch)
         if (!session->ended) {
             arcp__session_wake(engine, session);
         }
-        arcp__session_unpin(engine, session);
+        arcp__session_unpin(session);
     }
     recycle(engine, batch);
     arcp__stream_reap(engine);
@@ -369,13 +369,13 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
     arcp__engine_settle(engine);
 }
 
-static void batch_free(arcp__engine *engine, arcp__batch *batch)
+static void batch_free(arcp__batch *batch)
 {
     for (size_t at = 0; at < batch->mark_count; at++) {
-        arcp__session_unpin(engine, batch->marks[at].session);
+        arcp__session_unpin(batch->marks[at].session);
     }
     for (size_t at = 0; at < batch->dirty_count; at++) {
-        arcp__session_unpin(engine, batch->dirty[at]);
+        arcp__session_unpin(batch->dirty[at]);
     }
     arcp__arena_fini(&batch->arena);
     arcp__free(batch->ops);
@@ -391,7 +391,7 @@ void arcp__batch_free_all(arcp__engine *engine)
     for (size_t list = 0; list < 3; list++) {
         for (arcp__batch *batch = lists[list], *next = NULL; batch != NULL; batch = next) {
             next = batch->next;
-            batch_free(engine, batch);
+            batch_free(batch);
         }
     }
 }

@@ -315,9 +315,8 @@ static void issue_answered(arcp__engine *engine, arcp__credential *credential,
     }
 }
 
-void arcp__credential_give(arcp__engine *engine, arcp__credential *credential, arcp__job *job)
+void arcp__credential_give(arcp__credential *credential, arcp__job *job)
 {
-    (void)engine;
     credential->job = job;
     job->credential = credential;
 }

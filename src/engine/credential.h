@@ -32,7 +32,7 @@ arcp__credential *arcp__credential_intend(arcp__engine *engine, const arcp__cred
 /* Nobody needs it any more: it is revoked, at once or when its issue was answered. */
 void arcp__credential_abandon(arcp__engine *engine, arcp__credential *credential);
 /* The job begins with it; the job ended. */
-void arcp__credential_give(arcp__engine *engine, arcp__credential *credential, arcp__job *job);
+void arcp__credential_give(arcp__credential *credential, arcp__job *job);
 void arcp__credential_job_ended(arcp__engine *engine, arcp__job *job);
 void arcp__credential_due(arcp__engine *engine, arcp__credential *credential);
 /* Revocations that nobody would come back to (memory was short) are begun again. */

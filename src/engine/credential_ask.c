@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/timestamp.h"
+#include "core/name_glob.h"
 
 static const arcp_provisioner_terms *terms_of(const arcp__engine *engine)
 {

@@ -82,7 +82,7 @@ void arcp__credential_audit(arcp__engine *engine, const arcp__credential *creden
     arcp__audit(engine, &(arcp__audit_line){
                             .event = ARCP__AUDIT_CREDENTIAL,
                             .decision = action,
-                            .principal = credential->principal,
+                            .who = {.principal = credential->principal},
                             .reason = why,
                             .more = {{"credential_id", arcp_span_cstr(credential->id)},
                                      {"alias", arcp_span_cstr(credential->alias)},

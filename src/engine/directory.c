@@ -2,6 +2,7 @@
 #include "engine/parts.h"
 
 #include "core/agent_name.h"
+#include "core/name_glob.h"
 
 /* ---- principals ---- */
 

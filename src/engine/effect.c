@@ -30,7 +30,7 @@ static arcp__pending_effect *pop_front(arcp__effect_queue *queue)
 static void recycle(arcp__engine *engine, arcp__pending_effect *pending)
 {
     if (pending->effect.link != NULL) {
-        arcp__link_unref(engine, pending->effect.link);
+        arcp__link_unref(pending->effect.link);
     }
     arcp__context_give_buf(&engine->context, &pending->text);
     arcp_buf_fini(&pending->fields);
@@ -197,7 +197,7 @@ static void take_back(arcp__engine *engine)
         job->is_let_go = true;
         job->live->host = NULL;
         release_if_over(engine, job);
-        arcp__job_unpin(engine, job); /* the agent's pin */
+        arcp__job_unpin(job); /* the agent's pin */
     }
 }
 
@@ -223,7 +223,7 @@ static bool next_record_frame(arcp__engine *engine, arcp__effect *out)
         }
         session->in_outbox = false;
         arcp__session_drained(engine, session);
-        arcp__session_unpin(engine, session);
+        arcp__session_unpin(session);
     }
     return false;
 }
@@ -275,11 +275,11 @@ static bool next_forgotten(arcp__engine *engine, arcp__effect *out)
         if (job->forgotten && !job->is_let_go) {
             engine->forgetting = job;
             *out = (arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job};
-            arcp__job_unpin(engine, job); /* the list's: the agent's own is still there */
+            arcp__job_unpin(job); /* the list's: the agent's own is still there */
             return true;
         }
         release_if_over(engine, job);
-        arcp__job_unpin(engine, job);
+        arcp__job_unpin(job);
     }
     return false;
 }
@@ -361,8 +361,6 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
             if (out->link->session != NULL) {
                 out->link->session->last_sent_ns = now.mono_ns;
             }
-        } else if (out->kind == ARCP__EFFECT_START_AGENT) {
-            out->job->agent_state = ARCP__AGENT_STARTING;
         }
         return true;
     }

@@ -102,7 +102,7 @@ void arcp__engine_free(arcp__engine *engine)
         arcp__session *session = engine->outbox;
         engine->outbox = session->outbox_next;
         session->in_outbox = false;
-        arcp__session_unpin(engine, session);
+        arcp__session_unpin(session);
     }
     (void)arcp__jobs_store_due(engine); /* nothing is written any more: it lets go of them */
     (void)arcp__budgets_store(engine);

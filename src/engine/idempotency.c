@@ -332,7 +332,7 @@ bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
            !arcp__batch_keeps_rows(engine) || store_row(engine, entry);
 }
 
-void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job)
+void arcp__idempotency_job_forgotten(arcp__job *job)
 {
     arcp__idempotency *entry = job->idempotency;
     if (entry == NULL) {

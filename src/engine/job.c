@@ -149,14 +149,23 @@ arcp__job *arcp__job_add_restored(arcp__engine *engine, arcp__principal *princip
     return job;
 }
 
+arcp__audit_who arcp__job_who(const arcp__job *job)
+{
+    return (arcp__audit_who){.principal = job->principal->name,
+                             .session_id = job->session_id,
+                             .job_id = job->id,
+                             .parent_job_id = job->parent_id,
+                             .agent = job->agent_text,
+                             .trace_id = job->trace_id};
+}
+
 void arcp__job_pin(arcp__job *job)
 {
     job->pins++;
 }
 
-void arcp__job_unpin(arcp__engine *engine, arcp__job *job)
+void arcp__job_unpin(arcp__job *job)
 {
-    (void)engine;
     if (--job->pins == 0) {
         release_memory(job);
     }
@@ -197,9 +206,9 @@ void arcp__job_drop(arcp__engine *engine, arcp__job *job)
     while (job->observations != NULL) {
         arcp__observation_remove(engine, job->observations);
     }
-    arcp__job_leave_parent(engine, job);
+    arcp__job_leave_parent(job);
     while (job->children != NULL) {
-        arcp__job_leave_parent(engine, job->children);
+        arcp__job_leave_parent(job->children);
     }
     arcp__principal_drop_job(job->principal, job);
     job->principal->stored_bytes -= job->stream->bytes;
@@ -214,13 +223,13 @@ void arcp__job_drop(arcp__engine *engine, arcp__job *job)
     job->stream->job = NULL;
     arcp__stream_unref(engine, job->stream);
     job->stream = NULL;
-    arcp__job_unpin(engine, job);
+    arcp__job_unpin(job);
 }
 
 void arcp__job_free(arcp__engine *engine, arcp__job *job)
 {
     if (job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING) {
-        arcp__job_unpin(engine, job); /* the agent's pin */
+        arcp__job_unpin(job); /* the agent's pin */
     }
     arcp__job_drop(engine, job);
 }

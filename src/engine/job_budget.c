@@ -130,7 +130,7 @@ bool arcp__budgets_store(arcp__engine *engine)
         }
         engine->spenders = job->next_spender;
         job->in_spenders = false;
-        arcp__job_unpin(engine, job);
+        arcp__job_unpin(job);
     }
     return true;
 }

@@ -77,6 +77,6 @@ void arcp__jobs_end_over(arcp__engine *engine)
         if (job->principal != NULL) { /* else it was forgotten meanwhile */
             arcp__job_end_over(engine, job);
         }
-        arcp__job_unpin(engine, job);
+        arcp__job_unpin(job);
     }
 }

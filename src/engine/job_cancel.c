@@ -121,7 +121,7 @@ void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job)
         arcp__context_disarm(&engine->context, &job->live->expiry_timer);
         arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_EXPIRY,
                                                 .decision = ends ? "ended" : "denied",
-                                                .job = job,
+                                                .who = arcp__job_who(job),
                                                 .code = ARCP_E_LEASE_EXPIRED,
                                                 .rule = ends ? "lease.on_expiry: terminate"
                                                              : "lease.on_expiry: deny",
@@ -157,8 +157,7 @@ static void audit(arcp__engine *engine, const arcp__request *request, const arcp
     arcp__audit(engine,
                 &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
                                     .decision = status == ARCP_OK ? "allowed" : "denied",
-                                    .session = request->session,
-                                    .job = job,
+                                    .who = arcp__session_who(request->session, job),
                                     .code = status,
                                     .rule = "submitting session",
                                     .reason = message,
@@ -186,7 +185,7 @@ void arcp__job_cancel_unknown(arcp__engine *engine, const arcp__request *request
     }
     arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
                                             .decision = "denied",
-                                            .session = request->session,
+                                            .who = arcp__session_who(request->session, NULL),
                                             .code = ARCP_E_JOB_NOT_FOUND,
                                             .rule = "submitting session",
                                             .target = job_id});
@@ -223,7 +222,7 @@ void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp
     }
     arcp_json_end_object(&writer);
     arcp__request_answer(engine, request, "job.cancelled", arcp_span_cstr(job->id),
-                         arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), false);
+                         arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
     arcp_buf_fini(&payload);
     audit(engine, request, job, ARCP_OK, said.message);
     cancel(engine, job, said.message);

@@ -27,7 +27,7 @@ static void link_child(arcp__job *parent, arcp__job *child)
     parent->live_children++;
 }
 
-void arcp__job_leave_parent(arcp__engine *engine, arcp__job *job)
+void arcp__job_leave_parent(arcp__job *job)
 {
     arcp__job *parent = job->parent;
     if (parent == NULL) {
@@ -44,7 +44,7 @@ void arcp__job_leave_parent(arcp__engine *engine, arcp__job *job)
     }
     job->parent = NULL;
     job->next_child = NULL;
-    arcp__job_unpin(engine, parent);
+    arcp__job_unpin(parent);
 }
 
 static arcp_status over_limit(const char *limit, arcp_buf *details, arcp_error *err)
@@ -259,7 +259,7 @@ static void audit(arcp__engine *engine, const arcp__job *parent, const arcp__job
     arcp_span parent_id = arcp_span_cstr(parent->id);
     arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_DELEGATION,
                                             .decision = made ? "allowed" : "denied",
-                                            .job = made ? child : parent,
+                                            .who = arcp__job_who(made ? child : parent),
                                             .code = status,
                                             .rule = "agent.delegate, lease of the parent",
                                             .target = wanted->agent,
@@ -420,7 +420,7 @@ void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
         refuse_child(engine, parent, admission, &error);
     } else {
         if (admission->credential != NULL) {
-            arcp__credential_give(engine, admission->credential, child);
+            arcp__credential_give(admission->credential, child);
             admission->credential = NULL;
         }
         arcp__policy_audit(engine, child, &admission->notes);

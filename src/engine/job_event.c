@@ -205,7 +205,7 @@ void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision 
     arcp__metrics_denied(engine, decision->code, decision->capability);
     arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
                                             .decision = "denied",
-                                            .job = job,
+                                            .who = arcp__job_who(job),
                                             .code = decision->code,
                                             .rule = decision->code == ARCP_E_INTERNAL_ERROR
                                                         ? "audit.on_failure: deny"
@@ -234,7 +234,7 @@ static void audit_gate(arcp__engine *engine, const arcp__job *job, const arcp_de
     arcp__audit(engine,
                 &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
                                     .decision = code == ARCP_OK ? "allowed" : "denied",
-                                    .job = job,
+                                    .who = arcp__job_who(job),
                                     .code = code,
                                     .rule = code == ARCP_OK ? "lease" : "audit.on_failure: deny",
                                     .capability = decision->capability,

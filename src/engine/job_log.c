@@ -132,7 +132,7 @@ void arcp__job_log_end(arcp__engine *engine, const arcp__job *job)
     (void)snprintf(duration, sizeof(duration), "%llu", (unsigned long long)duration_ms(job));
     arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_END,
                                             .decision = status,
-                                            .job = job,
+                                            .who = arcp__job_who(job),
                                             .code = job->status == ARCP_JOB_SUCCESS ? ARCP_OK
                                                                                     : job->end_code,
                                             .more = {{"duration_ms", arcp_span_cstr(duration)},

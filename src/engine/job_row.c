@@ -102,7 +102,7 @@ bool arcp__jobs_store_due(arcp__engine *engine)
         }
         engine->due_rows = job->next_due;
         job->row_is_due = false;
-        arcp__job_unpin(engine, job);
+        arcp__job_unpin(job);
     }
     return true;
 }

@@ -56,7 +56,7 @@ static void refuse_asked(arcp__engine *engine, arcp__request *request, arcp_span
     arcp__audit(engine,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "denied",
-                                    .session = request->session,
+                                    .who = arcp__session_who(request->session, NULL),
                                     .code = error->status,
                                     .reason = error->message,
                                     .more = {{"agent", agent},
@@ -150,7 +150,7 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
         memcpy(request->revealed_job, entry->job_id, sizeof(entry->job_id));
         arcp__request_answer(engine, request, "job.accepted", job_id,
                              job == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(job->trace_id),
-                             arcp_buf_span(&payload), true);
+                             arcp_buf_span(&payload));
     }
     arcp_buf_fini(&payload);
 }
@@ -166,13 +166,12 @@ static bool handled_by_key(arcp__engine *engine, arcp__request *request, arcp_sp
     }
     if (memcmp(entry->fingerprint, print, 32) == 0) {
         answer_duplicate(engine, request, entry);
-        arcp__audit(engine, &(arcp__audit_line){
-                                .event = ARCP__AUDIT_SUBMIT,
-                                .decision = "allowed",
-                                .session = request->session,
-                                .job = arcp__job_find(engine, arcp_span_cstr(entry->job_id)),
-                                .rule = "idempotency_key",
-                                .more = {{"idempotency_key", key}}});
+        const arcp__job *job = arcp__job_find(engine, arcp_span_cstr(entry->job_id));
+        arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
+                                                .decision = "allowed",
+                                                .who = arcp__session_who(request->session, job),
+                                                .rule = "idempotency_key",
+                                                .more = {{"idempotency_key", key}}});
         return true;
     }
     arcp_error error = {0};
@@ -243,14 +242,13 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
     } else {
         memcpy(request->revealed_job, job->id, sizeof(job->id));
         arcp__request_answer(engine, request, "job.accepted", arcp_span_cstr(job->id),
-                             arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
+                             arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
     }
     arcp__context_give_buf(&engine->context, &payload);
     arcp__audit(engine,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "allowed",
-                                    .session = request->session,
-                                    .job = job,
+                                    .who = arcp__session_who(request->session, job),
                                     .rule = is_narrowed ? "lease_request, policy" : "lease_request",
                                     .lease = job->live->lease,
                                     .more = {{"idempotency_key", key}}});
@@ -428,7 +426,7 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
                      arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE), &error, &details);
     } else {
         arcp__policy_audit(engine, job, &admission->notes);
-        arcp__credential_give(engine, admission->credential, job);
+        arcp__credential_give(admission->credential, job);
         admission->credential = NULL;
         accept(engine, admission->request, job, admission->notes.size != 0, plan.key);
     }

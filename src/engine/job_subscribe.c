@@ -347,8 +347,7 @@ static void audit(arcp__engine *engine, const arcp__request *request, const arcp
     arcp__audit(engine,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBSCRIBE,
                                     .decision = code == ARCP_OK ? "allowed" : "denied",
-                                    .session = request->session,
-                                    .job = job,
+                                    .who = arcp__session_who(request->session, job),
                                     .code = code,
                                     .rule = engine->context.settings.authorization_subscribe ==
                                                     ARCP_SUBSCRIBE_ANY
@@ -409,7 +408,7 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
     } else {
         memcpy(request->revealed_job, job->id, sizeof(job->id));
         arcp__request_answer(engine, request, "job.subscribed", arcp_span_cstr(job->id),
-                             arcp_span_cstr(job->trace_id), arcp_buf_span(&payload), true);
+                             arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
     }
     arcp_buf_fini(&payload);
 }

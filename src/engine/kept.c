@@ -210,6 +210,6 @@ void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
                           try_again_ns(engine, job));
         return;
     }
-    arcp__idempotency_job_forgotten(engine, job);
+    arcp__idempotency_job_forgotten(job);
     arcp__job_drop(engine, job);
 }

@@ -51,7 +51,7 @@ void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job);
  * expired. False when out of memory. */
 bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job);
 /* Then: the key stays, with the payload that the job was answered with. */
-void arcp__idempotency_job_forgotten(arcp__engine *engine, arcp__job *job);
+void arcp__idempotency_job_forgotten(arcp__job *job);
 /* Writes the member "idempotency" of the job's row; nothing for one without a key. */
 void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer);
 /* Keys that have expired go, some at a time. Whether there are more. */

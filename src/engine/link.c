@@ -9,9 +9,8 @@ arcp__link *arcp__link_ref(arcp__link *link)
     return link;
 }
 
-void arcp__link_unref(arcp__engine *engine, arcp__link *link)
+void arcp__link_unref(arcp__link *link)
 {
-    (void)engine;
     if (--link->refs == 0) {
         arcp_buf_fini(&link->hello);
         arcp_buf_fini(&link->behind);
@@ -322,6 +321,6 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
     arcp__context_disarm(&engine->context, &link->rest_timer);
     arcp__timer_heap_release(&engine->context.timers, ARCP__LINK_TIMERS);
     DL_DELETE2(engine->links, link, previous, next);
-    arcp__link_unref(engine, link);
+    arcp__link_unref(link);
     arcp__engine_settle(engine);
 }

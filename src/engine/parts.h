@@ -55,16 +55,18 @@ void arcp__engine_make_good(arcp__engine *engine);
 #define ARCP__ENGINE_TIMERS  5u
 
 /* ---- audit.c ---- */
-/* One line of the audit log. What is NULL, empty or zero is left out; principal, session,
- * agent and trace come from the job or the session when they are not given. */
+/* Whom a line is about. What is NULL is left out. */
+typedef struct arcp__audit_who {
+    const char *principal, *session_id, *job_id, *parent_job_id, *agent, *trace_id;
+} arcp__audit_who;
+
+/* One line of the audit log. What is NULL, empty or zero is left out. */
 typedef struct arcp__audit_line {
     arcp__audit_event event;
     const char *decision; /* allowed, denied, or a word of the event's own */
-    const char *principal;
+    arcp__audit_who who;
     const char *peer; /* of a refused stranger: its address */
     uint64_t count;   /* of refusals that this line stands for; 0: it stands for itself */
-    const arcp__session *session; /* that asked */
-    const arcp__job *job;
     arcp_status code; /* of a refusal */
     const char *rule; /* what decided */
     const char *reason;
@@ -130,7 +132,7 @@ void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t k
 
 /* ---- link.c ---- */
 arcp__link *arcp__link_ref(arcp__link *link);
-void arcp__link_unref(arcp__engine *engine, arcp__link *link);
+void arcp__link_unref(arcp__link *link);
 /* Sends a frame made outside a session's numbering. */
 void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable);
 /* session.error and close (§12: it is fatal). */
@@ -149,11 +151,13 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link);
 
 /* ---- session.c ---- */
 arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id);
+/* For the audit log: a session that asked, and the job that it asked about; NULL: none. */
+arcp__audit_who arcp__session_who(const arcp__session *session, const arcp__job *job);
 arcp__session *arcp__session_new(arcp__engine *engine, arcp__principal *principal);
 /* Takes the session apart: its observations, runs, rows. Its jobs go on. */
 void arcp__session_end(arcp__engine *engine, arcp__session *session, const char *why);
 void arcp__session_pin(arcp__session *session);
-void arcp__session_unpin(arcp__engine *engine, arcp__session *session);
+void arcp__session_unpin(arcp__session *session);
 /* Writes its row into the open batch. */
 void arcp__session_store(arcp__engine *engine, arcp__session *session);
 /* The link is gone or taken away: the window begins. */
@@ -201,10 +205,10 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
 void arcp__session_receive(arcp__engine *engine, arcp__session *session,
                            const arcp__envelope *envelope);
 arcp__request *arcp__request_ref(arcp__request *request);
-void arcp__request_unref(arcp__engine *engine, arcp__request *request);
+void arcp__request_unref(arcp__request *request);
 /* To the payload, an object, request_id and reply_to are added; it waits for the open batch. */
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
-                          arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable);
+                          arcp_span job_id, arcp_span trace_id, arcp_span payload);
 void arcp__request_finish(arcp__engine *engine, arcp__request *request);
 void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session);
 /* The number of the session's own record; 0 when out of memory. */
@@ -310,12 +314,13 @@ const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, ar
 
 /* ---- job.c ---- */
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id);
+/* For the audit log. */
+arcp__audit_who arcp__job_who(const arcp__job *job);
 /* `admission` (may be NULL) has the id and the time that it was promised. */
 arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
                          const arcp__admission *admission);
 void arcp__job_pin(arcp__job *job);
-void arcp__job_unpin(arcp__engine *engine, arcp__job *job);
-/* Writes its row into the open batch. */
+void arcp__job_unpin(arcp__job *job);
 /* Queues START_AGENT behind the open batch and arms its deadlines. */
 void arcp__job_start(arcp__engine *engine, arcp__job *job);
 void arcp__job_free(arcp__engine *engine, arcp__job *job);
@@ -342,6 +347,7 @@ void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq
                               uint64_t count);
 
 /* ---- job_row.c ---- */
+/* Writes its row into the open batch. */
 void arcp__job_store(arcp__engine *engine, arcp__job *job);
 /* When the open batch is taken, once, and not for a job that is forgotten before. */
 void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job);
@@ -486,7 +492,7 @@ void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission);
 void arcp__job_child_ended(arcp__engine *engine, arcp__job *parent, arcp__job *child,
                            arcp_span terminal);
 void arcp__job_end_children(arcp__engine *engine, arcp__job *job);
-void arcp__job_leave_parent(arcp__engine *engine, arcp__job *job);
+void arcp__job_leave_parent(arcp__job *job);
 
 /* ---- agent_line.c ---- */
 void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to, arcp_span payload);

@@ -1,6 +1,8 @@
 #include "engine/peer_profile.h"
 
-#include <string.h>
+#include <stddef.h>
+
+#include "core/name_glob.h"
 
 static const arcp__peer_profile rows[] = {
 #define ARCP_PEER_PROFILE(row_name, row_glob, ...)                                                 \
@@ -44,30 +46,4 @@ const arcp__peer_profile *arcp__peer_profile_for_client(arcp_span client_name)
         }
     }
     return &rows[0];
-}
-
-/* Greedy with one point of return: the last star only, so at most glob x name steps. */
-bool arcp__name_glob_matches(const char *glob, arcp_span name)
-{
-    const char *star = NULL;
-    size_t resume = 0;
-    size_t at = 0;
-    while (at < name.size) {
-        if (*glob == '*') {
-            star = glob++;
-            resume = at;
-        } else if (*glob == name.data[at] && *glob != '\0') {
-            glob++;
-            at++;
-        } else if (star != NULL) {
-            glob = star + 1;
-            at = ++resume;
-        } else {
-            return false;
-        }
-    }
-    while (*glob == '*') {
-        glob++;
-    }
-    return *glob == '\0';
 }

@@ -45,7 +45,4 @@ const arcp__peer_profile *arcp__peer_profile_draft(void);
 /* The shipped row whose glob matches; the draft's form when none does. */
 const arcp__peer_profile *arcp__peer_profile_for_client(arcp_span client_name);
 
-/* Whether a name matches a glob in which `*` stands for any run of bytes. Linear. */
-bool arcp__name_glob_matches(const char *glob, arcp_span name);
-
 #endif

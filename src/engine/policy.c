@@ -5,6 +5,7 @@
 
 #include "base/timestamp.h"
 #include "core/lease_subset.h"
+#include "core/name_glob.h"
 
 arcp_status arcp__engine_add_policy(arcp__engine *engine, const arcp__policy *policy,
                                     arcp_error *err)
@@ -229,7 +230,7 @@ void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_b
         at = (size_t)(dropped + strlen(dropped) + 1 - notes->data);
         arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_NARROWING,
                                                 .decision = "narrowed",
-                                                .job = job,
+                                                .who = arcp__job_who(job),
                                                 .rule = rule,
                                                 .dropped = arcp_span_cstr(dropped)});
     }

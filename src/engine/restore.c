@@ -528,7 +528,7 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
     }
     if (read->kind == READ_INDEX) {
         take_index(engine, read->session, first, records, count);
-        arcp__session_unpin(engine, read->session);
+        arcp__session_unpin(read->session);
     } else if (read->kind == READ_COUNT) {
         take_count(engine, read, first, records, count);
         arcp__stream_unref(engine, read->stream);
@@ -555,7 +555,7 @@ void arcp__restore_free(arcp__engine *engine)
         restore_read *read = engine->restore->reads;
         engine->restore->reads = read->next;
         if (read->session != NULL) {
-            arcp__session_unpin(engine, read->session);
+            arcp__session_unpin(read->session);
         }
         if (read->stream != NULL) {
             arcp__stream_unref(engine, read->stream);

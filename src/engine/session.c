@@ -74,12 +74,19 @@ static void release_memory(arcp__session *session)
     arcp__free(session);
 }
 
-void arcp__session_unpin(arcp__engine *engine, arcp__session *session)
+void arcp__session_unpin(arcp__session *session)
 {
-    (void)engine;
     if (--session->pins == 0 && session->ended) {
         release_memory(session);
     }
+}
+
+arcp__audit_who arcp__session_who(const arcp__session *session, const arcp__job *job)
+{
+    arcp__audit_who who = job == NULL ? (arcp__audit_who){0} : arcp__job_who(job);
+    who.principal = session->principal->name;
+    who.session_id = session->id;
+    return who;
 }
 
 bool arcp__session_has_feature(const arcp__session *session, arcp_feature feature)
@@ -208,7 +215,7 @@ void arcp__session_detach(arcp__engine *engine, arcp__session *session)
     link->session = NULL;
     session->link = NULL;
     engine->connected_count--;
-    arcp__link_unref(engine, link);
+    arcp__link_unref(link);
     arcp__context_disarm(&engine->context, &session->heartbeat_timer);
     arcp_buf_fini(&session->read_bytes);
     session->read_at = 0;
@@ -295,7 +302,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);
     arcp__principal_maybe_free(engine, session->principal);
     session->principal = NULL;
-    arcp__session_unpin(engine, session);
+    arcp__session_unpin(session);
 }
 
 /* For the engine's own end: no rows are touched. */

@@ -304,7 +304,7 @@ void arcp__session_audit(arcp__engine *engine, const arcp__link *link, const arc
     arcp__audit(engine,
                 &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
                                     .decision = "allowed",
-                                    .session = session,
+                                    .who = arcp__session_who(session, NULL),
                                     .rule = rule,
                                     .more = {{"request", arcp_span_cstr(request)},
                                              {"client", arcp_span_cstr(session->client_name)}}});

@@ -266,7 +266,7 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_
         arcp__context_no_memory(&engine->context);
     } else {
         arcp__request_answer(engine, request, "session.jobs", arcp_span_make(NULL, 0),
-                             arcp_span_make(NULL, 0), arcp_buf_span(&out), false);
+                             arcp_span_make(NULL, 0), arcp_buf_span(&out));
     }
     arcp_buf_fini(&out);
 }

@@ -15,7 +15,7 @@ arcp__request *arcp__request_ref(arcp__request *request)
     return request;
 }
 
-void arcp__request_unref(arcp__engine *engine, arcp__request *request)
+void arcp__request_unref(arcp__request *request)
 {
     if (--request->refs != 0) {
         return;
@@ -23,7 +23,7 @@ void arcp__request_unref(arcp__engine *engine, arcp__request *request)
     arcp_buf_fini(&request->frame);
     arcp_buf_fini(&request->record);
     arcp_buf_fini(&request->lone_error);
-    arcp__session_unpin(engine, request->session);
+    arcp__session_unpin(request->session);
     arcp__free(request);
 }
 
@@ -136,7 +136,7 @@ static void release_submits(arcp__engine *engine, arcp__session *session)
             session->submits_last = NULL;
         }
         release_answer(engine, request);
-        arcp__request_unref(engine, request);
+        arcp__request_unref(request);
     }
     engine->admissions_due = engine->admissions_due || session->admissions != 0;
 }
@@ -170,16 +170,15 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
     while (session->submits_first != NULL) {
         arcp__request *request = session->submits_first;
         session->submits_first = request->next_submit;
-        arcp__request_unref(engine, request);
+        arcp__request_unref(request);
     }
     session->submits_last = NULL;
     engine->admissions_due = engine->admissions_due || session->admissions != 0;
 }
 
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
-                          arcp_span job_id, arcp_span trace_id, arcp_span payload, bool durable)
+                          arcp_span job_id, arcp_span trace_id, arcp_span payload)
 {
-    (void)durable;
     arcp_buf whole = arcp__context_take_buf(&engine->context);
     arcp_buf_fini(&request->frame);
     request->frame = arcp__context_take_buf(&engine->context);
@@ -432,7 +431,7 @@ static bool is_repeated(arcp__engine *engine, arcp__session *session,
         if (request != NULL) {
             request->is_repeated = true;
             arcp__request_finish(engine, request);
-            arcp__request_unref(engine, request);
+            arcp__request_unref(request);
         }
     }
     return true;
@@ -472,6 +471,6 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session,
         if (engine->context.out_of_memory) {
             abandon(engine, request);
         }
-        arcp__request_unref(engine, request);
+        arcp__request_unref(request);
     }
 }

@@ -73,7 +73,7 @@ static void refuse(arcp__engine *engine, arcp__link *link, const arcp__principal
         arcp__audit(engine, &(arcp__audit_line){
                                 .event = ARCP__AUDIT_AUTHENTICATION,
                                 .decision = "denied",
-                                .principal = principal == NULL ? NULL : principal->name,
+                                .who = {.principal = principal == NULL ? NULL : principal->name},
                                 .code = status,
                                 .rule = refusal.rule,
                                 .reason = message,

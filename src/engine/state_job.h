@@ -114,7 +114,6 @@ struct arcp__job {
     bool bad_line;           /* a line that began with { and did not parse */
     bool chunks_ended;
     bool is_plain_output; /* raw output has come */
-    bool kept;            /* counted in the principal's list */
     bool is_terminal;     /* listed as ended, in the engine and in its principal */
     bool is_weighed;      /* its bytes are counted there: see kept.c */
     bool is_owed;         /* counted there: kept for its session only */

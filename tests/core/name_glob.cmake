@@ -1,0 +1,1 @@
+arcp_test(name_glob_test SOURCES name_glob_test.c NEEDS arcp_core)
