@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "base/utf8.h"
+
 arcp__link *arcp__link_ref(arcp__link *link)
 {
     link->refs++;
@@ -153,10 +155,11 @@ void arcp__link_hello_timeout(arcp__engine *engine, arcp__link *link)
 }
 
 /* A frame that is no envelope ends the transport; the session stays resumable. */
-static void refuse_frame(arcp__engine *engine, arcp__link *link, const arcp_error *error)
+static void refuse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame,
+                         const arcp_error *error)
 {
-    bool bad_utf8 = strstr(error->message, "UTF-8") != NULL;
-    arcp__link_fail(engine, link, error, arcp_span_make(NULL, 0), bad_utf8 ? 1007 : 1008);
+    arcp__link_fail(engine, link, error, arcp_span_make(NULL, 0),
+                    arcp__utf8_is_valid(frame) ? 1008 : 1007);
 }
 
 static bool parse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame,
@@ -172,7 +175,7 @@ static bool parse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame,
             arcp__envelope_parse(&engine->context.json, &engine->context.scratch, envelope, &error);
     }
     if (status != ARCP_OK) {
-        refuse_frame(engine, link, &error);
+        refuse_frame(engine, link, frame, &error);
     }
     return status == ARCP_OK && !engine->context.out_of_memory;
 }
