@@ -9,7 +9,7 @@
  *
  * A submit that only waits for its turn is kept as its frame and read again. A delegation's
  * job.accepted must not come between a submit and its answer, so it waits for the session's
- * submits too. Turns are taken at the end of an input (arcp__engine_settle). */
+ * submits too. Turns are taken at the end of an input (input.c). */
 #include "engine/parts.h"
 
 static arcp__admission *admission_new(arcp__engine *engine, arcp__session *session,

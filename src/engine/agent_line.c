@@ -376,10 +376,8 @@ static void take_json_line(arcp__engine *engine, arcp__job *job, arcp_span text)
     }
 }
 
-void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text)
+void arcp__job_agent_line(arcp__engine *engine, arcp__job *job, arcp_span text)
 {
-    arcp__engine_enter(engine, now);
-    engine->current_job = job;
     if (text.size != 0 && text.data[text.size - 1] == '\r') {
         text.size--;
     }
@@ -391,16 +389,6 @@ void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job
         }
         arcp__job_update_pressure(engine, job);
     }
-    arcp__engine_settle(engine);
-}
-
-void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job)
-{
-    arcp__engine_enter(engine, now);
-    engine->current_job = job;
-    arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
-                        "the agent wrote a line longer than limits.agent_line_bytes");
-    arcp__engine_settle(engine);
 }
 
 /* ---- back-pressure: a full pipe ---- */

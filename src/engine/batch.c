@@ -339,19 +339,15 @@ static void fail_later(arcp__engine *engine, uint64_t batch_id, arcp_status stat
     }
 }
 
-void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_id,
-                            arcp_status status)
+void arcp__batch_committed(arcp__engine *engine, uint64_t batch_id, arcp_status status)
 {
-    arcp__engine_enter(engine, now);
     arcp__batch *batch = engine->batches;
     if (batch == NULL || batch->store.id != batch_id) {
         fail_later(engine, batch_id, status);
-        arcp__engine_settle(engine);
         return;
     }
     if (status != ARCP_OK) {
         fail(engine, batch);
-        arcp__engine_settle(engine);
         return;
     }
     engine->batches = batch->next;
@@ -366,7 +362,6 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
     }
     arcp__effect_release(engine);
     arcp__engine_update_pressure(engine);
-    arcp__engine_settle(engine);
 }
 
 static void batch_free(arcp__batch *batch)

@@ -423,10 +423,8 @@ void arcp__credential_due(arcp__engine *engine, arcp__credential *credential)
 
 /* ---- answers ---- */
 
-void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
-                              const arcp_provision_result *result)
+void arcp__credential_answered(arcp__engine *engine, const arcp_provision_result *result)
 {
-    arcp__engine_enter(engine, now);
     arcp__credential *credential = NULL;
     HASH_FIND(hh_call, engine->credential_calls, &result->call_id, sizeof(result->call_id),
               credential);
@@ -454,5 +452,4 @@ void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
         }
         break;
     }
-    arcp__engine_settle(engine);
 }

@@ -35,6 +35,8 @@ void arcp__credential_abandon(arcp__engine *engine, arcp__credential *credential
 void arcp__credential_give(arcp__credential *credential, arcp__job *job);
 void arcp__credential_job_ended(arcp__engine *engine, arcp__job *job);
 void arcp__credential_due(arcp__engine *engine, arcp__credential *credential);
+/* The provisioner answered a call; one that is not under way is ignored. */
+void arcp__credential_answered(arcp__engine *engine, const arcp_provision_result *result);
 /* Revocations that nobody would come back to (memory was short) are begun again. */
 void arcp__credential_sweep(arcp__engine *engine);
 void arcp__credential_free_all(arcp__engine *engine);

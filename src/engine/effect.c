@@ -181,7 +181,7 @@ static void release_if_over(arcp__engine *engine, arcp__job *job)
 }
 
 /* What the owner was handed at the last call is over. */
-static void take_back(arcp__engine *engine)
+void arcp__effect_take_back(arcp__engine *engine)
 {
     if (engine->handed != NULL) {
         recycle(engine, engine->handed);
@@ -321,11 +321,8 @@ bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out)
     return true;
 }
 
-bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
+bool arcp__effect_next(arcp__engine *engine, arcp__effect *out)
 {
-    take_back(engine);
-    arcp__engine_enter(engine, now);
-    arcp__engine_settle(engine);
     if (arcp__engine_next_line(engine, out)) {
         return true;
     }
@@ -359,7 +356,7 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
         if (out->kind == ARCP__EFFECT_SEND) {
             out->link->unsent += out->text.size;
             if (out->link->session != NULL) {
-                out->link->session->last_sent_ns = now.mono_ns;
+                out->link->session->last_sent_ns = engine->context.now.mono_ns;
             }
         }
         return true;
@@ -368,13 +365,13 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
 
 bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out)
 {
-    take_back(engine);
+    arcp__effect_take_back(engine);
     return next_forgotten(engine, out);
 }
 
 void arcp__effect_queues_free(arcp__engine *engine)
 {
-    take_back(engine);
+    arcp__effect_take_back(engine);
     take_back_line(engine);
     arcp__effect_queue *queues[] = {&engine->log, &engine->ready, &engine->waiting};
     for (size_t at = 0; at < sizeof(queues) / sizeof(queues[0]); at++) {
@@ -384,7 +381,7 @@ void arcp__effect_queues_free(arcp__engine *engine)
         }
     }
     for (arcp__effect none; next_forgotten(engine, &none);) {
-        take_back(engine);
+        arcp__effect_take_back(engine);
     }
     while (engine->effect_free != NULL) {
         arcp__pending_effect *pending = engine->effect_free;

@@ -316,11 +316,9 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
                       arcp_authority_deadline_mono_ns(job->live->authority));
 }
 
-void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
-                                arcp_status status, arcp_span message)
+void arcp__job_agent_started(arcp__engine *engine, arcp__job *job, arcp_status status,
+                             arcp_span message)
 {
-    arcp__engine_enter(engine, now);
-    engine->current_job = job;
     if (status != ARCP_OK) {
         job->agent_state = ARCP__AGENT_GONE;
         arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
@@ -337,7 +335,6 @@ void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *
             arcp__effect_release_stops(engine);
         }
     }
-    arcp__engine_settle(engine);
 }
 
 /* The host may let go of the job; its pin goes when the effect was handed out. */

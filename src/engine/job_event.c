@@ -338,11 +338,8 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
     return ARCP_OK;
 }
 
-void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *job,
-                              const arcp__agent_event *event)
+void arcp__job_checked_event(arcp__engine *engine, arcp__job *job, const arcp__agent_event *event)
 {
-    arcp__engine_enter(engine, now);
-    engine->current_job = job;
     if (event->unit.size != 0) {
         note_spend(engine, job, event->unit, event->amount); /* also after the job's end */
     }
@@ -353,14 +350,11 @@ void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *jo
         }
         arcp__job_update_pressure(engine, job);
     }
-    arcp__engine_settle(engine);
 }
 
-void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
-                               const arcp__agent_denial *denial)
+void arcp__job_checked_denial(arcp__engine *engine, arcp__job *job,
+                              const arcp__agent_denial *denial)
 {
-    arcp__engine_enter(engine, now);
-    engine->current_job = job;
     if (!job->ended) {
         arcp_decision decision = {
             .code = denial->code,
@@ -375,27 +369,13 @@ void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *j
         arcp__job_denied(engine, job, &decision);
         arcp__job_after_denial(engine, job, denial->code);
     }
-    arcp__engine_settle(engine);
 }
 
-void arcp__engine_agent_granted(arcp__engine *engine, arcp_time now, arcp__job *job,
-                                const arcp__agent_grant *grant)
+void arcp__job_checked_grant(arcp__engine *engine, arcp__job *job, const arcp__agent_grant *grant)
 {
-    arcp__engine_enter(engine, now);
-    engine->current_job = job;
     arcp_decision decision = {
         .capability = grant->capability, .target = grant->target, .pattern = grant->pattern};
     if (job->principal != NULL) { /* else it is forgotten already, and nobody was shown anything */
         audit_gate(engine, job, &decision, ARCP_OK);
     }
-    arcp__engine_settle(engine);
-}
-
-void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
-                            arcp_span text)
-{
-    arcp__engine_enter(engine, now);
-    engine->current_job = job;
-    arcp__job_emit_log(engine, job, level, text);
-    arcp__engine_settle(engine);
 }

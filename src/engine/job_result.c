@@ -403,11 +403,8 @@ static size_t plain_piece(const arcp__engine *engine, const arcp__job *job)
     return cut + 4 > most && cut != 0 ? cut : (bytes.size < most ? bytes.size : most);
 }
 
-void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span bytes)
+static void take_output(arcp__engine *engine, arcp__job *job, arcp_span bytes)
 {
-    if (job->ended) {
-        return;
-    }
     job->is_plain_output = true;
     arcp_buf_append(&job->live->plain_output, bytes);
     if (job->live->plain_output.failed) {
@@ -431,8 +428,18 @@ void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span byte
     }
 }
 
+void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span bytes)
+{
+    if (!job->ended) {
+        take_output(engine, job, bytes);
+    }
+    if (!job->ended) {
+        arcp__job_update_pressure(engine, job);
+    }
+}
+
 /* The program succeeded: what it wrote is the result. */
-void arcp__job_plain_end(arcp__engine *engine, arcp__job *job)
+static void end_plain(arcp__engine *engine, arcp__job *job)
 {
     if (job->ended) {
         return;
@@ -464,17 +471,6 @@ void arcp__job_plain_end(arcp__engine *engine, arcp__job *job)
     }
     arcp_buf_fini(&result);
     arcp_json_fini(&json);
-}
-
-void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span bytes)
-{
-    arcp__engine_enter(engine, now);
-    engine->current_job = job;
-    arcp__job_plain_output(engine, job, bytes);
-    if (!job->ended) {
-        arcp__job_update_pressure(engine, job);
-    }
-    arcp__engine_settle(engine);
 }
 
 /* ---- the agent's exit ---- */
@@ -509,22 +505,18 @@ static void fail_exit(arcp__engine *engine, arcp__job *job, const arcp__agent_ex
     arcp_buf_fini(&details);
 }
 
-void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
-                               const arcp__agent_exit *exit)
+void arcp__job_agent_exited(arcp__engine *engine, arcp__job *job, const arcp__agent_exit *exit)
 {
-    arcp__engine_enter(engine, now);
-    engine->current_job = job;
     job->agent_state = ARCP__AGENT_GONE;
     if (!job->ended) {
         bool clean = !exit->by_signal && exit->code == 0;
         if (!clean || job->bad_line) {
             fail_exit(engine, job, exit);
         } else if (job->is_plain_output) {
-            arcp__job_plain_end(engine, job);
+            end_plain(engine, job);
         } else {
             arcp__job_succeed(engine, job, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
         }
     }
     arcp__job_forget_agent(engine, job);
-    arcp__engine_settle(engine);
 }

@@ -21,10 +21,8 @@ void arcp__link_unref(arcp__link *link)
     }
 }
 
-arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
-                                 const arcp__link_options *options)
+arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *options)
 {
-    arcp__engine_enter(engine, now);
     arcp__link *link = arcp__alloc(sizeof(*link));
     if (link == NULL || !arcp__timer_heap_reserve(&engine->context.timers, ARCP__LINK_TIMERS)) {
         arcp__free(link);
@@ -45,7 +43,6 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
         }
     }
     DL_APPEND2(engine->links, link, previous, next);
-    engine->current_link = link;
     arcp__context_arm(&engine->context, &link->hello_timer, ARCP__TIMER_HELLO, link,
                       arcp__context_after_sec(&engine->context,
                                               engine->context.settings.limits_hello_timeout_sec) -
@@ -53,7 +50,6 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     if (engine->context.stopping) {
         arcp__link_close(engine, link, 1001, "the runtime is stopping", false);
     }
-    arcp__engine_settle(engine);
     return link;
 }
 
@@ -273,47 +269,45 @@ void arcp__link_authenticated(arcp__engine *engine, arcp__link *link)
     arcp_buf_fini(&link->behind);
 }
 
-bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame)
+void arcp__link_receive(arcp__engine *engine, arcp__link *link, arcp_span frame)
 {
-    arcp__engine_enter(engine, now);
-    engine->current_link = link;
-    if (!link->gone && link->state != ARCP__LINK_CLOSING) {
-        assert(!link->has_behind);
-        if (frame.size > engine->context.settings.limits_frame_bytes) {
-            arcp__link_close(engine, link, 1009, "the frame is larger than limits.frame_bytes",
-                             false);
-        } else if (link->state == ARCP__LINK_AUTHENTICATING) {
-            hold(engine, link, frame);
-        } else {
-            handle_frame(engine, link, frame);
-        }
+    if (link->gone || link->state == ARCP__LINK_CLOSING) {
+        return;
     }
-    arcp__engine_settle(engine);
+    assert(!link->has_behind);
+    if (frame.size > engine->context.settings.limits_frame_bytes) {
+        arcp__link_close(engine, link, 1009, "the frame is larger than limits.frame_bytes", false);
+    } else if (link->state == ARCP__LINK_AUTHENTICATING) {
+        hold(engine, link, frame);
+    } else {
+        handle_frame(engine, link, frame);
+    }
+}
+
+bool arcp__link_takes_more(arcp__link *link)
+{
     link->paused = !takes_frames(link);
     return !link->paused;
 }
 
-void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)
+void arcp__link_drained(arcp__engine *engine, arcp__link *link, size_t unsent)
 {
-    arcp__engine_enter(engine, now);
-    engine->current_link = link;
     link->unsent = unsent;
-    if (!link->gone && link->state == ARCP__LINK_OPEN) {
-        arcp__link_resume(engine, link);
-        if (link->session->sent_seq < link->session->durable_seq ||
-            link->session->answers_first != NULL) {
-            arcp__session_wake(engine, link->session);
-        } else {
-            /* The link had everything already: only its own writing held agents back. */
-            arcp__session_drained(engine, link->session);
-        }
+    if (link->gone || link->state != ARCP__LINK_OPEN) {
+        return;
     }
-    arcp__engine_settle(engine);
+    arcp__link_resume(engine, link);
+    if (link->session->sent_seq < link->session->durable_seq ||
+        link->session->answers_first != NULL) {
+        arcp__session_wake(engine, link->session);
+    } else {
+        /* The link had everything already: only its own writing held agents back. */
+        arcp__session_drained(engine, link->session);
+    }
 }
 
-void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link)
+void arcp__link_disconnect(arcp__engine *engine, arcp__link *link)
 {
-    arcp__engine_enter(engine, now);
     if (link->session != NULL) {
         arcp__session_detach(engine, link->session);
     }
@@ -325,5 +319,4 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
     arcp__timer_heap_release(&engine->context.timers, ARCP__LINK_TIMERS);
     DL_DELETE2(engine->links, link, previous, next);
     arcp__link_unref(link);
-    arcp__engine_settle(engine);
 }

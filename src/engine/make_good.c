@@ -1,7 +1,7 @@
 /* What memory ran out for, made good when there is some again.
  *
  * Most inputs that run out of memory are given up: their link is closed, their job ends
- * (engine.c). Some things cannot be given up: the end of a job, a row that says so, numbers
+ * (input.c). Some things cannot be given up: the end of a job, a row that says so, numbers
  * for a session that has nothing to do with the input. They are marked where they belong and
  * tried again at the next input, and every tenth of a second when there is none. */
 #include "engine/parts.h"

@@ -2,7 +2,7 @@
  *
  * Out of memory: functions that cannot report it leave the state consistent and call
  * arcp__context_no_memory; the input at hand then closes its link or ends its job with
- * INTERNAL_ERROR (engine.c). */
+ * INTERNAL_ERROR (input.c). */
 #ifndef ARCP_ENGINE_PARTS_H
 #define ARCP_ENGINE_PARTS_H
 
@@ -19,11 +19,6 @@
 #include "engine/span.h"
 #include "engine/state.h"
 
-/* ---- engine.c ---- */
-void arcp__engine_enter(arcp__engine *engine, arcp_time now);
-/* Delivers mail until there is none: the end of every input. */
-void arcp__engine_settle(arcp__engine *engine);
-
 /* ---- effect.c ---- */
 /* Queues an effect; `text` (may be NULL) is moved from. With `durable` it waits for the
  * batch that is being filled. False when out of memory. */
@@ -36,6 +31,9 @@ void arcp__effect_release(arcp__engine *engine);
 /* Of what waits for the store, what stops agents that run. */
 void arcp__effect_release_stops(arcp__engine *engine);
 void arcp__effect_queues_free(arcp__engine *engine);
+/* The next one that waits for nothing; false: none. It lives until it is taken back. */
+bool arcp__effect_next(arcp__engine *engine, arcp__effect *out);
+void arcp__effect_take_back(arcp__engine *engine);
 /* Drops queued START_AGENT and the like of a job that is over. */
 void arcp__effect_drop_job(arcp__engine *engine, arcp__job *job);
 /* The job has no agent any more, or never had one: what it needs only while it is live goes when
@@ -107,6 +105,8 @@ bool arcp__batch_mark_session(arcp__engine *engine, arcp__session *session);
 /* The id of the batch being filled; effects that wait for it carry it. */
 uint64_t arcp__batch_open_id(arcp__engine *engine);
 bool arcp__batch_has_work(const arcp__engine *engine);
+/* A taken batch is durable, or could not be written. */
+void arcp__batch_committed(arcp__engine *engine, uint64_t batch_id, arcp_status status);
 void arcp__batch_free_all(arcp__engine *engine);
 
 /* ---- stream.c ---- */
@@ -131,6 +131,13 @@ void arcp__stream_trim_tails(arcp__engine *engine);
 void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t keep_bytes);
 
 /* ---- link.c ---- */
+/* NULL when out of memory. */
+arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *options);
+void arcp__link_receive(arcp__engine *engine, arcp__link *link, arcp_span frame);
+/* False: its owner is to hand over no more frames until RESUME_LINK. */
+bool arcp__link_takes_more(arcp__link *link);
+void arcp__link_drained(arcp__engine *engine, arcp__link *link, size_t unsent);
+void arcp__link_disconnect(arcp__engine *engine, arcp__link *link);
 arcp__link *arcp__link_ref(arcp__link *link);
 void arcp__link_unref(arcp__link *link);
 /* Sends a frame made outside a session's numbering. */
@@ -183,6 +190,11 @@ void arcp__session_start_window(arcp__engine *engine, arcp__session *session);
 
 /* ---- session_hello.c, session_resume.c ---- */
 void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame);
+/* The link whose hello waits for this answer; NULL: it has gone, or was closed. */
+arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t auth_id);
+/* Whose token it is, or why nobody's. */
+void arcp__session_authenticated(arcp__engine *engine, arcp__link *link, arcp_status status,
+                                 arcp_span principal, bool is_anonymous);
 void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_span request_id,
                            arcp_span token);
 /* Records that the session was opened or resumed. */
@@ -282,6 +294,7 @@ void arcp__session_note_lag(arcp__engine *engine, arcp__observation *observation
 void arcp__session_close(arcp__engine *engine, arcp__session *session,
                          const arcp__envelope *envelope);
 void arcp__session_bye(arcp__engine *engine, arcp__session *session);
+void arcp__link_input_over(arcp__engine *engine, arcp__link *link);
 /* Closes the links whose peers said that nothing more comes, and that have all they asked for. */
 void arcp__sessions_leave(arcp__engine *engine);
 
@@ -339,6 +352,8 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
 /* Registers a job read from the store under its id. */
 arcp__job *arcp__job_add_restored(arcp__engine *engine, arcp__principal *principal, arcp_span id);
 void arcp__job_note_head(arcp__job *job);
+void arcp__job_agent_started(arcp__engine *engine, arcp__job *job, arcp_status status,
+                             arcp_span message);
 /* Queues FORGET_AGENT; the last word about the job to its host. */
 void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job);
 uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq);
@@ -424,6 +439,11 @@ bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capabil
                          arcp_span target, arcp_buf *details, arcp_error *err);
 /* Counts and audits a denial. */
 void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision *decision);
+/* What an in-process agent's thread has checked already. */
+void arcp__job_checked_event(arcp__engine *engine, arcp__job *job, const arcp__agent_event *event);
+void arcp__job_checked_denial(arcp__engine *engine, arcp__job *job,
+                              const arcp__agent_denial *denial);
+void arcp__job_checked_grant(arcp__engine *engine, arcp__job *job, const arcp__agent_grant *grant);
 /* The end of an expired or exhausted job, after the agent has its answer. */
 void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status code);
 
@@ -438,7 +458,7 @@ void arcp__job_fail(arcp__engine *engine, arcp__job *job, arcp_status code, arcp
 void arcp__job_fail_with(arcp__engine *engine, arcp__job *job, arcp_status code,
                          const char *message);
 void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span bytes);
-void arcp__job_plain_end(arcp__engine *engine, arcp__job *job);
+void arcp__job_agent_exited(arcp__engine *engine, arcp__job *job, const arcp__agent_exit *exit);
 
 /* ---- job_cancel.c ---- */
 void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp__job *job,
@@ -495,6 +515,7 @@ void arcp__job_end_children(arcp__engine *engine, arcp__job *job);
 void arcp__job_leave_parent(arcp__job *job);
 
 /* ---- agent_line.c ---- */
+void arcp__job_agent_line(arcp__engine *engine, arcp__job *job, arcp_span text);
 void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to, arcp_span payload);
 void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
                              const arcp_error *error, arcp_span details);
@@ -565,14 +586,6 @@ void arcp__mail_end(arcp__engine *engine, arcp__observation *observation);
 void arcp__mail_forget_observation(arcp__engine *engine, const arcp__observation *observation);
 bool arcp__mail_deliver(arcp__engine *engine);
 void arcp__mail_free_all(arcp__engine *engine);
-
-/* ---- restore.c ---- */
-/* Takes the answer to a READ of the restore; false when it is none of its. */
-bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
-                             uint64_t first, const arcp_span *records, size_t count);
-/* Memory ran out while it was under way: it has failed. */
-void arcp__restore_no_memory(arcp__engine *engine);
-void arcp__restore_free(arcp__engine *engine);
 
 /* The details of an error; none when there was no memory for them. */
 static inline arcp_span arcp__details(const arcp_buf *details)

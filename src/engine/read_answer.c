@@ -1,6 +1,6 @@
 /* Where the answer to a READ effect goes: the restore, a session's replay, or an observer
  * that is catching up. */
-#include "engine/parts.h"
+#include "engine/restore.h"
 
 static bool give_to_observation(arcp__engine *engine, uint64_t read_id, uint64_t first,
                                 const arcp_span *records, size_t count, bool failed)
@@ -16,11 +16,9 @@ static bool give_to_observation(arcp__engine *engine, uint64_t read_id, uint64_t
     return false;
 }
 
-void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_id,
-                            arcp_status status, uint64_t first, const arcp_span *records,
-                            size_t count)
+void arcp__read_done(arcp__engine *engine, uint64_t read_id, arcp_status status, uint64_t first,
+                     const arcp_span *records, size_t count)
 {
-    arcp__engine_enter(engine, now);
     bool failed = status != ARCP_OK;
     if (!arcp__restore_read_done(engine, read_id, status, first, records, count)) {
         arcp__session *session = engine->sessions;
@@ -33,5 +31,4 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
             (void)give_to_observation(engine, read_id, first, records, count, failed);
         }
     }
-    arcp__engine_settle(engine);
 }

@@ -121,10 +121,8 @@ void arcp__refusals_tell(arcp__engine *engine)
     }
 }
 
-void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
-                          const char *reason)
+void arcp__refusal_note(arcp__engine *engine, const arcp__refusal *refusal, const char *reason)
 {
-    arcp__engine_enter(engine, now);
     arcp__refusal logged = *refusal;
     logged.is_logged = true;
     if (arcp__refusal_is_written(engine, &logged)) {
@@ -141,5 +139,4 @@ void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refus
                                                     .peer = refusal->peer});
         }
     }
-    arcp__engine_settle(engine);
 }

@@ -25,6 +25,8 @@ typedef struct arcp__refusals {
 
 /* Counts it; true when it is to have lines of its own. */
 bool arcp__refusal_is_written(arcp__engine *engine, const arcp__refusal *refusal);
+/* By the owner, before there was a link: it may get lines. */
+void arcp__refusal_note(arcp__engine *engine, const arcp__refusal *refusal, const char *reason);
 /* Says how many had none, and begins anew. */
 void arcp__refusals_tell(arcp__engine *engine);
 

@@ -417,11 +417,12 @@ static void forget_gone_runs(arcp__engine *engine)
     }
 }
 
-static void finish(arcp__engine *engine)
+/* All is read: observers get what their sessions do not have yet, before any job ends. */
+static bool catch_up(arcp__engine *engine)
 {
     forget_gone_runs(engine);
     if (engine->restore->failure.status != ARCP_OK) {
-        return;
+        return false;
     }
     arcp__jobs_kept_restored(engine);
     arcp__idempotency_restored(engine);
@@ -430,7 +431,23 @@ static void finish(arcp__engine *engine)
             arcp__mail_catch_up(engine, at);
         }
     }
-    arcp__engine_settle(engine);
+    return true;
+}
+
+bool arcp__restore_advance(arcp__engine *engine)
+{
+    if (engine->restore == NULL || engine->restore->reads != NULL) {
+        return false;
+    }
+    if (!engine->restore->is_tailing && engine->restore->failure.status == ARCP_OK) {
+        read_tails(engine);
+    }
+    return engine->restore->reads == NULL && engine->restore->failure.status == ARCP_OK &&
+           catch_up(engine);
+}
+
+void arcp__restore_end_jobs(arcp__engine *engine)
+{
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
         if (!job->ended) {
             arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
@@ -441,32 +458,13 @@ static void finish(arcp__engine *engine)
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
         arcp__session_start_window(engine, session);
     }
-    arcp__engine_settle(engine);
-    if (engine->restore->failure.status == ARCP_OK) {
-        arcp__restore_free(engine);
-    }
 }
 
-/* The next step when the reads of the current one are answered. */
-static void advance(arcp__engine *engine)
+bool arcp__restore_begin(arcp__engine *engine)
 {
-    if (engine->restore == NULL || engine->restore->reads != NULL) {
-        return;
-    }
-    if (!engine->restore->is_tailing && engine->restore->failure.status == ARCP_OK) {
-        read_tails(engine);
-    }
-    if (engine->restore->reads == NULL && engine->restore->failure.status == ARCP_OK) {
-        finish(engine);
-    }
-}
-
-void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
-{
-    arcp__engine_enter(engine, now);
     if (restore_of(engine) == NULL) {
         engine->restore_failed = true;
-        return;
+        return false;
     }
     arcp__authorities_restore(engine);
     add_observers(engine);
@@ -474,8 +472,7 @@ void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
         session->loading = true;
         ask(engine, READ_INDEX, session, NULL, 0);
     }
-    advance(engine);
-    arcp__engine_settle(engine);
+    return true;
 }
 
 bool arcp__engine_is_restored(const arcp__engine *engine)
@@ -537,7 +534,6 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
         arcp__stream_unref(engine, read->stream);
     }
     arcp__free(read);
-    advance(engine);
     return true;
 }
 

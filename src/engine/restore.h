@@ -1,9 +1,31 @@
-/* Between the two files of the restart: what rows say, and the steps. */
+/* Taking up what the store holds after a restart: its steps, what rows say, and who gets what was
+ * read. */
 #ifndef ARCP_ENGINE_RESTORE_H
 #define ARCP_ENGINE_RESTORE_H
 
 #include "engine/parts.h"
 
+/* ---- restore.c: the steps, in their order ---- */
+/* All rows are there: asks for the indexes. False when out of memory. */
+bool arcp__restore_begin(arcp__engine *engine);
+/* The next step when the reads of the current one are answered. True when all is read, and the
+ * observers are told to catch up. */
+bool arcp__restore_advance(arcp__engine *engine);
+/* They have caught up: what was running ends. */
+void arcp__restore_end_jobs(arcp__engine *engine);
+/* Takes the answer to a READ of the restore; false when it is none of its. */
+bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
+                             uint64_t first, const arcp_span *records, size_t count);
+/* Memory ran out while it was under way: it has failed. */
+void arcp__restore_no_memory(arcp__engine *engine);
+void arcp__restore_free(arcp__engine *engine);
+
+/* ---- read_answer.c ---- */
+/* The answer to a READ effect, for whoever asked. */
+void arcp__read_done(arcp__engine *engine, uint64_t read_id, arcp_status status, uint64_t first,
+                     const arcp_span *records, size_t count);
+
+/* ---- restore_row.c, restore_stream.c ---- */
 /* Takes the row that engine->context.json holds. ARCP_E_CORRUPT, ARCP_E_NO_MEMORY. */
 arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table, arcp_span key,
                                    arcp_error *err);

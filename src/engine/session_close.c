@@ -72,11 +72,9 @@ void arcp__sessions_leave(arcp__engine *engine)
     }
 }
 
-void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link)
+void arcp__link_input_over(arcp__engine *engine, arcp__link *link)
 {
-    arcp__engine_enter(engine, now);
     link->input_over = true;
     engine->has_inputs_over = true;
     arcp__sessions_leave(engine);
-    arcp__engine_settle(engine);
 }

@@ -388,7 +388,7 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
     arcp__principal_maybe_free(engine, principal);
 }
 
-static arcp__link *find_authenticating(arcp__engine *engine, uint64_t auth_id)
+arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t auth_id)
 {
     /* Newest last: an answer usually comes for one that has just been asked. */
     if (engine->links == NULL) {
@@ -420,15 +420,9 @@ static void audit_refusal(arcp__engine *engine, const arcp__link *link, arcp_sta
     }
 }
 
-void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
-                                arcp_status status, arcp_span principal, bool is_anonymous)
+void arcp__session_authenticated(arcp__engine *engine, arcp__link *link, arcp_status status,
+                                 arcp_span principal, bool is_anonymous)
 {
-    arcp__engine_enter(engine, now);
-    arcp__link *link = find_authenticating(engine, auth_id);
-    if (link == NULL) {
-        return;
-    }
-    engine->current_link = link;
     if (status == ARCP_E_INTERNAL_ERROR) {
         audit_refusal(engine, link, ARCP_E_INTERNAL_ERROR);
         refuse(engine, link, ARCP_E_INTERNAL_ERROR,
@@ -446,6 +440,4 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
         link->state = ARCP__LINK_NEW;
     }
     arcp__link_authenticated(engine, link);
-    arcp__engine_settle(engine);
-    arcp__link_resume(engine, link);
 }

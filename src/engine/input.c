@@ -1,0 +1,411 @@
+/* The inputs. Each has three steps: note the time, one call down, settle (deliver mail until there
+ * is none). Nothing below calls any of these three.
+ *
+ * When memory runs out in the middle, the parts leave the state consistent and call
+ * arcp__context_no_memory; settle then closes the link whose input it was, or ends the job, so that
+ * nobody is left waiting for an answer that cannot come. */
+#include "engine/restore.h"
+
+static void give_up_on_input(arcp__engine *engine)
+{
+    engine->context.out_of_memory = false;
+    if (engine->restore != NULL) {
+        arcp__restore_no_memory(engine);
+    }
+    if (engine->current_link != NULL && !engine->current_link->gone) {
+        engine->current_link->must_close = true;
+        engine->must_close_links = true;
+    }
+    if (engine->current_job != NULL && !engine->current_job->ended) {
+        arcp__job_fail_with(engine, engine->current_job, ARCP_E_INTERNAL_ERROR,
+                            "the runtime ran out of memory");
+        engine->context.out_of_memory = false;
+    }
+}
+
+static void settle(arcp__engine *engine)
+{
+    do {
+        while (arcp__mail_deliver(engine)) {
+        }
+        arcp__jobs_end_over(engine);
+        arcp__admissions_run(engine);
+        /* Not only when a batch is done: a store that stalls finishes none. */
+        arcp__engine_update_pressure(engine);
+        if (engine->context.out_of_memory) {
+            give_up_on_input(engine);
+        }
+    } while (engine->mail_first != NULL || engine->over_limit != NULL);
+    engine->current_link = NULL;
+    engine->current_job = NULL;
+    if (engine->restore == NULL && !engine->context.closing) {
+        arcp__jobs_forget_oldest(engine);
+    }
+    if (engine->context.owes && !engine->context.closing && engine->restore == NULL) {
+        arcp__engine_make_good(engine);
+    }
+}
+
+/* ---- what links bring ---- */
+
+arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
+                                 const arcp__link_options *options)
+{
+    arcp__context_set_time(&engine->context, now);
+    arcp__link *link = arcp__link_new(engine, options);
+    engine->current_link = link;
+    settle(engine);
+    return link;
+}
+
+bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame)
+{
+    arcp__context_set_time(&engine->context, now);
+    engine->current_link = link;
+    arcp__link_receive(engine, link, frame);
+    settle(engine);
+    return arcp__link_takes_more(link);
+}
+
+void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)
+{
+    arcp__context_set_time(&engine->context, now);
+    engine->current_link = link;
+    arcp__link_drained(engine, link, unsent);
+    settle(engine);
+}
+
+void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link)
+{
+    arcp__context_set_time(&engine->context, now);
+    arcp__link_input_over(engine, link);
+    settle(engine);
+}
+
+void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link)
+{
+    arcp__context_set_time(&engine->context, now);
+    arcp__link_disconnect(engine, link);
+    settle(engine);
+}
+
+void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
+                                arcp_status status, arcp_span principal, bool is_anonymous)
+{
+    arcp__context_set_time(&engine->context, now);
+    arcp__link *link = arcp__link_find_authenticating(engine, auth_id);
+    if (link == NULL) {
+        return;
+    }
+    engine->current_link = link;
+    arcp__session_authenticated(engine, link, status, principal, is_anonymous);
+    settle(engine);
+    arcp__link_resume(engine, link);
+}
+
+void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
+                          const char *reason)
+{
+    arcp__context_set_time(&engine->context, now);
+    arcp__refusal_note(engine, refusal, reason);
+    settle(engine);
+}
+
+/* ---- what agents bring ---- */
+
+static void enter_agent(arcp__engine *engine, arcp_time now, arcp__job *job)
+{
+    arcp__context_set_time(&engine->context, now);
+    engine->current_job = job;
+}
+
+void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                arcp_status status, arcp_span message)
+{
+    enter_agent(engine, now, job);
+    arcp__job_agent_started(engine, job, status, message);
+    settle(engine);
+}
+
+void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text)
+{
+    enter_agent(engine, now, job);
+    arcp__job_agent_line(engine, job, text);
+    settle(engine);
+}
+
+void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job)
+{
+    enter_agent(engine, now, job);
+    arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
+                        "the agent wrote a line longer than limits.agent_line_bytes");
+    settle(engine);
+}
+
+void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span bytes)
+{
+    enter_agent(engine, now, job);
+    arcp__job_plain_output(engine, job, bytes);
+    settle(engine);
+}
+
+void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
+                            arcp_span text)
+{
+    enter_agent(engine, now, job);
+    arcp__job_emit_log(engine, job, level, text);
+    settle(engine);
+}
+
+void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *job,
+                              const arcp__agent_event *event)
+{
+    enter_agent(engine, now, job);
+    arcp__job_checked_event(engine, job, event);
+    settle(engine);
+}
+
+void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
+                               const arcp__agent_denial *denial)
+{
+    enter_agent(engine, now, job);
+    arcp__job_checked_denial(engine, job, denial);
+    settle(engine);
+}
+
+void arcp__engine_agent_granted(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                const arcp__agent_grant *grant)
+{
+    enter_agent(engine, now, job);
+    arcp__job_checked_grant(engine, job, grant);
+    settle(engine);
+}
+
+void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
+                               const arcp__agent_exit *exit)
+{
+    enter_agent(engine, now, job);
+    arcp__job_agent_exited(engine, job, exit);
+    settle(engine);
+}
+
+/* ---- what the store and the provisioner bring ---- */
+
+void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_id,
+                            arcp_status status)
+{
+    arcp__context_set_time(&engine->context, now);
+    arcp__batch_committed(engine, batch_id, status);
+    settle(engine);
+}
+
+/* Observers have caught up before the first job ends. */
+static void advance_restore(arcp__engine *engine)
+{
+    if (!arcp__restore_advance(engine)) {
+        return;
+    }
+    settle(engine);
+    arcp__restore_end_jobs(engine);
+    settle(engine);
+    if (arcp__engine_restore_status(engine, NULL) == ARCP_OK) {
+        arcp__restore_free(engine);
+    }
+}
+
+void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
+{
+    arcp__context_set_time(&engine->context, now);
+    if (arcp__restore_begin(engine)) {
+        advance_restore(engine);
+        settle(engine);
+    }
+}
+
+void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_id,
+                            arcp_status status, uint64_t first, const arcp_span *records,
+                            size_t count)
+{
+    arcp__context_set_time(&engine->context, now);
+    arcp__read_done(engine, read_id, status, first, records, count);
+    advance_restore(engine);
+    settle(engine);
+}
+
+void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
+                              const arcp_provision_result *result)
+{
+    arcp__context_set_time(&engine->context, now);
+    arcp__credential_answered(engine, result);
+    settle(engine);
+}
+
+/* ---- time ---- */
+
+static void end_running_jobs(arcp__engine *engine)
+{
+    for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        if (!job->ended) {
+            arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
+        }
+    }
+}
+
+/* How long peers have, when no job is left, to take what they were not sent yet: above all how
+ * the last jobs ended. */
+#define LAST_WORDS_NS (5 * ARCP_NS_PER_SEC)
+
+static bool has_last_words(const arcp__engine *engine, const arcp__link *link)
+{
+    const arcp__session *session = link->session;
+    return session != NULL &&
+           (session->sent_seq + 1 < session->next_seq || session->answers_first != NULL) &&
+           !engine->store_failing && !engine->last_words_are_over;
+}
+
+static void finish_stopping(arcp__engine *engine)
+{
+    if (!engine->context.stopping || engine->running_jobs != 0) {
+        return;
+    }
+    if (!engine->stopped) {
+        engine->stopped = true;
+        arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
+                          engine->context.now.mono_ns + LAST_WORDS_NS);
+    }
+    for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
+        next = link->next;
+        if (!has_last_words(engine, link)) {
+            arcp__link_close(engine, link, 1001, "the runtime is stopping", !engine->store_failing);
+        }
+    }
+}
+
+/* Once a minute; when there is more than an input may take, soon again. */
+static void sweep(arcp__engine *engine)
+{
+    const bool is_done = !arcp__idempotency_sweep(engine);
+    if (is_done) {
+        arcp__credential_sweep(engine);
+        arcp__principals_sweep(engine);
+    }
+    arcp__context_arm(&engine->context, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
+                      arcp__context_after_ms(&engine->context, is_done ? 60000 : 1));
+}
+
+static void dispatch(arcp__engine *engine, arcp__timer *timer)
+{
+    switch ((arcp__timer_kind)timer->kind) {
+    case ARCP__TIMER_HELLO:
+        arcp__link_hello_timeout(engine, timer->owner);
+        break;
+    case ARCP__TIMER_REST:
+        arcp__link_rest_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_HEARTBEAT:
+        arcp__session_heartbeat_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_WINDOW:
+        arcp__session_window_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_LONE_REFUSAL:
+        arcp__session_settle_refusal(engine, timer->owner);
+        break;
+    case ARCP__TIMER_JOB_RUNTIME:
+        arcp__job_runtime_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_JOB_EXPIRY:
+        arcp__job_expiry_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_JOB_GRACE:
+        arcp__job_grace_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_JOB_KEEP:
+        arcp__job_keep_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_CREDENTIAL:
+        arcp__credential_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_CREDENTIAL_USAGE:
+        arcp__credential_usage_due(engine, timer->owner);
+        break;
+    case ARCP__TIMER_SWEEP:
+        sweep(engine);
+        break;
+    case ARCP__TIMER_REFUSALS:
+        arcp__refusals_tell(engine);
+        break;
+    case ARCP__TIMER_STORE_RETRY:
+        break; /* take_batch looks at the timer */
+    case ARCP__TIMER_SHUTDOWN:
+        engine->last_words_are_over = engine->stopped;
+        end_running_jobs(engine);
+        break;
+    }
+}
+
+/* How far the wall clock may go its own way before expiries are looked at. */
+#define WALL_STEP_NS (100 * ARCP_NS_PER_MS)
+
+/* Timers run on the monotonic clock; when the wall clock is set, expiries are looked at.
+ * Slewing is not worth a look at every job. */
+static void watch_wall_clock(arcp__engine *engine)
+{
+    int64_t ahead_ns = 0;
+    int64_t moved_ns = 0;
+    if (__builtin_sub_overflow(engine->context.now.wall_ns, engine->context.now.mono_ns,
+                               &ahead_ns) ||
+        __builtin_sub_overflow(ahead_ns, engine->wall_ahead_ns, &moved_ns) ||
+        (moved_ns < WALL_STEP_NS && moved_ns > -WALL_STEP_NS)) {
+        return;
+    }
+    engine->wall_ahead_ns = ahead_ns;
+    arcp__jobs_follow_wall_clock(engine);
+    settle(engine);
+}
+
+void arcp__engine_tick(arcp__engine *engine, arcp_time now)
+{
+    arcp__context_set_time(&engine->context, now);
+    watch_wall_clock(engine);
+    for (arcp__timer *timer =
+             arcp__timer_heap_pop_due(&engine->context.timers, engine->context.now.mono_ns);
+         timer != NULL;
+         timer = arcp__timer_heap_pop_due(&engine->context.timers, engine->context.now.mono_ns)) {
+        dispatch(engine, timer);
+        settle(engine);
+    }
+    if (engine->context.owes) {
+        settle(engine);
+    }
+    arcp__sessions_leave(engine);
+    finish_stopping(engine);
+}
+
+void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
+{
+    arcp__context_set_time(&engine->context, now);
+    int64_t over_ns = now.mono_ns;
+    if (!engine->context.stopping) {
+        engine->context.stopping = true;
+        arcp__admission_drop_all(engine, "the runtime is stopping");
+        over_ns =
+            arcp__context_after_sec(&engine->context, engine->context.settings.shutdown_grace_sec);
+    }
+    arcp__refusals_tell(engine);
+    arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
+                      over_ns);
+    finish_stopping(engine);
+    settle(engine);
+}
+
+/* ---- what is to be done ---- */
+
+bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
+{
+    arcp__effect_take_back(engine);
+    arcp__context_set_time(&engine->context, now);
+    settle(engine);
+    return arcp__effect_next(engine, out);
+}
