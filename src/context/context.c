@@ -129,6 +129,22 @@ bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text)
     return true;
 }
 
+arcp_json_limits arcp__context_json_limits(const arcp__context *context, uint64_t bytes_max)
+{
+    return (arcp_json_limits){(uint32_t)context->settings.limits_json_depth,
+                              (uint32_t)context->settings.limits_json_members, (size_t)bytes_max};
+}
+
+bool arcp__context_read_frame(arcp__context *context, arcp_span frame, arcp__envelope *envelope,
+                              arcp_error *err)
+{
+    const arcp_json_limits limits =
+        arcp__context_json_limits(context, context->settings.limits_frame_bytes);
+    return arcp_json_scan(&context->json, frame, &limits, err) == ARCP_OK &&
+           arcp__context_prepare_scratch(context, frame) &&
+           arcp__envelope_parse(&context->json, &context->scratch, envelope, err) == ARCP_OK;
+}
+
 void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns)
 {
     char text[ARCP__TIMESTAMP_SIZE];

@@ -15,6 +15,7 @@
 
 #include "base/timer_heap.h"
 #include "base/ulid.h"
+#include "core/envelope.h"
 
 #define ARCP__ID_SIZE 32 /* prefix, ULID and NUL: "sess_" + 26 + 1 */
 
@@ -68,6 +69,12 @@ void arcp__context_make_id(arcp__context *context, const char *prefix, char out[
 void arcp__context_random(arcp__context *context, void *out, size_t size);
 void arcp__context_sha256(arcp__context *context, arcp_span bytes, uint8_t out[32]);
 
+/* What JSON of peers and agents may be like, and how long it may be. */
+arcp_json_limits arcp__context_json_limits(const arcp__context *context, uint64_t bytes_max);
+/* Puts the frame into the index and reads its envelope. False: *err says why, unless memory for the
+ * scratch buffer ran out. */
+bool arcp__context_read_frame(arcp__context *context, arcp_span frame, arcp__envelope *envelope,
+                              arcp_error *err);
 /* Clears the scratch buffer and makes room so that nothing read from `text` moves. */
 bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text);
 

@@ -123,16 +123,9 @@ static void read_again(arcp__engine *engine, arcp__admission *held)
     arcp_buf frame = held->frame;
     arcp__request *request = arcp__request_ref(held->request);
     arcp__envelope envelope;
-    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
-                               (uint32_t)engine->context.settings.limits_json_members,
-                               (size_t)engine->context.settings.limits_frame_bytes};
     held->frame = (arcp_buf)ARCP_BUF_INIT;
     arcp__admission_free(engine, held);
-    arcp_span text = arcp_buf_span(&frame);
-    if (arcp_json_scan(&engine->context.json, text, &limits, NULL) != ARCP_OK ||
-        !arcp__context_prepare_scratch(&engine->context, text) ||
-        arcp__envelope_parse(&engine->context.json, &engine->context.scratch, &envelope, NULL) !=
-            ARCP_OK) {
+    if (!arcp__context_read_frame(&engine->context, arcp_buf_span(&frame), &envelope, NULL)) {
         arcp__context_no_memory(
             &engine->context); /* it was read before: only memory can be missing */
     } else {

@@ -345,9 +345,8 @@ static void dispatch(arcp__engine *engine, arcp__job *job, const line *in)
 static void take_json_line(arcp__engine *engine, arcp__job *job, arcp_span text)
 {
     arcp_json *json = &engine->context.json;
-    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
-                               (uint32_t)engine->context.settings.limits_json_members,
-                               (size_t)engine->context.settings.limits_agent_line_bytes};
+    const arcp_json_limits limits = arcp__context_json_limits(
+        &engine->context, engine->context.settings.limits_agent_line_bytes);
     arcp_error error = {0};
     if (arcp_json_scan(json, text, &limits, &error) != ARCP_OK) {
         if (error.status == ARCP_E_NO_MEMORY) {

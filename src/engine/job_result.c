@@ -455,8 +455,7 @@ static void end_plain(arcp__engine *engine, arcp__job *job)
         return;
     }
     arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
-                               (uint32_t)engine->context.settings.limits_json_members, SIZE_MAX};
+    const arcp_json_limits limits = arcp__context_json_limits(&engine->context, SIZE_MAX);
     arcp_buf result = ARCP_BUF_INIT;
     arcp_span output = arcp_buf_span(&job->live->plain_output);
     if (arcp_json_scan(&json, output, &limits, NULL) == ARCP_OK) {

@@ -53,6 +53,22 @@ arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *optio
     return link;
 }
 
+arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t auth_id)
+{
+    /* Newest last: an answer usually comes for one that has just been asked. */
+    if (engine->links == NULL) {
+        return NULL;
+    }
+    for (arcp__link *link = engine->links->previous;; link = link->previous) {
+        if (link->auth_id == auth_id && link->state == ARCP__LINK_AUTHENTICATING) {
+            return link;
+        }
+        if (link == engine->links) {
+            return NULL;
+        }
+    }
+}
+
 void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable)
 {
     if (link->gone || link->state == ARCP__LINK_CLOSING) {
@@ -161,19 +177,13 @@ static void refuse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame
 static bool parse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame,
                         arcp__envelope *envelope)
 {
-    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
-                               (uint32_t)engine->context.settings.limits_json_members,
-                               (size_t)engine->context.settings.limits_frame_bytes};
     arcp_error error = {0};
-    arcp_status status = arcp_json_scan(&engine->context.json, frame, &limits, &error);
-    if (status == ARCP_OK && arcp__context_prepare_scratch(&engine->context, frame)) {
-        status =
-            arcp__envelope_parse(&engine->context.json, &engine->context.scratch, envelope, &error);
-    }
-    if (status != ARCP_OK) {
+    if (!arcp__context_read_frame(&engine->context, frame, envelope, &error) &&
+        error.status != ARCP_OK) {
         refuse_frame(engine, link, frame, &error);
+        return false;
     }
-    return status == ARCP_OK && !engine->context.out_of_memory;
+    return !engine->context.out_of_memory;
 }
 
 static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame)

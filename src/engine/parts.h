@@ -133,6 +133,8 @@ void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t k
 /* ---- link.c ---- */
 /* NULL when out of memory. */
 arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *options);
+/* The link whose hello waits for this answer; NULL: it has gone, or was closed. */
+arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t auth_id);
 void arcp__link_receive(arcp__engine *engine, arcp__link *link, arcp_span frame);
 /* False: its owner is to hand over no more frames until RESUME_LINK. */
 bool arcp__link_takes_more(arcp__link *link);
@@ -190,8 +192,6 @@ void arcp__session_start_window(arcp__engine *engine, arcp__session *session);
 
 /* ---- session_hello.c, session_resume.c ---- */
 void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame);
-/* The link whose hello waits for this answer; NULL: it has gone, or was closed. */
-arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t auth_id);
 /* Whose token it is, or why nobody's. */
 void arcp__session_authenticated(arcp__engine *engine, arcp__link *link, arcp_status status,
                                  arcp_span principal, bool is_anonymous);

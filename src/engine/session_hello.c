@@ -121,8 +121,8 @@ void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame
     link->state = ARCP__LINK_AUTHENTICATING;
     link->auth_id = ++engine->next_auth_id;
     if (link->preset_principal != NULL) {
-        arcp__engine_authenticated(engine, engine->context.now, link->auth_id, ARCP_OK,
-                                   arcp_span_cstr(link->preset_principal), false);
+        arcp__session_authenticated(engine, link, ARCP_OK, arcp_span_cstr(link->preset_principal),
+                                    false);
         return;
     }
     arcp_buf text = ARCP_BUF_SECRET_INIT;
@@ -353,15 +353,8 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
                            bool is_anonymous)
 {
     arcp_span frame = arcp_buf_span(&link->hello);
-    arcp_json_limits limits = {(uint32_t)engine->context.settings.limits_json_depth,
-                               (uint32_t)engine->context.settings.limits_json_members,
-                               (size_t)engine->context.settings.limits_frame_bytes};
     arcp__envelope envelope;
-    arcp_error error = {0};
-    if (arcp_json_scan(&engine->context.json, frame, &limits, &error) != ARCP_OK ||
-        !arcp__context_prepare_scratch(&engine->context, frame) ||
-        arcp__envelope_parse(&engine->context.json, &engine->context.scratch, &envelope, &error) !=
-            ARCP_OK) {
+    if (!arcp__context_read_frame(&engine->context, frame, &envelope, NULL)) {
         arcp__context_no_memory(
             &engine->context); /* it was parsed before: only memory can be missing */
         return;
@@ -386,22 +379,6 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
     }
     principal->is_held = false;
     arcp__principal_maybe_free(engine, principal);
-}
-
-arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t auth_id)
-{
-    /* Newest last: an answer usually comes for one that has just been asked. */
-    if (engine->links == NULL) {
-        return NULL;
-    }
-    for (arcp__link *link = engine->links->previous;; link = link->previous) {
-        if (link->auth_id == auth_id && link->state == ARCP__LINK_AUTHENTICATING) {
-            return link;
-        }
-        if (link == engine->links) {
-            return NULL;
-        }
-    }
 }
 
 static void audit_refusal(arcp__engine *engine, const arcp__link *link, arcp_status code)
