@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/timestamp.h"
 
 /* Fetched once: looking an algorithm up costs more than hashing a key with it. */

@@ -4,6 +4,15 @@
 
 #include "engine/state.h"
 
+/* A session, as far as it decides what it sees. */
+typedef struct arcp__credential_viewer {
+    const arcp__principal *principal;
+    bool is_anonymous;
+    bool has_feature;     /* it negotiated provisioned_credentials */
+    bool is_connected;    /* it has a link */
+    bool link_is_private; /* which nobody else reads */
+} arcp__credential_viewer;
+
 /* ---- credential_ask.c: who gets one, and how it is asked for ---- */
 typedef struct arcp__credential_wish {
     const char *job_id;
@@ -15,7 +24,7 @@ typedef struct arcp__credential_wish {
     arcp_budget *budget; /* of the job, in its tree; NULL: it has none */
 } arcp__credential_wish;
 /* Whether such a job of this session is to get a value (§9.8; docs/protocol.md, Authority). */
-bool arcp__credential_is_wanted(const arcp__engine *engine, const arcp__session *session,
+bool arcp__credential_is_wanted(const arcp__engine *engine, const arcp__credential_viewer *viewer,
                                 const arcp__credential_wish *wish);
 /* Writes the intent down and asks when it is durable. NULL when out of memory. */
 arcp__credential *arcp__credential_ask(arcp__engine *engine, const arcp__credential_wish *wish,
@@ -74,20 +83,21 @@ void arcp__credential_audit(arcp__engine *engine, const arcp__credential *creden
                             const char *action, const char *why);
 
 /* ---- credential_show.c: who sees a value ---- */
-bool arcp__credentials_are_offered(const arcp__engine *engine, const arcp__link *link,
-                                   bool is_anonymous);
-bool arcp__credentials_are_shown(const arcp__engine *engine, const arcp__session *session,
+/* Whether a hello over this link may negotiate the feature. */
+bool arcp__credentials_are_offered(const arcp__engine *engine, bool is_anonymous,
+                                   bool link_is_private);
+bool arcp__credentials_are_shown(const arcp__engine *engine, const arcp__credential_viewer *viewer,
                                  const arcp__job *job);
 /* The member `credentials`, when the job has any: the writer's buffer becomes secret. */
 void arcp__credentials_write(arcp__engine *engine, const arcp__job *job, arcp_json_writer *writer);
 /* Adds them, when they are shown, to an answer whose payload is its last member: it becomes
  * secret. */
-void arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
-                              arcp_buf *frame);
+void arcp__credentials_reveal(arcp__engine *engine, const arcp__credential_viewer *viewer,
+                              arcp_span job_id, arcp_buf *frame);
 void arcp__credential_emit_rotated(arcp__engine *engine, arcp__job *job);
 /* The record of a rotation with the value in it, appended to `out`, which is secret; false: it is
  * shown as it is. */
-bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__session *session,
+bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__credential_viewer *viewer,
                                      arcp_span record, arcp_buf *out);
 
 #endif

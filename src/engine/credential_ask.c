@@ -80,15 +80,14 @@ static size_t allowed_models(const arcp__engine *engine, const arcp_lease *lease
 }
 
 /* [arcp:7.1-5] [arcp:9.8.2-10] */
-bool arcp__credential_is_wanted(const arcp__engine *engine, const arcp__session *session,
+bool arcp__credential_is_wanted(const arcp__engine *engine, const arcp__credential_viewer *viewer,
                                 const arcp__credential_wish *wish)
 {
     const arcp_provisioner_terms *terms = terms_of(engine);
     char budget[ARCP_DECIMAL_TEXT_MAX];
-    if (terms == NULL || session->is_anonymous ||
-        !arcp__session_has_feature(session, ARCP_FEATURE_PROVISIONED_CREDENTIALS) ||
-        (session->link != NULL &&
-         !arcp__credentials_are_offered(engine, session->link, session->is_anonymous))) {
+    if (terms == NULL || viewer->is_anonymous || !viewer->has_feature ||
+        (viewer->is_connected &&
+         !arcp__credentials_are_offered(engine, viewer->is_anonymous, viewer->link_is_private))) {
         return false;
     }
     return is_for_agent(terms, wish->agent_name) &&

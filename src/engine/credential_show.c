@@ -8,21 +8,20 @@
 #include <stdio.h>
 
 /* [arcp:9.8.2-2] [arcp:14-8] [arcp:14-16] */
-bool arcp__credentials_are_offered(const arcp__engine *engine, const arcp__link *link,
-                                   bool is_anonymous)
+bool arcp__credentials_are_offered(const arcp__engine *engine, bool is_anonymous,
+                                   bool link_is_private)
 {
     return engine->options.credentials.terms != NULL && engine->options.store_is_durable &&
-           !is_anonymous && (link->is_local || link->is_encrypted);
+           !is_anonymous && link_is_private;
 }
 
 /* [arcp:7.6-8] [arcp:14-11] [arcp:14-12] */
-bool arcp__credentials_are_shown(const arcp__engine *engine, const arcp__session *session,
+bool arcp__credentials_are_shown(const arcp__engine *engine, const arcp__credential_viewer *viewer,
                                  const arcp__job *job)
 {
-    return job->credential != NULL && session->principal == job->principal &&
-           arcp__session_has_feature(session, ARCP_FEATURE_PROVISIONED_CREDENTIALS) &&
-           session->link != NULL &&
-           arcp__credentials_are_offered(engine, session->link, session->is_anonymous);
+    return job->credential != NULL && viewer->principal == job->principal && viewer->has_feature &&
+           viewer->is_connected &&
+           arcp__credentials_are_offered(engine, viewer->is_anonymous, viewer->link_is_private);
 }
 
 static void write_text(arcp_json_writer *writer, const char *name, const char *value)
@@ -70,12 +69,12 @@ void arcp__credentials_write(arcp__engine *engine, const arcp__job *job, arcp_js
     arcp_buf_fini(&value);
 }
 
-void arcp__credentials_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
-                              arcp_buf *frame)
+void arcp__credentials_reveal(arcp__engine *engine, const arcp__credential_viewer *viewer,
+                              arcp_span job_id, arcp_buf *frame)
 {
     const arcp__job *job = arcp__job_find(engine, job_id);
     if (job == NULL || frame->failed || frame->size < 4 ||
-        !arcp__credentials_are_shown(engine, session, job)) {
+        !arcp__credentials_are_shown(engine, viewer, job)) {
         return;
     }
     arcp_buf member = ARCP_BUF_INIT;
@@ -139,7 +138,7 @@ static arcp__job *read_rotated(const arcp__engine *engine, arcp_span record, uin
     return job;
 }
 
-bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__session *session,
+bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__credential_viewer *viewer,
                                      arcp_span record, arcp_buf *out)
 {
     arcp_span begin = arcp_span_first(record, 320);
@@ -149,7 +148,7 @@ bool arcp__credential_reveal_rotated(arcp__engine *engine, const arcp__session *
         return false;
     }
     const arcp__job *job = read_rotated(engine, record, &generation);
-    if (job == NULL || !arcp__credentials_are_shown(engine, session, job) ||
+    if (job == NULL || !arcp__credentials_are_shown(engine, viewer, job) ||
         job->credential->generation != generation) {
         return false;
     }

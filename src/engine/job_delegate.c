@@ -330,7 +330,8 @@ static bool has_to_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
                                   .traceparent = arcp_span_cstr(plan->trace->traceparent),
                                   .lease = plan->lease,
                                   .budget = budget};
-    bool needs_one = arcp__credential_is_wanted(engine, session, &wish);
+    const arcp__credential_viewer viewer = arcp__session_viewer(session);
+    bool needs_one = arcp__credential_is_wanted(engine, &viewer, &wish);
     bool waits = needs_one || (session->submits_first != NULL && !session->profile->hides_children);
     arcp__admission *admission =
         waits ? admit_later(engine, parent, plan, wanted, json, body, reply_to) : NULL;

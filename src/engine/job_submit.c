@@ -277,7 +277,8 @@ static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
         return false; /* what is wrong with a budget is said when the job is made */
     }
     wish.budget = budget;
-    bool waits = arcp__credential_is_wanted(engine, plan->session, &wish);
+    const arcp__credential_viewer viewer = arcp__session_viewer(plan->session);
+    bool waits = arcp__credential_is_wanted(engine, &viewer, &wish);
     if (waits) {
         arcp__admission *admission = arcp__admission_new(engine, plan, request, NULL);
         if (admission != NULL) {

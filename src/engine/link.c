@@ -53,6 +53,11 @@ arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *optio
     return link;
 }
 
+bool arcp__link_is_private(const arcp__link *link)
+{
+    return link->is_local || link->is_encrypted;
+}
+
 arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t auth_id)
 {
     /* Newest last: an answer usually comes for one that has just been asked. */

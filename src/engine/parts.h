@@ -135,6 +135,8 @@ void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t k
 arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *options);
 /* The link whose hello waits for this answer; NULL: it has gone, or was closed. */
 arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t auth_id);
+/* Nobody else reads it: a pipe, loopback, or encrypted. */
+bool arcp__link_is_private(const arcp__link *link);
 void arcp__link_receive(arcp__engine *engine, arcp__link *link, arcp_span frame);
 /* False: its owner is to hand over no more frames until RESUME_LINK. */
 bool arcp__link_takes_more(arcp__link *link);
@@ -162,6 +164,7 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link);
 arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id);
 /* For the audit log: a session that asked, and the job that it asked about; NULL: none. */
 arcp__audit_who arcp__session_who(const arcp__session *session, const arcp__job *job);
+arcp__credential_viewer arcp__session_viewer(const arcp__session *session);
 arcp__session *arcp__session_new(arcp__engine *engine, arcp__principal *principal);
 /* Takes the session apart: its observations, runs, rows. Its jobs go on. */
 void arcp__session_end(arcp__engine *engine, arcp__session *session, const char *why);

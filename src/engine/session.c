@@ -89,6 +89,17 @@ arcp__audit_who arcp__session_who(const arcp__session *session, const arcp__job 
     return who;
 }
 
+arcp__credential_viewer arcp__session_viewer(const arcp__session *session)
+{
+    const arcp__link *link = session->link;
+    return (arcp__credential_viewer){
+        .principal = session->principal,
+        .is_anonymous = session->is_anonymous,
+        .has_feature = arcp__session_has_feature(session, ARCP_FEATURE_PROVISIONED_CREDENTIALS),
+        .is_connected = link != NULL,
+        .link_is_private = link != NULL && arcp__link_is_private(link)};
+}
+
 bool arcp__session_has_feature(const arcp__session *session, arcp_feature feature)
 {
     return feature == ARCP_FEATURE_NONE || (session->features & ARCP_FEATURE_BIT(feature)) != 0;
@@ -169,7 +180,8 @@ void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *
 void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, arcp_span job_id,
                                  arcp_buf *frame)
 {
-    arcp__credentials_reveal(engine, session, job_id, frame);
+    const arcp__credential_viewer viewer = arcp__session_viewer(session);
+    arcp__credentials_reveal(engine, &viewer, job_id, frame);
     arcp__session_send(engine, session, frame, true);
 }
 
