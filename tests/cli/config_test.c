@@ -244,7 +244,7 @@ static void tokens_come_from_files_and_commands(void **state)
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "a b");
 }
 
-#define TOKEN_BYTES_MAX 65536 /* src/arcp/config.c */
+#define TOKEN_BYTES_MAX 65536 /* src/cli/config.c */
 
 static void the_longest_token_is_taken(void **state)
 {
