@@ -1,9 +1,12 @@
 #include "arcpd/config.h"
 
+#include <errno.h>
+#include <stdio.h>
+
 #include <arcp/runtime.h>
-#include <arcp/secret.h>
 
 #include "arcpd/config_table.h"
+#include "arcpd/trusted_path.h"
 #include "base/alloc.h"
 #include "transport/command_words.h"
 
@@ -19,6 +22,30 @@ void arcp__config_fini(arcp__config *config)
     arcp__config_fields_fini(&arcp__config_top, config);
     arcp__config_places_fini(&config->places);
     *config = (arcp__config){.log_level = ARCP_LOG_INFO};
+}
+
+arcp_status arcp__config_read_text(arcp__config *config, const char *name, arcp_span text,
+                                   arcp_error *err)
+{
+    arcp__yaml_reader r = {.root = config, .places = &config->places, .name = name, .err = err};
+    return arcp__config_text_read(&r, &arcp__config_top, text);
+}
+
+arcp_status arcp__config_read(arcp__config *config, const char *path, arcp_error *err)
+{
+    arcp__yaml_reader r = {.root = config, .places = &config->places, .name = path, .err = err};
+    arcp_status status =
+        arcp__trusted_path_check("the configuration", path, ARCP__TRUSTED_FILE, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    status = arcp__config_stream_read(&r, &arcp__config_top, file);
+    (void)fclose(file);
+    return status;
 }
 
 void arcp__config_print(const arcp__config *config, arcp_buf *out)

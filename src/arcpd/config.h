@@ -8,8 +8,8 @@
 #include <arcp/settings.h>
 #include <arcp/token.h>
 
-#include "arcpd/config_places.h"
-#include "arcpd/text_list.h"
+#include "config/places.h"
+#include "config/text_list.h"
 #include "provisioner/http_provisioner.h"
 
 typedef struct arcp__config_token {
@@ -120,10 +120,6 @@ typedef struct arcp__config {
     bool use_stdio;
     arcp__config_places places; /* of the strings of the file */
 } arcp__config;
-
-/* What is printed for a secret: the same for all of them, or what tells two apart without showing
- * either (for comparisons, not for people). */
-typedef enum arcp__print_secrets { ARCP__SECRETS_MASKED, ARCP__SECRETS_HASHED } arcp__print_secrets;
 
 /* The defaults. */
 void arcp__config_init(arcp__config *config);

@@ -2,7 +2,6 @@
  * runtime have rows of their own, in arcp/settings.def. */
 #include "arcpd/config_table.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -14,19 +13,59 @@
 #define SPARSE  ARCP__CONFIG_SPARSE
 #define NAMES   ARCP__CONFIG_NAMES
 
-/* A row begins with its key, its type, and the struct and member of its value. */
-#define ROW(name, kind, owner, member)                                                             \
-    .key = (name), .type = &arcp__config_##kind, .offset = offsetof(owner, member),                \
-    .size = sizeof(((owner *)NULL)->member)
+#define ROW(name, kind, owner, member) ARCP__CONFIG_ROW(name, kind, owner, member)
 /* A list: where its items and their count are, and what each is. */
 #define LIST(name, owner, member, counted, its_item)                                               \
     ROW(name, list, owner, member), .count_offset = offsetof(owner, counted), .item = (its_item)
 /* A group whose values stand in the struct of its own owner. */
 #define GROUP(name, its_fields) .key = (name), .type = &arcp__config_group, .fields = (its_fields)
-#define SETTINGS(name)          GROUP(name, (&(const arcp__config_fields){.settings = (name)}))
+/* A group of the runtime's settings. */
+#define SETTINGS(name)                                                                             \
+    GROUP(name, (&(const arcp__config_fields){.others = &settings, .group = (name)}))
 #define ITEM(owner, its_fields)                                                                    \
     .type = &arcp__config_group, .size = sizeof(owner), .fields = (its_fields)
 #define ROWS(array) .rows = (array), .count = sizeof(array) / sizeof((array)[0])
+
+/* ---- the runtime's settings ---- */
+
+static arcp_status read_setting(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key,
+                                const char *path, const yaml_node_t *node)
+{
+    arcp__config *config = owner;
+    arcp_error why = {0};
+    if (node->type != YAML_SCALAR_NODE) {
+        return arcp__yaml_refuse(r, node, path, "must be a single value");
+    }
+    const arcp_status status = arcp_settings_set(&config->settings, arcp_span_cstr(group), key,
+                                                 arcp__yaml_scalar(node), &why);
+    return status == ARCP_OK || status == ARCP_E_NOT_FOUND
+               ? status
+               : arcp__yaml_refuse(r, node, "", why.message); /* which names the setting */
+}
+
+typedef struct setting_printer {
+    const char *group;
+    unsigned indent;
+    arcp_buf *out;
+} setting_printer;
+
+static void print_setting(void *user, const char *group, const char *key, const char *value,
+                          const char *text)
+{
+    const setting_printer *printer = user;
+    if (strcmp(group, printer->group) == 0) {
+        arcp_buf_append_format(printer->out, "%*s%s: %s\n", (int)printer->indent, "", key, value);
+    }
+}
+
+static void print_settings(const char *group, const void *owner, unsigned indent, arcp_buf *out)
+{
+    const arcp__config *config = owner;
+    setting_printer printer = {group, indent, out};
+    arcp_settings_each(&config->settings, print_setting, &printer);
+}
+
+static const arcp__config_others settings = {.read = read_setting, .print = print_settings};
 
 static bool is_empty(const char *text)
 {
@@ -138,11 +177,12 @@ static const arcp__config_row agent_rows[] = {
 static arcp_status check_agent(arcp__yaml_reader *r, void *owner, const char *path,
                                const yaml_node_t *node)
 {
+    const arcp__config *config = r->root;
     const arcp__config_agent *agent = owner;
     if (agent->name == NULL || agent->command.count == 0) {
         return arcp__yaml_refuse(r, node, path, "needs name and command (a list of words)");
     }
-    for (const arcp__config_agent *other = r->config->agents; other < agent; other++) {
+    for (const arcp__config_agent *other = config->agents; other < agent; other++) {
         if (!same_text(agent->name, other->name)) {
             continue;
         }
@@ -394,8 +434,9 @@ static arcp_status check_credentials(arcp__yaml_reader *r, void *owner, const ch
     return what == NULL ? ARCP_OK : arcp__yaml_refuse(r, node, path, what);
 }
 
-static const arcp__config_fields credentials_fields = {
-    ROWS(credentials_rows), .settings = "credentials", .check = check_credentials};
+static const arcp__config_fields credentials_fields = {ROWS(credentials_rows), .others = &settings,
+                                                       .group = "credentials",
+                                                       .check = check_credentials};
 
 /* ---- audit ---- */
 
@@ -414,7 +455,8 @@ static const arcp__config_row audit_rows[] = {
     {ROW("path", text, arcp__config, audit_path), .flags = RESTART, .otherwise = "audit.jsonl",
      .accept = accept_audit_path},
 };
-static const arcp__config_fields audit_fields = {ROWS(audit_rows), .settings = "audit"};
+static const arcp__config_fields audit_fields = {ROWS(audit_rows), .others = &settings,
+                                                 .group = "audit"};
 
 /* ---- tracing ---- */
 

@@ -1,123 +1,21 @@
-/* How a configuration is described. A row for each key says what type its value has, where it
- * stands in its owner's struct, its default and range, whether a reload takes it up, and whether it
- * is secret. Rows nest: a group is a row with rows of its own, and the items of a list are
- * described by a row. Reading, defaults, printing, freeing (config_fields.c) and comparing
- * (config_restart.c) walk the rows; a type (config_types.c) knows one kind of value.
- *
- * A new key is a new row in config_table.c, and a line in arcpd.yaml(5) and in
- * packaging/arcpd.yaml; tests/arcpd/config_table_test.c says when one of these is missing. */
+/* The keys of arcpd.yaml. A new key is a new row in config_table.c, and a line in arcpd.yaml(5) and
+ * in packaging/arcpd.yaml; tests/arcpd/config_table_test.c says when one of these is missing. */
 #ifndef ARCP_ARCPD_CONFIG_TABLE_H
 #define ARCP_ARCPD_CONFIG_TABLE_H
 
-#include "arcpd/yaml_reader.h"
+#include "arcpd/config.h"
+#include "config/fields.h"
 
-typedef struct arcp__config_row arcp__config_row;
-typedef struct arcp__config_fields arcp__config_fields;
-
-/* One kind of value. `owner` is the struct that the row belongs to. */
-typedef struct arcp__config_type {
-    /* Sets the default in zeroed memory; NULL: zeroes are the default. */
-    void (*init)(const arcp__config_row *row, void *owner);
-    /* NULL: there is nothing to free. */
-    void (*fini)(const arcp__config_row *row, void *owner);
-    arcp_status (*read)(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                        const char *path, const yaml_node_t *node);
-    /* Appends the value on one line, as YAML that reads as the same; what is without a value as
-     * null, [] or {}. */
-    void (*print)(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                  arcp_buf *out);
-} arcp__config_type;
-
-enum {
-    ARCP__CONFIG_RESTART = 1, /* read at the start only; of a group: all rows in it */
-    ARCP__CONFIG_SECRET = 2,  /* printed masked, and wiped when it is freed */
-    ARCP__CONFIG_SPARSE = 4,  /* not printed while it has no value */
-    ARCP__CONFIG_NAMES = 8    /* pairs: a name whose value is null stands alone */
-};
-
-typedef arcp_status (*arcp__config_hook)(arcp__yaml_reader *r, const arcp__config_row *row,
-                                         void *owner, const char *path, const yaml_node_t *node);
-
-struct arcp__config_row {
-    const char *key;
-    const arcp__config_type *type;
-    size_t offset, size; /* of the value in its owner */
-    unsigned flags;
-    /* Of a number; of a word: the index of its default; of a list: the most items. maximum 0: any
-     * number is good. */
-    uint64_t initial, minimum, maximum;
-    const char *otherwise;    /* printed for no value: what is used then */
-    const char *const *words; /* of a choice, in the order of the values; NULL at the end */
-    const char *separator;    /* of pairs: between name and value in the list of texts */
-    const arcp__config_fields *fields; /* of a group */
-    const arcp__config_row *item;      /* of a list: what each item is */
-    size_t count_offset;               /* of a list: its size_t beside the items */
-    const char *item_name;             /* of a list with a maximum, in the plural */
-    /* Refuses or completes what was read. */
-    arcp__config_hook accept;
-    /* Pairs: refuses one; `name` and `text` are what was read. */
-    arcp_status (*accept_pair)(arcp__yaml_reader *r, const char *name, const char *text,
-                               const char *path, const yaml_node_t *node);
-    /* Whether the key means anything for its owner: else it is neither printed nor compared. NULL:
-     * always. */
-    bool (*applies)(const void *owner);
-};
-
-/* The rows of a group or of an item. */
-struct arcp__config_fields {
-    const arcp__config_row *rows;
-    size_t count;
-    const char *settings; /* other keys are settings of this group (arcp/settings.def); the owner is
-                             an arcp__config then */
-    bool is_flow;         /* printed on one line */
-    /* What no single key can say, after all were read; NULL: nothing. */
-    arcp_status (*check)(arcp__yaml_reader *r, void *owner, const char *path,
-                         const yaml_node_t *node);
-};
-
-/* arcpd.yaml; the owner is an arcp__config. */
+/* The owner is an arcp__config. */
 extern const arcp__config_fields arcp__config_top;
 /* The words of log.level, in the order of arcp_log_level. */
 extern const char *const arcp__config_log_levels[];
 
-/* ---- types (config_types.c, config_json.c, config_ceiling.c, config_fields.c) ---- */
-
-extern const arcp__config_type arcp__config_text;   /* char *; NULL: null */
-extern const arcp__config_type arcp__config_texts;  /* arcp__text_list */
-extern const arcp__config_type arcp__config_pairs;  /* arcp__text_list of NAME, separator, VALUE */
-extern const arcp__config_type arcp__config_flag;   /* bool */
-extern const arcp__config_type arcp__config_number; /* uint64_t; null: 0 */
-extern const arcp__config_type arcp__config_word;  /* bool, int or an enum: an index into `words` */
-extern const arcp__config_type arcp__config_words; /* unsigned: a bit for each word, in order */
-extern const arcp__config_type arcp__config_http_status;   /* int; 0: none */
-extern const arcp__config_type arcp__config_error_code;    /* arcp_status */
-extern const arcp__config_type arcp__config_json;          /* char *: YAML as JSON */
-extern const arcp__config_type arcp__config_ceiling_lease; /* max_lease of an arcp__config_policy */
-extern const arcp__config_type arcp__config_ceiling_budget; /* its max_budget */
-extern const arcp__config_type arcp__config_group; /* the struct of `fields`, in its owner */
-extern const arcp__config_type arcp__config_list;  /* pointer and count */
-
+/* max_lease and max_budget of an arcp__config_policy (config_ceiling.c). */
+extern const arcp__config_type arcp__config_ceiling_lease;
+extern const arcp__config_type arcp__config_ceiling_budget;
 /* Of an arcp__config_policy: makes its ceiling of both, and its globs "*" where none is given. */
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner, const char *path,
                                       const yaml_node_t *node);
-
-/* ---- walking ---- */
-
-/* The value of a row. */
-void *arcp__config_value(const arcp__config_row *row, const void *owner);
-/* The items of a list: their count, and one of them. */
-size_t arcp__config_list_count(const arcp__config_row *row, const void *owner);
-void *arcp__config_list_item(const arcp__config_row *row, const void *owner, size_t index);
-
-void arcp__config_fields_init(const arcp__config_fields *fields, void *owner);
-void arcp__config_fields_fini(const arcp__config_fields *fields, void *owner);
-arcp_status arcp__config_fields_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
-                                     void *owner, const char *path, const yaml_node_t *node);
-/* As a block of lines, each indented by so many blanks. */
-void arcp__config_fields_print(const arcp__config_fields *fields, const void *owner,
-                               unsigned indent, arcp_buf *out);
-
-/* Whether a printed value is none: null, [] or {}. */
-bool arcp__config_is_nothing(arcp_span printed);
 
 #endif

@@ -263,7 +263,7 @@ static arcp_status token_of_daemon(arcp_secret **out, arcp_error *err)
 
 static bool has_token(const arcp__config_level *level)
 {
-    return level->token != NULL || level->token_file != NULL || level->token_command != NULL;
+    return level->token != NULL || level->token_file != NULL || level->token_command.count != 0;
 }
 
 /* The first source of one level, which has one. */
@@ -275,7 +275,7 @@ static arcp_status token_of_level(const arcp__config_level *level, arcp_secret *
         return *out != NULL ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     return level->token_file != NULL ? token_from_file(level->token_file, out, err)
-                                     : token_from_command(level->token_command, out, err);
+                                     : token_from_command(level->token_command.items, out, err);
 }
 
 static const char *first_set(const char *a, const char *b, const char *c)

@@ -8,6 +8,7 @@
 #include <arcp/secret.h>
 
 #include "cli/arguments.h"
+#include "config/text_list.h"
 
 #define ARCP__DEFAULT_URL "ws://127.0.0.1:7777/arcp"
 
@@ -16,7 +17,7 @@ typedef struct arcp__config_level {
     char *url;
     char *token; /* wiped when freed */
     char *token_file;
-    char **token_command; /* NULL-terminated words */
+    arcp__text_list token_command; /* words */
     char *ca_file;
 } arcp__config_level;
 

@@ -8,228 +8,125 @@
  *
  * A profile's keys win over the file's own. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "base/alloc.h"
 #include "cli/config.h"
+#include "config/fields.h"
 
-typedef struct reader {
-    const char *path;
-    yaml_document_t document;
+/* What is read: the file is first, as the root of the rows. */
+typedef struct reading {
+    arcp__config_file file;
     const char *profile; /* wanted; NULL: none */
     bool profile_found;
-    arcp__config_file *out;
-    arcp_error *err;
-} reader;
+} reading;
 
-static arcp_status refuse(const reader *r, const yaml_node_t *node, const char *key,
-                          const char *what)
+/* ---- the keys ---- */
+
+static arcp_status accept_text(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                               const char *path, const yaml_node_t *node)
 {
-    return arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: %s: %s", r->path,
-                          node->start_mark.line + 1, key, what);
+    char *const *text = arcp__config_value(row, owner);
+    return *text == NULL || (*text)[0] == '\0'
+               ? arcp__yaml_refuse(r, node, path, "must be a string")
+               : ARCP_OK;
 }
 
-static bool is_text(const yaml_node_t *node)
-{
-    return node->type == YAML_SCALAR_NODE && node->data.scalar.length != 0 &&
-           memchr(node->data.scalar.value, '\0', node->data.scalar.length) == NULL;
-}
-
-static const char *text_of(const yaml_node_t *node)
-{
-    return (const char *)node->data.scalar.value;
-}
-
-static arcp_status read_text(const reader *r, const yaml_node_t *node, const char *key, char **out)
-{
-    if (!is_text(node)) {
-        return refuse(r, node, key, "must be a string");
-    }
-    *out = arcp__copy_cstr(text_of(node), node->data.scalar.length);
-    return *out != NULL ? ARCP_OK : arcp_error_set(r->err, ARCP_E_NO_MEMORY, "out of memory");
-}
-
-/* A path; ~/ is the home directory. */
-static arcp_status read_path(const reader *r, const yaml_node_t *node, const char *key, char **out)
+/* ~/ is the home directory. */
+static arcp_status accept_path(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                               const char *path, const yaml_node_t *node)
 {
     const char *home = getenv("HOME");
-    arcp_status status = read_text(r, node, key, out);
-    if (status != ARCP_OK || strncmp(*out, "~/", 2) != 0 || home == NULL) {
+    char **text = arcp__config_value(row, owner);
+    const arcp_status status = accept_text(r, row, owner, path, node);
+    if (status != ARCP_OK || strncmp(*text, "~/", 2) != 0 || home == NULL) {
         return status;
     }
-    arcp_buf path = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&path, home);
-    arcp_buf_append_cstr(&path, *out + 1);
-    arcp__free(*out);
-    *out = arcp_buf_take_cstr(&path);
-    return *out != NULL ? ARCP_OK : arcp_error_set(r->err, ARCP_E_NO_MEMORY, "out of memory");
+    arcp_buf whole = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&whole, home);
+    arcp_buf_append_cstr(&whole, *text + 1);
+    arcp__free(*text);
+    *text = arcp_buf_take_cstr(&whole);
+    return *text != NULL ? ARCP_OK : arcp__yaml_no_memory(r);
 }
 
 /* A list of words; no shell is involved. */
-static arcp_status read_words(reader *r, const yaml_node_t *node, const char *key, char ***out)
+static arcp_status accept_words(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                                const char *path, const yaml_node_t *node)
 {
-    if (node->type != YAML_SEQUENCE_NODE ||
-        node->data.sequence.items.start == node->data.sequence.items.top) {
-        return refuse(r, node, key, "must be a list of words: [pass, show, arcp]");
-    }
-    size_t count = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
-    char **words = arcp__alloc_array(count + 1, sizeof(*words));
-    *out = words;
-    if (words == NULL) {
-        return arcp_error_set(r->err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    arcp_status status = ARCP_OK;
-    for (size_t at = 0; at < count && status == ARCP_OK; at++) {
-        const yaml_node_t *word =
-            yaml_document_get_node(&r->document, node->data.sequence.items.start[at]);
-        status = read_text(r, word, key, &words[at]);
-    }
-    return status;
+    const arcp__text_list *words = arcp__config_value(row, owner);
+    return words->count == 0
+               ? arcp__yaml_refuse(r, node, path, "must be a list of words: [pass, show, arcp]")
+               : ARCP_OK;
 }
 
-/* One key of the file or of a profile. */
-static arcp_status read_key(reader *r, const yaml_node_t *name, const yaml_node_t *value,
-                            arcp__config_level *level)
+/* They are read when the wanted one is known. */
+static arcp_status pass_over(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
+                             const char *path, const yaml_node_t *node)
 {
-    const char *key = text_of(name);
-    bool is_top = level == &r->out->top;
-    if (strcmp(key, "url") == 0) {
-        return read_text(r, value, key, &level->url);
-    }
-    if (strcmp(key, "token") == 0) {
-        return read_text(r, value, key, &level->token);
-    }
-    if (strcmp(key, "token_file") == 0) {
-        return read_path(r, value, key, &level->token_file);
-    }
-    if (strcmp(key, "token_command") == 0) {
-        return read_words(r, value, key, &level->token_command);
-    }
-    if (strcmp(key, "ca_file") == 0) {
-        return read_path(r, value, key, &level->ca_file);
-    }
-    if (is_top && strcmp(key, "profile") == 0) {
-        return read_text(r, value, key, &r->out->default_profile);
-    }
-    if (is_top && strcmp(key, "profiles") == 0) {
-        return value->type == YAML_MAPPING_NODE
-                   ? ARCP_OK /* in a second turn, when the wanted one is known */
-                   : refuse(r, value, key, "must be a map of profiles");
-    }
-    return refuse(r, name, key,
-                  is_top ? "unknown key (url, token, token_file, token_command, ca_file, profile, "
-                           "profiles)"
-                         : "unknown key (url, token, token_file, token_command, ca_file)");
-}
-
-/* Calls read_key for every pair; refuses what is no map or names a key twice. */
-static arcp_status read_level(reader *r, const yaml_node_t *node, const char *what,
-                              arcp__config_level *level)
-{
-    if (node->type != YAML_MAPPING_NODE) {
-        return refuse(r, node, what, "must be a map of keys and values");
-    }
-    arcp_status status = ARCP_OK;
-    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-         pair < node->data.mapping.pairs.top && status == ARCP_OK; pair++) {
-        const yaml_node_t *name = yaml_document_get_node(&r->document, pair->key);
-        const yaml_node_t *value = yaml_document_get_node(&r->document, pair->value);
-        if (!is_text(name)) {
-            return refuse(r, name, what, "keys must be words");
-        }
-        for (yaml_node_pair_t *before = node->data.mapping.pairs.start; before < pair; before++) {
-            const yaml_node_t *other = yaml_document_get_node(&r->document, before->key);
-            if (strcmp(text_of(other), text_of(name)) == 0) {
-                return refuse(r, name, text_of(name), "is given twice");
-            }
-        }
-        status = read_key(r, name, value, level);
-    }
-    return status;
-}
-
-static arcp_status read_profiles(reader *r, const yaml_node_t *node)
-{
-    arcp_status status = ARCP_OK;
-    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-         pair < node->data.mapping.pairs.top && status == ARCP_OK; pair++) {
-        const yaml_node_t *name = yaml_document_get_node(&r->document, pair->key);
-        const yaml_node_t *value = yaml_document_get_node(&r->document, pair->value);
-        if (!is_text(name)) {
-            return refuse(r, name, "profiles", "names must be words");
-        }
-        /* All are read, so that a fault in any of them is told; the wanted one is kept. */
-        bool wanted = r->profile != NULL && strcmp(text_of(name), r->profile) == 0;
-        arcp__config_file spare = {0};
-        status = read_level(r, value, text_of(name), wanted ? &r->out->profile : &spare.profile);
-        r->profile_found = r->profile_found || wanted;
-        arcp__config_file_fini(&spare);
-    }
-    return status;
-}
-
-static const yaml_node_t *find(reader *r, const yaml_node_t *map, const char *key)
-{
-    for (yaml_node_pair_t *pair = map->data.mapping.pairs.start; pair < map->data.mapping.pairs.top;
-         pair++) {
-        const yaml_node_t *name = yaml_document_get_node(&r->document, pair->key);
-        if (strcmp(text_of(name), key) == 0) {
-            return yaml_document_get_node(&r->document, pair->value);
-        }
-    }
-    return NULL;
-}
-
-static arcp_status read_document(reader *r)
-{
-    const yaml_node_t *root = yaml_document_get_root_node(&r->document);
-    if (root != NULL) {
-        arcp_status status = read_level(r, root, "the file", &r->out->top);
-        if (status != ARCP_OK) {
-            return status;
-        }
-        r->profile = r->profile != NULL ? r->profile : r->out->default_profile;
-        const yaml_node_t *profiles = find(r, root, "profiles");
-        status = profiles == NULL ? ARCP_OK : read_profiles(r, profiles);
-        if (status != ARCP_OK) {
-            return status;
-        }
-    }
-    if (r->profile != NULL && !r->profile_found) {
-        return arcp_error_set(r->err, ARCP_E_USAGE, "%s: there is no profile %s", r->path,
-                              r->profile);
-    }
     return ARCP_OK;
 }
 
-static arcp_status parse(reader *r, FILE *file)
+static const arcp__config_type profiles_type = {.read = pass_over};
+
+/* Of a profile, and, with two more, of the file. */
+#define LEVEL_KEYS 5
+_Static_assert(offsetof(arcp__config_file, top) == 0, "a file begins as a profile does");
+static const arcp__config_row rows[] = {
+    {ARCP__CONFIG_ROW("url", text, arcp__config_level, url), .accept = accept_text},
+    {ARCP__CONFIG_ROW("token", text, arcp__config_level, token), .flags = ARCP__CONFIG_SECRET,
+     .accept = accept_text},
+    {ARCP__CONFIG_ROW("token_file", text, arcp__config_level, token_file), .accept = accept_path},
+    {ARCP__CONFIG_ROW("token_command", texts, arcp__config_level, token_command),
+     .accept = accept_words},
+    {ARCP__CONFIG_ROW("ca_file", text, arcp__config_level, ca_file), .accept = accept_path},
+    {ARCP__CONFIG_ROW("profile", text, arcp__config_file, default_profile), .accept = accept_text},
+    {.key = "profiles", .type = &profiles_type},
+};
+static const arcp__config_fields level_fields = {.rows = rows, .count = LEVEL_KEYS};
+
+/* ---- profiles ---- */
+
+/* All are read, so that a fault in any of them is told; the wanted one is kept. */
+static arcp_status read_profile(arcp__yaml_reader *r, void *user, arcp_span name, const char *path,
+                                const yaml_node_t *node)
 {
-    yaml_parser_t parser;
-    if (!yaml_parser_initialize(&parser)) {
-        return arcp_error_set(r->err, ARCP_E_NO_MEMORY, "out of memory");
+    reading *into = user;
+    const bool is_wanted = into->profile != NULL && arcp_span_equal_cstr(name, into->profile);
+    arcp__config_level other = {0};
+    if (node->type != YAML_MAPPING_NODE) {
+        return arcp__yaml_refuse(r, node, path, "must be a mapping (key: value)");
     }
-    yaml_parser_set_input_file(&parser, file);
-    arcp_status status = ARCP_OK;
-    if (!yaml_parser_load(&parser, &r->document)) {
-        status = arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: not YAML: %s", r->path,
-                                parser.problem_mark.line + 1,
-                                parser.problem == NULL ? "unreadable" : parser.problem);
-    } else {
-        status = read_document(r);
-        yaml_document_delete(&r->document);
-    }
-    yaml_parser_delete(&parser);
+    const arcp_status status = arcp__config_fields_read(
+        r, &level_fields, is_wanted ? &into->file.profile : &other, path, node);
+    into->profile_found = into->profile_found || is_wanted;
+    arcp__config_fields_fini(&level_fields, &other);
     return status;
 }
+
+static arcp_status read_profiles(arcp__yaml_reader *r, void *owner, const char *path,
+                                 const yaml_node_t *node)
+{
+    reading *into = owner;
+    const yaml_node_t *profiles = arcp__yaml_find(r, node, "profiles");
+    into->profile = into->profile != NULL ? into->profile : into->file.default_profile;
+    return profiles == NULL ? ARCP_OK
+                            : arcp__yaml_members(r, profiles, "profiles", read_profile, into);
+}
+
+static const arcp__config_fields file_fields = {
+    .rows = rows, .count = sizeof rows / sizeof rows[0], .check = read_profiles};
+
+/* ---- the file ---- */
 
 arcp_status arcp__config_file_read(const char *path, bool may_be_missing, const char *profile,
                                    arcp__config_file *out, arcp_error *err)
 {
+    reading into = {.profile = profile};
+    arcp__config_places places = {NULL, NULL, 0};
+    arcp__yaml_reader r = {.root = &into, .places = &places, .name = path, .err = err};
     *out = (arcp__config_file){0};
-    reader r = {.path = path, .profile = profile, .out = out, .err = err};
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         if (errno != ENOENT || !may_be_missing) {
@@ -241,33 +138,19 @@ arcp_status arcp__config_file_read(const char *path, bool may_be_missing, const 
                    : arcp_error_set(err, ARCP_E_USAGE, "there is no profile %s: %s does not exist",
                                     profile, path);
     }
-    arcp_status status = parse(&r, file);
-    if (ferror(file) != 0) { /* a directory, say */
-        status = arcp_error_set(err, ARCP_E_USAGE, "%s cannot be read: %s", path, strerror(errno));
-    }
+    arcp_status status = arcp__config_stream_read(&r, &file_fields, file);
     (void)fclose(file);
+    if (status == ARCP_OK && into.profile != NULL && !into.profile_found) {
+        status =
+            arcp_error_set(err, ARCP_E_USAGE, "%s: there is no profile %s", path, into.profile);
+    }
+    arcp__config_places_fini(&places);
+    *out = into.file;
     return status;
-}
-
-static void level_fini(arcp__config_level *level)
-{
-    if (level->token != NULL) {
-        arcp_wipe(level->token, strlen(level->token));
-    }
-    arcp__free(level->url);
-    arcp__free(level->token);
-    arcp__free(level->token_file);
-    arcp__free(level->ca_file);
-    for (size_t at = 0; level->token_command != NULL && level->token_command[at] != NULL; at++) {
-        arcp__free(level->token_command[at]);
-    }
-    arcp__free(level->token_command);
 }
 
 void arcp__config_file_fini(arcp__config_file *file)
 {
-    level_fini(&file->top);
-    level_fini(&file->profile);
-    arcp__free(file->default_profile);
-    *file = (arcp__config_file){0};
+    arcp__config_fields_fini(&level_fields, &file->profile);
+    arcp__config_fields_fini(&file_fields, file);
 }

@@ -263,18 +263,21 @@ static const struct fault {
     const char *text;
     const char *says; /* after the path */
 } faults[] = {
-    {"an unknown key", "url: ws://x\ntokne: t\n", ":2: tokne: unknown key"},
+    {"an unknown key", "url: ws://x\ntokne: t\n", ":2: tokne: is not a key of the configuration"},
     {"an unknown key of a profile", "profiles:\n  p:\n    profile: q\n",
-     ":3: profile: unknown key"},
-    {"a key twice", "url: a\nurl: b\n", ":2: url: is given twice"},
+     ":3: profiles.p.profile: is not a key of the configuration"},
+    {"a key twice", "url: a\nurl: b\n", ":2: url: occurs twice"},
     {"a list for a string", "url: [a]\n", ":1: url: must be a string"},
     {"an empty string", "url: ''\n", ":1: url: must be a string"},
     {"a string for a list", "token_command: pass show\n", ":1: token_command: must be a list"},
     {"an empty list", "token_command: []\n", ":1: token_command: must be a list"},
     {"profiles that are no map", "profiles: [a]\n", ":1: profiles: must be a map"},
-    {"a profile that is no map", "profiles:\n  a: b\n", ":2: a: must be a map"},
-    {"a file that is no map", "- a\n", ":1: the file: must be a map"},
-    {"no YAML", "url: 'a\n", ": not YAML"},
+    {"a profile that is no map", "profiles:\n  a: b\n", ":2: profiles.a: must be a map"},
+    {"a profile of nothing", "profiles:\n  a:\n", ":2: profiles.a: must be a map"},
+    {"a path that is empty", "ca_file: ''\n", ":1: ca_file: must be a string"},
+    {"a word that is none", "token_command: [a, [b]]\n", ":1: token_command[1]: must be a string"},
+    {"a file that is no map", "- a\n", ":1: must be a map"},
+    {"no YAML", "url: 'a\n", ":2: found unexpected end of stream"},
     {"a profile that is not there", "profile: x\n", ": there is no profile x"},
     {"a token file that is not there", "token_file: /nonexistent/token\n",
      "/nonexistent/token cannot be read"},
@@ -322,7 +325,7 @@ static void a_file_that_was_named_must_exist(void **state)
                      ARCP_E_USAGE);
     check_ok(arcp__config_file_read("/nonexistent/x.yaml", true, NULL, &file, &err), &err);
     assert_int_equal(arcp__config_file_read("/tmp", true, NULL, &file, &err), ARCP_E_USAGE);
-    assert_string_equal(err.message, "/tmp cannot be read: Is a directory");
+    assert_string_equal(err.message, "/tmp: cannot be read: Is a directory");
     assert_int_equal(arcp__config_file_read("/nonexistent/x.yaml", true, "prod", &file, &err),
                      ARCP_E_USAGE);
 }

@@ -8,7 +8,7 @@
 # base <- launch <- process <- runtime: programs are started and run by what knows nothing of ARCP.
 # core <- identity <- runtime: whose a token is.
 # client <- cli <- {arcp, bench, conformance}
-# audit stands on core, beside the engine; arcp and arcpd use it. http stands on core, for the
+# audit and config stand on core, beside the engine; arcp and arcpd use them. http stands on core, for the
 # modules of provisioner and tracing, which arcpd loads.
 set -eu
 cd "$1"
@@ -39,9 +39,10 @@ BEGIN {
     allowed["runtime"] = "base launch process json core identity engine transport store runtime"
     allowed["client"] = "base json core engine transport client"
     allowed["audit"] = "base json core audit"
+    allowed["config"] = "base json core config"
     allowed["arcpd"] = "base launch process json core identity engine transport store provisioner " \
-                       "runtime audit tracing arcpd"
-    allowed["cli"] = "base json core transport client cli"
+                       "runtime audit config tracing arcpd"
+    allowed["cli"] = "base json core transport client config cli"
     allowed["arcp"] = "base json core store client audit cli arcp"
     allowed["bench"] = "base json core client cli bench"
     allowed["conformance"] = "base json core client cli conformance"

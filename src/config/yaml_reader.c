@@ -1,4 +1,4 @@
-#include "arcpd/yaml_reader.h"
+#include "config/yaml_reader.h"
 
 #include <stdio.h>
 
@@ -55,7 +55,7 @@ arcp_status arcp__yaml_text(arcp__yaml_reader *r, const yaml_node_t *node, const
     }
     arcp__free(*out);
     *out = copy;
-    return arcp__config_places_add(&r->config->places, key, node->start_mark.line + 1, r->err);
+    return arcp__config_places_add(r->places, key, node->start_mark.line + 1, r->err);
 }
 
 arcp_status arcp__yaml_members(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,

@@ -1,5 +1,5 @@
 /* A value that is sent as JSON: any YAML mapping or list. */
-#include "arcpd/config_table.h"
+#include "config/fields.h"
 
 #include <arcp/json.h>
 #include <arcp/secret.h>

@@ -1,5 +1,5 @@
 /* The types of single values in the configuration. */
-#include "arcpd/config_table.h"
+#include "config/fields.h"
 
 #include <inttypes.h>
 #include <stdio.h>

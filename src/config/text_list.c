@@ -1,4 +1,4 @@
-#include "arcpd/text_list.h"
+#include "config/text_list.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Walking the rows of a configuration's description: defaults, freeing, reading, printing; and the
  * two types that hold other values, groups and lists. */
-#include "arcpd/config_table.h"
+#include "config/fields.h"
 
 #include <stdio.h>
 
@@ -62,22 +62,6 @@ typedef struct struct_draft {
     void *owner;
 } struct_draft;
 
-static arcp_status read_setting(arcp__yaml_reader *r, const struct_draft *into, arcp_span key,
-                                const char *path, const yaml_node_t *value)
-{
-    arcp__config *config = into->owner;
-    arcp_error why = {0};
-    if (value->type != YAML_SCALAR_NODE) {
-        return arcp__yaml_refuse(r, value, path, "must be a single value");
-    }
-    const arcp_status status =
-        arcp_settings_set(&config->settings, arcp_span_cstr(into->fields->settings), key,
-                          arcp__yaml_scalar(value), &why);
-    return status == ARCP_OK || status == ARCP_E_NOT_FOUND
-               ? status
-               : arcp__yaml_refuse(r, value, "", why.message); /* which names the setting */
-}
-
 static arcp_status read_member(arcp__yaml_reader *r, void *user, arcp_span key, const char *path,
                                const yaml_node_t *value)
 {
@@ -92,7 +76,9 @@ static arcp_status read_member(arcp__yaml_reader *r, void *user, arcp_span key, 
                        : status;
         }
     }
-    return fields->settings == NULL ? ARCP_E_NOT_FOUND : read_setting(r, into, key, path, value);
+    return fields->others == NULL
+               ? ARCP_E_NOT_FOUND
+               : fields->others->read(r, fields->group, into->owner, key, path, value);
 }
 
 arcp_status arcp__config_fields_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
@@ -128,21 +114,6 @@ static bool is_printed(const arcp__config_row *row, const void *owner, arcp_buf 
 {
     return (row->applies == NULL || row->applies(owner)) &&
            ((row->flags & ARCP__CONFIG_SPARSE) == 0 || has_value(row, owner, out));
-}
-
-typedef struct setting_printer {
-    const char *group;
-    unsigned indent;
-    arcp_buf *out;
-} setting_printer;
-
-static void print_setting(void *user, const char *group, const char *key, const char *value,
-                          const char *text)
-{
-    const setting_printer *printer = user;
-    if (strcmp(group, printer->group) == 0) {
-        arcp_buf_append_format(printer->out, "%*s%s: %s\n", (int)printer->indent, "", key, value);
-    }
 }
 
 static void print_row(const arcp__config_row *row, const void *owner, unsigned indent,
@@ -197,10 +168,8 @@ void arcp__config_fields_print(const arcp__config_fields *fields, const void *ow
                                unsigned indent, arcp_buf *out)
 {
     print_rows(fields, owner, indent, false, out);
-    if (fields->settings != NULL) {
-        const arcp__config *config = owner;
-        setting_printer printer = {fields->settings, indent, out};
-        arcp_settings_each(&config->settings, print_setting, &printer);
+    if (fields->others != NULL) {
+        fields->others->print(fields->group, owner, indent, out);
     }
 }
 
@@ -288,7 +257,7 @@ static arcp_status read_item(arcp__yaml_reader *r, const arcp__config_row *row, 
         return arcp__yaml_refuse(r, node, path, what);
     }
     const arcp_status status =
-        arcp__config_places_add(&r->config->places, path, node->start_mark.line + 1, r->err);
+        arcp__config_places_add(r->places, path, node->start_mark.line + 1, r->err);
     if (status != ARCP_OK) {
         return status;
     }

@@ -1,19 +1,22 @@
 /* Reading YAML nodes with errors that name file, line and key. Every function returns
  * ARCP_OK or describes in the reader's error what would be right (ARCP_E_USAGE), or
  * ARCP_E_NO_MEMORY. */
-#ifndef ARCP_ARCPD_YAML_READER_H
-#define ARCP_ARCPD_YAML_READER_H
+#ifndef ARCP_CONFIG_YAML_READER_H
+#define ARCP_CONFIG_YAML_READER_H
 
 #include <yaml.h>
 
-#include "arcpd/config.h"
+#include <arcp/buf.h>
+
+#include "config/places.h"
 
 #define ARCP__YAML_PATH_BYTES 160
 
 typedef struct arcp__yaml_reader {
-    arcp__config *config;
-    const char *name; /* of the file */
-    arcp_span text;   /* of the file */
+    void *root;                  /* the struct of the whole configuration */
+    arcp__config_places *places; /* where strings and items stand */
+    const char *name;            /* of the file */
+    arcp_span text;              /* of the file */
     yaml_document_t document;
     arcp_error *err;
 } arcp__yaml_reader;

@@ -1,7 +1,7 @@
 /* Where in the configuration file a value stands, for what is found to be wrong with it after the
  * file was read. A value of a flag has no place. */
-#ifndef ARCP_ARCPD_CONFIG_PLACES_H
-#define ARCP_ARCPD_CONFIG_PLACES_H
+#ifndef ARCP_CONFIG_PLACES_H
+#define ARCP_CONFIG_PLACES_H
 
 #include <arcp/error.h>
 

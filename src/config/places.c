@@ -1,4 +1,4 @@
-#include "arcpd/config_places.h"
+#include "config/places.h"
 
 #include <stdarg.h>
 #include <stdio.h>

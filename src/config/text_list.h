@@ -1,6 +1,6 @@
 /* A growing list of owned strings, NULL-terminated once it is not empty. */
-#ifndef ARCP_ARCPD_TEXT_LIST_H
-#define ARCP_ARCPD_TEXT_LIST_H
+#ifndef ARCP_CONFIG_TEXT_LIST_H
+#define ARCP_CONFIG_TEXT_LIST_H
 
 #include <arcp/error.h>
 

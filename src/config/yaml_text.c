@@ -1,12 +1,10 @@
-/* Reading the configuration file: its bytes, its YAML, and then its keys by their table. */
-#include "arcpd/config.h"
-
+/* From a text to a YAML document, and its keys by their rows. */
 #include <errno.h>
-#include <stdio.h>
 
-#include "arcpd/config_table.h"
-#include "arcpd/trusted_path.h"
+#include <arcp/secret.h>
+
 #include "base/alloc.h"
+#include "config/fields.h"
 
 /* A configuration needs six. */
 #define DEPTH_MAX      64u
@@ -51,15 +49,15 @@ static arcp_status refuse_more(arcp__yaml_reader *r, yaml_parser_t *parser)
     return status;
 }
 
-static arcp_status load(arcp__yaml_reader *r, yaml_parser_t *parser)
+static arcp_status load(arcp__yaml_reader *r, const arcp__config_fields *fields,
+                        yaml_parser_t *parser)
 {
     if (!yaml_parser_load(parser, &r->document)) {
         return not_yaml(r, parser);
     }
     const yaml_node_t *root = yaml_document_get_root_node(&r->document);
     const arcp_status status =
-        root == NULL ? ARCP_OK
-                     : arcp__config_fields_read(r, &arcp__config_top, r->config, "", root);
+        root == NULL ? ARCP_OK : arcp__config_fields_read(r, fields, r->root, "", root);
     yaml_document_delete(&r->document);
     return status == ARCP_OK ? refuse_more(r, parser) : status;
 }
@@ -95,67 +93,54 @@ static arcp_status check_depth(arcp__yaml_reader *r, arcp_span text)
     return status;
 }
 
-arcp_status arcp__config_read_text(arcp__config *config, const char *name, arcp_span text,
-                                   arcp_error *err)
+arcp_status arcp__config_text_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
+                                   arcp_span text)
 {
     yaml_parser_t parser;
-    arcp__yaml_reader r = {.config = config, .name = name, .text = text, .err = err};
+    r->text = text;
     if (text.size == 0) {
         return ARCP_OK;
     }
-    arcp__free(config->places.file);
-    config->places.file = arcp__copy_cstr(name, strlen(name));
-    if (config->places.file == NULL) {
-        return arcp__yaml_no_memory(&r);
+    arcp__free(r->places->file);
+    r->places->file = arcp__copy_cstr(r->name, strlen(r->name));
+    if (r->places->file == NULL) {
+        return arcp__yaml_no_memory(r);
     }
-    arcp_status status = check_depth(&r, text);
+    arcp_status status = check_depth(r, text);
     if (status != ARCP_OK) {
         return status;
     }
     if (!yaml_parser_initialize(&parser)) {
-        return arcp__yaml_no_memory(&r);
+        return arcp__yaml_no_memory(r);
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
-    status = load(&r, &parser);
+    status = load(r, fields, &parser);
     yaml_parser_delete(&parser);
     return status;
 }
 
-static arcp_status read_all(FILE *file, const char *path, arcp_buf *out, arcp_error *err)
-{
-    char block[16384];
-    size_t size = 0;
-    do {
-        size = fread(block, 1, sizeof(block), file);
-        arcp_buf_append(out, arcp_span_make(block, size));
-    } while (size != 0 && !out->failed && out->size <= FILE_BYTES_MAX);
-    if (ferror(file) != 0) { /* a directory, say */
-        return arcp_error_set(err, ARCP_E_USAGE, "%s: cannot be read: %s", path, strerror(errno));
-    }
-    if (out->size > FILE_BYTES_MAX) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s: has more than %u bytes", path,
-                              FILE_BYTES_MAX);
-    }
-    return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
-}
-
-arcp_status arcp__config_read(arcp__config *config, const char *path, arcp_error *err)
+arcp_status arcp__config_stream_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
+                                     FILE *file)
 {
     arcp_buf text = ARCP_BUF_SECRET_INIT; /* it may have tokens */
-    arcp_status status =
-        arcp__trusted_path_check("the configuration", path, ARCP__TRUSTED_FILE, err);
-    if (status != ARCP_OK) {
-        return status;
+    char block[16384];
+    size_t size = 0;
+    arcp_status status = ARCP_OK;
+    do {
+        size = fread(block, 1, sizeof block, file);
+        arcp_buf_append(&text, arcp_span_make(block, size));
+    } while (size != 0 && !text.failed && text.size <= FILE_BYTES_MAX);
+    if (ferror(file) != 0) { /* a directory, say */
+        status = arcp_error_set(r->err, ARCP_E_USAGE, "%s: cannot be read: %s", r->name,
+                                strerror(errno));
+    } else if (text.size > FILE_BYTES_MAX) {
+        status = arcp_error_set(r->err, ARCP_E_USAGE, "%s: has more than %u bytes", r->name,
+                                FILE_BYTES_MAX);
+    } else {
+        status = text.failed ? arcp__yaml_no_memory(r)
+                             : arcp__config_text_read(r, fields, arcp_buf_span(&text));
     }
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s: cannot be read: %s", path, strerror(errno));
-    }
-    status = read_all(file, path, &text, err);
-    (void)fclose(file);
-    if (status == ARCP_OK) {
-        status = arcp__config_read_text(config, path, arcp_buf_span(&text), err);
-    }
+    arcp_wipe(block, sizeof block);
     arcp_buf_fini(&text);
     return status;
 }
