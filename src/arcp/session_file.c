@@ -1,7 +1,6 @@
 #include "arcp/session_file.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/ulid.h"
 #include "cli/duration.h"
+#include "file/private_file.h"
 
 #define FILE_BYTES_MAX 1048576
 #define SUFFIX         ".json"
@@ -167,27 +167,12 @@ static void format_file(const arcp__session_file *file, arcp_buf *out)
     arcp_buf_append_byte(out, '\n');
 }
 
-/* Writes beside the file, then over it: a reader sees the old one or the new one. */
-static arcp_status replace_file(const arcp__session_file *file, arcp_span text, arcp_error *err)
+static arcp__private_file private_file(const arcp__session_file *file)
 {
-    char path[4096];
-    if (snprintf(path, sizeof(path), "%s.new%ld", file->path, (long)getpid()) >=
-        (int)sizeof(path)) {
-        return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
-    }
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool written = fd >= 0 && write(fd, text.data, text.size) == (ssize_t)text.size;
-    int why = errno;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (!written || rename(path, file->path) != 0) {
-        why = written ? errno : why;
-        (void)unlink(path);
-        return arcp_error_set(err, ARCP_E_IO, "%s cannot be written: %s", file->path,
-                              strerror(why));
-    }
-    return ARCP_OK;
+    return (arcp__private_file){.what = "the session file",
+                                .path = file->path,
+                                .bytes_max = FILE_BYTES_MAX + 1,
+                                .must_be_ours = true};
 }
 
 static arcp_status write_file(arcp__session_file *file, arcp_error *err)
@@ -196,9 +181,11 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
         return ARCP_OK;
     }
     arcp_buf text = ARCP_BUF_SECRET_INIT;
+    const arcp__private_file whole = private_file(file);
     format_file(file, &text);
+    /* Not synced: it is written often, and a machine that crashes ends the command too. */
     arcp_status status = arcp_buf_status(&text) == ARCP_OK
-                             ? replace_file(file, arcp_buf_span(&text), err)
+                             ? arcp__private_file_write(&whole, arcp_buf_span(&text), false, err)
                              : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     arcp_buf_fini(&text);
     return status;
@@ -283,24 +270,6 @@ arcp_session_state arcp__session_file_state(const arcp__session_file *file)
 
 /* ---- reading ---- */
 
-static bool read_text(const char *path, arcp_buf *out)
-{
-    struct stat about;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    bool good = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
-                about.st_uid == geteuid() && about.st_size <= FILE_BYTES_MAX &&
-                arcp_buf_reserve(out, (size_t)about.st_size + 1);
-    if (good) {
-        ssize_t got = read(fd, out->data, (size_t)about.st_size);
-        good = got == about.st_size;
-        out->size = good ? (size_t)got : 0;
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return good;
-}
-
 static arcp_span text_at(const arcp_json *json, const char *name, arcp_buf *room)
 {
     return arcp_json_string(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)),
@@ -356,7 +325,9 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
     const arcp_json_limits limits = {16, 1000, FILE_BYTES_MAX};
     arcp_buf text = ARCP_BUF_SECRET_INIT;
     arcp_json json = ARCP_JSON_INIT;
-    bool good = read_text(file->path, &text) &&
+    const arcp__private_file whole = private_file(file);
+    bool good = arcp__private_file_read(&whole, &text, NULL) == ARCP_OK &&
+                text.size <= FILE_BYTES_MAX &&
                 arcp_json_scan(&json, arcp_buf_span(&text), &limits, NULL) == ARCP_OK;
     if (good && job.size != 0) {
         arcp_json_ref saved = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("url"));

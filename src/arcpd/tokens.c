@@ -1,16 +1,18 @@
 #include "arcpd/tokens.h"
 
 #include <arcp/secret.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/random.h"
+#include "file/private_file.h"
 #include "transport/url.h"
+
+#define TOKEN_BYTES_MIN 16u
+#define TOKEN_BYTES_MAX 511u
+#define FILE_BYTES_MAX  (TOKEN_BYTES_MAX + 3) /* what fills it goes on behind the line's end */
 
 static arcp_status no_memory(arcp_error *err)
 {
@@ -19,61 +21,34 @@ static arcp_status no_memory(arcp_error *err)
 
 /* ---- the token of this machine ---- */
 
-static arcp_status make_token(const char *path, arcp_buf *token, arcp_error *err)
+static arcp_status make_token(const arcp__private_file *file, arcp_buf *token, arcp_error *err)
 {
     unsigned char bytes[32];
     arcp__random(bytes, sizeof(bytes));
     arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
                         token);
     arcp_wipe(bytes, sizeof(bytes));
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0) {
-        return arcp_error_set(err, ARCP_E_IO, "the token file %s cannot be made: %s", path,
-                              strerror(errno));
-    }
-    arcp_span text = arcp_buf_span(token);
-    bool written = !token->failed && write(file, text.data, text.size) == (ssize_t)text.size &&
-                   write(file, "\n", 1) == 1 && fsync(file) == 0;
-    arcp_status status =
-        written ? ARCP_OK
-                : arcp_error_set(err, ARCP_E_IO, "the token file %s cannot be written: %s", path,
-                                 strerror(errno));
-    (void)close(file);
-    if (!written) {
-        (void)unlink(path);
-        return status;
-    }
-    return ARCP_OK;
+    arcp_buf_append_byte(token, '\n');
+    return token->failed ? no_memory(err)
+                         : arcp__private_file_write(file, arcp_buf_span(token), true, err);
 }
 
-static arcp_status read_token(int file, const char *path, arcp_buf *token, arcp_error *err)
+/* One line, without its end. */
+static arcp_status take_line(const char *path, arcp_buf *token, arcp_error *err)
 {
-    struct stat about;
-    char bytes[512];
-    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || (about.st_mode & 077) != 0) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "the token file %s must be a file that only its owner can read "
-                              "(chmod 600)",
-                              path);
+    bool is_whole = token->size < FILE_BYTES_MAX;
+    while (token->size != 0 &&
+           (token->data[token->size - 1] == '\n' || token->data[token->size - 1] == '\r')) {
+        token->size--;
     }
-    ssize_t size = read(file, bytes, sizeof(bytes));
-    while (size > 0 && (bytes[size - 1] == '\n' || bytes[size - 1] == '\r')) {
-        size--;
-    }
-    /* What fills the room may go on; `arcp` takes the first line. */
-    bool is_token =
-        size >= 16 && size < (ssize_t)sizeof(bytes) && memchr(bytes, '\n', (size_t)size) == NULL;
-    if (is_token) {
-        arcp_buf_append(token, arcp_span_make(bytes, (size_t)size));
-    }
-    arcp_wipe(bytes, sizeof(bytes));
-    if (!is_token) {
+    if (!is_whole || token->size < TOKEN_BYTES_MIN || token->size > TOKEN_BYTES_MAX ||
+        memchr(token->data, '\n', token->size) != NULL) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "the token file %s holds no token, one line of 16 to 511 bytes; "
                               "remove it to get a new one",
                               path);
     }
-    return token->failed ? no_memory(err) : ARCP_OK;
+    return ARCP_OK;
 }
 
 static arcp_status own_token(const char *state_directory, arcp_token_verifier **out,
@@ -81,19 +56,17 @@ static arcp_status own_token(const char *state_directory, arcp_token_verifier **
 {
     char path[4096];
     arcp_buf token = ARCP_BUF_SECRET_INIT;
+    const arcp__private_file file = {
+        .what = "the token file", .path = path, .bytes_max = FILE_BYTES_MAX, .closed_to = 077};
     if (snprintf(path, sizeof(path), "%s/token", state_directory) >= (int)sizeof(path)) {
         return arcp_error_set(err, ARCP_E_USAGE, "the state directory's path is too long");
     }
-    arcp_status status;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file >= 0) {
-        status = read_token(file, path, &token, err);
-        (void)close(file);
-    } else if (errno == ENOENT) {
-        status = make_token(path, &token, err);
-    } else {
-        status = arcp_error_set(err, ARCP_E_IO, "the token file %s cannot be read: %s", path,
-                                strerror(errno));
+    arcp_status status = arcp__private_file_read(&file, &token, err);
+    if (status == ARCP_E_NOT_FOUND) {
+        status = make_token(&file, &token, err);
+    }
+    if (status == ARCP_OK) {
+        status = take_line(path, &token, err);
     }
     arcp_buf_append_byte(&token, '\0');
     if (status == ARCP_OK && token.failed) {

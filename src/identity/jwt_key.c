@@ -2,8 +2,6 @@
  * be used as a secret, and "none" is no algorithm (RFC 8725 §3.1, §3.2). */
 #include "identity/jwt_key.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
@@ -11,13 +9,13 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/sha.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <string.h>
 
+#include <arcp/buf.h>
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
+#include "file/private_file.h"
 
 #define SECRET_BYTES_MIN   32u /* RFC 7518 §3.2: as long as the hash */
 #define RSA_BITS_MIN       2048
@@ -156,32 +154,6 @@ arcp_status arcp__jwt_key_new(arcp_jwt_algorithm algorithm, arcp_span bytes, arc
 
 /* ---- from a file ---- */
 
-static arcp_status read_bytes(int file, const char *path, arcp_jwt_algorithm algorithm,
-                              unsigned char *bytes, size_t *size, arcp_error *err)
-{
-    struct stat about;
-    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "key file %s is no file", path);
-    }
-    if (algorithm == ARCP_JWT_HS256 && (about.st_mode & 07) != 0) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "key file %s is a secret that everybody may read (chmod o= it)",
-                              path);
-    }
-    for (*size = 0; *size <= KEY_FILE_BYTES_MAX;) {
-        ssize_t got = read(file, bytes + *size, KEY_FILE_BYTES_MAX + 1 - *size);
-        if (got < 0) {
-            return arcp_error_set(err, ARCP_E_USAGE, "key file %s cannot be read: %s", path,
-                                  strerror(errno));
-        }
-        if (got == 0) {
-            break;
-        }
-        *size += (size_t)got;
-    }
-    return ARCP_OK;
-}
-
 static arcp_span without_line_feed(arcp_span bytes)
 {
     if (bytes.size != 0 && bytes.data[bytes.size - 1] == '\n') {
@@ -196,28 +168,25 @@ static arcp_span without_line_feed(arcp_span bytes)
 arcp_status arcp__jwt_key_read(arcp_jwt_algorithm algorithm, const char *path, arcp__jwt_key **out,
                                arcp_error *err)
 {
+    const arcp__private_file file = {.what = "key file",
+                                     .path = path,
+                                     .bytes_max = KEY_FILE_BYTES_MAX + 1,
+                                     .closed_to = algorithm == ARCP_JWT_HS256 ? 07 : 0,
+                                     .may_be_link = true};
     arcp_error why = {0};
-    size_t size = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "key file %s cannot be read: %s", path,
-                              strerror(errno));
-    }
-    unsigned char *bytes = arcp__alloc(KEY_FILE_BYTES_MAX + 1);
-    arcp_status status = bytes == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                       : read_bytes(file, path, algorithm, bytes, &size, err);
-    (void)close(file);
-    if (status == ARCP_OK) {
-        arcp_span text = without_line_feed(arcp_span_make((const char *)bytes, size));
-        status = arcp__jwt_key_new(algorithm, text, out, &why);
+    arcp_buf bytes = ARCP_BUF_SECRET_INIT;
+    arcp_status status = arcp__private_file_read(&file, &bytes, &why);
+    if (status == ARCP_E_NO_MEMORY) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    } else if (status != ARCP_OK) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "%s", why.message);
+    } else {
+        status = arcp__jwt_key_new(algorithm, without_line_feed(arcp_buf_span(&bytes)), out, &why);
         if (status != ARCP_OK) {
             status = arcp_error_set(err, status, "key file %s: %s", path, why.message);
         }
     }
-    if (bytes != NULL) {
-        arcp_wipe(bytes, KEY_FILE_BYTES_MAX + 1);
-    }
-    arcp__free(bytes);
+    arcp_buf_fini(&bytes);
     return status;
 }
 

@@ -1,17 +1,13 @@
 #include "runtime/seal.h"
 
 #include <arcp/secret.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/random.h"
+#include "file/private_file.h"
 
 #define KEY_BYTES   32
 #define NONCE_BYTES 12
@@ -23,87 +19,27 @@ struct arcp__seal {
 
 /* ---- the key file ---- */
 
-static arcp_status io_failed(const char *path, const char *what, arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_IO, "credential key file %s: %s: %s", path, what,
-                          strerror(errno));
-}
-
-/* The new name is durable only with its directory. */
-static void sync_directory(const char *path)
-{
-    char directory[4096];
-    const char *slash = strrchr(path, '/');
-    size_t size = slash == NULL ? 0 : (size_t)(slash - path);
-    (void)snprintf(directory, sizeof(directory), "%.*s", (int)size, path);
-    int fd = open(slash == NULL ? "." : (size == 0 ? "/" : directory),
-                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        (void)close(fd);
-    }
-}
-
-/* Written beside it and renamed: a key file is never half a key. */
-static arcp_status make_key(const char *path, arcp__seal *seal, arcp_error *err)
-{
-    char fresh[4096];
-    int size = snprintf(fresh, sizeof(fresh), "%s.new", path);
-    if (size < 0 || (size_t)size >= sizeof(fresh)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "credential key file: the path is too long");
-    }
-    arcp__random(seal->key, KEY_BYTES);
-    (void)unlink(fresh);
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        return io_failed(path, "cannot be made", err);
-    }
-    bool written = write(fd, seal->key, KEY_BYTES) == KEY_BYTES && fsync(fd) == 0;
-    arcp_status status = written ? ARCP_OK : io_failed(path, "cannot be written", err);
-    (void)close(fd);
-    if (status == ARCP_OK && rename(fresh, path) != 0) {
-        status = io_failed(path, "cannot be made", err);
-    }
-    sync_directory(path);
-    return status;
-}
-
-static arcp_status read_key(const char *path, int fd, arcp__seal *seal, arcp_error *err)
-{
-    struct stat facts;
-    char more = 0;
-    if (fstat(fd, &facts) != 0) {
-        return io_failed(path, "cannot be read", err);
-    }
-    if (!S_ISREG(facts.st_mode) || (facts.st_mode & 077) != 0) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "credential key file %s: it must be a file that nobody but its "
-                              "owner may use (mode 0600)",
-                              path);
-    }
-    if (read(fd, seal->key, KEY_BYTES) != KEY_BYTES || read(fd, &more, 1) != 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "credential key file %s: a key has %d bytes", path,
-                              KEY_BYTES);
-    }
-    return ARCP_OK;
-}
-
 arcp_status arcp__seal_open(const char *path, arcp__seal **out, arcp_error *err)
 {
+    const arcp__private_file file = {
+        .what = "credential key file", .path = path, .bytes_max = KEY_BYTES + 1, .closed_to = 077};
+    arcp_buf key = ARCP_BUF_SECRET_INIT;
     arcp__seal *seal = arcp__alloc(sizeof(*seal));
     if (seal == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    arcp_status status = ARCP_OK;
-    if (fd >= 0) {
-        status = read_key(path, fd, seal, err);
-        (void)close(fd);
-    } else if (errno == ENOENT) {
-        status = make_key(path, seal, err);
-    } else {
-        status = io_failed(path, "cannot be read", err);
+    arcp_status status = arcp__private_file_read(&file, &key, err);
+    if (status == ARCP_E_NOT_FOUND) {
+        arcp__random(seal->key, KEY_BYTES);
+        arcp_span made = arcp_span_make((const char *)seal->key, KEY_BYTES);
+        status = arcp__private_file_write(&file, made, true, err);
+    } else if (status == ARCP_OK && key.size != KEY_BYTES) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "credential key file %s: a key has %d bytes",
+                                path, KEY_BYTES);
+    } else if (status == ARCP_OK) {
+        memcpy(seal->key, key.data, KEY_BYTES);
     }
+    arcp_buf_fini(&key);
     if (status != ARCP_OK) {
         arcp__seal_free(seal);
         return status;

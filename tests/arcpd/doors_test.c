@@ -275,27 +275,32 @@ static void a_token_of_this_machine_that_is_none_is_refused(void **state)
 {
     static const struct {
         const char *name;
-        const char *text; /* NULL: `size` characters */
+        const char *text; /* NULL: `size` characters, and `end` behind them */
         mode_t mode;
         const char *why; /* NULL: it is one */
         size_t size;
+        const char *end;
     } rows[] = {
-        {"what others can read", SIXTEEN "\n", 0640, "only its owner can read (chmod 600)", 0},
-        {"an empty file", "", 0600, "holds no token", 0},
-        {"15 characters", "0123456789abcde\n", 0600, "holds no token", 0},
-        {"two lines", SIXTEEN "\n" SIXTEEN "\n", 0600, "holds no token", 0},
-        {"512 characters", NULL, 0600, "holds no token", 512},
-        {"511 characters", NULL, 0600, NULL, 511},
-        {"16 characters", SIXTEEN "\r\n", 0600, NULL, 0},
+        {"what others can read", SIXTEEN "\n", 0640, "only its owner can read (chmod 600)", 0,
+         NULL},
+        {"an empty file", "", 0600, "holds no token", 0, NULL},
+        {"15 characters", "0123456789abcde\n", 0600, "holds no token", 0, NULL},
+        {"two lines", SIXTEEN "\n" SIXTEEN "\n", 0600, "holds no token", 0, NULL},
+        {"512 characters", NULL, 0600, "holds no token", 512, NULL},
+        {"511 characters", NULL, 0600, NULL, 511, NULL},
+        {"511 characters, a line", NULL, 0600, NULL, 511, "\r\n"},
+        {"511 characters, and a line behind", NULL, 0600, "holds no token", 511, "\r\nx"},
+        {"16 characters", SIXTEEN "\r\n", 0600, NULL, 0, NULL},
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         door d;
         char path[96];
-        char longest[513];
+        char longest[520];
         print_message("  %s\n", rows[at].name);
-        memset(longest, 'x', sizeof(longest) - 1);
-        longest[rows[at].size] = '\0';
+        memset(longest, 'x', rows[at].size);
+        (void)snprintf(longest + rows[at].size, sizeof(longest) - rows[at].size, "%s",
+                       rows[at].end == NULL ? "" : rows[at].end);
         door_init(&d);
         (void)snprintf(path, sizeof(path), "%s/token", d.directory);
         write_text(path, rows[at].text == NULL ? longest : rows[at].text, rows[at].mode);
@@ -309,6 +314,7 @@ static void a_token_of_this_machine_that_is_none_is_refused(void **state)
             door_start(&d);
             assert_true(visitor_connect(&w, &d, NULL, 0));
             assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
+            longest[rows[at].size] = '\0';
             const char *token = rows[at].text == NULL ? longest : SIXTEEN;
             assert_non_null(strstr(visitor_hello(&w, token), WELCOME));
             visitor_close(&w);

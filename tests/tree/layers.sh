@@ -7,6 +7,7 @@
 # base <- json <- core <- context <- engine <- {transport, store, provisioner} <- {client, runtime} <- arcpd
 # base <- launch <- process <- runtime: programs are started and run by what knows nothing of ARCP.
 # core <- identity <- runtime: whose a token is.
+# file stands on base: files that hold secrets, for identity, runtime, arcp and arcpd.
 # client <- cli <- {arcp, bench, conformance}
 # audit and config stand on core, beside the engine; arcp and arcpd use them. http stands on core, for the
 # modules of provisioner and tracing, which arcpd loads.
@@ -26,6 +27,7 @@ BEGIN {
     allowed["base"] = "base"
     allowed["launch"] = "base launch"
     allowed["process"] = "base launch process"
+    allowed["file"] = "base file"
     allowed["json"] = "base json"
     allowed["core"] = "base json core"
     allowed["context"] = "base json core context"
@@ -35,15 +37,15 @@ BEGIN {
     allowed["http"] = "base json core http"
     allowed["provisioner"] = "base json core engine http provisioner"
     allowed["tracing"] = "base json core http tracing"
-    allowed["identity"] = "base json core identity"
-    allowed["runtime"] = "base launch process json core identity engine transport store runtime"
+    allowed["identity"] = "base file json core identity"
+    allowed["runtime"] = "base file launch process json core identity engine transport store runtime"
     allowed["client"] = "base json core engine transport client"
     allowed["audit"] = "base json core audit"
     allowed["config"] = "base json core config"
-    allowed["arcpd"] = "base launch process json core identity engine transport store provisioner " \
+    allowed["arcpd"] = "base file launch process json core identity engine transport store provisioner " \
                        "runtime audit config tracing arcpd"
     allowed["cli"] = "base json core transport client config cli"
-    allowed["arcp"] = "base json core store client audit cli arcp"
+    allowed["arcp"] = "base file json core store client audit cli arcp"
     allowed["bench"] = "base json core client cli bench"
     allowed["conformance"] = "base json core client cli conformance"
     # Public headers of other layers than core; what stands in sys/ is contracts, without code.

@@ -59,8 +59,9 @@ stands_on() {
         bad=1
     fi
 }
+stands_on file base
 stands_on launch base
 stands_on process launch base
-stands_on identity core json base
+stands_on identity file core json base
 [ "$bad" -eq 0 ] || exit 1
 echo "symbols: $count modules"

@@ -1,0 +1,142 @@
+#include "file/private_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_BYTES 4096u
+
+static arcp_status io_failed(const arcp__private_file *file, const char *what, int number,
+                             arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_IO, "%s %s cannot be %s: %s", file->what, file->path, what,
+                          strerror(number));
+}
+
+/* ---- reading ---- */
+
+static arcp_status check(const arcp__private_file *file, int fd, arcp_error *err)
+{
+    struct stat about;
+    if (fstat(fd, &about) != 0) {
+        return io_failed(file, "read", errno, err);
+    }
+    if (!S_ISREG(about.st_mode)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s %s is no regular file", file->what,
+                              file->path);
+    }
+    if ((about.st_mode & file->closed_to) != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              (file->closed_to & 070) != 0
+                                  ? "%s %s must be a file that only its owner can read (chmod 600)"
+                                  : "%s %s is a secret that everybody may read (chmod o= it)",
+                              file->what, file->path);
+    }
+    if (file->must_be_ours && about.st_uid != geteuid()) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s %s belongs to another user", file->what,
+                              file->path);
+    }
+    return ARCP_OK;
+}
+
+static arcp_status read_all(const arcp__private_file *file, int fd, arcp_buf *out, arcp_error *err)
+{
+    for (size_t left = file->bytes_max; left != 0;) {
+        const size_t room = left < READ_BYTES ? left : READ_BYTES;
+        if (!arcp_buf_reserve(out, room)) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+        ssize_t got = read(fd, out->data + out->size, room);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return io_failed(file, "read", errno, err);
+        }
+        if (got == 0) {
+            break;
+        }
+        out->size += (size_t)got;
+        left -= (size_t)got;
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp__private_file_read(const arcp__private_file *file, arcp_buf *out, arcp_error *err)
+{
+    int fd =
+        open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (file->may_be_link ? 0 : O_NOFOLLOW));
+    if (fd < 0 && errno == ENOENT) {
+        return arcp_error_set(err, ARCP_E_NOT_FOUND, "%s %s cannot be read: %s", file->what,
+                              file->path, strerror(ENOENT));
+    }
+    if (fd < 0) {
+        return io_failed(file, "read", errno, err);
+    }
+    arcp_status status = check(file, fd, err);
+    if (status == ARCP_OK) {
+        status = read_all(file, fd, out, err);
+    }
+    (void)close(fd);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static bool write_all(int fd, arcp_span text)
+{
+    while (text.size != 0) {
+        ssize_t written = write(fd, text.data, text.size);
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        text = arcp_span_from(text, written < 0 ? 0 : (size_t)written);
+    }
+    return true;
+}
+
+/* The new name is durable only with its directory. */
+static void sync_directory(const char *path)
+{
+    char directory[4096];
+    const char *slash = strrchr(path, '/');
+    size_t size = slash == NULL ? 0 : (size_t)(slash - path);
+    (void)snprintf(directory, sizeof(directory), "%.*s", (int)size, path);
+    int fd = open(slash == NULL ? "." : (size == 0 ? "/" : directory),
+                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        (void)close(fd);
+    }
+}
+
+arcp_status arcp__private_file_write(const arcp__private_file *file, arcp_span text,
+                                     bool is_durable, arcp_error *err)
+{
+    char fresh[4096];
+    int size = snprintf(fresh, sizeof(fresh), "%s.new%ld", file->path, (long)getpid());
+    if (size < 0 || (size_t)size >= sizeof(fresh)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: the path is too long", file->what);
+    }
+    (void)unlink(fresh);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return io_failed(file, "made", errno, err);
+    }
+    int number = write_all(fd, text) && (!is_durable || fsync(fd) == 0) ? 0 : errno;
+    (void)close(fd);
+    if (number == 0 && rename(fresh, file->path) != 0) {
+        number = errno;
+    }
+    if (number != 0) {
+        (void)unlink(fresh);
+        return io_failed(file, "written", number, err);
+    }
+    if (is_durable) {
+        sync_directory(file->path);
+    }
+    return ARCP_OK;
+}

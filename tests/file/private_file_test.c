@@ -1,0 +1,195 @@
+/* Files that hold secrets: which of them are read, and what a write leaves. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/temp_dir.h"
+#include "support/check.h"
+
+#include "file/private_file.h"
+
+static temp_dir *dir;
+static arcp__private_file file;
+static arcp_buf text;
+static arcp_error error;
+
+static int set_up(void **state)
+{
+    (void)state;
+    dir = temp_dir_new();
+    file = (arcp__private_file){.what = "the key file",
+                                .path = temp_dir_join(dir, "", "key"),
+                                .bytes_max = 8,
+                                .closed_to = 077};
+    text = (arcp_buf)ARCP_BUF_SECRET_INIT;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arcp_buf_fini(&text);
+    temp_dir_free(dir);
+    return 0;
+}
+
+static void write_text(const char *what, bool is_durable)
+{
+    check_ok(arcp__private_file_write(&file, arcp_span_cstr(what), is_durable, &error), &error);
+}
+
+static void check_read(const char *want)
+{
+    arcp_buf_clear(&text);
+    check_ok(arcp__private_file_read(&file, &text, &error), &error);
+    check_span(arcp_buf_span(&text), want);
+}
+
+static void check_refused(arcp_status status, const char *words)
+{
+    arcp_buf_clear(&text);
+    assert_int_equal(arcp__private_file_read(&file, &text, &error), status);
+    assert_int_equal(text.size, 0);
+    if (strstr(error.message, words) == NULL || strstr(error.message, file.path) == NULL ||
+        strncmp(error.message, "the key file ", 13) != 0) {
+        fail_msg("%s: %s", words, error.message);
+    }
+}
+
+static void what_is_written_is_its_owners_alone(void **state)
+{
+    (void)state;
+    struct stat about;
+    (void)umask(0);
+    for (int is_durable = 0; is_durable < 2; is_durable++) {
+        write_text(is_durable ? "later" : "before", is_durable);
+        assert_int_equal(stat(file.path, &about), 0);
+        assert_int_equal(about.st_mode & 07777, 0600);
+        check_read(is_durable ? "later" : "before");
+    }
+    (void)unlink(file.path);
+    assert_int_equal(rmdir(dir->path), 0); /* nothing stands beside it */
+}
+
+static void a_write_that_fails_leaves_what_was_there(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(file.path, 0700), 0); /* no file gets over it */
+    assert_int_equal(arcp__private_file_write(&file, ARCP_SPAN_LITERAL("x"), true, &error),
+                     ARCP_E_IO);
+    assert_non_null(strstr(error.message, file.path));
+    assert_int_equal(rmdir(file.path), 0);
+    assert_int_equal(rmdir(dir->path), 0);
+    assert_int_equal(arcp__private_file_write(&file, ARCP_SPAN_LITERAL("x"), true, &error),
+                     ARCP_E_IO);
+}
+
+static void a_link_in_place_of_the_new_file_is_not_followed(void **state)
+{
+    (void)state;
+    char fresh[600];
+    char other[600];
+    (void)snprintf(other, sizeof(other), "%s/other", dir->path);
+    (void)snprintf(fresh, sizeof(fresh), "%s.new%ld", file.path, (long)getpid());
+    assert_int_equal(symlink(other, fresh), 0);
+    write_text("x", false);
+    assert_int_equal(access(other, F_OK), -1);
+    check_read("x");
+}
+
+static void reading_stops_at_the_limit(void **state)
+{
+    (void)state;
+    write_text("1234567", false);
+    check_read("1234567");
+    write_text("12345678", false);
+    check_read("12345678");
+    write_text("123456789", false);
+    check_read("12345678");
+    write_text("", false);
+    check_read("");
+}
+
+static void a_file_that_others_may_use_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        mode_t mode;
+        unsigned closed_to;
+        const char *words; /* NULL: it is read */
+    } rows[] = {
+        {0600, 077, NULL},
+        {0400, 077, NULL},
+        {0640, 077, "only its owner can read"},
+        {0620, 077, "only its owner can read"},
+        {0604, 077, "only its owner can read"},
+        {0640, 07, NULL},
+        {0604, 07, "everybody may read"},
+        {0666, 0, NULL},
+    };
+    write_text("x", false);
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        assert_int_equal(chmod(file.path, rows[at].mode), 0);
+        file.closed_to = rows[at].closed_to;
+        if (rows[at].words == NULL) {
+            check_read("x");
+        } else {
+            check_refused(ARCP_E_USAGE, rows[at].words);
+        }
+    }
+}
+
+static void a_file_of_another_user_is_refused_where_it_must_be_ours(void **state)
+{
+    (void)state;
+    write_text("x", false);
+    file.must_be_ours = true;
+    check_read("x");
+    if (geteuid() == 0) {
+        assert_int_equal(chown(file.path, 65534, 65534), 0);
+        check_refused(ARCP_E_USAGE, "belongs to another user");
+        file.must_be_ours = false;
+        check_read("x");
+    }
+}
+
+static void what_is_no_file_is_refused_and_not_waited_for(void **state)
+{
+    (void)state;
+    check_refused(ARCP_E_NOT_FOUND, strerror(ENOENT));
+    assert_int_equal(mkfifo(file.path, 0600), 0);
+    check_refused(ARCP_E_USAGE, "is no regular file");
+    assert_int_equal(unlink(file.path), 0);
+    assert_int_equal(mkdir(file.path, 0700), 0);
+    check_refused(ARCP_E_USAGE, "is no regular file");
+}
+
+static void a_link_is_followed_only_where_it_may_be_one(void **state)
+{
+    (void)state;
+    const char *path = file.path;
+    write_text("x", false);
+    file.path = temp_dir_join(dir, "", "link");
+    assert_int_equal(symlink(path, file.path), 0);
+    check_refused(ARCP_E_IO, strerror(ELOOP));
+    file.may_be_link = true;
+    check_read("x");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_written_is_its_owners_alone),
+        TEST(a_write_that_fails_leaves_what_was_there),
+        TEST(a_link_in_place_of_the_new_file_is_not_followed),
+        TEST(reading_stops_at_the_limit),
+        TEST(a_file_that_others_may_use_is_refused),
+        TEST(a_file_of_another_user_is_refused_where_it_must_be_ours),
+        TEST(what_is_no_file_is_refused_and_not_waited_for),
+        TEST(a_link_is_followed_only_where_it_may_be_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
