@@ -8,7 +8,6 @@
  * Rows and streams do not meet, so doing rows first changes nothing. */
 #include "store/sqlite_batch.h"
 
-#include "store/sqlite_crc.h"
 #include "store/store_check.h"
 
 static arcp__batch_outcome check_positions(arcp__sqlite_streams *streams, arcp__request *batch)
@@ -30,87 +29,6 @@ static arcp__batch_outcome check_positions(arcp__sqlite_streams *streams, arcp__
         }
     }
     return ARCP__BATCH_APPLIED;
-}
-
-/* The row that is there, if there is one. */
-typedef struct found_row {
-    int64_t rowid; /* 0: none */
-    int64_t crc;
-} found_row;
-
-static arcp_status find_row(arcp__sqlite *sqlite, arcp_store_table table, arcp_span key,
-                            found_row *out, arcp_error *err)
-{
-    sqlite3_stmt *statement = arcp__sqlite_get_row(sqlite, ARCP__SQLITE_ROW_FIND, table, err);
-    if (statement == NULL) {
-        return err->status;
-    }
-    arcp__sqlite_bind_text(statement, 1, key);
-    *out = (found_row){0};
-    arcp_status status = ARCP_OK;
-    int code = sqlite3_step(statement);
-    if (code == SQLITE_ROW) {
-        *out = (found_row){sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 2)};
-        status = arcp__sqlite_crc_check_row(sqlite, table, key,
-                                            arcp__sqlite_column_text(statement, 1), out->crc, err);
-    } else if (code != SQLITE_DONE) {
-        status = arcp__sqlite_error(sqlite, code, err);
-    }
-    arcp__sqlite_reset(statement);
-    return status;
-}
-
-static arcp_status put_row(arcp__sqlite *sqlite, const arcp_store_op *op, int64_t rowid,
-                           int64_t crc, arcp_error *err)
-{
-    sqlite3_stmt *statement = arcp__sqlite_get_row(
-        sqlite, rowid == 0 ? ARCP__SQLITE_ROW_INSERT : ARCP__SQLITE_ROW_REPLACE, op->table, err);
-    if (statement == NULL) {
-        return err->status;
-    }
-    if (rowid == 0) {
-        arcp__sqlite_bind_text(statement, 1, op->key);
-    } else {
-        sqlite3_bind_int64(statement, 1, rowid);
-    }
-    arcp__sqlite_bind_text(statement, 2, op->value);
-    sqlite3_bind_int64(statement, 3, crc);
-    return arcp__sqlite_run(sqlite, statement, err);
-}
-
-static arcp_status delete_row(arcp__sqlite *sqlite, arcp_store_table table, int64_t rowid,
-                              arcp_error *err)
-{
-    sqlite3_stmt *statement = arcp__sqlite_get_row(sqlite, ARCP__SQLITE_ROW_DELETE, table, err);
-    if (statement == NULL) {
-        return err->status;
-    }
-    sqlite3_bind_int64(statement, 1, rowid);
-    return arcp__sqlite_run(sqlite, statement, err);
-}
-
-static arcp_status write_row(arcp__sqlite *sqlite, arcp__sqlite_sums *sums, const arcp_store_op *op,
-                             arcp_error *err)
-{
-    arcp__sqlite_sum *sum = &sums->now[op->table];
-    found_row found = {0};
-    arcp_status status = find_row(sqlite, op->table, op->key, &found, err);
-    if (status != ARCP_OK || (op->kind == ARCP_STORE_DELETE && found.rowid == 0)) {
-        return status;
-    }
-    if (op->kind == ARCP_STORE_CREATE && found.rowid != 0) {
-        return arcp__store_exists_error(op->table, op->key, err);
-    }
-    if (found.rowid != 0) {
-        arcp__sqlite_sum_remove(sum, found.crc);
-    }
-    if (op->kind == ARCP_STORE_DELETE) {
-        return delete_row(sqlite, op->table, found.rowid, err);
-    }
-    int64_t crc =
-        arcp__sqlite_crc_row(arcp_span_cstr(arcp_store_table_name(op->table)), op->key, op->value);
-    arcp__sqlite_sum_add(sum, crc);
-    return put_row(sqlite, op, found.rowid, crc, err);
 }
 
 /* Whether a CREATE comes after another operation that would have to be undone. */
@@ -136,11 +54,12 @@ static bool has_rows(const arcp__request *batch)
     return false;
 }
 
-static arcp_status write_rows(arcp__sqlite *sqlite, arcp__sqlite_sums *sums, arcp__request *batch)
+static arcp_status write_rows(arcp__sqlite_streams *streams, arcp__request *batch)
 {
     for (size_t at = 0; at < batch->count; at++) {
         if (arcp__store_is_of_row(&batch->ops[at])) {
-            arcp_status status = write_row(sqlite, sums, &batch->ops[at], &batch->error);
+            arcp_status status = arcp__sqlite_row_write(
+                streams->sqlite, &streams->met, &streams->sums, &batch->ops[at], &batch->error);
             if (status != ARCP_OK) {
                 return status;
             }
@@ -163,7 +82,7 @@ static arcp__batch_outcome apply_rows(arcp__sqlite_streams *streams, arcp__reque
             return ARCP__BATCH_BROKEN;
         }
     }
-    batch->status = write_rows(sqlite, &streams->sums, batch);
+    batch->status = write_rows(streams, batch);
     bool refused = batch->status == ARCP_E_EXISTS;
     if (batch->status != ARCP_OK && !refused) {
         return ARCP__BATCH_BROKEN;

@@ -216,3 +216,10 @@ arcp_span arcp__sqlite_column_text(sqlite3_stmt *statement, int column)
     int size = sqlite3_column_bytes(statement, column);
     return arcp_span_make(data, data == NULL || size < 0 ? 0 : (size_t)size);
 }
+
+arcp_span arcp__sqlite_value_text(sqlite3_value *value)
+{
+    const char *data = sqlite3_value_blob(value);
+    int size = sqlite3_value_bytes(value);
+    return arcp_span_make(data, data == NULL || size < 0 ? 0 : (size_t)size);
+}

@@ -71,5 +71,7 @@ void arcp__sqlite_rollback(arcp__sqlite *sqlite);
 void arcp__sqlite_bind_text(sqlite3_stmt *statement, int index, arcp_span text);
 /* A column's bytes; valid until the next step or reset. */
 arcp_span arcp__sqlite_column_text(sqlite3_stmt *statement, int column);
+/* The bytes of an SQL function's argument; valid during the call. */
+arcp_span arcp__sqlite_value_text(sqlite3_value *value);
 
 #endif

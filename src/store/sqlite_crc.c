@@ -43,17 +43,23 @@ int64_t arcp__sqlite_crc_row(arcp_span table, arcp_span key, arcp_span value)
     return add_text(add_text(add_text(0, table), key), value);
 }
 
+arcp_status arcp__sqlite_crc_row_error(const arcp__sqlite *sqlite, arcp_store_table table,
+                                       arcp_span key, arcp_error *err)
+{
+    return arcp_error_set(
+        err, ARCP_E_CORRUPT,
+        "%s: damaged: table \"%s\", the row of \"%.*s\" does not match its checksum", sqlite->path,
+        arcp_store_table_name(table), (int)arcp_span_first(key, 128).size,
+        key.size == 0 ? "" : key.data);
+}
+
 arcp_status arcp__sqlite_crc_check_row(const arcp__sqlite *sqlite, arcp_store_table table,
                                        arcp_span key, arcp_span value, int64_t crc, arcp_error *err)
 {
     const char *name = arcp_store_table_name(table);
-    if (arcp__sqlite_crc_row(arcp_span_cstr(name), key, value) == crc) {
-        return ARCP_OK;
-    }
-    return arcp_error_set(
-        err, ARCP_E_CORRUPT,
-        "%s: damaged: table \"%s\", the row of \"%.*s\" does not match its checksum", sqlite->path,
-        name, (int)arcp_span_first(key, 128).size, key.size == 0 ? "" : key.data);
+    return arcp__sqlite_crc_row(arcp_span_cstr(name), key, value) == crc
+               ? ARCP_OK
+               : arcp__sqlite_crc_row_error(sqlite, table, key, err);
 }
 
 int64_t arcp__sqlite_crc_stream(int64_t id, arcp_span key, int64_t next, int64_t is_open)
@@ -73,47 +79,41 @@ int64_t arcp__sqlite_crc_sum(arcp_span name, int64_t count, int64_t sum, int64_t
 
 /* ---- in SQL ---- */
 
-static arcp_span text_of(sqlite3_value *value)
-{
-    const char *data = sqlite3_value_blob(value);
-    int size = sqlite3_value_bytes(value);
-    return arcp_span_make(data, data == NULL || size < 0 ? 0 : (size_t)size);
-}
-
 static void run_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    sqlite3_result_int64(context,
-                         arcp__sqlite_crc_run(sqlite3_value_int64(values[0]),
-                                              sqlite3_value_int64(values[1]),
-                                              sqlite3_value_int64(values[2]), text_of(values[3])));
+    sqlite3_result_int64(context, arcp__sqlite_crc_run(sqlite3_value_int64(values[0]),
+                                                       sqlite3_value_int64(values[1]),
+                                                       sqlite3_value_int64(values[2]),
+                                                       arcp__sqlite_value_text(values[3])));
 }
 
 static void row_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    sqlite3_result_int64(
-        context, arcp__sqlite_crc_row(text_of(values[0]), text_of(values[1]), text_of(values[2])));
+    sqlite3_result_int64(context, arcp__sqlite_crc_row(arcp__sqlite_value_text(values[0]),
+                                                       arcp__sqlite_value_text(values[1]),
+                                                       arcp__sqlite_value_text(values[2])));
 }
 
 static void stream_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    sqlite3_result_int64(context,
-                         arcp__sqlite_crc_stream(sqlite3_value_int64(values[0]), text_of(values[1]),
-                                                 sqlite3_value_int64(values[2]),
-                                                 sqlite3_value_int64(values[3])));
+    sqlite3_result_int64(context, arcp__sqlite_crc_stream(sqlite3_value_int64(values[0]),
+                                                          arcp__sqlite_value_text(values[1]),
+                                                          sqlite3_value_int64(values[2]),
+                                                          sqlite3_value_int64(values[3])));
 }
 
 static void stream_name_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    sqlite3_result_int64(
-        context, arcp__sqlite_crc_stream_name(sqlite3_value_int64(values[0]), text_of(values[1])));
+    sqlite3_result_int64(context, arcp__sqlite_crc_stream_name(sqlite3_value_int64(values[0]),
+                                                               arcp__sqlite_value_text(values[1])));
 }
 
 static void sum_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    sqlite3_result_int64(context,
-                         arcp__sqlite_crc_sum(text_of(values[0]), sqlite3_value_int64(values[1]),
-                                              sqlite3_value_int64(values[2]),
-                                              sqlite3_value_int64(values[3])));
+    sqlite3_result_int64(context, arcp__sqlite_crc_sum(arcp__sqlite_value_text(values[0]),
+                                                       sqlite3_value_int64(values[1]),
+                                                       sqlite3_value_int64(values[2]),
+                                                       sqlite3_value_int64(values[3])));
 }
 
 arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err)

@@ -15,6 +15,9 @@ bool arcp__sqlite_crc_is_of_data(int64_t crc, arcp_span data);
 /* Of a row of a table. */
 int64_t arcp__sqlite_crc_row(arcp_span table, arcp_span key, arcp_span value);
 
+/* ARCP_E_CORRUPT: its checksum is another one. */
+arcp_status arcp__sqlite_crc_row_error(const arcp__sqlite *sqlite, arcp_store_table table,
+                                       arcp_span key, arcp_error *err);
 /* ARCP_E_CORRUPT unless it is the row's. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_crc_check_row(const arcp__sqlite *sqlite,
                                                        arcp_store_table table, arcp_span key,

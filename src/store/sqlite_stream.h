@@ -16,6 +16,7 @@
 #include <arcp/buf.h>
 
 #include "base/hash.h"
+#include "store/sqlite_row.h"
 #include "store/sqlite_run.h"
 #include "store/sqlite_sums.h"
 
@@ -78,6 +79,7 @@ typedef struct arcp__sqlite_streams {
     size_t runs_inserted; /* by this transaction */
     uint64_t bytes_inserted;
     arcp__sqlite_sums sums;
+    arcp__sqlite_met_row met;
     bool has_dropped;  /* perhaps there are dropped streams to delete */
     bool has_unlisted; /* perhaps there are open streams that are not listed in `open` */
     unsigned collect_pause;

@@ -64,6 +64,9 @@ arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer, arcp__sqlite_f
     if (status == ARCP_OK) {
         status = arcp__sqlite_streams_init(&writer->streams, &writer->sqlite, err);
     }
+    if (status == ARCP_OK) {
+        status = arcp__sqlite_row_open(&writer->sqlite, &writer->streams.met, err);
+    }
     if (status != ARCP_OK) {
         arcp__sqlite_writer_close(writer);
     }
