@@ -173,7 +173,7 @@ static const arcp__config_row agent_rows[] = {
      .accept_pair = accept_limit},
 };
 
-/* The last one would win: two that say the same are a slip of the pen. */
+/* Of two entries that mean the same the last one would win: that is a mistake. */
 static arcp_status check_agent(arcp__yaml_reader *r, void *owner, const char *path,
                                const yaml_node_t *node)
 {
@@ -328,7 +328,7 @@ static arcp_status accept_url(arcp__yaml_reader *r, const arcp__config_row *row,
                : arcp__yaml_refuse(r, node, path, "must begin with https:// or http://");
 }
 
-/* Values of headers, and what is written into a body, may be secrets. */
+/* Headers and bodies may hold secrets. */
 static const arcp__config_row request_rows[] = {
     {ROW("method", text, arcp__config_request, method)},
     {ROW("url", text, arcp__config_request, url), .accept = accept_url},
@@ -338,6 +338,7 @@ static const arcp__config_row request_rows[] = {
 };
 static const arcp__config_fields request_fields = {ROWS(request_rows)};
 
+/* 0 stands for the default. */
 static arcp_status accept_zero(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
                                const char *path, const yaml_node_t *node)
 {
@@ -440,7 +441,7 @@ static const arcp__config_fields credentials_fields = {ROWS(credentials_rows), .
 
 /* ---- audit ---- */
 
-/* null is no log, as "" is: without the key there is one. */
+/* null means no log, as "" does; a file without the key has one. */
 static arcp_status accept_audit_path(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
                                      const char *path, const yaml_node_t *node)
 {
@@ -460,7 +461,7 @@ static const arcp__config_fields audit_fields = {ROWS(audit_rows), .others = &se
 
 /* ---- tracing ---- */
 
-/* As it stands, but for a collector's bare address: its usual path is added then. */
+/* A collector's bare address gets the usual path. */
 static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
                                    const char *path, const yaml_node_t *node)
 {
@@ -476,7 +477,7 @@ static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row 
         return arcp__yaml_refuse(r, node, path,
                                  "must be a URL such as http://127.0.0.1:4318/v1/traces");
     }
-    /* The endpoint is printed and logged: what is secret has its place in a header. */
+    /* The endpoint is printed and logged; a header is not. */
     if (memchr(host, '@', strcspn(host, "/?#")) != NULL) {
         return arcp__yaml_refuse(r, node, path,
                                  "must not have a name or password: put them into a header");

@@ -15,7 +15,7 @@
 #include "cli/config.h"
 #include "config/fields.h"
 
-/* What is read: the file is first, as the root of the rows. */
+/* The file comes first: rows are offsets from here. */
 typedef struct reading {
     arcp__config_file file;
     const char *profile; /* wanted; NULL: none */
@@ -61,7 +61,7 @@ static arcp_status accept_words(arcp__yaml_reader *r, const arcp__config_row *ro
                : ARCP_OK;
 }
 
-/* They are read when the wanted one is known. */
+/* Profiles are read after the other keys, one of which names the wanted one. */
 static arcp_status pass_over(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
                              const char *path, const yaml_node_t *node)
 {
@@ -88,7 +88,7 @@ static const arcp__config_fields level_fields = {.rows = rows, .count = LEVEL_KE
 
 /* ---- profiles ---- */
 
-/* All are read, so that a fault in any of them is told; the wanted one is kept. */
+/* Every profile is read, so that each mistake is reported; the wanted one is kept. */
 static arcp_status read_profile(arcp__yaml_reader *r, void *user, arcp_span name, const char *path,
                                 const yaml_node_t *node)
 {

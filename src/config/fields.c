@@ -16,7 +16,7 @@ size_t arcp__config_list_count(const arcp__config_row *row, const void *owner)
     return *(const size_t *)(const void *)((const char *)owner + row->count_offset);
 }
 
-/* The pointer to a list's items has another type in each struct. */
+/* The pointer to a list's items has another type in each struct: its bytes are copied. */
 static void *items_of(const arcp__config_row *row, const void *owner)
 {
     void *items = NULL;
@@ -57,15 +57,15 @@ void arcp__config_fields_fini(const arcp__config_fields *fields, void *owner)
 
 /* ---- reading ---- */
 
-typedef struct struct_draft {
+typedef struct struct_reading {
     const arcp__config_fields *fields;
     void *owner;
-} struct_draft;
+} struct_reading;
 
 static arcp_status read_member(arcp__yaml_reader *r, void *user, arcp_span key, const char *path,
                                const yaml_node_t *value)
 {
-    const struct_draft *into = user;
+    const struct_reading *into = user;
     const arcp__config_fields *fields = into->fields;
     for (size_t i = 0; i < fields->count; i++) {
         const arcp__config_row *row = &fields->rows[i];
@@ -84,7 +84,7 @@ static arcp_status read_member(arcp__yaml_reader *r, void *user, arcp_span key, 
 arcp_status arcp__config_fields_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
                                      void *owner, const char *path, const yaml_node_t *node)
 {
-    struct_draft into = {fields, owner};
+    struct_reading into = {fields, owner};
     const arcp_status status = arcp__yaml_members(r, node, path, read_member, &into);
     return status == ARCP_OK && fields->check != NULL ? fields->check(r, owner, path, node)
                                                       : status;
@@ -92,7 +92,7 @@ arcp_status arcp__config_fields_read(arcp__yaml_reader *r, const arcp__config_fi
 
 /* ---- printing ---- */
 
-/* `out` has failed when memory runs out. */
+/* Marks `out` as failed when memory runs out. */
 static bool has_value(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     bool found = false;
@@ -131,7 +131,7 @@ static void print_rows(const arcp__config_fields *fields, const void *owner, uns
     }
 }
 
-/* `- ` and the item, whose further lines stand under its first one. */
+/* Each item after `- `; the further lines of a block are indented like its first one. */
 static void print_items(const arcp__config_row *row, const void *owner, unsigned indent,
                         arcp_buf *out)
 {

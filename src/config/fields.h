@@ -27,8 +27,9 @@ typedef struct arcp__config_type {
     void (*fini)(const arcp__config_row *row, void *owner);
     arcp_status (*read)(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
                         const char *path, const yaml_node_t *node);
-    /* Appends the value on one line, as YAML that reads as the same; what is without a value as
-     * null, [] or {}. NULL: the configuration is never printed. */
+    /* Appends the value on one line, as YAML that is read as the same value; no value is null, []
+     * or
+     * {}. NULL: the configuration is never printed. */
     void (*print)(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
                   arcp_buf *out);
 } arcp__config_type;
@@ -48,10 +49,10 @@ struct arcp__config_row {
     const arcp__config_type *type;
     size_t offset, size; /* of the value in its owner */
     unsigned flags;
-    /* Of a number; of a word: the index of its default; of a list: the most items. maximum 0: any
-     * number is good. */
+    /* The default and the range of a number (maximum 0: any number); the default of a word, as an
+     * index; the maximum is also that of the items of a list. */
     uint64_t initial, minimum, maximum;
-    const char *otherwise;    /* printed for no value: what is used then */
+    const char *otherwise;    /* what is used where there is no value; printed in its place */
     const char *const *words; /* of a choice, in the order of the values; NULL at the end */
     const char *separator;    /* of pairs: between name and value in the list of texts */
     const arcp__config_fields *fields; /* of a group */
@@ -63,11 +64,13 @@ struct arcp__config_row {
     /* Pairs: refuses one; `name` and `text` are what was read. */
     arcp_status (*accept_pair)(arcp__yaml_reader *r, const char *name, const char *text,
                                const char *path, const yaml_node_t *node);
-    /* Whether the key means anything for its owner: else it is neither printed nor compared. NULL:
-     * always. */
+    /* Whether the key has an effect, given the other values of its owner; a key without one is
+     * neither printed nor compared. NULL: always. */
     bool (*applies)(const void *owner);
 };
 
+/* Keys of a group that have no rows here, such as the runtime's settings. `read` returns
+ * ARCP_E_NOT_FOUND for a key that does not exist; `print` prints all of the group, a line each. */
 typedef struct arcp__config_others {
     arcp_status (*read)(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key,
                         const char *path, const yaml_node_t *node);
@@ -78,12 +81,10 @@ typedef struct arcp__config_others {
 struct arcp__config_fields {
     const arcp__config_row *rows;
     size_t count;
-    /* Keys that have no rows, such as the runtime's settings: reads one (ARCP_E_NOT_FOUND: there is
-     * no such key) and prints all of a group, each on a line. NULL: there are none. */
-    const arcp__config_others *others;
-    const char *group; /* for these: their name */
-    bool is_flow;      /* printed on one line */
-    /* What no single key can say, after all were read; NULL: nothing. */
+    const arcp__config_others *others; /* NULL: every key has a row */
+    const char *group;                 /* the name of the group that `others` gets */
+    bool is_flow;                      /* printed on one line */
+    /* Checks what depends on several keys, after all were read. NULL: nothing does. */
     arcp_status (*check)(arcp__yaml_reader *r, void *owner, const char *path,
                          const yaml_node_t *node);
 };

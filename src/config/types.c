@@ -291,13 +291,14 @@ static void list_words(const char *const *words, const char *last, char *out, si
     }
 }
 
+/* Enumerations are distinct types for the compiler: their bytes are copied. */
 static void word_set(const arcp__config_row *row, void *owner, unsigned index)
 {
     void *value = arcp__config_value(row, owner);
     if (row->size == sizeof(bool)) {
         *(bool *)value = index != 0;
     } else {
-        *(unsigned *)value = index;
+        memcpy(value, &index, sizeof index);
     }
 }
 
@@ -325,8 +326,12 @@ static void word_print(const arcp__config_row *row, const void *owner, arcp__pri
                        arcp_buf *out)
 {
     const void *value = arcp__config_value(row, owner);
-    const unsigned index =
-        row->size == sizeof(bool) ? *(const bool *)value : *(const unsigned *)value;
+    unsigned index = 0;
+    if (row->size == sizeof(bool)) {
+        index = *(const bool *)value;
+    } else {
+        memcpy(&index, value, sizeof index);
+    }
     arcp_buf_append_cstr(out, row->words[index]);
 }
 

@@ -35,7 +35,7 @@ static arcp_status not_yaml(const arcp__yaml_reader *r, const yaml_parser_t *par
                           parser->problem_mark.line + 1, problem);
 }
 
-/* What stands behind `---` would be passed over. */
+/* Refuses a file of several documents: libyaml would silently ignore all but the first. */
 static arcp_status refuse_more(arcp__yaml_reader *r, yaml_parser_t *parser)
 {
     if (!yaml_parser_load(parser, &r->document)) {
