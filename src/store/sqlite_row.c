@@ -3,8 +3,8 @@
 #include "store/sqlite_crc.h"
 #include "store/store_check.h"
 
-/* arcp_may_replace(value, crc) of the row that is there. One statement that looks, checks and
- * writes costs half of what one for each costs. */
+/* arcp_may_replace(value, crc) of the row that is there: so one statement finds the row, checks it
+ * and writes. */
 static void may_replace(sqlite3_context *context, int count, sqlite3_value **values)
 {
     arcp__sqlite_met_row *met = sqlite3_user_data(context);
@@ -25,8 +25,8 @@ arcp_status arcp__sqlite_row_open(arcp__sqlite *sqlite, arcp__sqlite_met_row *me
     return code == SQLITE_OK ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
 }
 
-static arcp_status put(arcp__sqlite *sqlite, arcp__sqlite_met_row *met, arcp__sqlite_sum *sum,
-                       const arcp_store_op *op, arcp_error *err)
+static arcp_status put_row(arcp__sqlite *sqlite, arcp__sqlite_met_row *met, arcp__sqlite_sum *sum,
+                           const arcp_store_op *op, arcp_error *err)
 {
     const arcp_span table = arcp_span_cstr(arcp_store_table_name(op->table));
     const int64_t crc = arcp__sqlite_crc_row(table, op->key, op->value);
@@ -54,8 +54,8 @@ static arcp_status put(arcp__sqlite *sqlite, arcp__sqlite_met_row *met, arcp__sq
 }
 
 /* The row that is there; *rowid is 0 when there is none. */
-static arcp_status find(arcp__sqlite *sqlite, const arcp_store_op *op, int64_t *rowid, int64_t *crc,
-                        arcp_error *err)
+static arcp_status find_row(arcp__sqlite *sqlite, const arcp_store_op *op, int64_t *rowid,
+                            int64_t *crc, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get_row(sqlite, ARCP__SQLITE_ROW_FIND, op->table, err);
     if (statement == NULL) {
@@ -82,7 +82,7 @@ static arcp_status delete (arcp__sqlite *sqlite, arcp__sqlite_sum *sum, const ar
 {
     int64_t rowid = 0;
     int64_t crc = 0;
-    arcp_status status = find(sqlite, op, &rowid, &crc, err);
+    arcp_status status = find_row(sqlite, op, &rowid, &crc, err);
     if (status != ARCP_OK || rowid == 0) {
         return status;
     }
@@ -101,5 +101,5 @@ arcp_status arcp__sqlite_row_write(arcp__sqlite *sqlite, arcp__sqlite_met_row *m
 {
     arcp__sqlite_sum *sum = &sums->now[op->table];
     return op->kind == ARCP_STORE_DELETE ? delete (sqlite, sum, op, err)
-                                         : put(sqlite, met, sum, op, err);
+                                         : put_row(sqlite, met, sum, op, err);
 }
