@@ -301,54 +301,49 @@ static void finish(arcp__engine *engine, arcp__batch *batch)
     arcp__stream_trim_tails(engine);
 }
 
-static void fail(arcp__engine *engine, arcp__batch *batch)
+/* True when the store has begun to fail with it. */
+static bool fail(arcp__engine *engine, arcp__batch *batch)
 {
+    const bool begins = !engine->store_failing;
     batch->taken = false;
     engine->store_failures++;
-    if (!engine->store_failing) {
+    if (begins) {
         engine->store_failing = true;
         arcp__effect_log(engine, ARCP__LOG_ERROR,
                          "the store cannot write: nothing new is shown to any peer until it can");
-        arcp_error error = {0};
-        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
-                             "the runtime cannot store events right now; resume later");
-        for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
-            next = link->next;
-            arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1011);
-        }
-        arcp__engine_update_pressure(engine);
-        arcp__effect_release_stops(engine);
     }
     unsigned shift = engine->store_failures < 6 ? engine->store_failures : 6;
     arcp__context_arm(&engine->context, &engine->store_retry_timer, ARCP__TIMER_STORE_RETRY, engine,
                       arcp__context_after_ms(&engine->context, (uint64_t)100 << shift));
+    return begins;
 }
 
 /* A batch behind one that failed was not written either, and goes again. One that the store
  * did not even take fails while those before it are still on their way. */
-static void fail_later(arcp__engine *engine, uint64_t batch_id, arcp_status status)
+static bool fail_later(arcp__engine *engine, uint64_t batch_id, arcp_status status)
 {
+    bool begins = false;
     for (arcp__batch *at = engine->batches; at != NULL; at = at->next) {
         if (at->store.id != batch_id) {
             continue;
         }
         if (status != ARCP_OK && !engine->store_failing) {
-            fail(engine, at);
+            begins = fail(engine, at);
         }
         at->taken = false;
     }
+    return begins;
 }
 
-void arcp__batch_committed(arcp__engine *engine, uint64_t batch_id, arcp_status status)
+arcp__commit arcp__batch_committed(arcp__engine *engine, uint64_t batch_id, arcp_status status)
 {
     arcp__batch *batch = engine->batches;
     if (batch == NULL || batch->store.id != batch_id) {
-        fail_later(engine, batch_id, status);
-        return;
+        return fail_later(engine, batch_id, status) ? ARCP__COMMIT_BEGAN_TO_FAIL
+                                                    : ARCP__COMMIT_PENDING;
     }
     if (status != ARCP_OK) {
-        fail(engine, batch);
-        return;
+        return fail(engine, batch) ? ARCP__COMMIT_BEGAN_TO_FAIL : ARCP__COMMIT_PENDING;
     }
     engine->batches = batch->next;
     if (engine->batches == NULL) {
@@ -361,7 +356,7 @@ void arcp__batch_committed(arcp__engine *engine, uint64_t batch_id, arcp_status 
         arcp__effect_log(engine, ARCP__LOG_WARN, "the store can write again");
     }
     arcp__effect_release(engine);
-    arcp__engine_update_pressure(engine);
+    return ARCP__COMMIT_DONE;
 }
 
 static void batch_free(arcp__batch *batch)

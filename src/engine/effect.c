@@ -1,4 +1,3 @@
-#include "engine/job_log.h"
 #include "engine/parts.h"
 
 #include <stdio.h>
@@ -173,13 +172,6 @@ void arcp__effect_log_fields(arcp__engine *engine, arcp__log_level level, const 
     arcp_buf_fini(fields);
 }
 
-static void release_if_over(arcp__engine *engine, arcp__job *job)
-{
-    if (job->ended) {
-        arcp__job_release_live(engine, job);
-    }
-}
-
 /* What the owner was handed at the last call is over. */
 void arcp__effect_take_back(arcp__engine *engine)
 {
@@ -187,117 +179,6 @@ void arcp__effect_take_back(arcp__engine *engine)
         recycle(engine, engine->handed);
         engine->handed = NULL;
     }
-    if (engine->sending.secret) {
-        arcp_buf_fini(&engine->sending);
-        engine->sending.secret = false;
-    }
-    if (engine->forgetting != NULL) {
-        arcp__job *job = engine->forgetting;
-        engine->forgetting = NULL;
-        job->is_let_go = true;
-        job->live->host = NULL;
-        release_if_over(engine, job);
-        arcp__job_unpin(job); /* the agent's pin */
-    }
-}
-
-/* Frames of records come after everything that was queued before: an answer that opens a
- * stream (job.accepted, job.subscribed, the welcome) always precedes it. */
-static bool next_record_frame(arcp__engine *engine, arcp__effect *out)
-{
-    while (engine->outbox != NULL) {
-        arcp__session *session = engine->outbox;
-        arcp__link *link = session->link;
-        if (link != NULL && arcp__session_next_frame(engine, session)) {
-            *out = (arcp__effect){.kind = ARCP__EFFECT_SEND,
-                                  .link = link,
-                                  .link_user = link->user,
-                                  .text = arcp_buf_span(&engine->sending)};
-            link->unsent += out->text.size;
-            session->last_sent_ns = engine->context.now.mono_ns;
-            return true;
-        }
-        engine->outbox = session->outbox_next;
-        if (engine->outbox == NULL) {
-            engine->outbox_last = NULL;
-        }
-        session->in_outbox = false;
-        arcp__session_drained(engine, session);
-        arcp__session_unpin(session);
-    }
-    return false;
-}
-
-/* A link whose input ran out of memory is closed without a queue entry: nothing here
- * allocates. Frames that were queued for it before go with it. */
-static bool next_must_close(arcp__engine *engine, arcp__effect *out)
-{
-    if (!engine->must_close_links) {
-        return false;
-    }
-    for (arcp__link *link = engine->links; link != NULL; link = link->next) {
-        if (!link->must_close) {
-            continue;
-        }
-        link->must_close = false;
-        link->state = ARCP__LINK_CLOSING;
-        arcp__context_disarm(&engine->context, &link->hello_timer);
-        if (link->session != NULL) {
-            arcp__session_detach(engine, link->session);
-        }
-        *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
-                              .link = link,
-                              .link_user = link->user,
-                              .close_code = 1011,
-                              .text = ARCP_SPAN_LITERAL("the runtime is out of memory")};
-        return true;
-    }
-    engine->must_close_links = false;
-    return false;
-}
-
-static arcp__job *pop_over(arcp__engine *engine)
-{
-    arcp__job *job = engine->over_first;
-    engine->over_first = job->next_over;
-    if (engine->over_first == NULL) {
-        engine->over_last = NULL;
-    }
-    job->is_over = false;
-    return job;
-}
-
-/* Ends an agent's time with its job. Every started agent gets this, so it needs no memory. */
-static bool next_forgotten(arcp__engine *engine, arcp__effect *out)
-{
-    while (engine->over_first != NULL) {
-        arcp__job *job = pop_over(engine);
-        if (job->forgotten && !job->is_let_go) {
-            engine->forgetting = job;
-            *out = (arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job};
-            arcp__job_unpin(job); /* the list's: the agent's own is still there */
-            return true;
-        }
-        release_if_over(engine, job);
-        arcp__job_unpin(job);
-    }
-    return false;
-}
-
-void arcp__effect_over(arcp__engine *engine, arcp__job *job)
-{
-    if (job->is_over) {
-        return;
-    }
-    arcp__job_pin(job);
-    job->is_over = true;
-    job->next_over = NULL;
-    if (engine->over_last == NULL) {
-        engine->over_first = job;
-    } else {
-        engine->over_last->next_over = job;
-    }
-    engine->over_last = job;
 }
 
 static void take_back_line(arcp__engine *engine)
@@ -323,23 +204,8 @@ bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out)
 
 bool arcp__effect_next(arcp__engine *engine, arcp__effect *out)
 {
-    if (arcp__engine_next_line(engine, out)) {
-        return true;
-    }
-    if (next_must_close(engine, out)) {
-        return true;
-    }
-    for (;;) {
-        arcp__pending_effect *pending = pop_front(&engine->ready);
-        if (pending == NULL) {
-            if (next_record_frame(engine, out)) {
-                return true;
-            }
-            if (engine->ready.first == NULL) {
-                return false;
-            }
-            continue; /* going through the outbox queued something */
-        }
+    arcp__pending_effect *pending = NULL;
+    while ((pending = pop_front(&engine->ready)) != NULL) {
         if (pending->effect.job != NULL) {
             pending->effect.job->queued--;
         }
@@ -361,12 +227,7 @@ bool arcp__effect_next(arcp__engine *engine, arcp__effect *out)
         }
         return true;
     }
-}
-
-bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out)
-{
-    arcp__effect_take_back(engine);
-    return next_forgotten(engine, out);
+    return false;
 }
 
 void arcp__effect_queues_free(arcp__engine *engine)
@@ -379,9 +240,6 @@ void arcp__effect_queues_free(arcp__engine *engine)
              pending = pop_front(queues[at])) {
             recycle(engine, pending);
         }
-    }
-    for (arcp__effect none; next_forgotten(engine, &none);) {
-        arcp__effect_take_back(engine);
     }
     while (engine->effect_free != NULL) {
         arcp__pending_effect *pending = engine->effect_free;

@@ -28,6 +28,12 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     return ARCP_OK;
 }
 
+static void drop_effects(arcp__engine *engine)
+{
+    arcp__effect_queues_free(engine);
+    arcp__jobs_forget_agents(engine);
+}
+
 void arcp__engine_free(arcp__engine *engine)
 {
     if (engine == NULL) {
@@ -36,11 +42,11 @@ void arcp__engine_free(arcp__engine *engine)
     engine->context.closing = true;
     arcp__restore_free(engine);
     arcp__mail_free_all(engine);
-    arcp__effect_queues_free(engine);
+    drop_effects(engine);
     while (engine->links != NULL) {
         arcp__engine_disconnect(engine, engine->context.now, engine->links);
     }
-    arcp__effect_queues_free(engine);
+    drop_effects(engine);
     arcp__batch_free_all(engine);
     arcp__admission_free_all(engine);
     arcp__free(engine->refusals);
@@ -63,7 +69,7 @@ void arcp__engine_free(arcp__engine *engine)
     }
     arcp__batch_free_all(engine);
     arcp__mail_free_all(engine);
-    arcp__effect_queues_free(engine);
+    drop_effects(engine);
     arcp__stream_reap(engine);
     arcp__restore_free(engine);
     arcp__budget_free_rows(engine);

@@ -191,11 +191,34 @@ void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *j
 
 /* ---- what the store and the provisioner bring ---- */
 
+/* Nothing new may be shown until the store can write. */
+static void close_links(arcp__engine *engine)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                         "the runtime cannot store events right now; resume later");
+    for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
+        next = link->next;
+        arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1011);
+    }
+}
+
 void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_id,
                             arcp_status status)
 {
     arcp__context_set_time(&engine->context, now);
-    arcp__batch_committed(engine, batch_id, status);
+    switch (arcp__batch_committed(engine, batch_id, status)) {
+    case ARCP__COMMIT_DONE:
+        arcp__engine_update_pressure(engine);
+        break;
+    case ARCP__COMMIT_BEGAN_TO_FAIL:
+        close_links(engine);
+        arcp__engine_update_pressure(engine);
+        arcp__effect_release_stops(engine);
+        break;
+    case ARCP__COMMIT_PENDING:
+        break;
+    }
     settle(engine);
 }
 
@@ -402,10 +425,36 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
 
 /* ---- what is to be done ---- */
 
-bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
+/* What the owner was handed at the last call is over. */
+static void take_back(arcp__engine *engine)
 {
     arcp__effect_take_back(engine);
+    if (engine->sending.secret) {
+        arcp_buf_fini(&engine->sending);
+        engine->sending.secret = false;
+    }
+    arcp__job_forgotten_by_owner(engine);
+}
+
+bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
+{
+    take_back(engine);
     arcp__context_set_time(&engine->context, now);
     settle(engine);
-    return arcp__effect_next(engine, out);
+    if (arcp__engine_next_line(engine, out) || arcp__links_next_close(engine, out)) {
+        return true;
+    }
+    /* Going through the sessions may queue something. */
+    do {
+        if (arcp__effect_next(engine, out) || arcp__sessions_next_frame(engine, out)) {
+            return true;
+        }
+    } while (engine->ready.first != NULL);
+    return false;
+}
+
+bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out)
+{
+    take_back(engine);
+    return arcp__job_next_forgotten(engine, out);
 }

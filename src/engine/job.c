@@ -349,7 +349,7 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
     /* Lines for it that still wait for their batch have no reader any more, and must not be
      * handed out after its owner let go of the job. */
     arcp__effect_drop_job(engine, job);
-    arcp__effect_over(engine, job);
+    arcp__job_agent_over(engine, job);
 }
 
 /* ---- the owning session's numbers ---- */

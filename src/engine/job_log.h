@@ -4,10 +4,6 @@
 
 #include "engine/state.h"
 
-/* effect.c: a line with fields, a JSON object that is moved from. */
-void arcp__effect_log_fields(arcp__engine *engine, arcp__log_level level, const char *message,
-                             arcp_buf *fields);
-
 /* An agent reported to have spent so much; for the line at its end. */
 void arcp__job_cost_add(arcp__job *job, arcp_span currency, arcp_decimal amount);
 void arcp__job_costs_free(arcp__job_live *live);

@@ -81,7 +81,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
         job->agent_state = ARCP__AGENT_GONE;
     }
     if (job->agent_state == ARCP__AGENT_GONE) {
-        arcp__effect_over(engine, job);
+        arcp__job_agent_over(engine, job);
     }
 }
 

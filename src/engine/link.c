@@ -213,6 +213,34 @@ static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
 }
 
+/* A link whose input ran out of memory is closed without a queue entry: nothing here
+ * allocates. Frames that were queued for it before go with it. */
+bool arcp__links_next_close(arcp__engine *engine, arcp__effect *out)
+{
+    if (!engine->must_close_links) {
+        return false;
+    }
+    for (arcp__link *link = engine->links; link != NULL; link = link->next) {
+        if (!link->must_close) {
+            continue;
+        }
+        link->must_close = false;
+        link->state = ARCP__LINK_CLOSING;
+        arcp__context_disarm(&engine->context, &link->hello_timer);
+        if (link->session != NULL) {
+            arcp__session_detach(engine, link->session);
+        }
+        *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
+                              .link = link,
+                              .link_user = link->user,
+                              .close_code = 1011,
+                              .text = ARCP_SPAN_LITERAL("the runtime is out of memory")};
+        return true;
+    }
+    engine->must_close_links = false;
+    return false;
+}
+
 /* ---- who asks without reading the answers is not read either ---- */
 
 #define UNSENT_PAUSE_BYTES 1048576u

@@ -6,7 +6,6 @@
 #ifndef ARCP_ENGINE_PARTS_H
 #define ARCP_ENGINE_PARTS_H
 
-#include "core/audit_event.h"
 #include "core/authority.h"
 #include "core/body.h"
 #include "core/envelope.h"
@@ -15,31 +14,10 @@
 #include "engine/credential.h"
 #include "engine/job_lifecycle.h"
 #include "engine/kept.h"
+#include "engine/log.h"
 #include "engine/principal_rate.h"
 #include "engine/span.h"
 #include "engine/state.h"
-
-/* ---- effect.c ---- */
-/* Queues an effect; `text` (may be NULL) is moved from. With `durable` it waits for the
- * batch that is being filled. False when out of memory. */
-bool arcp__effect_push(arcp__engine *engine, const arcp__effect *effect, arcp_buf *text,
-                       bool durable);
-void arcp__effect_log(arcp__engine *engine, arcp__log_level level, const char *format, ...)
-    ARCP_PRINTF(3, 4);
-/* Moves what waited for batches up to the committed one. */
-void arcp__effect_release(arcp__engine *engine);
-/* Of what waits for the store, what stops agents that run. */
-void arcp__effect_release_stops(arcp__engine *engine);
-void arcp__effect_queues_free(arcp__engine *engine);
-/* The next one that waits for nothing; false: none. It lives until it is taken back. */
-bool arcp__effect_next(arcp__engine *engine, arcp__effect *out);
-void arcp__effect_take_back(arcp__engine *engine);
-/* Drops queued START_AGENT and the like of a job that is over. */
-void arcp__effect_drop_job(arcp__engine *engine, arcp__job *job);
-/* The job has no agent any more, or never had one: what it needs only while it is live goes when
- * no input uses it and it has ended; before that its owner is told to forget the agent, if it was
- * started. Needs no memory. */
-void arcp__effect_over(arcp__engine *engine, arcp__job *job);
 
 /* ---- make_good.c: see arcp__context_owe ---- */
 /* An agent waits for what cannot come: its job ends. */
@@ -52,83 +30,11 @@ void arcp__engine_make_good(arcp__engine *engine);
 #define ARCP__LINK_TIMERS    2u
 #define ARCP__ENGINE_TIMERS  5u
 
-/* ---- audit.c ---- */
-/* Whom a line is about. What is NULL is left out. */
-typedef struct arcp__audit_who {
-    const char *principal, *session_id, *job_id, *parent_job_id, *agent, *trace_id;
-} arcp__audit_who;
-
-/* One line of the audit log. What is NULL, empty or zero is left out. */
-typedef struct arcp__audit_line {
-    arcp__audit_event event;
-    const char *decision; /* allowed, denied, or a word of the event's own */
-    arcp__audit_who who;
-    const char *peer; /* of a refused stranger: its address */
-    uint64_t count;   /* of refusals that this line stands for; 0: it stands for itself */
-    arcp_status code; /* of a refusal */
-    const char *rule; /* what decided */
-    const char *reason;
-    arcp_span capability, target, pattern;
-    const arcp_lease *lease, *parent_lease; /* their hashes are written */
-    struct {
-        const char *name;
-        arcp_span value;
-    } more[6];
-    arcp_span dropped; /* JSON */
-} arcp__audit_line;
-void arcp__audit(arcp__engine *engine, const arcp__audit_line *line);
-/* INTERNAL_ERROR (retryable) while decisions cannot be recorded and must be. */
-arcp_status arcp__audit_check(const arcp__engine *engine, arcp_error *err);
-
 /* ---- metrics.c ---- */
 void arcp__metrics_job_began(arcp__engine *engine, arcp__job *job);
 void arcp__metrics_job_ended(arcp__engine *engine, arcp__job *job);
 void arcp__metrics_denied(arcp__engine *engine, arcp_status code, arcp_span capability);
 void arcp__metrics_spent(arcp__engine *engine, arcp_span currency, arcp_decimal amount);
-
-/* ---- batch.c ---- */
-void arcp__batch_append(arcp__engine *engine, const arcp__stream *stream, uint64_t position,
-                        arcp_span record);
-/* Room for so many operations; false when out of memory, as for all of these. */
-bool arcp__batch_reserve(arcp__engine *engine, size_t count);
-bool arcp__batch_append_key(arcp__engine *engine, arcp_span stream_key, uint64_t position,
-                            arcp_span record);
-/* False where nothing outlives the process: rows and indexes, which only a restart reads,
- * are not written then, and put and delete have nothing to do. */
-bool arcp__batch_keeps_rows(const arcp__engine *engine);
-bool arcp__batch_put(arcp__engine *engine, arcp_store_table table, arcp_span key, arcp_span value);
-bool arcp__batch_delete(arcp__engine *engine, arcp_store_table table, arcp_span key);
-void arcp__batch_trim(arcp__engine *engine, arcp_span stream_key, uint64_t position);
-void arcp__batch_drop(arcp__engine *engine, arcp_span stream_key);
-/* The session has new numbers: they become visible when the open batch is durable. */
-bool arcp__batch_mark_session(arcp__engine *engine, arcp__session *session);
-/* The id of the batch being filled; effects that wait for it carry it. */
-uint64_t arcp__batch_open_id(arcp__engine *engine);
-bool arcp__batch_has_work(const arcp__engine *engine);
-/* A taken batch is durable, or could not be written. */
-void arcp__batch_committed(arcp__engine *engine, uint64_t batch_id, arcp_status status);
-void arcp__batch_free_all(arcp__engine *engine);
-
-/* ---- stream.c ---- */
-/* Makes the stream that the store has under prefix + id, with one reference; NULL when out of
- * memory. There is one of a name: whoever it belongs to holds it. */
-arcp__stream *arcp__stream_new(arcp__engine *engine, const char *prefix, arcp_span id);
-/* Drops a reference; the last one forgets the stream, in the store too. */
-void arcp__stream_unref(arcp__engine *engine, arcp__stream *stream);
-/* Appends one record made of pieces, also to the open batch; its position in *position.
- * False when out of memory: nothing happened. */
-bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_span *pieces,
-                         size_t count, uint64_t *position, size_t *bytes);
-/* So many bytes more of records are in the store: a job's are its principal's. */
-void arcp__stream_count(arcp__stream *stream, uint64_t bytes);
-/* Frees streams whose last batch is durable now. */
-void arcp__stream_reap(arcp__engine *engine);
-/* The record at `position` when it is in memory. */
-bool arcp__stream_peek(arcp__stream *stream, uint64_t position, arcp_span *record);
-/* After a commit: keeps what all streams have in memory within its bound. */
-void arcp__stream_trim_tails(arcp__engine *engine);
-/* Forgets records in memory that nobody needs right now. */
-void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t keep_bytes);
 
 /* ---- link.c ---- */
 /* NULL when out of memory. */
@@ -151,6 +57,8 @@ void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *e
                      arcp_span details, int close_code);
 void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, const char *reason,
                       bool durable);
+/* The next CLOSE of a link for which there was no memory. */
+bool arcp__links_next_close(arcp__engine *engine, arcp__effect *out);
 void arcp__link_hello_timeout(arcp__engine *engine, arcp__link *link);
 /* Its sender is known, or refused: the frame behind the hello is handled. */
 void arcp__link_authenticated(arcp__engine *engine, arcp__link *link);
@@ -282,6 +190,8 @@ void arcp__session_evict(arcp__engine *engine, arcp__session *session);
 void arcp__session_forget_oldest(arcp__engine *engine, arcp__session *session, size_t count);
 void arcp__session_drop_runs(arcp__engine *engine, arcp__session *session);
 void arcp__session_drained(arcp__engine *engine, arcp__session *session);
+/* The next frame of a record, of whichever session has one. */
+bool arcp__sessions_next_frame(arcp__engine *engine, arcp__effect *out);
 /* Builds the frame of a record for this session. */
 void arcp__session_format_frame(arcp__engine *engine, const arcp__session *session, uint64_t seq,
                                 arcp_span record, arcp_buf *out);
@@ -363,6 +273,18 @@ uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq);
 uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position);
 void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq, uint64_t position,
                               uint64_t count);
+
+/* ---- job_release.c ---- */
+/* The job has no agent any more, or never had one: what it needs only while it is live goes when
+ * no input uses it and it has ended; before that its owner is told to forget the agent, if it was
+ * started. Needs no memory. */
+void arcp__job_agent_over(arcp__engine *engine, arcp__job *job);
+/* The next FORGET_AGENT; every agent that was started gets one, so it needs no memory. */
+bool arcp__job_next_forgotten(arcp__engine *engine, arcp__effect *out);
+/* The owner has carried it out. */
+void arcp__job_forgotten_by_owner(arcp__engine *engine);
+/* All that are due, without an owner. */
+void arcp__jobs_forget_agents(arcp__engine *engine);
 
 /* ---- job_row.c ---- */
 /* Writes its row into the open batch. */

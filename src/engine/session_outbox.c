@@ -486,3 +486,30 @@ void arcp__session_format_frame(arcp__engine *engine, const arcp__session *sessi
         arcp_buf_append(out, arcp_span_from(record, 1));
     }
 }
+
+/* Frames of records come after everything that was queued before: an answer that opens a
+ * stream (job.accepted, job.subscribed, the welcome) always precedes it. */
+bool arcp__sessions_next_frame(arcp__engine *engine, arcp__effect *out)
+{
+    while (engine->outbox != NULL) {
+        arcp__session *session = engine->outbox;
+        arcp__link *link = session->link;
+        if (link != NULL && arcp__session_next_frame(engine, session)) {
+            *out = (arcp__effect){.kind = ARCP__EFFECT_SEND,
+                                  .link = link,
+                                  .link_user = link->user,
+                                  .text = arcp_buf_span(&engine->sending)};
+            link->unsent += out->text.size;
+            session->last_sent_ns = engine->context.now.mono_ns;
+            return true;
+        }
+        engine->outbox = session->outbox_next;
+        if (engine->outbox == NULL) {
+            engine->outbox_last = NULL;
+        }
+        session->in_outbox = false;
+        arcp__session_drained(engine, session);
+        arcp__session_unpin(session);
+    }
+    return false;
+}
