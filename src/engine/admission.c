@@ -28,26 +28,49 @@ static arcp__admission *admission_new(arcp__engine *engine, arcp__session *sessi
     if (!is_held) {
         admission->principal = session->principal;
         admission->principal->running_jobs++;
-        admission->principal->admissions++;
+        DL_APPEND2(admission->principal->admissions, admission, peer_previous, peer_next);
         engine->running_jobs++;
     }
     admission->request = request == NULL ? NULL : arcp__request_ref(request);
     admission->created_wall_ns =
         engine->context.now.wall_ns - engine->context.now.wall_ns % ARCP_NS_PER_MS;
     DL_APPEND2(engine->admissions, admission, previous, next);
+    DL_APPEND2(session->waiting, admission, own_previous, own_next);
     return admission;
+}
+
+void arcp__admissions_look(arcp__engine *engine, arcp__session *session)
+{
+    if (session->waiting != NULL && !session->has_turns) {
+        session->has_turns = true;
+        arcp__session_pin(session);
+        DL_APPEND2(engine->turns, session, turns_previous, turns_next);
+    }
+}
+
+/* Its key is nobody's, or that of a job: submits that wait for it go on. */
+static void give_key_back(arcp__engine *engine, const arcp__admission *admission)
+{
+    arcp__session *at = admission->has_key_waiters ? admission->principal->oldest_session : NULL;
+    for (; at != NULL; at = at->own_next) {
+        if (at->key_owner == admission) {
+            at->key_owner = NULL;
+            arcp__admissions_look(engine, at);
+        }
+    }
 }
 
 void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
 {
     DL_DELETE2(engine->admissions, admission, previous, next);
-    engine->admissions_due = engine->admissions != NULL;
+    DL_DELETE2(admission->session->waiting, admission, own_previous, own_next);
     if (admission->credential != NULL) {
         arcp__credential_abandon(engine, admission->credential);
     }
     if (!admission->is_held) {
+        give_key_back(engine, admission);
         admission->principal->running_jobs--;
-        admission->principal->admissions--;
+        DL_DELETE2(admission->principal->admissions, admission, peer_previous, peer_next);
         engine->running_jobs--;
         arcp__principal_maybe_free(engine, admission->principal);
     }
@@ -100,21 +123,23 @@ void arcp__admission_hold(arcp__engine *engine, arcp__request *request, arcp_spa
     }
     held->held_bytes = held->frame.size;
     held->session->held_bytes += held->held_bytes;
+    if (held->session->submits_first == request) {
+        arcp__admissions_look(engine, held->session); /* it waits for its key */
+    }
 }
 
-bool arcp__admission_has_key(const arcp__engine *engine, const arcp__principal *principal,
-                             arcp_span key)
+static arcp__admission *find_key(const arcp__principal *principal, arcp_span key)
 {
-    if (principal->admissions == 0 || key.size == 0) {
-        return false; /* as nearly always: no walk past what waits for others */
+    arcp__admission *at = key.size == 0 ? NULL : principal->admissions;
+    while (at != NULL && (at->key == NULL || !arcp_span_equal_cstr(key, at->key))) {
+        at = at->peer_next;
     }
-    for (const arcp__admission *at = engine->admissions; at != NULL; at = at->next) {
-        if (!at->is_held && at->principal == principal && at->key != NULL &&
-            arcp_span_equal_cstr(key, at->key)) {
-            return true;
-        }
-    }
-    return false;
+    return at;
+}
+
+bool arcp__admission_has_key(const arcp__principal *principal, arcp_span key)
+{
+    return find_key(principal, key) != NULL;
 }
 
 /* The submit again, as if it had just come. */
@@ -175,20 +200,30 @@ void arcp__admission_provisioned(arcp__engine *engine, arcp__admission *admissio
         admission->error = *error;
     }
     admission->is_ready = true;
-    engine->admissions_due = true;
+    arcp__admissions_look(engine, admission->session);
 }
 
 /* ---- turns ---- */
 
-static bool has_turn(const arcp__engine *engine, const arcp__admission *admission)
+/* A first submit that waits for its key is looked at again when that is given back. */
+static bool is_key_free(const arcp__admission *held)
+{
+    arcp__admission *owner = find_key(held->session->principal, arcp_span_cstr(held->key));
+    if (owner != NULL) {
+        owner->has_key_waiters = true;
+    }
+    held->session->key_owner = owner;
+    return owner == NULL;
+}
+
+static bool has_turn(const arcp__admission *admission)
 {
     const arcp__session *session = admission->session;
     if (session->ended || (admission->parent != NULL && admission->parent->ended)) {
         return true;
     }
     if (admission->is_held) {
-        return session->submits_first == admission->request &&
-               !arcp__admission_has_key(engine, session->principal, arcp_span_cstr(admission->key));
+        return session->submits_first == admission->request && is_key_free(admission);
     }
     if (!admission->is_ready) {
         return false;
@@ -218,17 +253,25 @@ static void take_turn(arcp__engine *engine, arcp__admission *admission)
     }
 }
 
+static void end_turns(arcp__engine *engine, arcp__session *session)
+{
+    DL_DELETE2(engine->turns, session, turns_previous, turns_next);
+    session->has_turns = false;
+    arcp__session_unpin(session);
+}
+
 void arcp__admissions_run(arcp__engine *engine)
 {
-    while (engine->admissions_due && !engine->context.closing) {
-        arcp__admission *at = engine->admissions;
-        while (at != NULL && !has_turn(engine, at)) {
-            at = at->next;
+    while (engine->turns != NULL && !engine->context.closing) {
+        arcp__session *session = engine->turns;
+        arcp__admission *at = session->waiting;
+        while (at != NULL && !has_turn(at)) {
+            at = at->own_next;
         }
-        if (at == NULL) {
-            engine->admissions_due = false;
-        } else {
+        if (at != NULL) {
             take_turn(engine, at);
+        } else {
+            end_turns(engine, session);
         }
     }
 }
@@ -237,9 +280,9 @@ void arcp__admissions_run(arcp__engine *engine)
 
 void arcp__admission_drop_children(arcp__engine *engine, const arcp__job *parent)
 {
-    for (arcp__admission *at = engine->admissions, *next = NULL; parent->admissions != 0;
-         at = next) {
-        next = at->next;
+    arcp__admission *at = parent->admissions == 0 ? NULL : parent->principal->admissions;
+    for (arcp__admission *next = NULL; at != NULL; at = next) {
+        next = at->peer_next;
         if (at->parent == parent) {
             arcp__admission_free(engine, at);
         }
@@ -251,10 +294,9 @@ void arcp__admission_drop_all(arcp__engine *engine, const char *why)
     for (arcp__admission *at = engine->admissions; at != NULL; at = at->next) {
         if (!at->is_held && !at->is_ready) {
             (void)arcp_error_set(&at->error, ARCP_E_INTERNAL_ERROR, "%s", why);
-            at->is_ready = true;
+            arcp__admission_provisioned(engine, at, NULL);
         }
     }
-    engine->admissions_due = true;
 }
 
 void arcp__admission_free_all(arcp__engine *engine)
@@ -262,5 +304,8 @@ void arcp__admission_free_all(arcp__engine *engine)
     while (engine->admissions != NULL) {
         engine->admissions->credential = NULL; /* freed by its own table */
         arcp__admission_free(engine, engine->admissions);
+    }
+    while (engine->turns != NULL) {
+        end_turns(engine, engine->turns);
     }
 }

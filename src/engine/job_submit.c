@@ -478,7 +478,7 @@ void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_re
         return;
     }
     if (request->session->submits_first != request ||
-        arcp__admission_has_key(engine, request->session->principal, key)) {
+        arcp__admission_has_key(request->session->principal, key)) {
         hold(engine, request, key);
         return;
     }

@@ -460,11 +460,12 @@ void arcp__admission_free(arcp__engine *engine, arcp__admission *admission);
 /* The credential was issued, or could not be (then `error` says why). */
 void arcp__admission_provisioned(arcp__engine *engine, arcp__admission *admission,
                                  const arcp_error *error);
+/* One of the session's may have its turn now. */
+void arcp__admissions_look(arcp__engine *engine, arcp__session *session);
 /* Everybody whose turn it is; part of settling. */
 void arcp__admissions_run(arcp__engine *engine);
 /* Whether a job is being made under this key. */
-bool arcp__admission_has_key(const arcp__engine *engine, const arcp__principal *principal,
-                             arcp_span key);
+bool arcp__admission_has_key(const arcp__principal *principal, arcp_span key);
 /* A parent ended, or the runtime stops. */
 void arcp__admission_drop_children(arcp__engine *engine, const arcp__job *parent);
 void arcp__admission_drop_all(arcp__engine *engine, const char *why);

@@ -138,7 +138,7 @@ static void release_submits(arcp__engine *engine, arcp__session *session)
         release_answer(engine, request);
         arcp__request_unref(request);
     }
-    engine->admissions_due = engine->admissions_due || session->admissions != 0;
+    arcp__admissions_look(engine, session);
 }
 
 void arcp__request_finish(arcp__engine *engine, arcp__request *request)
@@ -173,7 +173,7 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
         arcp__request_unref(request);
     }
     session->submits_last = NULL;
-    engine->admissions_due = engine->admissions_due || session->admissions != 0;
+    arcp__admissions_look(engine, session);
 }
 
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,

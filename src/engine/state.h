@@ -32,7 +32,7 @@ struct arcp__principal {
     bool is_staying; /* for these alone */
     arcp__principal *staying_previous, *staying_next;
     size_t running_jobs;
-    size_t admissions;                   /* of these, the ones that are not jobs yet */
+    arcp__admission *admissions;         /* of these, the ones that are not jobs yet */
     arcp__job *ended_jobs;               /* that are kept; the one that ended first comes first */
     arcp__timer parts[ARCP__KEPT_COUNT]; /* in the engine's shares */
     size_t owed_count;                   /* of its jobs that the engine counts so */
@@ -191,7 +191,7 @@ struct arcp__engine {
     arcp__credential *credentials;      /* by alias */
     arcp__credential *credential_calls; /* by call id */
     arcp__admission *admissions;        /* oldest first */
-    bool admissions_due;                /* one of them may have its turn */
+    arcp__session *turns;               /* with admissions that may have their turn; pinned */
     uint64_t next_call_id;
     uint64_t stuck_credentials;
     arcp_buf asking;   /* the value in a request to the provisioner; secret */

@@ -211,14 +211,17 @@ struct arcp__credential {
 /* A submit or a delegation on its way to a job: it waits for a credential, or for the
  * submits before it to be answered. Counted as a running job unless it is held. */
 struct arcp__admission {
-    arcp__admission *previous, *next; /* all, oldest first */
-    arcp__session *session;           /* pinned */
-    arcp__principal *principal;       /* has a running job more, and so stays; NULL: held */
-    arcp__request *request;           /* of a submit; referenced */
-    arcp__job *parent;                /* of a delegation; pinned */
-    arcp__credential *credential;     /* asked for or issued; NULL: none */
-    bool is_ready;                    /* nothing more to wait for but its turn */
-    arcp_error error;                 /* why it is refused, unless ARCP_OK */
+    arcp__admission *previous, *next;           /* all, oldest first */
+    arcp__admission *own_previous, *own_next;   /* of its session, likewise */
+    arcp__admission *peer_previous, *peer_next; /* of its principal, that are not held */
+    arcp__session *session;                     /* pinned */
+    arcp__principal *principal;   /* has a running job more, and so stays; NULL: held */
+    arcp__request *request;       /* of a submit; referenced */
+    arcp__job *parent;            /* of a delegation; pinned */
+    arcp__credential *credential; /* asked for or issued; NULL: none */
+    bool is_ready;                /* nothing more to wait for but its turn */
+    bool has_key_waiters;         /* a session's first submit waits for its key */
+    arcp_error error;             /* why it is refused, unless ARCP_OK */
     char job_id[ARCP__ID_SIZE];
     int64_t created_wall_ns;
     bool is_held;            /* a submit that is read again, from `frame`, at its turn */

@@ -173,7 +173,11 @@ struct arcp__session {
     arcp__request *submits_first, *submits_last; /* submits whose answers must keep order */
     size_t admissions;                           /* submits and delegations that are not jobs yet */
     size_t held_submits;                         /* of these: not looked at yet */
-    size_t held_bytes;                           /* of their frames */
+    arcp__admission *waiting;                    /* these, the oldest first */
+    const arcp__admission *key_owner; /* that has the key of its first submit; to compare only */
+    bool has_turns;                   /* listed in engine->turns */
+    arcp__session *turns_previous, *turns_next;
+    size_t held_bytes;    /* of their frames */
     uint64_t refused_seq; /* of its last submit that was refused by a record; 0: none */
     arcp__answer *answers_first, *answers_last; /* that keep their order behind it */
 
