@@ -1,5 +1,5 @@
-/* Mail between actors (state.h): what a job tells the sessions that observe it. Delivered
- * in order after the input that caused it, never from inside the sender. */
+/* Mail: what a job tells the sessions that observe it. Delivered in order after the input that
+ * caused it, never from inside the sender. */
 #ifndef ARCP_ENGINE_MAIL_H
 #define ARCP_ENGINE_MAIL_H
 

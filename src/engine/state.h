@@ -1,11 +1,11 @@
 /* What the engine remembers. Private to src/engine.
  *
- * Three kinds of actors own the state and touch only their own: a session (numbering,
- * replay, its link), a job (its agent, lease, stream of records), and the directory (who
- * exists: principals, agents, idempotency keys, listings). They reach each other by mail
- * (mail.h), which the engine delivers after the input that caused it; pointers in mail are
- * kept alive by pins. Records are kept once, in the job's stream; a session holds runs of
- * positions in streams and gives each position its event_seq. */
+ * Sessions (numbering, replay, their links), jobs (agent, lease, stream of records) and the
+ * directory (principals, agents, idempotency keys) still share one struct and call each other;
+ * docs/decisions/0015 says how it is divided. What a job tells the sessions that observe it goes
+ * by mail (mail.h), which is delivered after the input that caused it. Records are kept once, in
+ * the job's stream; a session holds runs of positions in streams and gives each position its
+ * event_seq. What every part needs is in the context (context/context.h). */
 #ifndef ARCP_ENGINE_STATE_H
 #define ARCP_ENGINE_STATE_H
 
