@@ -162,6 +162,32 @@ refuses symbols "$work/modules" 'process calls: arcp__engine_f' 'a call from pro
 rm "$work/modules"/*
 refuses symbols "$work/modules" 'no module' 'an empty folder'
 
+# circle NAME FILES: a module of FILES files, of which each calls the next and the last the first, and
+# one more that calls the first and is called by none.
+circle() {
+    rm -rf "$work/modules" "$work/circle"
+    mkdir "$work/modules" "$work/circle"
+    echo 'void arcp__f1(void); void arcp__more(void); void arcp__more(void) { arcp__f1(); }' >"$work/circle/more.c"
+    i=1
+    while [ "$i" -le "$2" ]; do
+        next=$((i % $2 + 1))
+        echo "void arcp__f$next(void); void arcp__f$i(void); void arcp__f$i(void) { arcp__f$next(); }" \
+            >"$work/circle/f$i.c"
+        i=$((i + 1))
+    done
+    (cd "$work/circle" && "$cc" -c ./*.c && ar rc "$work/modules/libarcp_$1.a" ./*.o)
+}
+circle store 5
+passes circles "$work/modules"
+circle store 6
+refuses circles "$work/modules" 'store: circles of more than five files: 6; listed: none' 'a circle of six files'
+circle client 9
+refuses circles "$work/modules" 'client: circles of more than five files: 9; listed: ' 'a circle that has grown'
+circle client 5
+refuses circles "$work/modules" 'client: circles of more than five files: none; listed: ' 'a circle that has shrunk'
+rm "$work/modules"/*
+refuses circles "$work/modules" 'no module' 'an empty folder of circles'
+
 # configures MISSING: a project with one target of each kind that cmake/ArcpModule.cmake makes. The
 # kind MISSING lists a source that does not exist.
 configures() {
