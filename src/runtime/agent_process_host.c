@@ -121,7 +121,7 @@ static arcp_status start_program(process_job *pj, const char *cwd, arcp_span sta
     return status;
 }
 
-/* One that waited gets the job's directory by a change of name: it stands in it already. */
+/* A warm process already runs in its directory: that is renamed to the job's. */
 static arcp_status take_waiting(process_job *pj, const char *cwd, arcp_error *err)
 {
     if (pj->agent->pool == NULL) {

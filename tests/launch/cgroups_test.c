@@ -13,6 +13,10 @@
 #include "launch/cgroups.h"
 #include "support/process_support.h"
 
+#define ROUNDS       8u
+#define OTHERS       4u
+#define PATIENCE_SEC 30u
+
 static arcp__cgroups *cgroups;
 static size_t descriptors;
 
@@ -109,12 +113,11 @@ static void closing_ends_what_is_left(void **state)
     assert_non_null(cgroups);
 }
 
-/* A runtime is killed with a process in one of its cgroups; the next one ends that. */
-static void what_a_killed_runtime_left_is_ended_by_the_next_one(void **state)
+/* A runtime is killed with a process in one of its cgroups: that process. */
+static pid_t leave_behind(void)
 {
-    (void)state;
-    need_cgroups();
     int out[2];
+    int status = 0;
     pid_t hidden = 0;
     assert_int_equal(pipe(out), 0);
     pid_t runtime = fork();
@@ -130,18 +133,51 @@ static void what_a_killed_runtime_left_is_ended_by_the_next_one(void **state)
         (void)(write(out[1], &pid, sizeof(pid)) + raise(SIGKILL));
         _exit(1);
     }
-    int status = 0;
     assert_int_equal(waitpid(runtime, &status, 0), runtime);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(read(out[0], &hidden, sizeof(hidden)), sizeof(hidden));
     (void)close(out[0]);
     (void)close(out[1]);
-    int watched = watch_process(hidden);
+    return hidden;
+}
+
+static void what_a_killed_runtime_left_is_ended_by_the_next_one(void **state)
+{
+    (void)state;
+    need_cgroups();
+    int watched = watch_process(leave_behind());
     assert_true(watched >= 0);
     arcp__cgroups_close(cgroups);
     cgroups = arcp__cgroups_open();
     assert_non_null(cgroups);
     wait_for_watched(watched);
+}
+
+/* One of them removes the cgroup while the others still wait for its end. */
+static void several_runtimes_may_end_what_one_left(void **state)
+{
+    (void)state;
+    need_cgroups();
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        pid_t others[OTHERS];
+        int watched = watch_process(leave_behind());
+        for (size_t at = 0; at < OTHERS; at++) {
+            others[at] = fork();
+            assert_true(others[at] >= 0);
+            if (others[at] == 0) {
+                (void)alarm(PATIENCE_SEC);
+                arcp__cgroups *own = arcp__cgroups_open();
+                arcp__cgroups_close(own);
+                _exit(own == NULL ? 1 : 0);
+            }
+        }
+        for (size_t at = 0; at < OTHERS; at++) {
+            int status = -1;
+            assert_int_equal(waitpid(others[at], &status, 0), others[at]);
+            assert_int_equal(status, 0);
+        }
+        wait_for_watched(watched);
+    }
 }
 
 int main(void)
@@ -154,6 +190,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(closing_ends_what_is_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_killed_runtime_left_is_ended_by_the_next_one, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(several_runtimes_may_end_what_one_left, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
