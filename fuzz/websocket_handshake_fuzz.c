@@ -10,8 +10,10 @@
 static const char key[] = "dGhlIHNhbXBsZSBub25jZQ==";
 
 typedef struct outcome {
-    arcp__http_result result;
+    arcp__web_result result;
     size_t rest;
+    bool keeps_alive;
+    bool has_body;
     arcp__upgrade upgrade;
     arcp_status status;
 } outcome;
@@ -30,37 +32,39 @@ static void check_authority(arcp_span text)
             second.has_port == first.has_port && second.port == first.port);
 }
 
-static void check_upgraded(const arcp__http_head *head)
+static void check_upgraded(const arcp__web_head *head)
 {
     arcp_span value = {NULL, 0};
     arcp__authority host;
-    require(head->parser.method == HTTP_GET);
-    require(arcp__http_head_find(head, "Host", &value) == 1);
+    require(head->method == ARCP__WEB_GET);
+    require(arcp__web_head_find(head, "Host", &value) == 1);
     bool valid = arcp__authority_parse(value, false, &host);
     require(valid && arcp__authority_is_loopback(&host));
-    require(arcp_span_starts_with(arcp__http_head_line(head), ARCP_SPAN_LITERAL("/arcp")));
-    if (arcp__http_head_find(head, "Origin", &value) > 0) {
+    require(arcp_span_starts_with(arcp__web_head_line(head), ARCP_SPAN_LITERAL("/arcp")));
+    if (arcp__web_head_find(head, "Origin", &value) > 0) {
         require(!arcp_span_equal_cstr(value, "null"));
     }
 }
 
-static outcome read_head(enum http_parser_type type, arcp_span bytes, size_t piece,
+static outcome read_head(arcp__web_side type, arcp_span bytes, size_t piece,
                          const arcp__web_names *names)
 {
-    arcp__http_head head;
-    outcome out = {.result = ARCP__HTTP_MORE};
-    arcp__http_head_init(&head, type, HEAD_BYTES);
-    while (bytes.size > 0 && out.result == ARCP__HTTP_MORE) {
+    arcp__web_head head;
+    outcome out = {.result = ARCP__WEB_MORE};
+    arcp__web_head_init(&head, type, HEAD_BYTES);
+    while (bytes.size > 0 && out.result == ARCP__WEB_MORE) {
         arcp_span input = arcp_span_first(bytes, piece);
         size_t before = input.size;
-        out.result = arcp__http_head_feed(&head, &input);
+        out.result = arcp__web_head_feed(&head, &input);
         bytes = arcp_span_from(bytes, before - input.size);
     }
-    if (out.result == ARCP__HTTP_COMPLETE) {
+    if (out.result == ARCP__WEB_COMPLETE) {
         require(head.bytes <= HEAD_BYTES);
         out.rest = bytes.size;
+        out.keeps_alive = head.keeps_alive;
+        out.has_body = head.has_body;
         arcp_error err = {0};
-        if (type == HTTP_REQUEST) {
+        if (type == ARCP__WEB_REQUEST) {
             out.upgrade = arcp__upgrade_check(&head, "/arcp", names);
         } else {
             out.status = arcp__upgrade_check_response(&head, key, &err);
@@ -69,11 +73,11 @@ static outcome read_head(enum http_parser_type type, arcp_span bytes, size_t pie
             check_upgraded(&head);
         }
         arcp_span value = {NULL, 0};
-        if (arcp__http_head_find(&head, "Host", &value) > 0) {
+        if (arcp__web_head_find(&head, "Host", &value) > 0) {
             check_authority(value);
         }
     }
-    arcp__http_head_fini(&head);
+    arcp__web_head_fini(&head);
     return out;
 }
 
@@ -93,8 +97,8 @@ static void check_response(const outcome *out)
     arcp_buf text = ARCP_BUF_INIT;
     require(out->upgrade.status == 101 || out->upgrade.status >= 400);
     arcp__upgrade_respond(&out->upgrade, &text);
-    outcome again = read_head(HTTP_RESPONSE, arcp_buf_span(&text), SIZE_MAX, NULL);
-    require(again.result == ARCP__HTTP_COMPLETE);
+    outcome again = read_head(ARCP__WEB_RESPONSE, arcp_buf_span(&text), SIZE_MAX, NULL);
+    require(again.result == ARCP__WEB_COMPLETE);
     arcp_buf_fini(&text);
 }
 
@@ -112,12 +116,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(status == ARCP_OK && parsed);
     arcp__web_names_bind(&names, &self, true, false);
     check_authority(bytes);
-    enum http_parser_type type = (data[0] & 1) != 0 ? HTTP_RESPONSE : HTTP_REQUEST;
+    arcp__web_side type = (data[0] & 1) != 0 ? ARCP__WEB_RESPONSE : ARCP__WEB_REQUEST;
     outcome whole = read_head(type, bytes, SIZE_MAX, &names);
     outcome cut = read_head(type, bytes, piece, &names);
     require(whole.result == cut.result && whole.rest == cut.rest);
+    require(whole.keeps_alive == cut.keeps_alive && whole.has_body == cut.has_body);
     require(whole.status == cut.status && whole.upgrade.status == cut.upgrade.status);
-    if (type == HTTP_REQUEST && whole.result == ARCP__HTTP_COMPLETE) {
+    if (type == ARCP__WEB_REQUEST && whole.result == ARCP__WEB_COMPLETE) {
         check_lines(arcp_span_first(bytes, bytes.size - whole.rest));
         check_response(&whole);
     }

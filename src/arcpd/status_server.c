@@ -3,8 +3,9 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "transport/http_head.h"
 #include "transport/web_names.h"
+#include "web/head.h"
+#include "web/response.h"
 
 #define TIMEOUT_MS 10000u
 #define BACKLOG    16
@@ -15,11 +16,15 @@ typedef struct visit {
     uv_tcp_t tcp;
     uv_timer_t timer;
     uv_write_t write;
-    arcp__http_head head;
+    arcp__web_head head;
     arcp_buf answer;
+    arcp_span unread; /* of `input`: what came behind the request that is being answered */
     char input[4096];
     int open_handles;
-    bool is_answered;
+    bool is_read;     /* the request's head, as a whole */
+    bool is_answered; /* the answer is being written, nothing is read meanwhile */
+    bool keeps_alive; /* after that answer the next request is read */
+    bool is_idle;     /* has had an answer, and nothing of another request has come yet */
     bool is_closing;
 } visit;
 
@@ -29,7 +34,6 @@ struct arcp__status_server {
     arcp__web_names names;
     uint64_t timeout_ms;
     visit *visits;
-    size_t visit_count;
     char address[ARCP__HOST_MAX + 16];
     bool is_closing;
     bool is_closed;
@@ -60,8 +64,7 @@ static void on_visit_closed(uv_handle_t *handle)
     if (v->next != NULL) {
         v->next->previous = v->previous;
     }
-    server->visit_count--;
-    arcp__http_head_fini(&v->head);
+    arcp__web_head_fini(&v->head);
     arcp_buf_fini(&v->answer);
     arcp__free(v);
     maybe_free(server);
@@ -83,24 +86,28 @@ static void on_timeout(uv_timer_t *timer)
 
 /* ---- answers ---- */
 
+static void next_request(visit *v);
+
 static void on_written(uv_write_t *write, int status)
 {
-    (void)status;
-    end_visit(write->data);
+    visit *v = write->data;
+    if (status != 0 || !v->keeps_alive) {
+        end_visit(v);
+    } else if (!v->is_closing) {
+        next_request(v);
+    }
 }
 
-static void answer(visit *v, int code, const char *phrase, const char *type, arcp_span body)
+static void answer(visit *v, arcp__web_response response)
 {
-    bool is_head = v->head.parser.method == HTTP_HEAD;
     v->is_answered = true;
-    arcp_buf_append_format(&v->answer,
-                           "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-                           "%sCache-Control: no-store\r\nConnection: close\r\n\r\n",
-                           code, phrase, type, body.size,
-                           code == 405 ? "Allow: GET, HEAD\r\n" : "");
-    if (!is_head || code == 405) {
-        arcp_buf_append(&v->answer, body);
-    }
+    v->keeps_alive = v->is_read && v->head.keeps_alive && response.status != 400 &&
+                     response.status != 403 && !v->head.has_body;
+    response.keeps_alive = v->keeps_alive;
+    response.headers = response.status == 405 ? "Allow: GET, HEAD\r\nCache-Control: no-store\r\n"
+                                              : "Cache-Control: no-store\r\n";
+    response.omits_body = v->is_read && v->head.method == ARCP__WEB_HEAD;
+    arcp__web_respond(&response, &v->answer);
     (void)uv_read_stop((uv_stream_t *)&v->tcp);
     uv_buf_t bytes = uv_buf_init(v->answer.data, (unsigned)v->answer.size);
     v->write.data = v;
@@ -110,9 +117,9 @@ static void answer(visit *v, int code, const char *phrase, const char *type, arc
     }
 }
 
-static void answer_text(visit *v, int code, const char *phrase, const char *text)
+static void answer_text(visit *v, int status, const char *text)
 {
-    answer(v, code, phrase, "text/plain; charset=utf-8", arcp_span_cstr(text));
+    answer(v, (arcp__web_response){.status = status, .body = arcp_span_cstr(text)});
 }
 
 static void answer_metrics(visit *v)
@@ -120,9 +127,11 @@ static void answer_metrics(visit *v)
     arcp_buf text = ARCP_BUF_INIT;
     v->server->source.metrics(v->server->source.user, &text);
     if (text.failed) {
-        answer_text(v, 503, "Service Unavailable", "out of memory\n");
+        answer_text(v, 503, "out of memory\n");
     } else {
-        answer(v, 200, "OK", "text/plain; version=0.0.4; charset=utf-8", arcp_buf_span(&text));
+        answer(v, (arcp__web_response){.status = 200,
+                                       .type = "text/plain; version=0.0.4; charset=utf-8",
+                                       .body = arcp_buf_span(&text)});
     }
     arcp_buf_fini(&text);
 }
@@ -132,10 +141,10 @@ static void answer_ready(visit *v)
     const char *why = NULL;
     char text[128];
     if (v->server->source.is_ready(v->server->source.user, &why)) {
-        answer_text(v, 200, "OK", "ready\n");
+        answer_text(v, 200, "ready\n");
     } else {
         (void)snprintf(text, sizeof(text), "not ready: %s\n", why);
-        answer_text(v, 503, "Service Unavailable", text);
+        answer_text(v, 503, text);
     }
 }
 
@@ -143,29 +152,27 @@ static bool is_called_by_its_name(const visit *v)
 {
     arcp_span host;
     bool valid = false;
-    return arcp__http_head_find(&v->head, "host", &host) == 1 &&
+    return arcp__web_head_find(&v->head, "host", &host) == 1 &&
            arcp__web_names_allow_host(&v->server->names, host, &valid);
 }
 
 static void serve(visit *v)
 {
-    arcp_span path = arcp__http_head_line(&v->head);
-    const char *query = path.size == 0 ? NULL : memchr(path.data, '?', path.size);
-    if (query != NULL) {
-        path.size = (size_t)(query - path.data);
-    }
-    if (v->head.parser.method != HTTP_GET && v->head.parser.method != HTTP_HEAD) {
-        answer_text(v, 405, "Method Not Allowed", "GET and HEAD only\n");
+    const arcp_span path = arcp__web_head_path(&v->head);
+    if (v->head.method == ARCP__WEB_OTHER_METHOD) {
+        answer_text(v, 405, "GET and HEAD only\n");
     } else if (!is_called_by_its_name(v)) {
-        answer_text(v, 403, "Forbidden", "this is not a name of ours (http.hosts)\n");
+        answer_text(v, 403, "this is not a name of ours (http.hosts)\n");
+    } else if (v->head.has_body) {
+        answer_text(v, 400, "GET and HEAD have no body\n");
     } else if (arcp_span_equal_cstr(path, "/metrics")) {
         answer_metrics(v);
     } else if (arcp_span_equal_cstr(path, "/healthz")) {
-        answer_text(v, 200, "OK", "ok\n");
+        answer_text(v, 200, "ok\n");
     } else if (arcp_span_equal_cstr(path, "/readyz")) {
         answer_ready(v);
     } else {
-        answer_text(v, 404, "Not Found", "there is /metrics, /healthz and /readyz\n");
+        answer_text(v, 404, "there is /metrics, /healthz and /readyz\n");
     }
 }
 
@@ -178,32 +185,55 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(v->input, sizeof(v->input));
 }
 
+static void take(visit *v, arcp_span input)
+{
+    v->is_idle = v->is_idle && input.size == 0;
+    arcp__web_result result = arcp__web_head_feed(&v->head, &input);
+    v->unread = input;
+    v->is_read = result == ARCP__WEB_COMPLETE;
+    switch (result) {
+    case ARCP__WEB_MORE:
+        break;
+    case ARCP__WEB_COMPLETE:
+        serve(v);
+        break;
+    case ARCP__WEB_TOO_BIG:
+        answer_text(v, 431, "the request is too large\n");
+        break;
+    case ARCP__WEB_INVALID:
+        answer_text(v, 400, "this is no HTTP request\n");
+        break;
+    case ARCP__WEB_NO_MEMORY:
+        end_visit(v);
+        break;
+    }
+}
+
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
 {
     visit *v = stream->data;
     if (size < 0) {
         end_visit(v);
-        return;
+    } else {
+        take(v, arcp_span_make(bytes->base, (size_t)size));
     }
-    arcp_span input = arcp_span_make(bytes->base, (size_t)size);
-    if (v->is_answered) {
-        return;
-    }
-    switch (arcp__http_head_feed(&v->head, &input)) {
-    case ARCP__HTTP_MORE:
-        break;
-    case ARCP__HTTP_COMPLETE:
-        serve(v);
-        break;
-    case ARCP__HTTP_TOO_BIG:
-        answer_text(v, 431, "Request Header Fields Too Large", "the request is too large\n");
-        break;
-    case ARCP__HTTP_INVALID:
-        answer_text(v, 400, "Bad Request", "this is no HTTP request\n");
-        break;
-    case ARCP__HTTP_NO_MEMORY:
+}
+
+/* What was sent ahead lies in `input`, which is not read into before all of it is used. */
+static void next_request(visit *v)
+{
+    v->is_answered = false;
+    v->is_idle = true;
+    arcp_buf_clear(&v->answer);
+    arcp__web_head_reset(&v->head);
+    if (uv_timer_start(&v->timer, on_timeout, v->server->timeout_ms, 0) != 0) {
         end_visit(v);
-        break;
+        return;
+    }
+    take(v, v->unread);
+    if (!v->is_answered && !v->is_closing &&
+        uv_read_start((uv_stream_t *)&v->tcp, on_alloc, on_read) != 0) {
+        end_visit(v);
     }
 }
 
@@ -215,13 +245,28 @@ static void begin_visit(arcp__status_server *server, visit *v)
         v->next->previous = v;
     }
     server->visits = v;
-    server->visit_count++;
     v->open_handles = 2;
     (void)uv_tcp_init(server->tcp.loop, &v->tcp);
     (void)uv_timer_init(server->tcp.loop, &v->timer);
     v->tcp.data = v;
     v->timer.data = v;
-    arcp__http_head_init(&v->head, HTTP_REQUEST, ARCP__STATUS_HEAD_BYTES_MAX);
+    arcp__web_head_init(&v->head, ARCP__WEB_REQUEST, ARCP__STATUS_HEAD_BYTES_MAX);
+}
+
+/* Where all places are taken, one that only waits for a possible next request is given up. */
+static bool make_room(arcp__status_server *server)
+{
+    size_t count = 0;
+    visit *idle = NULL;
+    for (visit *v = server->visits; v != NULL; v = v->next) {
+        count += !v->is_closing;
+        idle = v->is_idle && !v->is_closing ? v : idle;
+    }
+    if (count > ARCP__STATUS_CONNECTIONS_MAX && idle != NULL) {
+        end_visit(idle);
+        count--;
+    }
+    return count <= ARCP__STATUS_CONNECTIONS_MAX;
 }
 
 static void on_connection(uv_stream_t *stream, int status)
@@ -235,7 +280,7 @@ static void on_connection(uv_stream_t *stream, int status)
         return;
     }
     begin_visit(server, v);
-    bool is_welcome = server->visit_count <= ARCP__STATUS_CONNECTIONS_MAX;
+    bool is_welcome = make_room(server);
     if (uv_accept(stream, (uv_stream_t *)&v->tcp) != 0 || !is_welcome ||
         uv_timer_start(&v->timer, on_timeout, server->timeout_ms, 0) != 0 ||
         uv_read_start((uv_stream_t *)&v->tcp, on_alloc, on_read) != 0) {

@@ -1,6 +1,7 @@
 /* /metrics, /healthz and /readyz for whoever watches the daemon: an HTTP/1 listener of its own,
- * small and bounded. GET and HEAD only, one request per connection, no TLS, no authentication:
- * keep it on loopback or behind what has both. */
+ * small and bounded. GET and HEAD only, no TLS, no authentication: keep it on loopback or behind
+ * what has both. Connections are kept for further requests; one that waits for its next request
+ * is closed when its place is needed. */
 #ifndef ARCP_ARCPD_STATUS_SERVER_H
 #define ARCP_ARCPD_STATUS_SERVER_H
 
@@ -22,7 +23,7 @@ typedef struct arcp__status_options {
     const char *listen;       /* ADDRESS:PORT; port 0 picks one */
     const char *const *hosts; /* further names by which it may be called */
     size_t host_count;
-    uint64_t timeout_ms; /* for a connection, from its first byte to its last; 0: 10 s */
+    uint64_t timeout_ms; /* for each request: the wait for it and its answer together; 0: 10 s */
 } arcp__status_options;
 
 #define ARCP__STATUS_CONNECTIONS_MAX 32u

@@ -1,17 +1,17 @@
 #include "transport/web_names.h"
 
 #include "base/alloc.h"
-#include "transport/http_head.h"
+#include "web/head.h"
 
 bool arcp__web_origin_parse(arcp_span text, arcp__web_origin *out)
 {
     const arcp_span http = ARCP_SPAN_LITERAL("http://");
     const arcp_span https = ARCP_SPAN_LITERAL("https://");
     *out = (arcp__web_origin){0};
-    if (arcp__http_equal(arcp_span_first(text, https.size), https)) {
+    if (arcp__web_equal(arcp_span_first(text, https.size), https)) {
         out->secure = true;
         text = arcp_span_from(text, https.size);
-    } else if (arcp__http_equal(arcp_span_first(text, http.size), http)) {
+    } else if (arcp__web_equal(arcp_span_first(text, http.size), http)) {
         text = arcp_span_from(text, http.size);
     } else {
         return false;

@@ -32,7 +32,7 @@ typedef struct websocket_connector {
     arcp__stream *stream;
     arcp_buf request;
     size_t request_left; /* bytes that have not left */
-    arcp__http_head head;
+    arcp__web_head head;
     struct sockaddr_storage peer;
     arcp_error last;   /* why the latest attempt failed */
     size_t references; /* the timer, and the look-up */
@@ -51,7 +51,7 @@ static void connector_unref(websocket_connector *connector)
     if (connector->addresses != NULL) {
         uv_freeaddrinfo(connector->addresses);
     }
-    arcp__http_head_fini(&connector->head);
+    arcp__web_head_fini(&connector->head);
     arcp_buf_fini(&connector->request);
     arcp__tls_context_free(connector->tls);
     arcp__websocket_pool_unref(connector->pool);
@@ -142,18 +142,18 @@ static void on_bytes(void *user, arcp_span bytes)
 {
     websocket_connector *connector = user;
     arcp_error err = {0};
-    switch (arcp__http_head_feed(&connector->head, &bytes)) {
-    case ARCP__HTTP_MORE:
+    switch (arcp__web_head_feed(&connector->head, &bytes)) {
+    case ARCP__WEB_MORE:
         return;
-    case ARCP__HTTP_COMPLETE:
+    case ARCP__WEB_COMPLETE:
         break;
-    case ARCP__HTTP_TOO_BIG:
+    case ARCP__WEB_TOO_BIG:
         fail_upgrade(connector, "the server's answer is too long");
         return;
-    case ARCP__HTTP_INVALID:
+    case ARCP__WEB_INVALID:
         fail_upgrade(connector, "the server does not speak HTTP");
         return;
-    case ARCP__HTTP_NO_MEMORY:
+    case ARCP__WEB_NO_MEMORY:
         fail_upgrade(connector, "out of memory");
         return;
     }
@@ -381,7 +381,7 @@ arcp_status arcp__connect_websocket(uv_loop_t *loop, const arcp__url *url,
     connector->callbacks = *callbacks;
     connector->task.run = run_task;
     connector->references = 1;
-    arcp__http_head_init(&connector->head, HTTP_RESPONSE, ARCP_HANDSHAKE_BYTES_DEFAULT);
+    arcp__web_head_init(&connector->head, ARCP__WEB_RESPONSE, ARCP_HANDSHAKE_BYTES_DEFAULT);
     arcp__authority_format(&url->authority, connector->where, sizeof(connector->where));
     arcp_status status = prepare(connector, options, err);
     if (status != ARCP_OK) {

@@ -1,10 +1,14 @@
 #include "transport/websocket_handshake.h"
 
+#include <assert.h>
+#include <stdio.h>
+
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
 #include "base/base64.h"
 #include "base/random.h"
+#include "web/response.h"
 
 void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
                             char out[ARCP__WEBSOCKET_ACCEPT_SIZE])
@@ -34,19 +38,11 @@ static arcp__upgrade refuse(int status, const char *why)
     return (arcp__upgrade){.status = status, .why = why};
 }
 
-static bool has_body(const arcp__http_head *head)
-{
-    arcp_span value = {NULL, 0};
-    return arcp__http_head_find(head, "Transfer-Encoding", &value) > 0 ||
-           (arcp__http_head_find(head, "Content-Length", &value) > 0 &&
-            !arcp_span_equal_cstr(value, "0"));
-}
-
 /* Who asks, and whether that may be: everything before what is asked for. */
-static arcp__upgrade check_names(const arcp__http_head *head, const arcp__web_names *names)
+static arcp__upgrade check_names(const arcp__web_head *head, const arcp__web_names *names)
 {
     arcp_span host = {NULL, 0};
-    if (arcp__http_head_find(head, "Host", &host) != 1) {
+    if (arcp__web_head_find(head, "Host", &host) != 1) {
         return refuse(400, "want exactly one Host header");
     }
     bool valid = false;
@@ -55,7 +51,7 @@ static arcp__upgrade check_names(const arcp__http_head *head, const arcp__web_na
                      : refuse(400, "the Host header is malformed");
     }
     arcp_span origin = {NULL, 0};
-    size_t origins = arcp__http_head_find(head, "Origin", &origin);
+    size_t origins = arcp__web_head_find(head, "Origin", &origin);
     if (origins > 1) {
         return refuse(400, "more than one Origin header");
     }
@@ -65,45 +61,38 @@ static arcp__upgrade check_names(const arcp__http_head *head, const arcp__web_na
     return (arcp__upgrade){.status = 101, .why = ""};
 }
 
-static bool path_is(arcp_span target, const char *path)
-{
-    const char *query = target.size == 0 ? NULL : memchr(target.data, '?', target.size);
-    size_t size = query == NULL ? target.size : (size_t)(query - target.data);
-    return arcp_span_equal_cstr(arcp_span_first(target, size), path);
-}
-
-arcp__upgrade arcp__upgrade_check(const arcp__http_head *head, const char *path,
+arcp__upgrade arcp__upgrade_check(const arcp__web_head *head, const char *path,
                                   const arcp__web_names *names)
 {
-    if (head->parser.http_major != 1 || head->parser.http_minor != 1) {
+    if (head->major != 1 || head->minor != 1) {
         return refuse(400, "want HTTP/1.1");
     }
     arcp__upgrade upgrade = check_names(head, names);
     if (upgrade.status != 101) {
         return upgrade;
     }
-    if (head->parser.method != HTTP_GET) {
+    if (head->method != ARCP__WEB_GET) {
         return refuse(405, "want GET");
     }
-    if (!path_is(arcp__http_head_line(head), path)) {
+    if (!arcp_span_equal_cstr(arcp__web_head_path(head), path)) {
         return refuse(404, "nothing is served here");
     }
-    if (has_body(head)) {
+    if (head->has_body) {
         return refuse(400, "an upgrade has no body");
     }
-    if (!arcp__http_head_has_token(head, "Upgrade", "websocket")) {
+    if (!arcp__web_head_has_token(head, "Upgrade", "websocket")) {
         return refuse(426, "want a WebSocket upgrade");
     }
-    if (!arcp__http_head_has_token(head, "Connection", "Upgrade")) {
+    if (!arcp__web_head_has_token(head, "Connection", "Upgrade")) {
         return refuse(400, "want Connection: Upgrade");
     }
     arcp_span version = {NULL, 0};
-    if (arcp__http_head_find(head, "Sec-WebSocket-Version", &version) != 1 ||
+    if (arcp__web_head_find(head, "Sec-WebSocket-Version", &version) != 1 ||
         !arcp_span_equal_cstr(version, "13")) {
         return refuse(426, "want Sec-WebSocket-Version: 13");
     }
     arcp_span key = {NULL, 0};
-    if (arcp__http_head_find(head, "Sec-WebSocket-Key", &key) != 1 || !key_is_valid(key)) {
+    if (arcp__web_head_find(head, "Sec-WebSocket-Key", &key) != 1 || !key_is_valid(key)) {
         return refuse(400, "want one Sec-WebSocket-Key of 16 bytes in base 64");
     }
     arcp__websocket_accept(key.data, upgrade.accept);
@@ -121,19 +110,17 @@ void arcp__upgrade_respond(const arcp__upgrade *upgrade, arcp_buf *out)
         arcp_buf_append_cstr(out, "\r\n\r\n");
         return;
     }
-    const char *more = "";
+    char body[128];
+    int size = snprintf(body, sizeof(body), "%s\n", upgrade->why);
+    assert(size > 0 && (size_t)size < sizeof(body));
+    arcp__web_response response = {.status = upgrade->status,
+                                   .body = arcp_span_make(body, (size_t)size)};
     if (upgrade->status == 405) {
-        more = "Allow: GET\r\n";
+        response.headers = "Allow: GET\r\n";
     } else if (upgrade->status == 426) {
-        more = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+        response.headers = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
     }
-    arcp_buf_append_format(
-        out,
-        "HTTP/1.1 %d %s\r\n%sConnection: %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
-        "Content-Length: %zu\r\n\r\n%s\n",
-        upgrade->status, http_status_str((enum http_status)upgrade->status), more,
-        upgrade->status == 426 ? "Upgrade, close" : "close", strlen(upgrade->why) + 1,
-        upgrade->why);
+    arcp__web_respond(&response, out);
 }
 
 /* ---- client ---- */
@@ -186,12 +173,12 @@ bool arcp__upgrade_header_is_valid(const char *header)
     }
     arcp_span name = arcp_span_make(header, size);
     for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
-        if (arcp__http_equal(name, arcp_span_cstr(reserved[i]))) {
+        if (arcp__web_equal(name, arcp_span_cstr(reserved[i]))) {
             return false;
         }
     }
     const arcp_span prefix = ARCP_SPAN_LITERAL("Sec-WebSocket-");
-    if (arcp__http_equal(arcp_span_first(name, prefix.size), prefix)) {
+    if (arcp__web_equal(arcp_span_first(name, prefix.size), prefix)) {
         return false;
     }
     for (const char *byte = header + size; *byte != '\0'; byte++) {
@@ -202,28 +189,27 @@ bool arcp__upgrade_header_is_valid(const char *header)
     return true;
 }
 
-arcp_status arcp__upgrade_check_response(const arcp__http_head *head,
+arcp_status arcp__upgrade_check_response(const arcp__web_head *head,
                                          const char key[ARCP__WEBSOCKET_KEY_SIZE], arcp_error *err)
 {
-    if (head->parser.status_code != 101) {
-        arcp_span text = arcp_span_first(arcp__http_head_line(head), 80);
+    if (head->status != 101) {
+        arcp_span text = arcp_span_first(arcp__web_head_line(head), 80);
         return arcp_error_set(err, ARCP_E_IO, "the server answered \"HTTP/%u.%u %u %.*s\"",
-                              head->parser.http_major, head->parser.http_minor,
-                              head->parser.status_code, (int)text.size,
+                              head->major, head->minor, head->status, (int)text.size,
                               text.size == 0 ? "" : text.data);
     }
     char want[ARCP__WEBSOCKET_ACCEPT_SIZE];
     arcp__websocket_accept(key, want);
     arcp_span accept = {NULL, 0};
-    if (!arcp__http_head_has_token(head, "Upgrade", "websocket") ||
-        !arcp__http_head_has_token(head, "Connection", "Upgrade") ||
-        arcp__http_head_find(head, "Sec-WebSocket-Accept", &accept) != 1 ||
+    if (!arcp__web_head_has_token(head, "Upgrade", "websocket") ||
+        !arcp__web_head_has_token(head, "Connection", "Upgrade") ||
+        arcp__web_head_find(head, "Sec-WebSocket-Accept", &accept) != 1 ||
         !arcp_span_equal(accept, arcp_span_make(want, sizeof(want)))) {
         return arcp_error_set(err, ARCP_E_IO, "the server's upgrade to WebSocket is not valid");
     }
     arcp_span value = {NULL, 0};
-    if (arcp__http_head_find(head, "Sec-WebSocket-Extensions", &value) > 0 ||
-        arcp__http_head_find(head, "Sec-WebSocket-Protocol", &value) > 0) {
+    if (arcp__web_head_find(head, "Sec-WebSocket-Extensions", &value) > 0 ||
+        arcp__web_head_find(head, "Sec-WebSocket-Protocol", &value) > 0) {
         return arcp_error_set(err, ARCP_E_IO,
                               "the server chose an extension or subprotocol that was not offered");
     }

@@ -5,9 +5,9 @@
 #include <arcp/buf.h>
 #include <arcp/error.h>
 
-#include "transport/http_head.h"
 #include "transport/url.h"
 #include "transport/web_names.h"
+#include "web/head.h"
 
 #define ARCP__WEBSOCKET_KEY_SIZE    24 /* base 64 of 16 bytes */
 #define ARCP__WEBSOCKET_ACCEPT_SIZE 28 /* base 64 of a SHA-1 */
@@ -27,7 +27,7 @@ typedef struct arcp__upgrade {
 
 /* Checks a complete request head. Host and Origin come before everything but the syntax:
  * a page that may not talk to us learns nothing about us. */
-arcp__upgrade arcp__upgrade_check(const arcp__http_head *head, const char *path,
+arcp__upgrade arcp__upgrade_check(const arcp__web_head *head, const char *path,
                                   const arcp__web_names *names);
 
 /* Appends the response. No subprotocol and no extension is ever chosen. */
@@ -47,7 +47,7 @@ void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_
 bool arcp__upgrade_header_is_valid(const char *header);
 
 /* Checks a complete response head. ARCP_E_IO says what the server answered instead. */
-ARCP_MUST_CHECK arcp_status arcp__upgrade_check_response(const arcp__http_head *head,
+ARCP_MUST_CHECK arcp_status arcp__upgrade_check_response(const arcp__web_head *head,
                                                          const char key[ARCP__WEBSOCKET_KEY_SIZE],
                                                          arcp_error *err);
 

@@ -52,7 +52,7 @@ struct handshake {
     websocket_listener *listener;
     arcp__stream *stream;
     uv_timer_t timer;
-    arcp__http_head head;
+    arcp__web_head head;
     arcp__counted counted;
     uint64_t accepted_ms; /* on the loop's clock */
     size_t answer_left;   /* bytes of a refusal that have not left */
@@ -80,7 +80,7 @@ static void on_timer_closed(uv_handle_t *timer)
 {
     handshake *shake = timer->data;
     websocket_listener *listener = shake->listener;
-    arcp__http_head_fini(&shake->head);
+    arcp__web_head_fini(&shake->head);
     arcp__free(shake);
     listener_unref(listener);
 }
@@ -170,7 +170,7 @@ static void evict(void *user, const char *why)
     char peer[ARCP__PEER_NAME_MAX];
     memcpy(peer, shake->peer, sizeof(peer));
     bool took = answer_unavailable(shake->stream, why);
-    arcp__http_head_fini(&shake->head);
+    arcp__web_head_fini(&shake->head);
     handshake_drop(shake);
     tell_refused(listener, peer, took ? 503 : 0, why);
 }
@@ -221,20 +221,20 @@ static void on_bytes(void *user, arcp_span bytes)
         return;
     }
     arcp__upgrade upgrade = {0};
-    switch (arcp__http_head_feed(&shake->head, &bytes)) {
-    case ARCP__HTTP_MORE:
+    switch (arcp__web_head_feed(&shake->head, &bytes)) {
+    case ARCP__WEB_MORE:
         return;
-    case ARCP__HTTP_COMPLETE:
+    case ARCP__WEB_COMPLETE:
         upgrade = arcp__upgrade_check(&shake->head, shake->listener->parsed.path,
                                       &shake->listener->names);
         break;
-    case ARCP__HTTP_TOO_BIG:
+    case ARCP__WEB_TOO_BIG:
         upgrade = refusal(431, "the request head is too big");
         break;
-    case ARCP__HTTP_INVALID:
+    case ARCP__WEB_INVALID:
         upgrade = refusal(400, "this is not HTTP/1.1");
         break;
-    case ARCP__HTTP_NO_MEMORY:
+    case ARCP__WEB_NO_MEMORY:
         handshake_fail(shake, "out of memory");
         return;
     }
@@ -298,7 +298,7 @@ static void handshake_begin(websocket_listener *listener, arcp__stream *tcp, arc
     arcp__admission_set_owner(&shake->counted, evict, shake);
     shake->local = arcp__authority_is_loopback(peer);
     arcp__authority_format(peer, shake->peer, sizeof(shake->peer));
-    arcp__http_head_init(&shake->head, HTTP_REQUEST, listener->options.handshake_bytes_max);
+    arcp__web_head_init(&shake->head, ARCP__WEB_REQUEST, listener->options.handshake_bytes_max);
     uv_timer_init(listener->handle.loop, &shake->timer);
     shake->timer.data = shake;
     uv_timer_start(&shake->timer, on_timer, arcp__admission_timeout_ms(listener->options.admission),

@@ -33,7 +33,8 @@ static void expect(unsigned short port, const char *request, const char *begin, 
     arcp_buf_fini(&answer);
 }
 
-#define HOST "Host: localhost\r\n\r\n"
+#define KEPT "Host: localhost\r\n\r\n"
+#define HOST "Connection: close\r\n" KEPT
 
 static void requests_get_what_they_ask_for_and_nothing_else_is_served(void **state)
 {
@@ -55,6 +56,8 @@ static void requests_get_what_they_ask_for_and_nothing_else_is_served(void **sta
         {"GET /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 403 ", ""},
         {"GET /metrics HTTP/1.1\r\nHost: localhost\r\n" HOST, "HTTP/1.1 403 ", ""},
         {"nonsense\r\n\r\n", "HTTP/1.1 400 ", ""},
+        {"GET /healthz HTTP/1.1\r\nContent-Length: 1\r\n" KEPT "x", "HTTP/1.1 400 ", "no body"},
+        {"POST /healthz HTTP/1.1\r\nContent-Length: 1\r\n" KEPT "x", "HTTP/1.1 405 ", "close"},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         expect(port, rows[row].request, rows[row].begin, rows[row].part);
@@ -69,7 +72,7 @@ static void requests_get_what_they_ask_for_and_nothing_else_is_served(void **sta
 /* A request of so many bytes in all. */
 static void make_request(arcp_buf *out, size_t bytes)
 {
-    const char *begin = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ";
+    const char *begin = "GET /healthz HTTP/1.1\r\nConnection: close\r\nHost: localhost\r\nX: ";
     arcp_buf_append_cstr(out, begin);
     while (out->size < bytes - 4) {
         arcp_buf_append_byte(out, 'x');
@@ -108,12 +111,81 @@ static void the_33rd_connection_is_closed_at_once(void **state)
     assert_string_equal(answer.data, "");
     arcp_buf_fini(&answer);
     /* Those that are held are served, and the others again when they are gone. */
-    assert_int_equal(send(held[0], "GET /healthz HTTP/1.1\r\n" HOST, 42, MSG_NOSIGNAL), 42);
+    assert_int_equal(send(held[0], "GET /healthz HTTP/1.1\r\n" HOST, 61, MSG_NOSIGNAL), 61);
     http_read_all(held[0], &answer);
     assert_non_null(strstr(answer.data, "200 OK"));
     arcp_buf_fini(&answer);
     expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
     for (size_t at = 1; at < 32; at++) {
+        close(held[at]);
+    }
+    host_stop(h);
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+static void a_connection_takes_one_request_after_the_other(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    arcp_buf answer = ARCP_BUF_INIT;
+    start(h, &port);
+    /* Sent ahead: they are answered in their order, up to the one that ends the connection. */
+    http_ask(port,
+             "GET /healthz HTTP/1.1\r\n" KEPT "HEAD /healthz HTTP/1.1\r\n" KEPT
+             "GET /nothing HTTP/1.1\r\n" KEPT "GET /readyz HTTP/1.1\r\n" HOST
+             "GET /healthz HTTP/1.1\r\n" KEPT,
+             &answer);
+    assert_int_equal(count_of(answer.data, "HTTP/1.1 "), 4);
+    assert_int_equal(count_of(answer.data, "Connection: keep-alive\r\n"), 3);
+    assert_int_equal(count_of(answer.data, "\r\n\r\nok\nHTTP/1.1 200 OK"), 1);
+    assert_non_null(strstr(answer.data, "Connection: close\r\n\r\nready\n"));
+    arcp_buf_fini(&answer);
+    /* What is wrong ends the connection, whatever came before. */
+    http_ask(port, "GET /healthz HTTP/1.1\r\n" KEPT "GET /healthz HTTP/1.1\n" KEPT, &answer);
+    assert_int_equal(count_of(answer.data, "HTTP/1.1 200 "), 1);
+    assert_int_equal(count_of(answer.data, "HTTP/1.1 400 "), 1);
+    arcp_buf_fini(&answer);
+    host_stop(h);
+}
+
+/* Sends a request and reads until its answer's body "ok\n" is there. */
+static void ask_and_keep(int fd)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\n" KEPT;
+    char bytes[1024];
+    size_t size = 0;
+    assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+    do {
+        ssize_t got = read(fd, bytes + size, sizeof(bytes) - 1 - size);
+        assert_true(got > 0);
+        size += (size_t)got;
+        bytes[size] = '\0';
+    } while (strstr(bytes, "\r\n\r\nok\n") == NULL);
+}
+
+static void an_idle_connection_gives_its_place_to_a_33rd(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    int held[32];
+    start(h, &port);
+    for (size_t at = 0; at < 32; at++) {
+        held[at] = http_connect(port);
+    }
+    ask_and_keep(held[5]);
+    ask_and_keep(held[5]);
+    expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
+    char byte = 0;
+    assert_int_equal(read(held[5], &byte, 1), 0);
+    for (size_t at = 0; at < 32; at++) {
         close(held[at]);
     }
     host_stop(h);
@@ -331,6 +403,8 @@ int main(void)
         TEST(requests_get_what_they_ask_for_and_nothing_else_is_served),
         TEST(a_head_of_8192_bytes_is_read_and_one_more_is_too_large),
         TEST(the_33rd_connection_is_closed_at_once),
+        TEST(a_connection_takes_one_request_after_the_other),
+        TEST(an_idle_connection_gives_its_place_to_a_33rd),
         TEST(what_happens_is_counted),
         TEST(names_beyond_the_table_are_counted_together),
         TEST(a_refused_reload_is_said_and_counted_until_one_succeeds),

@@ -5,8 +5,8 @@
 #include "transport/server.h"
 #include "transport/websocket_frames.h"
 
-#include "transport/http_head.h"
 #include "transport/websocket_handshake.h"
+#include "web/head.h"
 
 #include <unistd.h>
 
@@ -260,15 +260,15 @@ static void a_cancelled_connector_says_nothing(void **state)
 static void fake_upgrade(fake *f)
 {
     raw_peer_expect(&f->server, "\r\n\r\n");
-    arcp__http_head head;
+    arcp__web_head head;
     arcp_span input = arcp_buf_span(&f->server.received);
     arcp_span key;
-    arcp__http_head_init(&head, HTTP_REQUEST, 16384);
-    assert_int_equal(arcp__http_head_feed(&head, &input), ARCP__HTTP_COMPLETE);
-    assert_int_equal(arcp__http_head_find(&head, "Sec-WebSocket-Key", &key), 1);
+    arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
+    assert_int_equal(arcp__web_head_feed(&head, &input), ARCP__WEB_COMPLETE);
+    assert_int_equal(arcp__web_head_find(&head, "Sec-WebSocket-Key", &key), 1);
     arcp__upgrade upgrade = {.status = 101, .why = ""};
     arcp__websocket_accept(key.data, upgrade.accept);
-    arcp__http_head_fini(&head);
+    arcp__web_head_fini(&head);
     arcp_buf answer = ARCP_BUF_INIT;
     arcp__upgrade_respond(&upgrade, &answer);
     put_text(&answer, FIN | TEXT, false, "right behind it");

@@ -6,6 +6,7 @@
 #
 # base <- json <- core <- context <- engine <- {transport, store, provisioner} <- {client, runtime} <- arcpd
 # base <- launch <- process <- runtime: programs are started and run by what knows nothing of ARCP.
+# base <- web <- transport: the wire format of HTTP/1.1.
 # core <- identity <- runtime: whose a token is.
 # file stands on base: files that hold secrets, for identity, runtime, arcp and arcpd.
 # client <- cli <- {arcp, bench, conformance}
@@ -28,11 +29,12 @@ BEGIN {
     allowed["launch"] = "base launch"
     allowed["process"] = "base launch process"
     allowed["file"] = "base file"
+    allowed["web"] = "base web"
     allowed["json"] = "base json"
     allowed["core"] = "base json core"
     allowed["context"] = "base json core context"
     allowed["engine"] = "base json core context engine"
-    allowed["transport"] = "base json core engine transport"
+    allowed["transport"] = "base web json core engine transport"
     allowed["store"] = "base json core engine store"
     allowed["http"] = "base json core http"
     allowed["provisioner"] = "base json core engine http provisioner"
@@ -42,7 +44,7 @@ BEGIN {
     allowed["client"] = "base json core engine transport client"
     allowed["audit"] = "base json core audit"
     allowed["config"] = "base json core config"
-    allowed["arcpd"] = "base file launch process json core identity engine transport store provisioner " \
+    allowed["arcpd"] = "base file launch process web json core identity engine transport store provisioner " \
                        "runtime audit config tracing arcpd"
     allowed["cli"] = "base json core transport client config cli"
     allowed["arcp"] = "base file json core store client audit cli arcp"
@@ -60,6 +62,7 @@ BEGIN {
     # the same name as the folder may include the others too.
     doors["launch"] = "launch.h cgroups.h proc_stat.h"
     doors["process"] = "process.h"
+    doors["web"] = "head.h response.h"
     doors["identity"] = "identity.h"
     doors["context"] = "context.h"
     # libarcp and the engine: no I/O, no threads; libarcp nothing but libc; of the engine only its
@@ -69,6 +72,8 @@ BEGIN {
               "|^(wslay|curl|arpa|netinet)/|^sys/(socket|epoll|poll|select|un|wait)\\.h$"
     others = "^(openssl|zlib)/"
     quiet = " base json core context engine "
+    # One folder knows the parser of HTTP.
+    parser = "^(http_parser|llhttp)\\.h$"
 }
 
 function layer_of(path, part) {
@@ -133,6 +138,10 @@ FNR == 1 {
     } else {
         if (layer == "base" && name == "pthread.h")
             next
+        if (layer != "web" && name ~ parser)
+            refuse(layer " does without <" name ">: HTTP is read and written in src/web")
+        else if (layer == "web" && name !~ parser && (name ~ threads || name ~ others))
+            refuse("web does no I/O: it does without <" name ">")
         if (index(quiet, " " layer " ") && (name ~ threads || (name ~ others && layer != "context")))
             refuse(layer " does without <" name ">")
         next

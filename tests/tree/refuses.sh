@@ -17,7 +17,7 @@ right_tree() {
     tree=$work/tree
     rm -rf "$tree"
     mkdir -p "$tree/src/base" "$tree/src/core" "$tree/src/context" "$tree/src/engine" "$tree/src/store" "$tree/src/client" \
-        "$tree/src/cli" "$tree/src/bench" \
+        "$tree/src/cli" "$tree/src/bench" "$tree/src/web" \
         "$tree/src/launch" "$tree/src/process" "$tree/tests/launch" "$tree/tests/engine" \
         "$tree/include/arcp/sys" "$tree/docs" "$tree/packaging" "$tree/man"
     echo '#include <arcp/sys/launcher.h>' >"$tree/src/launch/launch.h"
@@ -79,6 +79,10 @@ layer '#include "arcp/follow.h"' src/bench/load.c 'bench may not include arcp/fo
 layer '#include "runtime/host.h"' src/client/submit.c 'client may not include runtime/host.h'
 layer '#include "alloc.h"' src/base/other.c 'includes start at src/'
 layer '  #  include "core/lease.h"' include/arcp/lease.h 'public header includes the private core/lease.h'
+layer '#include <http_parser.h>' src/client/upgrade.c 'client does without <http_parser.h>'
+layer '#include <uv.h>' src/web/head.c 'web does no I/O'
+layer '#include "transport/url.h"' src/web/head.c 'web may not include transport/url.h'
+layer '#include "web/parser.h"' src/client/upgrade.c 'client may not include web/parser.h'
 layer '#include <uv.h>' src/engine/job.c 'engine does without <uv.h>'
 layer '#include <openssl/evp.h>' src/engine/job.c 'engine does without <openssl/evp.h>'
 layer '#include <pthread.h>' src/core/lease.c 'core does without <pthread.h>'

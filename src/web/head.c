@@ -1,9 +1,15 @@
-#include "transport/http_head.h"
+#include "web/head.h"
+
+#include <http_parser.h>
+
+_Static_assert(sizeof(http_parser) <= sizeof(((arcp__web_head *)NULL)->parser.bytes) &&
+                   _Alignof(http_parser) <= _Alignof(void *),
+               "the head has room for the parser");
 
 /* http_parser gives names and values in as many pieces as the bytes come in. */
 
 /* It is lenient in three points where RFC 9112 is not; requests are checked for them. */
-static void check_lines(arcp__http_head *head, arcp_span bytes)
+static void check_lines(arcp__web_head *head, arcp_span bytes)
 {
     for (size_t i = 0; i < bytes.size; i++) {
         char byte = bytes.data[i];
@@ -13,7 +19,7 @@ static void check_lines(arcp__http_head *head, arcp_span bytes)
     }
 }
 
-static bool add(arcp__http_head *head, const char *data, size_t size, uint32_t *total)
+static bool add(arcp__web_head *head, const char *data, size_t size, uint32_t *total)
 {
     arcp_buf_append(&head->text, arcp_span_make(data, size));
     *total += (uint32_t)size;
@@ -22,24 +28,24 @@ static bool add(arcp__http_head *head, const char *data, size_t size, uint32_t *
 
 static int on_line(http_parser *parser, const char *data, size_t size)
 {
-    arcp__http_head *head = parser->data;
+    arcp__web_head *head = parser->data;
     return add(head, data, size, &head->line_size) ? 0 : -1;
 }
 
 static int on_name(http_parser *parser, const char *data, size_t size)
 {
-    arcp__http_head *head = parser->data;
+    arcp__web_head *head = parser->data;
     head->is_lax = head->is_lax || memchr(data, ' ', size) != NULL;
     if (head->too_many) {
         return 0;
     }
     if (head->header_count == 0 || head->in_value) {
-        if (head->header_count == ARCP__HTTP_HEADERS_MAX) {
+        if (head->header_count == ARCP__WEB_HEADERS_MAX) {
             head->too_many = true;
             return 0;
         }
         head->headers[head->header_count++] =
-            (arcp__http_header){.name_at = (uint32_t)head->text.size};
+            (arcp__web_header){.name_at = (uint32_t)head->text.size};
         head->in_value = false;
     }
     return add(head, data, size, &head->headers[head->header_count - 1].name_size) ? 0 : -1;
@@ -47,11 +53,11 @@ static int on_name(http_parser *parser, const char *data, size_t size)
 
 static int on_value(http_parser *parser, const char *data, size_t size)
 {
-    arcp__http_head *head = parser->data;
+    arcp__web_head *head = parser->data;
     if (head->too_many) {
         return 0;
     }
-    arcp__http_header *header = &head->headers[head->header_count - 1];
+    arcp__web_header *header = &head->headers[head->header_count - 1];
     if (!head->in_value) {
         header->value_at = (uint32_t)head->text.size;
         head->in_value = true;
@@ -59,10 +65,28 @@ static int on_value(http_parser *parser, const char *data, size_t size)
     return add(head, data, size, &header->value_size) ? 0 : -1;
 }
 
+static arcp__web_method method_of(const http_parser *parser)
+{
+    if (parser->method == HTTP_GET) {
+        return ARCP__WEB_GET;
+    }
+    return parser->method == HTTP_HEAD ? ARCP__WEB_HEAD : ARCP__WEB_OTHER_METHOD;
+}
+
 static int on_headers_complete(http_parser *parser)
 {
-    arcp__http_head *head = parser->data;
+    arcp__web_head *head = parser->data;
     head->complete = true;
+    head->major = parser->http_major;
+    head->minor = parser->http_minor;
+    if (head->side == ARCP__WEB_REQUEST) {
+        head->method = method_of(parser);
+        head->has_body = parser->uses_transfer_encoding != 0 ||
+                         ((parser->flags & F_CONTENTLENGTH) != 0 && parser->content_length > 0);
+    } else {
+        head->status = parser->status_code;
+    }
+    head->keeps_alive = http_should_keep_alive(parser) != 0;
     return 2; /* whatever the headers say, no body: parsing stops right behind them */
 }
 
@@ -74,50 +98,72 @@ static const http_parser_settings settings = {
     .on_headers_complete = on_headers_complete,
 };
 
-void arcp__http_head_init(arcp__http_head *head, enum http_parser_type type, size_t bytes_max)
+static http_parser *parser_of(arcp__web_head *head)
 {
-    *head = (arcp__http_head){.bytes_max = bytes_max < UINT32_MAX ? bytes_max : UINT32_MAX};
-    http_parser_init(&head->parser, type);
-    head->parser.data = head;
+    return (http_parser *)(void *)&head->parser;
 }
 
-void arcp__http_head_fini(arcp__http_head *head)
+void arcp__web_head_reset(arcp__web_head *head)
+{
+    arcp_buf text = head->text;
+    arcp_buf_clear(&text);
+    *head = (arcp__web_head){.text = text, .bytes_max = head->bytes_max, .side = head->side};
+    http_parser_init(parser_of(head),
+                     head->side == ARCP__WEB_REQUEST ? HTTP_REQUEST : HTTP_RESPONSE);
+    parser_of(head)->data = head;
+}
+
+void arcp__web_head_init(arcp__web_head *head, arcp__web_side side, size_t bytes_max)
+{
+    *head = (arcp__web_head){.bytes_max = bytes_max < UINT32_MAX ? bytes_max : UINT32_MAX,
+                             .side = side};
+    arcp__web_head_reset(head);
+}
+
+void arcp__web_head_fini(arcp__web_head *head)
 {
     arcp_buf_fini(&head->text);
 }
 
-arcp__http_result arcp__http_head_feed(arcp__http_head *head, arcp_span *input)
+arcp__web_result arcp__web_head_feed(arcp__web_head *head, arcp_span *input)
 {
     if (input->size == 0) {
-        return ARCP__HTTP_MORE; /* to http_parser it would mean the end of the input */
+        return ARCP__WEB_MORE; /* to http_parser it would mean the end of the input */
     }
     arcp_span now = arcp_span_first(*input, head->bytes_max - head->bytes);
     bool all = now.size == input->size;
     size_t used =
-        now.size == 0 ? 0 : http_parser_execute(&head->parser, &settings, now.data, now.size);
+        now.size == 0 ? 0 : http_parser_execute(parser_of(head), &settings, now.data, now.size);
     head->bytes += used;
     check_lines(head, arcp_span_first(now, used));
     *input = arcp_span_from(*input, used);
     if (head->text.failed) {
-        return ARCP__HTTP_NO_MEMORY;
+        return ARCP__WEB_NO_MEMORY;
     }
-    if (head->is_lax && head->parser.type == HTTP_REQUEST) {
-        return ARCP__HTTP_INVALID;
+    if (head->is_lax && head->side == ARCP__WEB_REQUEST) {
+        return ARCP__WEB_INVALID;
     }
     if (head->complete) {
         /* Only now: what comes behind could make it invalid, in whatever pieces it comes. */
-        return head->too_many ? ARCP__HTTP_TOO_BIG : ARCP__HTTP_COMPLETE;
+        return head->too_many ? ARCP__WEB_TOO_BIG : ARCP__WEB_COMPLETE;
     }
-    if (now.size > 0 && HTTP_PARSER_ERRNO(&head->parser) != HPE_OK) {
-        return HTTP_PARSER_ERRNO(&head->parser) == HPE_HEADER_OVERFLOW ? ARCP__HTTP_TOO_BIG
-                                                                       : ARCP__HTTP_INVALID;
+    if (now.size > 0 && HTTP_PARSER_ERRNO(parser_of(head)) != HPE_OK) {
+        return HTTP_PARSER_ERRNO(parser_of(head)) == HPE_HEADER_OVERFLOW ? ARCP__WEB_TOO_BIG
+                                                                         : ARCP__WEB_INVALID;
     }
-    return all ? ARCP__HTTP_MORE : ARCP__HTTP_TOO_BIG;
+    return all ? ARCP__WEB_MORE : ARCP__WEB_TOO_BIG;
 }
 
-arcp_span arcp__http_head_line(const arcp__http_head *head)
+arcp_span arcp__web_head_line(const arcp__web_head *head)
 {
     return arcp_span_make(head->text.data, head->line_size);
+}
+
+arcp_span arcp__web_head_path(const arcp__web_head *head)
+{
+    arcp_span target = arcp__web_head_line(head);
+    const char *query = target.size == 0 ? NULL : memchr(target.data, '?', target.size);
+    return query == NULL ? target : arcp_span_first(target, (size_t)(query - target.data));
 }
 
 static char lower(char byte)
@@ -128,7 +174,7 @@ static char lower(char byte)
     return byte;
 }
 
-bool arcp__http_equal(arcp_span a, arcp_span b)
+bool arcp__web_equal(arcp_span a, arcp_span b)
 {
     if (a.size != b.size) {
         return false;
@@ -152,18 +198,18 @@ static arcp_span trim(arcp_span text)
     return text;
 }
 
-static bool header_at(const arcp__http_head *head, size_t i, const char *name, arcp_span *value)
+static bool header_at(const arcp__web_head *head, size_t i, const char *name, arcp_span *value)
 {
-    const arcp__http_header *header = &head->headers[i];
+    const arcp__web_header *header = &head->headers[i];
     arcp_span found = arcp_span_make(head->text.data + header->name_at, header->name_size);
-    if (!arcp__http_equal(found, arcp_span_cstr(name))) {
+    if (!arcp__web_equal(found, arcp_span_cstr(name))) {
         return false;
     }
     *value = trim(arcp_span_make(head->text.data + header->value_at, header->value_size));
     return true;
 }
 
-size_t arcp__http_head_find(const arcp__http_head *head, const char *name, arcp_span *value)
+size_t arcp__web_head_find(const arcp__web_head *head, const char *name, arcp_span *value)
 {
     size_t count = 0;
     *value = (arcp_span){NULL, 0};
@@ -178,7 +224,7 @@ static bool list_has(arcp_span list, arcp_span token)
     while (list.size > 0 && list.data != NULL) {
         const char *comma = memchr(list.data, ',', list.size);
         size_t size = comma == NULL ? list.size : (size_t)(comma - list.data);
-        if (arcp__http_equal(trim(arcp_span_first(list, size)), token)) {
+        if (arcp__web_equal(trim(arcp_span_first(list, size)), token)) {
             return true;
         }
         list = arcp_span_from(list, comma == NULL ? size : size + 1);
@@ -186,7 +232,7 @@ static bool list_has(arcp_span list, arcp_span token)
     return false;
 }
 
-bool arcp__http_head_has_token(const arcp__http_head *head, const char *name, const char *token)
+bool arcp__web_head_has_token(const arcp__web_head *head, const char *name, const char *token)
 {
     arcp_span value = {NULL, 0};
     for (size_t i = 0; i < head->header_count; i++) {

@@ -1,0 +1,88 @@
+/* The head of an HTTP/1.1 request or response: the first line and the headers, read under a
+ * limit. Nothing of a body is read. No I/O. Only head.c and response.c know which parser stands
+ * behind this. */
+#ifndef ARCP_WEB_HEAD_H
+#define ARCP_WEB_HEAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arcp/buf.h>
+#include <arcp/span.h>
+
+#define ARCP__WEB_HEADERS_MAX 64
+
+typedef enum arcp__web_side { ARCP__WEB_REQUEST, ARCP__WEB_RESPONSE } arcp__web_side;
+typedef enum arcp__web_method {
+    ARCP__WEB_GET,
+    ARCP__WEB_HEAD,
+    ARCP__WEB_OTHER_METHOD
+} arcp__web_method;
+
+/* Places in `text`, which grows while it is filled. */
+typedef struct arcp__web_header {
+    uint32_t name_at, name_size;
+    uint32_t value_at, value_size;
+} arcp__web_header;
+
+typedef struct arcp__web_head {
+    union {
+        void *alignment;
+        unsigned char bytes[48];
+    } parser; /* its state; head.c asserts that there is room for it */
+    arcp__web_side side;
+    arcp_buf text; /* target or status text, names and values, one after the other */
+    size_t bytes;
+    size_t bytes_max;
+    uint32_t line_size; /* of the target or the status text */
+    uint16_t header_count;
+    /* What the first line and the headers mean; set when the head is complete. */
+    arcp__web_method method; /* of a request */
+    unsigned status;         /* of a response */
+    uint16_t major, minor;
+    bool keeps_alive; /* the peer would use the connection for another exchange */
+    bool has_body;    /* of a request: bytes of a body follow the head */
+    bool in_value;
+    bool complete;
+    bool too_many; /* headers: the rest is read, not kept */
+    bool is_lax;   /* a request in a form that RFC 9112 no longer allows */
+    char last;     /* byte that was read */
+    arcp__web_header headers[ARCP__WEB_HEADERS_MAX];
+} arcp__web_head;
+
+typedef enum arcp__web_result {
+    ARCP__WEB_MORE,     /* all input is used up, the head is not complete */
+    ARCP__WEB_COMPLETE, /* *input is what comes behind the head */
+    ARCP__WEB_TOO_BIG,  /* more than bytes_max bytes or ARCP__WEB_HEADERS_MAX headers */
+    ARCP__WEB_INVALID,  /* not HTTP/1; of a request also what other servers may read otherwise:
+                            a line that ends with LF alone, a header that goes on in the next
+                            line, a space before a colon (RFC 9112 §2.2, §5.1, §5.2) */
+    ARCP__WEB_NO_MEMORY
+} arcp__web_result;
+
+void arcp__web_head_init(arcp__web_head *head, arcp__web_side side, size_t bytes_max);
+void arcp__web_head_fini(arcp__web_head *head);
+
+arcp__web_result arcp__web_head_feed(arcp__web_head *head, arcp_span *input);
+
+/* Ready for the next head on the same connection, under the same limit. */
+void arcp__web_head_reset(arcp__web_head *head);
+
+/* The request's target, or the response's status text. */
+arcp_span arcp__web_head_line(const arcp__web_head *head);
+
+/* The request's target up to its query. */
+arcp_span arcp__web_head_path(const arcp__web_head *head);
+
+/* How often the header occurs; its (last) value without blanks around it. */
+size_t arcp__web_head_find(const arcp__web_head *head, const char *name, arcp_span *value);
+
+/* Whether the comma-separated lists of all headers of that name have the token, whatever
+ * its case. */
+bool arcp__web_head_has_token(const arcp__web_head *head, const char *name, const char *token);
+
+/* Equal but for the case of ASCII letters. */
+bool arcp__web_equal(arcp_span a, arcp_span b);
+
+#endif

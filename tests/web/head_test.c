@@ -1,0 +1,286 @@
+/* Heads of requests and responses, read whole and in pieces, on both sides of each limit; and
+ * responses as they are written. */
+#include "support/check.h"
+
+#include "web/head.h"
+#include "web/response.h"
+
+#define REQUEST "GET /arcp HTTP/1.1\r\nHost: localhost:7777\r\nUpgrade: websocket\r\n\r\n"
+
+static arcp__web_result feed(arcp__web_head *head, arcp_span bytes, size_t piece, arcp_span *rest)
+{
+    arcp__web_result result = ARCP__WEB_MORE;
+    while (bytes.size > 0 && result == ARCP__WEB_MORE) {
+        arcp_span input = arcp_span_first(bytes, piece);
+        size_t before = input.size;
+        result = arcp__web_head_feed(head, &input);
+        bytes = arcp_span_from(bytes, before - input.size);
+        assert_true(result != ARCP__WEB_MORE || input.size == 0);
+    }
+    *rest = bytes;
+    return result;
+}
+
+/* ---- what is taken, and how much ---- */
+
+static void what_is_not_http_is_invalid(void **state)
+{
+    static const char *const rows[] = {
+        "\x16\x03\x01\x02", /* a TLS hello */
+        "hello\r\n",
+        "GET\r\n",
+        "GET /arcp SIP/2.0\r\n",
+        "GET /arcp HTTP/2.0 \r\n",
+        "GET /arcp HTTP/1.1\r\nno colon\r\n\r\n",
+        "GET /arcp HTTP/1.1\nHost: a\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nHost: a\nB: c\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nHost: a\r\n\n",
+        "GET /arcp HTTP/1.1\r\nOrigin : http://evil.example\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nOri gin: http://evil.example\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nX: a\r\n b\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nX: a\r\n\tOrigin: b\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nA: b\rc\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nHost: a\x01\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "POST /a HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+        "POST /a HTTP/1.1\r\nContent-Length: +1\r\n\r\n",
+        "POST /a HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\n",
+        "POST /a HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n",
+        "{\"arcp\":\"1.1\",\"type\":\"session.hello\"}\n",
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        arcp__web_head head;
+        arcp_span rest;
+        arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
+        if (feed(&head, arcp_span_cstr(rows[i]), 1, &rest) != ARCP__WEB_INVALID) {
+            fail_msg("\"%s\" is taken", rows[i]);
+        }
+        arcp__web_head_fini(&head);
+        arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
+        if (feed(&head, arcp_span_cstr(rows[i]), 100000, &rest) != ARCP__WEB_INVALID) {
+            fail_msg("\"%s\" is taken in one piece", rows[i]);
+        }
+        arcp__web_head_fini(&head);
+    }
+}
+
+static void a_head_may_be_as_long_as_the_limit(void **state)
+{
+    const char *text = REQUEST;
+    size_t size = strlen(text);
+    static const size_t pieces[] = {100000, 1};
+    for (size_t i = 0; i < 2; i++) {
+        arcp__web_head head;
+        arcp_span rest;
+        arcp__web_head_init(&head, ARCP__WEB_REQUEST, size);
+        assert_int_equal(feed(&head, arcp_span_cstr(text), pieces[i], &rest), ARCP__WEB_COMPLETE);
+        arcp__web_head_fini(&head);
+        arcp__web_head_init(&head, ARCP__WEB_REQUEST, size - 1);
+        assert_int_equal(feed(&head, arcp_span_cstr(text), pieces[i], &rest), ARCP__WEB_TOO_BIG);
+        arcp__web_head_fini(&head);
+    }
+}
+
+static arcp__web_result feed_headers(int count)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__web_head head;
+    arcp_span rest;
+    arcp_buf_append_cstr(&text, "GET /arcp HTTP/1.1\r\n");
+    for (int i = 0; i < count; i++) {
+        arcp_buf_append_format(&text, "X-%d: %d\r\n", i, i);
+    }
+    arcp_buf_append_cstr(&text, "\r\n");
+    arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
+    arcp__web_result result = feed(&head, arcp_buf_span(&text), 7, &rest);
+    arcp__web_head_fini(&head);
+    arcp_buf_fini(&text);
+    return result;
+}
+
+static void a_head_may_have_as_many_headers_as_the_limit(void **state)
+{
+    assert_int_equal(feed_headers(ARCP__WEB_HEADERS_MAX), ARCP__WEB_COMPLETE);
+    assert_int_equal(feed_headers(ARCP__WEB_HEADERS_MAX + 1), ARCP__WEB_TOO_BIG);
+}
+
+static void bytes_behind_the_head_are_left_alone(void **state)
+{
+    arcp__web_head head;
+    arcp_span rest;
+    arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
+    assert_int_equal(feed(&head, ARCP_SPAN_LITERAL(REQUEST "\x81\x85...."), 100000, &rest),
+                     ARCP__WEB_COMPLETE);
+    check_span(rest, "\x81\x85....");
+    arcp__web_head_fini(&head);
+}
+
+/* ---- what a head means ---- */
+
+static const size_t pieces[] = {100000, 1, 7};
+
+static void a_request_says_what_it_asks_for_and_what_follows_it(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *path;
+        arcp__web_method method;
+        uint16_t minor;
+        bool keeps_alive;
+        bool has_body;
+    } rows[] = {
+        {"GET /a HTTP/1.1\r\n\r\n", "/a", ARCP__WEB_GET, 1, true, false},
+        {"HEAD /a?b=/c?d HTTP/1.1\r\n\r\n", "/a", ARCP__WEB_HEAD, 1, true, false},
+        {"PUT /? HTTP/1.1\r\n\r\n", "/", ARCP__WEB_OTHER_METHOD, 1, true, false},
+        {"GET /a HTTP/1.0\r\n\r\n", "/a", ARCP__WEB_GET, 0, false, false},
+        {"GET /a HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "/a", ARCP__WEB_GET, 0, true, false},
+        {"GET /a HTTP/1.1\r\nConnection: x, Close\r\n\r\n", "/a", ARCP__WEB_GET, 1, false, false},
+        {"POST /a HTTP/1.1\r\nContent-Length: 0\r\n\r\n", "/a", ARCP__WEB_OTHER_METHOD, 1, true,
+         false},
+        {"POST /a HTTP/1.1\r\nContent-Length: 1\r\n\r\n", "/a", ARCP__WEB_OTHER_METHOD, 1, true,
+         true},
+        {"GET /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "/a", ARCP__WEB_GET, 1, true,
+         true},
+        {"GET /a HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", "/a", ARCP__WEB_GET, 1, true, true},
+    };
+    arcp__web_head head;
+    arcp_span rest;
+    arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 3; i++) {
+        /* One after the other, as on a connection that is kept. */
+        arcp__web_head_reset(&head);
+        arcp__web_result result =
+            feed(&head, arcp_span_cstr(rows[i / 3].text), pieces[i % 3], &rest);
+        if (result != ARCP__WEB_COMPLETE || head.method != rows[i / 3].method || head.major != 1 ||
+            head.minor != rows[i / 3].minor || head.keeps_alive != rows[i / 3].keeps_alive ||
+            head.has_body != rows[i / 3].has_body ||
+            !arcp_span_equal_cstr(arcp__web_head_path(&head), rows[i / 3].path)) {
+            fail_msg("in pieces of %zu: %s", pieces[i % 3], rows[i / 3].text);
+        }
+    }
+    arcp__web_head_fini(&head);
+}
+
+static void a_response_says_its_status_and_whether_another_may_come(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *line;
+        unsigned status;
+        bool keeps_alive;
+    } rows[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "OK", 200, true},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "OK", 200, true},
+        {"HTTP/1.1 200 OK\r\n\r\n", "OK", 200, false}, /* its body ends with the connection */
+        {"HTTP/1.1 204 No Content\r\n\r\n", "No Content", 204, true},
+        {"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "Busy", 503, false},
+        {"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\n", "OK", 200, false},
+    };
+    arcp__web_head head;
+    arcp_span rest;
+    arcp__web_head_init(&head, ARCP__WEB_RESPONSE, 16384);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 3; i++) {
+        arcp__web_head_reset(&head);
+        arcp__web_result result =
+            feed(&head, arcp_span_cstr(rows[i / 3].text), pieces[i % 3], &rest);
+        if (result != ARCP__WEB_COMPLETE || head.status != rows[i / 3].status ||
+            head.keeps_alive != rows[i / 3].keeps_alive ||
+            !arcp_span_equal_cstr(arcp__web_head_line(&head), rows[i / 3].line)) {
+            fail_msg("in pieces of %zu: %s", pieces[i % 3], rows[i / 3].text);
+        }
+    }
+    arcp__web_head_fini(&head);
+}
+
+static void a_reset_keeps_the_limit_and_nothing_else(void **state)
+{
+    arcp__web_head head;
+    arcp_span rest;
+    arcp_span value;
+    const size_t size = strlen(REQUEST);
+    arcp__web_head_init(&head, ARCP__WEB_REQUEST, size);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(feed(&head, ARCP_SPAN_LITERAL(REQUEST), 7, &rest), ARCP__WEB_COMPLETE);
+        assert_int_equal(arcp__web_head_find(&head, "Host", &value), 1);
+        check_span(value, "localhost:7777");
+        arcp__web_head_reset(&head);
+    }
+    assert_int_equal(feed(&head, ARCP_SPAN_LITERAL("GET / HTTP/1.1\r\n\r\n"), 7, &rest),
+                     ARCP__WEB_COMPLETE);
+    assert_int_equal(arcp__web_head_find(&head, "Host", &value), 0);
+    arcp__web_head_reset(&head);
+    assert_int_equal(
+        feed(&head, ARCP_SPAN_LITERAL("GET /longer HTTP/1.1\nHost: a\r\n\r\n"), 7, &rest),
+        ARCP__WEB_INVALID);
+    arcp__web_head_reset(&head);
+    assert_int_equal(feed(&head, ARCP_SPAN_LITERAL("GET /1" REQUEST), 100000, &rest),
+                     ARCP__WEB_INVALID);
+    arcp__web_head_reset(&head);
+    assert_int_equal(
+        feed(&head, ARCP_SPAN_LITERAL("GET /1 HTTP/1.1\r\nX: 1\r\n" REQUEST), 1, &rest),
+        ARCP__WEB_INVALID);
+    arcp__web_head_reset(&head);
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&text, "GET / HTTP/1.1\r\nX: ");
+    while (text.size < size - 3) { /* with the end, one byte more than the limit */
+        arcp_buf_append_byte(&text, 'x');
+    }
+    arcp_buf_append_cstr(&text, "\r\n\r\n");
+    assert_int_equal(feed(&head, arcp_buf_span(&text), 1, &rest), ARCP__WEB_TOO_BIG);
+    arcp_buf_fini(&text);
+    arcp__web_head_fini(&head);
+}
+
+/* ---- responses ---- */
+
+static void a_response_is_written_as_a_whole(void **state)
+{
+    static const struct {
+        arcp__web_response response;
+        const char *text;
+    } rows[] = {
+        {{.status = 200, .body = {"ok\n", 3}, .keeps_alive = true},
+         "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n"
+         "Connection: keep-alive\r\n\r\nok\n"},
+        {{.status = 405, .type = "a/b", .headers = "Allow: GET\r\n", .body = {"no", 2}},
+         "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: a/b\r\nContent-Length: 2\r\n"
+         "Allow: GET\r\nConnection: close\r\n\r\nno"},
+        {{.status = 404, .body = {"gone", 4}, .omits_body = true},
+         "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n"
+         "Content-Length: 4\r\nConnection: close\r\n\r\n"},
+        {{.status = 426, .headers = "Upgrade: websocket\r\n"},
+         "HTTP/1.1 426 Upgrade Required\r\nContent-Type: text/plain; charset=utf-8\r\n"
+         "Content-Length: 0\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        arcp_buf out = ARCP_BUF_INIT;
+        arcp__web_head head;
+        arcp_span rest;
+        arcp__web_respond(&rows[i].response, &out);
+        check_span(arcp_buf_span(&out), rows[i].text);
+        /* And our own reader takes it. */
+        arcp__web_head_init(&head, ARCP__WEB_RESPONSE, out.size);
+        assert_int_equal(feed(&head, arcp_buf_span(&out), 1, &rest), ARCP__WEB_COMPLETE);
+        assert_int_equal(head.status, rows[i].response.status);
+        assert_int_equal(head.keeps_alive, rows[i].response.keeps_alive);
+        assert_int_equal(rest.size, rows[i].response.omits_body ? 0 : rows[i].response.body.size);
+        arcp__web_head_fini(&head);
+        arcp_buf_fini(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_http_is_invalid),
+        cmocka_unit_test(a_head_may_be_as_long_as_the_limit),
+        cmocka_unit_test(a_head_may_have_as_many_headers_as_the_limit),
+        cmocka_unit_test(bytes_behind_the_head_are_left_alone),
+        cmocka_unit_test(a_request_says_what_it_asks_for_and_what_follows_it),
+        cmocka_unit_test(a_response_says_its_status_and_whether_another_may_come),
+        cmocka_unit_test(a_reset_keeps_the_limit_and_nothing_else),
+        cmocka_unit_test(a_response_is_written_as_a_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
