@@ -51,12 +51,12 @@ static arcp_status accept_path(arcp__yaml_reader *r, const arcp__config_row *row
     return *text != NULL ? ARCP_OK : arcp__yaml_no_memory(r);
 }
 
-/* A list of words; no shell is involved. */
+/* A program and its words; no shell is involved. */
 static arcp_status accept_words(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
                                 const char *path, const yaml_node_t *node)
 {
     const arcp__text_list *words = arcp__config_value(row, owner);
-    return words->count == 0
+    return words->count == 0 || words->items[0][0] == '\0'
                ? arcp__yaml_refuse(r, node, path, "must be a list of words: [pass, show, arcp]")
                : ARCP_OK;
 }

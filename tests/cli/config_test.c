@@ -271,6 +271,7 @@ static const struct fault {
     {"an empty string", "url: ''\n", ":1: url: must be a string"},
     {"a string for a list", "token_command: pass show\n", ":1: token_command: must be a list"},
     {"an empty list", "token_command: []\n", ":1: token_command: must be a list"},
+    {"a program without a name", "token_command: ['', x]\n", ":1: token_command: must be a list"},
     {"profiles that are no map", "profiles: [a]\n", ":1: profiles: must be a map"},
     {"a profile that is no map", "profiles:\n  a: b\n", ":2: profiles.a: must be a map"},
     {"a profile of nothing", "profiles:\n  a:\n", ":2: profiles.a: must be a map"},
