@@ -185,7 +185,7 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     format_file(file, &text);
     /* Not synced: it is written often, and a machine that crashes ends the command too. */
     arcp_status status = arcp_buf_status(&text) == ARCP_OK
-                             ? arcp__private_file_write(&whole, arcp_buf_span(&text), false, err)
+                             ? arcp__private_file_replace(&whole, arcp_buf_span(&text), err)
                              : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     arcp_buf_fini(&text);
     return status;

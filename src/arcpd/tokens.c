@@ -21,16 +21,20 @@ static arcp_status no_memory(arcp_error *err)
 
 /* ---- the token of this machine ---- */
 
-static arcp_status make_token(const arcp__private_file *file, arcp_buf *token, arcp_error *err)
+static arcp_status read_token(const arcp__private_file *file, arcp_buf *token, arcp_error *err)
 {
     unsigned char bytes[32];
+    arcp_buf fresh = ARCP_BUF_SECRET_INIT;
     arcp__random(bytes, sizeof(bytes));
     arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
-                        token);
+                        &fresh);
     arcp_wipe(bytes, sizeof(bytes));
-    arcp_buf_append_byte(token, '\n');
-    return token->failed ? no_memory(err)
-                         : arcp__private_file_write(file, arcp_buf_span(token), true, err);
+    arcp_buf_append_byte(&fresh, '\n');
+    const arcp_status status =
+        fresh.failed ? no_memory(err)
+                     : arcp__private_file_read_or_make(file, arcp_buf_span(&fresh), token, err);
+    arcp_buf_fini(&fresh);
+    return status;
 }
 
 /* One line, without its end. */
@@ -61,10 +65,7 @@ static arcp_status own_token(const char *state_directory, arcp_token_verifier **
     if (snprintf(path, sizeof(path), "%s/token", state_directory) >= (int)sizeof(path)) {
         return arcp_error_set(err, ARCP_E_USAGE, "the state directory's path is too long");
     }
-    arcp_status status = arcp__private_file_read(&file, &token, err);
-    if (status == ARCP_E_NOT_FOUND) {
-        status = make_token(&file, &token, err);
-    }
+    arcp_status status = read_token(&file, &token, err);
     if (status == ARCP_OK) {
         status = take_line(path, &token, err);
     }

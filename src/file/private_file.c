@@ -113,12 +113,12 @@ static void sync_directory(const char *path)
     }
 }
 
-arcp_status arcp__private_file_write(const arcp__private_file *file, arcp_span text,
-                                     bool is_durable, arcp_error *err)
+/* Writes the text to a file beside it, whose name is left in `fresh`. */
+static arcp_status write_fresh(const arcp__private_file *file, arcp_span text, bool is_durable,
+                               char fresh[4096], arcp_error *err)
 {
-    char fresh[4096];
-    int size = snprintf(fresh, sizeof(fresh), "%s.new%ld", file->path, (long)getpid());
-    if (size < 0 || (size_t)size >= sizeof(fresh)) {
+    int size = snprintf(fresh, 4096, "%s.new%ld", file->path, (long)getpid());
+    if (size < 0 || size >= 4096) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: the path is too long", file->what);
     }
     (void)unlink(fresh);
@@ -128,15 +128,55 @@ arcp_status arcp__private_file_write(const arcp__private_file *file, arcp_span t
     }
     int number = write_all(fd, text) && (!is_durable || fsync(fd) == 0) ? 0 : errno;
     (void)close(fd);
-    if (number == 0 && rename(fresh, file->path) != 0) {
-        number = errno;
-    }
     if (number != 0) {
         (void)unlink(fresh);
         return io_failed(file, "written", number, err);
     }
-    if (is_durable) {
-        sync_directory(file->path);
-    }
     return ARCP_OK;
+}
+
+arcp_status arcp__private_file_replace(const arcp__private_file *file, arcp_span text,
+                                       arcp_error *err)
+{
+    char fresh[4096];
+    arcp_status status = write_fresh(file, text, false, fresh, err);
+    if (status == ARCP_OK && rename(fresh, file->path) != 0) {
+        status = io_failed(file, "written", errno, err);
+        (void)unlink(fresh);
+    }
+    return status;
+}
+
+/* A link never replaces a file, as a rename would: of two who make it the first one wins. Some file
+ * systems have no links. */
+static bool put_in_place(const char *fresh, const char *path)
+{
+    if (link(fresh, path) == 0 || errno == EEXIST) {
+        return true;
+    }
+    return (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) && rename(fresh, path) == 0;
+}
+
+arcp_status arcp__private_file_make(const arcp__private_file *file, arcp_span text, arcp_error *err)
+{
+    char fresh[4096];
+    arcp_status status = write_fresh(file, text, true, fresh, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = put_in_place(fresh, file->path) ? ARCP_OK : io_failed(file, "made", errno, err);
+    (void)unlink(fresh);
+    sync_directory(file->path);
+    return status;
+}
+
+arcp_status arcp__private_file_read_or_make(const arcp__private_file *file, arcp_span initial,
+                                            arcp_buf *out, arcp_error *err)
+{
+    arcp_status status = arcp__private_file_read(file, out, err);
+    if (status != ARCP_E_NOT_FOUND) {
+        return status;
+    }
+    status = arcp__private_file_make(file, initial, err);
+    return status == ARCP_OK ? arcp__private_file_read(file, out, err) : status;
 }

@@ -21,10 +21,19 @@ typedef struct arcp__private_file {
 ARCP_MUST_CHECK arcp_status arcp__private_file_read(const arcp__private_file *file, arcp_buf *out,
                                                     arcp_error *err);
 
-/* Makes the file (mode 0600), or replaces it: a reader sees the old one or the new one, whole.
- * `is_durable`: a crash of the machine undoes it no more when this returns. ARCP_E_USAGE for a path
- * that is too long, ARCP_E_IO. */
-ARCP_MUST_CHECK arcp_status arcp__private_file_write(const arcp__private_file *file, arcp_span text,
-                                                     bool is_durable, arcp_error *err);
+/* Makes the file (mode 0600), or replaces it: a reader sees the old one or the new one, whole. Not
+ * synced. ARCP_E_USAGE for a path that is too long, ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__private_file_replace(const arcp__private_file *file,
+                                                       arcp_span text, arcp_error *err);
+
+/* Makes the file unless it is there: also when two make it at once all read the same, and a crash
+ * of the machine undoes it no more when this returns. Fails as a replacing does. */
+ARCP_MUST_CHECK arcp_status arcp__private_file_make(const arcp__private_file *file, arcp_span text,
+                                                    arcp_error *err);
+
+/* Appends what the file holds, which is `initial` when it had to be made. */
+ARCP_MUST_CHECK arcp_status arcp__private_file_read_or_make(const arcp__private_file *file,
+                                                            arcp_span initial, arcp_buf *out,
+                                                            arcp_error *err);
 
 #endif

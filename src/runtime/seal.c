@@ -28,12 +28,10 @@ arcp_status arcp__seal_open(const char *path, arcp__seal **out, arcp_error *err)
     if (seal == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_status status = arcp__private_file_read(&file, &key, err);
-    if (status == ARCP_E_NOT_FOUND) {
-        arcp__random(seal->key, KEY_BYTES);
-        arcp_span made = arcp_span_make((const char *)seal->key, KEY_BYTES);
-        status = arcp__private_file_write(&file, made, true, err);
-    } else if (status == ARCP_OK && key.size != KEY_BYTES) {
+    arcp__random(seal->key, KEY_BYTES);
+    const arcp_span fresh = arcp_span_make((const char *)seal->key, KEY_BYTES);
+    arcp_status status = arcp__private_file_read_or_make(&file, fresh, &key, err);
+    if (status == ARCP_OK && key.size != KEY_BYTES) {
         status = arcp_error_set(err, ARCP_E_USAGE, "credential key file %s: a key has %d bytes",
                                 path, KEY_BYTES);
     } else if (status == ARCP_OK) {

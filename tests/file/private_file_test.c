@@ -34,9 +34,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void write_text(const char *what, bool is_durable)
+static void write_text(const char *what)
 {
-    check_ok(arcp__private_file_write(&file, arcp_span_cstr(what), is_durable, &error), &error);
+    check_ok(arcp__private_file_replace(&file, arcp_span_cstr(what), &error), &error);
 }
 
 static void check_read(const char *want)
@@ -62,13 +62,39 @@ static void what_is_written_is_its_owners_alone(void **state)
     (void)state;
     struct stat about;
     (void)umask(0);
-    for (int is_durable = 0; is_durable < 2; is_durable++) {
-        write_text(is_durable ? "later" : "before", is_durable);
+    for (int is_there = 0; is_there < 2; is_there++) {
+        write_text(is_there ? "later" : "before");
         assert_int_equal(stat(file.path, &about), 0);
         assert_int_equal(about.st_mode & 07777, 0600);
-        check_read(is_durable ? "later" : "before");
+        check_read(is_there ? "later" : "before");
     }
     (void)unlink(file.path);
+    assert_int_equal(rmdir(dir->path), 0); /* nothing stands beside it */
+}
+
+/* Of two programs that start at once neither must go on with a secret that the other replaced. */
+static void what_is_made_replaces_nothing(void **state)
+{
+    (void)state;
+    struct stat about;
+    (void)umask(0);
+    check_ok(arcp__private_file_make(&file, ARCP_SPAN_LITERAL("first"), &error), &error);
+    assert_int_equal(stat(file.path, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0600);
+    assert_int_equal(about.st_nlink, 1);
+    check_ok(arcp__private_file_make(&file, ARCP_SPAN_LITERAL("second"), &error), &error);
+    check_read("first");
+    arcp_buf_clear(&text);
+    check_ok(arcp__private_file_read_or_make(&file, ARCP_SPAN_LITERAL("third"), &text, &error),
+             &error);
+    check_span(arcp_buf_span(&text), "first");
+    assert_int_equal(unlink(file.path), 0);
+    arcp_buf_clear(&text);
+    check_ok(arcp__private_file_read_or_make(&file, ARCP_SPAN_LITERAL("fourth"), &text, &error),
+             &error);
+    check_span(arcp_buf_span(&text), "fourth");
+    check_read("fourth");
+    assert_int_equal(unlink(file.path), 0);
     assert_int_equal(rmdir(dir->path), 0); /* nothing stands beside it */
 }
 
@@ -76,13 +102,11 @@ static void a_write_that_fails_leaves_what_was_there(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(file.path, 0700), 0); /* no file gets over it */
-    assert_int_equal(arcp__private_file_write(&file, ARCP_SPAN_LITERAL("x"), true, &error),
-                     ARCP_E_IO);
+    assert_int_equal(arcp__private_file_replace(&file, ARCP_SPAN_LITERAL("x"), &error), ARCP_E_IO);
     assert_non_null(strstr(error.message, file.path));
     assert_int_equal(rmdir(file.path), 0);
     assert_int_equal(rmdir(dir->path), 0);
-    assert_int_equal(arcp__private_file_write(&file, ARCP_SPAN_LITERAL("x"), true, &error),
-                     ARCP_E_IO);
+    assert_int_equal(arcp__private_file_replace(&file, ARCP_SPAN_LITERAL("x"), &error), ARCP_E_IO);
 }
 
 static void a_link_in_place_of_the_new_file_is_not_followed(void **state)
@@ -93,7 +117,7 @@ static void a_link_in_place_of_the_new_file_is_not_followed(void **state)
     (void)snprintf(other, sizeof(other), "%s/other", dir->path);
     (void)snprintf(fresh, sizeof(fresh), "%s.new%ld", file.path, (long)getpid());
     assert_int_equal(symlink(other, fresh), 0);
-    write_text("x", false);
+    write_text("x");
     assert_int_equal(access(other, F_OK), -1);
     check_read("x");
 }
@@ -101,13 +125,13 @@ static void a_link_in_place_of_the_new_file_is_not_followed(void **state)
 static void reading_stops_at_the_limit(void **state)
 {
     (void)state;
-    write_text("1234567", false);
+    write_text("1234567");
     check_read("1234567");
-    write_text("12345678", false);
+    write_text("12345678");
     check_read("12345678");
-    write_text("123456789", false);
+    write_text("123456789");
     check_read("12345678");
-    write_text("", false);
+    write_text("");
     check_read("");
 }
 
@@ -128,7 +152,7 @@ static void a_file_that_others_may_use_is_refused(void **state)
         {0604, 07, "everybody may read"},
         {0666, 0, NULL},
     };
-    write_text("x", false);
+    write_text("x");
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         assert_int_equal(chmod(file.path, rows[at].mode), 0);
         file.closed_to = rows[at].closed_to;
@@ -143,7 +167,7 @@ static void a_file_that_others_may_use_is_refused(void **state)
 static void a_file_of_another_user_is_refused_where_it_must_be_ours(void **state)
 {
     (void)state;
-    write_text("x", false);
+    write_text("x");
     file.must_be_ours = true;
     check_read("x");
     if (geteuid() == 0) {
@@ -169,7 +193,7 @@ static void a_link_is_followed_only_where_it_may_be_one(void **state)
 {
     (void)state;
     const char *path = file.path;
-    write_text("x", false);
+    write_text("x");
     file.path = temp_dir_join(dir, "", "link");
     assert_int_equal(symlink(path, file.path), 0);
     check_refused(ARCP_E_IO, strerror(ELOOP));
@@ -183,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_is_written_is_its_owners_alone),
+        TEST(what_is_made_replaces_nothing),
         TEST(a_write_that_fails_leaves_what_was_there),
         TEST(a_link_in_place_of_the_new_file_is_not_followed),
         TEST(reading_stops_at_the_limit),
