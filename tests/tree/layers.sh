@@ -4,19 +4,13 @@
 #
 #   tests/tree/layers.sh ROOT
 #
-# base <- json <- core <- context <- engine <- {transport, store, provisioner} <- {client, runtime} <- arcpd
-# base <- launch <- process <- runtime: programs are started and run by what knows nothing of ARCP.
-# base <- web <- transport: the wire format of HTTP/1.1.
-# core <- identity <- runtime: whose a token is.
-# file stands on base: files that hold secrets, for identity, runtime, arcp and arcpd.
-# client <- cli <- {arcp, bench, conformance}
-# audit and config stand on core, beside the engine; arcp and arcpd use them. http stands on core, for the
-# modules of provisioner and tracing, which arcpd loads.
+# The rules are the table of folders in docs/architecture.md. Tests, fuzzers and benchmarks that include
+# a header that another folder keeps to itself are in tests/tree/private_headers.txt, with the reason.
 set -eu
 cd "$1"
 
-files=$(find src include -name '*.[ch]' | sort)
-tests=$(find tests -name '*.[ch]' 2>/dev/null | sort)
+files=$(find src include -name '*.[ch]' -o -name '*.def' | sort)
+tests=$(find tests fuzz bench -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || {
     echo "no sources under $1"
     exit 1
@@ -25,46 +19,6 @@ tests=$(find tests -name '*.[ch]' 2>/dev/null | sort)
 # shellcheck disable=SC2086 # one word per file; names have no spaces (tests/tree/marks.sh)
 awk '
 BEGIN {
-    allowed["base"] = "base"
-    allowed["launch"] = "base launch"
-    allowed["process"] = "base launch process"
-    allowed["file"] = "base file"
-    allowed["web"] = "base web"
-    allowed["json"] = "base json"
-    allowed["core"] = "base json core"
-    allowed["context"] = "base json core context"
-    allowed["engine"] = "base json core context engine"
-    allowed["transport"] = "base web json core engine transport"
-    allowed["store"] = "base json core engine store"
-    allowed["http"] = "base json core http"
-    allowed["provisioner"] = "base json core engine http provisioner"
-    allowed["tracing"] = "base json core http tracing"
-    allowed["identity"] = "base file json core identity"
-    allowed["runtime"] = "base file launch process json core identity engine transport store runtime"
-    allowed["client"] = "base json core engine transport client"
-    allowed["audit"] = "base json core audit"
-    allowed["config"] = "base json core config"
-    allowed["arcpd"] = "base file launch process web json core identity engine transport store provisioner " \
-                       "runtime audit config tracing arcpd"
-    allowed["cli"] = "base json core transport client config cli"
-    allowed["arcp"] = "base file json core store client audit cli arcp"
-    allowed["bench"] = "base json core client cli bench"
-    allowed["conformance"] = "base json core client cli conformance"
-    # Public headers of other layers than core; what stands in sys/ is contracts, without code.
-    public["visibility.h"] = public["span.h"] = public["buf.h"] = "base"
-    public["error.h"] = public["status.def"] = public["secret.h"] = public["time.h"] = "base"
-    public["json.h"] = "json"
-    public["runtime.h"] = public["agent.h"] = "runtime"
-    public["client.h"] = "client"
-    public["sys/launcher.h"] = "launch"
-    public["token.h"] = public["sys/token.h"] = "identity"
-    # The headers that other folders may include; of a folder that is not here, all. A test of
-    # the same name as the folder may include the others too.
-    doors["launch"] = "launch.h cgroups.h proc_stat.h"
-    doors["process"] = "process.h"
-    doors["web"] = "head.h response.h"
-    doors["identity"] = "identity.h"
-    doors["context"] = "context.h"
     # libarcp and the engine: no I/O, no threads; libarcp nothing but libc; of the engine only its
     # context hashes.
     # (base has "once", for its one process-wide key, and thread.h, which is inline.)
@@ -74,6 +28,8 @@ BEGIN {
     quiet = " base json core context engine "
     # One folder knows the parser of HTTP.
     parser = "^(http_parser|llhttp)\\.h$"
+    for (i = 1; i < ARGC; i++)
+        sources[ARGV[i]] = 1
 }
 
 function layer_of(path, part) {
@@ -89,13 +45,37 @@ function public_layer(name) {
     return name in public ? public[name] : "core"
 }
 
-# Of a private header: which folder keeps it, and what that has for others.
+# A row of the table: | `folder` | what it is | folders that it includes from | headers for others |
+function read_row(cell, n, i, names) {
+    gsub(/`/, "")
+    split($0, cell, / *\| */)
+    allowed[cell[2]] = " " cell[2] " "
+    n = split(cell[4], names, " ")
+    for (i = 1; i <= n; i++)
+        if (names[i] != "-") {
+            if (!(names[i] in allowed))
+                refuse(names[i] " is not above " cell[2] " in the table")
+            allowed[cell[2]] = allowed[cell[2]] names[i] " "
+            arrow[cell[2] " includes nothing from " names[i]] = 1
+        }
+    doors[cell[2]] = " " cell[5] " "
+    n = split(cell[5], names, " ")
+    for (i = 1; i <= n; i++)
+        if (names[i] ~ /^<arcp\//)
+            public[substr(names[i], 7, length(names[i]) - 7)] = cell[2]
+}
+
+# Of a header of src/: which folder keeps it, and what that has for others.
 function check_door(name, from, folder) {
     folder = name
     sub(/\/.*/, "", folder)
-    sub(/^[^\/]*\//, "", name)
-    if (folder in doors && folder != from && index(" " doors[folder] " ", " " name " ") == 0)
-        refuse(from " may not include " folder "/" name ": " folder " has " doors[folder] " for others")
+    if (!(folder in doors) || folder == from || index(doors[folder], " " substr(name, length(folder) + 2) " "))
+        return
+    if ((FILENAME " " name) in reason) {
+        delete unneeded[FILENAME " " name]
+        return
+    }
+    refuse(from " may not include " name ": " folder " has" doors[folder] "for others")
 }
 
 function refuse(text) {
@@ -103,11 +83,29 @@ function refuse(text) {
     bad = 1
 }
 
+FILENAME == "docs/architecture.md" {
+    if (/^## /)
+        is_table = $0 == "## Folders"
+    if (is_table && /^\| `/)
+        read_row()
+    next
+}
+
+# FILE HEADER REASON
+FILENAME == "tests/tree/private_headers.txt" {
+    if (/^#/ || NF == 0)
+        next
+    if (NF < 4)
+        refuse("needs a file, a header and a reason")
+    reason[$1 " " $2] = unneeded[$1 " " $2] = 1
+    next
+}
+
 FNR == 1 {
     layer = layer_of(FILENAME)
-    is_test = FILENAME ~ /^tests\//
+    is_test = FILENAME !~ /^(src|include)\//
     if (!is_test && !(layer in allowed)) {
-        refuse("folder " layer " has no place in the order of layers")
+        refuse("folder " layer " is not in the table of docs/architecture.md")
         nextfile
     }
     count += !is_test
@@ -118,7 +116,8 @@ FNR == 1 {
     sub(/^[^"<]*["<]/, "", name)
     sub(/[">].*$/, "", name)
     if (is_test) {
-        check_door(name, layer)
+        if (("src/" name) in sources)
+            check_door(name, layer)
         next
     }
     if ($0 ~ /include[ \t]*"/) {
@@ -146,16 +145,25 @@ FNR == 1 {
             refuse(layer " does without <" name ">")
         next
     }
-    if (index(" " allowed[layer] " ", " " target " ") == 0)
+    delete arrow[layer " includes nothing from " target]
+    if (index(allowed[layer], " " target " ") == 0)
         refuse(layer " may not include " name " (" target " is not below it)")
 }
 
 END {
+    for (text in arrow) {
+        print "docs/architecture.md: " text
+        bad = 1
+    }
+    for (text in unneeded) {
+        print "tests/tree/private_headers.txt: needless: " text
+        bad = 1
+    }
     if (count == 0) {
         print "no file was read"
         bad = 1
     }
     exit bad
 }
-' $files $tests
+' docs/architecture.md tests/tree/private_headers.txt $files $tests
 echo "layers: $(printf '%s\n' "$files" | wc -l) files in order"

@@ -17,15 +17,36 @@ right_tree() {
     tree=$work/tree
     rm -rf "$tree"
     mkdir -p "$tree/src/base" "$tree/src/core" "$tree/src/context" "$tree/src/engine" "$tree/src/store" "$tree/src/client" \
-        "$tree/src/cli" "$tree/src/bench" "$tree/src/web" \
-        "$tree/src/launch" "$tree/src/process" "$tree/tests/launch" "$tree/tests/engine" \
-        "$tree/include/arcp/sys" "$tree/docs" "$tree/packaging" "$tree/man"
+        "$tree/src/cli" "$tree/src/bench" \
+        "$tree/src/launch" "$tree/src/process" "$tree/tests/launch" "$tree/tests/engine" "$tree/fuzz" \
+        "$tree/include/arcp/sys" "$tree/docs" "$tree/packaging" "$tree/man" \
+        "$tree/tests/tree"
+    # The table of folders as it is, and an include for each of its arrows.
+    sed -n '/^## Folders$/,/^## The/p' "$here/../../docs/architecture.md" | grep '^## Fold\|^|' >"$tree/docs/architecture.md"
+    awk -F' *\\| *' -v src="$tree/src/" '/`/ {
+        gsub(/`/, "")
+        sub(/ .*/, "", $5)
+        header[$2] = $5 ~ /^</ ? $5 : "\"" $2 "/" $5 "\""
+        below[$2] = $4
+    }
+    END {
+        for (folder in below) {
+            system("mkdir -p " src folder)
+            count = split(below[folder], name, " ")
+            for (i = 1; i <= count; i++)
+                if (name[i] != "-")
+                    print "#include " header[name[i]] >(src folder "/arrows.c")
+        }
+    }' "$tree/docs/architecture.md"
+    echo '/* Kept. */' | tee "$tree/src/launch/launcher_plan.h" "$tree/src/process/stray.h" >"$tree/src/engine/state.h"
+    printf '# Why.\ntests/engine/job_test.c process/stray.h looks at strays\n' >"$tree/tests/tree/private_headers.txt"
+    echo '#include "process/stray.h"' >"$tree/tests/engine/job_test.c"
     echo '#include <arcp/sys/launcher.h>' >"$tree/src/launch/launch.h"
     printf '#include "launch/launch.h"\n#include <arcp/sys/launcher.h>\n' >"$tree/src/process/table.c"
     echo '#include "launch/launcher_plan.h"' >"$tree/tests/launch/plan_test.c"
     echo '#include <stddef.h>' >"$tree/src/base/alloc.h"
     printf '#include "base/alloc.h"\n#include <arcp/lease.h>\n' >"$tree/src/core/lease.c"
-    printf '#include "core/lease.h"\n#include <arcp/sys/store.h>\n' >"$tree/src/engine/job.c"
+    printf '#include "core/authority.h"\n#include <arcp/sys/store.h>\n' >"$tree/src/engine/job.c"
     echo '#include <arcp/span.h>' >"$tree/include/arcp/lease.h"
     printf 'ARCP_SETTING_NUMBER(limits, depth, 64, 1, 9, "x")\nARCP_SETTING_CHOICE(lease, on, "deny", "deny|no", "x")\n' \
         >"$tree/include/arcp/settings.def"
@@ -91,10 +112,26 @@ layer '#include "core/lease.h"' src/launch/launch.h 'launch may not include core
 layer '#include "process/process.h"' src/launch/plan.c 'launch may not include process/process.h'
 layer '#include <arcp/json.h>' src/process/table.c 'process may not include arcp/json.h'
 layer '#include <arcp/sys/launcher.h>' src/engine/job.c 'engine may not include arcp/sys/launcher.h'
-layer '#include "launch/launcher_plan.h"' src/process/table.c 'launch has launch.h'
-layer '#include "process/stray.h"' tests/engine/job_test.c 'process has process.h for others'
+layer '#include "launch/launcher_plan.h"' src/process/table.c 'launch has cgroups.h'
+layer '#include "process/stray.h"' tests/engine/other_test.c 'process has process.h for others'
+layer '#include "engine/state.h"' src/runtime/arrows.c 'runtime may not include engine/state.h'
+layer '#include "engine/state.h"' fuzz/fuzz.c 'may not include engine/state.h'
 layer '#include <arcp/token.h>' src/engine/job.c 'engine may not include arcp/token.h'
-layer '#include <stddef.h>' src/misc.c 'no place in the order'
+layer '#include <stddef.h>' src/misc.c 'is not in the table'
+layer 'tests/engine/job_test.c engine/state.h' tests/tree/private_headers.txt 'a header and a reason'
+layer 'tests/engine/gone_test.c engine/state.h tries it' tests/tree/private_headers.txt \
+    'needless: tests/engine/gone_test.c engine/state.h'
+right_tree
+sed -i '/agent.h/d' "$tree/src/arcpd/arrows.c"
+refuses layers "$tree" 'arcpd includes nothing from runtime' 'an arrow that is not needed'
+right_tree
+grep -v '^| .store. ' "$tree/docs/architecture.md" >"$work/changed"
+mv "$work/changed" "$tree/docs/architecture.md"
+refuses layers "$tree" 'folder store is not in the table' 'a folder that the table does not have'
+right_tree
+sed 's/^\(| .json. |[^|]*|\)/\1 core/' "$tree/docs/architecture.md" >"$work/changed"
+mv "$work/changed" "$tree/docs/architecture.md"
+refuses layers "$tree" 'core is not above json' 'an arrow that points down the table'
 right_tree
 rm -r "$tree/src" "$tree/include"
 mkdir "$tree/src" "$tree/include"
