@@ -84,6 +84,25 @@ passes marks "$tree"
 passes links "$tree"
 passes settings "$tree"
 
+# answer NAME WORDS: a page that names one function, in a tree that has two.
+answer() {
+    right_tree
+    printf 'static int early(int a,\n                 int b);\nint arcp__end(int a)\n{\n    return early(a, 1);\n}\n' \
+        >"$tree/src/engine/job.c"
+    # shellcheck disable=SC2016 # Markdown
+    printf 'It ends in `%s`.\n' "$1" >>"$tree/docs/architecture.md"
+    if [ "$2" = passes ]; then
+        passes answers "$tree"
+    else
+        refuses answers "$tree" "$2" "$1"
+    fi
+}
+answer engine/job.c:arcp__end passes
+answer engine/job.c:end 'job.c does not define end'
+answer engine/job.c:early 'job.c does not define early'
+answer engine/gone.c:arcp__end 'src/engine/gone.c is not there'
+answer nothing 'names no function'
+
 # layer CODE WHERE WORDS: a file with one include too many.
 layer() {
     right_tree
