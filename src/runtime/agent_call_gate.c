@@ -1,4 +1,5 @@
 /* Callback agents: what their lease allows. Decided on the agent's thread, recorded by the loop. */
+#include "base/clock.h"
 #include "core/event_write.h"
 #include "runtime/agent_call_state.h"
 
@@ -82,8 +83,7 @@ bool arcp__agent_call_gate(arcp_agent_call *call, arcp_span capability, arcp_spa
     if (is_over(call, capability, target, decision, err)) {
         return false;
     }
-    if (arcp_authorize(call->authority, arcp__runtime_now(), capability, target, scratch,
-                       decision)) {
+    if (arcp_authorize(call->authority, arcp__clock_now(), capability, target, scratch, decision)) {
         return may_grant(call, decision, err);
     }
     arcp_buf message = ARCP_BUF_INIT;

@@ -1,5 +1,6 @@
 /* Callback agents, the loop's side: starting them, and what the engine decides for them. */
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "runtime/agent_call_state.h"
 #include "runtime/agent_threads.h"
 
@@ -97,12 +98,12 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
     arcp_agent_call *call = call_new(runtime, entry, job, line);
     runtime->is_dirty = true;
     if (call == NULL) {
-        arcp__engine_agent_started(runtime->engine, arcp__runtime_now(), job, ARCP_E_NO_MEMORY,
+        arcp__engine_agent_started(runtime->engine, arcp__clock_now(), job, ARCP_E_NO_MEMORY,
                                    ARCP_SPAN_LITERAL("out of memory"));
         return;
     }
     arcp__job_set_user(job, call);
-    arcp__engine_agent_started(runtime->engine, arcp__runtime_now(), job, ARCP_OK,
+    arcp__engine_agent_started(runtime->engine, arcp__clock_now(), job, ARCP_OK,
                                arcp_span_make(NULL, 0));
     arcp__agent_call_ref(call); /* the agent's */
     if (entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {

@@ -1,4 +1,5 @@
 #include "runtime/agent_inbox.h"
+#include "base/clock.h"
 
 #include <pthread.h>
 
@@ -207,7 +208,7 @@ static arcp__agent_message *take_some(arcp__agent_inbox *inbox)
 static bool deliver(arcp_runtime *runtime, arcp__agent_message *messages)
 {
     arcp__agent_inbox *inbox = runtime->inbox;
-    arcp_time now = arcp__runtime_now();
+    arcp_time now = arcp__clock_now();
     bool goes_on = true;
     while (messages != NULL) {
         arcp__agent_message *message = messages;
@@ -216,7 +217,7 @@ static bool deliver(arcp_runtime *runtime, arcp__agent_message *messages)
             arcp__turn_take(&inbox->turn, &inbox->share, message->size, now.mono_ns, now.mono_ns);
         arcp__agent_call_deliver(runtime, message, now);
         if (arcp__runtime_feed_store(runtime)) {
-            now = arcp__runtime_now();
+            now = arcp__clock_now();
         }
         message_free(message);
     }

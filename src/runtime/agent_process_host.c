@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "process/process.h"
 #include "runtime/agent_environment.h"
@@ -35,7 +36,7 @@ typedef struct arcp__process_job {
 static void on_line(void *user, arcp_span line)
 {
     const process_job *pj = user;
-    arcp__engine_agent_line(pj->runtime->engine, arcp__runtime_now(), pj->job, line);
+    arcp__engine_agent_line(pj->runtime->engine, arcp__clock_now(), pj->job, line);
     pj->runtime->is_dirty = true;
     (void)arcp__runtime_feed_store(pj->runtime);
 }
@@ -46,14 +47,14 @@ static void on_line_refused(void *user, arcp_status why)
     if (why != ARCP_E_LIMIT) {
         arcp__runtime_log_job(pj->runtime, pj->job, ARCP_LOG_ERROR, "out of memory for a line");
     }
-    arcp__engine_agent_line_too_long(pj->runtime->engine, arcp__runtime_now(), pj->job);
+    arcp__engine_agent_line_too_long(pj->runtime->engine, arcp__clock_now(), pj->job);
     pj->runtime->is_dirty = true;
 }
 
 static void on_output(void *user, arcp_span bytes)
 {
     const process_job *pj = user;
-    arcp__engine_agent_output(pj->runtime->engine, arcp__runtime_now(), pj->job, bytes);
+    arcp__engine_agent_output(pj->runtime->engine, arcp__clock_now(), pj->job, bytes);
     pj->runtime->is_dirty = true;
 }
 
@@ -61,7 +62,7 @@ static void on_log(void *user, arcp_span line)
 {
     const process_job *pj = user;
     if (pj->agent->is_plain) {
-        arcp__engine_agent_log(pj->runtime->engine, arcp__runtime_now(), pj->job, "info", line);
+        arcp__engine_agent_log(pj->runtime->engine, arcp__clock_now(), pj->job, "info", line);
         pj->runtime->is_dirty = true;
         return;
     }
@@ -93,7 +94,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
         .code = end->is_known ? end->code : 255,
         .stderr_tail = pj->agent->stderr_in_errors ? stderr_tail : arcp_span_make(NULL, 0),
     };
-    arcp__engine_agent_exited(pj->runtime->engine, arcp__runtime_now(), pj->job, &exit);
+    arcp__engine_agent_exited(pj->runtime->engine, arcp__clock_now(), pj->job, &exit);
     pj->runtime->is_dirty = true;
 }
 
@@ -226,7 +227,7 @@ static void go(process_job *pj, arcp_span line)
 
 static void report_start(const process_job *pj, arcp_status status, arcp_span message)
 {
-    arcp__engine_agent_started(pj->runtime->engine, arcp__runtime_now(), pj->job, status, message);
+    arcp__engine_agent_started(pj->runtime->engine, arcp__clock_now(), pj->job, status, message);
     pj->runtime->is_dirty = true;
 }
 
@@ -335,7 +336,7 @@ static void start(arcp_runtime *runtime, struct arcp__agent_entry *entry, arcp__
     if (pj == NULL) {
         runtime->is_dirty = true;
         arcp__runtime_log(runtime, ARCP_LOG_ERROR, "out of memory");
-        arcp__engine_agent_started(runtime->engine, arcp__runtime_now(), job, ARCP_E_NO_MEMORY,
+        arcp__engine_agent_started(runtime->engine, arcp__clock_now(), job, ARCP_E_NO_MEMORY,
                                    ARCP_SPAN_LITERAL("the agent's program cannot be started"));
         return;
     }

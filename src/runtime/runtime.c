@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/options.h"
 #include "runtime/agent_inbox.h"
@@ -187,7 +188,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         .work_directory = arcp_span_cstr(arcp__process_table_directory(runtime->processes)),
         .makes_spans = options->trace_span != NULL,
         .has_no_log = options->log == NULL,
-        .now = arcp__runtime_now(),
+        .now = arcp__clock_now(),
     };
     if (options->settings != NULL) {
         engine.settings = *options->settings;

@@ -1,4 +1,5 @@
 /* The provisioner's side of the runtime: its calls, and sealing for the engine. */
+#include "base/clock.h"
 #include "base/options.h"
 #include "runtime/runtime_state.h"
 #include "runtime/seal.h"
@@ -34,8 +35,7 @@ static void on_done(void *user, const arcp_provision_result *result)
     };
     bool is_understood = result->struct_size == sizeof(*result) &&
                          (unsigned)result->outcome <= ARCP_PROVISION_ABSENT;
-    arcp__engine_provisioned(runtime->engine, arcp__runtime_now(),
-                             is_understood ? result : &unknown);
+    arcp__engine_provisioned(runtime->engine, arcp__clock_now(), is_understood ? result : &unknown);
     runtime->is_dirty = true;
 }
 
@@ -116,7 +116,7 @@ void arcp__runtime_provision(arcp_runtime *runtime, const arcp__effect_provision
             .status = ARCP_E_INTERNAL_ERROR,
             .message = error.message[0] == '\0' ? "the provisioner cannot be asked" : error.message,
         };
-        arcp__engine_provisioned(runtime->engine, arcp__runtime_now(), &result);
+        arcp__engine_provisioned(runtime->engine, arcp__clock_now(), &result);
     }
 }
 

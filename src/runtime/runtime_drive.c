@@ -1,5 +1,4 @@
 /* The loop around the engine: its effects become sends, batches and agents. */
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -9,76 +8,6 @@
 
 /* After a suspend, or when the wall clock was set, deadlines are met at most this late. */
 #define CLOCK_LOOK_MS 5000u
-
-arcp_time arcp__runtime_now(void)
-{
-    return arcp__clock_now();
-}
-
-static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text, arcp_span fields)
-{
-    if (runtime->log == NULL) {
-        return;
-    }
-    arcp_buf_clear(&runtime->text);
-    arcp_buf_append(&runtime->text, text);
-    arcp_buf_append_byte(&runtime->text, '\0');
-    arcp_buf_append(&runtime->text, fields);
-    arcp_buf_append_byte(&runtime->text, '\0');
-    if (!runtime->text.failed) {
-        runtime->log(runtime->log_user, level, runtime->text.data,
-                     runtime->text.data + text.size + 1);
-    }
-}
-
-void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
-{
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    log_span(runtime, level, arcp_span_cstr(line), arcp_span_make(NULL, 0));
-}
-
-void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_level level,
-                            const char *format, ...)
-{
-    char line[512];
-    arcp_buf fields = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    if (runtime->log == NULL) {
-        return;
-    }
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    arcp_json_writer_init(&writer, &fields);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "peer");
-    arcp_json_write_cstr(&writer, peer);
-    arcp_json_end_object(&writer);
-    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
-    arcp_buf_fini(&fields);
-}
-
-void arcp__runtime_log_job(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
-                           const char *format, ...)
-{
-    char line[512];
-    arcp_buf fields = ARCP_BUF_INIT;
-    if (runtime->log == NULL) {
-        return;
-    }
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    arcp__job_fields(job, &fields);
-    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
-    arcp_buf_fini(&fields);
-}
 
 static const arcp__agent_host_ops *host_of(const arcp__job *job)
 {
@@ -147,72 +76,20 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     case ARCP__EFFECT_READ:
         if (runtime->store->ops->read(runtime->store, effect->id, effect->text, effect->from,
                                       effect->count_max, effect->bytes_max, &error) != ARCP_OK) {
-            arcp__engine_read_done(runtime->engine, arcp__runtime_now(), effect->id, error.status,
-                                   0, NULL, 0);
+            arcp__engine_read_done(runtime->engine, arcp__clock_now(), effect->id, error.status, 0,
+                                   NULL, 0);
         }
         break;
     case ARCP__EFFECT_PROVISION:
         arcp__runtime_provision(runtime, &effect->provision);
         break;
     case ARCP__EFFECT_LOG:
-        log_span(runtime, (arcp_log_level)effect->level, effect->text, effect->fields);
+        arcp__runtime_log_effect(runtime, effect);
         break;
     case ARCP__EFFECT_SPAN:
         runtime->trace_span(runtime->trace_span_user, effect->text);
         break;
     }
-}
-
-static void hand_lines(arcp_runtime *runtime)
-{
-    arcp__effect line;
-    while (arcp__engine_next_line(runtime->engine, &line)) {
-        log_span(runtime, (arcp_log_level)line.level, line.text, line.fields);
-    }
-}
-
-/* Hands full batches to the store; true when one went. */
-static bool submit_batches(arcp_runtime *runtime)
-{
-    bool any = false;
-    while (runtime->batches_under_way < ARCP__BATCHES_MAX) {
-        const arcp_store_batch *batch = arcp__engine_take_batch(runtime->engine);
-        if (batch == NULL) {
-            break;
-        }
-        arcp_error error = {0};
-        hand_lines(runtime);
-        if (runtime->audit_barrier != NULL) {
-            runtime->audit_barrier(runtime->audit_barrier_user, false);
-        }
-        int64_t submitted_ns = arcp__runtime_now().mono_ns;
-        arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
-        any = true;
-        if (status != ARCP_OK) {
-            arcp__runtime_log(runtime, ARCP_LOG_ERROR, "store: %s", error.message);
-            arcp__engine_committed(runtime->engine, arcp__runtime_now(), batch->id, status);
-            break;
-        }
-        runtime->submitted_ns[runtime->batches_under_way++] = submitted_ns;
-    }
-    return any;
-}
-
-/* So many changes are worth a commit of their own: fewer take the disk nearly as long. */
-#define WORTH_A_COMMIT 64u
-
-bool arcp__runtime_feed_store(arcp_runtime *runtime)
-{
-    if (arcp__engine_gathered(runtime->engine) < WORTH_A_COMMIT) {
-        return false;
-    }
-    bool polls = runtime->batches_under_way != 0 && !runtime->has_polled;
-    if (polls) {
-        /* What is committed waits for the audit log and makes work: not again in this round. */
-        runtime->has_polled = true;
-        (void)runtime->store->ops->poll(runtime->store);
-    }
-    return (runtime->batches_under_way == 0 && submit_batches(runtime)) || polls;
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -281,7 +158,7 @@ static void perform_all(arcp_runtime *runtime, arcp_time now)
         perform(runtime, &effect);
         hear_agents(runtime);
         if (arcp__runtime_feed_store(runtime)) {
-            now = arcp__runtime_now();
+            now = arcp__clock_now();
         }
     }
 }
@@ -304,7 +181,7 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
     arcp__engine_tick(runtime->engine, now);
     perform_all(runtime, now);
     bool more = arcp__authenticator_take(runtime->authenticator);
-    more = submit_batches(runtime) || more;
+    more = arcp__runtime_submit_batches(runtime) || more;
     more = runtime->store->ops->poll(runtime->store) || more;
     return more || runtime->is_dirty || runtime->is_told;
 }
@@ -337,7 +214,7 @@ void arcp__runtime_look_on(arcp_runtime *runtime)
 {
     if (uv_is_active((uv_handle_t *)&runtime->looking)) {
         set_looking(runtime,
-                    arcp__busy_poll_look_on(&runtime->busy_poll, arcp__runtime_now().mono_ns));
+                    arcp__busy_poll_look_on(&runtime->busy_poll, arcp__clock_now().mono_ns));
     }
 }
 
@@ -352,7 +229,7 @@ void arcp__runtime_drive(arcp_runtime *runtime)
     const arcp_runtime *outer = driven;
     runtime->is_driving = true;
     driven = runtime;
-    arcp_time now = arcp__runtime_now();
+    arcp_time now = arcp__clock_now();
     bool more = true;
     arcp__busy_poll_begin(&runtime->busy_poll, now.mono_ns, runtime->messages);
     runtime->messages = 0;
@@ -364,7 +241,7 @@ void arcp__runtime_drive(arcp_runtime *runtime)
             forget_agents(runtime);
             more = runtime->is_dirty;
         }
-        now = arcp__runtime_now();
+        now = arcp__clock_now();
     }
     driven = outer;
     if (more) {

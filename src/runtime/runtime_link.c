@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/options.h"
 #include "runtime/runtime_state.h"
@@ -27,7 +28,7 @@ void arcp__runtime_links_flush(arcp_runtime *runtime)
         touched->next_touched = NULL;
         if (touched->link != NULL) {
             touched->connection->ops->flush(touched->connection);
-            arcp__engine_drained(runtime->engine, arcp__runtime_now(), touched->link,
+            arcp__engine_drained(runtime->engine, arcp__clock_now(), touched->link,
                                  touched->connection->ops->unsent(touched->connection));
             runtime->is_dirty = true;
         }
@@ -89,10 +90,10 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
     arcp__runtime_link *link = user;
     arcp_runtime *runtime = link->runtime;
-    arcp_time now = arcp__runtime_now();
+    arcp_time now = arcp__clock_now();
     link->is_refused = !arcp__engine_receive(runtime->engine, now, link->link, frame);
     /* One frame may take as long as a share is. */
-    int64_t done_ns = arcp__runtime_now().mono_ns;
+    int64_t done_ns = arcp__clock_now().mono_ns;
     if (!arcp__turn_take(&runtime->turn, &link->share, frame.size, now.mono_ns, done_ns) &&
         !link->is_resting) {
         rest(link);
@@ -111,7 +112,7 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
     (void)written;
     arcp__runtime_link *link = user;
     if (link->link != NULL) {
-        arcp__engine_drained(link->runtime->engine, arcp__runtime_now(), link->link, unsent);
+        arcp__engine_drained(link->runtime->engine, arcp__clock_now(), link->link, unsent);
         link->runtime->is_dirty = true;
     }
 }
@@ -120,7 +121,7 @@ static void on_input_over(void *user, arcp_connection *connection)
 {
     (void)connection;
     arcp__runtime_link *link = user;
-    arcp__engine_input_over(link->runtime->engine, arcp__runtime_now(), link->link);
+    arcp__engine_input_over(link->runtime->engine, arcp__clock_now(), link->link);
     link->runtime->is_dirty = true;
     if (link->input_over != NULL) {
         link->input_over(link->user);
@@ -171,10 +172,10 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     connection->ops->info(connection, &info);
     if (code == ARCP_CLOSE_TRY_AGAIN && !link->is_welcome && !info.closed_by_peer) {
         const arcp__refusal refusal = {.peer = info.peer, .rule = "pending", .code = (int)code};
-        arcp__engine_refused(runtime->engine, arcp__runtime_now(), &refusal,
+        arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal,
                              "closed for others while it was pending");
     }
-    arcp__engine_disconnect(runtime->engine, arcp__runtime_now(), link->link);
+    arcp__engine_disconnect(runtime->engine, arcp__clock_now(), link->link);
     link->link = NULL;
     runtime->is_dirty = true;
     void (*closed)(void *) = link->closed;
@@ -205,7 +206,7 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
     link->input_over = wanted->input_over;
     link->closed = wanted->closed;
     link->user = wanted->user;
-    link->link = arcp__engine_connect(runtime->engine, arcp__runtime_now(), &options);
+    link->link = arcp__engine_connect(runtime->engine, arcp__clock_now(), &options);
     if (link->link == NULL) {
         arcp__free(link);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
@@ -283,7 +284,7 @@ static void on_refused(void *user, const char *peer, int status, const char *why
                                    .rule = status == 0 ? "handshake" : "HTTP",
                                    .code = status,
                                    .is_audited = status == 403};
-    arcp__engine_refused(listener->runtime->engine, arcp__runtime_now(), &refusal, why);
+    arcp__engine_refused(listener->runtime->engine, arcp__clock_now(), &refusal, why);
     listener->runtime->is_dirty = true;
 }
 
@@ -346,7 +347,7 @@ void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void 
         runtime->stopped = stopped;
         runtime->stopped_user = user;
     }
-    arcp__engine_shutdown(runtime->engine, arcp__runtime_now());
+    arcp__engine_shutdown(runtime->engine, arcp__clock_now());
     runtime->is_dirty = true;
     (void)uv_async_send(&runtime->wake);
 }
@@ -357,7 +358,7 @@ void arcp__runtime_links_free(arcp_runtime *runtime)
     while (runtime->links != NULL) {
         arcp__runtime_link *link = runtime->links;
         if (link->link != NULL) {
-            arcp__engine_disconnect(runtime->engine, arcp__runtime_now(), link->link);
+            arcp__engine_disconnect(runtime->engine, arcp__clock_now(), link->link);
         }
         link_free(link);
     }

@@ -135,18 +135,26 @@ struct arcp_runtime {
 };
 
 /* ---- runtime_drive.c ---- */
-arcp_time arcp__runtime_now(void);
 /* Does what the engine asks until it asks nothing. */
 void arcp__runtime_drive(arcp_runtime *runtime);
-/* After an input, in a turn with many: a store with nothing to do gets what has gathered, when that
- * is worth it, and need not wait for the end of the turn. Performs no effect but lines of
- * the log. True when that took a while: it is later now. */
-bool arcp__runtime_feed_store(arcp_runtime *runtime);
 /* In a turn of the loop in which nothing was driven: whether it still looks on or may sleep. */
 void arcp__runtime_look_on(arcp_runtime *runtime);
 /* Whether it is this thread that is driving: then the drive comes to what was just said, and
  * the loop need not be woken. Any thread. */
 bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);
+
+/* ---- runtime_batch.c ---- */
+/* Hands full batches to the store; true when one went. */
+bool arcp__runtime_submit_batches(arcp_runtime *runtime);
+/* After an input, in a turn with many: a store with nothing to do gets what has gathered, when that
+ * is worth it, and need not wait for the end of the turn. Performs no effect but lines of
+ * the log. True when that took a while: it is later now. */
+bool arcp__runtime_feed_store(arcp_runtime *runtime);
+
+/* ---- runtime_log.c ---- */
+/* A line of the engine: an effect, or what waits to be logged. */
+void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect);
+void arcp__runtime_log_lines(arcp_runtime *runtime);
 void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
 /* The same about a peer: its address is a field. */

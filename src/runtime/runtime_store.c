@@ -1,10 +1,11 @@
 /* The store's side of the runtime: completions, and what it holds at start. */
+#include "base/clock.h"
 #include "runtime/runtime_state.h"
 
 static void on_done(void *user, uint64_t batch_id, arcp_status status, const arcp_error *err)
 {
     arcp_runtime *runtime = user;
-    arcp__runtime_note_commit(runtime, arcp__runtime_now().mono_ns - runtime->submitted_ns[0]);
+    arcp__runtime_note_commit(runtime, arcp__clock_now().mono_ns - runtime->submitted_ns[0]);
     runtime->batches_under_way--;
     for (unsigned at = 0; at < runtime->batches_under_way; at++) {
         runtime->submitted_ns[at] = runtime->submitted_ns[at + 1];
@@ -16,7 +17,7 @@ static void on_done(void *user, uint64_t batch_id, arcp_status status, const arc
     if (runtime->audit_barrier != NULL) {
         runtime->audit_barrier(runtime->audit_barrier_user, true);
     }
-    arcp__engine_committed(runtime->engine, arcp__runtime_now(), batch_id, status);
+    arcp__engine_committed(runtime->engine, arcp__clock_now(), batch_id, status);
     runtime->is_dirty = true;
 }
 
@@ -30,7 +31,7 @@ static void on_read(void *user, uint64_t read_id, arcp_status status, uint64_t f
             runtime->restore_error = *err;
         }
     }
-    arcp__engine_read_done(runtime->engine, arcp__runtime_now(), read_id, status, first, records,
+    arcp__engine_read_done(runtime->engine, arcp__clock_now(), read_id, status, first, records,
                            count);
     runtime->is_dirty = true;
 }
@@ -98,7 +99,7 @@ arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
         status = runtime->restore_status;
     }
     if (status == ARCP_OK) {
-        arcp__engine_restore_done(runtime->engine, arcp__runtime_now());
+        arcp__engine_restore_done(runtime->engine, arcp__clock_now());
         arcp__runtime_drive(runtime);
         status = arcp__engine_restore_status(runtime->engine, err);
     }

@@ -1,4 +1,5 @@
 /* The engine's questions about tokens, and who answers them. */
+#include "base/clock.h"
 #include "runtime/runtime_state.h"
 
 #define QUESTIONS_DEFAULT 1024u
@@ -7,7 +8,7 @@ static void on_answered(void *user, uint64_t auth_id, arcp_status status, arcp_s
                         bool is_anonymous)
 {
     const arcp_runtime *runtime = user;
-    arcp__engine_authenticated(runtime->engine, arcp__runtime_now(), auth_id, status, principal,
+    arcp__engine_authenticated(runtime->engine, arcp__clock_now(), auth_id, status, principal,
                                is_anonymous);
 }
 
@@ -15,7 +16,7 @@ static void on_refused(void *user, const char *peer, const char *why, bool is_tr
 {
     const arcp_runtime *runtime = user;
     const arcp__refusal refusal = {.peer = peer, .rule = "bearer token", .is_trouble = is_trouble};
-    arcp__engine_refused(runtime->engine, arcp__runtime_now(), &refusal, why);
+    arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal, why);
 }
 
 static void on_wake(void *user)
@@ -36,7 +37,7 @@ void arcp__runtime_authenticate(const arcp__runtime_link *link, uint64_t auth_id
     arcp_connection_info info = {0};
     link->connection->ops->info(link->connection, &info);
     arcp__authenticator_ask(link->runtime->authenticator, auth_id, token,
-                            info.peer == NULL ? "a peer" : info.peer, arcp__runtime_now().wall_ns);
+                            info.peer == NULL ? "a peer" : info.peer, arcp__clock_now().wall_ns);
 }
 
 arcp_status arcp_runtime_set_token_verifiers(arcp_runtime *runtime,

@@ -14,7 +14,6 @@ set -eu
 larger='
 client 8
 engine 51
-runtime 8
 '
 cd "$1"
 

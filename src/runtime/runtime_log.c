@@ -1,0 +1,83 @@
+/* What is logged: the runtime's own lines, and the engine's. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "runtime/runtime_state.h"
+
+static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text, arcp_span fields)
+{
+    if (runtime->log == NULL) {
+        return;
+    }
+    arcp_buf_clear(&runtime->text);
+    arcp_buf_append(&runtime->text, text);
+    arcp_buf_append_byte(&runtime->text, '\0');
+    arcp_buf_append(&runtime->text, fields);
+    arcp_buf_append_byte(&runtime->text, '\0');
+    if (!runtime->text.failed) {
+        runtime->log(runtime->log_user, level, runtime->text.data,
+                     runtime->text.data + text.size + 1);
+    }
+}
+
+void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    log_span(runtime, level, arcp_span_cstr(line), arcp_span_make(NULL, 0));
+}
+
+void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_level level,
+                            const char *format, ...)
+{
+    char line[512];
+    arcp_buf fields = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    if (runtime->log == NULL) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    arcp_json_writer_init(&writer, &fields);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "peer");
+    arcp_json_write_cstr(&writer, peer);
+    arcp_json_end_object(&writer);
+    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
+    arcp_buf_fini(&fields);
+}
+
+void arcp__runtime_log_job(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
+                           const char *format, ...)
+{
+    char line[512];
+    arcp_buf fields = ARCP_BUF_INIT;
+    if (runtime->log == NULL) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    arcp__job_fields(job, &fields);
+    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
+    arcp_buf_fini(&fields);
+}
+
+void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect)
+{
+    log_span(runtime, (arcp_log_level)effect->level, effect->text, effect->fields);
+}
+
+void arcp__runtime_log_lines(arcp_runtime *runtime)
+{
+    arcp__effect line;
+    while (arcp__engine_next_line(runtime->engine, &line)) {
+        arcp__runtime_log_effect(runtime, &line);
+    }
+}
