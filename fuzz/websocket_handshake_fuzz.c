@@ -13,7 +13,7 @@ typedef struct outcome {
     arcp__web_result result;
     size_t rest;
     bool keeps_alive;
-    bool has_body;
+    arcp__web_framing framing;
     arcp__upgrade upgrade;
     arcp_status status;
 } outcome;
@@ -62,7 +62,7 @@ static outcome read_head(arcp__web_side type, arcp_span bytes, size_t piece,
         require(head.bytes <= HEAD_BYTES);
         out.rest = bytes.size;
         out.keeps_alive = head.keeps_alive;
-        out.has_body = head.has_body;
+        out.framing = head.framing;
         arcp_error err = {0};
         if (type == ARCP__WEB_REQUEST) {
             out.upgrade = arcp__upgrade_check(&head, "/arcp", names);
@@ -120,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     outcome whole = read_head(type, bytes, SIZE_MAX, &names);
     outcome cut = read_head(type, bytes, piece, &names);
     require(whole.result == cut.result && whole.rest == cut.rest);
-    require(whole.keeps_alive == cut.keeps_alive && whole.has_body == cut.has_body);
+    require(whole.keeps_alive == cut.keeps_alive && whole.framing == cut.framing);
     require(whole.status == cut.status && whole.upgrade.status == cut.upgrade.status);
     if (type == ARCP__WEB_REQUEST && whole.result == ARCP__WEB_COMPLETE) {
         check_lines(arcp_span_first(bytes, bytes.size - whole.rest));

@@ -102,7 +102,7 @@ static void answer(visit *v, arcp__web_response response)
 {
     v->is_answered = true;
     v->keeps_alive = v->is_read && v->head.keeps_alive && response.status != 400 &&
-                     response.status != 403 && !v->head.has_body;
+                     response.status != 403 && v->head.framing == ARCP__WEB_NO_BODY;
     response.keeps_alive = v->keeps_alive;
     response.headers = response.status == 405 ? "Allow: GET, HEAD\r\nCache-Control: no-store\r\n"
                                               : "Cache-Control: no-store\r\n";
@@ -163,7 +163,7 @@ static void serve(visit *v)
         answer_text(v, 405, "GET and HEAD only\n");
     } else if (!is_called_by_its_name(v)) {
         answer_text(v, 403, "this is not a name of ours (http.hosts)\n");
-    } else if (v->head.has_body) {
+    } else if (v->head.framing != ARCP__WEB_NO_BODY) {
         answer_text(v, 400, "GET and HEAD have no body\n");
     } else if (arcp_span_equal_cstr(path, "/metrics")) {
         answer_metrics(v);

@@ -77,7 +77,7 @@ arcp__upgrade arcp__upgrade_check(const arcp__web_head *head, const char *path,
     if (!arcp_span_equal_cstr(arcp__web_head_path(head), path)) {
         return refuse(404, "nothing is served here");
     }
-    if (head->has_body) {
+    if (head->framing != ARCP__WEB_NO_BODY) {
         return refuse(400, "an upgrade has no body");
     }
     if (!arcp__web_head_has_token(head, "Upgrade", "websocket")) {

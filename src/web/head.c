@@ -73,6 +73,30 @@ static arcp__web_method method_of(const http_parser *parser)
     return parser->method == HTTP_HEAD ? ARCP__WEB_HEAD : ARCP__WEB_OTHER_METHOD;
 }
 
+static bool has_no_body(unsigned status)
+{
+    return status < 200 || status == 204 || status == 304;
+}
+
+/* http_parser knows what contradicts itself: two lengths, a length beside a coding. */
+static arcp__web_framing framing_of(const arcp__web_head *head, const http_parser *parser)
+{
+    arcp_span coding = {NULL, 0};
+    if (head->side == ARCP__WEB_RESPONSE && has_no_body(parser->status_code)) {
+        return ARCP__WEB_NO_BODY;
+    }
+    if (parser->uses_transfer_encoding != 0) {
+        return arcp__web_head_find(head, "Transfer-Encoding", &coding) == 1 &&
+                       arcp__web_equal(coding, ARCP_SPAN_LITERAL("chunked"))
+                   ? ARCP__WEB_CHUNKED
+                   : ARCP__WEB_OTHER_CODING;
+    }
+    if ((parser->flags & F_CONTENTLENGTH) != 0) {
+        return parser->content_length > 0 ? ARCP__WEB_BY_LENGTH : ARCP__WEB_NO_BODY;
+    }
+    return head->side == ARCP__WEB_REQUEST ? ARCP__WEB_NO_BODY : ARCP__WEB_UNTIL_END;
+}
+
 static int on_headers_complete(http_parser *parser)
 {
     arcp__web_head *head = parser->data;
@@ -81,11 +105,11 @@ static int on_headers_complete(http_parser *parser)
     head->minor = parser->http_minor;
     if (head->side == ARCP__WEB_REQUEST) {
         head->method = method_of(parser);
-        head->has_body = parser->uses_transfer_encoding != 0 ||
-                         ((parser->flags & F_CONTENTLENGTH) != 0 && parser->content_length > 0);
     } else {
         head->status = parser->status_code;
     }
+    head->framing = framing_of(head, parser);
+    head->body_length = head->framing == ARCP__WEB_BY_LENGTH ? parser->content_length : 0;
     head->keeps_alive = http_should_keep_alive(parser) != 0;
     return 2; /* whatever the headers say, no body: parsing stops right behind them */
 }

@@ -1,6 +1,6 @@
 /* The head of an HTTP/1.1 request or response: the first line and the headers, read under a
- * limit. Nothing of a body is read. No I/O. Only head.c and response.c know which parser stands
- * behind this. */
+ * limit. What follows is left to body.h. No I/O. Only head.c and response.c know which parser
+ * stands behind this. */
 #ifndef ARCP_WEB_HEAD_H
 #define ARCP_WEB_HEAD_H
 
@@ -19,6 +19,15 @@ typedef enum arcp__web_method {
     ARCP__WEB_HEAD,
     ARCP__WEB_OTHER_METHOD
 } arcp__web_method;
+
+/* How the end of a body is known. */
+typedef enum arcp__web_framing {
+    ARCP__WEB_NO_BODY,
+    ARCP__WEB_BY_LENGTH, /* of at least one byte */
+    ARCP__WEB_CHUNKED,
+    ARCP__WEB_UNTIL_END,   /* a response without either: until the connection ends */
+    ARCP__WEB_OTHER_CODING /* a transfer coding that is not "chunked" alone */
+} arcp__web_framing;
 
 /* Places in `text`, which grows while it is filled. */
 typedef struct arcp__web_header {
@@ -42,7 +51,8 @@ typedef struct arcp__web_head {
     unsigned status;         /* of a response */
     uint16_t major, minor;
     bool keeps_alive; /* the peer would use the connection for another exchange */
-    bool has_body;    /* of a request: bytes of a body follow the head */
+    arcp__web_framing framing;
+    uint64_t body_length; /* by length */
     bool in_value;
     bool complete;
     bool too_many; /* headers: the rest is read, not kept */

@@ -128,21 +128,28 @@ static void a_request_says_what_it_asks_for_and_what_follows_it(void **state)
         arcp__web_method method;
         uint16_t minor;
         bool keeps_alive;
-        bool has_body;
+        arcp__web_framing framing;
     } rows[] = {
-        {"GET /a HTTP/1.1\r\n\r\n", "/a", ARCP__WEB_GET, 1, true, false},
-        {"HEAD /a?b=/c?d HTTP/1.1\r\n\r\n", "/a", ARCP__WEB_HEAD, 1, true, false},
-        {"PUT /? HTTP/1.1\r\n\r\n", "/", ARCP__WEB_OTHER_METHOD, 1, true, false},
-        {"GET /a HTTP/1.0\r\n\r\n", "/a", ARCP__WEB_GET, 0, false, false},
-        {"GET /a HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "/a", ARCP__WEB_GET, 0, true, false},
-        {"GET /a HTTP/1.1\r\nConnection: x, Close\r\n\r\n", "/a", ARCP__WEB_GET, 1, false, false},
+        {"GET /a HTTP/1.1\r\n\r\n", "/a", ARCP__WEB_GET, 1, true, ARCP__WEB_NO_BODY},
+        {"HEAD /a?b=/c?d HTTP/1.1\r\n\r\n", "/a", ARCP__WEB_HEAD, 1, true, ARCP__WEB_NO_BODY},
+        {"PUT /? HTTP/1.1\r\n\r\n", "/", ARCP__WEB_OTHER_METHOD, 1, true, ARCP__WEB_NO_BODY},
+        {"GET /a HTTP/1.0\r\n\r\n", "/a", ARCP__WEB_GET, 0, false, ARCP__WEB_NO_BODY},
+        {"GET /a HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "/a", ARCP__WEB_GET, 0, true,
+         ARCP__WEB_NO_BODY},
+        {"GET /a HTTP/1.1\r\nConnection: x, Close\r\n\r\n", "/a", ARCP__WEB_GET, 1, false,
+         ARCP__WEB_NO_BODY},
         {"POST /a HTTP/1.1\r\nContent-Length: 0\r\n\r\n", "/a", ARCP__WEB_OTHER_METHOD, 1, true,
-         false},
+         ARCP__WEB_NO_BODY},
         {"POST /a HTTP/1.1\r\nContent-Length: 1\r\n\r\n", "/a", ARCP__WEB_OTHER_METHOD, 1, true,
-         true},
+         ARCP__WEB_BY_LENGTH},
         {"GET /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "/a", ARCP__WEB_GET, 1, true,
-         true},
-        {"GET /a HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", "/a", ARCP__WEB_GET, 1, true, true},
+         ARCP__WEB_CHUNKED},
+        {"GET /a HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", "/a", ARCP__WEB_GET, 1, true,
+         ARCP__WEB_OTHER_CODING},
+        {"POST /a HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "/a",
+         ARCP__WEB_OTHER_METHOD, 1, true, ARCP__WEB_OTHER_CODING},
+        {"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+         "/a", ARCP__WEB_OTHER_METHOD, 1, true, ARCP__WEB_OTHER_CODING},
     };
     arcp__web_head head;
     arcp_span rest;
@@ -154,7 +161,7 @@ static void a_request_says_what_it_asks_for_and_what_follows_it(void **state)
             feed(&head, arcp_span_cstr(rows[i / 3].text), pieces[i % 3], &rest);
         if (result != ARCP__WEB_COMPLETE || head.method != rows[i / 3].method || head.major != 1 ||
             head.minor != rows[i / 3].minor || head.keeps_alive != rows[i / 3].keeps_alive ||
-            head.has_body != rows[i / 3].has_body ||
+            head.framing != rows[i / 3].framing ||
             !arcp_span_equal_cstr(arcp__web_head_path(&head), rows[i / 3].path)) {
             fail_msg("in pieces of %zu: %s", pieces[i % 3], rows[i / 3].text);
         }
@@ -169,13 +176,18 @@ static void a_response_says_its_status_and_whether_another_may_come(void **state
         const char *line;
         unsigned status;
         bool keeps_alive;
+        arcp__web_framing framing;
     } rows[] = {
-        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "OK", 200, true},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "OK", 200, true},
-        {"HTTP/1.1 200 OK\r\n\r\n", "OK", 200, false}, /* its body ends with the connection */
-        {"HTTP/1.1 204 No Content\r\n\r\n", "No Content", 204, true},
-        {"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "Busy", 503, false},
-        {"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\n", "OK", 200, false},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "OK", 200, true, ARCP__WEB_BY_LENGTH},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "OK", 200, true,
+         ARCP__WEB_CHUNKED},
+        {"HTTP/1.1 200 OK\r\n\r\n", "OK", 200, false,
+         ARCP__WEB_UNTIL_END}, /* its body ends with the connection */
+        {"HTTP/1.1 204 No Content\r\n\r\n", "No Content", 204, true, ARCP__WEB_NO_BODY},
+        {"HTTP/1.1 304 Same\r\nContent-Length: 9\r\n\r\n", "Same", 304, true, ARCP__WEB_NO_BODY},
+        {"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "Busy", 503, false,
+         ARCP__WEB_NO_BODY},
+        {"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\n", "OK", 200, false, ARCP__WEB_BY_LENGTH},
     };
     arcp__web_head head;
     arcp_span rest;
@@ -185,7 +197,7 @@ static void a_response_says_its_status_and_whether_another_may_come(void **state
         arcp__web_result result =
             feed(&head, arcp_span_cstr(rows[i / 3].text), pieces[i % 3], &rest);
         if (result != ARCP__WEB_COMPLETE || head.status != rows[i / 3].status ||
-            head.keeps_alive != rows[i / 3].keeps_alive ||
+            head.keeps_alive != rows[i / 3].keeps_alive || head.framing != rows[i / 3].framing ||
             !arcp_span_equal_cstr(arcp__web_head_line(&head), rows[i / 3].line)) {
             fail_msg("in pieces of %zu: %s", pieces[i % 3], rows[i / 3].text);
         }
