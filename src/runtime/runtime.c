@@ -35,15 +35,6 @@ static void on_prepare(uv_prepare_t *handle)
     arcp__runtime_links_next_turn(runtime);
 }
 
-/* Who was read just now is answered before links that had their share of the turn go on. */
-static void on_check(uv_check_t *handle)
-{
-    arcp_runtime *runtime = handle->data;
-    if (runtime->has_resumed && runtime->is_dirty) {
-        arcp__runtime_drive(runtime);
-    }
-}
-
 static void on_wake(uv_async_t *handle)
 {
     arcp_runtime *runtime = handle->data;
@@ -68,22 +59,18 @@ static void survive_broken_pipes(void)
 static void open_handles(arcp_runtime *runtime)
 {
     (void)uv_prepare_init(runtime->loop, &runtime->prepare);
-    (void)uv_check_init(runtime->loop, &runtime->check);
     (void)uv_timer_init(runtime->loop, &runtime->timer);
     (void)uv_async_init(runtime->loop, &runtime->wake, on_wake);
     (void)uv_idle_init(runtime->loop, &runtime->launching);
     (void)uv_idle_init(runtime->loop, &runtime->looking);
     runtime->prepare.data = runtime;
-    runtime->check.data = runtime;
     runtime->launching.data = runtime;
     runtime->looking.data = runtime;
     runtime->timer.data = runtime;
     runtime->wake.data = runtime;
-    runtime->open_handles = 6;
+    runtime->open_handles = 5;
     (void)uv_prepare_start(&runtime->prepare, on_prepare);
-    (void)uv_check_start(&runtime->check, on_check);
     uv_unref((uv_handle_t *)&runtime->prepare);
-    uv_unref((uv_handle_t *)&runtime->check);
     uv_unref((uv_handle_t *)&runtime->looking);
 }
 
@@ -147,7 +134,6 @@ void arcp_runtime_free(arcp_runtime *runtime)
         return;
     }
     uv_close((uv_handle_t *)&runtime->prepare, on_handle_closed);
-    uv_close((uv_handle_t *)&runtime->check, on_handle_closed);
     uv_close((uv_handle_t *)&runtime->timer, on_handle_closed);
     uv_close((uv_handle_t *)&runtime->wake, on_handle_closed);
     uv_close((uv_handle_t *)&runtime->launching, on_handle_closed);

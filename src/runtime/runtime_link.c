@@ -77,7 +77,6 @@ void arcp__runtime_links_next_turn(arcp_runtime *runtime)
     arcp__turn_next(&runtime->turn);
     arcp__runtime_link *resting = runtime->resting;
     runtime->resting = NULL;
-    runtime->has_resumed = resting != NULL;
     while (resting != NULL) {
         arcp__runtime_link *link = resting;
         resting = link->next_resting;

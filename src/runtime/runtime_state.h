@@ -79,8 +79,6 @@ struct arcp_runtime {
     arcp__random_pool random; /* for ids, and the engine's tokens */
 
     uv_prepare_t prepare; /* drives before the loop waits */
-    uv_check_t check;     /* and after, while links that had their share are due */
-    bool has_resumed;     /* they are */
     uv_timer_t timer;     /* the engine's deadline */
     uv_async_t wake;      /* the store or an agent's thread has something */
     uv_idle_t launching;  /* starts a program in each turn, while jobs wait for theirs */
