@@ -1,7 +1,7 @@
 /* What the other runtimes' programs in bench/peers/ are, on our library: a runtime whose agents
  * are callbacks inside the program. `make bench-peers` drives it like them.
  *
- *   arcp-bench-host STORE [BUSY_POLL_US]      memory: or sqlite:PATH; loop.busy_poll_us
+ *   arcp-bench-host STORE      memory: or sqlite:PATH
  *
  * Prints "ready URL" and serves until SIGTERM. `bench` says {"events": N} log events of 64
  * bytes, as arcp-bench-agent does; `quick` returns at once. Any token is let in. */
@@ -84,19 +84,13 @@ int main(int argc, char **argv)
     arcp_settings settings;
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
     const char *url = NULL;
-    arcp_error error = {0};
     arcp_settings_default(&settings);
-    if (argc < 2 || argc > 3) {
-        (void)fputs("usage: arcp-bench-host memory:|sqlite:PATH [BUSY_POLL_US]\n", stderr);
+    if (argc != 2) {
+        (void)fputs("usage: arcp-bench-host memory:|sqlite:PATH\n", stderr);
         return 2;
     }
     if (strcmp(argv[1], "memory:") == 0) { /* as arcpd has it */
         arcp_settings_fit_memory(&settings);
-    }
-    if (argc == 3) {
-        must(arcp_settings_set(&settings, ARCP_SPAN_LITERAL("loop"),
-                               ARCP_SPAN_LITERAL("busy_poll_us"), arcp_span_cstr(argv[2]), &error),
-             &error);
     }
     (void)uv_loop_init(&h.loop);
     (void)uv_signal_init(&h.loop, &h.terminate);

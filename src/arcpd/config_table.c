@@ -546,7 +546,6 @@ static const arcp__config_row top_rows[] = {
     {GROUP("credentials", &credentials_fields)},
     {GROUP("audit", &audit_fields)},
     {SETTINGS("shutdown")},
-    {SETTINGS("loop")},
     {GROUP("tracing", &tracing_fields), .flags = RESTART},
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},
     {LIST("peer_profiles", arcp__config, profiles, profile_count, &profile_item)},

@@ -61,7 +61,6 @@ static void run_blocking(void *user)
 {
     arcp_agent_call *call = user;
     call->entry->callback.run(call, call->entry->callback.user);
-    (void)atomic_fetch_sub(&call->runtime->blocking_agents, 1);
     arcp__agent_call_bye(call, NULL);
     arcp__agent_call_unref(call);
 }
@@ -110,9 +109,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         entry->callback.run(call, entry->callback.user);
         return;
     }
-    (void)atomic_fetch_add(&runtime->blocking_agents, 1);
     if (!arcp__agent_threads_run(runtime->threads, run_blocking, call)) {
-        (void)atomic_fetch_sub(&runtime->blocking_agents, 1);
         arcp_agent_fail(call, ARCP_E_INTERNAL_ERROR, "no thread can be had for the agent",
                         arcp_span_make(NULL, 0));
         arcp__agent_call_unref(call);

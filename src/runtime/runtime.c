@@ -28,8 +28,6 @@ static void on_prepare(uv_prepare_t *handle)
     arcp_runtime *runtime = handle->data;
     if (runtime->is_dirty) {
         arcp__runtime_drive(runtime);
-    } else {
-        arcp__runtime_look_on(runtime);
     }
     arcp__agent_inbox_next_turn(runtime->inbox);
     arcp__runtime_links_next_turn(runtime);
@@ -62,16 +60,13 @@ static void open_handles(arcp_runtime *runtime)
     (void)uv_timer_init(runtime->loop, &runtime->timer);
     (void)uv_async_init(runtime->loop, &runtime->wake, on_wake);
     (void)uv_idle_init(runtime->loop, &runtime->launching);
-    (void)uv_idle_init(runtime->loop, &runtime->looking);
     runtime->prepare.data = runtime;
     runtime->launching.data = runtime;
-    runtime->looking.data = runtime;
     runtime->timer.data = runtime;
     runtime->wake.data = runtime;
-    runtime->open_handles = 5;
+    runtime->open_handles = 4;
     (void)uv_prepare_start(&runtime->prepare, on_prepare);
     uv_unref((uv_handle_t *)&runtime->prepare);
-    uv_unref((uv_handle_t *)&runtime->looking);
 }
 
 static void free_entry(arcp__agent_entry *entry)
@@ -137,20 +132,12 @@ void arcp_runtime_free(arcp_runtime *runtime)
     uv_close((uv_handle_t *)&runtime->timer, on_handle_closed);
     uv_close((uv_handle_t *)&runtime->wake, on_handle_closed);
     uv_close((uv_handle_t *)&runtime->launching, on_handle_closed);
-    uv_close((uv_handle_t *)&runtime->looking, on_handle_closed);
 }
 
 static char *copy_or(const char *text, const char *otherwise)
 {
     const char *from = text == NULL ? otherwise : text;
     return arcp__copy_cstr(from, strlen(from));
-}
-
-/* Where there is one core, looking on would keep it from whoever is to send something. */
-static void update_busy_poll(arcp_runtime *runtime, const arcp_settings *settings)
-{
-    int64_t window_ns = runtime->has_other_cores ? (int64_t)settings->loop_busy_poll_us * 1000 : 0;
-    arcp__busy_poll_set_window(&runtime->busy_poll, window_ns);
 }
 
 /* The same as the engine decides by, for agents' threads. */
@@ -186,7 +173,6 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     }
     runtime->settings_agent_line_bytes = (size_t)engine.settings.limits_agent_line_bytes;
     update_gates(runtime, &engine.settings);
-    update_busy_poll(runtime, &engine.settings);
     arcp_status status = arcp__runtime_bound_connections(runtime, &engine.settings, err);
     if (status == ARCP_OK) {
         status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
@@ -253,7 +239,6 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     }
     runtime->loop = loop;
     runtime->turn.limits = &arcp__turn_of_links;
-    runtime->has_other_cores = uv_available_parallelism() > 1;
     runtime->launches_here = options->launcher == NULL;
     runtime->store = options->store;
     runtime->provisioner = options->provisioner;
@@ -374,7 +359,6 @@ void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *setti
 {
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
     update_gates(runtime, settings);
-    update_busy_poll(runtime, settings);
     arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
     (void)ignored; /* it allocates the first time only */
     arcp__engine_set_settings(runtime->engine, settings);

@@ -186,38 +186,6 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
     return more || runtime->is_dirty || runtime->is_told;
 }
 
-/* ---- before the loop sleeps ---- */
-
-static void on_looking(uv_idle_t *idle)
-{
-    (void)idle; /* a loop with an active one does not sleep */
-}
-
-static void set_looking(arcp_runtime *runtime, bool looks)
-{
-    if (!looks) {
-        (void)uv_idle_stop(&runtime->looking);
-    } else if (!runtime->is_freeing) {
-        (void)uv_idle_start(&runtime->looking, on_looking);
-    }
-}
-
-/* Who is at work elsewhere needs the cores, and will wake the loop. */
-static bool may_look(arcp_runtime *runtime)
-{
-    return !runtime->is_stopping && runtime->batches_under_way == 0 &&
-           runtime->process_jobs == NULL && runtime->waiting_process_jobs == NULL &&
-           atomic_load(&runtime->blocking_agents) == 0;
-}
-
-void arcp__runtime_look_on(arcp_runtime *runtime)
-{
-    if (uv_is_active((uv_handle_t *)&runtime->looking)) {
-        set_looking(runtime,
-                    arcp__busy_poll_look_on(&runtime->busy_poll, arcp__clock_now().mono_ns));
-    }
-}
-
 /* So many rounds in a turn of the loop at most: other handles have their turn too. */
 #define ROUNDS_MAX 64u
 
@@ -231,8 +199,6 @@ void arcp__runtime_drive(arcp_runtime *runtime)
     driven = runtime;
     arcp_time now = arcp__clock_now();
     bool more = true;
-    arcp__busy_poll_begin(&runtime->busy_poll, now.mono_ns, runtime->messages);
-    runtime->messages = 0;
     for (unsigned round = 0; more && round < ROUNDS_MAX; round++) {
         more = drive_once(runtime, now);
         if (!more) {
@@ -251,7 +217,6 @@ void arcp__runtime_drive(arcp_runtime *runtime)
         (void)uv_async_send(&runtime->wake);
     }
     arm_timer(runtime, now.mono_ns);
-    set_looking(runtime, arcp__busy_poll_end(&runtime->busy_poll, now.mono_ns, may_look(runtime)));
     runtime->is_driving = false;
     finish_stop(runtime);
 }

@@ -101,7 +101,6 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
         connection->ops->pause(connection);
     }
     runtime->is_dirty = true;
-    runtime->messages++;
     (void)arcp__runtime_feed_store(runtime);
 }
 

@@ -14,7 +14,6 @@
 #include "identity/identity.h"
 #include "process/process.h"
 #include "runtime/agent_host.h"
-#include "runtime/busy_poll.h"
 
 /* One batch is being written while the next fills; a second one waits in the store so that
  * its writer is never idle. */
@@ -72,7 +71,6 @@ struct arcp_runtime {
     arcp_provisioner *provisioner;  /* owned; NULL: none */
     struct arcp__seal *seal;        /* owned; there with a provisioner */
     arcp__process_table *processes; /* owned */
-    bool has_other_cores;           /* this process may use more than one */
     bool launches_here;             /* by the direct launcher */
     size_t settings_agent_line_bytes;
     char *name, *version;     /* owned */
@@ -82,15 +80,12 @@ struct arcp_runtime {
     uv_timer_t timer;     /* the engine's deadline */
     uv_async_t wake;      /* the store or an agent's thread has something */
     uv_idle_t launching;  /* starts a program in each turn, while jobs wait for theirs */
-    uv_idle_t looking;    /* keeps the loop from sleeping, while `busy_poll` looks on */
     int open_handles;
     bool is_dirty; /* the engine was told something */
     bool is_driving;
     bool has_polled; /* the store was asked while it was fed, since the last round */
     bool is_told;    /* an agent that runs on the loop said something while driving */
     bool is_freeing;
-    arcp__busy_poll busy_poll;
-    size_t messages; /* that links read since the last drive */
     unsigned batches_under_way;
     int64_t submitted_ns[ARCP__BATCHES_MAX]; /* of those, oldest first */
     struct {
@@ -120,7 +115,6 @@ struct arcp_runtime {
     bool is_stopping;
     arcp_buf text; /* NUL-terminated copy of a log line */
 
-    atomic_uint blocking_agents; /* that run, or wait for a thread */
     /* What agents' own threads ask before they use what their lease grants. */
     atomic_bool gates_are_shut;    /* decisions cannot be recorded, and must be */
     atomic_bool grants_are_logged; /* audit.grants */
@@ -135,8 +129,6 @@ struct arcp_runtime {
 /* ---- runtime_drive.c ---- */
 /* Does what the engine asks until it asks nothing. */
 void arcp__runtime_drive(arcp_runtime *runtime);
-/* In a turn of the loop in which nothing was driven: whether it still looks on or may sleep. */
-void arcp__runtime_look_on(arcp_runtime *runtime);
 /* Whether it is this thread that is driving: then the drive comes to what was just said, and
  * the loop need not be woken. Any thread. */
 bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);
