@@ -386,7 +386,6 @@ void arcp__job_agent_line(arcp__engine *engine, arcp__job *job, arcp_span text)
         } else {
             arcp__job_emit_log(engine, job, "info", text);
         }
-        arcp__job_update_pressure(engine, job);
     }
 }
 
@@ -394,21 +393,9 @@ void arcp__job_agent_line(arcp__engine *engine, arcp__job *job, arcp_span text)
 
 void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
 {
-    if (job->agent_state != ARCP__AGENT_RUNNING && !job->paused) {
-        return;
-    }
-    uint64_t limit = engine->context.settings.limits_unsent_bytes;
-    uint64_t backlog = 0;
-    if (job->owner != NULL && job->owner->session->link != NULL) {
-        backlog = job->owner->session->backlog_bytes + job->owner->session->link->unsent;
-    }
-    bool full = backlog > (job->is_paused_by_owner ? limit / 2 : limit);
-    bool wanted = !job->ended && (full || engine->agents_paused);
-    if (job->owner != NULL && (full && wanted) != job->is_paused_by_owner) {
-        job->is_paused_by_owner = full && wanted;
-        job->owner->session->paused_jobs += job->is_paused_by_owner ? 1 : -(size_t)1;
-    }
-    if (wanted == job->paused || job->agent_state != ARCP__AGENT_RUNNING) {
+    const bool wanted = !job->ended && (job->is_held || engine->agents_paused);
+    if (wanted == job->paused || job->agent_state != ARCP__AGENT_RUNNING ||
+        engine->context.closing) {
         return;
     }
     const arcp__effect effect = {
@@ -421,6 +408,12 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
     }
 }
 
+void arcp__job_hold(arcp__engine *engine, arcp__job *job, bool is_held)
+{
+    job->is_held = is_held;
+    arcp__job_update_pressure(engine, job);
+}
+
 void arcp__engine_update_pressure(arcp__engine *engine)
 {
     uint64_t limit = engine->context.settings.limits_store_queue_bytes;
@@ -431,8 +424,6 @@ void arcp__engine_update_pressure(arcp__engine *engine)
     }
     engine->agents_paused = wanted;
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        if (job->agent_state == ARCP__AGENT_RUNNING) {
-            arcp__job_update_pressure(engine, job);
-        }
+        arcp__job_update_pressure(engine, job);
     }
 }

@@ -203,8 +203,8 @@ void arcp__job_drop(arcp__engine *engine, arcp__job *job)
     }
     arcp__context_disarm(&engine->context, &job->keep_timer);
     arcp__timer_heap_release(&engine->context.timers, 1);
-    while (job->observations != NULL) {
-        arcp__observation_remove(engine, job->observations);
+    while (job->observers != NULL) {
+        job->observers->ops->dropped(engine, job->observers);
     }
     arcp__job_leave_parent(job);
     while (job->children != NULL) {
@@ -331,6 +331,7 @@ void arcp__job_agent_started(arcp__engine *engine, arcp__job *job, arcp_status s
             arcp__job_emit_status(engine, job, "running", arcp_span_make(NULL, 0));
             arcp__job_log(engine, ARCP__LOG_INFO, job, "job started");
         }
+        arcp__job_update_pressure(engine, job);
         if (engine->store_failing) {
             arcp__effect_release_stops(engine);
         }
@@ -352,11 +353,32 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
     arcp__job_agent_over(engine, job);
 }
 
+/* ---- observers ---- */
+
+void arcp__job_observe(arcp__job *job, arcp__observer *observer)
+{
+    observer->job = job;
+    DL_PREPEND2(job->observers, observer, previous, next);
+}
+
+void arcp__job_unobserve(arcp__engine *engine, arcp__observer *observer)
+{
+    arcp__job *job = observer->job;
+    DL_DELETE2(job->observers, observer, previous, next);
+    if (job->owner == observer) {
+        job->owner = NULL;
+        arcp__job_hold(engine, job, false);
+    }
+}
+
 /* ---- the owning session's numbers ---- */
 
-void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq, uint64_t position,
-                              uint64_t count)
+void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t job_first_seq,
+                              uint64_t seq, uint64_t position, uint64_t count)
 {
+    if (job->last_seq == 0) {
+        job->first_seq = job_first_seq;
+    }
     if (job->owner_run_count != 0) {
         arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
         if (last->first_seq + last->count == seq &&

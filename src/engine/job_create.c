@@ -264,8 +264,9 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__
         return no_memory(err);
     }
     observation->may_cancel = true;
-    observation->is_live = true;
-    job->owner = observation;
+    observation->observer.is_live = true;
+    job->owner = &observation->observer;
+    job->is_held = plan->session->holds_agents;
     plan->session->live_jobs++;
     arcp__job_note_head(job);
     if (plan->key.size != 0 && !arcp__idempotency_add(engine, job, plan->key, plan->fingerprint)) {

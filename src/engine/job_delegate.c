@@ -201,7 +201,7 @@ static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const del
     if (status != ARCP_OK) {
         return status;
     }
-    plan->session = parent->owner->session;
+    plan->session = arcp__observation_of(parent->owner)->session;
     plan->parent = parent;
     plan->max_runtime_sec = runtime_left(engine, parent);
     *lease = derived;
@@ -275,7 +275,7 @@ static void begin(arcp__engine *engine, arcp__job *parent, arcp__job *child,
                   arcp_span reply_to, arcp_buf *reply)
 {
     audit(engine, parent, child, wanted, ARCP_OK);
-    announce(engine, parent->owner->session, child);
+    announce(engine, arcp__observation_of(parent->owner)->session, child);
     emit_delegate(engine, parent, child, wanted, json, body);
     if (wanted->wait && reply_to.size != 0) {
         child->live->wait_reply = arcp__copy_cstr(reply_to.data, reply_to.size);

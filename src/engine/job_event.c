@@ -1,4 +1,4 @@
-/* Events of a job (§8): recorded once in its stream, mailed to whoever observes it. What an
+/* Events of a job (§8): recorded once in its stream, told to its observers. What an
  * agent wants to say passes here: shape, gate, budget. */
 #include "engine/job_log.h"
 #include "engine/parts.h"
@@ -15,12 +15,12 @@
 
 /* ---- emitting ---- */
 
-static void mail_observers(arcp__engine *engine, arcp__job *job, uint64_t position, size_t bytes,
+static void tell_observers(arcp__engine *engine, arcp__job *job, uint64_t position, size_t bytes,
                            arcp_feature feature)
 {
-    for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
+    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
         if (at->is_live) {
-            arcp__mail_record(engine, at, position, bytes, feature);
+            at->ops->record(engine, at, position, bytes, feature);
         }
     }
 }
@@ -54,7 +54,7 @@ static bool emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_fe
         return false;
     }
     engine->event_count++;
-    mail_observers(engine, job, position, bytes, feature);
+    tell_observers(engine, job, position, bytes, feature);
     return true;
 }
 
@@ -348,7 +348,6 @@ void arcp__job_checked_event(arcp__engine *engine, arcp__job *job, const arcp__a
         if (event->spent) {
             arcp__job_spent(engine, job, event->reports, event->report_count);
         }
-        arcp__job_update_pressure(engine, job);
     }
 }
 

@@ -61,19 +61,20 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     arcp_buf_fini(&job->live->inline_result);
     arcp_buf_fini(&job->live->plain_output);
     if (job->owner != NULL) {
-        job->owner->session->live_jobs--;
+        arcp__observation_of(job->owner)->session->live_jobs--;
     }
     arcp__credential_job_ended(engine, job);
     arcp__job_store_with_batch(engine, job); /* when its end has its number */
     arcp__budget_delete_row(engine, job);
-    for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
-        arcp__session_job_ended(engine, at->session);
+    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
+        at->ops->ended(engine, at);
     }
     if (job->parent != NULL) {
         arcp__job_child_ended(engine, job->parent, job, arcp_buf_span(payload));
     }
     arcp__job_end_children(engine, job);
     arcp__admission_drop_children(engine, job);
+    arcp__job_update_pressure(engine, job);
     arcp__job_keep(
         engine, job,
         arcp__context_after_sec(&engine->context, engine->context.settings.jobs_keep_terminal_sec));
@@ -432,9 +433,6 @@ void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span byte
 {
     if (!job->ended) {
         take_output(engine, job, bytes);
-    }
-    if (!job->ended) {
-        arcp__job_update_pressure(engine, job);
     }
 }
 

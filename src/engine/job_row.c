@@ -15,7 +15,6 @@ static void note_numbers(arcp__job *job)
     }
     const arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
     if (last->first_position + last->count == job->stream->next) {
-        job->first_seq = job->owner->first_seq;
         job->last_seq = last->first_seq + last->count - 1;
     }
 }

@@ -20,9 +20,10 @@
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job)
 {
     /* A job usually has few observers, a session may have many jobs. */
-    for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
-        if (at->session == session) {
-            return at;
+    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
+        arcp__observation *observation = arcp__observation_of(at);
+        if (observation->session == session) {
+            return observation;
         }
     }
     return NULL;
@@ -60,14 +61,15 @@ void arcp__observation_store(arcp__engine *engine, arcp__observation *observatio
     }
     char key[2 * ARCP__ID_SIZE];
     char row[256];
-    int key_size =
-        snprintf(key, sizeof(key), "%s/%s", observation->session->id, observation->job->id);
-    int row_size = snprintf(
-        row, sizeof(row),
-        "{\"session_id\":\"%s\",\"job_id\":\"%s\",\"may_cancel\":%s,"
-        "\"position\":%llu,\"first_seq\":%llu}",
-        observation->session->id, observation->job->id, observation->may_cancel ? "true" : "false",
-        (unsigned long long)observation->kept_position, (unsigned long long)observation->first_seq);
+    int key_size = snprintf(key, sizeof(key), "%s/%s", observation->session->id,
+                            observation->observer.job->id);
+    int row_size = snprintf(row, sizeof(row),
+                            "{\"session_id\":\"%s\",\"job_id\":\"%s\",\"may_cancel\":%s,"
+                            "\"position\":%llu,\"first_seq\":%llu}",
+                            observation->session->id, observation->observer.job->id,
+                            observation->may_cancel ? "true" : "false",
+                            (unsigned long long)observation->kept_position,
+                            (unsigned long long)observation->first_seq);
     observation->has_row = true;
     if (arcp__batch_put(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
                         arcp_span_make(row, (size_t)row_size))) {
@@ -96,6 +98,29 @@ void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session
     }
 }
 
+static void record_is_new(arcp__engine *engine, arcp__observer *observer, uint64_t position,
+                          size_t bytes, arcp_feature feature)
+{
+    arcp__mail_record(engine, arcp__observation_of(observer), position, bytes, feature);
+}
+
+static void job_ended(arcp__engine *engine, arcp__observer *observer)
+{
+    arcp__session_job_ended(engine, arcp__observation_of(observer)->session);
+}
+
+static void job_dropped(arcp__engine *engine, arcp__observer *observer)
+{
+    arcp__observation_remove(engine, arcp__observation_of(observer));
+}
+
+static bool is_behind(const arcp__observer *observer, uint64_t seq)
+{
+    return seq > ((const arcp__observation *)observer)->session->sent_seq;
+}
+
+static const arcp__observer_ops observer_ops = {record_is_new, job_ended, job_dropped, is_behind};
+
 arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *session,
                                          arcp__job *job)
 {
@@ -105,52 +130,24 @@ arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *se
         return NULL;
     }
     observation->session = session;
-    observation->job = job;
+    observation->observer.ops = &observer_ops;
     observation->hide_kinds = lacks_event_features(session);
-    observation->next_of_session = session->observations;
-    if (session->observations != NULL) {
-        session->observations->previous_of_session = observation;
-    }
-    session->observations = observation;
-    observation->next_of_job = job->observations;
-    if (job->observations != NULL) {
-        job->observations->previous_of_job = observation;
-    }
-    job->observations = observation;
+    DL_PREPEND2(session->observations, observation, previous, next);
+    arcp__job_observe(job, &observation->observer);
     return observation;
 }
 
 void arcp__observation_remove(arcp__engine *engine, arcp__observation *observation)
 {
     arcp__session *session = observation->session;
-    arcp__job *job = observation->job;
+    arcp__job *job = observation->observer.job;
     arcp__mail_forget_observation(engine, observation);
     row_is_new(observation);
-    if (observation->previous_of_session != NULL) {
-        observation->previous_of_session->next_of_session = observation->next_of_session;
-    } else {
-        session->observations = observation->next_of_session;
-    }
-    if (observation->next_of_session != NULL) {
-        observation->next_of_session->previous_of_session = observation->previous_of_session;
-    }
-    if (observation->previous_of_job != NULL) {
-        observation->previous_of_job->next_of_job = observation->next_of_job;
-    } else {
-        job->observations = observation->next_of_job;
-    }
-    if (observation->next_of_job != NULL) {
-        observation->next_of_job->previous_of_job = observation->previous_of_job;
-    }
-    if (job->owner == observation) {
+    DL_DELETE2(session->observations, observation, previous, next);
+    if (arcp__observation_is_owner(observation)) {
         session->live_jobs -= job->ended ? 0 : 1;
-        session->paused_jobs -= job->is_paused_by_owner ? 1 : 0;
-        job->is_paused_by_owner = false;
-        job->owner = NULL;
-        if (job->paused && !engine->context.closing) {
-            arcp__job_update_pressure(engine, job);
-        }
     }
+    arcp__job_unobserve(engine, &observation->observer);
     if (observation->has_row && !engine->context.closing) {
         char key[2 * ARCP__ID_SIZE];
         int size = snprintf(key, sizeof(key), "%s/%s", session->id, job->id);
@@ -197,18 +194,19 @@ bool arcp__record_is_hidden(const arcp__session *session, arcp_span record)
 static bool number(arcp__engine *engine, arcp__observation *observation, uint64_t position,
                    uint32_t count, uint64_t bytes)
 {
-    uint64_t seq = arcp__session_number(engine, observation->session, observation->job->stream,
-                                        position, count, bytes);
+    uint64_t seq = arcp__session_number(engine, observation->session,
+                                        observation->observer.job->stream, position, count, bytes);
     if (seq == 0) {
-        observation->is_live = false; /* it catches up when there is memory */
+        observation->observer.is_live = false; /* it catches up when there is memory */
         arcp__context_owe(&engine->context);
         return false;
     }
     if (observation->first_seq == 0) {
         observation->first_seq = seq;
     }
-    if (observation->job->owner == observation) {
-        arcp__job_note_owner_run(engine, observation->job, seq, position, count);
+    if (arcp__observation_is_owner(observation)) {
+        arcp__job_note_owner_run(engine, observation->observer.job, observation->first_seq, seq,
+                                 position, count);
     }
     observation->next_position = position + count;
     return true;
@@ -217,7 +215,7 @@ static bool number(arcp__engine *engine, arcp__observation *observation, uint64_
 void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
                       size_t bytes, arcp_feature feature)
 {
-    if (!observation->is_live || position != observation->next_position) {
+    if (!observation->observer.is_live || position != observation->next_position) {
         return; /* it was, or will be, numbered by catching up */
     }
     if (!arcp__session_has_feature(observation->session, feature)) {
@@ -233,7 +231,7 @@ void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint
 
 static void go_live(arcp__engine *engine, arcp__observation *observation)
 {
-    observation->is_live = true;
+    observation->observer.is_live = true;
     arcp__session_wake(engine, observation->session);
 }
 
@@ -245,7 +243,7 @@ static uint64_t average_bytes(const arcp__stream *stream)
 /* Whole ranges at once, for a session that sees every kind. */
 static void number_all(arcp__engine *engine, arcp__observation *observation)
 {
-    const arcp__stream *stream = observation->job->stream;
+    const arcp__stream *stream = observation->observer.job->stream;
     while (observation->next_position < stream->next) {
         uint64_t left = stream->next - observation->next_position;
         uint32_t count = (uint32_t)(left < PAGE_RECORDS ? left : PAGE_RECORDS);
@@ -260,7 +258,7 @@ static void number_all(arcp__engine *engine, arcp__observation *observation)
 static void ask_store(arcp__engine *engine, arcp__observation *observation)
 {
     arcp_buf key = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&key, observation->job->stream->key);
+    arcp_buf_append_cstr(&key, observation->observer.job->stream->key);
     observation->read_id = ++engine->next_read_id;
     bool asked = arcp__effect_push(engine,
                                    &(arcp__effect){.kind = ARCP__EFFECT_READ,
@@ -278,14 +276,14 @@ static void ask_store(arcp__engine *engine, arcp__observation *observation)
 /* [arcp:7.6-5] */
 void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation)
 {
-    if (observation->is_live || observation->read_id != 0) {
+    if (observation->observer.is_live || observation->read_id != 0) {
         return;
     }
     if (!observation->hide_kinds) {
         number_all(engine, observation);
         return;
     }
-    arcp__stream *stream = observation->job->stream;
+    arcp__stream *stream = observation->observer.job->stream;
     while (observation->next_position < stream->next) {
         arcp_span record;
         if (!arcp__stream_peek(stream, observation->next_position, &record)) {
@@ -304,8 +302,8 @@ void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observa
 /* A job that goes on will end by itself, and what is being caught up with has the end in it. */
 void arcp__observation_repeat_end(arcp__engine *engine, arcp__observation *observation)
 {
-    const arcp__stream *stream = observation->job->stream;
-    if (observation->job->ended && observation->is_live &&
+    const arcp__stream *stream = observation->observer.job->stream;
+    if (observation->observer.job->ended && observation->observer.is_live &&
         observation->next_position == stream->next) {
         (void)number(engine, observation, stream->next - 1, 1, average_bytes(stream));
     }
@@ -317,9 +315,10 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
 {
     observation->read_id = 0;
     if (failed || count == 0) {
-        arcp__job_log(engine, ARCP__LOG_ERROR, observation->job, "its history cannot be read");
+        arcp__job_log(engine, ARCP__LOG_ERROR, observation->observer.job,
+                      "its history cannot be read");
         if (count == 0 && !failed) {
-            observation->next_position = observation->job->stream->next;
+            observation->next_position = observation->observer.job->stream->next;
             go_live(engine, observation);
         }
         return;

@@ -145,7 +145,7 @@ static bool is_owed_to_owner(const arcp__job *job)
         return false;
     }
     const arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
-    return last->first_seq + last->count - 1 > job->owner->session->sent_seq;
+    return job->owner->ops->is_behind(job->owner, last->first_seq + last->count - 1);
 }
 
 /* As many as are kept anyway, and of one principal no more than there is room for others:
@@ -185,7 +185,7 @@ static bool is_needed(arcp__engine *engine, arcp__job *job)
         job->agent_state == ARCP__AGENT_RUNNING || waits_for_owner(engine, job)) {
         return true;
     }
-    for (const arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
+    for (const arcp__observer *at = job->observers; at != NULL; at = at->next) {
         if (!at->is_live) {
             return true;
         }

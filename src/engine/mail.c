@@ -30,7 +30,7 @@ void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uin
     arcp__mail *mail = post(engine, ARCP__MAIL_RECORD, observation);
     if (mail == NULL) {
         /* Not lost: the observation falls back to catching up from the stream. */
-        observation->is_live = false;
+        observation->observer.is_live = false;
         arcp__context_owe(&engine->context);
         return;
     }

@@ -23,12 +23,6 @@ static void make_good_job(arcp__engine *engine, arcp__job *job)
         arcp__job_store(engine, job);
     }
     arcp__job_update_pressure(engine, job);
-    for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
-        if (at->row_is_old) {
-            arcp__observation_store(engine, at);
-        }
-        arcp__observation_catch_up(engine, at);
-    }
 }
 
 static void make_good_session(arcp__engine *engine, arcp__session *session)
@@ -39,6 +33,12 @@ static void make_good_session(arcp__engine *engine, arcp__session *session)
     if (session->indexed_seq + 1 < session->next_seq &&
         !arcp__batch_mark_session(engine, session)) {
         arcp__context_owe(&engine->context);
+    }
+    for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
+        if (at->row_is_old) {
+            arcp__observation_store(engine, at);
+        }
+        arcp__observation_catch_up(engine, at);
     }
     arcp__session_wake(engine, session);
 }

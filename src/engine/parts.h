@@ -177,6 +177,9 @@ void arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint6
 /* Gives `count` records of a stream from `position` on their numbers. */
 uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp__stream *stream,
                               uint64_t position, uint32_t count, uint64_t bytes);
+/* The agents of its jobs are not read while it has more than limits.unsent_bytes to send, until
+ * half of that is sent. */
+void arcp__session_weigh_backlog(arcp__engine *engine, arcp__session *session);
 void arcp__session_wake(arcp__engine *engine, arcp__session *session);
 /* The next frame for the session's link into engine->sending; false: nothing now. */
 bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session);
@@ -271,8 +274,12 @@ void arcp__job_agent_started(arcp__engine *engine, arcp__job *job, arcp_status s
 void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job);
 uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq);
 uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position);
-void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t seq, uint64_t position,
-                              uint64_t count);
+/* The owner gave numbers from `seq` on to `count` records; its first number of the job is
+ * `job_first_seq`. */
+void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t job_first_seq,
+                              uint64_t seq, uint64_t position, uint64_t count);
+void arcp__job_observe(arcp__job *job, arcp__observer *observer);
+void arcp__job_unobserve(arcp__engine *engine, arcp__observer *observer);
 
 /* ---- job_release.c ---- */
 /* The job has no agent any more, or never had one: what it needs only while it is live goes when
@@ -401,6 +408,15 @@ void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_rea
                           uint64_t grace_ms);
 
 /* ---- job_subscribe.c ---- */
+static inline arcp__observation *arcp__observation_of(arcp__observer *observer)
+{
+    return (arcp__observation *)observer;
+}
+/* Whether the job runs on its session. */
+static inline bool arcp__observation_is_owner(const arcp__observation *observation)
+{
+    return observation->observer.job->owner == &observation->observer;
+}
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job);
 arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *session,
                                          arcp__job *job);
@@ -445,7 +461,9 @@ void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
 void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
                              const arcp_error *error, arcp_span details);
 void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_buf *out);
-/* Pauses or resumes reading the job's agent as the queues ask for. */
+/* Its owner has too much to send, or no longer: the agent is not read. */
+void arcp__job_hold(arcp__engine *engine, arcp__job *job, bool is_held);
+/* Pauses or resumes reading the job's agent, as its owner and the store's queue want it. */
 void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job);
 void arcp__engine_update_pressure(arcp__engine *engine);
 

@@ -6,7 +6,7 @@ static bool give_to_observation(arcp__engine *engine, uint64_t read_id, uint64_t
                                 const arcp_span *records, size_t count, bool failed)
 {
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
-        for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
+        for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
             if (at->read_id == read_id) {
                 arcp__observation_read_done(engine, at, first, records, count, failed);
                 return true;

@@ -216,12 +216,13 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     arcp__job *job = run.stream->job;
     arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
     if (observation != NULL) {
-        if (job->owner == observation) {
-            arcp__job_note_owner_run(engine, job, run.first_seq, run.first_position, run.count);
-        }
         observation->next_position = end;
         if (observation->first_seq == 0) {
             observation->first_seq = run.first_seq;
+        }
+        if (arcp__observation_is_owner(observation)) {
+            arcp__job_note_owner_run(engine, job, observation->first_seq, run.first_seq,
+                                     run.first_position, run.count);
         }
     }
 }
@@ -230,9 +231,9 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
  * trimmed; a row that says more than the index ever had is from a write that was cut off. */
 static void skip_what_rows_say(arcp__session *session)
 {
-    for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
-        const arcp__job *job = at->job;
-        if (job->owner == at && job->ended && job->last_seq != 0 &&
+    for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
+        const arcp__job *job = at->observer.job;
+        if (arcp__observation_is_owner(at) && job->ended && job->last_seq != 0 &&
             job->last_seq < session->next_seq) {
             at->next_position = job->stream->next;
             at->first_seq = job->first_seq;
@@ -355,7 +356,7 @@ static void add_observers(arcp__engine *engine)
         arcp__observation *owner = arcp__observation_add(engine, session, job);
         if (owner != NULL) {
             owner->may_cancel = true;
-            job->owner = owner;
+            job->owner = &owner->observer;
             session->live_jobs += job->ended ? 0 : 1;
         }
     }
@@ -426,8 +427,8 @@ static bool catch_up(arcp__engine *engine)
     }
     arcp__jobs_kept_restored(engine);
     arcp__idempotency_restored(engine);
-    for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        for (arcp__observation *at = job->observations; at != NULL; at = at->next_of_job) {
+    for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
+        for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
             arcp__mail_catch_up(engine, at);
         }
     }

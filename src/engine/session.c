@@ -110,9 +110,8 @@ bool arcp__session_has_live_jobs(const arcp__session *session)
     if (session->admissions != 0) {
         return true;
     }
-    for (const arcp__observation *at = session->observations; at != NULL;
-         at = at->next_of_session) {
-        if (at->may_cancel && !at->job->ended) {
+    for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
+        if (at->may_cancel && !at->observer.job->ended) {
             return true;
         }
     }
@@ -234,10 +233,7 @@ void arcp__session_detach(arcp__engine *engine, arcp__session *session)
     session->read_id = 0;
     if (!engine->context.closing) {
         arcp__session_start_window(engine, session);
-        /* Its agents go on while nobody is connected. */
-        for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
-            arcp__job_update_pressure(engine, at->job);
-        }
+        arcp__session_weigh_backlog(engine, session); /* its agents go on while it is away */
     }
 }
 

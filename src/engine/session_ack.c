@@ -43,13 +43,13 @@ void arcp__session_ack(arcp__engine *engine, arcp__request *request, arcp_json_r
 void arcp__session_note_lag(arcp__engine *engine, arcp__observation *observation)
 {
     arcp__session *session = observation->session;
-    if (observation->job->owner != observation || session->back_pressured ||
-        !arcp__session_has_feature(session, ARCP_FEATURE_ACK) || observation->job->ended ||
+    if (!arcp__observation_is_owner(observation) || session->back_pressured ||
+        !arcp__session_has_feature(session, ARCP_FEATURE_ACK) || observation->observer.job->ended ||
         lag_of(session) <= engine->context.settings.session_ack_lag_events) {
         return;
     }
     session->back_pressured = true;
     engine->metrics.back_pressure++;
-    arcp__job_emit_status(engine, observation->job, "back_pressure",
+    arcp__job_emit_status(engine, observation->observer.job, "back_pressure",
                           ARCP_SPAN_LITERAL("events are acknowledged more slowly than they come"));
 }

@@ -48,6 +48,25 @@ bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
     return true;
 }
 
+/* What was handed to a link and not written yet counts too. Without a link nothing does: agents go
+ * on while nobody is connected. */
+void arcp__session_weigh_backlog(arcp__engine *engine, arcp__session *session)
+{
+    const uint64_t limit = engine->context.settings.limits_unsent_bytes;
+    const uint64_t backlog =
+        session->link == NULL ? 0 : session->backlog_bytes + session->link->unsent;
+    const bool holds = backlog > (session->holds_agents ? limit / 2 : limit);
+    if (holds == session->holds_agents) {
+        return;
+    }
+    session->holds_agents = holds;
+    for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
+        if (arcp__observation_is_owner(at)) {
+            arcp__job_hold(engine, at->observer.job, holds);
+        }
+    }
+}
+
 /* [arcp:8.3-1] */
 uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp__stream *stream,
                               uint64_t position, uint32_t count, uint64_t bytes)
@@ -77,6 +96,7 @@ uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp
     session->next_seq += count;
     session->kept_bytes += bytes;
     session->backlog_bytes += bytes;
+    arcp__session_weigh_backlog(engine, session);
     if (session->kept_bytes > engine->context.settings.limits_replay_bytes) {
         arcp__session_evict(engine, session);
     }
@@ -144,14 +164,14 @@ static void drop_first_run(arcp__engine *engine, arcp__session *session)
 /* The run is all that the session's index says of its job, and the session is done with it. */
 static void leave_job(arcp__engine *engine, const arcp__run *run, arcp__observation *at)
 {
-    arcp__job *job = at->job;
+    arcp__job *job = at->observer.job;
     uint64_t end = run->first_position + run->count;
-    bool row_says = job->owner == at && job->last_seq != 0;
+    bool row_says = arcp__observation_is_owner(at) && job->last_seq != 0;
     if (arcp__batch_keeps_rows(engine) && !row_says) {
         arcp__observation_moved(at, end);
     }
     bool is_last = job->ended && end == job->stream->next;
-    if (is_last && job->observations == at && at->next_of_job == NULL) {
+    if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
         arcp__stream_trim_tail(engine, job->stream, 0); /* who asks yet reads it from the store */
     }
 }
@@ -400,20 +420,13 @@ void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint6
     arcp__session_wake(engine, session);
 }
 
-/* The session has nothing more to send for now: its agents may go on. */
+/* The session has nothing more to send for now. */
 void arcp__session_drained(arcp__engine *engine, arcp__session *session)
 {
     if (session->read_at >= session->read_bytes.size) {
         no_page(session);
     }
-    if (session->link == NULL || engine->context.closing || session->paused_jobs == 0) {
-        return;
-    }
-    for (arcp__observation *at = session->observations; at != NULL; at = at->next_of_session) {
-        if (at->job->paused) {
-            arcp__job_update_pressure(engine, at->job);
-        }
-    }
+    arcp__session_weigh_backlog(engine, session);
 }
 
 /* ---- frames ---- */

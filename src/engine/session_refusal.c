@@ -17,9 +17,8 @@ static bool waits_for_more(const arcp__request *request)
     if (session->admissions != 0 || session->sent_seq + 1 < session->next_seq) {
         return true;
     }
-    for (const arcp__observation *at = session->observations; at != NULL;
-         at = at->next_of_session) {
-        if (!at->job->ended || !at->is_live) {
+    for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
+        if (!at->observer.job->ended || !at->observer.is_live) {
             return true;
         }
     }

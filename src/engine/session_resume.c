@@ -97,30 +97,28 @@ static void rotate_token(arcp__engine *engine, arcp__session *session, const uin
 /* Submits of which the client may have seen nothing get their job.accepted again. */
 static void repeat_accepted(arcp__engine *engine, arcp__session *session, uint64_t last_event_seq)
 {
-    /* The list has the newest first. */
-    arcp__observation *oldest = session->observations;
-    while (oldest != NULL && oldest->next_of_session != NULL) {
-        oldest = oldest->next_of_session;
-    }
-    for (arcp__observation *at = oldest; at != NULL; at = at->previous_of_session) {
+    arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
+    for (arcp__observation *at = newest == NULL ? NULL : newest->previous; at != NULL;
+         at = at == newest ? NULL : at->previous) {
         bool unseen = at->first_seq == 0 || at->first_seq > last_event_seq;
-        if (!at->may_cancel || !unseen || at->job->parent_id[0] != '\0') {
+        if (!at->may_cancel || !unseen || at->observer.job->parent_id[0] != '\0') {
             continue;
         }
         arcp_buf payload = ARCP_BUF_INIT;
         arcp_buf frame = ARCP_BUF_INIT;
         char id[ARCP__ID_SIZE];
         arcp__context_make_id(&engine->context, "msg_", id);
-        arcp__job_format_accepted(engine, at->job, session, &payload);
-        arcp__envelope_format(&(arcp__envelope_head){.type = "job.accepted",
-                                                     .id = arcp_span_cstr(id),
-                                                     .session_id = arcp_span_cstr(session->id),
-                                                     .trace_id = arcp_span_cstr(at->job->trace_id),
-                                                     .job_id = arcp_span_cstr(at->job->id)},
-                              arcp_buf_span(&payload), &frame);
+        arcp__job_format_accepted(engine, at->observer.job, session, &payload);
+        arcp__envelope_format(
+            &(arcp__envelope_head){.type = "job.accepted",
+                                   .id = arcp_span_cstr(id),
+                                   .session_id = arcp_span_cstr(session->id),
+                                   .trace_id = arcp_span_cstr(at->observer.job->trace_id),
+                                   .job_id = arcp_span_cstr(at->observer.job->id)},
+            arcp_buf_span(&payload), &frame);
         frame.failed = frame.failed || payload.failed;
         arcp_buf_fini(&payload);
-        arcp__session_send_revealed(engine, session, arcp_span_cstr(at->job->id), &frame);
+        arcp__session_send_revealed(engine, session, arcp_span_cstr(at->observer.job->id), &frame);
     }
 }
 

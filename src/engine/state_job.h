@@ -109,9 +109,9 @@ struct arcp__job {
     bool told_to_stop; /* CANCEL_AGENT was queued; once is enough */
     bool told_to_die;  /* likewise KILL_AGENT */
     bool paused;
-    bool is_paused_by_owner; /* counted in its session's paused_jobs */
-    bool expiry_told;        /* the lease's expiry was logged */
-    bool bad_line;           /* a line that began with { and did not parse */
+    bool is_held;     /* not to be read because its owner has too much to send */
+    bool expiry_told; /* the lease's expiry was logged */
+    bool bad_line;    /* a line that began with { and did not parse */
     bool chunks_ended;
     bool is_plain_output; /* raw output has come */
     bool is_terminal;     /* listed as ended, in the engine and in its principal */
@@ -139,8 +139,8 @@ struct arcp__job {
     arcp__stream *stream;
     arcp__owner_run *owner_runs;
     size_t owner_run_count, owner_run_capacity;
-    arcp__observation *observations;
-    arcp__observation *owner; /* of the session it runs on; NULL when that is gone */
+    arcp__observer *observers;
+    arcp__observer *owner; /* of the session it runs on; NULL when that is gone */
     /* The numbers there of its first record and of its end, as its row has them; 0: not yet. */
     uint64_t first_seq, last_seq;
 

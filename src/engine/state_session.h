@@ -15,6 +15,7 @@
 #include "core/trace.h"
 #include "engine/engine.h"
 #include "engine/metrics.h"
+#include "engine/observer.h"
 #include "engine/peer_profile.h"
 
 typedef struct arcp__session arcp__session;
@@ -133,7 +134,7 @@ struct arcp__session {
     uint32_t pins; /* mail, requests, batches */
 
     size_t live_jobs;     /* that run on it and have not ended */
-    size_t paused_jobs;   /* of those, whose agents are not read because of its backlog */
+    bool holds_agents;    /* the agents of its jobs are not read, because of its backlog */
     uint64_t opens_at;    /* nothing is replayed before this batch, the welcome's, is durable */
     uint64_t next_seq;    /* the next event_seq */
     uint64_t durable_seq; /* up to here committed */
@@ -220,12 +221,10 @@ struct arcp__request {
 
 /* A session that gets a job's records. */
 struct arcp__observation {
+    arcp__observer observer; /* first */
     arcp__session *session;
-    arcp__job *job;
-    arcp__observation *next_of_session, *previous_of_session;
-    arcp__observation *next_of_job, *previous_of_job;
-    bool may_cancel;        /* a submitting session */
-    bool is_live;           /* has all history; gets records as they come */
+    arcp__observation *previous, *next; /* of the session, newest first */
+    bool may_cancel;                    /* a submitting session */
     bool hide_kinds;        /* the session lacks a feature: look at each record's kind */
     uint64_t next_position; /* while catching up */
     uint64_t read_id;       /* a READ under way for catching up */
