@@ -16,7 +16,6 @@
 #include "arcpd/running.h"
 #include "arcpd/service.h"
 #include "arcpd/trace_export.h"
-#include "arcpd/trusted_path.h"
 #include "base/alloc.h"
 #include "process/process.h"
 
@@ -53,20 +52,16 @@ static int first_pass(arcp__daemon *state, int argc, char **argv)
 /* A store that is named well and cannot be used is not a wrong command line. */
 static arcp_status open_store(arcp__daemon *state, arcp_store **out, arcp_error *err)
 {
-    char made[3200];
-    const char *url = state->config.store;
-    if (url == NULL) {
-        (void)snprintf(made, sizeof(made), "sqlite:%s/arcp.db", state->directories.state);
-        url = made;
-    }
-    bool names_file = strncmp(url, "sqlite:", 7) == 0 && url[7] != '\0';
-    arcp_status status = names_file
-                             ? arcp__trusted_path_check("store", url + 7, ARCP__TRUSTED_SECRET, err)
-                             : ARCP_OK;
+    arcp_buf url = ARCP_BUF_INIT;
+    arcp_status status = arcp__store_url(&state->config, &state->directories, &url, err);
     if (status == ARCP_OK) {
-        status = arcp_store_open(url, out, err);
+        status = arcp__store_check_trust(url.data, err);
     }
-    return status == ARCP_E_USAGE && names_file ? ARCP_E_IO : status;
+    if (status == ARCP_OK) {
+        status = arcp_store_open(url.data, out, err);
+    }
+    arcp_buf_fini(&url);
+    return status == ARCP_E_USAGE ? ARCP_E_IO : status;
 }
 
 /* Of a damaged store the message names what is damaged. */

@@ -15,12 +15,31 @@ static void print_warning(void *user, const char *line)
     (void)fprintf(stderr, "arcpd: %s\n", line);
 }
 
-/* --check-config: what was read is right; are the files of tokens and keys? */
+/* Would the store and the directory that it may stand in be used? */
+static arcp_status check_trust(const arcp__config *config, arcp_error *err)
+{
+    arcp__directories directories;
+    arcp_buf url = ARCP_BUF_INIT;
+    arcp_status status = arcp__directories_look(&directories, err);
+    if (status == ARCP_OK) {
+        status = arcp__store_url(config, &directories, &url, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__store_check_trust(url.data, err);
+    }
+    arcp_buf_fini(&url);
+    return status;
+}
+
+/* --check-config: what was read is right; are the files that it names? */
 arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp__token_facts tokens;
     arcp_status status = arcp__verifiers_check(config, &tokens, err);
+    if (status == ARCP_OK) {
+        status = check_trust(config, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -57,26 +76,31 @@ static arcp_status print_found(const char *path, const arcp__sqlite_found *found
                                 path, found->damages);
 }
 
-arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
+static arcp_status check_file(const char *path, arcp_error *err)
 {
-    char made[3200];
-    const char *path = made;
-    if (config->store == NULL) {
-        arcp__directories directories;
-        arcp_status status = arcp__directories_find(&directories, false, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
-        (void)snprintf(made, sizeof(made), "%s/arcp.db", directories.state);
-    } else if (strncmp(config->store, "sqlite:", 7) == 0) {
-        path = config->store + 7;
-    } else {
-        return arcp_error_set(err, ARCP_E_USAGE, "--check-store: %s keeps nothing", config->store);
-    }
     arcp__sqlite_found found = {0};
-    arcp_status status = arcp__sqlite_check(path, print_damage, NULL, &found, err);
+    const arcp_status status = arcp__sqlite_check(path, print_damage, NULL, &found, err);
     if (status == ARCP_E_USAGE) {
         return ARCP_E_IO; /* the command line is right */
     }
     return status == ARCP_OK ? print_found(path, &found, err) : status;
+}
+
+arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
+{
+    arcp__directories directories = {.work = ""};
+    arcp_buf url = ARCP_BUF_INIT;
+    arcp_status status =
+        config->store == NULL ? arcp__directories_look(&directories, err) : ARCP_OK;
+    if (status == ARCP_OK) {
+        status = arcp__store_url(config, &directories, &url, err);
+    }
+    if (status == ARCP_OK) {
+        status =
+            strncmp(url.data, "sqlite:", 7) == 0
+                ? check_file(url.data + 7, err)
+                : arcp_error_set(err, ARCP_E_USAGE, "--check-store: %s keeps nothing", url.data);
+    }
+    arcp_buf_fini(&url);
+    return status;
 }

@@ -16,6 +16,11 @@
 #define OTHERS_SEARCH 0001u
 #define SHARED_STATE  "/var/lib/arcp"
 
+static arcp_status check_state(const char *path, arcp_error *err)
+{
+    return arcp__trusted_path_check("state directory", path, ARCP__TRUSTED_DIRECTORY, err);
+}
+
 static arcp_status make_directory(const char *path, arcp_error *err)
 {
     char part[4096];
@@ -35,7 +40,7 @@ static arcp_status make_directory(const char *path, arcp_error *err)
         return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", path,
                               strerror(errno));
     }
-    return arcp__trusted_path_check("state directory", path, ARCP__TRUSTED_DIRECTORY, err);
+    return check_state(path, err);
 }
 
 /* Sets the mode of a directory that stands under its own name: never of what a symbolic link in
@@ -126,17 +131,51 @@ static arcp_status let_pass(arcp__directories *out, bool is_given, arcp_error *e
     return status;
 }
 
-arcp_status arcp__directories_find(arcp__directories *out, bool has_other_users, arcp_error *err)
+static arcp_status name_state(arcp__directories *out, bool *is_given, arcp_error *err)
 {
     int size = 0;
-    bool is_given = find_state(out->state, sizeof(out->state), &size);
-    if (size < 0 || size >= (int)sizeof(out->state)) {
-        return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
+    *out = (arcp__directories){.work = ""};
+    *is_given = find_state(out->state, sizeof(out->state), &size);
+    return size >= 0 && size < (int)sizeof(out->state)
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
+}
+
+arcp_status arcp__directories_look(arcp__directories *out, arcp_error *err)
+{
+    bool ignored = false;
+    const arcp_status status = name_state(out, &ignored, err);
+    return status == ARCP_OK ? check_state(out->state, err) : status;
+}
+
+arcp_status arcp__directories_find(arcp__directories *out, bool has_other_users, arcp_error *err)
+{
+    bool is_given = false;
+    arcp_status status = name_state(out, &is_given, err);
+    if (status == ARCP_OK) {
+        status = make_directory(out->state, err);
     }
-    arcp_status status = make_directory(out->state, err);
     if (status == ARCP_OK) {
         status = make_work(out, out->state, err);
     }
-    out->closed[0] = '\0';
     return status == ARCP_OK && has_other_users ? let_pass(out, is_given, err) : status;
+}
+
+arcp_status arcp__store_url(const arcp__config *config, const arcp__directories *directories,
+                            arcp_buf *out, arcp_error *err)
+{
+    if (config->store == NULL) {
+        arcp_buf_append_format(out, "sqlite:%s/arcp.db", directories->state);
+    } else {
+        arcp_buf_append_cstr(out, config->store);
+    }
+    arcp_buf_append_byte(out, '\0');
+    return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
+arcp_status arcp__store_check_trust(const char *url, arcp_error *err)
+{
+    return strncmp(url, "sqlite:", 7) == 0
+               ? arcp__trusted_path_check("store", url + 7, ARCP__TRUSTED_SECRET, err)
+               : ARCP_OK;
 }

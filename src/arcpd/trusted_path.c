@@ -77,30 +77,35 @@ static arcp_status check_above(const char *what, char *path, arcp_error *err)
     return status;
 }
 
+/* Who can rename the path, or put something in its place: the directories above it as it is
+ * written, without following it. One that does not exist is not looked at. */
+static arcp_status check_place(const char *what, const char *path, arcp_error *err)
+{
+    char directory[PATH_MAX];
+    char real[PATH_MAX + 2];
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(directory, sizeof(directory), "%.*s",
+                   slash == NULL ? 1 : (int)(slash - path) + 1, slash == NULL ? "." : path);
+    if (realpath(directory, real) == NULL) {
+        return errno == ENOENT ? ARCP_OK
+                               : arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be looked at: %s",
+                                                what, directory, strerror(errno));
+    }
+    memcpy(real + strlen(real), "/", 2);
+    return check_above(what, real, err);
+}
+
 /* Where the path is a symbolic link, its owner and whoever can rename it choose the file: they are
  * looked at, too. Links behind it, and on the way to it, are not. */
 static arcp_status check_link(const char *what, const char *path, arcp_error *err)
 {
-    char directory[PATH_MAX];
-    char real[PATH_MAX + 2];
     struct stat about;
-    const char *slash = strrchr(path, '/');
     if (lstat(path, &about) != 0 || !S_ISLNK(about.st_mode)) {
         return ARCP_OK;
     }
     about.st_mode = S_IFLNK; /* a link's permissions mean nothing */
-    arcp_status status = check_one(what, path, &about, false, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    (void)snprintf(directory, sizeof(directory), "%.*s",
-                   slash == NULL ? 1 : (int)(slash - path) + 1, slash == NULL ? "." : path);
-    if (realpath(directory, real) == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be looked at: %s", what, directory,
-                              strerror(errno));
-    }
-    memcpy(real + strlen(real), "/", 2);
-    return check_above(what, real, err);
+    const arcp_status status = check_one(what, path, &about, false, err);
+    return status == ARCP_OK ? check_place(what, path, err) : status;
 }
 
 static arcp_status check_itself(const char *what, const char *path, const struct stat *about,
@@ -130,7 +135,7 @@ arcp_status arcp__trusted_path_check(const char *what, const char *path, arcp__t
     }
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0) {
-        return ARCP_OK;
+        return errno == ENOENT ? check_place(what, path, err) : ARCP_OK;
     }
     char real[PATH_MAX];
     bool is_found = realpath(path, real) != NULL;

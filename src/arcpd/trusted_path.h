@@ -17,8 +17,9 @@ typedef enum arcp__trusted_kind {
     ARCP__TRUSTED_DIRECTORY /* others cannot make or rename anything in it */
 } arcp__trusted_kind;
 
-/* `what` begins the message: "token_file". A path that does not exist is no failure: who opens it
- * says so. ARCP_E_USAGE names the path, what is wrong with it and how to mend that. */
+/* `what` begins the message: "token_file". Of a path that does not exist the directories above it
+ * are checked, since a file may be made there; that it is missing is said by who opens it.
+ * ARCP_E_USAGE names the path, what is wrong with it and how to mend that. */
 ARCP_MUST_CHECK arcp_status arcp__trusted_path_check(const char *what, const char *path,
                                                      arcp__trusted_kind kind, arcp_error *err);
 

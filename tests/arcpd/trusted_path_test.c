@@ -167,9 +167,26 @@ static void what_is_not_there_or_was_handed_over_is_for_its_reader(void **state)
     (void)state;
     (void)snprintf(nothing, sizeof(nothing), "%s/nothing", inner);
     check(nothing, ARCP__TRUSTED_SECRET, NULL);
+    (void)snprintf(nothing, sizeof(nothing), "%s/nothing/below", inner);
+    check(nothing, ARCP__TRUSTED_SECRET, NULL);
     check("/dev/null", ARCP__TRUSTED_SECRET, NULL);
     check("/dev/stdin", ARCP__TRUSTED_SECRET, NULL);
     check("/dev/fd/0", ARCP__TRUSTED_SECRET, NULL);
+}
+
+static void what_is_not_there_yet_is_as_safe_as_its_directory(void **state)
+{
+    char store[128];
+    (void)state;
+    (void)snprintf(store, sizeof(store), "%s/store.db", inner);
+    assert_int_equal(chmod(inner, 0777), 0);
+    check(store, ARCP__TRUSTED_SECRET, "/inner can be written by others (mode 0777)");
+    assert_int_equal(chmod(inner, 01777), 0);
+    check(store, ARCP__TRUSTED_SECRET, NULL);
+    assert_int_equal(symlink("nothing", store), 0);
+    check(store, ARCP__TRUSTED_SECRET, NULL);
+    assert_int_equal(chmod(inner, 0777), 0);
+    check(store, ARCP__TRUSTED_SECRET, "/inner can be written by others (mode 0777)");
 }
 
 #define t(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -185,6 +202,7 @@ int main(void)
         t(a_link_that_others_can_replace_is_refused),
         t(a_fifo_is_refused_and_blocks_nothing),
         t(what_is_not_there_or_was_handed_over_is_for_its_reader),
+        t(what_is_not_there_yet_is_as_safe_as_its_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "arcpd/daemon.h"
@@ -48,6 +49,26 @@ static void check_refused(daemon_state *d, int exit_status, const char *why)
     free(errors);
 }
 
+/* --check-config says so before a start does, and makes nothing. */
+static void check_config_refused(const daemon_state *d, const char *why)
+{
+    char command[512];
+    char text[4096];
+    (void)snprintf(command, sizeof(command),
+                   "STATE_DIRECTORY=%s " ARCP_BINARY_DIR "/bin/arcpd --check-config %s%s "
+                   "--store sqlite:%s 2>&1",
+                   d->directory, d->options.config == NULL ? "/dev/null" : d->directory,
+                   d->options.config == NULL ? "" : "/arcpd.yaml", d->store);
+    FILE *output = popen(command, "re"); /* NOLINT(cert-env33-c): words of this file */
+    assert_non_null(output);
+    text[fread(text, 1, sizeof(text) - 1, output)] = '\0';
+    const int status = pclose(output);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) != 2 || strstr(text, why) == NULL) {
+        fail_msg("--check-config: want \"%s\" in \"%s\" (%d)", why, text, WEXITSTATUS(status));
+    }
+}
+
 static void what_others_can_change_is_refused_at_the_start(void **state)
 {
     static const struct {
@@ -85,8 +106,26 @@ static void what_others_can_change_is_refused_at_the_start(void **state)
             make_file(&d, rows[at].file, rows[at].text, rows[at].mode);
         }
         check_refused(&d, rows[at].exit_status, rows[at].why);
+        check_config_refused(&d, rows[at].why);
         daemon_end(&d);
     }
+}
+
+static void a_check_of_the_configuration_makes_no_directory(void **state)
+{
+    char command[256];
+    char directory[64];
+    daemon_state d;
+    (void)state;
+    daemon_begin(&d, NULL);
+    (void)snprintf(directory, sizeof(directory), "%.40s/state", d.directory);
+    (void)snprintf(command, sizeof(command),
+                   "STATE_DIRECTORY=%s " ARCP_BINARY_DIR
+                   "/bin/arcpd --check-config /dev/null >/dev/null 2>&1",
+                   directory);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): words of this file */
+    assert_int_equal(access(directory, F_OK), -1);
+    daemon_end(&d);
 }
 
 /* As root it would change the mode of any directory. */
@@ -187,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_others_can_change_is_refused_at_the_start),
+        cmocka_unit_test(a_check_of_the_configuration_makes_no_directory),
         cmocka_unit_test(a_link_in_the_place_of_the_work_directory_changes_nothing),
         cmocka_unit_test(an_agent_with_a_user_of_its_own_works_in_the_default_directories),
         cmocka_unit_test(a_closed_home_directory_is_not_in_its_way),
