@@ -81,21 +81,22 @@ static arcp_status write_mapping(arcp__yaml_reader *r, draft *into, const char *
 static arcp_status write_json(arcp__yaml_reader *r, draft *into, const char *path,
                               const yaml_node_t *node)
 {
-    if (node->type == YAML_SCALAR_NODE) {
-        write_scalar(into, node);
-        return ARCP_OK;
-    }
-    if (into->depth == DEPTH_MAX) {
+    arcp_status status = ARCP_OK;
+    if (into->depth == DEPTH_MAX && node->type != YAML_SCALAR_NODE) {
         return arcp__yaml_refuse(r, node, path, "stands deeper than 32 levels");
     }
-    if (into->writer.out->size > BYTES_MAX) {
-        return arcp__yaml_refuse(r, node, path, "makes the body longer than 1048576 bytes");
-    }
     into->depth++;
-    arcp_status status = node->type == YAML_SEQUENCE_NODE ? write_list(r, into, path, node)
-                                                          : write_mapping(r, into, path, node);
+    if (node->type == YAML_SCALAR_NODE) {
+        write_scalar(into, node);
+    } else if (node->type == YAML_SEQUENCE_NODE) {
+        status = write_list(r, into, path, node);
+    } else {
+        status = write_mapping(r, into, path, node);
+    }
     into->depth--;
-    return status;
+    return status == ARCP_OK && into->writer.out->size > BYTES_MAX
+               ? arcp__yaml_refuse(r, node, path, "makes the body longer than 1048576 bytes")
+               : status;
 }
 
 static arcp_status json_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,

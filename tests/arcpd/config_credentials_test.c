@@ -184,6 +184,50 @@ static void aliases_do_not_make_a_short_file_a_long_body(void **state)
     arcp__config_fini(&config);
 }
 
+static void append_many(arcp_buf *text, const char *piece, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        arcp_buf_append_cstr(text, piece);
+    }
+}
+
+static void a_body_has_at_most_a_mebibyte(void **state)
+{
+    const size_t longest = 1048576 - strlen("{\"l\":\"\"}");
+    (void)state;
+    for (size_t size = longest; size <= longest + 1; size++) {
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp__config config;
+        arcp_error error = {0};
+        arcp_buf_append_cstr(&text, "credentials: {http: {issue: {body: {l: ");
+        append_many(&text, "x", size);
+        arcp_buf_append(&text, ARCP_SPAN_LITERAL("}}}}\0"));
+        assert_int_equal(read_text(text.data, &config, &error),
+                         size == longest ? ARCP_OK : ARCP_E_USAGE);
+        assert_int_equal(config.credentials.requests[ARCP__HTTP_ISSUE].body != NULL,
+                         size == longest);
+        arcp_buf_fini(&text);
+        arcp__config_fini(&config);
+    }
+}
+
+/* 64 MiB would be written if only lists and mappings were measured. */
+static void aliases_of_one_long_text_are_measured(void **state)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__config config;
+    arcp_error error = {0};
+    (void)state;
+    arcp_buf_append_cstr(&text, "credentials: {http: {issue: {body: [&a ");
+    append_many(&text, "x", 65536);
+    append_many(&text, ", *a", 1024);
+    arcp_buf_append(&text, ARCP_SPAN_LITERAL("]}}}\0"));
+    assert_int_equal(read_text(text.data, &config, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, ": makes the body longer than 1048576 bytes"));
+    arcp_buf_fini(&text);
+    arcp__config_fini(&config);
+}
+
 static void at_most_32_statuses_mean_not_known(void **state)
 {
     (void)state;
@@ -258,6 +302,8 @@ int main(void)
         cmocka_unit_test(what_is_printed_is_what_is_used),
         cmocka_unit_test(a_body_has_at_most_32_levels),
         cmocka_unit_test(aliases_do_not_make_a_short_file_a_long_body),
+        cmocka_unit_test(a_body_has_at_most_a_mebibyte),
+        cmocka_unit_test(aliases_of_one_long_text_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
