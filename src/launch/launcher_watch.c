@@ -1,12 +1,13 @@
 #include "launch/launcher_watch.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/thread.h"
 
 #define STACK_BYTES 65536u
 
@@ -22,29 +23,12 @@ static void *wait_for_end(void *argument)
     return NULL;
 }
 
-static int start_thread(arcp__launch_watch *watch)
-{
-    pthread_attr_t attributes;
-    sigset_t all;
-    sigset_t before;
-    int result = pthread_attr_init(&attributes);
-    if (result != 0) {
-        return result;
-    }
-    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    /* Signals are for the program's own threads. */
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    result = pthread_create(&watch->thread, &attributes, wait_for_end, watch);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return result;
-}
-
 static arcp_status init_thread(arcp__launch_watch *watch, pid_t pid, arcp_error *err)
 {
     *watch = (arcp__launch_watch){.fd = eventfd(0, EFD_CLOEXEC), .pid = pid, .has_thread = true};
-    int result = watch->fd < 0 ? errno : start_thread(watch);
+    int result = watch->fd < 0
+                     ? errno
+                     : arcp__thread_start_sized(&watch->thread, STACK_BYTES, wait_for_end, watch);
     if (result == 0) {
         return ARCP_OK;
     }
