@@ -54,39 +54,22 @@ bool arcp__state_directory(bool of_daemon, arcp_buf *out)
     return terminate(out);
 }
 
-static bool is_host_local(arcp_span host)
+bool arcp__url_is_local(arcp_span text)
 {
-    if (!arcp_span_starts_with(host, ARCP_SPAN_LITERAL("127."))) {
-        return arcp_span_equal_cstr(host, "localhost") || arcp_span_equal_cstr(host, "[::1]");
-    }
-    for (size_t at = 0; at < host.size; at++) {
-        if (host.data[at] != '.' && (host.data[at] < '0' || host.data[at] > '9')) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool arcp__url_is_local(arcp_span url)
-{
-    if (arcp_span_starts_with(url, ARCP_SPAN_LITERAL("stdio:"))) {
-        return true;
-    }
-    const char *authority = url.size == 0 ? NULL : memmem(url.data, url.size, "://", 3);
-    if (authority == NULL) {
+    arcp__url url;
+    if (arcp__url_parse(text, &url, NULL) != ARCP_OK) {
         return false;
     }
-    arcp_span host = arcp_span_from(url, (size_t)(authority - url.data) + 3);
-    size_t size = 0;
-    bool in_brackets = host.size != 0 && host.data[0] == '[';
-    while (size < host.size && host.data[size] != '/' && host.data[size] != '?' &&
-           host.data[size] != '#' && (in_brackets || host.data[size] != ':')) {
-        in_brackets = in_brackets && host.data[size] != ']';
-        size++;
+    switch (url.scheme) {
+    case ARCP__URL_WS:
+    case ARCP__URL_WSS:
+        return arcp__authority_is_loopback(&url.authority);
+    case ARCP__URL_STDIO:
+        return true;
+    case ARCP__URL_MEMORY:
+        return false;
     }
-    host = arcp_span_first(host, size);
-    /* Whoever writes user information into the URL means to deceive. */
-    return memchr(url.data, '@', url.size) == NULL && is_host_local(host);
+    return false;
 }
 
 bool arcp__url_is_same_runtime(const char *a, const char *b)

@@ -55,7 +55,7 @@ void arcp__target_fini(arcp__target *target);
 bool arcp__url_is_same_runtime(const char *a, const char *b);
 
 /* Whether a URL leads to this machine and nowhere else: its loopback, or a command. */
-bool arcp__url_is_local(arcp_span url);
+bool arcp__url_is_local(arcp_span text);
 
 /* Appends the state directory of the user's daemon or of the user: $STATE_DIRECTORY (the daemon's
  * only), $XDG_STATE_HOME/arcp, ~/.local/state/arcp. False when none is known. */
