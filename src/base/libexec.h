@@ -6,11 +6,10 @@
 
 #include <arcp/buf.h>
 
-/* Appends the path of the program `name` and an end of string: beside the running program (a build
- * tree), in ../libexec/arcp of it, or where it was installed; never by PATH, nor in the current
- * directory. False when none of them has it, then the directories are appended instead, separated
- * by
- * ", "; and without memory (out->failed). */
+/* Looks for the program `name` beside the running program (a build tree), in ../libexec/arcp of it,
+ * and where it was installed; never by PATH, nor in the current directory. True: its path and an
+ * end of string were appended. False: no directory has it, and their names were appended with
+ * commas between them; or memory ran out (out->failed). */
 ARCP_MUST_CHECK bool arcp__libexec_find(const char *name, arcp_buf *out);
 
 #endif

@@ -11,7 +11,7 @@ arcp_status arcp__program_options(arcp__program *program, arcp_client_options *o
     out->url = arcp_span_cstr(program->target.url);
     out->tls_ca_file = arcp_span_cstr(program->target.ca_file);
     out->client_name = ARCP_SPAN_LITERAL("arcp");
-    out->client_version = ARCP_SPAN_LITERAL(ARCP__PROGRAM_VERSION);
+    out->client_version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING);
     if (program->target.token != NULL) {
         out->token = arcp_secret_reveal(program->target.token);
     }

@@ -210,7 +210,7 @@ static int begin(arcp__program *program, int (*run)(arcp__program *program))
     }
     if (arcp__has(arguments, ARCP__OPTION_VERSION)) {
         return arcp__program_print(program,
-                                   ARCP_SPAN_LITERAL("arcp " ARCP__PROGRAM_VERSION " (ARCP 1.1)\n"))
+                                   ARCP_SPAN_LITERAL("arcp " ARCP_VERSION_STRING " (ARCP 1.1)\n"))
                    ? ARCP__EXIT_SUCCESS
                    : ARCP__EXIT_ERROR;
     }

@@ -9,8 +9,6 @@
 #include "cli/config.h"
 #include "cli/screen.h"
 
-#define ARCP__PROGRAM_VERSION "0.1.0"
-
 typedef struct arcp__program {
     arcp__arguments arguments;
     arcp__target target;
@@ -22,10 +20,9 @@ typedef struct arcp__program {
 
 /* ---- program.c ---- */
 
-/* All of main(): reads the arguments of `command` (ARCP__COMMAND_ANY: the first word names it),
- * answers
- * --help and --version, and lets `run` do the rest. Returns the exit status. argv may be changed
- * (a token in it is overwritten). */
+/* All of main(): reads the arguments of `command` (ARCP__COMMAND_ANY: the first word names it) and
+ * lets `run` do the rest, unless they ask for the help or the version. Returns the exit status.
+ * argv may be changed (a token in it is overwritten). */
 int arcp__program_main(arcp__command command, int (*run)(arcp__program *program), int argc,
                        char **argv);
 

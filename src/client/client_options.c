@@ -66,7 +66,7 @@ arcp_status arcp__client_session_options_copy(const arcp_client_options *from,
         given->client_name = ARCP_SPAN_LITERAL("libarcp");
     }
     if (given->client_version.size == 0) {
-        given->client_version = ARCP_SPAN_LITERAL(ARCP__CLIENT_VERSION);
+        given->client_version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING);
     }
     /* Secrets go into arcp_secret, not into the arena. */
     given->token = arcp_span_make(NULL, 0);

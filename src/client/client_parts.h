@@ -19,7 +19,6 @@
  * (arcp__client_progress), so that one that makes the runtime hang up does not do so for ever. */
 #define ARCP__REQUEST_VAIN_MAX 5
 #define ARCP__CLOSE_WAIT_MS    500
-#define ARCP__CLIENT_VERSION   "0.1.0"
 
 typedef enum arcp__client_request_kind {
     ARCP__CLIENT_ASK_SUBMIT,

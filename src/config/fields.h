@@ -27,9 +27,8 @@ typedef struct arcp__config_type {
     void (*fini)(const arcp__config_row *row, void *owner);
     arcp_status (*read)(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
                         const char *path, const yaml_node_t *node);
-    /* Appends the value on one line, as YAML that is read as the same value; no value is null, []
-     * or
-     * {}. NULL: the configuration is never printed. */
+    /* Appends the value on one line, as YAML that is read as the same value. "null", "[]" and "{}"
+     * stand for no value. NULL: the configuration is never printed. */
     void (*print)(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
                   arcp_buf *out);
 } arcp__config_type;

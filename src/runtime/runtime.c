@@ -12,9 +12,6 @@
 #include "runtime/agent_threads.h"
 #include "runtime/runtime_state.h"
 
-#ifndef ARCP_VERSION_STRING
-#define ARCP_VERSION_STRING "0.1.0"
-#endif
 #define AGENT_THREADS_DEFAULT 64u
 
 static void draw(void *user, void *out, size_t size)
