@@ -6,7 +6,7 @@
 #include "arcpd/tokens.h"
 #include "arcpd/trusted_path.h"
 #include "core/agent_name.h"
-#include "transport/tls_context.h"
+#include "stream/stream.h"
 #include "transport/url.h"
 #include "transport/web_names.h"
 

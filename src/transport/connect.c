@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
-#include "transport/loop_share.h"
+#include "stream/stream.h"
 #include "transport/url.h"
 #include "transport/websocket_client.h"
 

@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/utf8.h"
-#include "transport/loop_share.h"
+#include "stream/stream.h"
 #include "transport/stream_connection.h"
 
 typedef struct parcel {

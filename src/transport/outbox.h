@@ -6,8 +6,7 @@
 #ifndef ARCP_TRANSPORT_OUTBOX_H
 #define ARCP_TRANSPORT_OUTBOX_H
 
-#include "transport/loop_share.h"
-#include "transport/stream.h"
+#include "stream/stream.h"
 
 /* Zero-initialised is empty. */
 typedef struct arcp__outbox {

@@ -7,9 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "stream/stream.h"
 #include "transport/command_words.h"
-#include "transport/file_stream.h"
-#include "transport/handle_stream.h"
 #include "transport/line_connection.h"
 
 /* Whether the descriptor is open in a way that can be read, or written. */
@@ -27,18 +26,6 @@ static arcp_status check_access(int fd, int wanted, arcp_error *err)
     return ARCP_OK;
 }
 
-static arcp_status fd_stream(arcp__loop_share *share, int fd, arcp__stream **out, arcp_error *err)
-{
-    uv_handle_type type = uv_guess_handle(fd);
-    if (type == UV_NAMED_PIPE || type == UV_TCP || type == UV_TTY) {
-        return arcp__fd_stream_new(share, fd, type, out, err);
-    }
-    if (type == UV_FILE) {
-        return arcp__file_stream_new(share, fd, out, err);
-    }
-    return arcp_error_set(err, ARCP_E_IO, "file descriptor %d is nothing to read or write", fd);
-}
-
 /* A stream over a duplicate, so that a failure further on leaves the caller's own open. */
 static arcp_status copy_stream(arcp__loop_share *share, int fd, arcp__stream **out, arcp_error *err)
 {
@@ -47,7 +34,7 @@ static arcp_status copy_stream(arcp__loop_share *share, int fd, arcp__stream **o
         return arcp_error_set(err, ARCP_E_IO, "cannot duplicate file descriptor %d: %s", fd,
                               strerror(errno));
     }
-    arcp_status status = fd_stream(share, copy, out, err);
+    arcp_status status = arcp__fd_stream_new(share, copy, out, err);
     if (status != ARCP_OK) {
         close(copy);
     }

@@ -17,8 +17,8 @@
 
 #include <arcp/sys/transport.h>
 
+#include "stream/stream.h"
 #include "transport/outbox.h"
-#include "transport/stream.h"
 
 #define ARCP__CLOSE_REASON_MAX 123 /* bytes; RFC 6455 §5.5: a control frame has 125 */
 #define ARCP__PEER_NAME_MAX    64

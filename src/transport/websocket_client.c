@@ -7,9 +7,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "transport/handle_stream.h"
+#include "stream/stream.h"
 #include "transport/socket_name.h"
-#include "transport/tls_stream.h"
 #include "transport/websocket_connection.h"
 #include "transport/websocket_handshake.h"
 

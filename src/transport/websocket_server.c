@@ -16,10 +16,9 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "stream/stream.h"
 #include "transport/admission.h"
-#include "transport/handle_stream.h"
 #include "transport/socket_name.h"
-#include "transport/tls_stream.h"
 #include "transport/websocket_connection.h"
 #include "transport/websocket_handshake.h"
 

@@ -4,7 +4,7 @@
 #include "transport/server.h"
 #include "transport/tls_files.h"
 
-#include "transport/tls_context.h"
+#include "stream/stream.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -60,6 +60,7 @@ stands_on() {
     fi
 }
 stands_on file base
+stands_on stream base
 stands_on web base
 stands_on launch base
 stands_on process launch base

@@ -1,15 +1,13 @@
-#include "transport/tls_stream.h"
-
 #include <assert.h>
 
 #include <openssl/err.h>
 
 #include "base/alloc.h"
+#include "stream/parts.h"
 
 #define TLS_RECORD_BYTES ((size_t)16 * 1024)
-#define TLS_PIECE_BYTES                                                                            \
-    ((size_t)64 * 1024) /* encrypted at a time, so that `written` progresses                       \
-                         */
+/* Encrypted at a time, so that `written` progresses. */
+#define TLS_PIECE_BYTES ((size_t)64 * 1024)
 
 typedef struct tls_stream {
     arcp__stream base;

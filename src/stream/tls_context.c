@@ -1,5 +1,3 @@
-#include "transport/tls_context.h"
-
 #include <errno.h>
 #include <stdio.h>
 
@@ -8,6 +6,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/alloc.h"
+#include "stream/parts.h"
 
 struct arcp__tls_context {
     SSL_CTX *ssl; /* counts its references; each connection holds one */

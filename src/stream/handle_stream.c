@@ -1,10 +1,10 @@
-#include "transport/handle_stream.h"
-
+/* A stream over a libuv handle: TCP, a pipe or local socket, a terminal. */
 #include <assert.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "stream/parts.h"
 
 typedef struct handle_stream {
     arcp__stream base;
@@ -295,9 +295,16 @@ static int fd_handle_open(handle_stream *stream, uv_loop_t *loop, int fd, uv_han
     return result < 0 ? result : uv_pipe_open(&stream->uv.pipe, fd);
 }
 
-arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, uv_handle_type type,
-                                arcp__stream **out, arcp_error *err)
+arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **out,
+                                arcp_error *err)
 {
+    const uv_handle_type type = uv_guess_handle(fd);
+    if (type == UV_FILE) {
+        return arcp__file_stream_new(share, fd, out, err);
+    }
+    if (type != UV_NAMED_PIPE && type != UV_TCP && type != UV_TTY) {
+        return arcp_error_set(err, ARCP_E_IO, "file descriptor %d is nothing to read or write", fd);
+    }
     handle_stream *stream = handle_stream_new(share);
     if (stream == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");

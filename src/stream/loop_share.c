@@ -1,10 +1,12 @@
-#include "transport/loop_share.h"
+#include "stream/stream.h"
 
 #include <assert.h>
 
 #include <utlist.h>
 
 #include "base/alloc.h"
+
+#define SPARE_BUFFERS 8
 
 /* An idle handle that is active only while tasks wait does both things that "the end of
  * the turn" needs: it runs before the loop waits, and it keeps the loop from waiting. */
@@ -14,7 +16,7 @@ struct arcp__loop_share {
     arcp__task *tasks; /* in the order of posting, so of their turns */
     uint64_t turn;
     char *read_buffer; /* made when first needed */
-    arcp_buf spare[ARCP__SPARE_BUFFERS];
+    arcp_buf spare[SPARE_BUFFERS];
     size_t spare_count;
 };
 
@@ -119,8 +121,8 @@ void arcp__loop_share_take_buffer(arcp__loop_share *share, arcp_buf *buf)
 
 void arcp__loop_share_give_buffer(arcp__loop_share *share, arcp_buf *buf)
 {
-    if (buf->data != NULL && buf->capacity <= ARCP__SPARE_BUFFER_BYTES &&
-        share->spare_count < ARCP__SPARE_BUFFERS) {
+    if (buf->data != NULL && buf->capacity <= ARCP__WRITE_PIECE_BYTES &&
+        share->spare_count < SPARE_BUFFERS) {
         arcp_buf_clear(buf);
         share->spare[share->spare_count++] = *buf;
         *buf = (arcp_buf)ARCP_BUF_INIT;
