@@ -147,14 +147,14 @@ static void read_again(arcp__engine *engine, arcp__admission *held)
 {
     arcp_buf frame = held->frame;
     arcp__request *request = arcp__request_ref(held->request);
-    arcp__envelope envelope;
+    arcp__message in;
     held->frame = (arcp_buf)ARCP_BUF_INIT;
     arcp__admission_free(engine, held);
-    if (!arcp__context_read_frame(&engine->context, arcp_buf_span(&frame), &envelope, NULL)) {
+    if (!arcp__message_read(&engine->context, arcp_buf_span(&frame), &in)) {
         arcp__context_no_memory(
             &engine->context); /* it was read before: only memory can be missing */
     } else {
-        arcp__job_submit(engine, request, envelope.payload, &envelope);
+        arcp__job_submit(engine, request, &in);
     }
     arcp_buf_fini(&frame);
     arcp__request_unref(request);

@@ -93,27 +93,17 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
 
 /* ---- a log that cannot be written ---- */
 
-void arcp__audit_update_gates(arcp__engine *engine)
-{
-    const arcp_settings *settings = &engine->context.settings;
-    const bool must_record = settings->audit_on_failure == ARCP_AUDIT_DENY;
-    atomic_store(&engine->gates.must_record, must_record);
-    atomic_store(&engine->gates.are_shut, engine->audit_failing && must_record);
-    atomic_store(&engine->gates.grants_are_logged, settings->audit_grants == ARCP_CHOICE_TRUE);
-}
-
 void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
 {
     engine->audit_failing = failing;
-    arcp__audit_update_gates(engine);
-}
-
-const arcp__job_gates *arcp__engine_gates(const arcp__engine *engine)
-{
-    return &engine->gates;
 }
 
 arcp_status arcp__audit_check(const arcp__engine *engine, arcp_error *err)
 {
-    return arcp__job_gates_check(&engine->gates, err);
+    if (!engine->audit_failing ||
+        engine->context.settings.audit_on_failure == ARCP_AUDIT_CONTINUE) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                          "the audit log cannot be written right now; try again later");
 }

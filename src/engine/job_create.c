@@ -10,7 +10,8 @@
 
 /* [arcp:9.5-3] [arcp:LB-7] */
 arcp_status arcp__job_read_lease(const arcp__engine *engine, const arcp_json *json,
-                                 arcp_json_ref object, arcp_lease **out, arcp_error *err)
+                                 arcp_json_ref lease, arcp_json_ref constraints, arcp_lease **out,
+                                 arcp_error *err)
 {
     const arcp_settings *settings = &engine->context.settings;
     const arcp_lease_limits limits = {
@@ -19,9 +20,6 @@ arcp_status arcp__job_read_lease(const arcp__engine *engine, const arcp_json *js
         .pattern_bytes_max = (size_t)settings->limits_pattern_bytes,
         .pattern_wildcards_max = (size_t)settings->limits_pattern_wildcards,
     };
-    arcp_json_ref lease = arcp_json_member(json, object, ARCP_SPAN_LITERAL("lease_request"));
-    arcp_json_ref constraints =
-        arcp_json_member(json, object, ARCP_SPAN_LITERAL("lease_constraints"));
     arcp_status status = arcp_lease_from_json(json, lease, constraints, &limits, out, err);
     if (status == ARCP_OK && arcp_lease_has_expiry(*out) &&
         arcp_lease_expires_wall_ns(*out) <= engine->context.now.wall_ns) {
@@ -190,8 +188,6 @@ static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *pl
     arcp_authority *authority = NULL;
     status = arcp_authority_new(plan->lease, &options, &authority, err);
     job->live->authority = authority;
-    job->live->port.authority = authority;
-    job->live->port.gates = &engine->gates;
     arcp__job_take_budget(job, budget);
     return status;
 }

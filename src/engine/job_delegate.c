@@ -9,14 +9,36 @@
 
 #include "core/lease_subset.h"
 
+#define DELEGATE_ID_MAX 256u /* bytes; the rest is cut off */
+
 typedef struct delegation {
     arcp_span agent;
     arcp_span delegate_id;
     arcp_span input; /* compact JSON */
     bool wait;
     const arcp_json *json; /* the request as it came */
-    arcp_json_ref body;
+    arcp_json_ref body, lease_request, lease_constraints;
 } delegation;
+
+static arcp_status read_delegation(const arcp_json *json, arcp_json_ref body, arcp_buf *scratch,
+                                   arcp_buf *input, delegation *out, arcp_error *err)
+{
+    arcp__event_body asked;
+    arcp__decoder decoder = {.json = json, .scratch = scratch, .where = "body"};
+    arcp_status status = arcp__event_body_read(&decoder, ARCP_EVENT_DELEGATE, body, &asked, err);
+    arcp_json_compact(json, asked.input, input);
+    *out = (delegation){
+        .agent = asked.agent,
+        .delegate_id = arcp_span_first(asked.delegate_id, DELEGATE_ID_MAX),
+        .input = input->size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(input),
+        .wait = arcp_json_is(json, asked.wait, ARCP_JSON_TRUE),
+        .json = json,
+        .body = body,
+        .lease_request = asked.lease_request,
+        .lease_constraints = asked.lease_constraints,
+    };
+    return status;
+}
 
 static void link_child(arcp__job *parent, arcp__job *child)
 {
@@ -64,8 +86,13 @@ static arcp_status ask_gate(arcp__engine *engine, arcp__job *parent, const arcp_
                                 &scratch, &decision)) {
         return ARCP_OK; /* recorded with the delegation */
     }
-    arcp__decision_error(parent->live->authority, &decision, details, err);
-    arcp__job_decided(engine, parent, &decision);
+    arcp_buf message = ARCP_BUF_INIT;
+    arcp_decision_format_message(&decision, &message);
+    arcp_decision_format_details(parent->live->authority, &decision, details);
+    (void)arcp_error_set(err, decision.code, "%.*s", (int)message.size,
+                         message.size == 0 ? "" : message.data);
+    arcp_buf_fini(&message);
+    arcp__job_denied(engine, parent, &decision);
     return err->status;
 }
 
@@ -80,7 +107,7 @@ static uint64_t runtime_left(const arcp__engine *engine, const arcp__job *parent
 }
 
 static void emit_delegate(arcp__engine *engine, arcp__job *parent, const arcp__job *child,
-                          const delegation *wanted, const arcp_json *json, arcp_json_ref body)
+                          const delegation *wanted)
 {
     arcp_buf event = ARCP_BUF_INIT;
     arcp_buf text = ARCP_BUF_INIT;
@@ -98,13 +125,16 @@ static void emit_delegate(arcp__engine *engine, arcp__job *parent, const arcp__j
     arcp_json_name(&writer, "lease");
     arcp_lease_format(child->live->lease, &text);
     arcp__write_formatted(&writer, &text);
-    static const char *const echoed[] = {"lease_request", "lease_constraints"};
-    for (size_t at = 0; at < 2; at++) {
-        arcp_json_ref ref = arcp_json_member(json, body, arcp_span_cstr(echoed[at]));
+    const struct {
+        const char *name;
+        arcp_json_ref ref;
+    } echoed[] = {{"lease_request", wanted->lease_request},
+                  {"lease_constraints", wanted->lease_constraints}};
+    for (size_t at = 0; at < sizeof(echoed) / sizeof(echoed[0]); at++) {
         arcp_buf_clear(&text);
-        if (!arcp_json_is_missing(json, ref)) {
-            arcp_json_compact(json, ref, &text);
-            arcp_json_name(&writer, echoed[at]);
+        if (!arcp_json_is_missing(wanted->json, echoed[at].ref)) {
+            arcp_json_compact(wanted->json, echoed[at].ref, &text);
+            arcp_json_name(&writer, echoed[at].name);
             arcp__write_formatted(&writer, &text);
         }
     }
@@ -185,7 +215,8 @@ static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const del
         status = arcp__audit_check(engine, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__job_read_lease(engine, wanted->json, wanted->body, &request, err);
+        status = arcp__job_read_lease(engine, wanted->json, wanted->lease_request,
+                                      wanted->lease_constraints, &request, err);
     }
     if (status == ARCP_OK) {
         status = arcp__lease_derive(parent->live->authority, request, &plan->lease_work, &derived,
@@ -227,26 +258,6 @@ static arcp__job *create_child(arcp__engine *engine, arcp__job *parent, arcp__jo
     return child;
 }
 
-static void read_delegation(arcp__engine *engine, const arcp_json *json, arcp_json_ref body,
-                            char fresh_id[ARCP__ID_SIZE], arcp_buf *input, delegation *out)
-{
-    *out = (delegation){.json = json, .body = body};
-    out->agent = arcp_json_string(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("agent")),
-                                  &engine->context.scratch);
-    out->delegate_id = arcp_span_first(
-        arcp_json_string(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("delegate_id")),
-                         &engine->context.scratch),
-        256);
-    if (out->delegate_id.size == 0) {
-        arcp__context_make_id(&engine->context, "del_", fresh_id);
-        out->delegate_id = arcp_span_cstr(fresh_id);
-    }
-    arcp_json_compact(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("input")), input);
-    out->input = input->size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(input);
-    out->wait =
-        arcp_json_is(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("wait")), ARCP_JSON_TRUE);
-}
-
 static void audit(arcp__engine *engine, const arcp__job *parent, const arcp__job *child,
                   const delegation *wanted, arcp_status status)
 {
@@ -266,12 +277,11 @@ static void audit(arcp__engine *engine, const arcp__job *parent, const arcp__job
 
 /* The child exists: everybody is told, and it starts when it is durable. */
 static void begin(arcp__engine *engine, arcp__job *parent, arcp__job *child,
-                  const delegation *wanted, const arcp_json *json, arcp_json_ref body,
-                  arcp_span reply_to, arcp_buf *reply)
+                  const delegation *wanted, arcp_span reply_to, arcp_buf *reply)
 {
     audit(engine, parent, child, wanted, ARCP_OK);
     announce(engine, arcp__observation_of(parent->owner)->session, child);
-    emit_delegate(engine, parent, child, wanted, json, body);
+    emit_delegate(engine, parent, child, wanted);
     if (wanted->wait && reply_to.size != 0) {
         child->live->wait_reply = arcp__copy_cstr(reply_to.data, reply_to.size);
         if (child->live->wait_reply == NULL) {
@@ -287,14 +297,14 @@ static void begin(arcp__engine *engine, arcp__job *parent, arcp__job *child,
 
 static arcp__admission *admit_later(arcp__engine *engine, arcp__job *parent,
                                     const arcp__job_plan *plan, const delegation *wanted,
-                                    const arcp_json *json, arcp_json_ref body, arcp_span reply_to)
+                                    arcp_span reply_to)
 {
     arcp__admission *admission = arcp__admission_new(engine, plan, NULL, parent);
     arcp_buf text = ARCP_BUF_INIT;
     if (admission == NULL) {
         return NULL;
     }
-    arcp_json_compact(json, body, &text);
+    arcp_json_compact(wanted->json, wanted->body, &text);
     admission->wait = wanted->wait;
     admission->reply_to = arcp__copy_cstr(reply_to.data, reply_to.size);
     admission->body = arcp_buf_take_cstr(&text);
@@ -309,8 +319,7 @@ static arcp__admission *admit_later(arcp__engine *engine, arcp__job *parent,
 
 /* True when the child is made later, or memory ran out. */
 static bool has_to_wait(arcp__engine *engine, arcp__job *parent, const arcp__job_plan *plan,
-                        arcp_buf *notes, const delegation *wanted, const arcp_json *json,
-                        arcp_json_ref body, arcp_span reply_to)
+                        arcp_buf *notes, const delegation *wanted, arcp_span reply_to)
 {
     arcp_budget *budget = NULL;
     const arcp__session *session = plan->session;
@@ -328,8 +337,7 @@ static bool has_to_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
     const arcp__credential_viewer viewer = arcp__session_viewer(session);
     bool needs_one = arcp__credential_is_wanted(engine, &viewer, &wish);
     bool waits = needs_one || (session->submits_first != NULL && !session->profile->hides_children);
-    arcp__admission *admission =
-        waits ? admit_later(engine, parent, plan, wanted, json, body, reply_to) : NULL;
+    arcp__admission *admission = waits ? admit_later(engine, parent, plan, wanted, reply_to) : NULL;
     if (admission != NULL) {
         admission->notes = *notes;
         *notes = (arcp_buf)ARCP_BUF_INIT;
@@ -393,23 +401,25 @@ void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     arcp_buf reply = ARCP_BUF_INIT;
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf input = ARCP_BUF_INIT;
     arcp__job *child = NULL;
     if (parent->ended) {
         arcp__admission_free(engine, admission);
         return;
     }
     arcp__job_plan plan = plan_of(parent, &admission->trace);
-    delegation wanted = {.agent = arcp_span_cstr(admission->agent),
-                         .delegate_id = arcp_span_cstr(admission->delegate_id),
-                         .input = arcp_buf_span(&admission->input),
-                         .wait = admission->wait};
+    delegation wanted;
     plan.session = admission->session;
     plan.lease = admission->lease;
-    plan.input = wanted.input;
-    plan.delegate_id = wanted.delegate_id;
+    plan.input = arcp_buf_span(&admission->input);
+    plan.delegate_id = arcp_span_cstr(admission->delegate_id);
     plan.admission = admission;
     if (check_admission(engine, admission, &plan, &error) == ARCP_OK &&
-        arcp_json_scan(&json, arcp_span_cstr(admission->body), &limits, &error) == ARCP_OK) {
+        arcp_json_scan(&json, arcp_span_cstr(admission->body), &limits, &error) == ARCP_OK &&
+        read_delegation(&json, ARCP_JSON_ROOT, &scratch, &input, &wanted, &error) == ARCP_OK) {
+        wanted.agent = arcp_span_cstr(admission->agent);
+        wanted.delegate_id = plan.delegate_id; /* one that was made */
         child = create_child(engine, parent, &plan, &error);
     }
     if (child == NULL) {
@@ -420,14 +430,15 @@ void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
             admission->credential = NULL;
         }
         arcp__policy_audit(engine, child, &admission->notes);
-        begin(engine, parent, child, &wanted, &json, ARCP_JSON_ROOT,
-              arcp_span_cstr(admission->reply_to), &reply);
+        begin(engine, parent, child, &wanted, arcp_span_cstr(admission->reply_to), &reply);
         if (reply.size != 0) {
             arcp__agent_reply(engine, parent, arcp_span_cstr(admission->reply_to),
                               arcp_buf_span(&reply));
         }
     }
     arcp_buf_fini(&reply);
+    arcp_buf_fini(&scratch);
+    arcp_buf_fini(&input);
     arcp_json_fini(&json);
     arcp__admission_free(engine, admission);
     if (error.status != ARCP_OK) {
@@ -441,19 +452,20 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
                                arcp_buf *details, arcp_error *err)
 {
     arcp_buf input = ARCP_BUF_INIT;
-    arcp_buf checked = ARCP_BUF_INIT;
     char fresh_id[ARCP__ID_SIZE];
     delegation wanted;
-    arcp__event_facts facts;
     const arcp_lease *lease = NULL;
     arcp_buf notes = ARCP_BUF_INIT;
-    arcp_status status = arcp__event_check(json, ARCP_SPAN_LITERAL("delegate"), body,
-                                           &engine->context.scratch, &checked, &facts, err);
-    arcp_buf_fini(&checked);
+    arcp_status status =
+        read_delegation(json, body, &engine->context.scratch, &input, &wanted, err);
     if (status != ARCP_OK) {
+        arcp_buf_fini(&input);
         return status;
     }
-    read_delegation(engine, json, body, fresh_id, &input, &wanted);
+    if (wanted.delegate_id.size == 0) {
+        arcp__context_make_id(&engine->context, "del_", fresh_id);
+        wanted.delegate_id = arcp_span_cstr(fresh_id);
+    }
     if (arcp__id_set_has(&parent->live->delegate_ids, wanted.delegate_id)) {
         arcp_buf_fini(&input);
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
@@ -467,12 +479,11 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     plan.input = wanted.input;
     plan.delegate_id = wanted.delegate_id;
     status = plan_child(engine, parent, &wanted, &plan, &lease, &notes, details, err);
-    if (status == ARCP_OK &&
-        !has_to_wait(engine, parent, &plan, &notes, &wanted, json, body, reply_to)) {
+    if (status == ARCP_OK && !has_to_wait(engine, parent, &plan, &notes, &wanted, reply_to)) {
         arcp__job *child = create_child(engine, parent, &plan, err);
         if (child != NULL) {
             arcp__policy_audit(engine, child, &notes);
-            begin(engine, parent, child, &wanted, json, body, reply_to, reply);
+            begin(engine, parent, child, &wanted, reply_to, reply);
         } else {
             status = err->status;
         }

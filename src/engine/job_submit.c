@@ -8,19 +8,21 @@
 
 #include "core/trace.h"
 
+#define KEY_BYTES_MAX 256u
+
 /* ---- checks ---- */
 
 /* What a request says as canonical JSON, hashed: agent as submitted, input, lease_request,
  * lease_constraints, max_runtime_sec. */
-static bool fingerprint(arcp__engine *engine, arcp_json_ref payload, uint8_t out[32])
+static bool fingerprint(arcp__engine *engine, const arcp__submit *asked, uint8_t out[32])
 {
-    static const char *const members[] = {"agent", "input", "lease_request", "lease_constraints",
-                                          "max_runtime_sec"};
+    const arcp_json_ref members[] = {asked->input, asked->lease_request, asked->lease_constraints,
+                                     asked->max_runtime_sec};
     arcp_buf text = arcp__context_take_buf(&engine->context);
+    arcp_json_quote(asked->agent, &text);
+    arcp_buf_append_byte(&text, '\n');
     for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
-        arcp_json_ref ref =
-            arcp_json_member(&engine->context.json, payload, arcp_span_cstr(members[at]));
-        if (arcp_json_canonical(&engine->context.json, ref, &text, NULL) != ARCP_OK) {
+        if (arcp_json_canonical(&engine->context.json, members[at], &text, NULL) != ARCP_OK) {
             break;
         }
         arcp_buf_append_byte(&text, '\n');
@@ -33,17 +35,6 @@ static bool fingerprint(arcp__engine *engine, arcp_json_ref payload, uint8_t out
     }
     arcp__context_give_buf(&engine->context, &text);
     return done;
-}
-
-/* The agent that the request at hand names. */
-static arcp_span asked_agent(arcp__engine *engine)
-{
-    arcp_json_ref payload =
-        arcp_json_member(&engine->context.json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    return arcp_json_string(
-        &engine->context.json,
-        arcp_json_member(&engine->context.json, payload, ARCP_SPAN_LITERAL("agent")),
-        &engine->context.scratch);
 }
 
 /* `trace_id` may be anything. */
@@ -66,24 +57,20 @@ static void refuse_asked(arcp__engine *engine, arcp__request *request, arcp_span
     arcp__request_refuse(engine, request, error, agent, more);
 }
 
-static void refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
-                   const arcp_buf *details)
+static void refuse(arcp__engine *engine, arcp__request *request, const arcp__message *in,
+                   const arcp_error *error, const arcp_buf *details)
 {
-    arcp_json_ref trace =
-        arcp_json_member(&engine->context.json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace_id"));
-    refuse_asked(engine, request, asked_agent(engine),
-                 arcp_json_string(&engine->context.json, trace, &engine->context.scratch), error,
-                 details);
+    refuse_asked(engine, request, in->submit.agent, in->envelope.trace_id, error, details);
 }
 
-static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp_error *error,
-                        const char *member, const char *value)
+static void refuse_with(arcp__engine *engine, arcp__request *request, const arcp__message *in,
+                        const arcp_error *error, const char *member, const char *value)
 {
     arcp_buf details = ARCP_BUF_INIT;
     if (member != NULL) {
         arcp_buf_append_format(&details, "{\"%s\":\"%s\"}", member, value);
     }
-    refuse(engine, request, error, &details);
+    refuse(engine, request, in, error, &details);
     arcp_buf_fini(&details);
 }
 
@@ -156,9 +143,10 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
 }
 
 /* True when the key was seen: the request is answered or refused. [arcp:7.2-1] [arcp:7.2-2] */
-static bool handled_by_key(arcp__engine *engine, arcp__request *request, arcp_span key,
+static bool handled_by_key(arcp__engine *engine, arcp__request *request, const arcp__message *in,
                            const uint8_t print[32])
 {
+    const arcp_span key = in->submit.idempotency_key;
     const arcp__idempotency *entry =
         arcp__idempotency_find(engine, request->session->principal, key);
     if (entry == NULL) {
@@ -177,7 +165,7 @@ static bool handled_by_key(arcp__engine *engine, arcp__request *request, arcp_sp
     arcp_error error = {0};
     (void)arcp_error_set(&error, ARCP_E_DUPLICATE_KEY,
                          "idempotency_key was used for other parameters");
-    refuse_with(engine, request, &error, "job_id", entry->job_id);
+    refuse_with(engine, request, in, &error, "job_id", entry->job_id);
     return true;
 }
 
@@ -300,15 +288,11 @@ static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
 }
 
 /* What can be said before anything is made. [arcp:7.1-1] */
-static arcp_status check_submit(arcp__engine *engine, const arcp__session *session,
-                                arcp_json_ref payload, const arcp_lease *lease,
-                                arcp__job_plan *plan, arcp_buf *details, arcp_error *err)
+static arcp_status check_submit(arcp__engine *engine, const arcp__session *session, arcp_span name,
+                                const arcp_lease *lease, arcp__job_plan *plan, arcp_buf *details,
+                                arcp_error *err)
 {
-    const arcp_json *json = &engine->context.json;
     const arcp__agent *agent = NULL;
-    arcp_span name =
-        arcp_json_string(json, arcp_json_member(json, payload, ARCP_SPAN_LITERAL("agent")),
-                         &engine->context.scratch);
     arcp_status status = arcp__agent_resolve(engine, name, &agent, &plan->agent, err);
     if (status == ARCP_OK) {
         plan->agent_name = arcp_span_cstr(agent->name);
@@ -327,11 +311,12 @@ static arcp_status check_submit(arcp__engine *engine, const arcp__session *sessi
     return status == ARCP_OK ? arcp__audit_check(engine, err) : status;
 }
 
-static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
-                         const arcp__envelope *envelope, const arcp_lease **lease, arcp_span key,
-                         const uint8_t print[32])
+static void submit_lease(arcp__engine *engine, arcp__request *request, const arcp__message *in,
+                         const arcp_lease **lease, const uint8_t print[32])
 {
     const arcp_json *json = &engine->context.json;
+    const arcp__submit *asked = &in->submit;
+    const arcp_span key = asked->idempotency_key;
     arcp__session *session = request->session;
     arcp_error error = {0};
     arcp_buf input = arcp__context_take_buf(&engine->context);
@@ -346,17 +331,15 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
                            .key = key,
                            .fingerprint = print,
                            .lease_work = {engine->context.settings.limits_lease_steps}};
-    arcp_status status = check_submit(engine, session, payload, *lease, &plan, &details, &error);
+    arcp_status status =
+        check_submit(engine, session, asked->agent, *lease, &plan, &details, &error);
     if (status == ARCP_OK) {
-        arcp__trace_read(engine, envelope, trace_id, &trace, &plan.tracestate);
-        arcp_json_ref ref = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("input"));
-        arcp_json_compact(json, ref, &input);
+        arcp__trace_read(engine, &in->envelope, trace_id, &trace, &plan.tracestate);
+        arcp_json_compact(json, asked->input, &input);
         plan.input = input.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&input);
         plan.trace_id = arcp_span_make(trace_id, ARCP__TRACE_ID_SIZE);
         plan.trace = &trace;
-        (void)arcp_json_u64(json,
-                            arcp_json_member(json, payload, ARCP_SPAN_LITERAL("max_runtime_sec")),
-                            &plan.max_runtime_sec);
+        (void)arcp_json_u64(json, asked->max_runtime_sec, &plan.max_runtime_sec);
         status = arcp__policy_apply(engine, &plan, lease, &notes, &details, &error);
     }
     bool waits = false;
@@ -366,7 +349,7 @@ static void submit_lease(arcp__engine *engine, arcp__request *request, arcp_json
         job = waits ? NULL : arcp__job_create(engine, &plan, &details, &error);
     }
     if (job == NULL && !waits) {
-        refuse(engine, request, &error, &details);
+        refuse(engine, request, in, &error, &details);
     } else if (job != NULL) {
         arcp__policy_audit(engine, job, &notes);
         accept(engine, request, job, notes.size != 0, key);
@@ -436,66 +419,65 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
 }
 
 /* It waits for its turn; what waits is bounded like what runs. */
-static void hold(arcp__engine *engine, arcp__request *request, arcp_span key)
+static void hold(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
     if (request->session->held_submits < engine->context.settings.limits_jobs_per_session) {
-        arcp__admission_hold(engine, request, key);
+        arcp__admission_hold(engine, request, in->submit.idempotency_key);
         return;
     }
     arcp_error error = {0};
     (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
                          "too many submits wait for an answer (limits.jobs_per_session)");
-    refuse_with(engine, request, &error, "limit", "limits.jobs_per_session");
+    refuse_with(engine, request, in, &error, "limit", "limits.jobs_per_session");
 }
 
 /* What is answered from what there is needs none. */
-static bool has_token(arcp__engine *engine, arcp__request *request)
+static bool has_token(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
     bool has = arcp__principal_may_submit(engine, request->session->principal, &details, &error) ==
                ARCP_OK;
     if (!has) {
-        refuse(engine, request, &error, &details);
+        refuse(engine, request, in, &error, &details);
     }
     arcp_buf_fini(&details);
     return has;
 }
 
-void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
-                      const arcp__envelope *envelope)
+void arcp__job_submit(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
     uint8_t print[32] = {0};
     arcp_error error = {0};
-    arcp_span key = arcp_json_string(
-        &engine->context.json,
-        arcp_json_member(&engine->context.json, payload, ARCP_SPAN_LITERAL("idempotency_key")),
-        &engine->context.scratch);
-    if (key.size > 256) {
+    const arcp_span key = in->submit.idempotency_key;
+    if (key.size > KEY_BYTES_MAX) {
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
-                             "payload.idempotency_key has %zu bytes, may have 256", key.size);
-        refuse_with(engine, request, &error, NULL, NULL);
+                             "payload.idempotency_key has %zu bytes, may have %u", key.size,
+                             KEY_BYTES_MAX);
+        refuse_with(engine, request, in, &error, NULL, NULL);
         return;
     }
     if (request->session->submits_first != request ||
         arcp__admission_has_key(request->session->principal, key)) {
-        hold(engine, request, key);
+        hold(engine, request, in);
         return;
     }
     if (key.size != 0) {
-        if (!fingerprint(engine, payload, print) || handled_by_key(engine, request, key, print)) {
+        if (!fingerprint(engine, &in->submit, print) ||
+            handled_by_key(engine, request, in, print)) {
             return;
         }
     }
-    if (!has_token(engine, request)) {
+    if (!has_token(engine, request, in)) {
         return;
     }
     arcp_lease *parsed = NULL;
-    if (arcp__job_read_lease(engine, &engine->context.json, payload, &parsed, &error) != ARCP_OK) {
-        refuse_with(engine, request, &error, NULL, NULL);
+    if (arcp__job_read_lease(engine, &engine->context.json, in->submit.lease_request,
+                             in->submit.lease_constraints, &parsed, &error) != ARCP_OK) {
+        refuse_with(engine, request, in, &error, NULL, NULL);
         return;
     }
     const arcp_lease *lease = parsed;
-    submit_lease(engine, request, payload, envelope, &lease, key, print);
+    submit_lease(engine, request, in, &lease, print);
     arcp_lease_unref(lease);
 }

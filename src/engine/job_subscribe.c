@@ -414,7 +414,7 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
 
 /* [arcp:7.6-1] [arcp:7.6-3] [arcp:7.6-4] */
 void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job *job, bool history,
-                         bool has_from, uint64_t from_seq)
+                         uint64_t from_seq)
 {
     arcp__session *session = request->session;
     if (!arcp__job_is_visible_to(engine, job, session)) {
@@ -443,10 +443,7 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
         answer(engine, request, job, arcp__job_owner_seq(job, tip), false);
         return;
     }
-    uint64_t start = tip;
-    if (history) {
-        start = has_from ? arcp__job_position_after(job, from_seq) : 0;
-    }
+    const uint64_t start = history ? arcp__job_position_after(job, from_seq) : tip;
     observation = arcp__observation_add(engine, session, job);
     if (observation == NULL) {
         return;

@@ -179,35 +179,26 @@ static void refuse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame
                     arcp__utf8_is_valid(frame) ? 1008 : 1007);
 }
 
-static bool parse_frame(arcp__engine *engine, arcp__link *link, arcp_span frame,
-                        arcp__envelope *envelope)
-{
-    arcp_error error = {0};
-    if (!arcp__context_read_frame(&engine->context, frame, envelope, &error) &&
-        error.status != ARCP_OK) {
-        refuse_frame(engine, link, frame, &error);
-        return false;
-    }
-    return !engine->context.out_of_memory;
-}
-
 static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame)
 {
-    arcp__envelope envelope = {0};
-    if (!parse_frame(engine, link, frame, &envelope)) {
+    arcp__message in = {0};
+    arcp_error error = {0};
+    if (!arcp__context_read_frame(&engine->context, frame, &in.envelope, &error)) {
+        if (error.status != ARCP_OK) {
+            refuse_frame(engine, link, frame, &error);
+        }
         return;
     }
     if (link->session != NULL) {
-        arcp__session_receive(engine, link->session, &envelope);
+        arcp__session_receive(engine, link->session, &in);
         return;
     }
-    if (envelope.type == ARCP_MESSAGE_SESSION_HELLO ||
-        envelope.type == ARCP_MESSAGE_SESSION_RESUME) {
-        arcp__session_hello(engine, link, frame);
+    if (in.envelope.type == ARCP_MESSAGE_SESSION_HELLO ||
+        in.envelope.type == ARCP_MESSAGE_SESSION_RESUME) {
+        arcp__session_hello(engine, link, frame, &in);
         return;
     }
-    arcp_error error = {0};
-    arcp_span shown = arcp_span_first(envelope.type_text, 64);
+    arcp_span shown = arcp_span_first(in.envelope.type_text, 64);
     (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED,
                          "%.*s before session.hello: say hello first", (int)shown.size, shown.data);
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);

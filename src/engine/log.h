@@ -52,8 +52,6 @@ typedef struct arcp__audit_line {
     arcp_span dropped; /* JSON */
 } arcp__audit_line;
 void arcp__audit(arcp__engine *engine, const arcp__audit_line *line);
-/* After the settings, or whether decisions can be recorded, changed. */
-void arcp__audit_update_gates(arcp__engine *engine);
 /* INTERNAL_ERROR (retryable) while decisions cannot be recorded and must be. */
 arcp_status arcp__audit_check(const arcp__engine *engine, arcp_error *err);
 

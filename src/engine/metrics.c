@@ -196,7 +196,8 @@ bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)
         reason = "the store cannot be written";
     } else if (engine->context.stopping) {
         reason = "stopping";
-    } else if (atomic_load(&engine->gates.are_shut)) {
+    } else if (engine->audit_failing &&
+               engine->context.settings.audit_on_failure == ARCP_AUDIT_DENY) {
         reason = "the audit log cannot be written";
     }
     *why = reason;

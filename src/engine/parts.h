@@ -7,14 +7,15 @@
 #define ARCP_ENGINE_PARTS_H
 
 #include "core/authority.h"
-#include "core/body.h"
 #include "core/envelope.h"
 #include "core/error_payload.h"
+#include "core/event_body.h"
 #include "core/lease_work.h"
 #include "engine/credential.h"
 #include "engine/job_lifecycle.h"
 #include "engine/kept.h"
 #include "engine/log.h"
+#include "engine/message.h"
 #include "engine/principal_rate.h"
 #include "engine/span.h"
 #include "engine/state.h"
@@ -102,7 +103,9 @@ arcp__session *arcp__session_add_restored(arcp__engine *engine, arcp__principal 
 void arcp__session_start_window(arcp__engine *engine, arcp__session *session);
 
 /* ---- session_hello.c, session_resume.c ---- */
-void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame);
+/* The frame and its envelope, which is read. */
+void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame,
+                         arcp__message *in);
 /* Whose token it is, or why nobody's. */
 void arcp__session_authenticated(arcp__engine *engine, arcp__link *link, arcp_status status,
                                  arcp_span principal, bool is_anonymous);
@@ -112,21 +115,12 @@ void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_sp
 void arcp__session_audit(arcp__engine *engine, const arcp__link *link, const arcp__session *session,
                          const char *request);
 void arcp__session_make_token(arcp__engine *engine, arcp__session *session, arcp_buf *token);
-/* What a hello or session.resume asked to resume; last_event_seq is 0 when absent. */
-typedef struct arcp__resume_request {
-    bool wanted;
-    arcp_span session_id;
-    arcp_span token;
-    uint64_t last_event_seq;
-} arcp__resume_request;
-void arcp__resume_request_read(const arcp_json *json, const arcp__envelope *envelope,
-                               arcp_buf *scratch, arcp__resume_request *out);
 void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principal *principal,
                           const arcp__envelope *envelope, const arcp__resume_request *resume);
 
 /* ---- session_request.c ---- */
-void arcp__session_receive(arcp__engine *engine, arcp__session *session,
-                           const arcp__envelope *envelope);
+/* A frame of which the envelope is read. */
+void arcp__session_receive(arcp__engine *engine, arcp__session *session, arcp__message *in);
 arcp__request *arcp__request_ref(arcp__request *request);
 void arcp__request_unref(arcp__request *request);
 /* To the payload, an object, request_id and reply_to are added; it waits for the open batch. */
@@ -201,7 +195,7 @@ void arcp__session_format_frame(arcp__engine *engine, const arcp__session *sessi
 bool arcp__session_push_run(arcp__session *session, const arcp__run *run);
 
 /* ---- session_ack.c ---- */
-void arcp__session_ack(arcp__engine *engine, arcp__request *request, arcp_json_ref payload);
+void arcp__session_ack(arcp__engine *engine, arcp__request *request, const arcp__message *in);
 /* An event was numbered for the observer. */
 void arcp__session_note_lag(arcp__engine *engine, arcp__observation *observation);
 
@@ -218,11 +212,10 @@ void arcp__sessions_leave(arcp__engine *engine);
 void arcp__session_heartbeat_start(arcp__engine *engine, arcp__session *session);
 void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session);
 /* False: the nonce is larger than is repeated. */
-bool arcp__session_pong(arcp__engine *engine, arcp__session *session,
-                        const arcp__envelope *envelope);
+bool arcp__session_pong(arcp__engine *engine, arcp__session *session, const arcp__message *in);
 
 /* ---- session_list_jobs.c ---- */
-void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_json_ref payload);
+void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, const arcp__message *in);
 
 /* ---- directory.c ---- */
 arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name);
@@ -302,11 +295,11 @@ void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job);
 bool arcp__jobs_store_due(arcp__engine *engine);
 
 /* ---- job_create.c: the parts that a submit and a delegation share ---- */
-/* The members lease_request and lease_constraints of `object`, within the limits that are set;
- * an expiry that is not in the future is refused. */
+/* What the members lease_request and lease_constraints say, within the limits that are set; an
+ * expiry that is not in the future is refused. */
 ARCP_MUST_CHECK arcp_status arcp__job_read_lease(const arcp__engine *engine, const arcp_json *json,
-                                                 arcp_json_ref object, arcp_lease **out,
-                                                 arcp_error *err);
+                                                 arcp_json_ref lease, arcp_json_ref constraints,
+                                                 arcp_lease **out, arcp_error *err);
 typedef struct arcp__job_plan {
     const arcp__agent_version *agent;
     arcp_span agent_name; /* without the version */
@@ -338,8 +331,7 @@ void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
                                const arcp__session *session, arcp_buf *out);
 
 /* ---- job_submit.c ---- */
-void arcp__job_submit(arcp__engine *engine, arcp__request *request, arcp_json_ref payload,
-                      const arcp__envelope *envelope);
+void arcp__job_submit(arcp__engine *engine, arcp__request *request, const arcp__message *in);
 /* The turn of a submit that had to wait; the admission is freed. */
 void arcp__job_admit(arcp__engine *engine, arcp__admission *admission);
 
@@ -369,10 +361,13 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
 /* Asks the gate, with what follows from the answer (audit, LEASE_EXPIRED ends the job). */
 bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capability,
                          arcp_span target, arcp_buf *details, arcp_error *err);
-/* Counts and audits what the gate answered. */
-void arcp__job_decided(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision);
-/* What came through a port of the job. */
-void arcp__job_hear(arcp__engine *engine, arcp__job *job, const arcp__port_message *message);
+/* Counts and audits a denial. */
+void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision *decision);
+/* What an in-process agent's thread has checked already. */
+void arcp__job_checked_event(arcp__engine *engine, arcp__job *job, const arcp__agent_event *event);
+void arcp__job_checked_denial(arcp__engine *engine, arcp__job *job,
+                              const arcp__agent_denial *denial);
+void arcp__job_checked_grant(arcp__engine *engine, arcp__job *job, const arcp__agent_grant *grant);
 /* The end of an expired or exhausted job, after the agent has its answer. */
 void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status code);
 
@@ -432,7 +427,7 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
                                  uint64_t first, const arcp_span *records, size_t count,
                                  bool failed);
 void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job *job, bool history,
-                         bool has_from, uint64_t from_seq);
+                         uint64_t from_seq);
 void arcp__job_unsubscribe(arcp__engine *engine, arcp__request *request, arcp__job *job);
 bool arcp__record_is_hidden(const arcp__session *session, arcp_span record);
 void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,

@@ -70,8 +70,6 @@ static void restore_authority(arcp__engine *engine, arcp__job *job, unsigned dep
     }
     arcp__job_take_budget(job, budget);
     job->live->authority = authority;
-    job->live->port.authority = authority;
-    job->live->port.gates = &engine->gates;
 }
 
 static void restore_spent(arcp__engine *engine, const arcp__spent_row *row)

@@ -23,12 +23,9 @@ static void acknowledge(arcp__engine *engine, arcp__session *session, uint64_t s
 }
 
 /* [arcp:6.5-6] */
-void arcp__session_ack(arcp__engine *engine, arcp__request *request, arcp_json_ref payload)
+void arcp__session_ack(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
-    uint64_t seq = 0;
-    arcp_json_ref ref =
-        arcp_json_member(&engine->context.json, payload, ARCP_SPAN_LITERAL("last_processed_seq"));
-    if (!arcp_json_u64(&engine->context.json, ref, &seq) || seq > request->session->sent_seq) {
+    if (in->last_processed_seq > request->session->sent_seq) {
         arcp_error error = {0};
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
                              "last_processed_seq is beyond what this session was sent");
@@ -36,7 +33,7 @@ void arcp__session_ack(arcp__engine *engine, arcp__request *request, arcp_json_r
                              arcp_span_make(NULL, 0));
         return;
     }
-    acknowledge(engine, request->session, seq);
+    acknowledge(engine, request->session, in->last_processed_seq);
 }
 
 /* One back_pressure status when a session that acknowledges falls behind. [arcp:6.5-4] */

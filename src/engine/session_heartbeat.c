@@ -99,13 +99,12 @@ void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
 
 /* Answers a session.ping; negotiated or not, it costs nothing to be polite. [arcp:6.4-3]
  * [arcp:6.4-7] */
-bool arcp__session_pong(arcp__engine *engine, arcp__session *session,
-                        const arcp__envelope *envelope)
+bool arcp__session_pong(arcp__engine *engine, arcp__session *session, const arcp__message *in)
 {
+    const arcp__envelope *envelope = &in->envelope;
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf frame = ARCP_BUF_INIT;
-    arcp_json_ref nonce =
-        arcp_json_member(&engine->context.json, envelope->payload, ARCP_SPAN_LITERAL("nonce"));
+    const arcp_json_ref nonce = in->nonce;
     if (arcp_json_raw(&engine->context.json, nonce).size > ARCP__REPEATED_MAX) {
         return false;
     }

@@ -14,33 +14,19 @@ static void refuse(arcp__engine *engine, arcp__link *link, arcp_status status, c
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
 }
 
-/* The bearer token of payload.auth; false when another scheme was named. An absent token
- * is empty: the verifier refuses it unless the operator wants no authentication. [arcp:6.1-1] */
-static bool read_token(const arcp_json *json, arcp_json_ref payload, arcp_buf *scratch,
-                       arcp_span *token)
+/* Whether auth.scheme is one that we know. An absent token is empty: the verifier refuses it unless
+ * the operator wants no authentication. [arcp:6.1-1] */
+static bool names_known_scheme(const arcp_json *json, const arcp__hello *hello)
 {
-    *token = arcp_span_make(NULL, 0);
-    arcp_json_ref auth = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("auth"));
-    if (arcp_json_is_missing(json, auth)) {
-        return true;
-    }
-    arcp_json_ref scheme = arcp_json_member(json, auth, ARCP_SPAN_LITERAL("scheme"));
-    if (arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("bearer"))) {
-        arcp_json_ref value = arcp_json_member(json, auth, ARCP_SPAN_LITERAL("token"));
-        *token = arcp_json_string(json, value, scratch);
-        return true;
-    }
-    return arcp_json_is_missing(json, scheme) ||
-           arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("none")) ||
-           arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("anonymous"));
+    return arcp_json_is_missing(json, hello->auth_scheme) ||
+           arcp_json_string_equals(json, hello->auth_scheme, ARCP_SPAN_LITERAL("bearer")) ||
+           arcp_json_string_equals(json, hello->auth_scheme, ARCP_SPAN_LITERAL("none")) ||
+           arcp_json_string_equals(json, hello->auth_scheme, ARCP_SPAN_LITERAL("anonymous"));
 }
 
 /* [arcp:6.2-1] [arcp:6.2-3] */
-static arcp_feature_set read_features(const arcp_json *json, arcp_json_ref payload,
-                                      arcp_buf *scratch)
+static arcp_feature_set read_features(const arcp_json *json, arcp_json_ref list, arcp_buf *scratch)
 {
-    arcp_json_ref capabilities = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("capabilities"));
-    arcp_json_ref list = arcp_json_member(json, capabilities, ARCP_SPAN_LITERAL("features"));
     arcp_feature_set features = 0;
     for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(json, list, at)) {
@@ -53,10 +39,8 @@ static arcp_feature_set read_features(const arcp_json *json, arcp_json_ref paylo
 }
 
 /* Encodings are optional; when they are named, json must be among them. */
-static bool speaks_json(const arcp_json *json, arcp_json_ref payload)
+static bool speaks_json(const arcp_json *json, arcp_json_ref list)
 {
-    arcp_json_ref capabilities = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("capabilities"));
-    arcp_json_ref list = arcp_json_member(json, capabilities, ARCP_SPAN_LITERAL("encodings"));
     if (arcp_json_is_missing(json, list)) {
         return true;
     }
@@ -69,46 +53,46 @@ static bool speaks_json(const arcp_json *json, arcp_json_ref payload)
     return false;
 }
 
-static arcp_span client_member(const arcp_json *json, arcp_json_ref payload, const char *inner,
-                               const char *flat, arcp_buf *scratch)
+static arcp_span client_text(arcp_span in_client, arcp_span flat)
 {
-    arcp_json_ref client = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("client"));
-    arcp_json_ref value = arcp_json_member(json, client, arcp_span_cstr(inner));
-    if (arcp_json_is_missing(json, value)) {
-        value = arcp_json_member(json, payload, arcp_span_cstr(flat));
-    }
-    return arcp_span_first(arcp_json_string(json, value, scratch), 256);
+    return arcp_span_first(in_client.size != 0 ? in_client : flat, 256);
 }
 
 /* The form in which it is refused while there is no session. */
-static void note_profile(arcp__engine *engine, arcp__link *link, const arcp__envelope *envelope,
+static void note_profile(arcp__engine *engine, arcp__link *link, const arcp__hello *hello,
                          const arcp__principal *principal)
 {
-    link->profile =
-        arcp__directory_profile(engine,
-                                client_member(&engine->context.json, envelope->payload, "name",
-                                              "client_name", &engine->context.scratch),
-                                principal);
+    link->profile = arcp__directory_profile(
+        engine, client_text(hello->client_name, hello->flat_client_name), principal);
+}
+
+/* Whether it asks for a session to be resumed, in resume{} or beside it. [arcp:6.5-7] */
+static bool asks_to_resume(const arcp_json *json, const arcp__message *in,
+                           arcp__resume_request *out)
+{
+    const bool is_flat = arcp_json_is_missing(json, in->hello.resume);
+    *out = is_flat ? in->hello.flat_resumed : in->hello.resumed;
+    if (!is_flat && out->token.data == NULL) {
+        out->token = in->hello.older_token;
+    }
+    if (out->session_id.data == NULL) {
+        out->session_id = in->envelope.session_id;
+    }
+    return out->token.data != NULL;
 }
 
 /* Token and shape first: nothing else of an unauthenticated peer is looked at, but the name that
  * says in which form it is refused. */
-void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame)
+void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame, arcp__message *in)
 {
-    const arcp_json *json = &engine->context.json;
-    arcp__envelope envelope;
     arcp_error error = {0};
-    arcp_status status = arcp__envelope_parse(json, &engine->context.scratch, &envelope, &error);
-    if (status == ARCP_OK) {
-        note_profile(engine, link, &envelope, NULL);
-        status = arcp__message_body_check(envelope.type, json, envelope.payload, &error);
-    }
+    arcp_status status = arcp__message_read_payload(&engine->context, in, &error);
+    note_profile(engine, link, &in->hello, NULL);
     if (status != ARCP_OK) {
         arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
         return;
     }
-    arcp_span token;
-    if (!read_token(json, envelope.payload, &engine->context.scratch, &token)) {
+    if (!names_known_scheme(&engine->context.json, &in->hello)) {
         refuse(engine, link, ARCP_E_UNAUTHENTICATED, "auth.scheme must be \"bearer\"");
         return;
     }
@@ -126,7 +110,10 @@ void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame
         return;
     }
     arcp_buf text = ARCP_BUF_SECRET_INIT;
-    arcp_buf_append(&text, token);
+    if (arcp_json_string_equals(&engine->context.json, in->hello.auth_scheme,
+                                ARCP_SPAN_LITERAL("bearer"))) {
+        arcp_buf_append(&text, in->hello.token);
+    }
     arcp__effect_push(
         engine,
         &(arcp__effect){.kind = ARCP__EFFECT_AUTHENTICATE, .link = link, .id = link->auth_id},
@@ -222,12 +209,10 @@ void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_sp
     arcp__session_send(engine, session, &frame, true);
 }
 
-static bool copy_client(arcp__engine *engine, arcp__session *session, const arcp_json *json,
-                        arcp_json_ref payload)
+static bool copy_client(arcp__engine *engine, arcp__session *session, const arcp__hello *hello)
 {
-    arcp_span name = client_member(json, payload, "name", "client_name", &engine->context.scratch);
-    arcp_span version =
-        client_member(json, payload, "version", "client_version", &engine->context.scratch);
+    const arcp_span name = client_text(hello->client_name, hello->flat_client_name);
+    const arcp_span version = client_text(hello->client_version, hello->flat_client_version);
     session->client_name = arcp__copy_cstr(name.data, name.size);
     session->client_version = arcp__copy_cstr(version.data, version.size);
     session->profile = arcp__directory_profile(engine, name, session->principal);
@@ -311,7 +296,7 @@ void arcp__session_audit(arcp__engine *engine, const arcp__link *link, const arc
 }
 
 static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal *principal,
-                         const arcp__envelope *envelope, bool is_anonymous)
+                         const arcp__message *in, bool is_anonymous)
 {
     if (!within_caps(engine, link, principal)) {
         return;
@@ -322,13 +307,13 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     }
     session->is_anonymous = is_anonymous;
     session->features =
-        read_features(&engine->context.json, envelope->payload, &engine->context.scratch);
+        read_features(&engine->context.json, in->hello.features, &engine->context.scratch);
     if (!arcp__credentials_are_offered(engine, is_anonymous, arcp__link_is_private(link))) {
         session->features &= ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS);
     }
     arcp_buf token = ARCP_BUF_SECRET_INIT;
     arcp__session_make_token(engine, session, &token);
-    if (!copy_client(engine, session, &engine->context.json, envelope->payload) || token.failed) {
+    if (!copy_client(engine, session, &in->hello) || token.failed) {
         arcp_buf_fini(&token);
         arcp__session_end(engine, session, "out of memory");
         return;
@@ -342,7 +327,7 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
         arcp__session_end(engine, session, "out of memory");
         return;
     }
-    arcp__session_welcome(engine, session, envelope->id, arcp_buf_span(&token));
+    arcp__session_welcome(engine, session, in->envelope.id, arcp_buf_span(&token));
     session->opens_at = arcp__batch_open_id(engine);
     arcp_buf_fini(&token);
     arcp__session_heartbeat_start(engine, session);
@@ -353,13 +338,13 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
                            bool is_anonymous)
 {
     arcp_span frame = arcp_buf_span(&link->hello);
-    arcp__envelope envelope;
-    if (!arcp__context_read_frame(&engine->context, frame, &envelope, NULL)) {
+    arcp__message in;
+    if (!arcp__message_read(&engine->context, frame, &in)) {
         arcp__context_no_memory(
             &engine->context); /* it was parsed before: only memory can be missing */
         return;
     }
-    if (!speaks_json(&engine->context.json, envelope.payload)) {
+    if (!speaks_json(&engine->context.json, in.hello.encodings)) {
         refuse(engine, link, ARCP_E_INVALID_REQUEST,
                "capabilities.encodings must include \"json\"");
         return;
@@ -369,13 +354,12 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
         return;
     }
     principal->is_held = true; /* a session that cannot be made must not take it along */
-    note_profile(engine, link, &envelope, principal);
+    note_profile(engine, link, &in.hello, principal);
     arcp__resume_request resume;
-    arcp__resume_request_read(&engine->context.json, &envelope, &engine->context.scratch, &resume);
-    if (resume.wanted) {
-        arcp__session_resume(engine, link, is_anonymous ? NULL : principal, &envelope, &resume);
+    if (asks_to_resume(&engine->context.json, &in, &resume)) {
+        arcp__session_resume(engine, link, is_anonymous ? NULL : principal, &in.envelope, &resume);
     } else {
-        open_session(engine, link, principal, &envelope, is_anonymous);
+        open_session(engine, link, principal, &in, is_anonymous);
     }
     principal->is_held = false;
     arcp__principal_maybe_free(engine, principal);

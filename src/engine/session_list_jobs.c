@@ -20,26 +20,21 @@ typedef struct list_filter {
     arcp_span cursor;
 } list_filter;
 
-static arcp_status read_instant(const arcp_json *json, arcp_json_ref filter, const char *name,
-                                arcp_buf *scratch, bool *has, arcp__instant *out, arcp_error *err)
+static arcp_status read_instant(const char *name, arcp_span text, bool *has, arcp__instant *out,
+                                arcp_error *err)
 {
-    arcp_json_ref ref = arcp_json_member(json, filter, arcp_span_cstr(name));
-    *has = !arcp_json_is_missing(json, ref);
-    if (!*has) {
-        return ARCP_OK;
-    }
     arcp_error why = {0};
-    if (arcp__timestamp_parse(arcp_json_string(json, ref, scratch), out, &why) != ARCP_OK) {
+    *has = text.size != 0;
+    if (*has && arcp__timestamp_parse(text, out, &why) != ARCP_OK) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.filter.%s: %s", name,
                               why.message);
     }
     return ARCP_OK;
 }
 
-static arcp_status read_statuses(const arcp_json *json, arcp_json_ref filter, arcp_buf *scratch,
+static arcp_status read_statuses(const arcp_json *json, arcp_json_ref list, arcp_buf *scratch,
                                  uint32_t *out, arcp_error *err)
 {
-    arcp_json_ref list = arcp_json_member(json, filter, ARCP_SPAN_LITERAL("status"));
     *out = 0;
     for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(json, list, at)) {
@@ -65,40 +60,31 @@ static bool is_cursor(arcp_span text)
 }
 
 /* [arcp:6.6-2] */
-static arcp_status read_filter(arcp__engine *engine, arcp_json_ref payload, list_filter *out,
+static arcp_status read_filter(arcp__engine *engine, const arcp__list_jobs *asked, list_filter *out,
                                arcp_error *err)
 {
-    const arcp_json *json = &engine->context.json;
-    arcp_buf *scratch = &engine->context.scratch;
-    *out = (list_filter){.limit = LIMIT_DEFAULT};
-    arcp_json_ref filter = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("filter"));
-    arcp_status status = read_statuses(json, filter, scratch, &out->statuses, err);
+    *out = (list_filter){.agent = asked->agent,
+                         .limit = asked->limit == 0 ? LIMIT_DEFAULT : asked->limit,
+                         .cursor = asked->cursor};
+    arcp_status status = read_statuses(&engine->context.json, asked->statuses,
+                                       &engine->context.scratch, &out->statuses, err);
     if (status == ARCP_OK) {
         status =
-            read_instant(json, filter, "created_after", scratch, &out->has_after, &out->after, err);
+            read_instant("created_after", asked->created_after, &out->has_after, &out->after, err);
     }
     if (status == ARCP_OK) {
-        status = read_instant(json, filter, "created_before", scratch, &out->has_before,
+        status = read_instant("created_before", asked->created_before, &out->has_before,
                               &out->before, err);
     }
-    if (status != ARCP_OK) {
-        return status;
+    if (status == ARCP_OK && out->limit > LIMIT_MAX) {
+        status = arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.limit must be from 1 to %u",
+                                LIMIT_MAX);
     }
-    arcp_json_ref agent = arcp_json_member(json, filter, ARCP_SPAN_LITERAL("agent"));
-    out->agent = arcp_json_string(json, agent, scratch);
-    arcp_json_ref limit = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("limit"));
-    if (!arcp_json_is_missing(json, limit) &&
-        (!arcp_json_u64(json, limit, &out->limit) || out->limit > LIMIT_MAX)) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.limit must be from 1 to %u",
-                              LIMIT_MAX);
+    if (status == ARCP_OK && out->cursor.size != 0 && !is_cursor(out->cursor)) {
+        status = arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                                "payload.cursor is not one that a listing returned");
     }
-    arcp_json_ref cursor = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("cursor"));
-    out->cursor = arcp_json_string(json, cursor, scratch);
-    if (out->cursor.size != 0 && !is_cursor(out->cursor)) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "payload.cursor is not one that a listing returned");
-    }
-    return ARCP_OK;
+    return status;
 }
 
 static bool agent_matches(arcp_span wanted, const char *agent_text)
@@ -243,11 +229,11 @@ static const arcp__job *write_page(arcp__engine *engine, const arcp__session *se
 }
 
 /* [arcp:6.6-3] [arcp:6.6-4] [arcp:6.6-7] */
-void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, arcp_json_ref payload)
+void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
     list_filter filter;
     arcp_error error = {0};
-    if (read_filter(engine, payload, &filter, &error) != ARCP_OK) {
+    if (read_filter(engine, &in->list_jobs, &filter, &error) != ARCP_OK) {
         arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0),
                              arcp_span_make(NULL, 0));
         return;

@@ -231,29 +231,6 @@ static void refuse(arcp__engine *engine, arcp__request *request, arcp_status sta
     arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
 }
 
-/* [arcp:6.2-4] */
-static bool needs(arcp__engine *engine, arcp__request *request, arcp_feature feature,
-                  arcp_span job_id)
-{
-    if (arcp__session_has_feature(request->session, feature)) {
-        return true;
-    }
-    arcp_error error = {0};
-    (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
-                         "%s needs the feature \"%s\", which was not negotiated",
-                         arcp_message_type_name(request->type), arcp_feature_name(feature));
-    arcp__request_refuse(engine, request, &error, job_id, arcp_span_make(NULL, 0));
-    return false;
-}
-
-static arcp_span payload_string(arcp__engine *engine, arcp_json_ref payload, const char *name)
-{
-    arcp_json_ref ref = arcp_json_member(&engine->context.json, payload, arcp_span_cstr(name));
-    return arcp_json_is(&engine->context.json, ref, ARCP_JSON_STRING)
-               ? arcp_json_string(&engine->context.json, ref, &engine->context.scratch)
-               : arcp_span_make(NULL, 0);
-}
-
 /* [arcp:6.6-6] */
 static void refuse_unknown_job(arcp__engine *engine, arcp__request *request, arcp_span job_id)
 {
@@ -270,10 +247,11 @@ static void refuse_unknown_job(arcp__engine *engine, arcp__request *request, arc
     arcp_buf_fini(&details);
 }
 
-static void cancel(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
+static void cancel(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
-    arcp_span in_payload = payload_string(engine, envelope->payload, "job_id");
-    arcp_span job_id = in_payload.size != 0 ? in_payload : envelope->job_id;
+    const arcp__envelope *envelope = &in->envelope;
+    const arcp_span in_payload = in->job.job_id;
+    const arcp_span job_id = in_payload.size != 0 ? in_payload : envelope->job_id;
     if (job_id.size == 0) {
         refuse(engine, request, ARCP_E_INVALID_REQUEST, "payload.job_id is missing");
         return;
@@ -290,129 +268,122 @@ static void cancel(arcp__engine *engine, arcp__request *request, const arcp__env
         refuse_unknown_job(engine, request, job_id);
         return;
     }
-    arcp__job_cancel_request(engine, request, job,
-                             payload_string(engine, envelope->payload, "reason"));
+    arcp__job_cancel_request(engine, request, job, in->job.reason);
 }
 
 /* [arcp:7.6-2] */
-static void subscribe(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
+static void subscribe(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
-    const arcp_json *json = &engine->context.json;
-    arcp_span job_id = payload_string(engine, envelope->payload, "job_id");
-    if (!needs(engine, request, ARCP_FEATURE_SUBSCRIBE,
-               arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX))) {
-        return;
-    }
-    arcp__job *job = arcp__job_find(engine, job_id);
+    arcp__job *job = arcp__job_find(engine, in->job.job_id);
     if (job == NULL) {
-        refuse_unknown_job(engine, request, job_id);
-        return;
+        refuse_unknown_job(engine, request, in->job.job_id);
+    } else {
+        arcp__job_subscribe(engine, request, job, in->job.history, in->job.from_event_seq);
     }
-    arcp_json_ref history = arcp_json_member(json, envelope->payload, ARCP_SPAN_LITERAL("history"));
-    arcp_json_ref from =
-        arcp_json_member(json, envelope->payload, ARCP_SPAN_LITERAL("from_event_seq"));
-    uint64_t from_seq = 0;
-    bool has_from = arcp_json_u64(json, from, &from_seq);
-    arcp__job_subscribe(engine, request, job, arcp_json_is(json, history, ARCP_JSON_TRUE), has_from,
-                        from_seq);
 }
 
-static void unsubscribe(arcp__engine *engine, arcp__request *request,
-                        const arcp__envelope *envelope)
+static void unsubscribe(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
-    arcp_span job_id = payload_string(engine, envelope->payload, "job_id");
-    if (!needs(engine, request, ARCP_FEATURE_SUBSCRIBE,
-               arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX))) {
-        return;
-    }
-    arcp__job *job = arcp__job_find(engine, job_id);
+    arcp__job *job = arcp__job_find(engine, in->job.job_id);
     if (job == NULL || arcp__observation_find(request->session, job) == NULL) {
-        refuse_unknown_job(engine, request, job_id);
-        return;
+        refuse_unknown_job(engine, request, in->job.job_id);
+    } else {
+        arcp__job_unsubscribe(engine, request, job);
     }
-    arcp__job_unsubscribe(engine, request, job);
 }
 
-/* Exactly-once matters for what changes something. */
-static bool is_remembered(arcp_message_type type)
+static void refuse_ping(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
-    return type == ARCP_MESSAGE_JOB_SUBMIT || type == ARCP_MESSAGE_JOB_CANCEL ||
-           type == ARCP_MESSAGE_JOB_SUBSCRIBE || type == ARCP_MESSAGE_JOB_UNSUBSCRIBE;
+    refuse(engine, request, ARCP_E_INVALID_REQUEST, "payload.nonce is larger than 4096 bytes");
 }
 
-/* [arcp:9.5-9] [arcp:LA-11] */
-static void execute(arcp__engine *engine, arcp__request *request, const arcp__envelope *envelope)
+static void refuse_hello(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
-    arcp_error error = {0};
+    refuse(engine, request, ARCP_E_INVALID_REQUEST, "this session has said hello already");
+}
+
+/* That it came is all it says. */
+static bool hear_pong(arcp__engine *engine, arcp__session *session, const arcp__message *in)
+{
+    return true;
+}
+
+static bool hear_close(arcp__engine *engine, arcp__session *session, const arcp__message *in)
+{
+    arcp__session_settle_refusal(engine, session);
+    arcp__session_close(engine, session, &in->envelope);
+    return true;
+}
+
+static bool hear_bye(arcp__engine *engine, arcp__session *session, const arcp__message *in)
+{
+    arcp__session_bye(engine, session);
+    return true;
+}
+
+typedef struct message_row {
+    arcp_feature feature; /* that it needs */
+    bool is_remembered;   /* it changes something: the same request again is answered as before */
+    bool names_job;       /* by payload.job_id, which its refusal for want of the feature names */
+    /* For one that needs no answer of its own; false: it is a request all the same. */
+    bool (*hear)(arcp__engine *engine, arcp__session *session, const arcp__message *in);
+    void (*handle)(arcp__engine *engine, arcp__request *request, const arcp__message *in);
+} message_row;
+
+/* What clients may send; the first hello of a link comes to link.c. */
+static const message_row messages[ARCP_MESSAGE_COUNT] = {
+    [ARCP_MESSAGE_SESSION_HELLO] = {ARCP_FEATURE_NONE, .handle = refuse_hello},
+    [ARCP_MESSAGE_SESSION_RESUME] = {ARCP_FEATURE_NONE, .handle = refuse_hello},
+    [ARCP_MESSAGE_SESSION_PING] = {ARCP_FEATURE_NONE, .hear = arcp__session_pong,
+                                   .handle = refuse_ping},
+    [ARCP_MESSAGE_SESSION_PONG] = {ARCP_FEATURE_NONE, .hear = hear_pong},
+    [ARCP_MESSAGE_SESSION_CLOSE] = {ARCP_FEATURE_NONE, .hear = hear_close},
+    [ARCP_MESSAGE_SESSION_BYE] = {ARCP_FEATURE_NONE, .hear = hear_bye},
+    [ARCP_MESSAGE_SESSION_ACK] = {ARCP_FEATURE_ACK, .handle = arcp__session_ack},
+    [ARCP_MESSAGE_SESSION_LIST_JOBS] = {ARCP_FEATURE_LIST_JOBS, .handle = arcp__session_list_jobs},
+    [ARCP_MESSAGE_JOB_SUBMIT] = {ARCP_FEATURE_NONE, .is_remembered = true,
+                                 .handle = arcp__job_submit},
+    [ARCP_MESSAGE_JOB_CANCEL] = {ARCP_FEATURE_NONE, .is_remembered = true, .handle = cancel},
+    [ARCP_MESSAGE_JOB_SUBSCRIBE] = {ARCP_FEATURE_SUBSCRIBE, .is_remembered = true,
+                                    .names_job = true, .handle = subscribe},
+    [ARCP_MESSAGE_JOB_UNSUBSCRIBE] = {ARCP_FEATURE_SUBSCRIBE, .is_remembered = true,
+                                      .names_job = true, .handle = unsubscribe},
+};
+
+static bool is_ours(const arcp__session *session, const arcp__envelope *envelope)
+{
+    return envelope->session_id.size == 0 ||
+           arcp_span_equal_cstr(envelope->session_id, session->id);
+}
+
+/* `error` is what is wrong with the payload. [arcp:6.2-4] [arcp:9.5-9] [arcp:LA-11] */
+static void execute(arcp__engine *engine, arcp__request *request, const arcp__message *in,
+                    arcp_error *error)
+{
+    const arcp__envelope *envelope = &in->envelope;
+    const message_row *row = &messages[envelope->type];
+    const arcp_span nothing = {NULL, 0};
+    arcp_span job_id = nothing;
     if (!arcp_message_type_is_from_client(envelope->type)) {
         arcp_span shown = arcp_span_first(envelope->type_text, 64);
-        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+        (void)arcp_error_set(error, ARCP_E_INVALID_REQUEST,
                              "\"%.*s\" is not a message that a client can send", (int)shown.size,
                              shown.data);
-    } else if (envelope->session_id.size != 0 &&
-               !arcp_span_equal_cstr(envelope->session_id, request->session->id)) {
-        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+    } else if (!is_ours(request->session, envelope)) {
+        (void)arcp_error_set(error, ARCP_E_INVALID_REQUEST,
                              "the frame's session_id is not this session's");
-    } else if (arcp__message_body_check(envelope->type, &engine->context.json, envelope->payload,
-                                        &error) == ARCP_OK) {
-        error.status = ARCP_OK;
+    } else if (error->status == ARCP_OK && row->feature != ARCP_FEATURE_NONE &&
+               !arcp__session_has_feature(request->session, row->feature)) {
+        job_id = row->names_job ? arcp_span_first(in->job.job_id, ARCP__ENVELOPE_ID_MAX) : job_id;
+        (void)arcp_error_set(
+            error, ARCP_E_INVALID_REQUEST, "%s needs the feature \"%s\", which was not negotiated",
+            arcp_message_type_name(envelope->type), arcp_feature_name(row->feature));
     }
-    if (error.status != ARCP_OK) {
-        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0),
-                             arcp_span_make(NULL, 0));
-        return;
+    if (error->status != ARCP_OK) {
+        arcp__request_refuse(engine, request, error, job_id, nothing);
+    } else {
+        row->handle(engine, request, in);
     }
-    if (envelope->type == ARCP_MESSAGE_SESSION_PING) {
-        refuse(engine, request, ARCP_E_INVALID_REQUEST, "payload.nonce is larger than 4096 bytes");
-    } else if (envelope->type == ARCP_MESSAGE_SESSION_HELLO ||
-               envelope->type == ARCP_MESSAGE_SESSION_RESUME) {
-        refuse(engine, request, ARCP_E_INVALID_REQUEST, "this session has said hello already");
-    } else if (envelope->type == ARCP_MESSAGE_SESSION_ACK) {
-        if (needs(engine, request, ARCP_FEATURE_ACK, arcp_span_make(NULL, 0))) {
-            arcp__session_ack(engine, request, envelope->payload);
-        }
-    } else if (envelope->type == ARCP_MESSAGE_SESSION_LIST_JOBS) {
-        if (needs(engine, request, ARCP_FEATURE_LIST_JOBS, arcp_span_make(NULL, 0))) {
-            arcp__session_list_jobs(engine, request, envelope->payload);
-        }
-    } else if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {
-        arcp__job_submit(engine, request, envelope->payload, envelope);
-    } else if (envelope->type == ARCP_MESSAGE_JOB_CANCEL) {
-        cancel(engine, request, envelope);
-    } else if (envelope->type == ARCP_MESSAGE_JOB_SUBSCRIBE) {
-        subscribe(engine, request, envelope);
-    } else if (envelope->type == ARCP_MESSAGE_JOB_UNSUBSCRIBE) {
-        unsubscribe(engine, request, envelope);
-    }
-}
-
-/* Frames that need no answer of their own. */
-static bool is_chatter(arcp__engine *engine, arcp__session *session, const arcp__envelope *envelope)
-{
-    bool is_ours =
-        envelope->session_id.size == 0 || arcp_span_equal_cstr(envelope->session_id, session->id);
-    if (envelope->type == ARCP_MESSAGE_VENDOR) {
-        return true;
-    }
-    if (!is_ours) {
-        return false; /* refused by execute */
-    }
-    if (envelope->type == ARCP_MESSAGE_SESSION_PING) {
-        return arcp__session_pong(engine, session, envelope);
-    }
-    if (envelope->type == ARCP_MESSAGE_SESSION_PONG) {
-        return true;
-    }
-    if (envelope->type == ARCP_MESSAGE_SESSION_CLOSE) {
-        arcp__session_settle_refusal(engine, session);
-        arcp__session_close(engine, session, envelope);
-        return true;
-    }
-    if (envelope->type == ARCP_MESSAGE_SESSION_BYE) {
-        arcp__session_bye(engine, session);
-        return true;
-    }
-    return false;
 }
 
 /* True for a request that was seen before. The answer to a submit keeps its order this time too;
@@ -437,9 +408,9 @@ static bool is_repeated(arcp__engine *engine, arcp__session *session,
     return true;
 }
 
-void arcp__session_receive(arcp__engine *engine, arcp__session *session,
-                           const arcp__envelope *envelope)
+void arcp__session_receive(arcp__engine *engine, arcp__session *session, arcp__message *in)
 {
+    const arcp__envelope *envelope = &in->envelope;
     if (session->said_goodbye) {
         return; /* only what was asked before is answered */
     }
@@ -453,21 +424,24 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session,
         arcp__effect_log(engine, ARCP__LOG_DEBUG, "session %s: frame without \"arcp\":\"1.1\"",
                          session->id);
     }
-    if (is_chatter(engine, session, envelope)) {
+    if (envelope->type == ARCP_MESSAGE_VENDOR) {
+        return;
+    }
+    arcp_error error = {0};
+    (void)arcp__message_read_payload(&engine->context, in, &error);
+    const message_row *row = &messages[envelope->type];
+    if (row->hear != NULL && is_ours(session, envelope) && row->hear(engine, session, in)) {
         return;
     }
     session->last_activity_ns = engine->context.now.mono_ns;
     uint64_t hash = arcp__hash_bytes(envelope->id.data, envelope->id.size);
-    bool remembered = is_remembered(envelope->type);
-    if (remembered && is_repeated(engine, session, envelope, hash)) {
-        return;
-    }
-    if (remembered && !arcp__seen_add(engine, session, hash)) {
+    if (row->is_remembered &&
+        (is_repeated(engine, session, envelope, hash) || !arcp__seen_add(engine, session, hash))) {
         return;
     }
     arcp__request *request = request_new(engine, session, envelope, hash);
     if (request != NULL) {
-        execute(engine, request, envelope);
+        execute(engine, request, in, &error);
         if (engine->context.out_of_memory) {
             abandon(engine, request);
         }

@@ -8,34 +8,6 @@
 
 #include <arcp/secret.h>
 
-/* [arcp:6.5-7] */
-void arcp__resume_request_read(const arcp_json *json, const arcp__envelope *envelope,
-                               arcp_buf *scratch, arcp__resume_request *out)
-{
-    *out = (arcp__resume_request){0};
-    arcp_json_ref carrier = arcp_json_member(json, envelope->payload, ARCP_SPAN_LITERAL("resume"));
-    if (arcp_json_is_missing(json, carrier)) {
-        carrier = envelope->payload;
-    }
-    arcp_json_ref token = arcp_json_member(json, carrier, ARCP_SPAN_LITERAL("resume_token"));
-    if (arcp_json_is_missing(json, token) && carrier != envelope->payload) {
-        token = arcp_json_member(json, carrier, ARCP_SPAN_LITERAL("token"));
-    }
-    if (!arcp_json_is(json, token, ARCP_JSON_STRING)) {
-        return;
-    }
-    out->wanted = true;
-    out->token = arcp_json_string(json, token, scratch);
-    arcp_json_ref session_id = arcp_json_member(json, carrier, ARCP_SPAN_LITERAL("session_id"));
-    out->session_id = arcp_json_is(json, session_id, ARCP_JSON_STRING)
-                          ? arcp_json_string(json, session_id, scratch)
-                          : envelope->session_id;
-    arcp_json_ref seq = arcp_json_member(json, carrier, ARCP_SPAN_LITERAL("last_event_seq"));
-    if (!arcp_json_u64(json, seq, &out->last_event_seq)) {
-        out->last_event_seq = 0;
-    }
-}
-
 static bool token_matches(const arcp__session *session, const uint8_t hash[32], bool *is_previous)
 {
     arcp_span given = arcp_span_make((const char *)hash, 32);

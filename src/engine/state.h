@@ -214,7 +214,6 @@ struct arcp__engine {
     unsigned store_failures;
     arcp__metrics metrics;
     bool audit_failing; /* what was decided cannot be recorded */
-    arcp__job_gates gates;
 
     uint64_t next_auth_id, next_read_id;
     size_t session_count, connected_count, running_jobs;

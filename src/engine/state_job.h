@@ -63,7 +63,7 @@ typedef struct arcp__job_live {
     arcp__timer runtime_timer, expiry_timer, grace_timer;
     char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
     size_t head_size;
-    arcp__job_port port;
+    arcp__denied_calls denied;
     arcp__id_set delegate_ids;    /* of its children, those that ended too */
     arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
     arcp__job_cost *costs;        /* owned */

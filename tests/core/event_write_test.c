@@ -1,7 +1,7 @@
 /* What the runtime writes passes the check that agents' events pass. */
 #include "support/check.h"
 
-#include "core/body.h"
+#include "core/event_body.h"
 #include "core/event_write.h"
 
 static void assert_body(const char *kind, arcp_buf *body, const char *expected)

@@ -12,6 +12,7 @@
 # the largest first: an entry becomes smaller with its circle, and is never raised.
 set -eu
 larger='
+client 8
 engine 51
 '
 cd "$1"

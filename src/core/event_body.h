@@ -1,16 +1,24 @@
-/* Shapes of message payloads and event bodies, from tables. */
-#ifndef ARCP_CORE_BODY_H
-#define ARCP_CORE_BODY_H
+/* Bodies of events (§8.2). */
+#ifndef ARCP_CORE_EVENT_BODY_H
+#define ARCP_CORE_EVENT_BODY_H
 
 #include <arcp/decimal.h>
-#include <arcp/json.h>
 #include <arcp/wire.h>
 
-/* Checks a request's payload against message_body.def: required members are there,
- * known members have their type. Extra members pass. ARCP_E_INVALID_REQUEST names the
- * member by its path and says what it must be. */
-ARCP_MUST_CHECK arcp_status arcp__message_body_check(arcp_message_type type, const arcp_json *json,
-                                                     arcp_json_ref payload, arcp_error *err);
+#include "core/decode.h"
+
+/* The members of a body that something is done with, of whichever kind. */
+typedef struct arcp__event_body {
+    arcp_span level, phase, name, unit, tool, call_id, agent, delegate_id;
+    arcp_json_ref value, args, result, error;
+    arcp_json_ref input, lease_request, lease_constraints, wait;
+} arcp__event_body;
+
+/* Reads the members that bodies of a kind have. ARCP_E_INVALID_REQUEST names the member by its path
+ * and says what it must be. */
+ARCP_MUST_CHECK arcp_status arcp__event_body_read(arcp__decoder *decoder, arcp_event_kind kind,
+                                                  arcp_json_ref body, arcp__event_body *out,
+                                                  arcp_error *err);
 
 /* What the runtime needs to know of an event that passed its check. */
 typedef struct arcp__event_facts {

@@ -1,0 +1,235 @@
+#include "core/decode.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/timestamp.h"
+
+static const char *const shape_texts[ARCP__SHAPES] = {
+    [ARCP__SHAPE_ANY] = "any value",
+    [ARCP__SHAPE_STRING] = "a non-empty string",
+    [ARCP__SHAPE_TEXT] = "a string",
+    [ARCP__SHAPE_LOOSE] = "a string",
+    [ARCP__SHAPE_OBJECT] = "an object",
+    [ARCP__SHAPE_STRINGS] = "an array of strings",
+    [ARCP__SHAPE_BOOL] = "true or false",
+    [ARCP__SHAPE_COUNT] = "a whole number of 0 or more",
+    [ARCP__SHAPE_POSITIVE] = "a whole number of 1 or more",
+    [ARCP__SHAPE_NUMBER] = "a number",
+    [ARCP__SHAPE_NOT_NEGATIVE] = "a number of 0 or more",
+    [ARCP__SHAPE_INSTANT] = "a time stamp (RFC 3339, UTC)",
+    [ARCP__SHAPE_HASH] = "64 lower-case hex digits",
+    [ARCP__SHAPE_ID] = "a non-empty string",
+};
+
+static bool is_strings(const arcp_json *json, arcp_json_ref ref)
+{
+    if (!arcp_json_is(json, ref, ARCP_JSON_ARRAY)) {
+        return false;
+    }
+    for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, ref, at)) {
+        if (!arcp_json_is(json, at, ARCP_JSON_STRING)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* -0 is zero; every other number with a minus sign is below it. */
+static bool is_not_negative(arcp_span number)
+{
+    if (number.size == 0 || number.data[0] != '-') {
+        return true;
+    }
+    for (size_t at = 1; at < number.size && number.data[at] != 'e' && number.data[at] != 'E';
+         at++) {
+        if (number.data[at] >= '1' && number.data[at] <= '9') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_shape(const arcp_json *json, arcp_json_ref ref, arcp__shape shape)
+{
+    uint64_t number = 0;
+    switch (shape) {
+    case ARCP__SHAPE_ANY:
+    case ARCP__SHAPE_LOOSE:
+        return true;
+    case ARCP__SHAPE_STRING:
+    case ARCP__SHAPE_ID:
+        return arcp_json_is(json, ref, ARCP_JSON_STRING) && json->nodes[ref].size > 2;
+    case ARCP__SHAPE_TEXT:
+    case ARCP__SHAPE_INSTANT:
+    case ARCP__SHAPE_HASH:
+        return arcp_json_is(json, ref, ARCP_JSON_STRING);
+    case ARCP__SHAPE_OBJECT:
+        return arcp_json_is(json, ref, ARCP_JSON_OBJECT);
+    case ARCP__SHAPE_STRINGS:
+        return is_strings(json, ref);
+    case ARCP__SHAPE_BOOL:
+        return arcp_json_is(json, ref, ARCP_JSON_TRUE) || arcp_json_is(json, ref, ARCP_JSON_FALSE);
+    case ARCP__SHAPE_COUNT:
+        return arcp_json_u64(json, ref, &number);
+    case ARCP__SHAPE_POSITIVE:
+        return arcp_json_u64(json, ref, &number) && number >= 1;
+    case ARCP__SHAPE_NUMBER:
+        return arcp_json_is(json, ref, ARCP_JSON_NUMBER);
+    case ARCP__SHAPE_NOT_NEGATIVE:
+        return arcp_json_is(json, ref, ARCP_JSON_NUMBER) &&
+               is_not_negative(arcp_json_raw(json, ref));
+    case ARCP__SHAPES:
+        break;
+    }
+    return false;
+}
+
+static int nibble(char digit)
+{
+    if (digit >= '0' && digit <= '9') {
+        return digit - '0';
+    }
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static bool read_hash(arcp_span hex, uint8_t out[32])
+{
+    uint8_t bytes[32];
+    if (hex.size != 2 * sizeof(bytes)) {
+        return false;
+    }
+    for (size_t at = 0; at < sizeof(bytes); at++) {
+        int high = nibble(hex.data[2 * at]);
+        int low = nibble(hex.data[2 * at + 1]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        bytes[at] = (uint8_t)(high * 16 + low);
+    }
+    memcpy(out, bytes, sizeof(bytes));
+    return true;
+}
+
+/* The value is not null. False when it has another shape than the row wants; its field is as it
+ * was then. */
+static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_json_ref ref,
+                 char *field)
+{
+    const arcp_json *json = decoder->json;
+    arcp__instant instant;
+    arcp_span text;
+    uint64_t number = 0;
+    if (!has_shape(json, ref, (arcp__shape)row->shape)) {
+        return false;
+    }
+    switch ((arcp__field)row->field) {
+    case ARCP__FIELD_NONE:
+    case ARCP__FIELD_REF:
+        return true;
+    case ARCP__FIELD_SPAN:
+        if (arcp_json_is(json, ref, ARCP_JSON_STRING)) {
+            text = arcp_json_string(json, ref, decoder->scratch);
+            memcpy(field, &text, sizeof(text));
+        }
+        return true;
+    case ARCP__FIELD_U64:
+        (void)arcp_json_u64(json, ref, &number);
+        memcpy(field, &number, sizeof(number));
+        return true;
+    case ARCP__FIELD_BOOL:
+        *(bool *)field = arcp_json_is(json, ref, ARCP_JSON_TRUE);
+        return true;
+    case ARCP__FIELD_INSTANT:
+        if (arcp__timestamp_parse(arcp_json_string(json, ref, decoder->scratch), &instant, NULL) !=
+            ARCP_OK) {
+            return false;
+        }
+        memcpy(field, &instant.wall_ns, sizeof(instant.wall_ns));
+        return true;
+    case ARCP__FIELD_HASH:
+        return read_hash(arcp_json_string(json, ref, decoder->scratch), (uint8_t *)field);
+    case ARCP__FIELD_ID:
+        text = arcp_json_string(json, ref, decoder->scratch);
+        if (text.size == 0 || text.size >= row->size) {
+            return false;
+        }
+        memcpy(field, text.data, text.size);
+        field[text.size] = '\0';
+        return true;
+    }
+    return false;
+}
+
+static arcp_json_ref find(arcp__decoder *decoder, arcp_json_ref object, const arcp__member *row)
+{
+    const arcp_json *json = decoder->json;
+    const arcp_json_ref ref = arcp_json_member(json, object, arcp_span_cstr(row->name));
+    if (row->older == NULL) {
+        return ref;
+    }
+    const arcp_json_ref older = arcp_json_member(json, object, arcp_span_cstr(row->older));
+    decoder->has_older = decoder->has_older || older != ARCP_JSON_ABSENT;
+    return ref == ARCP_JSON_ABSENT ? older : ref;
+}
+
+/* `within` is the member that has the row's object, or NULL. */
+static arcp_status refuse(const arcp__decoder *decoder, arcp_json_ref ref, const char *within,
+                          const arcp__member *row, arcp_error *err)
+{
+    const char *dot = within == NULL ? "" : ".";
+    within = within == NULL ? "" : within;
+    if (decoder->where == NULL) {
+        return ARCP_E_CORRUPT;
+    }
+    if (arcp_json_is_missing(decoder->json, ref)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "%s.%s%s%s is missing, must be %s",
+                              decoder->where, within, dot, row->name, shape_texts[row->shape]);
+    }
+    const arcp_span raw = arcp_span_first(arcp_json_raw(decoder->json, ref), 40);
+    return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, decoder->json->nodes[ref].start,
+                             "%s.%s%s%s is %.*s, must be %s", decoder->where, within, dot,
+                             row->name, (int)raw.size, raw.data, shape_texts[row->shape]);
+}
+
+static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const char *within,
+                          const arcp__members *members, void *out, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t at = 0; at < members->count; at++) {
+        const arcp__member *row = &members->rows[at];
+        const arcp_json_ref ref = find(decoder, object, row);
+        const bool missing = arcp_json_is_missing(decoder->json, ref);
+        char *field = (char *)out + row->at;
+        const bool is_read = !missing && take(decoder, row, ref, field);
+        if (row->field == ARCP__FIELD_REF) {
+            const arcp_json_ref value = is_read || missing ? ref : ARCP_JSON_ABSENT;
+            memcpy(field, &value, sizeof(value));
+        }
+        if (!is_read && (row->required || (!missing && decoder->where != NULL)) &&
+            status == ARCP_OK) {
+            status = refuse(decoder, ref, within, row, err);
+        }
+        if (row->parts != NULL) { /* without an object they are absent */
+            assert(within == NULL);
+            arcp_status inner =
+                decode(decoder, ref, row->name, row->parts, out, status == ARCP_OK ? err : NULL);
+            status = status == ARCP_OK ? inner : status;
+        }
+    }
+    return status;
+}
+
+arcp_status arcp__decode(arcp__decoder *decoder, arcp_json_ref object, const arcp__members *members,
+                         void *out, arcp_error *err)
+{
+    return decode(decoder, object, NULL, members, out, err);
+}
+
+bool arcp__decode_row(const arcp_json *json, arcp_buf *scratch, arcp_json_ref object,
+                      const arcp__members *members, void *out)
+{
+    arcp__decoder decoder = {.json = json, .scratch = scratch};
+    return decode(&decoder, object, NULL, members, out, NULL) == ARCP_OK;
+}

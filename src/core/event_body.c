@@ -1,0 +1,309 @@
+#include "core/event_body.h"
+
+#include "core/error_payload.h"
+
+#define BODY(member, kind) ARCP__MEMBER(arcp__event_body, member, #member, kind)
+
+/* [arcp:8.2-1] [arcp:8.2.1-1] [arcp:8.2.1-2] [arcp:8.4-4] */
+static const arcp__member log_rows[] = {
+    {BODY(level, STRING), .required = true},
+    {ARCP__CHECKED("message", TEXT), .required = true},
+};
+static const arcp__member thought_rows[] = {
+    {ARCP__CHECKED("text", TEXT), .required = true},
+};
+static const arcp__member tool_call_rows[] = {
+    {BODY(tool, STRING), .older = "name", .required = true},
+    {BODY(args, ANY), .older = "arguments"},
+    {BODY(call_id, STRING), .older = "tool_call_id", .required = true},
+};
+static const arcp__member tool_result_rows[] = {
+    {BODY(call_id, STRING), .older = "tool_call_id", .required = true},
+    {BODY(result, ANY), .older = "output"},
+    {BODY(error, OBJECT)},
+};
+static const arcp__member status_rows[] = {
+    {BODY(phase, STRING), .required = true},
+    {ARCP__CHECKED("message", TEXT)},
+};
+static const arcp__member metric_rows[] = {
+    {BODY(name, STRING), .required = true},
+    {BODY(value, NUMBER), .required = true},
+    {BODY(unit, STRING)},
+    {ARCP__CHECKED("dimensions", OBJECT), .older = "dims"},
+};
+static const arcp__member artifact_ref_rows[] = {
+    {ARCP__CHECKED("uri", STRING), .required = true},
+    {ARCP__CHECKED("content_type", STRING), .older = "media_type", .required = true},
+    {ARCP__CHECKED("byte_size", COUNT), .older = "size_bytes"},
+    {ARCP__CHECKED("sha256", STRING)},
+};
+static const arcp__member progress_rows[] = {
+    {ARCP__CHECKED("current", NOT_NEGATIVE), .required = true},
+    {ARCP__CHECKED("total", NOT_NEGATIVE)},
+    {ARCP__CHECKED("units", TEXT)},
+    {ARCP__CHECKED("message", TEXT)},
+};
+static const arcp__member result_chunk_rows[] = {
+    {ARCP__CHECKED("data", TEXT), .required = true},
+    {ARCP__CHECKED("encoding", STRING), .required = true},
+    {ARCP__CHECKED("more", BOOL), .required = true},
+};
+static const arcp__member delegate_rows[] = {
+    {BODY(agent, STRING), .required = true},
+    {BODY(input, ANY)},
+    {BODY(lease_request, OBJECT)},
+    {BODY(lease_constraints, OBJECT)},
+    {BODY(delegate_id, STRING)},
+    {BODY(wait, ANY)},
+};
+
+static const arcp__members bodies[ARCP_EVENT_COUNT] = {
+    [ARCP_EVENT_LOG] = ARCP__MEMBERS(log_rows),
+    [ARCP_EVENT_THOUGHT] = ARCP__MEMBERS(thought_rows),
+    [ARCP_EVENT_TOOL_CALL] = ARCP__MEMBERS(tool_call_rows),
+    [ARCP_EVENT_TOOL_RESULT] = ARCP__MEMBERS(tool_result_rows),
+    [ARCP_EVENT_STATUS] = ARCP__MEMBERS(status_rows),
+    [ARCP_EVENT_METRIC] = ARCP__MEMBERS(metric_rows),
+    [ARCP_EVENT_ARTIFACT_REF] = ARCP__MEMBERS(artifact_ref_rows),
+    [ARCP_EVENT_PROGRESS] = ARCP__MEMBERS(progress_rows),
+    [ARCP_EVENT_RESULT_CHUNK] = ARCP__MEMBERS(result_chunk_rows),
+    [ARCP_EVENT_DELEGATE] = ARCP__MEMBERS(delegate_rows),
+};
+
+/* When a member is there under both of its names the draft's counts, and the other is not relayed:
+ * a reader of the older spelling would see a call that nobody asked the gate about. */
+arcp_status arcp__event_body_read(arcp__decoder *decoder, arcp_event_kind kind, arcp_json_ref body,
+                                  arcp__event_body *out, arcp_error *err)
+{
+    *out = (arcp__event_body){.value = ARCP_JSON_ABSENT,
+                              .args = ARCP_JSON_ABSENT,
+                              .result = ARCP_JSON_ABSENT,
+                              .error = ARCP_JSON_ABSENT,
+                              .input = ARCP_JSON_ABSENT,
+                              .lease_request = ARCP_JSON_ABSENT,
+                              .lease_constraints = ARCP_JSON_ABSENT,
+                              .wait = ARCP_JSON_ABSENT};
+    if (!arcp_json_is(decoder->json, body, ARCP_JSON_OBJECT)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "%s must be an object", decoder->where);
+    }
+    return arcp__decode(decoder, body, &bodies[kind], out, err);
+}
+
+/* The draft's four levels, or NULL. Loggers write them in many ways. */
+static const char *log_level(arcp_span text)
+{
+    static const struct {
+        const char *written;
+        const char *level;
+    } levels[] = {
+        {"debug", "debug"}, {"info", "info"},    {"warn", "warn"}, {"error", "error"},
+        {"trace", "debug"}, {"warning", "warn"}, {"err", "error"}, {"critical", "error"},
+        {"fatal", "error"}, {"notice", "info"},
+    };
+    for (size_t row = 0; row < sizeof(levels) / sizeof(levels[0]); row++) {
+        if (strlen(levels[row].written) == text.size &&
+            strncasecmp(levels[row].written, text.data, text.size) == 0) {
+            return levels[row].level;
+        }
+    }
+    return NULL;
+}
+
+static bool is_runtime_phase(arcp_span phase)
+{
+    return arcp_span_equal_cstr(phase, "running") || arcp_span_equal_cstr(phase, "back_pressure") ||
+           arcp_span_equal_cstr(phase, "credential_rotated");
+}
+
+static arcp_status check_metric(const arcp_json *json, const arcp__event_body *body,
+                                arcp__event_facts *facts, arcp_error *err)
+{
+    if (arcp_span_starts_with(body->name, ARCP_SPAN_LITERAL("cost.budget."))) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "metric \"%.*s\": only the runtime reports cost.budget.* metrics",
+                              (int)arcp_span_first(body->name, 64).size, body->name.data);
+    }
+    if (!arcp_span_starts_with(body->name, ARCP_SPAN_LITERAL("cost."))) {
+        return ARCP_OK;
+    }
+    facts->unit = body->unit;
+    facts->is_spend = body->unit.size != 0;
+    return arcp_decimal_parse_spend(arcp_json_raw(json, body->value), &facts->amount, err);
+}
+
+/* Exactly one of `result` and `error`. Many writers set the one that is not meant to null: that one
+ * is as if it were not there, and is not relayed. [arcp:8.2-1] */
+static arcp_status check_tool_result(const arcp_json *json, const arcp__event_body *body,
+                                     arcp_buf *scratch, arcp_error *err)
+{
+    if (arcp_json_is_missing(json, body->error)) {
+        return body->result != ARCP_JSON_ABSENT
+                   ? ARCP_OK
+                   : arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                                    "body has neither result nor error, must have one of them");
+    }
+    if (!arcp_json_is_missing(json, body->result)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "body has both result and error, must have one of them");
+    }
+    arcp__error_payload parsed; /* `retryable` may be missing or against the rules */
+    return arcp__error_payload_parse(json, body->error, scratch, &parsed, err);
+}
+
+/* What a kind demands beyond its table. `rewrite` is set when the body cannot be relayed
+ * as it is. */
+static arcp_status check_kind(const arcp_json *json, const arcp__event_body *body,
+                              arcp_buf *scratch, arcp__event_facts *facts, bool *rewrite,
+                              arcp_error *err)
+{
+    if (facts->kind == ARCP_EVENT_LOG) {
+        const char *known = log_level(body->level);
+        if (known == NULL) {
+            return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                                  "body.level is \"%.*s\", must be debug, info, warn or error",
+                                  (int)arcp_span_first(body->level, 32).size, body->level.data);
+        }
+        *rewrite = *rewrite || !arcp_span_equal_cstr(body->level, known);
+    } else if (facts->kind == ARCP_EVENT_STATUS) {
+        if (is_runtime_phase(body->phase)) {
+            return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                                  "status phase \"%.*s\" is the runtime's to report",
+                                  (int)body->phase.size, body->phase.data);
+        }
+    } else if (facts->kind == ARCP_EVENT_METRIC) {
+        return check_metric(json, body, facts, err);
+    } else if (facts->kind == ARCP_EVENT_TOOL_CALL) {
+        *rewrite = *rewrite || body->args == ARCP_JSON_ABSENT;
+    } else if (facts->kind == ARCP_EVENT_TOOL_RESULT) {
+        *rewrite = *rewrite || body->error != ARCP_JSON_ABSENT;
+        return check_tool_result(json, body, scratch, err);
+    }
+    return ARCP_OK;
+}
+
+/* ---- what cannot be relayed as it is ---- */
+
+/* Whether a member is the null of the two of them that is not meant. */
+static bool is_unused_half(const arcp_json *json, const arcp__event_body *body,
+                           arcp_event_kind kind, arcp_json_ref name)
+{
+    if (kind != ARCP_EVENT_TOOL_RESULT || !arcp_json_is(json, name + 1, ARCP_JSON_NULL)) {
+        return false;
+    }
+    return name + 1 == body->error ||
+           (!arcp_json_is_missing(json, body->error) &&
+            (arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("result")) ||
+             arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("output"))));
+}
+
+/* Copies an error object with its code, message and retryable made right; extra members
+ * stay. */
+static void rewrite_error(const arcp_json *json, arcp_json_ref error, arcp_buf *scratch,
+                          arcp_json_writer *writer)
+{
+    arcp__error_payload parsed;
+    if (arcp__error_payload_parse(json, error, scratch, &parsed, NULL) != ARCP_OK) {
+        return; /* checked before */
+    }
+    arcp_json_begin_object(writer);
+    arcp__error_payload_members(writer, parsed.status, parsed.code, parsed.message,
+                                parsed.retryable, arcp_json_raw(json, parsed.details));
+    arcp_json_end_object(writer);
+}
+
+/* The row whose older spelling a member has, or NULL. */
+static const arcp__member *row_of_older(arcp_event_kind kind, const arcp_json *json,
+                                        arcp_json_ref name)
+{
+    for (size_t at = 0; at < bodies[kind].count; at++) {
+        const arcp__member *row = &bodies[kind].rows[at];
+        if (row->older != NULL && arcp_json_string_equals(json, name, arcp_span_cstr(row->older))) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static void write_event_member(const arcp_json *json, arcp_json_ref name, const char *renamed,
+                               arcp_event_kind kind, arcp_buf *scratch, arcp_json_writer *writer)
+{
+    arcp_json_ref value = name + 1;
+    arcp_span written = arcp_json_string(json, name, scratch);
+    arcp_json_name_span(writer, renamed != NULL ? arcp_span_cstr(renamed) : written);
+    if (kind == ARCP_EVENT_TOOL_RESULT && arcp_span_equal_cstr(written, "error") &&
+        arcp_json_is(json, value, ARCP_JSON_OBJECT)) {
+        rewrite_error(json, value, scratch, writer);
+    } else if (kind == ARCP_EVENT_LOG && arcp_span_equal_cstr(written, "level")) {
+        arcp_json_write_cstr(writer, log_level(arcp_json_string(json, value, scratch)));
+    } else {
+        arcp_buf compact = ARCP_BUF_INIT;
+        arcp_json_compact(json, value, &compact);
+        writer->out->failed = writer->out->failed || compact.failed;
+        arcp_json_write_raw(writer, arcp_buf_span(&compact));
+        arcp_buf_fini(&compact);
+    }
+}
+
+static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp__event_body *body,
+                         arcp_event_kind kind, arcp_buf *scratch, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    for (arcp_json_ref name = arcp_json_first(json, object); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(json, object, name)) {
+        const arcp__member *older = row_of_older(kind, json, name);
+        const bool is_shadowed =
+            older != NULL &&
+            arcp_json_member(json, object, arcp_span_cstr(older->name)) != ARCP_JSON_ABSENT;
+        if (!is_shadowed && !is_unused_half(json, body, kind, name)) {
+            write_event_member(json, name, older == NULL ? NULL : older->name, kind, scratch,
+                               &writer);
+        }
+    }
+    if (kind == ARCP_EVENT_TOOL_CALL && body->args == ARCP_JSON_ABSENT) {
+        arcp_json_name(&writer, "args");
+        arcp_json_begin_object(&writer);
+        arcp_json_end_object(&writer);
+    }
+    arcp_json_end_object(&writer);
+}
+
+arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_json_ref body,
+                              arcp_buf *scratch, arcp_buf *out, arcp__event_facts *facts,
+                              arcp_error *err)
+{
+    *facts = (arcp__event_facts){.kind = arcp_event_kind_from_wire(kind_text)};
+    if (facts->kind == ARCP_EVENT_UNKNOWN) {
+        arcp_span shown = arcp_span_first(kind_text, 64);
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "event kind \"%.*s\" is neither one of the draft's nor x-vendor.*",
+                              (int)shown.size, shown.size == 0 ? "" : shown.data);
+    }
+    if (arcp_json_is_missing(json, body) && facts->kind == ARCP_EVENT_VENDOR) {
+        arcp_buf_append(out, ARCP_SPAN_LITERAL("{}"));
+        return arcp_buf_status(out);
+    }
+    arcp__decoder decoder = {.json = json, .scratch = scratch, .where = "body"};
+    arcp__event_body read;
+    arcp_status status = arcp__event_body_read(&decoder, facts->kind, body, &read, err);
+    bool rewrite = decoder.has_older;
+    if (status == ARCP_OK) {
+        status = check_kind(json, &read, scratch, facts, &rewrite, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    facts->tool = read.tool;
+    facts->call_id = read.call_id;
+    if (rewrite) {
+        rewrite_body(json, body, &read, facts->kind, scratch, out);
+    } else {
+        arcp_json_compact(json, body, out);
+    }
+    if (out->failed || scratch->failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    return ARCP_OK;
+}
