@@ -14,8 +14,9 @@
 static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
 {
     /* An answer means that what was said is durable: it waits for the batch. */
-    if (!arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job},
-                           line, true)) {
+    if (!arcp__effect_push(engine->log, &job->live->port,
+                           &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, line,
+                           true)) {
         arcp__job_owe_end(engine, job);
     }
 }
@@ -400,7 +401,7 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
     }
     const arcp__effect effect = {
         .kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT, .job = job};
-    if (arcp__effect_push(engine, &effect, NULL, false)) {
+    if (arcp__effect_push(engine->log, &job->live->port, &effect, NULL, false)) {
         job->paused = wanted;
         engine->metrics.agent_pauses += wanted;
     } else {
@@ -417,8 +418,8 @@ void arcp__job_hold(arcp__engine *engine, arcp__job *job, bool is_held)
 void arcp__engine_update_pressure(arcp__engine *engine)
 {
     uint64_t limit = engine->context.settings.limits_store_queue_bytes;
-    bool wanted =
-        engine->store_failing || engine->queue_bytes > (engine->agents_paused ? limit / 2 : limit);
+    bool wanted = arcp__log_is_failing(engine->log) ||
+                  arcp__log_queue_bytes(engine->log) > (engine->agents_paused ? limit / 2 : limit);
     if (wanted == engine->agents_paused) {
         return;
     }

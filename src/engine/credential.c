@@ -45,7 +45,7 @@ static void mark_stuck(arcp__engine *engine, arcp__credential *credential)
         credential->is_stuck = true;
         engine->stuck_credentials++;
         arcp__credential_audit(engine, credential, "stuck", credential->last_error);
-        arcp__effect_log(engine, ARCP__LOG_ERROR,
+        arcp__effect_log(engine->log, ARCP__LOG_ERROR,
                          "credential %s (upstream id %s) of job %s cannot be revoked after %u "
                          "attempts: %s",
                          credential->alias,
@@ -58,7 +58,7 @@ static void mark_stuck(arcp__engine *engine, arcp__credential *credential)
 
 static void forget(arcp__engine *engine, arcp__credential *credential)
 {
-    arcp__batch_delete(engine, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias));
+    arcp__batch_delete(engine->log, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias));
     arcp__credential_free(engine, credential);
 }
 
@@ -85,8 +85,9 @@ static void attempt_failed(arcp__engine *engine, arcp__credential *credential, c
 {
     credential->attempts++;
     (void)snprintf(credential->last_error, sizeof(credential->last_error), "%s", why);
-    arcp__effect_log(engine, ARCP__LOG_WARN, "credential %s: revoking it failed (attempt %u): %s",
-                     credential->alias, credential->attempts, credential->last_error);
+    arcp__effect_log(engine->log, ARCP__LOG_WARN,
+                     "credential %s: revoking it failed (attempt %u): %s", credential->alias,
+                     credential->attempts, credential->last_error);
     if (credential->attempts >= engine->context.settings.credentials_stuck_after) {
         mark_stuck(engine, credential);
     }
@@ -281,8 +282,8 @@ static void issue_answered(arcp__engine *engine, arcp__credential *credential,
         (void)arcp_error_set(&error, known ? result->status : ARCP_E_INTERNAL_ERROR,
                              "no credential could be provisioned: %s", why);
         arcp__credential_audit(engine, credential, "refused", why);
-        arcp__effect_log(engine, ARCP__LOG_WARN, "credential %s for job %s: %s", credential->alias,
-                         credential->job_id, why);
+        arcp__effect_log(engine->log, ARCP__LOG_WARN, "credential %s for job %s: %s",
+                         credential->alias, credential->job_id, why);
         if (job != NULL) {
             job->replacement = NULL;
             credential->job = NULL;
@@ -350,8 +351,9 @@ static void tell_agent(arcp__engine *engine, arcp__job *job)
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
     if (job->agent_state == ARCP__AGENT_RUNNING || job->agent_state == ARCP__AGENT_STARTING) {
-        (void)arcp__effect_push(
-            engine, &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, &line, true);
+        (void)arcp__effect_push(engine->log, &job->live->port,
+                                &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, &line,
+                                true);
     } else {
         arcp_buf_fini(&line);
     }

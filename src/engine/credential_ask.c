@@ -198,7 +198,7 @@ arcp__credential *arcp__credential_ask(arcp__engine *engine, const arcp__credent
     credential->admission = admission;
     arcp__credential_store(engine, credential);
     if (!arcp__credential_call(engine, credential, ARCP__PROVISION_ISSUE)) {
-        arcp__batch_delete(engine, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias));
+        arcp__batch_delete(engine->log, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias));
         arcp__credential_free(engine, credential);
         return NULL;
     }

@@ -79,17 +79,17 @@ void arcp__credential_free_all(arcp__engine *engine)
 void arcp__credential_audit(arcp__engine *engine, const arcp__credential *credential,
                             const char *action, const char *why)
 {
-    arcp__audit(engine, &(arcp__audit_line){
-                            .event = ARCP__AUDIT_CREDENTIAL,
-                            .decision = action,
-                            .who = {.principal = credential->principal},
-                            .reason = why,
-                            .more = {{"credential_id", arcp_span_cstr(credential->id)},
-                                     {"alias", arcp_span_cstr(credential->alias)},
-                                     {"provisioner", arcp_span_cstr(credential->provisioner)},
-                                     {"job_id", arcp_span_cstr(credential->job_id)},
-                                     {"agent", arcp_span_cstr(credential->agent)},
-                                     {"trace_id", arcp_span_cstr(credential->trace_id)}}});
+    arcp__audit(engine->log, &(arcp__audit_line){
+                                 .event = ARCP__AUDIT_CREDENTIAL,
+                                 .decision = action,
+                                 .who = {.principal = credential->principal},
+                                 .reason = why,
+                                 .more = {{"credential_id", arcp_span_cstr(credential->id)},
+                                          {"alias", arcp_span_cstr(credential->alias)},
+                                          {"provisioner", arcp_span_cstr(credential->provisioner)},
+                                          {"job_id", arcp_span_cstr(credential->job_id)},
+                                          {"agent", arcp_span_cstr(credential->agent)},
+                                          {"trace_id", arcp_span_cstr(credential->trace_id)}}});
 }
 
 /* ---- calls ---- */
@@ -113,7 +113,7 @@ bool arcp__credential_call(arcp__engine *engine, arcp__credential *credential,
         .provision = {.verb = verb, .credential = credential, .call_id = credential->call_id}};
     /* What is asked for is written down first; what is taken back was written down before. */
     bool durable = verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE;
-    if (!arcp__effect_push(engine, &effect, NULL, durable)) {
+    if (!arcp__effect_push(engine->log, NULL, &effect, NULL, durable)) {
         HASH_DELETE(hh_call, engine->credential_calls, credential);
         credential->call_id = 0;
         return false;

@@ -59,7 +59,7 @@ void arcp__credential_store(arcp__engine *engine, const arcp__credential *creden
     if (row.failed) {
         arcp__context_no_memory(&engine->context);
     } else {
-        arcp__batch_put(engine, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias),
+        arcp__batch_put(engine->log, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias),
                         arcp_buf_span(&row));
     }
     arcp_buf_fini(&row);

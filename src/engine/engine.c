@@ -13,6 +13,14 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->ended_leases_max = ARCP__ENDED_LEASES_MAX;
     arcp__shares_init(engine->kept);
     engine->asking.secret = engine->revealed.secret = true;
+    engine->log = arcp__log_new(&engine->context,
+                                &(arcp__log_options){.keeps_rows = options->store_is_durable,
+                                                     .has_no_lines = options->has_no_log,
+                                                     .retry_timer = ARCP__TIMER_STORE_RETRY});
+    if (engine->log == NULL) {
+        arcp__free(engine);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
     if (!arcp__context_init(&engine->context, &options->settings, options->now, options->random,
                             options->random_user) ||
         !arcp__timer_heap_reserve(&engine->context.timers, ARCP__ENGINE_TIMERS)) {
@@ -30,7 +38,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
 
 static void drop_effects(arcp__engine *engine)
 {
-    arcp__effect_queues_free(engine);
+    arcp__effect_drop_all(engine->log);
     arcp__jobs_forget_agents(engine);
 }
 
@@ -47,7 +55,6 @@ void arcp__engine_free(arcp__engine *engine)
         arcp__engine_disconnect(engine, engine->context.now, engine->links);
     }
     drop_effects(engine);
-    arcp__batch_free_all(engine);
     arcp__admission_free_all(engine);
     arcp__free(engine->refusals);
     arcp__credential_free_all(engine);
@@ -67,10 +74,9 @@ void arcp__engine_free(arcp__engine *engine)
         next = job->hh.next;
         arcp__job_free(engine, job);
     }
-    arcp__batch_free_all(engine);
     arcp__mail_free_all(engine);
     drop_effects(engine);
-    arcp__stream_reap(engine);
+    arcp__free(engine->marks);
     arcp__restore_free(engine);
     arcp__budget_free_rows(engine);
     arcp__directory_free(engine);
@@ -78,8 +84,14 @@ void arcp__engine_free(arcp__engine *engine)
     arcp_buf_fini(&engine->body);
     arcp_buf_fini(&engine->sending);
     arcp_buf_fini(&engine->features_text);
+    arcp__log_free(engine->log);
     arcp__context_fini(&engine->context);
     arcp__free(engine);
+}
+
+void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
+{
+    arcp__audit_set_failing(engine->log, failing);
 }
 
 void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settings)
@@ -102,20 +114,19 @@ int64_t arcp__engine_deadline(const arcp__engine *engine)
 
 bool arcp__engine_is_hopeless(const arcp__engine *engine)
 {
-    return engine->store_failing && engine->store_failures > HOPELESS_FAILURES;
+    return arcp__log_failures(engine->log) > HOPELESS_FAILURES;
 }
 
 bool arcp__engine_is_finished(const arcp__engine *engine)
 {
     if (!engine->stopped || engine->running_jobs != 0 || engine->live_agents != 0 ||
-        engine->links != NULL || engine->ready.first != NULL || engine->log.first != NULL) {
+        engine->links != NULL || arcp__effect_is_ready(engine->log)) {
         return false;
     }
     /* What could not be stored was shown to nobody: the next start finds what it would find
      * after a crash. */
     return arcp__engine_is_hopeless(engine) ||
-           (engine->batches == NULL && !arcp__batch_has_work(engine) &&
-            engine->credential_calls == NULL);
+           (arcp__log_is_durable(engine->log) && engine->credential_calls == NULL);
 }
 
 void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)
@@ -129,7 +140,7 @@ void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)
         .jobs_kept = HASH_COUNT(engine->jobs) - engine->running_jobs,
         .events = engine->event_count,
         .denials = engine->denial_count,
-        .tail_bytes = engine->tail_bytes,
-        .store_queue_bytes = engine->queue_bytes,
+        .tail_bytes = arcp__log_tail_bytes(engine->log),
+        .store_queue_bytes = arcp__log_queue_bytes(engine->log),
     };
 }

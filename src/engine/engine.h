@@ -28,6 +28,7 @@
 #include <arcp/wire.h>
 
 #include "base/ulid.h"
+#include "log/log.h"
 
 typedef struct arcp__engine arcp__engine;
 typedef struct arcp__link arcp__link; /* one transport connection, as the engine sees it */
@@ -283,20 +284,6 @@ void *arcp__job_user(const arcp__job *job);
 
 /* ---- credentials ---- */
 
-typedef enum arcp__provision_verb {
-    ARCP__PROVISION_ISSUE,
-    ARCP__PROVISION_ROTATE,
-    ARCP__PROVISION_REVOKE,
-    ARCP__PROVISION_USAGE
-} arcp__provision_verb;
-
-/* In a PROVISION effect: which call, on what. */
-typedef struct arcp__effect_provision {
-    arcp__provision_verb verb;
-    arcp__credential *credential;
-    uint64_t call_id;
-} arcp__effect_provision;
-
 /* What a PROVISION effect asks for. `out` borrows from the engine until its next call;
  * arcp__engine_provision_asked ends that (and wipes what was secret in it). */
 void arcp__engine_provision_request(arcp__engine *engine, const arcp__effect_provision *asked,
@@ -324,51 +311,7 @@ bool arcp__engine_is_hopeless(const arcp__engine *engine);
 
 /* ---- effects ---- */
 
-typedef enum arcp__effect_kind {
-    ARCP__EFFECT_SEND,         /* link_user: send `text`, then call drained when it changed */
-    ARCP__EFFECT_CLOSE,        /* link_user: close with close_code and reason `text` */
-    ARCP__EFFECT_RESUME_LINK,  /* link_user: it takes frames again, arcp__engine_receive */
-    ARCP__EFFECT_ADMIT_LINK,   /* link_user: it has a session; its peer is no stranger any more */
-    ARCP__EFFECT_AUTHENTICATE, /* id; `text` is the bearer token (a secret) */
-    ARCP__EFFECT_START_AGENT,  /* job: start it; `text` is the job.start line */
-    ARCP__EFFECT_AGENT_LINE,   /* job: `text` is a line for the agent, without line feed */
-    ARCP__EFFECT_CANCEL_AGENT, /* job: tell it (job.cancel line in `text`), remember it asked */
-    ARCP__EFFECT_KILL_AGENT,   /* job: SIGTERM to its group, SIGKILL 5 s later */
-    ARCP__EFFECT_PAUSE_AGENT,  /* job: stop reading it */
-    ARCP__EFFECT_RESUME_AGENT,
-    ARCP__EFFECT_FORGET_AGENT, /* job: over; the pointer is invalid after this effect. Only by
-                                  arcp__engine_next_forgotten */
-    ARCP__EFFECT_READ,         /* id, `text` = stream, from, count_max, bytes_max */
-    ARCP__EFFECT_PROVISION,    /* provision: ask the provisioner */
-    ARCP__EFFECT_LOG,          /* level, `text` = one line, fields; for the operator */
-    ARCP__EFFECT_SPAN          /* `text` = one span that is over, as OTLP's JSON has it */
-} arcp__effect_kind;
-
-typedef enum arcp__log_level {
-    ARCP__LOG_DEBUG,
-    ARCP__LOG_INFO,
-    ARCP__LOG_WARN,
-    ARCP__LOG_ERROR,
-    ARCP__LOG_AUDIT /* `text` is a JSON object: one decision */
-} arcp__log_level;
-
-typedef struct arcp__effect {
-    arcp__effect_kind kind;
-    void *link_user;
-    arcp__link *link;
-    arcp__job *job;
-    arcp_span text;
-    uint64_t id;
-    uint64_t from;
-    size_t count_max;
-    size_t bytes_max;
-    int close_code;
-    arcp__log_level level;
-    arcp_span fields; /* LOG: a JSON object, what the line is about; empty: nothing */
-    int reason;       /* CANCEL_AGENT: arcp__cancel_reason */
-    int64_t grace_ms;
-    arcp__effect_provision provision;
-} arcp__effect;
+/* What there is to do, and its parameters: log/log.h. */
 
 typedef enum arcp__cancel_reason {
     ARCP__CANCEL_CLIENT,

@@ -115,7 +115,7 @@ static bool store_row(arcp__engine *engine, arcp__idempotency *entry)
     arcp_json_write_raw(&writer, arcp__idempotency_accepted(entry));
     arcp_json_end_object(&writer);
     bool is_stored =
-        !row.failed && arcp__batch_put(engine, ARCP_STORE_IDEMPOTENCY,
+        !row.failed && arcp__batch_put(engine->log, ARCP_STORE_IDEMPOTENCY,
                                        arcp_span_make(key, sizeof(key)), arcp_buf_span(&row));
     entry->has_row = entry->has_row || is_stored;
     arcp_buf_fini(&row);
@@ -128,8 +128,8 @@ static bool delete_row(arcp__engine *engine, arcp__idempotency *entry)
     char key[64];
     if (entry->has_row) {
         row_key(engine, entry, key);
-        entry->has_row =
-            !arcp__batch_delete(engine, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)));
+        entry->has_row = !arcp__batch_delete(engine->log, ARCP_STORE_IDEMPOTENCY,
+                                             arcp_span_make(key, sizeof(key)));
     }
     return !entry->has_row;
 }
@@ -329,7 +329,7 @@ bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
     arcp__idempotency *entry = job->idempotency;
     return entry == NULL || entry->hh.tbl == NULL ||
            entry->expires_wall_ns <= engine->context.now.wall_ns ||
-           !arcp__batch_keeps_rows(engine) || store_row(engine, entry);
+           !arcp__batch_keeps_rows(engine->log) || store_row(engine, entry);
 }
 
 void arcp__idempotency_job_forgotten(arcp__job *job)

@@ -12,7 +12,7 @@ static void give_up_on_input(arcp__engine *engine)
     if (engine->restore != NULL) {
         arcp__restore_no_memory(engine);
     }
-    if (engine->current_link != NULL && !engine->current_link->gone) {
+    if (engine->current_link != NULL && !engine->current_link->port.is_closed) {
         engine->current_link->must_close = true;
         engine->must_close_links = true;
     }
@@ -207,14 +207,15 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
                             arcp_status status)
 {
     arcp__context_set_time(&engine->context, now);
-    switch (arcp__batch_committed(engine, batch_id, status)) {
+    switch (arcp__log_committed(engine->log, batch_id, status)) {
     case ARCP__COMMIT_DONE:
+        arcp__sessions_durable(engine);
         arcp__engine_update_pressure(engine);
         break;
     case ARCP__COMMIT_BEGAN_TO_FAIL:
         close_links(engine);
         arcp__engine_update_pressure(engine);
-        arcp__effect_release_stops(engine);
+        arcp__jobs_release_stops(engine);
         break;
     case ARCP__COMMIT_PENDING:
         break;
@@ -284,7 +285,7 @@ static bool has_last_words(const arcp__engine *engine, const arcp__link *link)
     const arcp__session *session = link->session;
     return session != NULL &&
            (session->sent_seq + 1 < session->next_seq || session->answers_first != NULL) &&
-           !engine->store_failing && !engine->last_words_are_over;
+           !arcp__log_is_failing(engine->log) && !engine->last_words_are_over;
 }
 
 static void finish_stopping(arcp__engine *engine)
@@ -300,7 +301,8 @@ static void finish_stopping(arcp__engine *engine)
     for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
         next = link->next;
         if (!has_last_words(engine, link)) {
-            arcp__link_close(engine, link, 1001, "the runtime is stopping", !engine->store_failing);
+            arcp__link_close(engine, link, 1001, "the runtime is stopping",
+                             !arcp__log_is_failing(engine->log));
         }
     }
 }
@@ -360,7 +362,7 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
         arcp__refusals_tell(engine);
         break;
     case ARCP__TIMER_STORE_RETRY:
-        break; /* take_batch looks at the timer */
+        break; /* the log looks at it when a batch is taken */
     case ARCP__TIMER_SHUTDOWN:
         engine->last_words_are_over = engine->stopped;
         end_running_jobs(engine);
@@ -428,7 +430,7 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
 /* What the owner was handed at the last call is over. */
 static void take_back(arcp__engine *engine)
 {
-    arcp__effect_take_back(engine);
+    arcp__effect_take_back(engine->log);
     if (engine->sending.secret) {
         arcp_buf_fini(&engine->sending);
         engine->sending.secret = false;
@@ -436,21 +438,48 @@ static void take_back(arcp__engine *engine)
     arcp__job_forgotten_by_owner(engine);
 }
 
+/* Rows and indexes of what changed go with the batch that shows it. */
+static bool complete_batch(arcp__engine *engine)
+{
+    return arcp__engine_is_restored(engine) && /* half of a restart is not to be kept */
+           arcp__batch_gathered(engine->log) != 0 && arcp__jobs_store_due(engine) &&
+           arcp__budgets_store(engine) && arcp__sessions_write_indexes(engine);
+}
+
+const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
+{
+    const bool is_whole = arcp__log_is_failing(engine->log) || complete_batch(engine);
+    if (engine->context.out_of_memory) {
+        /* It is made good, and not to be charged to whoever says something next. */
+        engine->context.out_of_memory = false;
+        arcp__context_owe(&engine->context);
+    }
+    return is_whole ? arcp__log_take(engine->log) : NULL;
+}
+
+size_t arcp__engine_gathered(const arcp__engine *engine)
+{
+    return arcp__batch_gathered(engine->log);
+}
+
 bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
 {
     take_back(engine);
     arcp__context_set_time(&engine->context, now);
     settle(engine);
-    if (arcp__engine_next_line(engine, out) || arcp__links_next_close(engine, out)) {
-        return true;
-    }
-    /* Going through the sessions may queue something. */
     do {
-        if (arcp__effect_next(engine, out) || arcp__sessions_next_frame(engine, out)) {
+        if (arcp__effect_next_line(engine->log, out) || arcp__links_next_close(engine, out) ||
+            arcp__effect_next(engine->log, out) || arcp__sessions_next_frame(engine, out)) {
             return true;
         }
-    } while (engine->ready.first != NULL);
+        /* Going through the sessions may have queued something. */
+    } while (arcp__effect_is_ready(engine->log));
     return false;
+}
+
+bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out)
+{
+    return arcp__effect_next_line(engine->log, out);
 }
 
 bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out)

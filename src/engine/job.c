@@ -30,21 +30,21 @@ void arcp__job_note_head(arcp__job *job)
 /* Takes the reference of `stream` and registers the job under its id. */
 static bool add_to_tables(arcp__engine *engine, arcp__job *job)
 {
-    job->stream = arcp__stream_new(engine, "j:", arcp_span_cstr(job->id));
+    job->stream = arcp__stream_new(engine->log, "j:", arcp_span_cstr(job->id));
     if (job->stream == NULL) {
         return false;
     }
     HASH_ADD_KEYPTR(hh, engine->jobs, job->id, strlen(job->id), job);
     if (!ARCP__HASH_ADDED(job)) {
-        arcp__stream_unref(engine, job->stream);
+        arcp__stream_unref(engine->log, job->stream);
         return false;
     }
     if (!arcp__principal_add_job(job->principal, job)) {
         HASH_DEL(engine->jobs, job);
-        arcp__stream_unref(engine, job->stream);
+        arcp__stream_unref(engine->log, job->stream);
         return false;
     }
-    job->stream->job = job;
+    job->stream->owner = job;
     return true;
 }
 
@@ -220,8 +220,8 @@ void arcp__job_drop(arcp__engine *engine, arcp__job *job)
     arcp__principal_maybe_free(engine, job->principal);
     job->principal = NULL;
     HASH_DEL(engine->jobs, job);
-    job->stream->job = NULL;
-    arcp__stream_unref(engine, job->stream);
+    job->stream->owner = NULL;
+    arcp__stream_unref(engine->log, job->stream);
     job->stream = NULL;
     arcp__job_unpin(job);
 }
@@ -297,8 +297,9 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
     arcp__agent_format_start(engine, job, &line);
     arcp__free(job->live->input);
     job->live->input = NULL;
-    if (!arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job},
-                           &line, true)) {
+    if (!arcp__effect_push(engine->log, &job->live->port,
+                           &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line,
+                           true)) {
         job->agent_state = ARCP__AGENT_GONE;
         job->live->host = NULL; /* nothing is started */
         arcp__job_owe_end(engine, job);
@@ -332,8 +333,8 @@ void arcp__job_agent_started(arcp__engine *engine, arcp__job *job, arcp_status s
             arcp__job_log(engine, ARCP__LOG_INFO, job, "job started");
         }
         arcp__job_update_pressure(engine, job);
-        if (engine->store_failing) {
-            arcp__effect_release_stops(engine);
+        if (arcp__log_is_failing(engine->log)) {
+            arcp__jobs_release_stops(engine);
         }
     }
 }
@@ -349,7 +350,7 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
     arcp__context_disarm(&engine->context, &job->live->grace_timer);
     /* Lines for it that still wait for their batch have no reader any more, and must not be
      * handed out after its owner let go of the job. */
-    arcp__effect_drop_job(engine, job);
+    arcp__port_drop(&job->live->port);
     arcp__job_agent_over(engine, job);
 }
 

@@ -103,7 +103,7 @@ void arcp__budget_changed(arcp__engine *engine, arcp__job *job)
 
 static bool store_row(arcp__engine *engine, arcp__job *job)
 {
-    if (!arcp__batch_keeps_rows(engine)) {
+    if (!arcp__batch_keeps_rows(engine->log)) {
         return true;
     }
     char key[ARCP__ID_SIZE + sizeof(row_suffix)];
@@ -113,8 +113,8 @@ static bool store_row(arcp__engine *engine, arcp__job *job)
     arcp_json_begin_object(&writer);
     arcp__budget_write_spent(job, &writer);
     arcp_json_end_object(&writer);
-    bool stored = !row.failed &&
-                  arcp__batch_put(engine, ARCP_STORE_JOBS, row_key(job, key), arcp_buf_span(&row));
+    bool stored = !row.failed && arcp__batch_put(engine->log, ARCP_STORE_JOBS, row_key(job, key),
+                                                 arcp_buf_span(&row));
     job->has_spent_row = job->has_spent_row || stored;
     arcp_buf_fini(&row);
     return stored;
@@ -139,6 +139,6 @@ void arcp__budget_delete_row(arcp__engine *engine, const arcp__job *job)
 {
     if (job->has_spent_row) {
         char key[ARCP__ID_SIZE + sizeof(row_suffix)];
-        arcp__batch_delete(engine, ARCP_STORE_JOBS, row_key(job, key));
+        arcp__batch_delete(engine->log, ARCP_STORE_JOBS, row_key(job, key));
     }
 }

@@ -35,6 +35,12 @@ static bool has_share(arcp__engine *engine, const arcp__job *job, uint64_t bytes
     return stored_at_least(engine, job->principal) + bytes <= limit;
 }
 
+void arcp__job_count_bytes(arcp__job *job, uint64_t bytes)
+{
+    job->stream->bytes += bytes;
+    job->principal->stored_bytes += bytes;
+}
+
 bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *pieces, size_t count)
 {
     uint64_t bytes = 0;

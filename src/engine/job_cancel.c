@@ -24,7 +24,20 @@ static bool has_agent(const arcp__job *job)
  * start. One that runs does not have to wait for a store that cannot write. */
 static bool waits_for_store(const arcp__engine *engine, const arcp__job *job)
 {
-    return !engine->store_failing || job->agent_state != ARCP__AGENT_RUNNING;
+    return !arcp__log_is_failing(engine->log) || job->agent_state != ARCP__AGENT_RUNNING;
+}
+
+/* Nothing new is told while nothing can be stored, but an agent that runs is stopped all the
+ * same: whoever fills the disk must not outlive its lease by that. */
+static bool stops_running_agent(const arcp__effect *effect)
+{
+    return (effect->kind == ARCP__EFFECT_CANCEL_AGENT || effect->kind == ARCP__EFFECT_KILL_AGENT) &&
+           effect->job->agent_state == ARCP__AGENT_RUNNING;
+}
+
+void arcp__jobs_release_stops(arcp__engine *engine)
+{
+    arcp__effect_release(engine->log, stops_running_agent);
 }
 
 static void tell_to_stop(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
@@ -39,7 +52,7 @@ static void tell_to_stop(arcp__engine *engine, arcp__job *job, arcp__cancel_reas
     }
     arcp_buf_append_format(&line, ",\"grace_ms\":%llu}}", (unsigned long long)grace_ms);
     job->told_to_stop = true;
-    arcp__effect_push(engine,
+    arcp__effect_push(engine->log, &job->live->port,
                       &(arcp__effect){.kind = ARCP__EFFECT_CANCEL_AGENT,
                                       .job = job,
                                       .reason = (int)reason,
@@ -68,8 +81,9 @@ void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
 {
     if (has_agent(job) && !job->told_to_die) {
         job->told_to_die =
-            arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job},
-                              NULL, waits_for_store(engine, job));
+            arcp__effect_push(engine->log, &job->live->port,
+                              &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job}, NULL,
+                              waits_for_store(engine, job));
         if (!job->told_to_die) {
             arcp__context_arm(&engine->context, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
                               arcp__context_after_ms(&engine->context, 100));
@@ -119,13 +133,13 @@ void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job)
     if (!job->expiry_told) {
         job->expiry_told = true;
         arcp__context_disarm(&engine->context, &job->live->expiry_timer);
-        arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_EXPIRY,
-                                                .decision = ends ? "ended" : "denied",
-                                                .who = arcp__job_who(job),
-                                                .code = ARCP_E_LEASE_EXPIRED,
-                                                .rule = ends ? "lease.on_expiry: terminate"
-                                                             : "lease.on_expiry: deny",
-                                                .lease = job->live->lease});
+        arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_EXPIRY,
+                                                     .decision = ends ? "ended" : "denied",
+                                                     .who = arcp__job_who(job),
+                                                     .code = ARCP_E_LEASE_EXPIRED,
+                                                     .rule = ends ? "lease.on_expiry: terminate"
+                                                                  : "lease.on_expiry: deny",
+                                                     .lease = job->live->lease});
     }
     if (ends) {
         arcp__job_fail_with(engine, job, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
@@ -154,7 +168,7 @@ void arcp__jobs_follow_wall_clock(arcp__engine *engine)
 static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
                   arcp_status status, const char *message)
 {
-    arcp__audit(engine,
+    arcp__audit(engine->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
                                     .decision = status == ARCP_OK ? "allowed" : "denied",
                                     .who = arcp__session_who(request->session, job),
@@ -183,12 +197,12 @@ void arcp__job_cancel_unknown(arcp__engine *engine, const arcp__request *request
         audit(engine, request, job, ARCP_E_JOB_NOT_FOUND, NULL);
         return;
     }
-    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
-                                            .decision = "denied",
-                                            .who = arcp__session_who(request->session, NULL),
-                                            .code = ARCP_E_JOB_NOT_FOUND,
-                                            .rule = "submitting session",
-                                            .target = job_id});
+    arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
+                                                 .decision = "denied",
+                                                 .who = arcp__session_who(request->session, NULL),
+                                                 .code = ARCP_E_JOB_NOT_FOUND,
+                                                 .rule = "submitting session",
+                                                 .target = job_id});
 }
 
 /* [arcp:7.4-1] [arcp:7.4-2] [arcp:7.6-14] [arcp:14-3] */

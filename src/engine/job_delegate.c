@@ -212,7 +212,7 @@ static arcp_status plan_child(arcp__engine *engine, arcp__job *parent, const del
         status = check_limits(engine, parent, details, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__audit_check(engine, err);
+        status = arcp__audit_check(engine->log, err);
     }
     if (status == ARCP_OK) {
         status = arcp__job_read_lease(engine, wanted->json, wanted->lease_request,
@@ -263,16 +263,17 @@ static void audit(arcp__engine *engine, const arcp__job *parent, const arcp__job
 {
     bool made = child != NULL;
     arcp_span parent_id = arcp_span_cstr(parent->id);
-    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_DELEGATION,
-                                            .decision = made ? "allowed" : "denied",
-                                            .who = arcp__job_who(made ? child : parent),
-                                            .code = status,
-                                            .rule = "agent.delegate, lease of the parent",
-                                            .target = wanted->agent,
-                                            .lease = made ? child->live->lease : NULL,
-                                            .parent_lease = parent->live->lease,
-                                            .more = {{"delegate_id", wanted->delegate_id},
-                                                     {made ? NULL : "parent_job_id", parent_id}}});
+    arcp__audit(engine->log,
+                &(arcp__audit_line){.event = ARCP__AUDIT_DELEGATION,
+                                    .decision = made ? "allowed" : "denied",
+                                    .who = arcp__job_who(made ? child : parent),
+                                    .code = status,
+                                    .rule = "agent.delegate, lease of the parent",
+                                    .target = wanted->agent,
+                                    .lease = made ? child->live->lease : NULL,
+                                    .parent_lease = parent->live->lease,
+                                    .more = {{"delegate_id", wanted->delegate_id},
+                                             {made ? NULL : "parent_job_id", parent_id}}});
 }
 
 /* The child exists: everybody is told, and it starts when it is durable. */
@@ -388,7 +389,7 @@ static arcp_status check_admission(arcp__engine *engine, const arcp__admission *
     if (arcp_authority_is_expired(parent->live->authority, engine->context.now)) {
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
     }
-    arcp_status status = arcp__audit_check(engine, err);
+    arcp_status status = arcp__audit_check(engine->log, err);
     return status == ARCP_OK ? arcp__agent_resolve(engine, arcp_span_cstr(admission->agent), &agent,
                                                    &plan->agent, err)
                              : status;

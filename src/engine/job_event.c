@@ -50,9 +50,10 @@ static bool emit(arcp__engine *engine, arcp__job *job, const char *type, arcp_fe
     }
     uint64_t position = 0;
     size_t bytes = 0;
-    if (!arcp__stream_append(engine, job->stream, all, used, &position, &bytes)) {
+    if (!arcp__stream_append(engine->log, job->stream, all, used, &position, &bytes)) {
         return false;
     }
+    job->principal->stored_bytes += bytes;
     engine->event_count++;
     tell_observers(engine, job, position, bytes, feature);
     return true;
@@ -203,16 +204,16 @@ void arcp__job_spent(arcp__engine *engine, arcp__job *job, const arcp_budget_rep
 void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision *decision)
 {
     arcp__metrics_denied(engine, decision->code, decision->capability);
-    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
-                                            .decision = "denied",
-                                            .who = arcp__job_who(job),
-                                            .code = decision->code,
-                                            .rule = decision->code == ARCP_E_INTERNAL_ERROR
-                                                        ? "audit.on_failure: deny"
-                                                        : "lease",
-                                            .reason = arcp_deny_reason_name(decision->reason),
-                                            .capability = decision->capability,
-                                            .target = decision->target});
+    arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
+                                                 .decision = "denied",
+                                                 .who = arcp__job_who(job),
+                                                 .code = decision->code,
+                                                 .rule = decision->code == ARCP_E_INTERNAL_ERROR
+                                                             ? "audit.on_failure: deny"
+                                                             : "lease",
+                                                 .reason = arcp_deny_reason_name(decision->reason),
+                                                 .capability = decision->capability,
+                                                 .target = decision->target});
 }
 
 /* What follows once the agent has its answer: an expired lease ends the job, and so does a
@@ -231,7 +232,7 @@ void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status co
 static void audit_gate(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision,
                        arcp_status code)
 {
-    arcp__audit(engine,
+    arcp__audit(engine->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
                                     .decision = code == ARCP_OK ? "allowed" : "denied",
                                     .who = arcp__job_who(job),
@@ -247,7 +248,7 @@ static void audit_gate(arcp__engine *engine, const arcp__job *job, const arcp_de
 static bool may_grant(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision,
                       arcp_error *err)
 {
-    arcp_status status = arcp__audit_check(engine, err);
+    arcp_status status = arcp__audit_check(engine->log, err);
     if (status != ARCP_OK || engine->context.settings.audit_grants == ARCP_CHOICE_TRUE) {
         audit_gate(engine, job, decision, status);
     }

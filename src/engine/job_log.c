@@ -95,7 +95,7 @@ void arcp__job_log(arcp__engine *engine, arcp__log_level level, const arcp__job 
     arcp_buf fields = ARCP_BUF_INIT;
     if (!engine->options.has_no_log) {
         arcp__job_fields(job, &fields);
-        arcp__effect_log_fields(engine, level, message, &fields);
+        arcp__effect_log_fields(engine->log, level, message, &fields);
     }
 }
 
@@ -128,14 +128,14 @@ void arcp__job_log_end(arcp__engine *engine, const arcp__job *job)
     }
     arcp_json_end_object(&writer);
     fields.failed = fields.failed || costs.failed;
-    arcp__effect_log_fields(engine, ARCP__LOG_INFO, "job ended", &fields);
+    arcp__effect_log_fields(engine->log, ARCP__LOG_INFO, "job ended", &fields);
     (void)snprintf(duration, sizeof(duration), "%llu", (unsigned long long)duration_ms(job));
-    arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_END,
-                                            .decision = status,
-                                            .who = arcp__job_who(job),
-                                            .code = job->status == ARCP_JOB_SUCCESS ? ARCP_OK
-                                                                                    : job->end_code,
-                                            .more = {{"duration_ms", arcp_span_cstr(duration)},
-                                                     {"cost", arcp_buf_span(&costs)}}});
+    arcp__audit(engine->log, &(arcp__audit_line){
+                                 .event = ARCP__AUDIT_END,
+                                 .decision = status,
+                                 .who = arcp__job_who(job),
+                                 .code = job->status == ARCP_JOB_SUCCESS ? ARCP_OK : job->end_code,
+                                 .more = {{"duration_ms", arcp_span_cstr(duration)},
+                                          {"cost", arcp_buf_span(&costs)}}});
     arcp_buf_fini(&costs);
 }

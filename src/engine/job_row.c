@@ -41,7 +41,7 @@ static void write_end(arcp__job *job, arcp_json_writer *writer)
 /* What job.accepted said (id, agent, lease, when, trace, parent) is in the row as it was said. */
 void arcp__job_store(arcp__engine *engine, arcp__job *job)
 {
-    if (!arcp__batch_keeps_rows(engine)) {
+    if (!arcp__batch_keeps_rows(engine->log)) {
         return;
     }
     arcp_buf row = arcp__context_take_buf(&engine->context);
@@ -69,8 +69,8 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     arcp_json_write_raw(&writer, arcp_span_cstr(job->accepted));
     arcp__idempotency_write_row(job, &writer);
     arcp_json_end_object(&writer);
-    job->owes_row = row.failed || !arcp__batch_put(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id),
-                                                   arcp_buf_span(&row));
+    job->owes_row = row.failed || !arcp__batch_put(engine->log, ARCP_STORE_JOBS,
+                                                   arcp_span_cstr(job->id), arcp_buf_span(&row));
     if (job->owes_row) {
         arcp__context_owe(&engine->context);
     }
@@ -79,7 +79,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
 
 void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job)
 {
-    if (job->row_is_due || !arcp__batch_keeps_rows(engine)) {
+    if (job->row_is_due || !arcp__batch_keeps_rows(engine->log)) {
         return;
     }
     job->row_is_due = true;

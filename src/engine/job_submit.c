@@ -44,7 +44,7 @@ static void refuse_asked(arcp__engine *engine, arcp__request *request, arcp_span
     char trace[ARCP__TRACE_ID_SIZE];
     size_t trace_size = arcp__trace_id_parse(trace_id, trace) ? sizeof(trace) : 0;
     arcp_span more = arcp__details(details);
-    arcp__audit(engine,
+    arcp__audit(engine->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "denied",
                                     .who = arcp__session_who(request->session, NULL),
@@ -155,11 +155,12 @@ static bool handled_by_key(arcp__engine *engine, arcp__request *request, const a
     if (memcmp(entry->fingerprint, print, 32) == 0) {
         answer_duplicate(engine, request, entry);
         const arcp__job *job = arcp__job_find(engine, arcp_span_cstr(entry->job_id));
-        arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
-                                                .decision = "allowed",
-                                                .who = arcp__session_who(request->session, job),
-                                                .rule = "idempotency_key",
-                                                .more = {{"idempotency_key", key}}});
+        arcp__audit(engine->log,
+                    &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
+                                        .decision = "allowed",
+                                        .who = arcp__session_who(request->session, job),
+                                        .rule = "idempotency_key",
+                                        .more = {{"idempotency_key", key}}});
         return true;
     }
     arcp_error error = {0};
@@ -233,7 +234,7 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
                              arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
     }
     arcp__context_give_buf(&engine->context, &payload);
-    arcp__audit(engine,
+    arcp__audit(engine->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "allowed",
                                     .who = arcp__session_who(request->session, job),
@@ -308,7 +309,7 @@ static arcp_status check_submit(arcp__engine *engine, const arcp__session *sessi
     if (status == ARCP_OK && engine->context.stopping) {
         status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
     }
-    return status == ARCP_OK ? arcp__audit_check(engine, err) : status;
+    return status == ARCP_OK ? arcp__audit_check(engine->log, err) : status;
 }
 
 static void submit_lease(arcp__engine *engine, arcp__request *request, const arcp__message *in,
@@ -376,7 +377,7 @@ static arcp_status check_admission(arcp__engine *engine, const arcp__admission *
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED,
                               "the lease expired while its credential was being provisioned");
     }
-    arcp_status status = arcp__audit_check(engine, err);
+    arcp_status status = arcp__audit_check(engine->log, err);
     return status == ARCP_OK
                ? arcp__agent_resolve(engine, arcp_span_cstr(admission->agent), agent, version, err)
                : status;

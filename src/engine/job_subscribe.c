@@ -56,7 +56,7 @@ static void row_is_new(arcp__observation *observation)
 
 void arcp__observation_store(arcp__engine *engine, arcp__observation *observation)
 {
-    if (!arcp__batch_keeps_rows(engine)) {
+    if (!arcp__batch_keeps_rows(engine->log)) {
         return;
     }
     char key[2 * ARCP__ID_SIZE];
@@ -71,7 +71,8 @@ void arcp__observation_store(arcp__engine *engine, arcp__observation *observatio
                             (unsigned long long)observation->kept_position,
                             (unsigned long long)observation->first_seq);
     observation->has_row = true;
-    if (arcp__batch_put(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
+    if (arcp__batch_put(engine->log, ARCP_STORE_SUBSCRIPTIONS,
+                        arcp_span_make(key, (size_t)key_size),
                         arcp_span_make(row, (size_t)row_size))) {
         row_is_new(observation);
     } else {
@@ -151,7 +152,8 @@ void arcp__observation_remove(arcp__engine *engine, arcp__observation *observati
     if (observation->has_row && !engine->context.closing) {
         char key[2 * ARCP__ID_SIZE];
         int size = snprintf(key, sizeof(key), "%s/%s", session->id, job->id);
-        arcp__batch_delete(engine, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)size));
+        arcp__batch_delete(engine->log, ARCP_STORE_SUBSCRIPTIONS,
+                           arcp_span_make(key, (size_t)size));
     }
     arcp__free(observation);
 }
@@ -260,7 +262,7 @@ static void ask_store(arcp__engine *engine, arcp__observation *observation)
     arcp_buf key = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&key, observation->observer.job->stream->key);
     observation->read_id = ++engine->next_read_id;
-    bool asked = arcp__effect_push(engine,
+    bool asked = arcp__effect_push(engine->log, NULL,
                                    &(arcp__effect){.kind = ARCP__EFFECT_READ,
                                                    .id = observation->read_id,
                                                    .from = observation->next_position,
@@ -343,7 +345,7 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
 static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
                   arcp_status code)
 {
-    arcp__audit(engine,
+    arcp__audit(engine->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBSCRIBE,
                                     .decision = code == ARCP_OK ? "allowed" : "denied",
                                     .who = arcp__session_who(request->session, job),
@@ -423,7 +425,7 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
     }
     arcp_error error = {0};
     arcp_span details = arcp_span_make(NULL, 0);
-    arcp_status status = arcp__audit_check(engine, &error);
+    arcp_status status = arcp__audit_check(engine->log, &error);
     if (status == ARCP_OK && !arcp__frame_fits_job(&engine->context, strlen(job->accepted))) {
         /* It was made when frames could be larger. */
         details = ARCP__FRAME_LIMIT;

@@ -205,7 +205,7 @@ void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
 {
     /* The rows come first: a job's row without its stream is damage for the next start. */
     if (is_needed(engine, job) || !arcp__idempotency_outlive(engine, job) ||
-        !arcp__batch_delete(engine, ARCP_STORE_JOBS, arcp_span_cstr(job->id))) {
+        !arcp__batch_delete(engine->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id))) {
         arcp__context_arm(&engine->context, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
                           try_again_ns(engine, job));
         return;

@@ -6,6 +6,8 @@
 #include "engine/state.h"
 
 /* ---- job_bytes.c ---- */
+/* So many bytes more of its records are in the store. */
+void arcp__job_count_bytes(arcp__job *job, uint64_t bytes);
 /* Whether the job may say a record of these pieces. If not, it ends before the input does. */
 bool arcp__job_has_room(arcp__engine *engine, arcp__job *job, const arcp_span *pieces,
                         size_t count);

@@ -28,7 +28,7 @@ arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *optio
         arcp__free(link);
         return NULL;
     }
-    link->user = options->user;
+    link->port.user = options->user;
     link->is_local = options->is_local;
     link->is_encrypted = options->is_encrypted;
     link->peer = options->peer;
@@ -65,7 +65,8 @@ arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t 
         return NULL;
     }
     for (arcp__link *link = engine->links->previous;; link = link->previous) {
-        if (link->auth_id == auth_id && link->state == ARCP__LINK_AUTHENTICATING) {
+        if (link->auth_id == auth_id && link->state == ARCP__LINK_AUTHENTICATING &&
+            !link->port.is_closed) {
             return link;
         }
         if (link == engine->links) {
@@ -74,35 +75,16 @@ arcp__link *arcp__link_find_authenticating(const arcp__engine *engine, uint64_t 
     }
 }
 
-void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable)
-{
-    if (link->gone || link->state == ARCP__LINK_CLOSING) {
-        arcp_buf_fini(frame);
-        return;
-    }
-    size_t size = frame->size;
-    if (arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_SEND, .link = link}, frame,
-                          durable)) {
-        link->queued += size;
-    }
-}
-
 void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, const char *reason,
                       bool durable)
 {
-    if (link->gone || link->state == ARCP__LINK_CLOSING) {
+    if (link->port.is_closed) {
         return;
     }
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&text, reason);
-    bool queued = arcp__effect_push(
-        engine, &(arcp__effect){.kind = ARCP__EFFECT_CLOSE, .link = link, .close_code = close_code},
-        &text, durable);
-    if (!queued) {
+    if (!arcp__port_close(engine->log, &link->port, close_code, reason, durable)) {
         link->must_close = true; /* which takes no memory */
         engine->must_close_links = true;
     }
-    link->state = ARCP__LINK_CLOSING;
     arcp__context_disarm(&engine->context, &link->hello_timer);
     arcp__context_disarm(&engine->context, &link->rest_timer);
     if (link->session != NULL) {
@@ -126,7 +108,7 @@ static void format_as_job_error(const arcp_error *error, arcp_span details, arcp
 void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *error,
                      arcp_span details, int close_code)
 {
-    if (link->gone || link->state == ARCP__LINK_CLOSING) {
+    if (link->port.is_closed) {
         return;
     }
     /* Every frame of ours has a session_id, also where there is no session yet: existing
@@ -157,7 +139,7 @@ void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *e
         arcp_buf_span(&payload), &frame);
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
-    arcp__link_send(engine, link, &frame, false);
+    arcp__port_send(engine->log, &link->port, &frame, false);
     arcp__link_close(engine, link, close_code, error->message, false);
 }
 
@@ -216,14 +198,13 @@ bool arcp__links_next_close(arcp__engine *engine, arcp__effect *out)
             continue;
         }
         link->must_close = false;
-        link->state = ARCP__LINK_CLOSING;
+        link->port.is_closed = true;
         arcp__context_disarm(&engine->context, &link->hello_timer);
         if (link->session != NULL) {
             arcp__session_detach(engine, link->session);
         }
         *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
-                              .link = link,
-                              .link_user = link->user,
+                              .link_user = link->port.user,
                               .close_code = 1011,
                               .text = ARCP_SPAN_LITERAL("the runtime is out of memory")};
         return true;
@@ -242,7 +223,7 @@ bool arcp__links_next_close(arcp__engine *engine, arcp__effect *out)
 static uint64_t owed_bytes(const arcp__link *link)
 {
     const arcp__session *session = link->session;
-    return (uint64_t)link->queued + link->unsent +
+    return (uint64_t)link->port.queued + link->port.unsent +
            (session == NULL ? 0 : session->refusal_bytes + session->held_bytes);
 }
 
@@ -254,7 +235,7 @@ static bool takes_frames(const arcp__link *link)
 
 void arcp__link_resume(arcp__engine *engine, arcp__link *link)
 {
-    if (!link->paused || link->gone || link->state == ARCP__LINK_CLOSING || !takes_frames(link)) {
+    if (!link->paused || link->port.is_closed || !takes_frames(link)) {
         return;
     }
     link->paused = false;
@@ -262,8 +243,8 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link)
         link->session->last_received_ns = engine->context.now.mono_ns;
         arcp__session_heartbeat_start(engine, link->session);
     }
-    if (!arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_RESUME_LINK, .link = link},
-                           NULL, false)) {
+    if (!arcp__effect_push(engine->log, &link->port,
+                           &(arcp__effect){.kind = ARCP__EFFECT_RESUME_LINK}, NULL, false)) {
         link->must_close = true; /* it would never be read again */
         engine->must_close_links = true;
     }
@@ -271,7 +252,7 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link)
 
 void arcp__link_rest(arcp__engine *engine, arcp__link *link, int64_t for_ns)
 {
-    if (!link->gone && link->state == ARCP__LINK_OPEN) {
+    if (!link->port.is_closed && link->state == ARCP__LINK_OPEN) {
         link->rests = true;
         arcp__context_arm(&engine->context, &link->rest_timer, ARCP__TIMER_REST, link,
                           engine->context.now.mono_ns + for_ns);
@@ -296,7 +277,7 @@ static void hold(arcp__engine *engine, arcp__link *link, arcp_span frame)
 void arcp__link_authenticated(arcp__engine *engine, arcp__link *link)
 {
     arcp_buf_fini(&link->hello);
-    if (link->has_behind && !link->behind.failed && link->state != ARCP__LINK_CLOSING) {
+    if (link->has_behind && !link->behind.failed && !link->port.is_closed) {
         handle_frame(engine, link, arcp_buf_span(&link->behind));
     }
     link->has_behind = false;
@@ -305,7 +286,7 @@ void arcp__link_authenticated(arcp__engine *engine, arcp__link *link)
 
 void arcp__link_receive(arcp__engine *engine, arcp__link *link, arcp_span frame)
 {
-    if (link->gone || link->state == ARCP__LINK_CLOSING) {
+    if (link->port.is_closed) {
         return;
     }
     assert(!link->has_behind);
@@ -326,8 +307,8 @@ bool arcp__link_takes_more(arcp__link *link)
 
 void arcp__link_drained(arcp__engine *engine, arcp__link *link, size_t unsent)
 {
-    link->unsent = unsent;
-    if (link->gone || link->state != ARCP__LINK_OPEN) {
+    link->port.unsent = unsent;
+    if (link->port.is_closed || link->state != ARCP__LINK_OPEN) {
         return;
     }
     arcp__link_resume(engine, link);
@@ -345,9 +326,9 @@ void arcp__link_disconnect(arcp__engine *engine, arcp__link *link)
     if (link->session != NULL) {
         arcp__session_detach(engine, link->session);
     }
-    link->gone = true;
+    link->port.is_closed = true;
+    arcp__port_drop(&link->port);
     link->peer = NULL;
-    link->state = ARCP__LINK_CLOSING;
     arcp__context_disarm(&engine->context, &link->hello_timer);
     arcp__context_disarm(&engine->context, &link->rest_timer);
     arcp__timer_heap_release(&engine->context.timers, ARCP__LINK_TIMERS);

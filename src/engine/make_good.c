@@ -30,8 +30,7 @@ static void make_good_session(arcp__engine *engine, arcp__session *session)
     if (session->owes_row) {
         arcp__session_store(engine, session);
     }
-    if (session->indexed_seq + 1 < session->next_seq &&
-        !arcp__batch_mark_session(engine, session)) {
+    if (session->indexed_seq + 1 < session->next_seq && !arcp__session_mark(engine, session)) {
         arcp__context_owe(&engine->context);
     }
     for (arcp__observation *at = session->observations; at != NULL; at = at->next) {

@@ -165,9 +165,10 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
          HASH_COUNT(engine->jobs) - engine->running_jobs},
         {"arcp_events_total", "counter",
          "Job events recorded (not multiplied by sessions that see them).", engine->event_count},
-        {"arcp_store_queue_bytes", "gauge", "Bytes that wait to be durable.", engine->queue_bytes},
+        {"arcp_store_queue_bytes", "gauge", "Bytes that wait to be durable.",
+         arcp__log_queue_bytes(engine->log)},
         {"arcp_store_failing", "gauge", "1 while the store cannot be written.",
-         engine->store_failing},
+         arcp__log_is_failing(engine->log)},
         {"arcp_back_pressure_total", "counter",
          "Times a session fell behind in acknowledging (status back_pressure).",
          metrics->back_pressure},
@@ -179,7 +180,7 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
         {"arcp_credentials_stuck", "gauge",
          "Upstream credentials whose revocation has failed repeatedly.", engine->stuck_credentials},
         {"arcp_trace_spans_lost_total", "counter", "Trace spans dropped because allocation failed.",
-         engine->spans_lost},
+         arcp__log_spans_lost(engine->log)},
     };
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         arcp__exposition_one(out, rows[at].name, rows[at].type, rows[at].help, rows[at].value);
@@ -192,12 +193,11 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
 bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)
 {
     const char *reason = NULL;
-    if (engine->store_failing) {
+    if (arcp__log_is_failing(engine->log)) {
         reason = "the store cannot be written";
     } else if (engine->context.stopping) {
         reason = "stopping";
-    } else if (engine->audit_failing &&
-               engine->context.settings.audit_on_failure == ARCP_AUDIT_DENY) {
+    } else if (arcp__audit_check(engine->log, NULL) != ARCP_OK) {
         reason = "the audit log cannot be written";
     }
     *why = reason;

@@ -14,7 +14,6 @@
 #include "engine/credential.h"
 #include "engine/job_lifecycle.h"
 #include "engine/kept.h"
-#include "engine/log.h"
 #include "engine/message.h"
 #include "engine/principal_rate.h"
 #include "engine/span.h"
@@ -51,8 +50,6 @@ void arcp__link_drained(arcp__engine *engine, arcp__link *link, size_t unsent);
 void arcp__link_disconnect(arcp__engine *engine, arcp__link *link);
 arcp__link *arcp__link_ref(arcp__link *link);
 void arcp__link_unref(arcp__link *link);
-/* Sends a frame made outside a session's numbering. */
-void arcp__link_send(arcp__engine *engine, arcp__link *link, arcp_buf *frame, bool durable);
 /* session.error and close (§12: it is fatal). */
 void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *error,
                      arcp_span details, int close_code);
@@ -193,6 +190,20 @@ bool arcp__sessions_next_frame(arcp__engine *engine, arcp__effect *out);
 void arcp__session_format_frame(arcp__engine *engine, const arcp__session *session, uint64_t seq,
                                 arcp_span record, arcp_buf *out);
 bool arcp__session_push_run(arcp__session *session, const arcp__run *run);
+
+/* ---- session_durable.c ---- */
+/* The session has new numbers, or an answer that waits: they become visible when the open batch is
+ * durable. False when out of memory. */
+bool arcp__session_mark(arcp__engine *engine, arcp__session *session);
+/* Whether a batch that is not durable has something of it. */
+bool arcp__session_is_marked(const arcp__session *session);
+/* It ends. */
+void arcp__session_unmark(arcp__engine *engine, arcp__session *session);
+/* Before the open batch is taken: what sessions numbered since the last one becomes index records
+ * of this one. False when out of memory: the batch has to wait. */
+bool arcp__sessions_write_indexes(arcp__engine *engine);
+/* A batch was committed. */
+void arcp__sessions_durable(arcp__engine *engine);
 
 /* ---- session_ack.c ---- */
 void arcp__session_ack(arcp__engine *engine, arcp__request *request, const arcp__message *in);
@@ -391,6 +402,8 @@ void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp
  * the caller; the audit log knows which. */
 void arcp__job_cancel_unknown(arcp__engine *engine, const arcp__request *request,
                               const arcp__job *job, arcp_span job_id);
+/* While the store fails: what stops agents that run waits for it no longer. */
+void arcp__jobs_release_stops(arcp__engine *engine);
 void arcp__job_grace_due(arcp__engine *engine, arcp__job *job);
 void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job);
 void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job);

@@ -142,7 +142,7 @@ static arcp_status take_answer(arcp__engine *engine, const arcp_lease *answered,
         return status;
     }
     if (status != ARCP_OK) {
-        arcp__effect_log(engine, ARCP__LOG_ERROR,
+        arcp__effect_log(engine->log, ARCP__LOG_ERROR,
                          "the submit policy answered with a lease that is not within the one it "
                          "was asked about: %s",
                          why.message);
@@ -228,11 +228,11 @@ void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_b
         const char *rule = notes->data + at;
         const char *dropped = rule + strlen(rule) + 1;
         at = (size_t)(dropped + strlen(dropped) + 1 - notes->data);
-        arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_NARROWING,
-                                                .decision = "narrowed",
-                                                .who = arcp__job_who(job),
-                                                .rule = rule,
-                                                .dropped = arcp_span_cstr(dropped)});
+        arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_NARROWING,
+                                                     .decision = "narrowed",
+                                                     .who = arcp__job_who(job),
+                                                     .rule = rule,
+                                                     .dropped = arcp_span_cstr(dropped)});
     }
 }
 

@@ -104,16 +104,16 @@ void arcp__refusals_tell(arcp__engine *engine)
         }
         describe(row->rule, row->code, kind, sizeof(kind));
         if (row->is_logged) {
-            arcp__effect_log(engine, ARCP__LOG_INFO, "refused %s (%s): %llu more times",
+            arcp__effect_log(engine->log, ARCP__LOG_INFO, "refused %s (%s): %llu more times",
                              row->address, kind, (unsigned long long)row->counted);
         }
         if (row->is_audited) {
-            arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                                    .decision = "denied",
-                                                    .rule = row->rule,
-                                                    .reason = "as the lines before; counted",
-                                                    .peer = row->address,
-                                                    .count = row->counted});
+            arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                         .decision = "denied",
+                                                         .rule = row->rule,
+                                                         .reason = "as the lines before; counted",
+                                                         .peer = row->address,
+                                                         .count = row->counted});
         }
     }
     if (table != NULL) {
@@ -129,14 +129,14 @@ void arcp__refusal_note(arcp__engine *engine, const arcp__refusal *refusal, cons
         const char *peer = refusal->peer == NULL ? "a peer" : refusal->peer;
         char kind[64];
         describe(refusal->rule, refusal->code, kind, sizeof(kind));
-        arcp__effect_log(engine, refusal->is_trouble ? ARCP__LOG_WARN : ARCP__LOG_INFO,
+        arcp__effect_log(engine->log, refusal->is_trouble ? ARCP__LOG_WARN : ARCP__LOG_INFO,
                          "refused %s (%s): %s", peer, kind, reason);
         if (refusal->is_audited) {
-            arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                                    .decision = "denied",
-                                                    .rule = refusal->rule,
-                                                    .reason = reason,
-                                                    .peer = refusal->peer});
+            arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                         .decision = "denied",
+                                                         .rule = refusal->rule,
+                                                         .reason = reason,
+                                                         .peer = refusal->peer});
         }
     }
 }

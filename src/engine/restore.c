@@ -155,7 +155,7 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
     } else {
         arcp_buf_append_cstr(&key, stream->key);
     }
-    arcp__effect_push(engine,
+    arcp__effect_push(engine->log, NULL,
                       &(arcp__effect){.kind = ARCP__EFFECT_READ,
                                       .id = read->id,
                                       .from = from,
@@ -167,8 +167,9 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
 /* What a running job had said before `end`, when that was numbered as soon as it was said. */
 static void note_total(arcp__stream *stream, uint64_t end, uint64_t total)
 {
-    if (total != 0 && end > stream->counted && stream->job != NULL && !stream->job->ended) {
-        arcp__stream_count(stream, total - stream->bytes);
+    arcp__job *job = stream->owner;
+    if (total != 0 && end > stream->counted && job != NULL && !job->ended) {
+        arcp__job_count_bytes(job, total - stream->bytes);
         stream->counted = end;
     }
 }
@@ -213,7 +214,7 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     if (run.stream == session->own) {
         session->refused_seq = session->next_seq - 1;
     }
-    arcp__job *job = run.stream->job;
+    arcp__job *job = run.stream->owner;
     arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
     if (observation != NULL) {
         observation->next_position = end;
@@ -282,7 +283,7 @@ static bool is_whole(arcp__engine *engine, arcp__stream *stream, uint64_t first,
     if (first == stream->next) {
         return true;
     }
-    if (first == 0 && count == 0 && stream->job == NULL &&
+    if (first == 0 && count == 0 && stream->owner == NULL &&
         arcp_span_starts_with(arcp_span_cstr(stream->key), ARCP_SPAN_LITERAL("j:"))) {
         stream->is_gone = true; /* the job was forgotten; see forget_gone_runs */
         return true;
@@ -297,8 +298,14 @@ static bool is_whole(arcp__engine *engine, arcp__stream *stream, uint64_t first,
 
 static void count_records(arcp__stream *stream, const arcp_span *records, size_t count)
 {
+    uint64_t bytes = 0;
     for (size_t at = 0; at < count; at++) {
-        arcp__stream_count(stream, records[at].size);
+        bytes += records[at].size;
+    }
+    if (stream->owner != NULL) {
+        arcp__job_count_bytes(stream->owner, bytes);
+    } else {
+        stream->bytes += bytes; /* a session's own, or a job's that was forgotten */
     }
 }
 
@@ -529,10 +536,10 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
         arcp__session_unpin(read->session);
     } else if (read->kind == READ_COUNT) {
         take_count(engine, read, first, records, count);
-        arcp__stream_unref(engine, read->stream);
+        arcp__stream_unref(engine->log, read->stream);
     } else {
         take_tail(engine, read, first, records, count);
-        arcp__stream_unref(engine, read->stream);
+        arcp__stream_unref(engine->log, read->stream);
     }
     arcp__free(read);
     return true;
@@ -555,7 +562,7 @@ void arcp__restore_free(arcp__engine *engine)
             arcp__session_unpin(read->session);
         }
         if (read->stream != NULL) {
-            arcp__stream_unref(engine, read->stream);
+            arcp__stream_unref(engine->log, read->stream);
         }
         arcp__free(read);
     }

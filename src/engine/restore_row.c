@@ -124,7 +124,7 @@ static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *j
     job->principal->running_jobs--;
     engine->running_jobs--;
     job->stream->next = arcp__row_number(row, "records");
-    arcp__stream_count(job->stream, arcp__row_number(row, "bytes"));
+    arcp__job_count_bytes(job, arcp__row_number(row, "bytes"));
     job->first_seq = arcp__row_number(row, "first_seq");
     job->last_seq = arcp__row_number(row, "last_seq");
     int64_t age_ns = engine->context.now.wall_ns - job->ended_wall_ns;

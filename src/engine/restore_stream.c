@@ -4,7 +4,7 @@
 arcp__stream *arcp__restore_own_stream(arcp__engine *engine, arcp__session *session)
 {
     if (session->own == NULL) {
-        session->own = arcp__stream_new(engine, "s:", arcp_span_cstr(session->id));
+        session->own = arcp__stream_new(engine->log, "s:", arcp_span_cstr(session->id));
     }
     return session->own;
 }
@@ -12,7 +12,7 @@ arcp__stream *arcp__restore_own_stream(arcp__engine *engine, arcp__session *sess
 static arcp__lost_stream *add_lost(arcp__engine *engine, arcp__lost_stream **lost, arcp_span key)
 {
     arcp__lost_stream *made = arcp__alloc(sizeof(*made));
-    arcp__stream *stream = made == NULL ? NULL : arcp__stream_new(engine, "", key);
+    arcp__stream *stream = made == NULL ? NULL : arcp__stream_new(engine->log, "", key);
     if (stream == NULL) {
         arcp__free(made);
         return NULL;
@@ -20,7 +20,7 @@ static arcp__lost_stream *add_lost(arcp__engine *engine, arcp__lost_stream **los
     made->stream = stream;
     HASH_ADD_KEYPTR(hh, *lost, stream->key, key.size, made);
     if (!ARCP__HASH_ADDED(made)) {
-        arcp__stream_unref(engine, stream);
+        arcp__stream_unref(engine->log, stream);
         arcp__free(made);
         return NULL;
     }
@@ -54,7 +54,7 @@ void arcp__restore_free_lost(arcp__engine *engine, arcp__lost_stream **lost)
     arcp__lost_stream *next = NULL;
     HASH_ITER (hh, *lost, known, next) {
         HASH_DEL(*lost, known);
-        arcp__stream_unref(engine, known->stream);
+        arcp__stream_unref(engine->log, known->stream);
         arcp__free(known);
     }
 }

@@ -128,7 +128,7 @@ static void write_hex(arcp_json_writer *writer, const char *name, const uint8_t 
 
 void arcp__session_store(arcp__engine *engine, arcp__session *session)
 {
-    if (!arcp__batch_keeps_rows(engine)) {
+    if (!arcp__batch_keeps_rows(engine->log)) {
         return;
     }
     arcp_buf row = ARCP_BUF_INIT;
@@ -156,8 +156,8 @@ void arcp__session_store(arcp__engine *engine, arcp__session *session)
     arcp_json_write_u64(&writer, session->acked_seq);
     arcp_json_end_object(&writer);
     session->owes_row =
-        row.failed || !arcp__batch_put(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id),
-                                       arcp_buf_span(&row));
+        row.failed || !arcp__batch_put(engine->log, ARCP_STORE_SESSIONS,
+                                       arcp_span_cstr(session->id), arcp_buf_span(&row));
     if (session->owes_row) {
         arcp__context_no_memory(&engine->context); /* who is shown this is not */
         arcp__context_owe(&engine->context);
@@ -172,8 +172,8 @@ void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *
         return;
     }
     /* Nothing overtakes the welcome: a client may ask before it has it. */
-    bool is_open = engine->committed_id >= session->opens_at;
-    arcp__link_send(engine, session->link, frame, durable || !is_open);
+    bool is_open = arcp__log_committed_id(engine->log) >= session->opens_at;
+    arcp__port_send(engine->log, &session->link->port, frame, durable || !is_open);
 }
 
 void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, arcp_span job_id,
@@ -192,11 +192,11 @@ void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__li
     link->state = ARCP__LINK_OPEN;
     session->refusal_bytes = 0;
     arcp__context_disarm(&engine->context, &link->hello_timer);
-    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_ADMIT_LINK, .link = link}, NULL,
-                      false);
+    arcp__effect_push(engine->log, &link->port, &(arcp__effect){.kind = ARCP__EFFECT_ADMIT_LINK},
+                      NULL, false);
     engine->connected_count++;
     session->last_received_ns = engine->context.now.mono_ns;
-    session->last_sent_ns = engine->context.now.mono_ns;
+    link->port.last_sent_ns = engine->context.now.mono_ns;
     session->last_activity_ns = engine->context.now.mono_ns;
     uint64_t idle = engine->context.settings.session_idle_timeout_sec;
     arcp__context_arm(&engine->context, &session->window_timer, ARCP__TIMER_WINDOW, session,
@@ -275,7 +275,7 @@ void arcp__session_window_due(arcp__engine *engine, arcp__session *session)
 void arcp__session_end(arcp__engine *engine, arcp__session *session, const char *why)
 {
     char stream_key[ARCP__ID_SIZE + 2];
-    arcp__effect_log(engine, ARCP__LOG_DEBUG, "session %s ends: %s", session->id, why);
+    arcp__effect_log(engine->log, ARCP__LOG_DEBUG, "session %s ends: %s", session->id, why);
     if (session->link != NULL) {
         arcp__link_close(engine, session->link, 1000, why, false);
     }
@@ -290,19 +290,20 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     }
     arcp__session_drop_runs(engine, session);
     if (session->own != NULL) {
-        arcp__stream_unref(engine, session->own);
+        arcp__stream_unref(engine->log, session->own);
         session->own = NULL;
     }
     if (!engine->context.closing) {
         bool is_deleted =
-            arcp__batch_delete(engine, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
+            arcp__batch_delete(engine->log, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
         stream_key[0] = 'x';
         stream_key[1] = ':';
         memcpy(stream_key + 2, session->id, sizeof(session->id));
         if (is_deleted && session->index_next != 0) { /* a row without its index is damage */
-            arcp__batch_drop(engine, arcp_span_cstr(stream_key));
+            arcp__batch_drop(engine->log, arcp_span_cstr(stream_key));
         }
     }
+    arcp__session_unmark(engine, session);
     HASH_DEL(engine->sessions, session);
     arcp__timer_heap_release(&engine->context.timers, ARCP__SESSION_TIMERS);
     engine->session_count--;

@@ -29,14 +29,14 @@ static void append(arcp__engine *engine, arcp__session *session, arcp_buf *frame
 {
     arcp__answer *answer = frame->failed ? NULL : arcp__alloc(sizeof(*answer));
     /* The commit of the open batch wakes the session. */
-    if (answer == NULL || !arcp__batch_mark_session(engine, session)) {
+    if (answer == NULL || !arcp__session_mark(engine, session)) {
         arcp__free(answer);
         arcp_buf_fini(frame);
         arcp__context_no_memory(&engine->context);
         return;
     }
     *answer = (arcp__answer){.after_seq = session->refused_seq,
-                             .batch_id = arcp__batch_open_id(engine),
+                             .batch_id = arcp__batch_open_id(engine->log),
                              .frame = *frame,
                              .closes = closes};
     *frame = (arcp_buf)ARCP_BUF_INIT;
@@ -46,7 +46,7 @@ static void append(arcp__engine *engine, arcp__session *session, arcp_buf *frame
         session->answers_last->next = answer;
     }
     session->answers_last = answer;
-    session->link->queued += answer->frame.size;
+    session->link->port.queued += answer->frame.size;
 }
 
 void arcp__session_send_in_order(arcp__engine *engine, arcp__session *session, arcp_span job_id,
@@ -75,7 +75,7 @@ static arcp__answer *take_first(arcp__session *session)
 {
     arcp__answer *first = session->answers_first;
     session->answers_first = first->next;
-    session->link->queued -= first->frame.size;
+    session->link->port.queued -= first->frame.size;
     return first;
 }
 
@@ -83,7 +83,7 @@ bool arcp__session_next_answer(arcp__engine *engine, arcp__session *session)
 {
     const arcp__answer *first = session->answers_first;
     if (first == NULL || first->after_seq > session->sent_seq ||
-        first->batch_id > engine->committed_id) {
+        first->batch_id > arcp__log_committed_id(engine->log)) {
         return false;
     }
     arcp__answer *answer = take_first(session);

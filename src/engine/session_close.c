@@ -39,13 +39,13 @@ static bool catches_up(const arcp__session *session)
     return false;
 }
 
-/* The cheap questions first: it is asked in each round. Whatever is under way for a session pins
- * it (requests, batches, its place in the outbox), and every effect that waits for its turn
- * refers to its link, which else the owner and the session do. */
+/* The cheap questions first: it is asked in each round. Requests that are under way pin the session
+ * and refer to its link, as does its place in the outbox to the session. */
 static bool has_nothing_left(const arcp__engine *engine, const arcp__link *link)
 {
     const arcp__session *session = link->session;
-    return link->refs == 2 && link->unsent == 0 && session->pins == 0 && !engine->context.owes &&
+    return link->refs == 2 && link->port.waiting == NULL && link->port.unsent == 0 &&
+           session->pins == 0 && !arcp__session_is_marked(session) && !engine->context.owes &&
            session->sent_seq + 1 == session->next_seq && session->answers_first == NULL &&
            !arcp__session_has_live_jobs(session) && !catches_up(session);
 }
@@ -58,7 +58,7 @@ void arcp__sessions_leave(arcp__engine *engine)
     engine->has_inputs_over = false;
     for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
         next = link->next;
-        if (!link->input_over || link->state == ARCP__LINK_CLOSING) {
+        if (!link->input_over || link->port.is_closed) {
             continue;
         }
         if (link->state == ARCP__LINK_NEW) {

@@ -18,9 +18,8 @@ static int64_t interval_ns(const arcp__engine *engine)
  * [arcp:6.4-1] */
 static int64_t ping_due(const arcp__engine *engine, const arcp__session *session)
 {
-    int64_t quiet_ns = session->last_sent_ns < session->last_received_ns
-                           ? session->last_sent_ns
-                           : session->last_received_ns;
+    const int64_t sent_ns = session->link->port.last_sent_ns;
+    int64_t quiet_ns = sent_ns < session->last_received_ns ? sent_ns : session->last_received_ns;
     quiet_ns = quiet_ns < session->last_ping_ns ? session->last_ping_ns : quiet_ns;
     int64_t due = quiet_ns + interval_ns(engine);
     return due - due % (interval_ns(engine) / INSTANTS_OF_INTERVAL);
@@ -31,7 +30,7 @@ static int64_t ping_due(const arcp__engine *engine, const arcp__session *session
 static int64_t lost_due(const arcp__engine *engine, const arcp__session *session)
 {
     const arcp__link *link = session->link;
-    if (link->input_over || link->rests || (link->paused && link->unsent == 0)) {
+    if (link->input_over || link->rests || (link->paused && link->port.unsent == 0)) {
         return ARCP_TIME_NEVER;
     }
     return session->last_received_ns + 2 * interval_ns(engine);
@@ -72,7 +71,7 @@ static void send_ping(arcp__engine *engine, arcp__session *session)
                           arcp_buf_span(&payload), &frame);
     frame.failed = frame.failed || payload.failed;
     arcp_buf_fini(&payload);
-    session->last_sent_ns = engine->context.now.mono_ns;
+    session->link->port.last_sent_ns = engine->context.now.mono_ns;
     session->last_ping_ns = engine->context.now.mono_ns;
     arcp__session_send(engine, session, &frame, false);
 }
@@ -87,7 +86,7 @@ void arcp__session_heartbeat_due(arcp__engine *engine, arcp__session *session)
         (void)arcp_error_set(
             &error, ARCP_E_HEARTBEAT_LOST,
             "nothing came for two heartbeat intervals; the session can be resumed");
-        arcp__effect_log(engine, ARCP__LOG_INFO, "session %s: heartbeat lost", session->id);
+        arcp__effect_log(engine->log, ARCP__LOG_INFO, "session %s: heartbeat lost", session->id);
         arcp__link_fail(engine, session->link, &error, arcp_span_make(NULL, 0), 1001);
         return;
     }

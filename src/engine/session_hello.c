@@ -114,10 +114,9 @@ void arcp__session_hello(arcp__engine *engine, arcp__link *link, arcp_span frame
                                 ARCP_SPAN_LITERAL("bearer"))) {
         arcp_buf_append(&text, in->hello.token);
     }
-    arcp__effect_push(
-        engine,
-        &(arcp__effect){.kind = ARCP__EFFECT_AUTHENTICATE, .link = link, .id = link->auth_id},
-        &text, false);
+    arcp__effect_push(engine->log, &link->port,
+                      &(arcp__effect){.kind = ARCP__EFFECT_AUTHENTICATE, .id = link->auth_id},
+                      &text, false);
 }
 
 void arcp__session_make_token(arcp__engine *engine, arcp__session *session, arcp_buf *token)
@@ -202,7 +201,8 @@ void arcp__session_welcome(arcp__engine *engine, arcp__session *session, arcp_sp
         arcp_buf_fini(&frame);
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
                              "the list of agents is too large for one frame (limits.frame_bytes)");
-        arcp__effect_log(engine, ARCP__LOG_ERROR, "no session can be opened: %s", error.message);
+        arcp__effect_log(engine->log, ARCP__LOG_ERROR, "no session can be opened: %s",
+                         error.message);
         arcp__link_fail(engine, session->link, &error, ARCP__FRAME_LIMIT, 1011);
         return;
     }
@@ -286,7 +286,7 @@ void arcp__session_audit(arcp__engine *engine, const arcp__link *link, const arc
     } else if (link->preset_principal != NULL) {
         rule = "transport";
     }
-    arcp__audit(engine,
+    arcp__audit(engine->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
                                     .decision = "allowed",
                                     .who = arcp__session_who(session, NULL),
@@ -328,7 +328,7 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
         return;
     }
     arcp__session_welcome(engine, session, in->envelope.id, arcp_buf_span(&token));
-    session->opens_at = arcp__batch_open_id(engine);
+    session->opens_at = arcp__batch_open_id(engine->log);
     arcp_buf_fini(&token);
     arcp__session_heartbeat_start(engine, session);
 }
@@ -373,11 +373,11 @@ static void audit_refusal(arcp__engine *engine, const arcp__link *link, arcp_sta
                                    .is_audited = true};
     engine->metrics.authentications_refused++;
     if (arcp__refusal_is_written(engine, &refusal)) {
-        arcp__audit(engine, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                                .decision = "denied",
-                                                .code = code,
-                                                .rule = "token",
-                                                .peer = link->peer});
+        arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                     .decision = "denied",
+                                                     .code = code,
+                                                     .rule = "token",
+                                                     .peer = link->peer});
     }
 }
 
@@ -391,7 +391,7 @@ void arcp__session_authenticated(arcp__engine *engine, arcp__link *link, arcp_st
     } else if (status != ARCP_OK || principal.size == 0) {
         audit_refusal(engine, link, ARCP_E_UNAUTHENTICATED);
         refuse(engine, link, ARCP_E_UNAUTHENTICATED, "the token is missing or not valid");
-    } else if (engine->store_failing) {
+    } else if (arcp__log_is_failing(engine->log)) {
         refuse(engine, link, ARCP_E_INTERNAL_ERROR,
                "the runtime cannot store sessions right now; try again later");
     } else {

@@ -54,7 +54,7 @@ void arcp__session_weigh_backlog(arcp__engine *engine, arcp__session *session)
 {
     const uint64_t limit = engine->context.settings.limits_unsent_bytes;
     const uint64_t backlog =
-        session->link == NULL ? 0 : session->backlog_bytes + session->link->unsent;
+        session->link == NULL ? 0 : session->backlog_bytes + session->link->port.unsent;
     const bool holds = backlog > (session->holds_agents ? limit / 2 : limit);
     if (holds == session->holds_agents) {
         return;
@@ -71,7 +71,7 @@ void arcp__session_weigh_backlog(arcp__engine *engine, arcp__session *session)
 uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp__stream *stream,
                               uint64_t position, uint32_t count, uint64_t bytes)
 {
-    if (!arcp__batch_mark_session(engine, session)) {
+    if (!arcp__session_mark(engine, session)) {
         return 0;
     }
     uint64_t seq = session->next_seq;
@@ -118,7 +118,7 @@ bool arcp__session_write_index(arcp__engine *engine, arcp__session *session)
     if (session->indexed_seq + 1 >= session->next_seq) {
         return true;
     }
-    if (!arcp__batch_keeps_rows(engine)) {
+    if (!arcp__batch_keeps_rows(engine->log)) {
         session->indexed_seq = session->next_seq - 1;
         return true;
     }
@@ -136,7 +136,7 @@ bool arcp__session_write_index(arcp__engine *engine, arcp__session *session)
                             (unsigned long long)run->first_seq, run->count, run->stream->key,
                             (unsigned long long)run->first_position, (unsigned long long)run->bytes,
                             (unsigned long long)(is_tip ? run->stream->bytes : 0));
-        if (!arcp__batch_append_key(engine, arcp_span_cstr(key), session->index_next,
+        if (!arcp__batch_append_key(engine->log, arcp_span_cstr(key), session->index_next,
                                     arcp_span_make(record, (size_t)size))) {
             return false;
         }
@@ -154,7 +154,7 @@ static void drop_first_run(arcp__engine *engine, arcp__session *session)
     session->floor_seq = run->first_seq + run->count - 1;
     session->kept_bytes -= run->bytes;
     session->index_first++;
-    arcp__stream_unref(engine, run->stream);
+    arcp__stream_unref(engine->log, run->stream);
     session->run_first++;
     if (session->run_first == session->run_end) {
         session->run_first = session->run_end = 0;
@@ -167,19 +167,20 @@ static void leave_job(arcp__engine *engine, const arcp__run *run, arcp__observat
     arcp__job *job = at->observer.job;
     uint64_t end = run->first_position + run->count;
     bool row_says = arcp__observation_is_owner(at) && job->last_seq != 0;
-    if (arcp__batch_keeps_rows(engine) && !row_says) {
+    if (arcp__batch_keeps_rows(engine->log) && !row_says) {
         arcp__observation_moved(at, end);
     }
     bool is_last = job->ended && end == job->stream->next;
     if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
-        arcp__stream_trim_tail(engine, job->stream, 0); /* who asks yet reads it from the store */
+        arcp__stream_trim_tail(engine->log, job->stream,
+                               0); /* who asks yet reads it from the store */
     }
 }
 
 static void forget_first_run(arcp__engine *engine, arcp__session *session)
 {
     const arcp__run *run = &session->runs[session->run_first];
-    arcp__job *job = run->stream->job;
+    arcp__job *job = run->stream->owner;
     arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
     if (at != NULL) {
         leave_job(engine, run, at);
@@ -189,13 +190,13 @@ static void forget_first_run(arcp__engine *engine, arcp__session *session)
 
 static void trim_index(arcp__engine *engine, arcp__session *session)
 {
-    if (!arcp__batch_keeps_rows(engine)) {
+    if (!arcp__batch_keeps_rows(engine->log)) {
         return;
     }
     arcp__observations_store_moved(engine, session);
     char key[ARCP__ID_SIZE + 2];
     index_key(session, key);
-    arcp__batch_trim(engine, arcp_span_cstr(key), session->index_first);
+    arcp__batch_trim(engine->log, arcp_span_cstr(key), session->index_first);
 }
 
 static bool first_run_is_below(const arcp__session *session, uint64_t seq)
@@ -308,7 +309,7 @@ static void ask_store(arcp__engine *engine, arcp__session *session, const arcp__
     session->read_id = ++engine->next_read_id;
     session->read_seq = seq;
     bool asked = arcp__effect_push(
-        engine,
+        engine->log, NULL,
         &(arcp__effect){.kind = ARCP__EFFECT_READ,
                         .id = session->read_id,
                         .from = run->first_position + skip,
@@ -345,8 +346,8 @@ static void no_page(arcp__session *session)
 bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session)
 {
     arcp__link *link = session->link;
-    if (engine->committed_id < session->opens_at || link->state != ARCP__LINK_OPEN ||
-        link->unsent >= LINK_UNSENT_MAX) {
+    if (arcp__log_committed_id(engine->log) < session->opens_at || link->port.is_closed ||
+        link->port.unsent >= LINK_UNSENT_MAX) {
         return false;
     }
     if (arcp__session_next_answer(engine, session)) {
@@ -358,8 +359,8 @@ bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session)
     uint64_t seq = session->sent_seq + 1;
     size_t at = find_run(session, seq);
     if (at == session->run_end) {
-        arcp__effect_log(engine, ARCP__LOG_ERROR, "session %s: event_seq %llu is lost", session->id,
-                         (unsigned long long)seq);
+        arcp__effect_log(engine->log, ARCP__LOG_ERROR, "session %s: event_seq %llu is lost",
+                         session->id, (unsigned long long)seq);
         arcp__link_close(engine, link, 1011, "the event log is damaged", false);
         return false;
     }
@@ -509,11 +510,9 @@ bool arcp__sessions_next_frame(arcp__engine *engine, arcp__effect *out)
         arcp__link *link = session->link;
         if (link != NULL && arcp__session_next_frame(engine, session)) {
             *out = (arcp__effect){.kind = ARCP__EFFECT_SEND,
-                                  .link = link,
-                                  .link_user = link->user,
+                                  .link_user = link->port.user,
                                   .text = arcp_buf_span(&engine->sending)};
-            link->unsent += out->text.size;
-            session->last_sent_ns = engine->context.now.mono_ns;
+            arcp__port_sent(engine->log, &link->port, out->text.size);
             return true;
         }
         engine->outbox = session->outbox_next;

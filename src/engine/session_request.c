@@ -62,12 +62,12 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
 uint64_t arcp__session_append_own(arcp__engine *engine, arcp__session *session, arcp_span record)
 {
     if (session->own == NULL) {
-        session->own = arcp__stream_new(engine, "s:", arcp_span_cstr(session->id));
+        session->own = arcp__stream_new(engine->log, "s:", arcp_span_cstr(session->id));
     }
     uint64_t position = 0;
     size_t bytes = 0;
     if (session->own == NULL ||
-        !arcp__stream_append(engine, session->own, &record, 1, &position, &bytes)) {
+        !arcp__stream_append(engine->log, session->own, &record, 1, &position, &bytes)) {
         return 0;
     }
     uint64_t seq = arcp__session_number(engine, session, session->own, position, 1, bytes);
@@ -421,7 +421,7 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session, arcp__m
         arcp__session_store(engine, session);
     }
     if (envelope->version_missing) {
-        arcp__effect_log(engine, ARCP__LOG_DEBUG, "session %s: frame without \"arcp\":\"1.1\"",
+        arcp__effect_log(engine->log, ARCP__LOG_DEBUG, "session %s: frame without \"arcp\":\"1.1\"",
                          session->id);
     }
     if (envelope->type == ARCP_MESSAGE_VENDOR) {

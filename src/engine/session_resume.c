@@ -42,8 +42,9 @@ static void refuse(arcp__engine *engine, arcp__link *link, const arcp__principal
     const arcp__refusal refusal = {.peer = link->peer, .rule = "resume token", .is_audited = true};
     arcp_error error = {0};
     if (arcp__refusal_is_written(engine, &refusal)) {
-        arcp__audit(engine, &(arcp__audit_line){
-                                .event = ARCP__AUDIT_AUTHENTICATION,
+        arcp__audit(
+            engine->log,
+            &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
                                 .decision = "denied",
                                 .who = {.principal = principal == NULL ? NULL : principal->name},
                                 .code = status,
@@ -153,7 +154,7 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
         repeat_accepted(engine, session, resume->last_event_seq);
     }
     /* The replay follows the welcome, which waits for the new token to be durable. */
-    arcp__batch_mark_session(engine, session);
-    session->opens_at = arcp__batch_open_id(engine);
+    arcp__session_mark(engine, session);
+    session->opens_at = arcp__batch_open_id(engine->log);
     arcp__session_heartbeat_start(engine, session);
 }

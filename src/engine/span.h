@@ -32,9 +32,4 @@ void arcp__span_call_begins(arcp__engine *engine, arcp__credential *credential);
 void arcp__span_call_ended(arcp__engine *engine, const arcp__credential *credential,
                            arcp_provision_outcome outcome);
 
-/* ---- effect.c ---- */
-/* Queues a span; `text` is moved from. One that finds no memory is lost, which is counted and
- * harms nobody. */
-void arcp__effect_push_span(arcp__engine *engine, arcp_buf *text);
-
 #endif

@@ -5,7 +5,8 @@
  * docs/decisions/0015 says how it is divided. What a job tells the sessions that observe it goes
  * by mail (mail.h), which is delivered after the input that caused it. Records are kept once, in
  * the job's stream; a session holds runs of positions in streams and gives each position its
- * event_seq. What every part needs is in the context (context/context.h). */
+ * event_seq. What every part needs is in the context (context/context.h), what is on its way out in
+ * the log (log/log.h). */
 #ifndef ARCP_ENGINE_STATE_H
 #define ARCP_ENGINE_STATE_H
 
@@ -89,38 +90,12 @@ typedef struct arcp__profile_row {
     const arcp__peer_profile *profile;
 } arcp__profile_row;
 
-/* ---- batches and effects ---- */
-
+/* When the batch is durable, so is what the session numbered up to `seq`. */
 typedef struct arcp__durable_mark {
-    arcp__session *session; /* pinned */
+    uint64_t batch_id;
+    arcp__session *session; /* NULL: it ended meanwhile */
     uint64_t seq;
 } arcp__durable_mark;
-
-struct arcp__batch {
-    arcp_store_batch store; /* what the owner sees */
-    arcp_store_op *ops;
-    size_t op_capacity;
-    arcp__arena arena;
-    arcp__durable_mark *marks;
-    size_t mark_count, mark_capacity;
-    arcp__session **dirty; /* sessions with new numbers, pinned */
-    size_t dirty_count, dirty_capacity;
-    size_t bytes;
-    bool taken;
-    arcp__batch *next;
-};
-
-struct arcp__pending_effect {
-    arcp__effect effect;
-    uint64_t batch_id; /* wait until this one is durable; 0: now */
-    arcp_buf text;     /* owned */
-    arcp_buf fields;   /* owned */
-    arcp__pending_effect *next;
-};
-
-typedef struct arcp__effect_queue {
-    arcp__pending_effect *first, *last;
-} arcp__effect_queue;
 
 /* ---- the engine ---- */
 
@@ -145,17 +120,16 @@ typedef enum arcp__timer_kind {
 struct arcp__engine {
     arcp__engine_options options;
     arcp__context context;
+    arcp__log *log;        /* owned */
     int64_t wall_ahead_ns; /* wall minus monotonic clock, when expiries were last looked at */
-    arcp__timer sweep_timer, store_retry_timer, shutdown_timer;
+    arcp__timer sweep_timer, shutdown_timer;
     arcp__timer refusal_timer;
     arcp__refusals *refusals; /* owned; NULL until the first refusal */
 
     arcp_buf body;
     arcp_buf features_text; /* of `features_written`, as a JSON array; empty: not written yet */
     arcp_feature_set features_written;
-    arcp_buf sending;                  /* the frame of the SEND effect at hand; may be secret */
-    arcp__pending_effect *handed;      /* its text is at the owner's until the next call */
-    arcp__pending_effect *handed_line; /* likewise, of the log */
+    arcp_buf sending;      /* the frame of the SEND effect at hand; may be secret */
     arcp__job *forgetting; /* whose FORGET_AGENT is at the owner's until the next call */
     arcp__job *over_first, *over_last; /* without an agent from now on; pinned */
     arcp__job *over_limit;             /* said too much, and end with the input at hand; pinned */
@@ -163,8 +137,6 @@ struct arcp__engine {
     arcp__link *links;
     arcp__session *sessions;
     arcp__job *jobs;
-    arcp__tail *dying_tails; /* of streams without references: a batch still borrows bytes */
-    arcp__tail *oldest_tail, *newest_tail;
     arcp__principal *principals;
     arcp__principal *staying; /* those of which only their buckets are left, the oldest first */
     size_t staying_count;
@@ -200,27 +172,16 @@ struct arcp__engine {
     arcp__mail *mail_first, *mail_last, *mail_free;
     arcp__session *outbox; /* sessions that may have something to send */
     arcp__session *outbox_last;
+    arcp__session *dirty;      /* sessions that the open batch is to mark */
+    arcp__durable_mark *marks; /* owned array; in order of their batches */
+    size_t mark_first, mark_end, mark_capacity;
 
-    arcp__effect_queue log; /* lines wait for nothing, and go first */
-    arcp__effect_queue ready, waiting;
-    arcp__pending_effect *effect_free;
-    arcp__batch *open_batch;             /* being filled */
-    arcp__batch *batches, *batches_last; /* taken or to be taken again, oldest first */
-    arcp__batch *batch_free;
-    uint64_t next_batch_id;
-    uint64_t committed_id;
-    size_t queue_bytes; /* of all batches that are not durable */
-    bool store_failing;
-    unsigned store_failures;
     arcp__metrics metrics;
-    bool audit_failing; /* what was decided cannot be recorded */
 
     uint64_t next_auth_id, next_read_id;
     size_t session_count, connected_count, running_jobs;
     size_t live_agents; /* started, or about to be, and not forgotten */
-    size_t tail_bytes;
     uint64_t event_count, denial_count;
-    uint64_t spans_lost;           /* there was no memory for them */
     bool agents_paused;            /* because of the store's queue */
     arcp__spent_row *spent_rows;   /* owned list, while a restart is being taken up */
     struct arcp__restore *restore; /* while a restart is being taken up */

@@ -57,6 +57,7 @@ typedef struct arcp__job_live {
     char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
     void *host;
     void *user;
+    arcp__port port;                 /* its agent */
     const arcp_lease *lease;         /* referenced */
     const arcp_authority *authority; /* referenced */
     uint64_t max_runtime_sec;
@@ -125,7 +126,6 @@ struct arcp__job {
     uint32_t depth;
     uint32_t live_children;
     uint32_t admissions; /* children that are not jobs yet */
-    uint32_t queued;     /* effects that name it and were not handed out yet */
 
     arcp__job *next_over;
     arcp__job *parent;   /* while it lives; pinned */

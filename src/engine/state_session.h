@@ -20,52 +20,15 @@
 
 typedef struct arcp__session arcp__session;
 typedef struct arcp__principal arcp__principal;
-typedef struct arcp__stream arcp__stream;
-typedef struct arcp__chunk arcp__chunk;
 typedef struct arcp__observation arcp__observation;
 typedef struct arcp__request arcp__request;
 typedef struct arcp__mail arcp__mail;
-typedef struct arcp__batch arcp__batch;
-typedef struct arcp__pending_effect arcp__pending_effect;
 typedef struct arcp__agent arcp__agent;
 typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__seen_request arcp__seen_request;
 typedef struct arcp__spent_row arcp__spent_row;
 typedef struct arcp__admission arcp__admission;
 typedef struct arcp__answer arcp__answer;
-
-/* ---- streams: records in memory until observers have them ---- */
-
-struct arcp__chunk {
-    arcp__chunk *next; /* newer */
-    uint64_t first;    /* position of the first record */
-    uint64_t batch_id; /* the newest batch that has records of it, or of the one before it */
-    uint32_t count;
-    uint32_t used;     /* by records */
-    uint32_t capacity; /* of bytes */
-    char bytes[];      /* records from the front, the end of each from the back */
-};
-
-/* The records of one stream that are in memory: the newest, at least one. */
-typedef struct arcp__tail {
-    arcp__stream *stream;
-    arcp__chunk *oldest, *newest;     /* owned list */
-    arcp__chunk *peeked;              /* where the last reader was; NULL: nowhere */
-    size_t bytes;                     /* of all chunks */
-    struct arcp__tail *older, *newer; /* all tails, by their last record */
-    struct arcp__tail *next_dying;
-} arcp__tail;
-
-struct arcp__stream {
-    char key[ARCP__ID_SIZE + 2]; /* "j:job_...", "s:sess_..." */
-    bool is_gone;     /* after a restart: it was dropped, and an old index still speaks of it */
-    uint32_t refs;    /* its job or session, and every run over it */
-    arcp__job *job;   /* whose records it has, while that is known; else NULL */
-    uint64_t next;    /* the next position */
-    uint64_t bytes;   /* of all records ever */
-    uint64_t counted; /* after a restart: `bytes` are of what is before this position */
-    arcp__tail *tail; /* owned; NULL: none is in memory */
-};
 
 /* `count` records of a stream, numbered first_seq.. in one session. */
 typedef struct arcp__run {
@@ -82,13 +45,12 @@ typedef struct arcp__run {
 typedef enum arcp__link_state {
     ARCP__LINK_NEW,            /* waits for a hello */
     ARCP__LINK_AUTHENTICATING, /* takes one more frame until the verifier answers */
-    ARCP__LINK_OPEN,           /* has a session */
-    ARCP__LINK_CLOSING         /* a CLOSE effect is queued or done */
+    ARCP__LINK_OPEN            /* has a session, unless it is closed */
 } arcp__link_state;
 
 struct arcp__link {
     arcp__link *previous, *next; /* all links */
-    void *user;
+    arcp__port port;
     arcp__session *session; /* while OPEN */
     char *preset_principal; /* owned; NULL: authenticate */
     const char *peer;       /* borrowed until it is gone; may be NULL */
@@ -97,11 +59,9 @@ struct arcp__link {
     uint64_t auth_id;
     arcp_buf hello;  /* while its sender is being authenticated */
     arcp_buf behind; /* likewise, the frame behind it: only who is read is known to be there */
-    size_t queued;   /* bytes of frames that were made for it and wait in the engine */
-    size_t unsent;   /* bytes that its owner has of it */
-    uint32_t refs;   /* the owner's, the session's, and queued effects' */
+    uint32_t refs;   /* the owner's, the session's, and requests' */
     arcp__link_state state;
-    bool is_local, is_encrypted, gone;
+    bool is_local, is_encrypted;
     bool has_behind;
     bool rests;      /* until its timer: too much of what it sent was refused */
     bool paused;     /* its owner was told to hand over no more frames */
@@ -128,10 +88,11 @@ struct arcp__session {
     bool ended;        /* expired or idle: being taken apart */
     bool loading;      /* its runs are being read after a restart */
     bool in_outbox;    /* listed in engine->outbox */
-    bool in_dirty;     /* listed in the open batch */
+    bool is_dirty;     /* listed in the engine: has something that the open batch makes durable */
     bool owes_row;     /* it is stored as soon as there is memory */
     bool back_pressured;
-    uint32_t pins; /* mail, requests, batches */
+    uint32_t pins;  /* mail, requests */
+    uint32_t marks; /* of the engine: batches on their way that it waits for */
 
     size_t live_jobs;     /* that run on it and have not ended */
     bool holds_agents;    /* the agents of its jobs are not read, because of its backlog */
@@ -162,7 +123,7 @@ struct arcp__session {
     arcp__timer heartbeat_timer;
     arcp__timer refusal_timer; /* of its first submit, which has a lone_error */
     arcp__timer window_timer;  /* away: end of the window; connected: idle check */
-    int64_t last_sent_ns, last_received_ns, last_activity_ns;
+    int64_t last_received_ns, last_activity_ns;
     int64_t last_ping_ns; /* of ours */
     int64_t created_wall_ns;
 
@@ -183,6 +144,7 @@ struct arcp__session {
     arcp__answer *answers_first, *answers_last; /* that keep their order behind it */
 
     arcp__session *outbox_next;
+    arcp__session *dirty_previous, *dirty_next;
 };
 
 struct arcp__seen_request {

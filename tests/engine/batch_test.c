@@ -141,8 +141,9 @@ static void drain(void)
     while (arcp__engine_next_effect(rig.engine, rig.now, &effect)) {
         if (effect.kind == ARCP__EFFECT_CLOSE) {
             rig_client *client = effect.link_user;
+            arcp__link *link = client->link;
             client->link = NULL;
-            arcp__engine_disconnect(rig.engine, rig.now, effect.link);
+            arcp__engine_disconnect(rig.engine, rig.now, link);
         }
     }
 }

@@ -71,9 +71,9 @@ static void answers_count_when_they_are_made(void **state)
     assert_in_range(taken, 2, REQUESTS - 1);
     /* Not one byte was handed out yet. */
     assert_int_equal(client->unsent, 0);
-    assert_in_range(client->link->queued, PAUSE_BYTES + 1, PAUSE_BYTES + 2048);
+    assert_in_range(client->link->port.queued, PAUSE_BYTES + 1, PAUSE_BYTES + 2048);
     rig_run(&rig);
-    assert_int_equal(client->link->queued, 0);
+    assert_int_equal(client->link->port.queued, 0);
     assert_in_range(client->unsent, PAUSE_BYTES + 1, PAUSE_BYTES + 2048);
     assert_int_equal(read_all(client, "session.pong"), REQUESTS);
     assert_int_equal(client->unsent, 0);
@@ -112,7 +112,7 @@ static void answers_that_wait_for_the_store_count(void **state)
     rig_run(&rig);
     assert_in_range(taken, 2, 100);
     assert_int_equal(client->unsent, 0);
-    assert_in_range(client->link->queued, PAUSE_BYTES + 1, PAUSE_BYTES + sizeof(submit));
+    assert_in_range(client->link->port.queued, PAUSE_BYTES + 1, PAUSE_BYTES + sizeof(submit));
     rig.hold_store = false;
     rig_run(&rig);
     assert_false(client->paused);

@@ -96,7 +96,7 @@ static void take_frame(engine_rig *rig, const arcp__effect *effect)
     client->unsent += effect->text.size;
     if (!client->slow) {
         client->unsent = 0;
-        arcp__engine_drained(rig->engine, rig->now, effect->link, 0);
+        arcp__engine_drained(rig->engine, rig->now, client->link, 0);
     }
 }
 

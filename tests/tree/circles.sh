@@ -13,7 +13,7 @@
 set -eu
 larger='
 client 8
-engine 51
+engine 43
 '
 cd "$1"
 

@@ -30,10 +30,10 @@ done
     exit 1
 }
 
-# Random numbers and the wall clock come in through base; web, json, core, context and engine get
+# Random numbers and the wall clock come in through base; web, json, core, context, log and engine get
 # them handed (the engine does no I/O, reads no clock, starts no thread).
 world='^(open|open64|openat|creat|fopen|fopen64|fdopen|read|write|pread|pwrite|close|socket|connect|bind|listen|accept|poll|select|epoll_.*|send|recv|sendto|recvfrom|clock_gettime|time|gettimeofday|sleep|usleep|nanosleep|pthread_.*|thrd_.*|mtx_.*|fork|vfork|exec.*|posix_spawn.*|system|popen|getenv|secure_getenv|getrandom|getentropy|rand|srand|random|signal|sigaction|uv_.*|sqlite3_.*|SSL_.*|malloc|calloc|realloc|free|strdup|strndup)(@|$)'
-for module in web json core context engine; do
+for module in web json core context log engine; do
     [ -f "libarcp_$module.a" ] || continue
     calls=$(nm --undefined-only --format=posix "libarcp_$module.a" |
         awk 'NF >= 2 { print $1 }' | grep -E "$world" | sort -u | tr '\n' ' ') || true

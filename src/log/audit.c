@@ -1,6 +1,6 @@
 /* Audit lines: one per decision that matters, as a JSON object without its place in the
  * chain, which whoever writes the log adds (src/audit). */
-#include "engine/parts.h"
+#include "log/log_state.h"
 
 #include <arcp/lease_subset.h>
 
@@ -19,7 +19,7 @@ static void write_text(arcp_json_writer *writer, const char *name, arcp_span tex
 }
 
 /* SHA-256 of the lease as job.accepted shows it, then of its constraints if it has any. */
-static void write_lease(arcp__engine *engine, arcp_json_writer *writer, const char *name,
+static void write_lease(arcp__log *log, arcp_json_writer *writer, const char *name,
                         const arcp_lease *lease)
 {
     uint8_t hash[32];
@@ -33,7 +33,7 @@ static void write_lease(arcp__engine *engine, arcp_json_writer *writer, const ch
         arcp_lease_format_constraints(lease, &text);
     }
     writer->out->failed = writer->out->failed || text.failed;
-    arcp__context_sha256(&engine->context, arcp_buf_span(&text), hash);
+    arcp__context_sha256(log->context, arcp_buf_span(&text), hash);
     arcp__hex_format(hash, sizeof(hash), hex);
     write_text(writer, name, arcp_span_make(hex, sizeof(hex)));
     arcp_buf_fini(&text);
@@ -49,9 +49,9 @@ static void write_who(arcp_json_writer *writer, const arcp__audit_who *who)
     write_text(writer, "trace_id", arcp_span_cstr(who->trace_id));
 }
 
-void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
+void arcp__audit(arcp__log *log, const arcp__audit_line *line)
 {
-    if (engine->options.has_no_log) {
+    if (log->options.has_no_lines) {
         return;
     }
     arcp_buf text = ARCP_BUF_INIT;
@@ -59,7 +59,7 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
     (void)arcp_buf_reserve(&text, LINE_BYTES);
     arcp_json_writer_init(&writer, &text);
     arcp_json_begin_object(&writer);
-    arcp__write_timestamp(&writer, "ts", engine->context.now.wall_ns);
+    arcp__write_timestamp(&writer, "ts", log->context->now.wall_ns);
     write_text(&writer, "event", arcp_span_cstr(arcp__audit_event_name(line->event)));
     write_text(&writer, "decision", arcp_span_cstr(line->decision));
     write_who(&writer, &line->who);
@@ -75,8 +75,8 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
     write_text(&writer, "capability", line->capability);
     write_text(&writer, "target", line->target);
     write_text(&writer, "pattern", line->pattern);
-    write_lease(engine, &writer, "lease_sha256", line->lease);
-    write_lease(engine, &writer, "parent_lease_sha256", line->parent_lease);
+    write_lease(log, &writer, "lease_sha256", line->lease);
+    write_lease(log, &writer, "parent_lease_sha256", line->parent_lease);
     for (size_t at = 0; at < sizeof(line->more) / sizeof(line->more[0]); at++) {
         if (line->more[at].name != NULL) {
             write_text(&writer, line->more[at].name, line->more[at].value);
@@ -87,21 +87,21 @@ void arcp__audit(arcp__engine *engine, const arcp__audit_line *line)
         arcp_json_write_raw(&writer, line->dropped);
     }
     arcp_json_end_object(&writer);
-    arcp__effect_push(engine, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = ARCP__LOG_AUDIT},
-                      &text, false);
+    arcp__effect_push(log, NULL,
+                      &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = ARCP__LOG_AUDIT}, &text,
+                      false);
 }
 
 /* ---- a log that cannot be written ---- */
 
-void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
+void arcp__audit_set_failing(arcp__log *log, bool failing)
 {
-    engine->audit_failing = failing;
+    log->audit_failing = failing;
 }
 
-arcp_status arcp__audit_check(const arcp__engine *engine, arcp_error *err)
+arcp_status arcp__audit_check(const arcp__log *log, arcp_error *err)
 {
-    if (!engine->audit_failing ||
-        engine->context.settings.audit_on_failure == ARCP_AUDIT_CONTINUE) {
+    if (!log->audit_failing || log->context->settings.audit_on_failure == ARCP_AUDIT_CONTINUE) {
         return ARCP_OK;
     }
     return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,

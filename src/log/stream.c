@@ -2,14 +2,14 @@
  *
  * The newest records stay in memory in chunks, so that connected observers are served
  * without reading the store; older ones are read back. A chunk's bytes never move. */
-#include "engine/parts.h"
+#include "log/log_state.h"
 
 #define CHUNK_BYTES_MIN 1024u
 #define CHUNK_BYTES_MAX 65536u
 #define TAIL_BYTES_MAX  1048576u  /* of one stream */
 #define TAILS_BYTES_MAX 67108864u /* of all: those that were quiet longest go first */
 
-arcp__stream *arcp__stream_new(arcp__engine *engine, const char *prefix, arcp_span id)
+arcp__stream *arcp__stream_new(arcp__log *log, const char *prefix, arcp_span id)
 {
     const size_t prefix_size = strlen(prefix);
     arcp__stream *stream = NULL;
@@ -17,7 +17,7 @@ arcp__stream *arcp__stream_new(arcp__engine *engine, const char *prefix, arcp_sp
         stream = arcp__alloc(sizeof(*stream));
     }
     if (stream == NULL) {
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(log->context);
         return NULL;
     }
     memcpy(stream->key, prefix, prefix_size);
@@ -28,131 +28,131 @@ arcp__stream *arcp__stream_new(arcp__engine *engine, const char *prefix, arcp_sp
 
 /* ---- tails in the order of their last record ---- */
 
-static void unlink_tail(arcp__engine *engine, arcp__tail *tail)
+static void unlink_tail(arcp__log *log, arcp__tail *tail)
 {
     if (tail->older != NULL) {
         tail->older->newer = tail->newer;
     } else {
-        engine->oldest_tail = tail->newer;
+        log->oldest_tail = tail->newer;
     }
     if (tail->newer != NULL) {
         tail->newer->older = tail->older;
     } else {
-        engine->newest_tail = tail->older;
+        log->newest_tail = tail->older;
     }
     tail->older = tail->newer = NULL;
 }
 
-static void link_newest(arcp__engine *engine, arcp__tail *tail)
+static void link_newest(arcp__log *log, arcp__tail *tail)
 {
-    tail->older = engine->newest_tail;
-    if (engine->newest_tail != NULL) {
-        engine->newest_tail->newer = tail;
+    tail->older = log->newest_tail;
+    if (log->newest_tail != NULL) {
+        log->newest_tail->newer = tail;
     } else {
-        engine->oldest_tail = tail;
+        log->oldest_tail = tail;
     }
-    engine->newest_tail = tail;
+    log->newest_tail = tail;
 }
 
-static void make_newest(arcp__engine *engine, arcp__tail *tail)
+static void make_newest(arcp__log *log, arcp__tail *tail)
 {
-    if (engine->newest_tail != tail) {
-        unlink_tail(engine, tail);
-        link_newest(engine, tail);
+    if (log->newest_tail != tail) {
+        unlink_tail(log, tail);
+        link_newest(log, tail);
     }
 }
 
 /* The stream's tail, or a new one that has no chunk yet; NULL when out of memory. */
-static arcp__tail *tail_of(arcp__engine *engine, arcp__stream *stream)
+static arcp__tail *tail_of(arcp__log *log, arcp__stream *stream)
 {
     if (stream->tail == NULL) {
         stream->tail = arcp__alloc(sizeof(*stream->tail));
         if (stream->tail == NULL) {
-            arcp__context_no_memory(&engine->context);
+            arcp__context_no_memory(log->context);
             return NULL;
         }
         stream->tail->stream = stream;
-        link_newest(engine, stream->tail);
+        link_newest(log, stream->tail);
     }
     return stream->tail;
 }
 
-static void free_empty(arcp__engine *engine, arcp__tail *tail)
+static void free_empty(arcp__log *log, arcp__tail *tail)
 {
     if (tail->oldest == NULL) {
-        unlink_tail(engine, tail);
+        unlink_tail(log, tail);
         tail->stream->tail = NULL;
         arcp__free(tail);
     }
 }
 
-static void drop_oldest(arcp__engine *engine, arcp__tail *tail)
+static void drop_oldest(arcp__log *log, arcp__tail *tail)
 {
     arcp__chunk *chunk = tail->oldest;
     tail->oldest = chunk->next;
     tail->bytes -= chunk->capacity;
-    engine->tail_bytes -= chunk->capacity;
+    log->tail_bytes -= chunk->capacity;
     if (tail->peeked == chunk) {
         tail->peeked = NULL;
     }
     arcp__free(chunk);
-    free_empty(engine, tail);
+    free_empty(log, tail);
 }
 
-void arcp__stream_trim_tail(arcp__engine *engine, arcp__stream *stream, size_t keep_bytes)
+void arcp__stream_trim_tail(arcp__log *log, arcp__stream *stream, size_t keep_bytes)
 {
     while (stream->tail != NULL && stream->tail->bytes > keep_bytes &&
-           stream->tail->oldest->batch_id <= engine->committed_id) {
-        drop_oldest(engine, stream->tail);
+           stream->tail->oldest->batch_id <= log->committed_id) {
+        drop_oldest(log, stream->tail);
     }
 }
 
-void arcp__stream_trim_tails(arcp__engine *engine)
+void arcp__streams_trim(arcp__log *log)
 {
     /* The one that was quiet longest is durable before all others. */
-    while (engine->tail_bytes > TAILS_BYTES_MAX && engine->oldest_tail != NULL &&
-           engine->oldest_tail->oldest->batch_id <= engine->committed_id) {
-        drop_oldest(engine, engine->oldest_tail);
+    while (log->tail_bytes > TAILS_BYTES_MAX && log->oldest_tail != NULL &&
+           log->oldest_tail->oldest->batch_id <= log->committed_id) {
+        drop_oldest(log, log->oldest_tail);
     }
 }
 
-static void stream_free(arcp__engine *engine, arcp__stream *stream)
+static void stream_free(arcp__log *log, arcp__stream *stream)
 {
     while (stream->tail != NULL) {
-        drop_oldest(engine, stream->tail);
+        drop_oldest(log, stream->tail);
     }
     arcp__free(stream);
 }
 
-void arcp__stream_unref(arcp__engine *engine, arcp__stream *stream)
+void arcp__stream_unref(arcp__log *log, arcp__stream *stream)
 {
     if (--stream->refs != 0) {
         return;
     }
-    if (stream->next != 0 && !engine->context.closing) {
-        arcp__batch_drop(engine, arcp_span_cstr(stream->key));
+    if (stream->next != 0 && !log->context->closing) {
+        arcp__batch_drop(log, arcp_span_cstr(stream->key));
     }
     arcp__tail *tail = stream->tail;
-    if (tail != NULL && tail->newest->batch_id > engine->committed_id && !engine->context.closing) {
+    if (tail != NULL && tail->newest->batch_id > log->committed_id && !log->context->closing) {
         /* The batch that is on its way borrows these bytes. */
-        tail->next_dying = engine->dying_tails;
-        engine->dying_tails = tail;
+        tail->next_dying = log->dying_tails;
+        log->dying_tails = tail;
         return;
     }
-    stream_free(engine, stream);
+    stream_free(log, stream);
 }
 
-void arcp__stream_reap(arcp__engine *engine)
+void arcp__streams_reap(arcp__log *log)
 {
-    arcp__tail *dying = engine->dying_tails;
-    engine->dying_tails = NULL;
+    arcp__tail *dying = log->dying_tails;
+    log->dying_tails = NULL;
     while (dying != NULL) {
         arcp__tail *next = dying->next_dying;
-        if (engine->context.closing || dying->newest->batch_id <= engine->committed_id) {
-            stream_free(engine, dying->stream);
+        if (log->context->closing || dying->newest->batch_id <= log->committed_id) {
+            stream_free(log, dying->stream);
         } else {
-            dying->next_dying = engine->dying_tails;
-            engine->dying_tails = dying;
+            dying->next_dying = log->dying_tails;
+            log->dying_tails = dying;
         }
         dying = next;
     }
@@ -178,14 +178,14 @@ static bool has_room(const arcp__chunk *chunk, size_t need)
     return need <= chunk->capacity - chunk->used - (size_t)chunk->count * sizeof(uint32_t);
 }
 
-static arcp__chunk *add_chunk(arcp__engine *engine, arcp__tail *tail, size_t need)
+static arcp__chunk *add_chunk(arcp__log *log, arcp__tail *tail, size_t need)
 {
     size_t bytes = tail->newest == NULL ? CHUNK_BYTES_MIN : (size_t)tail->newest->capacity * 4;
     bytes = bytes > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : bytes;
     bytes = bytes < need ? need : bytes;
     arcp__chunk *chunk = arcp__alloc(sizeof(*chunk) + bytes);
     if (chunk == NULL) {
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(log->context);
         return NULL;
     }
     chunk->first = tail->stream->next;
@@ -199,41 +199,33 @@ static arcp__chunk *add_chunk(arcp__engine *engine, arcp__tail *tail, size_t nee
     }
     tail->newest = chunk;
     tail->bytes += bytes;
-    engine->tail_bytes += bytes;
+    log->tail_bytes += bytes;
     return chunk;
 }
 
 /* Where the next record of so many bytes goes; NULL when out of memory. */
-static arcp__chunk *chunk_for(arcp__engine *engine, arcp__stream *stream, size_t size)
+static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
 {
     const size_t need = size + sizeof(uint32_t);
-    arcp__tail *tail = tail_of(engine, stream);
+    arcp__tail *tail = tail_of(log, stream);
     arcp__chunk *chunk = tail == NULL ? NULL : tail->newest;
     if (tail != NULL && (chunk == NULL || !has_room(chunk, need))) {
-        chunk = add_chunk(engine, tail, need);
-        free_empty(engine, tail);
+        chunk = add_chunk(log, tail, need);
+        free_empty(log, tail);
     }
     return chunk;
 }
 
-void arcp__stream_count(arcp__stream *stream, uint64_t bytes)
-{
-    stream->bytes += bytes;
-    if (stream->job != NULL) {
-        stream->job->principal->stored_bytes += bytes;
-    }
-}
-
-bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_span *pieces,
+bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *pieces,
                          size_t count, uint64_t *position, size_t *bytes)
 {
     size_t size = 0;
     for (size_t at = 0; at < count; at++) {
         size += pieces[at].size;
     }
-    arcp__chunk *chunk = chunk_for(engine, stream, size);
+    arcp__chunk *chunk = chunk_for(log, stream, size);
     /* A record that is in the stream and in no batch would be a gap in the store. */
-    if (chunk == NULL || !arcp__batch_reserve(engine, 1)) {
+    if (chunk == NULL || !arcp__batch_reserve(log, 1)) {
         return false;
     }
     char *start = chunk->bytes + chunk->used;
@@ -244,14 +236,14 @@ bool arcp__stream_append(arcp__engine *engine, arcp__stream *stream, const arcp_
     }
     chunk->used += (uint32_t)size;
     memcpy(chunk->bytes + place_of_end(chunk, chunk->count++), &chunk->used, sizeof(chunk->used));
-    make_newest(engine, stream->tail);
+    make_newest(log, stream->tail);
     *position = stream->next++;
     *bytes = size;
-    arcp__stream_count(stream, size);
-    arcp__batch_append(engine, stream, *position, arcp_span_make(start, size));
-    chunk->batch_id = arcp__batch_open_id(engine);
+    stream->bytes += size;
+    arcp__batch_append(log, stream, *position, arcp_span_make(start, size));
+    chunk->batch_id = arcp__batch_open_id(log);
     if (stream->tail->bytes > TAIL_BYTES_MAX) {
-        arcp__stream_trim_tail(engine, stream, TAIL_BYTES_MAX);
+        arcp__stream_trim_tail(log, stream, TAIL_BYTES_MAX);
     }
     return true;
 }

@@ -1,0 +1,243 @@
+/* The log: what is on its way out of the engine. Records in streams, batches for the store, effects
+ * that wait for these, and lines for the operator.
+ *
+ * Durable before visible: what an input changes goes into the one batch that is open, and an effect
+ * that shows it is handed out when that batch is durable. While a batch is written the next one
+ * fills; they commit in order.
+ *
+ * Nothing here knows a session, a link or a job. An effect goes to a port, a stream has an owner
+ * for others to look at, and what a commit brings about is up to whom arcp__log_committed tells of
+ * it. */
+#ifndef ARCP_LOG_LOG_H
+#define ARCP_LOG_LOG_H
+
+#include <arcp/buf.h>
+#include <arcp/lease.h>
+#include <arcp/sys/store.h>
+
+#include "context/context.h"
+#include "core/audit_event.h"
+
+typedef struct arcp__log arcp__log;
+
+typedef struct arcp__log_options {
+    bool keeps_rows;   /* else only records are written: nothing restarts from this store */
+    bool has_no_lines; /* LOG effects are not wanted */
+    int retry_timer;   /* the kind of the timer that ends a pause after a failed batch; one timer of
+                          the heap is to be reserved for it */
+} arcp__log_options;
+
+/* NULL when out of memory. The context outlives it. */
+arcp__log *arcp__log_new(arcp__context *context, const arcp__log_options *options);
+/* When no stream is left; NULL is accepted. */
+void arcp__log_free(arcp__log *log);
+
+/* The store could not write: nothing that waits for it is shown until it can again. */
+bool arcp__log_is_failing(const arcp__log *log);
+/* How often it failed since it last wrote. */
+unsigned arcp__log_failures(const arcp__log *log);
+/* Bytes that are not durable yet. */
+size_t arcp__log_queue_bytes(const arcp__log *log);
+/* Bytes of records in memory. */
+size_t arcp__log_tail_bytes(const arcp__log *log);
+/* The last batch that is durable. */
+uint64_t arcp__log_committed_id(const arcp__log *log);
+uint64_t arcp__log_spans_lost(const arcp__log *log);
+
+/* ---- effect.c: what the engine's owner is to do ---- */
+
+typedef enum arcp__effect_kind {
+    ARCP__EFFECT_SEND,         /* link_user: send `text`, then call drained when it changed */
+    ARCP__EFFECT_CLOSE,        /* link_user: close with close_code and reason `text` */
+    ARCP__EFFECT_RESUME_LINK,  /* link_user: it takes frames again, arcp__engine_receive */
+    ARCP__EFFECT_ADMIT_LINK,   /* link_user: it has a session; its peer is no stranger any more */
+    ARCP__EFFECT_AUTHENTICATE, /* id; `text` is the bearer token (a secret) */
+    ARCP__EFFECT_START_AGENT,  /* job: start it; `text` is the job.start line */
+    ARCP__EFFECT_AGENT_LINE,   /* job: `text` is a line for the agent, without line feed */
+    ARCP__EFFECT_CANCEL_AGENT, /* job: tell it (job.cancel line in `text`), remember it asked */
+    ARCP__EFFECT_KILL_AGENT,   /* job: SIGTERM to its group, SIGKILL 5 s later */
+    ARCP__EFFECT_PAUSE_AGENT,  /* job: stop reading it */
+    ARCP__EFFECT_RESUME_AGENT,
+    ARCP__EFFECT_FORGET_AGENT, /* job: over; the pointer is invalid after this effect. Only by
+                                  arcp__engine_next_forgotten */
+    ARCP__EFFECT_READ,         /* id, `text` = stream, from, count_max, bytes_max */
+    ARCP__EFFECT_PROVISION,    /* provision: ask the provisioner */
+    ARCP__EFFECT_LOG,          /* level, `text` = one line, fields; for the operator */
+    ARCP__EFFECT_SPAN          /* `text` = one span that is over, as OTLP's JSON has it */
+} arcp__effect_kind;
+
+typedef enum arcp__log_level {
+    ARCP__LOG_DEBUG,
+    ARCP__LOG_INFO,
+    ARCP__LOG_WARN,
+    ARCP__LOG_ERROR,
+    ARCP__LOG_AUDIT /* `text` is a JSON object: one decision */
+} arcp__log_level;
+
+typedef enum arcp__provision_verb {
+    ARCP__PROVISION_ISSUE,
+    ARCP__PROVISION_ROTATE,
+    ARCP__PROVISION_REVOKE,
+    ARCP__PROVISION_USAGE
+} arcp__provision_verb;
+
+/* In a PROVISION effect: which call, on what. */
+typedef struct arcp__effect_provision {
+    arcp__provision_verb verb;
+    struct arcp__credential *credential;
+    uint64_t call_id;
+} arcp__effect_provision;
+
+typedef struct arcp__effect {
+    arcp__effect_kind kind;
+    void *link_user;
+    struct arcp__job *job;
+    arcp_span text;
+    uint64_t id;
+    uint64_t from;
+    size_t count_max;
+    size_t bytes_max;
+    int close_code;
+    arcp__log_level level;
+    arcp_span fields; /* LOG: a JSON object, what the line is about; empty: nothing */
+    int reason;       /* CANCEL_AGENT: arcp__cancel_reason */
+    int64_t grace_ms;
+    arcp__effect_provision provision;
+} arcp__effect;
+
+typedef struct arcp__pending_effect arcp__pending_effect;
+
+/* Where effects go: the output half of a link, or a job's agent (of which only `waiting` is used).
+ * Zero but for `user` at first. What still waits for it is dropped (arcp__port_drop) before its
+ * memory goes. */
+typedef struct arcp__port {
+    void *user;                    /* a link's: in all its effects */
+    arcp__pending_effect *waiting; /* effects that were not handed out */
+    size_t queued; /* bytes of frames that were made for it and wait in the engine */
+    size_t unsent; /* bytes that its owner has of it */
+    int64_t last_sent_ns;
+    bool is_closed; /* a CLOSE was queued, or it is gone: nothing more is sent to it */
+} arcp__port;
+
+/* Queues an effect for a port, or for none (NULL); `text` (may be NULL) is moved from. With
+ * `durable` it waits for the batch that is being filled. False when out of memory. */
+bool arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
+                       bool durable);
+/* The next one that waits for nothing; false: none. It lives until it is taken back. */
+bool arcp__effect_next(arcp__log *log, arcp__effect *out);
+void arcp__effect_take_back(arcp__log *log);
+/* Of those that wait for the store, what may go without it. */
+void arcp__effect_release(arcp__log *log, bool (*may_go)(const arcp__effect *effect));
+/* A span; when there is no memory for it, it is only counted. */
+void arcp__effect_push_span(arcp__log *log, arcp_buf *text);
+/* Whether there is something to be done, or a line. */
+bool arcp__effect_is_ready(const arcp__log *log);
+/* Drops what waits, wherever it goes. */
+void arcp__effect_drop_all(arcp__log *log);
+
+/* Lines wait for nothing. */
+void arcp__effect_log(arcp__log *log, arcp__log_level level, const char *format, ...)
+    ARCP_PRINTF(3, 4);
+/* A line with fields, a JSON object that is moved from. */
+void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *message,
+                             arcp_buf *fields);
+/* The next line; it lives until the next call. */
+bool arcp__effect_next_line(arcp__log *log, arcp__effect *out);
+
+/* A frame, which is moved from; nothing is sent to a port that is closed. */
+void arcp__port_send(arcp__log *log, arcp__port *port, arcp_buf *frame, bool durable);
+/* False when out of memory; the port is closed all the same. */
+bool arcp__port_close(arcp__log *log, arcp__port *port, int close_code, const char *reason,
+                      bool durable);
+/* So many bytes of a frame were handed to its owner. */
+void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes);
+/* Drops what waits for it. */
+void arcp__port_drop(arcp__port *port);
+
+/* ---- audit.c ---- */
+/* Whom a line is about. What is NULL is left out. */
+typedef struct arcp__audit_who {
+    const char *principal, *session_id, *job_id, *parent_job_id, *agent, *trace_id;
+} arcp__audit_who;
+
+/* One line of the audit log. What is NULL, empty or zero is left out. */
+typedef struct arcp__audit_line {
+    arcp__audit_event event;
+    const char *decision; /* allowed, denied, or a word of the event's own */
+    arcp__audit_who who;
+    const char *peer; /* of a refused stranger: its address */
+    uint64_t count;   /* of refusals that this line stands for; 0: it stands for itself */
+    arcp_status code; /* of a refusal */
+    const char *rule; /* what decided */
+    const char *reason;
+    arcp_span capability, target, pattern;
+    const arcp_lease *lease, *parent_lease; /* their hashes are written */
+    struct {
+        const char *name;
+        arcp_span value;
+    } more[6];
+    arcp_span dropped; /* JSON */
+} arcp__audit_line;
+void arcp__audit(arcp__log *log, const arcp__audit_line *line);
+/* What was decided cannot be recorded, or can again. */
+void arcp__audit_set_failing(arcp__log *log, bool failing);
+/* INTERNAL_ERROR (retryable) while decisions cannot be recorded and must be. `err` may be NULL. */
+arcp_status arcp__audit_check(const arcp__log *log, arcp_error *err);
+
+/* ---- batch.c: the functions that return a bool return false when out of memory ---- */
+bool arcp__batch_append_key(arcp__log *log, arcp_span stream_key, uint64_t position,
+                            arcp_span record);
+/* False where nothing outlives the process: rows and indexes, which only a restart reads,
+ * are not written then, and put and delete have nothing to do. */
+bool arcp__batch_keeps_rows(const arcp__log *log);
+bool arcp__batch_put(arcp__log *log, arcp_store_table table, arcp_span key, arcp_span value);
+bool arcp__batch_delete(arcp__log *log, arcp_store_table table, arcp_span key);
+void arcp__batch_trim(arcp__log *log, arcp_span stream_key, uint64_t position);
+void arcp__batch_drop(arcp__log *log, arcp_span stream_key);
+/* Something waits for the open batch that is no operation of it: it is taken also without one. */
+bool arcp__batch_touch(arcp__log *log);
+/* The id of the batch being filled; effects that wait for it carry it. */
+uint64_t arcp__batch_open_id(const arcp__log *log);
+/* How much is in it; 0: it is not worth taking. */
+size_t arcp__batch_gathered(const arcp__log *log);
+/* The open batch, which is filled no more; while the store fails the first of those that are to be
+ * written again, when the pause is over. NULL: none. It stays valid until it is committed. */
+const arcp_store_batch *arcp__log_take(arcp__log *log);
+/* Whether all is durable. */
+bool arcp__log_is_durable(const arcp__log *log);
+/* What became of a taken batch. */
+typedef enum arcp__commit {
+    ARCP__COMMIT_DONE,
+    ARCP__COMMIT_BEGAN_TO_FAIL, /* the store could write until now */
+    ARCP__COMMIT_PENDING        /* it goes again, or those before it are not durable yet */
+} arcp__commit;
+arcp__commit arcp__log_committed(arcp__log *log, uint64_t batch_id, arcp_status status);
+
+/* ---- stream.c: records of a job, or a session's own ---- */
+typedef struct arcp__tail arcp__tail;
+typedef struct arcp__stream {
+    char key[ARCP__ID_SIZE + 2]; /* "j:job_...", "s:sess_..." */
+    bool is_gone;     /* after a restart: it was dropped, and an old index still speaks of it */
+    uint32_t refs;    /* its job or session, and every run over it */
+    void *owner;      /* whose records it has, for others to know; NULL: unknown */
+    uint64_t next;    /* the next position */
+    uint64_t bytes;   /* of all records ever */
+    uint64_t counted; /* after a restart: `bytes` are of what is before this position */
+    arcp__tail *tail; /* owned; NULL: none is in memory */
+} arcp__stream;
+
+/* Makes the stream that the store has under prefix + id, with one reference; NULL when out of
+ * memory. There is one of a name: whoever it belongs to holds it. */
+arcp__stream *arcp__stream_new(arcp__log *log, const char *prefix, arcp_span id);
+/* Drops a reference; the last one forgets the stream, in the store too. */
+void arcp__stream_unref(arcp__log *log, arcp__stream *stream);
+/* Appends one record made of pieces, also to the open batch; its position in *position.
+ * False when out of memory: nothing happened. */
+bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *pieces,
+                         size_t count, uint64_t *position, size_t *bytes);
+/* The record at `position` when it is in memory. */
+bool arcp__stream_peek(arcp__stream *stream, uint64_t position, arcp_span *record);
+/* Forgets records in memory that nobody needs right now. */
+void arcp__stream_trim_tail(arcp__log *log, arcp__stream *stream, size_t keep_bytes);
+
+#endif

@@ -1,0 +1,96 @@
+/* What the log remembers. Private to src/log. */
+#ifndef ARCP_LOG_LOG_STATE_H
+#define ARCP_LOG_LOG_STATE_H
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/hash.h"
+#include "log/log.h"
+
+struct arcp__pending_effect {
+    arcp__effect effect;
+    arcp__port *port;  /* NULL: it goes to none, or was dropped */
+    bool is_dropped;   /* its port is gone: it is passed over */
+    uint64_t batch_id; /* wait until this one is durable; 0: now */
+    arcp_buf text;     /* owned */
+    arcp_buf fields;   /* owned */
+    arcp__pending_effect *next;
+    arcp__pending_effect *own_previous, *own_next; /* of its port */
+};
+
+typedef struct arcp__effect_queue {
+    arcp__pending_effect *first, *last;
+} arcp__effect_queue;
+
+typedef struct arcp__batch {
+    arcp_store_batch store; /* what the owner sees */
+    arcp_store_op *ops;
+    size_t op_capacity;
+    arcp__arena arena;
+    size_t touches; /* what else waits for it */
+    size_t bytes;
+    bool taken;
+    struct arcp__batch *next;
+} arcp__batch;
+
+/* Records in memory, which never move. */
+typedef struct arcp__chunk {
+    struct arcp__chunk *next; /* newer */
+    uint64_t first;           /* position of the first record */
+    uint64_t batch_id;        /* the newest batch that has records of it, or of the one before it */
+    uint32_t count;
+    uint32_t used;     /* by records */
+    uint32_t capacity; /* of bytes */
+    char bytes[];      /* records from the front, the end of each from the back */
+} arcp__chunk;
+
+/* The records of one stream that are in memory: the newest, at least one. */
+struct arcp__tail {
+    arcp__stream *stream;
+    arcp__chunk *oldest, *newest; /* owned list */
+    arcp__chunk *peeked;          /* where the last reader was; NULL: nowhere */
+    size_t bytes;                 /* of all chunks */
+    arcp__tail *older, *newer;    /* all tails, by their last record */
+    arcp__tail *next_dying;
+};
+
+struct arcp__log {
+    arcp__context *context;
+    arcp__log_options options;
+
+    arcp__effect_queue lines; /* they wait for nothing, and go first */
+    arcp__effect_queue ready, waiting;
+    arcp__pending_effect *handed;      /* its text is at the owner's until the next call */
+    arcp__pending_effect *handed_line; /* likewise */
+    arcp__pending_effect *effect_free;
+    uint64_t spans_lost; /* there was no memory for them */
+    bool audit_failing;  /* what was decided cannot be recorded */
+
+    arcp__batch *open_batch;             /* being filled */
+    arcp__batch *batches, *batches_last; /* taken or to be taken again, oldest first */
+    arcp__batch *batch_free;
+    uint64_t next_batch_id;
+    uint64_t committed_id;
+    size_t queue_bytes; /* of all batches that are not durable */
+    unsigned failures;  /* of the store in a row; 0: it can write */
+    arcp__timer retry_timer;
+
+    arcp__tail *dying_tails; /* of streams without references: a batch still borrows bytes */
+    arcp__tail *oldest_tail, *newest_tail;
+    size_t tail_bytes;
+};
+
+/* Moves what waited for batches up to the committed one. */
+void arcp__effects_release_committed(arcp__log *log);
+void arcp__batches_free(arcp__log *log);
+/* Room for so many operations; false when out of memory. */
+bool arcp__batch_reserve(arcp__log *log, size_t count);
+/* An operation of it, for which there is room. */
+void arcp__batch_append(arcp__log *log, const arcp__stream *stream, uint64_t position,
+                        arcp_span record);
+/* Frees streams whose last batch is durable now. */
+void arcp__streams_reap(arcp__log *log);
+/* After a commit: keeps what all streams have in memory within its bound. */
+void arcp__streams_trim(arcp__log *log);
+
+#endif

@@ -1,0 +1,130 @@
+/* Batches: what goes into one, and what becomes of it. */
+#include "support/check.h"
+
+#include "log/log.h"
+
+#define RETRY 7 /* the kind of its timer */
+
+typedef struct rig {
+    arcp__context context;
+    arcp__log *log;
+} rig;
+
+static void start(rig *self, bool keeps_rows)
+{
+    *self = (rig){.context = {.now = {.mono_ns = ARCP_NS_PER_SEC}}};
+    self->log = arcp__log_new(&self->context,
+                              &(arcp__log_options){.keeps_rows = keeps_rows, .retry_timer = RETRY});
+    assert_non_null(self->log);
+    assert_true(arcp__timer_heap_reserve(&self->context.timers, 1));
+}
+
+static void stop(rig *self)
+{
+    arcp__log_free(self->log);
+    arcp__timer_heap_fini(&self->context.timers);
+}
+
+static void put(rig *self, const char *key)
+{
+    assert_true(
+        arcp__batch_put(self->log, ARCP_STORE_JOBS, arcp_span_cstr(key), ARCP_SPAN_LITERAL("{}")));
+}
+
+static const arcp_store_batch *take(rig *self)
+{
+    const arcp_store_batch *batch = arcp__log_take(self->log);
+    assert_non_null(batch);
+    return batch;
+}
+
+static void rows_are_copied_into_the_open_batch(void **state)
+{
+    (void)state;
+    rig self;
+    start(&self, true);
+    char key[] = "job_1";
+    put(&self, key);
+    key[0] = 'x';
+    assert_true(arcp__batch_delete(self.log, ARCP_STORE_SESSIONS, ARCP_SPAN_LITERAL("sess_1")));
+    assert_int_equal(arcp__batch_gathered(self.log), 2);
+    const arcp_store_batch *batch = take(&self);
+    assert_int_equal(batch->count, 2);
+    assert_int_equal(batch->ops[0].kind, ARCP_STORE_PUT);
+    assert_true(arcp_span_equal_cstr(batch->ops[0].key, "job_1"));
+    assert_int_equal(batch->ops[1].kind, ARCP_STORE_DELETE);
+    assert_int_equal(arcp__batch_gathered(self.log), 0);
+    assert_false(arcp__log_is_durable(self.log));
+    assert_int_equal(arcp__log_committed(self.log, batch->id, ARCP_OK), ARCP__COMMIT_DONE);
+    assert_true(arcp__log_is_durable(self.log));
+    assert_int_equal(arcp__log_queue_bytes(self.log), 0);
+    stop(&self);
+}
+
+static void a_store_that_keeps_no_rows_gets_none(void **state)
+{
+    (void)state;
+    rig self;
+    start(&self, false);
+    put(&self, "job_1");
+    assert_true(arcp__batch_delete(self.log, ARCP_STORE_JOBS, ARCP_SPAN_LITERAL("job_1")));
+    assert_int_equal(arcp__batch_gathered(self.log), 0);
+    assert_null(arcp__log_take(self.log));
+    stop(&self);
+}
+
+static void a_batch_that_was_only_touched_goes_round(void **state)
+{
+    (void)state;
+    rig self;
+    start(&self, false);
+    assert_true(arcp__batch_touch(self.log));
+    const uint64_t id = arcp__batch_open_id(self.log);
+    const arcp_store_batch *batch = take(&self);
+    assert_int_equal(batch->id, id);
+    assert_int_equal(batch->count, 0);
+    assert_int_equal(arcp__log_committed(self.log, id, ARCP_OK), ARCP__COMMIT_DONE);
+    assert_int_equal(arcp__log_committed_id(self.log), id);
+    stop(&self);
+}
+
+static void while_the_store_fails_its_first_batch_goes_again_after_a_pause(void **state)
+{
+    (void)state;
+    rig self;
+    start(&self, true);
+    put(&self, "job_1");
+    const uint64_t first = take(&self)->id;
+    put(&self, "job_2");
+    const uint64_t second = take(&self)->id;
+    put(&self, "job_3");
+    assert_int_equal(arcp__log_committed(self.log, first, ARCP_E_INTERNAL_ERROR),
+                     ARCP__COMMIT_BEGAN_TO_FAIL);
+    assert_int_equal(arcp__log_committed(self.log, second, ARCP_E_INTERNAL_ERROR),
+                     ARCP__COMMIT_PENDING);
+    assert_int_equal(arcp__log_failures(self.log), 1);
+    assert_null(arcp__log_take(self.log)); /* the pause */
+    arcp__timer *timer = arcp__timer_heap_pop_due(&self.context.timers, 100 * ARCP_NS_PER_SEC);
+    assert_non_null(timer);
+    assert_int_equal(timer->kind, RETRY);
+    assert_int_equal(take(&self)->id, first);
+    assert_null(arcp__log_take(self.log)); /* one at a time */
+    assert_int_equal(arcp__log_committed(self.log, first, ARCP_OK), ARCP__COMMIT_DONE);
+    assert_true(arcp__log_is_failing(self.log));
+    assert_int_equal(take(&self)->id, second);
+    assert_int_equal(arcp__log_committed(self.log, second, ARCP_OK), ARCP__COMMIT_DONE);
+    assert_false(arcp__log_is_failing(self.log));
+    assert_int_equal(take(&self)->count, 1); /* what had gathered meanwhile */
+    stop(&self);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_copied_into_the_open_batch),
+        cmocka_unit_test(a_store_that_keeps_no_rows_gets_none),
+        cmocka_unit_test(a_batch_that_was_only_touched_goes_round),
+        cmocka_unit_test(while_the_store_fails_its_first_batch_goes_again_after_a_pause),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

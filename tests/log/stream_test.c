@@ -1,0 +1,137 @@
+/* How the newest records of a stream lie in memory. */
+#include "support/check.h"
+
+#include "base/alloc.h"
+#include "log/log.h"
+
+#define SIZES_MAX 4u
+
+typedef struct shelf {
+    arcp__context context;
+    arcp__log *log;
+    arcp__stream *stream;
+    uint64_t count;
+    size_t sizes[2000];
+} shelf;
+
+static shelf *shelf_new(void)
+{
+    shelf *self = arcp__alloc(sizeof *self);
+    assert_non_null(self);
+    self->log = arcp__log_new(&self->context, &(arcp__log_options){0});
+    assert_non_null(self->log);
+    self->stream = arcp__stream_new(self->log, "j:", ARCP_SPAN_LITERAL("1"));
+    assert_non_null(self->stream);
+    return self;
+}
+
+static void shelf_free(shelf *self)
+{
+    self->context.closing = true;
+    arcp__stream_unref(self->log, self->stream);
+    assert_int_equal(arcp__log_tail_bytes(self->log), 0);
+    arcp__log_free(self->log);
+    arcp__free(self);
+}
+
+static char letter(uint64_t position)
+{
+    return (char)('a' + position % 26);
+}
+
+/* A record in two pieces, of its own letter. */
+static void put(shelf *self, size_t size)
+{
+    static char text[80000];
+    uint64_t position = 0;
+    size_t bytes = 0;
+    assert_true(size <= sizeof(text) && self->count < sizeof(self->sizes) / sizeof(*self->sizes));
+    memset(text, letter(self->count), size);
+    arcp_span pieces[] = {arcp_span_make(text, size / 2), arcp_span_make(text, size - size / 2)};
+    assert_true(arcp__stream_append(self->log, self->stream, pieces, 2, &position, &bytes));
+    assert_int_equal(position, self->count);
+    assert_int_equal(bytes, size);
+    self->sizes[self->count++] = size;
+}
+
+static void check_all(shelf *self)
+{
+    arcp_span record;
+    for (uint64_t at = 0; at < self->count; at++) {
+        assert_true(arcp__stream_peek(self->stream, at, &record));
+        assert_int_equal(record.size, self->sizes[at]);
+        for (size_t i = 0; i < record.size; i++) {
+            assert_int_equal(record.data[i], letter(at));
+        }
+    }
+    assert_false(arcp__stream_peek(self->stream, self->count, &record));
+}
+
+/* Four bytes of a chunk are for where a record ends. */
+static void a_chunk_is_filled_to_its_last_byte_and_not_beyond(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t count, sizes[SIZES_MAX], bytes; /* of all chunks */
+    } rows[] = {
+        {"one that fits", 1, {1020}, 1024},
+        {"one byte more", 1, {1021}, 1025},
+        {"two that fit", 2, {508, 508}, 1024},
+        {"two, one byte more", 2, {508, 509}, 1024 + 4096},
+        {"an empty one fits", 2, {1016, 0}, 1024},
+        {"an empty one does not", 2, {1017, 0}, 1024 + 4096},
+        {"after one that fills its chunk", 2, {1020, 0}, 1024 + 4096},
+        {"where no number is aligned", 3, {1021, 3, 4089}, 1025 + 4100},
+        {"where none is, one byte more", 3, {1021, 3, 4090}, 1025 + 4100 + 16400},
+        {"larger than any chunk", 3, {70000, 65532, 0}, 70004 + 65536 + 65536},
+    };
+    (void)state;
+    for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+        shelf *self = shelf_new();
+        for (size_t at = 0; at < rows[row].count; at++) {
+            put(self, rows[row].sizes[at]);
+        }
+        if (arcp__log_tail_bytes(self->log) != rows[row].bytes) {
+            fail_msg("%s: %zu bytes", rows[row].name, arcp__log_tail_bytes(self->log));
+        }
+        check_all(self);
+        shelf_free(self);
+    }
+}
+
+static void a_chunk_of_nothing_but_ends_is_full_too(void **state)
+{
+    (void)state;
+    shelf *self = shelf_new();
+    for (unsigned at = 0; at < 1024 / sizeof(uint32_t); at++) {
+        put(self, 0);
+        assert_int_equal(arcp__log_tail_bytes(self->log), 1024);
+    }
+    put(self, 0);
+    assert_int_equal(arcp__log_tail_bytes(self->log), 1024 + 4096);
+    check_all(self);
+    shelf_free(self);
+}
+
+static void records_of_all_sizes_are_read_as_they_were_put(void **state)
+{
+    (void)state;
+    shelf *self = shelf_new();
+    uint32_t size = 1;
+    for (unsigned at = 0; at < 2000; at++) {
+        size = (size * 75 + 74) % 65537;
+        put(self, at % 7 == 0 ? 0 : size % 400);
+    }
+    check_all(self);
+    shelf_free(self);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chunk_is_filled_to_its_last_byte_and_not_beyond),
+        cmocka_unit_test(a_chunk_of_nothing_but_ends_is_full_too),
+        cmocka_unit_test(records_of_all_sizes_are_read_as_they_were_put),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
