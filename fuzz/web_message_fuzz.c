@@ -1,7 +1,7 @@
 /* A request or a response with its body. The first byte of the input picks which, and how the rest
  * is cut into pieces. However it is cut, the outcome and the bytes of the body are the same; a
  * chunked body that is taken ends with CRLF CRLF, and one by length is as long as it said. */
-#include "web/body.h"
+#include "web/feed.h"
 
 #define HEAD_BYTES 2048
 #define BODY_BYTES 512
@@ -19,20 +19,12 @@ typedef struct outcome {
 static void read_body(const arcp__web_head *head, arcp_span bytes, size_t size, outcome *out)
 {
     arcp__web_body body;
-    arcp_span piece = {NULL, 0};
-    arcp_span none = {NULL, 0};
+    arcp_span rest;
     arcp__web_body_init(&body, head, false, BODY_BYTES);
     out->framing = head->framing;
     out->length = head->body_length;
-    out->result = arcp__web_body_feed(&body, &none, &piece);
-    while (bytes.size > 0 && out->result == ARCP__WEB_MORE) {
-        arcp_span input = arcp_span_first(bytes, size);
-        const size_t before = input.size;
-        out->result = arcp__web_body_feed(&body, &input, &piece);
-        arcp_buf_append(&out->data, piece);
-        bytes = arcp_span_from(bytes, before - input.size);
-    }
-    out->rest = bytes.size;
+    out->result = web_feed_body(&body, bytes, size, &out->data, &rest);
+    out->rest = rest.size;
     out->ends = arcp__web_body_ends(&body);
     require(!out->data.failed && out->data.size <= BODY_BYTES);
 }
@@ -40,16 +32,12 @@ static void read_body(const arcp__web_head *head, arcp_span bytes, size_t size, 
 static outcome read_message(arcp__web_side side, arcp_span bytes, size_t size)
 {
     arcp__web_head head;
-    outcome out = {.head = ARCP__WEB_MORE, .data = ARCP_BUF_INIT};
+    arcp_span rest;
+    outcome out = {.data = ARCP_BUF_INIT};
     arcp__web_head_init(&head, side, HEAD_BYTES);
-    while (bytes.size > 0 && out.head == ARCP__WEB_MORE) {
-        arcp_span input = arcp_span_first(bytes, size);
-        const size_t before = input.size;
-        out.head = arcp__web_head_feed(&head, &input);
-        bytes = arcp_span_from(bytes, before - input.size);
-    }
+    out.head = web_feed_head(&head, bytes, size, &rest);
     if (out.head == ARCP__WEB_COMPLETE) {
-        read_body(&head, bytes, size, &out);
+        read_body(&head, rest, size, &out);
     }
     arcp__web_head_fini(&head);
     return out;

@@ -4,6 +4,7 @@
  * and none goes on in the next; only a request that asks for our path at one
  * of our names is upgraded; hosts survive being written and read again. */
 #include "transport/websocket_handshake.h"
+#include "web/feed.h"
 
 #define HEAD_BYTES 2048
 
@@ -50,17 +51,13 @@ static outcome read_head(arcp__web_side type, arcp_span bytes, size_t piece,
                          const arcp__web_names *names)
 {
     arcp__web_head head;
-    outcome out = {.result = ARCP__WEB_MORE};
+    arcp_span rest;
+    outcome out = {0};
     arcp__web_head_init(&head, type, HEAD_BYTES);
-    while (bytes.size > 0 && out.result == ARCP__WEB_MORE) {
-        arcp_span input = arcp_span_first(bytes, piece);
-        size_t before = input.size;
-        out.result = arcp__web_head_feed(&head, &input);
-        bytes = arcp_span_from(bytes, before - input.size);
-    }
+    out.result = web_feed_head(&head, bytes, piece, &rest);
     if (out.result == ARCP__WEB_COMPLETE) {
         require(head.bytes <= HEAD_BYTES);
-        out.rest = bytes.size;
+        out.rest = rest.size;
         out.keeps_alive = head.keeps_alive;
         out.framing = head.framing;
         arcp_error err = {0};

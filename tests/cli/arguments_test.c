@@ -23,6 +23,27 @@ static void split(line *l, const char *text)
     l->argv[l->argc] = NULL;
 }
 
+/* Parses a line that has to be understood; the caller frees the arguments. */
+static void parse(arcp__arguments *arguments, arcp__command command, line *l, const char *text)
+{
+    arcp_error err = {0};
+    split(l, text);
+    check_ok(arcp__arguments_parse(arguments, command, l->argc, l->argv, &err), &err);
+}
+
+/* Parses a line that has to be refused, and returns why it was. */
+static arcp_error refuse(arcp__command command, const char *text)
+{
+    arcp__arguments arguments;
+    arcp_error err = {0};
+    line l;
+    split(&l, text);
+    assert_int_equal(arcp__arguments_parse(&arguments, command, l.argc, l.argv, &err),
+                     ARCP_E_USAGE);
+    arcp__arguments_fini(&arguments);
+    return err;
+}
+
 static const struct good {
     const char *line;
     arcp__command command;
@@ -60,11 +81,9 @@ static void lines_are_understood(void **state)
     for (size_t row = 0; row < sizeof(good_lines) / sizeof(good_lines[0]); row++) {
         const struct good *good = &good_lines[row];
         arcp__arguments arguments;
-        arcp_error err = {0};
         line l;
         print_message("  arcp %s\n", good->line);
-        split(&l, good->line);
-        check_ok(arcp__arguments_parse(&arguments, ARCP__COMMAND_ANY, l.argc, l.argv, &err), &err);
+        parse(&arguments, ARCP__COMMAND_ANY, &l, good->line);
         assert_int_equal(arguments.command, good->command);
         assert_int_equal(arguments.word_count, good->words);
         if (good->value == NULL) {
@@ -102,27 +121,19 @@ static const struct bad {
 static void what_is_not_understood_is_said(void **state)
 {
     for (size_t row = 0; row < sizeof(bad_lines) / sizeof(bad_lines[0]); row++) {
-        arcp__arguments arguments;
-        arcp_error err = {0};
-        line l;
         print_message("  arcp %s\n", bad_lines[row].line);
-        split(&l, bad_lines[row].line);
-        assert_int_equal(arcp__arguments_parse(&arguments, ARCP__COMMAND_ANY, l.argc, l.argv, &err),
-                         ARCP_E_USAGE);
+        const arcp_error err = refuse(ARCP__COMMAND_ANY, bad_lines[row].line);
         if (strstr(err.message, bad_lines[row].says) == NULL) {
             fail_msg("said: %s", err.message);
         }
-        arcp__arguments_fini(&arguments);
     }
 }
 
 static void repeated_options_keep_their_order(void **state)
 {
     arcp__arguments arguments;
-    arcp_error err = {0};
     line l;
-    split(&l, "submit --grant a=1 --budget USD:1 --grant b=2 echo");
-    check_ok(arcp__arguments_parse(&arguments, ARCP__COMMAND_ANY, l.argc, l.argv, &err), &err);
+    parse(&arguments, ARCP__COMMAND_ANY, &l, "submit --grant a=1 --budget USD:1 --grant b=2 echo");
     assert_int_equal(arguments.counts[ARCP__OPTION_GRANT], 2);
     assert_string_equal(arguments.values[ARCP__OPTION_GRANT][0], "a=1");
     assert_string_equal(arguments.values[ARCP__OPTION_GRANT][1], "b=2");
@@ -136,10 +147,8 @@ static void a_token_leaves_the_command_line(void **state)
                                         "ping --token s3cret"};
     for (size_t row = 0; row < sizeof(lines) / sizeof(lines[0]); row++) {
         arcp__arguments arguments;
-        arcp_error err = {0};
         line l;
-        split(&l, lines[row]);
-        check_ok(arcp__arguments_parse(&arguments, ARCP__COMMAND_ANY, l.argc, l.argv, &err), &err);
+        parse(&arguments, ARCP__COMMAND_ANY, &l, lines[row]);
         assert_string_equal(arguments.token, "s3cret");
         for (int word = 0; word < l.argc; word++) {
             assert_null(strstr(l.argv[word], "s3cret"));
@@ -151,10 +160,8 @@ static void a_token_leaves_the_command_line(void **state)
 static void behind_its_question_lease_takes_words_with_one_dash(void **state)
 {
     arcp__arguments arguments;
-    arcp_error err = {0};
     line l;
-    split(&l, "--json lease check --cwd /x {} tool.call -rf --at=y");
-    check_ok(arcp__arguments_parse(&arguments, ARCP__COMMAND_ANY, l.argc, l.argv, &err), &err);
+    parse(&arguments, ARCP__COMMAND_ANY, &l, "--json lease check --cwd /x {} tool.call -rf --at=y");
     assert_int_equal(arguments.command, ARCP__COMMAND_LEASE);
     assert_int_equal(arguments.word_count, 4);
     assert_string_equal(arguments.words[0], "check");
@@ -163,25 +170,16 @@ static void behind_its_question_lease_takes_words_with_one_dash(void **state)
     assert_string_equal(arcp__value(&arguments, ARCP__OPTION_LEASE_AT), "y");
     assert_true(arcp__has(&arguments, ARCP__OPTION_JSON));
     arcp__arguments_fini(&arguments);
-    split(&l, "watch job -x");
-    assert_int_equal(arcp__arguments_parse(&arguments, ARCP__COMMAND_ANY, l.argc, l.argv, &err),
-                     ARCP_E_USAGE);
-    assert_string_equal(err.message, "unknown option -x");
-    arcp__arguments_fini(&arguments);
+    assert_string_equal(refuse(ARCP__COMMAND_ANY, "watch job -x").message, "unknown option -x");
 }
 
 static void a_program_of_one_command_needs_no_name_of_it(void **state)
 {
     arcp__arguments arguments;
-    arcp_error err = {0};
     line l;
-    split(&l, "--json bench --jobs 3");
-    assert_int_equal(arcp__arguments_parse(&arguments, ARCP__COMMAND_BENCH, l.argc, l.argv, &err),
-                     ARCP_E_USAGE);
-    assert_string_equal(err.message, "bench is one word too many");
-    arcp__arguments_fini(&arguments);
-    split(&l, "--json --jobs 3");
-    check_ok(arcp__arguments_parse(&arguments, ARCP__COMMAND_BENCH, l.argc, l.argv, &err), &err);
+    assert_string_equal(refuse(ARCP__COMMAND_BENCH, "--json bench --jobs 3").message,
+                        "bench is one word too many");
+    parse(&arguments, ARCP__COMMAND_BENCH, &l, "--json --jobs 3");
     assert_int_equal(arguments.command, ARCP__COMMAND_BENCH);
     assert_string_equal(arcp__value(&arguments, ARCP__OPTION_JOBS), "3");
     arcp__arguments_fini(&arguments);

@@ -2,6 +2,7 @@
 #include "support/check.h"
 
 #include "transport/websocket_handshake.h"
+#include "web/feed.h"
 
 /* ---- who may ask: Host and Origin ---- */
 
@@ -227,20 +228,6 @@ static const request_row requests[] = {
     {"a health check by curl", "GET /healthz HTTP/1.1\r\n" HOST "Accept: */*\r\n" END, 404},
 };
 
-static arcp__web_result feed(arcp__web_head *head, arcp_span bytes, size_t piece, arcp_span *rest)
-{
-    arcp__web_result result = ARCP__WEB_MORE;
-    while (bytes.size > 0 && result == ARCP__WEB_MORE) {
-        arcp_span input = arcp_span_first(bytes, piece);
-        size_t before = input.size;
-        result = arcp__web_head_feed(head, &input);
-        bytes = arcp_span_from(bytes, before - input.size);
-        assert_true(result != ARCP__WEB_MORE || input.size == 0);
-    }
-    *rest = bytes;
-    return result;
-}
-
 static const names_row here = {LOCAL, NONE, NONE, NULL, true};
 
 static void requests_are_upgraded_or_told_why_not(void **state)
@@ -253,7 +240,7 @@ static void requests_are_upgraded_or_told_why_not(void **state)
             arcp__web_head head;
             arcp_span rest;
             arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
-            if (feed(&head, arcp_span_cstr(requests[i].text), pieces[j], &rest) !=
+            if (web_feed_head(&head, arcp_span_cstr(requests[i].text), pieces[j], &rest) !=
                 ARCP__WEB_COMPLETE) {
                 fail_msg("%s: not complete", requests[i].name);
             }
@@ -334,7 +321,7 @@ static void a_request_of_ours_is_taken_by_our_server(void **state)
     arcp__web_names names;
     make_names(&names, &here);
     arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
-    assert_int_equal(feed(&head, arcp_buf_span(&out), 100000, &rest), ARCP__WEB_COMPLETE);
+    assert_int_equal(web_feed_head(&head, arcp_buf_span(&out), 100000, &rest), ARCP__WEB_COMPLETE);
     assert_int_equal(arcp__upgrade_check(&head, "/arcp", &names).status, 101);
     assert_int_equal(arcp__web_head_find(&head, "Authorization", &value), 1);
     check_span(value, "Bearer t");
@@ -428,7 +415,8 @@ static void responses_are_taken_or_named(void **state)
         arcp_span rest;
         arcp_error err = {0};
         arcp__web_head_init(&head, ARCP__WEB_RESPONSE, 16384);
-        if (feed(&head, arcp_span_cstr(responses[i].text), 1, &rest) != ARCP__WEB_COMPLETE) {
+        if (web_feed_head(&head, arcp_span_cstr(responses[i].text), 1, &rest) !=
+            ARCP__WEB_COMPLETE) {
             fail_msg("%s: not complete", responses[i].name);
         }
         arcp_status status = arcp__upgrade_check_response(&head, "dGhlIHNhbXBsZSBub25jZQ==", &err);

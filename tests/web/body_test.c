@@ -1,7 +1,7 @@
 /* Bodies, whole and in pieces, on both sides of each limit. */
 #include "support/check.h"
 
-#include "web/body.h"
+#include "web/feed.h"
 
 #define CHUNKED "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 #define LENGTH  "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\n"
@@ -28,19 +28,11 @@ static void read_body(reading *out, const char *head, arcp_span bytes, size_t si
                       uint64_t bytes_max)
 {
     arcp__web_body body;
-    arcp_span piece;
-    arcp_span none = {NULL, 0};
+    arcp_span rest;
     *out = (reading){.data = ARCP_BUF_INIT};
     begin(&body, head, false, bytes_max);
-    out->result = arcp__web_body_feed(&body, &none, &piece);
-    while (out->result == ARCP__WEB_MORE && bytes.size > 0) {
-        arcp_span input = arcp_span_first(bytes, size);
-        const size_t before = input.size;
-        out->result = arcp__web_body_feed(&body, &input, &piece);
-        arcp_buf_append(&out->data, piece);
-        bytes = arcp_span_from(bytes, before - input.size);
-    }
-    out->rest = bytes.size;
+    out->result = web_feed_body(&body, bytes, size, &out->data, &rest);
+    out->rest = rest.size;
     out->ends = arcp__web_body_ends(&body);
 }
 
