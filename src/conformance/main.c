@@ -1,4 +1,4 @@
-/* arcp-conformance, which `arcp conformance` runs: the cases of case.def, one after the other, each
+/* arcp-conformance, which `arcp conformance` runs: the cases of cases.c, one after the other, each
  * on connections of its own, against whatever speaks the draft. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Patterns over JSON and the variables that they bind, for `arcp conformance` and the stories of
- * tests/scripts. What a pattern may say: case.def. */
+ * tests/scripts. What a pattern may say: cases.c. */
 #ifndef ARCP_CONFORMANCE_MATCH_H
 #define ARCP_CONFORMANCE_MATCH_H
 

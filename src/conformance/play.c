@@ -4,13 +4,6 @@
 
 #include "conformance/step.h"
 
-const arcp__case arcp__cases[] = {
-#define ARCP_CASE(section, title, needs, steps) {section, title, needs, steps},
-#include "conformance/case.def"
-#undef ARCP_CASE
-};
-const size_t arcp__case_count = sizeof(arcp__cases) / sizeof(arcp__cases[0]);
-
 /* Asks for the job's end, and waits until that was heard: a dropped connection may lose it. */
 static void cancel(arcp__talk *t, arcp__talk_peer *who)
 {

@@ -1,4 +1,4 @@
-/* Plays one case of case.def to a runtime. */
+/* Plays one case of cases.c to a runtime. */
 #ifndef ARCP_CONFORMANCE_PLAY_H
 #define ARCP_CONFORMANCE_PLAY_H
 
@@ -8,7 +8,7 @@ typedef struct arcp__case {
     const char *section, *title, *needs, *steps;
 } arcp__case;
 
-/* The table, and how many there are. */
+/* All cases (cases.c), and how many there are. */
 extern const arcp__case arcp__cases[];
 extern const size_t arcp__case_count;
 

@@ -1,4 +1,4 @@
-/* The steps of a case of case.def, which describes them. */
+/* The steps of a case of cases.c, which describes them. */
 #ifndef ARCP_CONFORMANCE_STEP_H
 #define ARCP_CONFORMANCE_STEP_H
 

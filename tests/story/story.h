@@ -25,7 +25,7 @@
  * there an expectation takes the first frame that has come and fits, `nothing` is not
  * looked at, and scripts with `clock` or `wall` are not run.
  *
- * Names and patterns are those of `arcp conformance` (src/conformance/case.def): a string "$name"
+ * Names and patterns are those of `arcp conformance` (src/conformance/cases.c): a string "$name"
  * in what is expected takes the value that comes (any JSON), or must be equal to it when the name
  * has one already; "$_" takes anything. $name in what is sent is replaced by the value, $in_2s by
  * the instant two seconds from now. J is a $name. Members that are not named are not looked at;
