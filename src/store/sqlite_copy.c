@@ -28,6 +28,18 @@ static arcp_status make_name(char out[PATH_MAX], const char *path, const char *s
                : arcp_error_set(err, ARCP_E_USAGE, "%.200s...: the name is too long", path);
 }
 
+/* SQLite leaves the journal of a transaction that it could not end, on a full disk for example. */
+static void remove_copy(const char *copy)
+{
+    static const char *const suffixes[] = {"", "-journal", "-wal", "-shm"};
+    char name[PATH_MAX];
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        if (make_name(name, copy, suffixes[i], NULL) == ARCP_OK) {
+            (void)unlink(name);
+        }
+    }
+}
+
 /* ---- one database into another ---- */
 
 static arcp_status open_database(arcp__sqlite *sqlite, const char *path, int flags, arcp_error *err)
@@ -187,7 +199,7 @@ arcp_status arcp__sqlite_backup(const char *path, const char *to, arcp__sqlite_f
                               partial);
     }
     status = make_backup(path, partial, to, out, err);
-    (void)unlink(partial);
+    remove_copy(partial);
     if (status == ARCP_OK) {
         arcp__sqlite_file_sync_directory(to);
     }
@@ -387,9 +399,9 @@ arcp_status arcp__sqlite_restore(const arcp__sqlite_restore_options *options,
         status = check_backup(options->from, out, err);
     }
     if (status == ARCP_OK) {
-        (void)unlink(copy); /* of one that was not finished */
+        remove_copy(copy); /* of a restore that was killed */
         status = restore_into(copy, old_fd, &resolved, out, err);
-        (void)unlink(copy);
+        remove_copy(copy);
     }
     if (old_fd >= 0) {
         close(old_fd);

@@ -1,9 +1,12 @@
 /* Looking at a whole store, copying it while it is used, and putting a copy in its place. */
+#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/fault_vfs.h"
 #include "store/sql.h"
 #include "store/sqlite_copy.h"
 #include "store/store_rig.h"
@@ -364,10 +367,60 @@ static void a_restore_that_was_killed_can_be_tried_again(void **state)
     assert_non_null(strstr(err.message, "s.db.replaced"));
 }
 
+/* ---- a disk that fails ---- */
+
+static void check_nothing_is_left(const fixture *self)
+{
+    DIR *entries = opendir(self->dir->path);
+    assert_non_null(entries);
+    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        if (strstr(entry->d_name, ".partial") != NULL ||
+            strstr(entry->d_name, ".restoring") != NULL) {
+            fail_msg("%s was left", entry->d_name);
+        }
+    }
+    closedir(entries);
+}
+
+/* From its first operation on, then from its second, and so on. Returns how many were tried. */
+static int fail_everywhere(fixture *self, fault_kind kind, bool restores)
+{
+    int after = -1;
+    arcp_status status = ARCP_E_IO;
+    while (status != ARCP_OK) {
+        arcp_error err = {0};
+        arcp__sqlite_found found;
+        fault_vfs_arm(FAULT_ANY_FILE, kind, ++after, INT_MAX);
+        status = restores ? restore(self, self->backup, &err)
+                          : arcp__sqlite_backup(self->path, self->backup, &found, &err);
+        (void)fault_vfs_heal();
+        assert_true((status == ARCP_OK) == (err.message[0] == '\0'));
+        check_nothing_is_left(self);
+    }
+    return after;
+}
+
+static void what_a_failing_disk_stopped_leaves_no_files(void **state)
+{
+    static const fault_kind kinds[] = {FAULT_WRITE_FULL, FAULT_WRITE, FAULT_SYNC, FAULT_READ};
+    fixture *self = *state;
+    rig_close(make_store(self));
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        assert_true(fail_everywhere(self, kinds[i], false) > 1);
+        assert_true(fail_everywhere(self, kinds[i], true) > 1);
+        assert_int_equal(unlink(self->backup), 0);
+        assert_int_equal(unlink(temp_dir_join(self->dir, "", "s.db.replaced")), 0);
+    }
+    store_rig *rig = rig_open(self->url);
+    check_read(rig, "j:1", 0, 0, "a|b|c|d");
+    rig_close(rig);
+}
+
 #define COPY_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
 {
+    fault_vfs_install();
     const struct CMUnitTest tests[] = {
         COPY_TEST(a_whole_store_is_counted),
         COPY_TEST(all_damage_is_named_at_once),
@@ -381,6 +434,7 @@ int main(void)
         COPY_TEST(a_backup_does_not_leave_out_what_a_damaged_log_hides),
         COPY_TEST(a_restore_through_a_link_replaces_what_it_names),
         COPY_TEST(a_restore_that_was_killed_can_be_tried_again),
+        COPY_TEST(what_a_failing_disk_stopped_leaves_no_files),
     };
     return cmocka_run_group_tests_name("store_sqlite_copy", tests, NULL, NULL);
 }
