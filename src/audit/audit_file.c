@@ -55,6 +55,7 @@ static arcp_status take_back(arcp__audit_file *file, arcp_error *err)
     arcp_buf_clear(&file->unsynced);
     file->out = all;
     file->size = file->synced_size;
+    file->written_head = file->synced_head;
     file->must_rewrite = false;
     return ARCP_OK;
 }
@@ -86,6 +87,7 @@ arcp_status arcp__audit_file_write(arcp__audit_file *file, arcp_error *err)
         done += (size_t)written;
     }
     file->size += done;
+    file->written_head = file->head;
     arcp_buf_append(&file->unsynced, arcp_buf_span(&file->out));
     arcp_buf_clear(&file->out);
     return ARCP_OK;
@@ -100,6 +102,7 @@ arcp_status arcp__audit_file_sync(arcp__audit_file *file, arcp_error *err)
     }
     file->must_sync = false;
     file->synced_size = file->size;
+    file->synced_head = file->written_head;
     arcp_buf_clear(&file->unsynced);
     return ARCP_OK;
 }
@@ -223,11 +226,14 @@ static arcp_status take_up(arcp__audit_file *file, arcp_error *err)
     file->head = end.head;
     file->size = end.size;
     file->synced_size = end.size;
+    if (status == ARCP_OK && end.size == 0 && !end.is_foreign) {
+        arcp__audit_end_of_siblings(file->path, &file->head);
+    }
+    file->written_head = file->head;
+    file->synced_head = file->head;
     if (status == ARCP_OK && end.is_foreign) {
         why = "start: what stood here is no audit log and was set aside";
         status = set_aside(file, err);
-    } else if (status == ARCP_OK && end.size == 0) {
-        arcp__audit_end_of_siblings(file->path, &file->head);
     } else if (status == ARCP_OK && end.torn.size != 0) {
         status = note_torn(file, arcp_buf_span(&end.torn), err);
     } else if (status == ARCP_OK && end.is_unended) {
@@ -327,7 +333,6 @@ arcp_status arcp__audit_file_reopen(arcp__audit_file *file, arcp_error *err)
 
 void arcp__audit_file_close(arcp__audit_file *file)
 {
-    arcp__audit_head head = file->head;
     if (file->fd >= 0) {
         arcp_status status = arcp__audit_file_write(file, NULL);
         if (status == ARCP_OK && end_file(file, NULL) != ARCP_OK && file->must_rewrite &&
@@ -335,9 +340,9 @@ void arcp__audit_file_close(arcp__audit_file *file)
             arcp_status last = arcp__audit_file_sync(file, NULL);
             (void)last; /* there is no later try */
         }
-        head = file->head;
         (void)close(file->fd);
     }
+    const arcp__audit_head head = file->written_head;
     forget(file);
     file->head = head;
 }

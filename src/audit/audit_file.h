@@ -8,11 +8,13 @@
 typedef struct arcp__audit_file {
     char *path; /* owned */
     int fd;
-    uint64_t size;         /* of whole lines */
-    arcp__audit_head head; /* of the last line that was added */
-    arcp_buf out;          /* lines that were added and are not in the file yet */
-    uint64_t synced_size;  /* what the disk has for certain */
-    arcp_buf unsynced;     /* a copy of what follows in the file */
+    uint64_t size;                 /* of whole lines */
+    arcp__audit_head head;         /* of the last line that was added */
+    arcp_buf out;                  /* lines that were added and are not in the file yet */
+    arcp__audit_head written_head; /* of the last line that is in the file */
+    uint64_t synced_size;          /* what the disk has for certain */
+    arcp__audit_head synced_head;
+    arcp_buf unsynced; /* a copy of what follows in the file */
     bool must_rewrite; /* a sync failed: the kernel may have dropped it, and says so once only */
     bool must_sync;    /* likewise, until a sync succeeds */
 } arcp__audit_file;
@@ -47,7 +49,8 @@ ARCP_MUST_CHECK arcp_status arcp__audit_file_reopen(arcp__audit_file *file, arcp
 ARCP_MUST_CHECK arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision,
                                                   arcp_span members, arcp_error *err);
 
-/* Notes that the log was closed, and closes it; what fails is left. The head stays. */
+/* Notes that the log was closed, and closes it; what fails is left. `head` stays: that of the last
+ * line that is in the file. */
 void arcp__audit_file_close(arcp__audit_file *file);
 
 #endif

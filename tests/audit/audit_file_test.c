@@ -318,6 +318,28 @@ static void set_room(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
+static void a_log_that_is_closed_on_a_full_disk_ends_with_its_last_line_in_the_file(void **state)
+{
+    arcp__audit_file file;
+    arcp_error err = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    open_file(&file, *state);
+    write_one(&file, "{\"a\":1}");
+    const arcp__audit_head last = file.head;
+    add(&file, "{\"a\":2}");
+    set_room(file.size + 20);
+    assert_int_equal(arcp__audit_file_write(&file, &err), ARCP_E_IO);
+    arcp__audit_file_close(&file);
+    set_room(RLIM_INFINITY);
+    assert_int_equal(file.head.seq, last.seq);
+    assert_memory_equal(file.head.hash, last.hash, sizeof last.hash);
+    check_whole(*state, 2); /* opened, one */
+    open_file(&file, *state);
+    arcp__audit_file_close(&file);
+    check_whole(*state, 4);
+    assert_int_equal(file.head.seq, 4);
+}
+
 static void a_full_disk_leaves_whole_lines_and_what_waits_is_written_later(void **state)
 {
     arcp__audit_file file;
@@ -359,6 +381,7 @@ int main(void)
         TEST(two_writers_of_one_file_are_refused),
         TEST(a_link_is_not_followed),
         TEST(a_full_disk_leaves_whole_lines_and_what_waits_is_written_later),
+        TEST(a_log_that_is_closed_on_a_full_disk_ends_with_its_last_line_in_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
