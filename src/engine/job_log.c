@@ -5,8 +5,10 @@
 
 #include <stdio.h>
 
-/* An agent may spend in any number of currencies. */
-#define COSTS_MAX 8u
+/* An agent may spend in any number of currencies, which may have any name. Those beyond the limits
+ * are left out; `cost` of an audit line, which is text there, is never cut within its JSON. */
+#define COSTS_MAX       8u
+#define COSTS_BYTES_MAX 1024u
 
 /* ---- what it cost ---- */
 
@@ -17,7 +19,8 @@ void arcp__job_cost_add(arcp__job *job, arcp_span currency, arcp_decimal amount)
     while (cost != NULL && !arcp_span_equal_cstr(currency, cost->currency)) {
         cost = cost->next;
     }
-    if (cost == NULL && live->cost_count < COSTS_MAX) {
+    if (cost == NULL && live->cost_count < COSTS_MAX && currency.size <= ARCP__CURRENCY_BYTES_MAX &&
+        memchr(currency.data, '\0', currency.size) == NULL) {
         cost = arcp__alloc(sizeof(*cost) + currency.size + 1);
         if (cost == NULL) {
             return; /* of a figure for people; budgets have their own counters */
@@ -53,9 +56,14 @@ static void write_costs(const arcp__job *job, arcp_buf *out)
     arcp_json_begin_object(&writer);
     for (const arcp__job_cost *cost = job->live->costs; cost != NULL; cost = cost->next) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
+        const size_t before = out->size;
         arcp_json_name(&writer, cost->currency);
         arcp_json_write_string(&writer,
                                arcp_span_make(amount, arcp_decimal_format(cost->amount, amount)));
+        if (out->size >= COSTS_BYTES_MAX) { /* and the brace */
+            out->size = before;
+            break;
+        }
     }
     arcp_json_end_object(&writer);
 }

@@ -112,12 +112,74 @@ static void costs_in_the_line_are_bounded(void **state)
     finish(self);
 }
 
+static void spend_one(scene *self, rig_agent *agent, const char *unit)
+{
+    char line[512];
+    (void)snprintf(line, sizeof(line),
+                   "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
+                   "\"name\":\"cost.x\",\"value\":1,\"unit\":\"%s\"}}}",
+                   unit);
+    rig_agent_says(&self->rig, agent, line);
+}
+
+static void a_currency_in_the_line_has_at_most_64_bytes(void **state)
+{
+    (void)state;
+    scene *self = begin();
+    rig_agent *agent = rig_agent_last(&self->rig);
+    char name[66] = "";
+    memset(name, 'x', 65);
+    spend_one(self, agent, name);
+    name[64] = '\0';
+    spend_one(self, agent, name);
+    spend_one(self, agent, "a\\u0000b");
+    rig_agent_exits(&self->rig, agent, false, 0);
+    char want[128];
+    (void)snprintf(want, sizeof(want), "\"cost\":{\"%s\":\"1\"}}", name);
+    check_has(ended, want);
+    finish(self);
+}
+
+/* The audit line has it as text, of which it takes 1024 bytes. */
+static void costs_in_the_audit_line_are_whole_json(void **state)
+{
+    (void)state;
+    scene *self = begin();
+    rig_agent *agent = rig_agent_last(&self->rig);
+    for (int at = 1; at <= 8; at++) {
+        char name[160] = "";
+        for (int i = 0; i < 62; i++) {
+            strcat(name, "\\\"");
+        }
+        (void)snprintf(name + strlen(name), 4, "c%d", at);
+        spend_one(self, agent, name);
+    }
+    rig_agent_exits(&self->rig, agent, false, 0);
+    arcp_json line = ARCP_JSON_INIT;
+    arcp_json costs = ARCP_JSON_INIT;
+    arcp_buf text = ARCP_BUF_INIT;
+    const arcp_json_limits limits = {8, 100, 65536};
+    arcp_error err = {0};
+    check_ok(arcp_json_scan(&line, arcp_span_cstr(self->rig.last_audit), &limits, &err), &err);
+    const arcp_span cost = arcp_json_string(
+        &line, arcp_json_member(&line, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("cost")), &text);
+    check_ok(arcp_json_scan(&costs, cost, &limits, &err), &err);
+    assert_non_null(memmem(cost.data, cost.size, "c7\":\"1\"}", 8));
+    assert_true(cost.size <= 1024);
+    arcp_json_fini(&costs);
+    arcp_json_fini(&line);
+    arcp_buf_fini(&text);
+    finish(self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_start_and_an_end_are_a_line_each_with_fields),
         cmocka_unit_test(an_end_names_its_code_and_what_the_agent_spent),
         cmocka_unit_test(costs_in_the_line_are_bounded),
+        cmocka_unit_test(a_currency_in_the_line_has_at_most_64_bytes),
+        cmocka_unit_test(costs_in_the_audit_line_are_whole_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ struct engine_rig {
     rig_text *audit_records; /* with keep_audit, all of them, oldest first */
     rig_text *newest_audit;
     size_t audits;
-    char last_audit[1024];
+    char last_audit[8192];
     char last_fields[1024]; /* of the line that `logged` is told of */
     bool makes_spans;
     bool has_no_log;
