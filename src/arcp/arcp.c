@@ -56,7 +56,8 @@ static int run_command(arcp__program *program)
 int arcp__main(int argc, char **argv)
 {
     const int at = arcp__arguments_command_at(argc, argv);
-    if (at != 0 && built_in[arcp__command_of(argv[at])] == NULL &&
+    const arcp__command command = at == 0 ? ARCP__COMMAND_ANY : arcp__command_of(argv[at]);
+    if (command != ARCP__COMMAND_ANY && built_in[command] == NULL &&
         arcp__tool_exec(argc, argv, at)) {
         return ARCP__EXIT_ERROR;
     }

@@ -9,8 +9,6 @@
 #include "base/libexec.h"
 #include "cli/exit_code.h"
 
-#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
-
 static bool find(const char *name, arcp_buf *path)
 {
     arcp_buf program = ARCP_BUF_INIT;
@@ -26,7 +24,7 @@ bool arcp__tool_exec(int argc, char **argv, int at)
 {
     arcp_buf path = ARCP_BUF_INIT;
     char **words = NULL;
-    bool found = argv[at][strspn(argv[at], NAME_LETTERS)] == '\0' && find(argv[at], &path);
+    bool found = find(argv[at], &path);
     if (found) {
         words = arcp__alloc_array((size_t)argc, sizeof(*words));
     }

@@ -1,7 +1,9 @@
-/* `arcp NAME` runs arcp-NAME, which stands beside it or in libexec, and nothing else. The `arcp`
- * here is a copy in a folder of the test's own; the programs it finds are scripts. */
+/* `arcp NAME` runs arcp-NAME, which stands beside it or in libexec, for the commands that are not
+ * built in, and nothing else. The `arcp` here is a copy in a folder of the test's own; the programs
+ * it finds are scripts. */
 #include "support/check.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,10 +88,11 @@ static void a_program_gets_all_arguments_but_its_name(void **state)
 {
     const fixture *f = *state;
     process p;
-    write_program(f, "bin/arcp-say",
+    write_program(f, "bin/arcp-conformance",
                   "#!/bin/sh\nprintf '<%s>' \"$@\"\nread -r line\necho \" $line\"\nexit 7\n");
     assert_int_equal(
-        run(f, &p, WORDS("--json", "--token", "s3cret", "say", "a b", "", "--json", "*")), 7);
+        run(f, &p, WORDS("--json", "--token", "s3cret", "conformance", "a b", "", "--json", "*")),
+        7);
     assert_string_equal(text_of(&p.out),
                         "<--json><--token><s3cret><a b><><--json><*> said to standard input\n");
     assert_string_equal(text_of(&p.err), "");
@@ -100,12 +103,15 @@ static void beside_comes_before_libexec(void **state)
 {
     const fixture *f = *state;
     process p;
-    write_program(f, "libexec/arcp/arcp-two", "#!/bin/sh\necho libexec\n");
-    assert_int_equal(run(f, &p, WORDS("two")), 0);
+    char beside[128];
+    snprintf(beside, sizeof(beside), "%s/bin/arcp-conformance", f->directory);
+    assert_true(unlink(beside) == 0 || errno == ENOENT);
+    write_program(f, "libexec/arcp/arcp-conformance", "#!/bin/sh\necho libexec\n");
+    assert_int_equal(run(f, &p, WORDS("conformance")), 0);
     assert_string_equal(text_of(&p.out), "libexec\n");
     process_fini(&p);
-    write_program(f, "bin/arcp-two", "#!/bin/sh\necho beside\n");
-    assert_int_equal(run(f, &p, WORDS("two")), 0);
+    write_program(f, "bin/arcp-conformance", "#!/bin/sh\necho beside\n");
+    assert_int_equal(run(f, &p, WORDS("conformance")), 0);
     assert_string_equal(text_of(&p.out), "beside\n");
     process_fini(&p);
 }
@@ -130,6 +136,25 @@ static void neither_path_nor_the_current_directory_is_looked_at(void **state)
         process_fini(&p);
     }
     assert_int_equal(chdir(here), 0);
+}
+
+/* Helpers of arcpd and agents stand in the same places. */
+static void a_program_that_is_no_command_is_not_run(void **state)
+{
+    const fixture *f = *state;
+    static const char *const names[] = {"agent-exec", "bench-agent", "survey"};
+    for (size_t row = 0; row < sizeof(names) / sizeof(names[0]); row++) {
+        char place[64];
+        char said[96];
+        process p;
+        snprintf(place, sizeof(place), "bin/arcp-%s", names[row]);
+        write_program(f, place, "#!/bin/sh\necho wrong\n");
+        assert_int_equal(run(f, &p, WORDS(names[row])), 2);
+        snprintf(said, sizeof(said), "arcp: unknown command %s", names[row]);
+        assert_string_equal(text_of(&p.out), "");
+        assert_memory_equal(text_of(&p.err), said, strlen(said));
+        process_fini(&p);
+    }
 }
 
 static void what_is_built_in_stays_so(void **state)
@@ -157,10 +182,10 @@ static void a_program_that_is_missing_or_broken_is_named(void **state)
         assert_string_equal(text_of(&p.err), said);
         process_fini(&p);
     }
-    write_program(f, "bin/arcp-broken", "#!/no/such/interpreter\n");
-    assert_int_equal(run(f, &p, WORDS("broken")), 1);
+    write_program(f, "bin/arcp-conformance", "#!/no/such/interpreter\n");
+    assert_int_equal(run(f, &p, WORDS("conformance")), 1);
     snprintf(said, sizeof(said),
-             "arcp broken: %s/bin/arcp-broken cannot be run: No such file or directory\n",
+             "arcp conformance: %s/bin/arcp-conformance cannot be run: No such file or directory\n",
              f->directory);
     assert_string_equal(text_of(&p.err), said);
     process_fini(&p);
@@ -218,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_program_gets_all_arguments_but_its_name),
         cmocka_unit_test(beside_comes_before_libexec),
         cmocka_unit_test(neither_path_nor_the_current_directory_is_looked_at),
+        cmocka_unit_test(a_program_that_is_no_command_is_not_run),
         cmocka_unit_test(what_is_built_in_stays_so),
         cmocka_unit_test(a_program_that_is_missing_or_broken_is_named),
         cmocka_unit_test(help_needs_no_program),
