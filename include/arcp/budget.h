@@ -6,10 +6,9 @@
  * (docs/leases.md, Budgets, draft §9.6). A counter's remaining is initial - spent - reserved.
  *
  * Threads: everything may be called from any thread on a node that is shared, but
- * arcp_budget_restore. Counters are lock-free where the machine can swap 16 bytes (x86-64
- * with cmpxchg16b, 64-bit Arm). A lock-free chain is not one transaction: while a call is
- * on its way up, an observer may see a child's counter moved and its parent's not yet.
- * Whatever is seen in between is never more than is really left. */
+ * arcp_budget_restore. Each counter has a lock of its own, held for some additions. A chain is not
+ * one transaction: while a call is on its way up, an observer may see a child's counter moved and
+ * its parent's not yet. Whatever is seen in between is never more than is really left. */
 #ifndef ARCP_BUDGET_H
 #define ARCP_BUDGET_H
 

@@ -132,7 +132,7 @@ bool arcp_budget_counts(const arcp_budget *budget, arcp_span currency)
 
 bool arcp_budget_available(const arcp_budget *budget, arcp_span currency, arcp_decimal *remaining)
 {
-    const node_counter *counter = find_counter(budget, currency);
+    node_counter *counter = find_counter(budget, currency);
     if (counter == NULL) {
         return false;
     }
@@ -149,7 +149,7 @@ bool arcp_budget_is_open(const arcp_budget *budget, arcp_span *currency)
 {
     for (; budget != NULL; budget = budget->parent) {
         for (size_t i = 0; i < budget->count; i++) {
-            if (!arcp__counter_is_open(&budget->counters[i].value)) {
+            if (!atomic_load_explicit(&budget->counters[i].value.is_open, memory_order_acquire)) {
                 if (currency != NULL) {
                     *currency = budget->counters[i].currency;
                 }
@@ -160,22 +160,6 @@ bool arcp_budget_is_open(const arcp_budget *budget, arcp_span *currency)
     return true;
 }
 
-/* Writes the report of one counter when this spend has to be reported; returns how many
- * reports there are then. */
-static size_t add_report(node_counter *counter, arcp_decimal spent, size_t count,
-                         arcp_budget_report *reports, size_t reports_max)
-{
-    arcp_decimal remaining;
-    /* A caller without room leaves the crossing to the next spend. */
-    if (count == reports_max || !arcp__counter_claim_report(&counter->value, spent, &remaining)) {
-        return count;
-    }
-    const bool exhausted = spent.units >= counter->value.initial;
-    const arcp_budget_report report = {counter->owner, counter->currency, remaining, exhausted};
-    reports[count] = report;
-    return count + 1;
-}
-
 /* [arcp:9.6-4] */
 size_t arcp_budget_spend(arcp_budget *budget, arcp_span currency, arcp_decimal amount,
                          arcp_budget_report *reports, size_t reports_max)
@@ -184,23 +168,35 @@ size_t arcp_budget_spend(arcp_budget *budget, arcp_span currency, arcp_decimal a
     return arcp_budget_settle(budget, currency, nothing, amount, reports, reports_max);
 }
 
-/* Gives `held` back from `first` up to, and without, `end`. */
-static void release_chain(node_counter *first, const node_counter *end, arcp_decimal held)
+/* Settles from `first` up to, and without, `end`; returns how many reports were written. */
+static size_t settle(node_counter *first, const node_counter *end, arcp_decimal held,
+                     arcp_decimal actual, arcp_budget_report *reports, size_t reports_max)
 {
-    for (node_counter *counter = first; counter != end; counter = counter->up) {
-        arcp__counter_release(&counter->value, held);
+    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
+    size_t count = 0;
+    held = held.units > 0 ? held : nothing;
+    actual = actual.units > 0 ? actual : nothing;
+    for (node_counter *at = first; at != end; at = at->up) {
+        arcp__counter_report report;
+        if (arcp__counter_settle(&at->value, held, actual, reports != NULL && count < reports_max,
+                                 &report)) {
+            reports[count++] = (arcp_budget_report){at->owner, at->currency, report.remaining,
+                                                    report.is_exhausted};
+        }
     }
+    return count;
 }
 
 bool arcp_budget_reserve(arcp_budget *budget, arcp_span currency, arcp_decimal amount)
 {
+    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
     if (amount.units < 0) {
         return false;
     }
     node_counter *first = find_counter(budget, currency);
     for (node_counter *counter = first; counter != NULL; counter = counter->up) {
         if (!arcp__counter_reserve(&counter->value, amount)) {
-            release_chain(first, counter, amount);
+            (void)settle(first, counter, amount, nothing, NULL, 0);
             return false;
         }
     }
@@ -210,25 +206,11 @@ bool arcp_budget_reserve(arcp_budget *budget, arcp_span currency, arcp_decimal a
 size_t arcp_budget_settle(arcp_budget *budget, arcp_span currency, arcp_decimal held,
                           arcp_decimal actual, arcp_budget_report *reports, size_t reports_max)
 {
-    size_t count = 0;
-    for (node_counter *at = find_counter(budget, currency); at != NULL; at = at->up) {
-        arcp_decimal spent = ARCP_DECIMAL_ZERO;
-        if (actual.units > 0) {
-            spent = arcp__counter_spend(&at->value, actual);
-        }
-        if (held.units > 0) {
-            arcp__counter_release(&at->value, held);
-        }
-        if (actual.units > 0) {
-            count = add_report(at, spent, count, reports, reports_max);
-        }
-    }
-    return count;
+    return settle(find_counter(budget, currency), NULL, held, actual, reports, reports_max);
 }
 
 void arcp_budget_release(arcp_budget *budget, arcp_span currency, arcp_decimal held)
 {
-    if (held.units > 0) {
-        release_chain(find_counter(budget, currency), NULL, held);
-    }
+    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
+    (void)settle(find_counter(budget, currency), NULL, held, nothing, NULL, 0);
 }

@@ -1,6 +1,6 @@
 #include "core/budget_counter.h"
 
-#include "core/budget_word.h"
+#include <sched.h>
 
 #define UNITS_MAX ((arcp_decimal_units)(~(wide)0 >> 1))
 #define NEVER     ((arcp_decimal_units)-1)
@@ -10,76 +10,61 @@
 
 __extension__ typedef unsigned __int128 wide;
 
+static arcp_decimal_units left(const arcp__counter *counter)
+{
+    return counter->initial - counter->reserved - counter->spent;
+}
+
+/* What is done with the lock takes some additions: whoever waits is there for that long, unless
+ * the holder lost its processor. */
+static void lock(arcp__counter *counter)
+{
+    while (atomic_flag_test_and_set_explicit(&counter->is_locked, memory_order_acquire)) {
+        (void)sched_yield();
+    }
+}
+
+static void unlock(arcp__counter *counter)
+{
+    atomic_store_explicit(&counter->is_open, left(counter) > 0, memory_order_release);
+    atomic_flag_clear_explicit(&counter->is_locked, memory_order_release);
+}
+
 void arcp__counter_init(arcp__counter *counter, arcp_decimal initial, arcp_decimal spent)
 {
+    atomic_flag_clear(&counter->is_locked);
     counter->initial = initial.units;
     counter->spent = spent.units;
     counter->reserved = 0;
     /* What was spent before a restart was reported before it, or is not worth a report
      * by itself. */
     counter->reported = spent.units == 0 ? NEVER : spent.units;
+    atomic_init(&counter->is_open, left(counter) > 0);
 }
 
-static arcp_decimal_units left(const arcp__counter *counter)
+arcp_decimal arcp__counter_remaining(arcp__counter *counter)
 {
-    const arcp_decimal_units reserved = word_load(&counter->reserved);
-    const arcp_decimal_units spent = word_load(&counter->spent);
-    return counter->initial - reserved - spent;
-}
-
-arcp_decimal arcp__counter_remaining(const arcp__counter *counter)
-{
+    lock(counter);
     const arcp_decimal remaining = {left(counter)};
+    unlock(counter);
     return remaining;
 }
 
-arcp_decimal arcp__counter_spent(const arcp__counter *counter)
+arcp_decimal arcp__counter_spent(arcp__counter *counter)
 {
-    const arcp_decimal spent = {word_load(&counter->spent)};
+    lock(counter);
+    const arcp_decimal spent = {counter->spent};
+    unlock(counter);
     return spent;
-}
-
-bool arcp__counter_is_open(const arcp__counter *counter)
-{
-    return left(counter) > 0;
-}
-
-/* [arcp:LB-8] */
-arcp_decimal arcp__counter_spend(arcp__counter *counter, arcp_decimal amount)
-{
-    arcp_decimal_units before = word_load(&counter->spent);
-    arcp_decimal after;
-    do {
-        after.units = amount.units > UNITS_MAX - before ? UNITS_MAX : before + amount.units;
-    } while (!word_swap(&counter->spent, &before, after.units));
-    return after;
 }
 
 bool arcp__counter_reserve(arcp__counter *counter, arcp_decimal amount)
 {
-    for (;;) {
-        arcp_decimal_units reserved = word_load(&counter->reserved);
-        const arcp_decimal_units free_before = counter->initial - reserved;
-        if (free_before - word_load(&counter->spent) < amount.units) {
-            return false;
-        }
-        if (!word_swap(&counter->reserved, &reserved, reserved + amount.units)) {
-            continue;
-        }
-        if (free_before - word_load(&counter->spent) >= amount.units) {
-            return true;
-        }
-        arcp__counter_release(counter, amount);
-    }
-}
-
-void arcp__counter_release(arcp__counter *counter, arcp_decimal held)
-{
-    arcp_decimal_units before = word_load(&counter->reserved);
-    arcp_decimal_units after = 0;
-    do {
-        after = before > held.units ? before - held.units : 0;
-    } while (!word_swap(&counter->reserved, &before, after));
+    lock(counter);
+    const bool fits = left(counter) >= amount.units;
+    counter->reserved += fits ? amount.units : 0;
+    unlock(counter);
+    return fits;
 }
 
 /* Whether going from `reported` to `spent` is worth a report. [arcp:LA-19] */
@@ -97,14 +82,21 @@ static bool is_report_due(arcp_decimal_units initial, arcp_decimal_units reporte
     return step > 0 && spent - reported >= step;
 }
 
-bool arcp__counter_claim_report(arcp__counter *counter, arcp_decimal spent, arcp_decimal *remaining)
+/* [arcp:LB-8] */
+bool arcp__counter_settle(arcp__counter *counter, arcp_decimal held, arcp_decimal actual,
+                          bool may_report, arcp__counter_report *report)
 {
-    arcp_decimal_units reported = word_load(&counter->reported);
-    while (is_report_due(counter->initial, reported, spent.units)) {
-        if (word_swap(&counter->reported, &reported, spent.units)) {
-            remaining->units = counter->initial - word_load(&counter->reserved) - spent.units;
-            return true;
-        }
+    lock(counter);
+    counter->reserved -= held.units < counter->reserved ? held.units : counter->reserved;
+    counter->spent =
+        actual.units > UNITS_MAX - counter->spent ? UNITS_MAX : counter->spent + actual.units;
+    const bool is_due = may_report && actual.units > 0 &&
+                        is_report_due(counter->initial, counter->reported, counter->spent);
+    if (is_due) {
+        counter->reported = counter->spent;
+        report->remaining.units = left(counter);
+        report->is_exhausted = counter->spent >= counter->initial;
     }
-    return false;
+    unlock(counter);
+    return is_due;
 }

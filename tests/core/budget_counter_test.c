@@ -1,4 +1,4 @@
-/* One counter: exact, lock-free, reported once per crossing (docs/leases.md, Budgets). */
+/* One counter: exact between threads, reported once per crossing (docs/leases.md, Budgets). */
 #include "support/check.h"
 
 #include <pthread.h>
@@ -18,9 +18,22 @@ static arcp__counter counter_of(const char *initial)
 /* Spends, and says whether that has to be reported. */
 static bool spend(arcp__counter *counter, const char *text)
 {
-    arcp_decimal remaining;
-    return arcp__counter_claim_report(counter, arcp__counter_spend(counter, amount(text)),
-                                      &remaining);
+    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
+    arcp__counter_report report;
+    return arcp__counter_settle(counter, nothing, amount(text), true, &report);
+}
+
+static void release(arcp__counter *counter, const char *text)
+{
+    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
+    assert_false(arcp__counter_settle(counter, amount(text), nothing, true, NULL));
+}
+
+static bool is_open(arcp__counter *counter)
+{
+    const bool is_open = atomic_load(&counter->is_open);
+    assert_true(is_open == (arcp__counter_remaining(counter).units > 0));
+    return is_open;
 }
 
 static void a_million_decrements_of_a_millionth_leave_exactly_zero(void **state)
@@ -28,13 +41,14 @@ static void a_million_decrements_of_a_millionth_leave_exactly_zero(void **state)
     (void)state;
     arcp__counter counter = counter_of("1.00");
     const arcp_decimal millionth = amount("0.000001");
+    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
     for (int i = 0; i < 999999; i++) {
-        (void)arcp__counter_spend(&counter, millionth);
+        (void)arcp__counter_settle(&counter, nothing, millionth, false, NULL);
     }
-    assert_true(arcp__counter_is_open(&counter));
+    assert_true(is_open(&counter));
     check_amount(arcp__counter_remaining(&counter), "0.000001");
-    (void)arcp__counter_spend(&counter, millionth);
-    assert_false(arcp__counter_is_open(&counter));
+    (void)arcp__counter_settle(&counter, nothing, millionth, false, NULL);
+    assert_false(is_open(&counter));
     check_amount(arcp__counter_remaining(&counter), "0");
 }
 
@@ -42,11 +56,11 @@ static void three_tenths_less_three_times_a_tenth_are_used_up(void **state)
 {
     (void)state;
     arcp__counter counter = counter_of("0.30");
-    (void)arcp__counter_spend(&counter, amount("0.1"));
-    (void)arcp__counter_spend(&counter, amount("0.1"));
-    assert_true(arcp__counter_is_open(&counter));
-    (void)arcp__counter_spend(&counter, amount("0.1"));
-    assert_false(arcp__counter_is_open(&counter));
+    (void)spend(&counter, "0.1");
+    (void)spend(&counter, "0.1");
+    assert_true(is_open(&counter));
+    (void)spend(&counter, "0.1");
+    assert_false(is_open(&counter));
     check_amount(arcp__counter_remaining(&counter), "0");
 }
 
@@ -54,10 +68,10 @@ static void an_overspend_is_counted_and_shows_as_a_negative_remaining(void **sta
 {
     (void)state;
     arcp__counter counter = counter_of("1");
-    (void)arcp__counter_spend(&counter, amount("1.5"));
+    (void)spend(&counter, "1.5");
     check_amount(arcp__counter_remaining(&counter), "-0.5");
     check_amount(arcp__counter_spent(&counter), "1.5");
-    assert_false(arcp__counter_is_open(&counter));
+    assert_false(is_open(&counter));
 }
 
 static void a_saturated_counter_never_opens_again(void **state)
@@ -66,12 +80,12 @@ static void a_saturated_counter_never_opens_again(void **state)
     const char *const max = "170141183460469231731.687303715884105727";
     arcp__counter counter = counter_of(max);
     assert_true(arcp__counter_reserve(&counter, amount(max)));
-    (void)arcp__counter_spend(&counter, amount(max));
-    (void)arcp__counter_spend(&counter, amount(max));
+    (void)spend(&counter, max);
+    (void)spend(&counter, max);
     check_amount(arcp__counter_remaining(&counter), "-170141183460469231731.687303715884105727");
-    arcp__counter_release(&counter, amount(max));
+    release(&counter, max);
     check_amount(arcp__counter_remaining(&counter), "0");
-    assert_false(arcp__counter_is_open(&counter));
+    assert_false(is_open(&counter));
 }
 
 static void a_hold_needs_what_it_holds(void **state)
@@ -82,8 +96,8 @@ static void a_hold_needs_what_it_holds(void **state)
     check_amount(arcp__counter_remaining(&counter), "0.5");
     assert_false(arcp__counter_reserve(&counter, amount("0.500000000000000001")));
     assert_true(arcp__counter_reserve(&counter, amount("0.5")));
-    assert_false(arcp__counter_is_open(&counter));
-    arcp__counter_release(&counter, amount("2"));
+    assert_false(is_open(&counter));
+    release(&counter, "2");
     check_amount(arcp__counter_remaining(&counter), "2");
 }
 
@@ -92,7 +106,7 @@ static void more_cannot_be_released_than_is_held(void **state)
     (void)state;
     arcp__counter counter = counter_of("2");
     assert_true(arcp__counter_reserve(&counter, amount("1")));
-    arcp__counter_release(&counter, amount("100"));
+    release(&counter, "100");
     check_amount(arcp__counter_remaining(&counter), "2");
 }
 
@@ -140,7 +154,7 @@ static void a_budget_of_zero_is_closed_at_once_and_reported_once(void **state)
 {
     (void)state;
     arcp__counter counter = counter_of("0");
-    assert_false(arcp__counter_is_open(&counter));
+    assert_false(is_open(&counter));
     assert_true(spend(&counter, "1"));
     assert_false(spend(&counter, "1"));
     assert_false(spend(&counter, "1000"));
@@ -154,7 +168,7 @@ static void a_restored_counter_goes_on_where_it_stood(void **state)
     check_amount(arcp__counter_remaining(&counter), "0.25");
     assert_false(spend(&counter, "0.1"));
     assert_true(spend(&counter, "0.15"));
-    assert_false(arcp__counter_is_open(&counter));
+    assert_false(is_open(&counter));
 }
 
 enum { THREADS = 4, ROUNDS = 20000 };
@@ -188,11 +202,12 @@ static void *spend_many_times(void *user)
     shared_counter *shared = user;
     (void)pthread_barrier_wait(&shared->start);
     for (int i = 0; i < ROUNDS; i++) {
-        const arcp_decimal spent = arcp__counter_spend(&shared->counter, shared->step);
-        arcp_decimal remaining;
-        if (arcp__counter_claim_report(&shared->counter, spent, &remaining)) {
+        const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
+        arcp__counter_report report;
+        if (arcp__counter_settle(&shared->counter, nothing, shared->step, true, &report)) {
             atomic_fetch_add(&shared->reports, 1);
-            if (remaining.units <= 0) {
+            if (report.is_exhausted) {
+                assert_true(report.remaining.units <= 0);
                 atomic_fetch_add(&shared->crossings_of_zero, 1);
             }
         }
@@ -221,11 +236,11 @@ static void *hold_and_settle(void *user)
         if (!arcp__counter_reserve(&shared->counter, shared->step)) {
             continue;
         }
-        if (i % 3 != 0) {
-            (void)arcp__counter_spend(&shared->counter, shared->step);
-            atomic_fetch_add(&shared->holds, 1);
-        }
-        arcp__counter_release(&shared->counter, shared->step);
+        const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
+        const bool spends = i % 3 != 0;
+        (void)arcp__counter_settle(&shared->counter, shared->step, spends ? shared->step : nothing,
+                                   false, NULL);
+        atomic_fetch_add(&shared->holds, spends);
     }
     return NULL;
 }
@@ -256,8 +271,7 @@ static void *watch_or_settle(void *user)
     }
     for (int i = 0; i < ROUNDS; i++) {
         if (arcp__counter_reserve(&shared->counter, shared->step)) {
-            (void)arcp__counter_spend(&shared->counter, shared->step);
-            arcp__counter_release(&shared->counter, shared->step);
+            (void)arcp__counter_settle(&shared->counter, shared->step, shared->step, false, NULL);
             const arcp_decimal spent = arcp__counter_spent(&shared->counter);
             if (arcp__counter_remaining(&shared->counter).units >
                 shared->counter.initial - spent.units) {
