@@ -45,7 +45,7 @@ static void drain(bed *b)
         arcp__client_item_free(item);
         item = arcp__client_session_next_item(b->session);
     }
-    arcp__client_session_handed_over(b->session, b->now, arcp__client_session_last_seq(b->session));
+    arcp__client_session_handed_over(b->session, b->now, b->session->last_seq);
 }
 
 /* A live session with one job. */
@@ -64,8 +64,11 @@ static void begin(bed *b)
     arcp__client_session_connected(b->session, b->now);
     hear(b, "{\"type\":\"session.welcome\",\"session_id\":\"sess_01M7YFYK262ZJYKHC5DAMTBF75\","
             "\"payload\":{\"resume_token\":\"r\",\"capabilities\":{\"features\":[\"ack\"]}}}");
-    if (arcp__client_session_submit(b->session, b->now, &submit, on_reply, NULL, NULL, NULL) !=
-        ARCP_OK) {
+    if (arcp__client_session_ask(b->session, b->now,
+                                 &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
+                                                           .submit = &submit,
+                                                           .on_reply = on_reply},
+                                 NULL, NULL) != ARCP_OK) {
         abort();
     }
     drain(b);

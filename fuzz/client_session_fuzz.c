@@ -80,7 +80,7 @@ static void check_item(world *w, arcp__client_item *item)
         return;
     }
     if (item->event.event_seq != 0 && item->event.job->held == NULL) {
-        require(item->event.event_seq <= arcp__client_session_last_seq(w->session));
+        require(item->event.event_seq <= w->session->last_seq);
     }
     if (item->event.job != NULL) {
         require(!item->event.job->over);
@@ -106,7 +106,7 @@ static void drain(world *w)
         arcp__client_item_free(item);
         item = arcp__client_session_next_item(w->session);
     }
-    uint64_t last = arcp__client_session_last_seq(w->session);
+    uint64_t last = w->session->last_seq;
     require(last >= w->last_seq);
     w->last_seq = last;
     arcp__client_session_handed_over(w->session, w->now, last);
@@ -142,22 +142,43 @@ static void ask(world *w, char what)
     if (what == 's') {
         arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
         options.agent = ARCP_SPAN_LITERAL("echo");
-        status = arcp__client_session_submit(w->session, w->now, &options, on_reply, replied, NULL,
-                                             NULL);
+        status = arcp__client_session_ask(w->session, w->now,
+                                          &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
+                                                                    .submit = &options,
+                                                                    .on_reply = on_reply,
+                                                                    .user = replied},
+                                          NULL, NULL);
     } else if (what == 'l') {
         arcp_list_options options = ARCP_LIST_OPTIONS_INIT;
-        status =
-            arcp__client_session_list(w->session, w->now, &options, on_reply, replied, NULL, NULL);
+        status = arcp__client_session_ask(w->session, w->now,
+                                          &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_LIST,
+                                                                    .list = &options,
+                                                                    .on_reply = on_reply,
+                                                                    .user = replied},
+                                          NULL, NULL);
     } else if (what == 'b') {
         arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
         options.job_id = job;
-        status = arcp__client_session_subscribe(w->session, w->now, &options, on_reply, replied,
-                                                NULL, NULL);
+        status =
+            arcp__client_session_ask(w->session, w->now,
+                                     &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBSCRIBE,
+                                                               .subscribe = &options,
+                                                               .on_reply = on_reply,
+                                                               .user = replied},
+                                     NULL, NULL);
     } else if (what == 'c') {
-        status = arcp__client_session_cancel(w->session, w->now, job, arcp_span_make(NULL, 0),
-                                             on_reply, replied, NULL, NULL);
+        status = arcp__client_session_ask(w->session, w->now,
+                                          &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_CANCEL,
+                                                                    .job_id = job,
+                                                                    .on_reply = on_reply,
+                                                                    .user = replied},
+                                          NULL, NULL);
     } else {
-        status = arcp__client_session_ping(w->session, w->now, on_reply, replied, NULL, NULL);
+        status = arcp__client_session_ask(w->session, w->now,
+                                          &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_PING,
+                                                                    .on_reply = on_reply,
+                                                                    .user = replied},
+                                          NULL, NULL);
     }
     (void)status;
 }

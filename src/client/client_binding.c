@@ -6,7 +6,7 @@
  * so nothing is guessed there. Where guessing is needed: the trace that the submit began, the
  * job it is about, then the order of asking. A frame that names a request which is none of
  * ours (any more) is nobody's. */
-#include "client/client_parts.h"
+#include "client/client_job.h"
 
 static arcp__client_request *find(arcp__client_session *session, arcp_span id)
 {
@@ -41,11 +41,13 @@ arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session,
     return binding;
 }
 
-static bool is_about_job(const arcp__client_request *request, arcp_span job_id)
-{
-    return request->job_id != NULL && job_id.size != 0 &&
-           arcp_span_equal_cstr(job_id, request->job_id);
-}
+/* Kinds of requests, as bits. */
+#define KIND(kind) (1u << (unsigned)(kind))
+#define SUBMIT     KIND(ARCP__CLIENT_ASK_SUBMIT)
+/* What a runtime may refuse: a ping is only ever answered. */
+#define REFUSABLE                                                                                  \
+    (SUBMIT | KIND(ARCP__CLIENT_ASK_SUBSCRIBE) | KIND(ARCP__CLIENT_ASK_CANCEL) |                   \
+     KIND(ARCP__CLIENT_ASK_LIST))
 
 static arcp__client_request *find_by_trace(arcp__client_session *session,
                                            const arcp__client_frame *frame)
@@ -65,49 +67,42 @@ static arcp__client_request *find_by_trace(arcp__client_session *session,
     return NULL;
 }
 
-arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session,
-                                                 const arcp__client_frame *frame)
-{
-    arcp__client_request *request = find_by_trace(session, frame);
-    return request != NULL && !request->can_repeat ? request : NULL;
-}
-
-static arcp__client_request *
-find_by_job(arcp__client_session *session, const arcp__client_frame *frame,
-            bool (*wanted)(const arcp__client_request *request, int kind), int kind)
+static arcp__client_request *find_by_job(arcp__client_session *session,
+                                         const arcp__client_frame *frame, unsigned kinds)
 {
     arcp_span job_id = arcp__client_frame_job(session, frame);
     arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
-        if (request->sends != 0 && wanted(request, kind) && is_about_job(request, job_id)) {
+        if (request->sends != 0 && (kinds & KIND(request->kind)) != 0 && request->job_id != NULL &&
+            arcp_span_equal_cstr(job_id, request->job_id)) {
             return request;
         }
     }
     return NULL;
 }
 
-static arcp__client_request *
-find_oldest(arcp__client_session *session,
-            bool (*wanted)(const arcp__client_request *request, int kind), int kind)
+static arcp__client_request *find_oldest(arcp__client_session *session, unsigned kinds,
+                                         bool is_keyed)
 {
     arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
-        if (request->is_sent && !request->is_passed && wanted(request, kind)) {
+        if (request->is_sent && !request->is_passed && (kinds & KIND(request->kind)) != 0 &&
+            (request->is_keyed || !is_keyed)) {
             return request;
         }
     }
     return NULL;
 }
 
-static bool is_kind(const arcp__client_request *request, int kind)
+/* Where the runtime does not tell: by job, else by trace, else the one that was asked first. */
+static arcp__client_request *guess(arcp__client_session *session, const arcp__client_frame *frame,
+                                   unsigned kinds)
 {
-    return (int)request->kind == kind;
-}
-
-/* What a runtime may refuse: a ping is only ever answered. */
-static bool is_refusable(const arcp__client_request *request, int kind)
-{
-    return request->kind != ARCP__CLIENT_ASK_PING;
+    arcp__client_request *request = find_by_job(session, frame, kinds);
+    if (request == NULL && (kinds & SUBMIT) != 0) {
+        request = find_by_trace(session, frame);
+    }
+    return request != NULL ? request : find_oldest(session, kinds, false);
 }
 
 arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
@@ -118,42 +113,30 @@ arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
     if (binding.request != NULL && binding.request->kind != kind) {
         binding.request = NULL;
     }
-    if (binding.names_request || session->tells_requests) {
-        return binding;
-    }
-    if (kind == ARCP__CLIENT_ASK_SUBMIT) {
-        binding.request = find_by_trace(session, frame);
-    } else if (kind == ARCP__CLIENT_ASK_CANCEL || kind == ARCP__CLIENT_ASK_SUBSCRIBE) {
-        binding.request = find_by_job(session, frame, is_kind, (int)kind);
-    }
-    if (binding.request == NULL) {
-        binding.request = find_oldest(session, is_kind, (int)kind);
+    if (!binding.names_request && !session->tells_requests) {
+        binding.request = guess(session, frame, KIND(kind));
     }
     return binding;
 }
 
-static arcp__client_request *find_unnamed(arcp__client_session *session,
-                                          const arcp__client_frame *frame,
-                                          arcp__client_request_kind kind)
+arcp__client_request *arcp__client_bind_error(arcp__client_session *session,
+                                              const arcp__client_frame *frame)
 {
-    return session->tells_requests ? NULL : find_by_job(session, frame, is_kind, (int)kind);
+    return session->tells_requests ? NULL : guess(session, frame, REFUSABLE);
 }
 
-arcp__client_request *arcp__client_bind_cancelled(arcp__client_session *session,
-                                                  const arcp__client_frame *frame)
+arcp__client_request *arcp__client_bind_by_job(arcp__client_session *session,
+                                               const arcp__client_frame *frame,
+                                               arcp__client_request_kind kind)
 {
-    return find_unnamed(session, frame, ARCP__CLIENT_ASK_CANCEL);
+    return session->tells_requests ? NULL : find_by_job(session, frame, KIND(kind));
 }
 
-arcp__client_request *arcp__client_bind_subscribe(arcp__client_session *session,
-                                                  const arcp__client_frame *frame)
+arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session,
+                                                 const arcp__client_frame *frame)
 {
-    return find_unnamed(session, frame, ARCP__CLIENT_ASK_SUBSCRIBE);
-}
-
-static bool is_keyed_submit(const arcp__client_request *request, int kind)
-{
-    return (int)request->kind == kind && request->is_keyed;
+    arcp__client_request *request = find_by_trace(session, frame);
+    return request != NULL && !request->can_repeat ? request : NULL;
 }
 
 arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session,
@@ -163,8 +146,7 @@ arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session,
         return NULL;
     }
     arcp__client_request *request = find_by_trace(session, frame);
-    return request != NULL ? request
-                           : find_oldest(session, is_keyed_submit, ARCP__CLIENT_ASK_SUBMIT);
+    return request != NULL ? request : find_oldest(session, SUBMIT, true);
 }
 
 static bool has_code(const arcp__client_session *session, const arcp__client_frame *frame,
@@ -199,7 +181,7 @@ static bool refuses(const arcp__client_session *session, const arcp__client_fram
 arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session,
                                                const arcp__client_frame *frame)
 {
-    arcp__client_binding none = {NULL, false};
+    const arcp__client_binding none = {NULL, false};
     arcp_span id = arcp__client_frame_job(session, frame);
     if (session->tells_requests || frame->type != ARCP_MESSAGE_JOB_ERROR || id.size == 0) {
         return none;
@@ -208,7 +190,7 @@ arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session,
         return (arcp__client_binding){arcp__client_bind_keyed(session, frame), true};
     }
     const arcp_job *job = arcp__client_session_find_job(session, id);
-    arcp__client_request *request = find_by_job(session, frame, is_refusable, 0);
+    arcp__client_request *request = find_by_job(session, frame, REFUSABLE);
     if (request != NULL) {
         return (arcp__client_binding){request, refuses(session, frame, request, job)};
     }
@@ -216,24 +198,6 @@ arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session,
     if (job != NULL || session->is_adopted || arcp__client_past_is_gone(session, id)) {
         return none;
     }
-    request = find_by_trace(session, frame);
-    request = request != NULL ? request : find_oldest(session, is_kind, ARCP__CLIENT_ASK_SUBMIT);
+    request = guess(session, frame, SUBMIT);
     return (arcp__client_binding){request, request != NULL};
-}
-
-arcp__client_binding arcp__client_bind_error(arcp__client_session *session,
-                                             const arcp__client_frame *frame)
-{
-    arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
-    if (binding.names_request || session->tells_requests) {
-        return binding;
-    }
-    binding.request = find_by_job(session, frame, is_refusable, 0);
-    if (binding.request == NULL) {
-        binding.request = find_by_trace(session, frame);
-    }
-    if (binding.request == NULL) {
-        binding.request = find_oldest(session, is_refusable, 0);
-    }
-    return binding;
 }

@@ -20,19 +20,18 @@ static size_t item_bytes(const arcp__client_item *item)
 
 bool arcp__client_wants_to_read(const arcp_client *client)
 {
-    if (client->unread_bytes > client->unread_bytes_max) {
+    if (client->unread_bytes > client->given->unread_bytes_max) {
         return client->waiting != 0 &&
-               client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR <= client->unread_bytes_max;
+               client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR <= client->given->unread_bytes_max;
     }
     /* Once stopped, it begins again when half of it is gone. */
     return !client->is_paused || client->waiting != 0 ||
-           client->unread_bytes <= client->unread_bytes_max / 2;
+           client->unread_bytes <= client->given->unread_bytes_max / 2;
 }
 
 void arcp__client_notice_read(arcp_client *client)
 {
-    uint64_t seq = client->unread != NULL ? client->unread->floor_seq
-                                          : arcp__client_session_last_seq(client->session);
+    uint64_t seq = client->unread != NULL ? client->unread->floor_seq : client->session->last_seq;
     arcp__client_session_handed_over(client->session, arcp__clock_now(), seq);
 }
 
@@ -52,7 +51,7 @@ void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
     arcp_job *job = item->event.job;
     bool has_reader =
         job != NULL && item->event.type != ARCP_CLIENT_JOB_ADDED && atomic_load(&job->handles) != 0;
-    if (!client->observe_all && !has_reader) {
+    if (!client->given->observe_all && !has_reader) {
         discard(client, item);
         if (client->unread == NULL) {
             arcp__client_notice_read(client);
@@ -203,14 +202,13 @@ arcp_status arcp_client_connect(const arcp_client_options *options, arcp_client 
     arcp__client_wait wait;
     uv_mutex_lock(&client->mutex);
     arcp__client_begin_wait(client, ARCP_WAIT_FOREVER, &wait);
-    while (arcp__client_session_state_of(client->session) != ARCP__SESSION_LIVE &&
-           !arcp__client_is_over(client)) {
+    while (client->session->state != ARCP__SESSION_LIVE && !arcp__client_is_over(client)) {
         /* Bounded by the session's own deadlines. */
         (void)arcp__client_wait_more(client, &wait, NULL);
     }
     arcp__client_end_wait(client);
     if (arcp__client_is_over(client)) {
-        status = arcp__client_failure_copy(failure, arcp__client_session_failure(client->session));
+        status = arcp__client_failure_copy(failure, &client->session->failure);
     }
     uv_mutex_unlock(&client->mutex);
     if (status != ARCP_OK) {
@@ -225,11 +223,10 @@ void arcp_client_close(arcp_client *client)
 {
     arcp__client_lock(client);
     arcp__client_session_close(client->session, arcp__clock_now());
+    arcp__client_settle(client);
     if (!client->has_thread) {
-        arcp__client_settle_later(client);
         return;
     }
-    arcp__client_settle(client);
     arcp__client_wait wait;
     arcp__client_begin_wait(client, 3000, &wait);
     while (!arcp__client_is_over(client) &&

@@ -8,7 +8,7 @@
 
 /* ---- what the session must be given ---- */
 
-static void draw(void *user, void *out, size_t size)
+static void draw_random(void *user, void *out, size_t size)
 {
     arcp_client *client = user;
     arcp__random_pool_draw(&client->random, out, size);
@@ -16,45 +16,21 @@ static void draw(void *user, void *out, size_t size)
 
 /* ---- making ---- */
 
-static char *copy_text(arcp_span text, bool *failed)
-{
-    if (text.size == 0) {
-        return NULL;
-    }
-    char *copy = arcp__copy_cstr(text.data, text.size);
-    *failed = *failed || copy == NULL;
-    return copy;
-}
-
 arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **out, arcp_error *err)
 {
     arcp_client *client = arcp__alloc(sizeof(*client));
     if (client == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_status status = arcp__client_session_new(options, draw, client, &client->session, err);
+    arcp_status status =
+        arcp__client_session_new(options, draw_random, client, &client->session, err);
     if (status != ARCP_OK) {
         arcp__free(client);
         return status;
     }
-    bool failed = false;
-    client->url = options->dial != NULL ? NULL : copy_text(options->url, &failed);
-    client->ca_file = copy_text(options->tls_ca_file, &failed);
-    client->dial = options->dial;
-    client->dial_user = options->dial_user;
-    client->hooks = options->hooks;
-    client->connect_timeout_ms = options->connect_timeout_ms;
-    client->request_timeout_ms = options->request_timeout_ms;
-    client->frame_bytes_max = options->frame_bytes_max;
-    client->observe_all = options->observe_all;
-    client->unread_bytes_max = options->unread_bytes_max;
+    client->given = &client->session->options.given;
     client->timer_due_ns = ARCP_TIME_NEVER;
     atomic_init(&client->is_interrupted, false);
-    arcp__client_session_set_owner(client->session, client);
-    if (failed) {
-        arcp__client_destroy(client);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
     *out = client;
     return ARCP_OK;
 }
@@ -63,8 +39,6 @@ void arcp__client_destroy(arcp_client *client)
 {
     arcp__client_session_free(client->session);
     arcp__random_pool_fini(&client->random);
-    arcp__free(client->url);
-    arcp__free(client->ca_file);
     arcp__free(client);
 }
 
@@ -166,11 +140,12 @@ static void on_failed(void *user, const arcp_error *err)
 /* Whether the attempt to resume may be made now, and with which token. */
 static bool prepare_resume(arcp_client *client)
 {
-    if (client->hooks.before_resume == NULL || !arcp__client_session_has_session(client->session)) {
+    const arcp_client_hooks *hooks = &client->given->hooks;
+    if (hooks->before_resume == NULL || !client->session->has_session) {
         return true;
     }
     arcp_buf token = ARCP_BUF_SECRET_INIT;
-    bool go_on = client->hooks.before_resume(client->hooks.user, &token);
+    bool go_on = hooks->before_resume(hooks->user, &token);
     if (go_on && token.size != 0) {
         go_on = arcp__client_session_set_resume_token(client->session, arcp_buf_span(&token)) ==
                 ARCP_OK;
@@ -181,13 +156,14 @@ static bool prepare_resume(arcp_client *client)
 
 static void dial(arcp_client *client)
 {
+    const arcp_client_options *given = client->given;
     arcp_error err = {0};
     if (!prepare_resume(client)) {
         arcp__client_session_postpone(client->session, arcp__clock_now(), ARCP__CLIENT_POSTPONE_MS);
         return;
     }
-    if (client->dial != NULL) {
-        arcp_connection *connection = client->dial(client->dial_user, client->loop, &err);
+    if (given->dial != NULL) {
+        arcp_connection *connection = given->dial(given->dial_user, client->loop, &err);
         if (connection != NULL) {
             take_connection(client, connection);
         } else {
@@ -196,14 +172,14 @@ static void dial(arcp_client *client)
         return;
     }
     arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
-    options.ca_file = client->ca_file;
-    options.frame_bytes_max = client->frame_bytes_max;
+    options.ca_file = given->tls_ca_file.data;
+    options.frame_bytes_max = given->frame_bytes_max;
     options.timeout_ms =
-        client->connect_timeout_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)client->connect_timeout_ms;
+        given->connect_timeout_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)given->connect_timeout_ms;
     const arcp_connect_callbacks callbacks = {
         .connected = on_connected, .failed = on_failed, .user = client};
     arcp_status status =
-        arcp_connect(client->loop, client->url, &options, &callbacks, &client->connector, &err);
+        arcp_connect(client->loop, given->url.data, &options, &callbacks, &client->connector, &err);
     if (status != ARCP_OK) {
         arcp__client_session_disconnected(client->session, arcp__clock_now(), &err);
     }
@@ -278,15 +254,16 @@ static bool send_frames(arcp_client *client)
 
 static void tell_welcome(arcp_client *client)
 {
-    if (client->hooks.welcomed == NULL) {
-        return;
+    const arcp__client_session *session = client->session;
+    const arcp_client_hooks *hooks = &client->given->hooks;
+    if (hooks->welcomed != NULL) {
+        const arcp_session_state state = {
+            .session_id = arcp_buf_span(&session->id),
+            .resume_token = arcp__client_session_resume_token(session),
+            .last_event_seq = session->handed_seq,
+        };
+        hooks->welcomed(hooks->user, &state);
     }
-    const arcp_session_state state = {
-        .session_id = arcp__client_session_id(client->session),
-        .resume_token = arcp__client_session_resume_token(client->session),
-        .last_event_seq = arcp__client_session_handed_seq(client->session),
-    };
-    client->hooks.welcomed(client->hooks.user, &state);
 }
 
 static void hand_reply(arcp_client *client, arcp__client_item *item)
@@ -339,8 +316,8 @@ static bool hand_items(arcp_client *client)
         }
         item = arcp__client_session_next_item(client->session);
     }
-    uint64_t last_seq = arcp__client_session_last_seq(client->session);
-    if (!client->has_thread && last_seq != arcp__client_session_handed_seq(client->session)) {
+    uint64_t last_seq = client->session->last_seq;
+    if (!client->has_thread && last_seq != client->session->handed_seq) {
         arcp__client_session_handed_over(client->session, arcp__clock_now(), last_seq);
     }
     return any;
@@ -426,10 +403,11 @@ void arcp__client_pump(arcp_client *client)
 
 void arcp__client_settle(arcp_client *client)
 {
-    if (!client->has_thread) {
-        arcp__client_pump(client);
-        return;
+    if (client->has_thread) {
+        (void)hand_items(client);
+        (void)uv_async_send(&client->wake);
+    } else if (!client->is_pumping && client->timer_due_ns != 0) {
+        client->timer_due_ns = 0;
+        (void)uv_timer_start(&client->timer, arcp__client_timer_fired, 0, 0);
     }
-    (void)hand_items(client);
-    (void)uv_async_send(&client->wake);
 }

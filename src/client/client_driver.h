@@ -22,15 +22,8 @@
 
 struct arcp_client {
     arcp__client_session *session;
-    char *url;     /* owned; NULL with dial */
-    char *ca_file; /* owned; may be NULL */
-    arcp_dial_fn dial;
-    void *dial_user;
-    arcp_client_hooks hooks;
-    arcp__random_pool random; /* for ids and keys */
-    int64_t connect_timeout_ms;
-    size_t frame_bytes_max;
-    int64_t request_timeout_ms;
+    const arcp_client_options *given; /* the session's copy */
+    arcp__random_pool random;         /* for ids and keys */
 
     /* the loop's thread only */
     uv_loop_t *loop;
@@ -55,10 +48,8 @@ struct arcp_client {
     uv_mutex_t mutex;
     uv_cond_t changed;
     uv_async_t wake;
-    atomic_bool is_interrupted; /* set by arcp_client_interrupt, taken by the loop's thread */
-    bool stops;                 /* the loop's thread ends */
-    bool observe_all;
-    size_t unread_bytes_max;
+    atomic_bool is_interrupted;  /* set by arcp_client_interrupt, taken by the loop's thread */
+    bool stops;                  /* the loop's thread ends */
     unsigned waiting;            /* calls that wait for something to be read */
     uint64_t interruptions;      /* so far */
     uint64_t interruptions_told; /* of these, up to here: a call returned for them */
@@ -74,8 +65,9 @@ ARCP_MUST_CHECK arcp_status arcp__client_new(const arcp_client_options *options,
                                              arcp_error *err);
 void arcp__client_destroy(arcp_client *client);
 
-/* Does what the session wants done. On the loop's thread everything, else what concerns the
- * program, and wakes the loop's thread for the rest. With the lock held. */
+/* Does what a call asked the session for. With the lock held. In the blocking form: what concerns
+ * the program, and wakes the loop's thread for the rest. On a program's loop: everything, in the
+ * loop's next turn, so that nothing is called back from inside the call. */
 void arcp__client_settle(arcp_client *client);
 void arcp__client_pump(arcp_client *client);
 void arcp__client_timer_fired(uv_timer_t *timer);
@@ -100,11 +92,8 @@ static inline void arcp__client_unlock(arcp_client *client)
 
 /* The end of a client on a program's loop; what libuv still holds goes with its callback. */
 void arcp__client_release_on_loop(arcp_client *client);
-/* Does in the loop's next turn what a call asked for, so that nothing is called back from
- * inside it. */
-void arcp__client_settle_later(arcp_client *client);
 
-/* ---- client_waiting.c: with the lock held ---- */
+/* ---- client_calls.c: with the lock held ---- */
 
 /* One call's wait: how long, and whether it was interrupted. */
 typedef struct arcp__client_wait {

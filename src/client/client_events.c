@@ -5,114 +5,14 @@
  * answer. When nothing is waited for any more, the job is announced as one that the program
  * did not ask for. */
 #include "client/client_failure.h"
-#include "client/client_parts.h"
-
-arcp_job *arcp__client_session_find_job(arcp__client_session *session, arcp_span id)
-{
-    arcp_job *job = NULL;
-    HASH_FIND(hh, session->jobs, id.data, id.size, job);
-    return job;
-}
-
-arcp_job *arcp__client_session_job(arcp__client_session *session, arcp_span id)
-{
-    arcp_job *job = arcp__client_session_find_job(session, id);
-    if (job != NULL) {
-        return job;
-    }
-    job = arcp__client_job_new(id);
-    if (job == NULL) {
-        return NULL;
-    }
-    HASH_ADD_KEYPTR(hh, session->jobs, job->id.data, job->id.size, job);
-    if (!ARCP__HASH_ADDED(job)) {
-        arcp__client_job_drop(job);
-        return NULL;
-    }
-    job->session = session;
-    job->owner = session->owner;
-    return job;
-}
-
-void arcp__client_session_reap(arcp_job *job)
-{
-    arcp__client_session *session = job->session;
-    if (session == NULL || !atomic_load(&job->over) || atomic_load(&job->handles) != 0) {
-        return;
-    }
-    arcp__client_past_add(session, job);
-}
-
-/* ---- becoming known ---- */
-
-static arcp_status queue_added(arcp__client_session *session, arcp_job *job)
-{
-    arcp__client_item *item =
-        arcp__client_item_new(ARCP_CLIENT_JOB_ADDED, job, job->descriptor.size);
-    if (item == NULL) {
-        return ARCP_E_NO_MEMORY;
-    }
-    item->event.payload = arcp__client_item_place(item, job->descriptor);
-    arcp__client_item_queue(session, item);
-    return ARCP_OK;
-}
-
-static void release_held(arcp__client_session *session, arcp_job *job)
-{
-    arcp__client_item *item = NULL;
-    arcp__client_item *next = NULL;
-    DL_FOREACH_SAFE (job->held, item, next) {
-        DL_DELETE(job->held, item);
-        uint64_t seq = item->event.event_seq;
-        arcp__client_item_queue(session, item);
-        item->floor_seq = seq == 0 ? item->floor_seq : seq - 1;
-    }
-}
-
-arcp_status arcp__client_session_announce(arcp__client_session *session, arcp_job *job,
-                                          bool by_reply)
-{
-    if (!job->announced && !by_reply) {
-        arcp_status status = queue_added(session, job);
-        if (status != ARCP_OK) {
-            return status;
-        }
-    }
-    job->announced = true;
-    release_held(session, job);
-    return ARCP_OK;
-}
-
-bool arcp__client_session_waits_for_jobs(const arcp__client_session *session)
-{
-    return arcp__client_requests_pending(session, ARCP__CLIENT_ASK_SUBMIT) ||
-           arcp__client_requests_pending(session, ARCP__CLIENT_ASK_SUBSCRIBE);
-}
-
-arcp_status arcp__client_session_announce_held(arcp__client_session *session)
-{
-    if (arcp__client_session_waits_for_jobs(session)) {
-        return ARCP_OK;
-    }
-    arcp_job *job = NULL;
-    arcp_job *next = NULL;
-    HASH_ITER (hh, session->jobs, job, next) {
-        if (!job->announced) {
-            arcp_status status = arcp__client_session_announce(session, job, false);
-            if (status != ARCP_OK) {
-                return status;
-            }
-        }
-    }
-    return ARCP_OK;
-}
+#include "client/client_job.h"
 
 /* The job's record, announced unless a request may be about to do that. After this, queueing
  * for the job cannot fail. NULL when out of memory. */
 static arcp_job *admit(arcp__client_session *session, arcp_span id)
 {
     arcp_job *job = arcp__client_session_job(session, id);
-    if (job != NULL && !job->announced && !arcp__client_session_waits_for_jobs(session) &&
+    if (job != NULL && !job->announced && !arcp__client_requests_wait_for_jobs(session) &&
         arcp__client_session_announce(session, job, false) != ARCP_OK) {
         return NULL;
     }
@@ -199,7 +99,7 @@ arcp_status arcp__client_on_job_event(arcp__client_session *session,
 {
     arcp_span id = arcp__client_frame_job(session, frame);
     if (id.size == 0) {
-        arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored an event that names no job");
+        arcp__client_notice(session, "ignored an event that names no job");
         return ARCP_OK;
     }
     arcp_job *job = admit(session, id);
@@ -208,8 +108,8 @@ arcp_status arcp__client_on_job_event(arcp__client_session *session,
     }
     job->was_heard = true;
     if (job->ended) {
-        arcp__client_notice(session, ARCP_E_INVALID_REQUEST,
-                            "ignored an event of job %.*s, which has ended", (int)id.size, id.data);
+        arcp__client_notice(session, "ignored an event of job %.*s, which has ended", (int)id.size,
+                            id.data);
         return ARCP_OK;
     }
     arcp__client_item *item = event_item(session, frame, job);
@@ -245,7 +145,6 @@ static arcp_status refuse(arcp__client_session *session, const arcp__client_fram
         status = arcp__client_over_refused(session, request, &failure);
     }
     if (status == ARCP_OK) {
-        arcp__client_request_finish(session, request, &failure, NULL, NULL);
         status = arcp__client_session_announce_held(session);
     }
     arcp_failure_fini(&failure);
@@ -271,9 +170,10 @@ static arcp_status end_job(arcp__client_session *session, const arcp__client_fra
     }
     item->event.payload = arcp__client_item_place(item, payload);
     item->event.event_seq = frame->event_seq;
-    arcp__client_request *cancel = job->outcome.final_status == ARCP_JOB_CANCELLED
-                                       ? arcp__client_bind_cancelled(session, frame)
-                                       : NULL;
+    arcp__client_request *cancel =
+        job->outcome.final_status == ARCP_JOB_CANCELLED
+            ? arcp__client_bind_by_job(session, frame, ARCP__CLIENT_ASK_CANCEL)
+            : NULL;
     if (cancel != NULL) {
         arcp__client_request_finish(session, cancel, NULL, NULL, NULL);
     }
@@ -290,7 +190,7 @@ arcp_status arcp__client_on_job_end(arcp__client_session *session, const arcp__c
             return refuse(session, frame, binding.request);
         }
         if (id.size == 0) {
-            return refuse(session, frame, arcp__client_bind_error(session, frame).request);
+            return refuse(session, frame, arcp__client_bind_error(session, frame));
         }
         binding = arcp__client_bind_refusal(session, frame);
         if (binding.names_request) {
@@ -298,7 +198,7 @@ arcp_status arcp__client_on_job_end(arcp__client_session *session, const arcp__c
         }
     }
     if (id.size == 0) {
-        arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored a result that names no job");
+        arcp__client_notice(session, "ignored a result that names no job");
         return ARCP_OK;
     }
     arcp_job *job = admit(session, id);
@@ -306,8 +206,7 @@ arcp_status arcp__client_on_job_end(arcp__client_session *session, const arcp__c
         return ARCP_E_NO_MEMORY;
     }
     if (job->ended) {
-        arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored a second end of job %.*s",
-                            (int)id.size, id.data);
+        arcp__client_notice(session, "ignored a second end of job %.*s", (int)id.size, id.data);
         return ARCP_OK;
     }
     return end_job(session, frame, job);

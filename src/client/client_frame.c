@@ -1,4 +1,4 @@
-#include "client/client_parts.h"
+#include "client/client_session.h"
 
 /* Room for every id that one frame can make us unescape, read a few times over. */
 #define IDS_ROOM ((size_t)64 * ARCP__ID_BYTES_MAX)

@@ -1,5 +1,5 @@
 #include "base/timestamp.h"
-#include "client/client_parts.h"
+#include "client/client_session.h"
 
 void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSAGE_ID_SIZE])
 {
@@ -7,6 +7,7 @@ void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSA
     arcp__ulid_next(&session->id_source, session->now.wall_ns / ARCP_NS_PER_MS, out + 4);
 }
 
+/* Members that are empty are left out. */
 static void write_member(arcp_json_writer *writer, const char *name, arcp_span text)
 {
     if (text.size != 0) {
@@ -23,35 +24,53 @@ static void write_raw_member(arcp_json_writer *writer, const char *name, arcp_sp
     }
 }
 
-static void write_frame(arcp_buf *out, const char *type, arcp_span id, arcp_span session_id,
-                        arcp_span job_id, arcp_span trace_id, arcp_span payload,
-                        arcp_span extensions)
+static void write_number(arcp_json_writer *writer, const char *name, uint64_t number)
+{
+    arcp_json_name(writer, name);
+    arcp_json_write_u64(writer, number);
+}
+
+static void write_time(arcp_json_writer *writer, const char *name, int64_t wall_ns)
+{
+    char text[ARCP__TIMESTAMP_SIZE];
+    arcp__timestamp_format(wall_ns, text);
+    write_member(writer, name, arcp_span_make(text, sizeof(text)));
+}
+
+static arcp_json_writer begin(arcp_buf *out)
 {
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, out);
     arcp_json_begin_object(&writer);
-    write_member(&writer, "arcp", ARCP_SPAN_LITERAL("1.1"));
-    write_member(&writer, "id", id);
-    write_member(&writer, "type", arcp_span_cstr(type));
-    write_member(&writer, "session_id", session_id);
-    write_member(&writer, "trace_id", trace_id);
-    write_member(&writer, "job_id", job_id);
-    write_raw_member(&writer, "payload", payload.size == 0 ? ARCP_SPAN_LITERAL("{}") : payload);
-    write_raw_member(&writer, "extensions", extensions);
-    arcp_json_end_object(&writer);
+    return writer;
 }
 
-arcp_status arcp__client_send(arcp__client_session *session, const char *type, arcp_span id,
-                              arcp_span job_id, arcp_span trace_id, arcp_span payload,
-                              arcp_span extensions)
+/* ---- the queue ---- */
+
+/* An envelope; what is empty is left out. */
+typedef struct envelope {
+    const char *type;
+    arcp_span id, job_id, trace_id, payload, extensions;
+} envelope;
+
+static arcp_status queue(arcp__client_session *session, const envelope *e)
 {
     static const char no_size[sizeof(uint32_t)] = {0};
     arcp_buf *frames = &session->frames;
     size_t start = frames->size;
     arcp_buf_append(frames, arcp_span_make(no_size, sizeof(no_size)));
-    arcp_span session_id =
-        arcp_buf_span(session->interim_id.size != 0 ? &session->interim_id : &session->id);
-    write_frame(frames, type, id, session_id, job_id, trace_id, payload, extensions);
+    arcp_json_writer writer = begin(frames);
+    write_member(&writer, "arcp", ARCP_SPAN_LITERAL("1.1"));
+    write_member(&writer, "id", e->id);
+    write_member(&writer, "type", arcp_span_cstr(e->type));
+    write_member(
+        &writer, "session_id",
+        arcp_buf_span(session->interim_id.size != 0 ? &session->interim_id : &session->id));
+    write_member(&writer, "trace_id", e->trace_id);
+    write_member(&writer, "job_id", e->job_id);
+    write_raw_member(&writer, "payload", e->payload);
+    write_raw_member(&writer, "extensions", e->extensions);
+    arcp_json_end_object(&writer);
     size_t size = frames->size - start - sizeof(uint32_t);
     if (frames->failed || size > UINT32_MAX) {
         frames->size = start;
@@ -83,27 +102,52 @@ bool arcp__client_session_next_frame(arcp__client_session *session, arcp_span *o
     return true;
 }
 
+arcp_status arcp__client_send_request(arcp__client_session *session, const char *type,
+                                      const arcp__client_request *request)
+{
+    envelope e = {.type = type,
+                  .id = arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE),
+                  .payload = arcp_buf_span(&request->payload),
+                  .extensions = arcp_buf_span(&request->extensions)};
+    if (request->kind == ARCP__CLIENT_ASK_CANCEL) {
+        e.job_id = arcp_span_cstr(request->job_id);
+    }
+    if (request->has_trace) {
+        e.trace_id = arcp_span_make(request->trace_id, ARCP__TRACE_ID_SIZE);
+    }
+    return queue(session, &e);
+}
+
 /* ---- the session's own messages ---- */
 
+/* Takes the payload's memory. `id` is empty: a new one. */
 static arcp_status send_payload(arcp__client_session *session, const char *type, arcp_span id,
-                                arcp_buf *payload)
+                                arcp_span job_id, arcp_buf *payload)
 {
+    char own[ARCP__MESSAGE_ID_SIZE];
+    if (id.size == 0) {
+        arcp__client_message_id(session, own);
+        id = arcp_span_make(own, sizeof(own));
+    }
+    const envelope e = {
+        .type = type, .id = id, .job_id = job_id, .payload = arcp_buf_span(payload)};
     arcp_status status = arcp_buf_status(payload);
     if (status == ARCP_OK) {
-        status =
-            arcp__client_send(session, type, id, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0),
-                              arcp_buf_span(payload), arcp_span_make(NULL, 0));
+        status = queue(session, &e);
     }
     arcp_buf_fini(payload);
     return status;
 }
 
-static arcp_status send_with_new_id(arcp__client_session *session, const char *type,
-                                    arcp_buf *payload)
+#define NO_SPAN arcp_span_make(NULL, 0)
+
+/* A message that the welcome answers. */
+static arcp_status send_secret(arcp__client_session *session, const char *type, arcp_buf *payload)
 {
-    char id[ARCP__MESSAGE_ID_SIZE];
-    arcp__client_message_id(session, id);
-    return send_payload(session, type, arcp_span_make(id, sizeof(id)), payload);
+    session->frames.secret = true;
+    arcp__client_message_id(session, session->hello_id);
+    return send_payload(session, type, arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE),
+                        NO_SPAN, payload);
 }
 
 /* The members that name the session to come back to. Some runtimes call the token `token`,
@@ -116,8 +160,7 @@ static void write_resume(arcp__client_session *session, arcp_json_writer *writer
         write_member(writer, "token", token);
     }
     write_member(writer, "resume_token", token);
-    arcp_json_name(writer, "last_event_seq");
-    arcp_json_write_u64(writer, session->last_seq);
+    write_number(writer, "last_event_seq", session->last_seq);
 }
 
 /* [arcp:6.2-1] */
@@ -125,8 +168,7 @@ static void write_features(arcp__client_session *session, arcp_json_writer *writ
 {
     arcp_json_name(writer, "capabilities");
     arcp_json_begin_object(writer);
-    arcp_json_name(writer, "encodings");
-    arcp_json_write_raw(writer, ARCP_SPAN_LITERAL("[\"json\"]"));
+    write_raw_member(writer, "encodings", ARCP_SPAN_LITERAL("[\"json\"]"));
     arcp_json_name(writer, "features");
     arcp_json_begin_array(writer);
     for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
@@ -142,10 +184,9 @@ static void write_features(arcp__client_session *session, arcp_json_writer *writ
 arcp_status arcp__client_send_hello(arcp__client_session *session)
 {
     const arcp_client_options *given = &session->options.given;
+    const arcp_secret *token = session->options.token;
     arcp_buf payload = ARCP_BUF_SECRET_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = begin(&payload);
     arcp_json_name(&writer, "client");
     arcp_json_begin_object(&writer);
     write_member(&writer, "name", given->client_name);
@@ -153,11 +194,10 @@ arcp_status arcp__client_send_hello(arcp__client_session *session)
     arcp_json_end_object(&writer);
     arcp_json_name(&writer, "auth");
     arcp_json_begin_object(&writer);
-    write_member(&writer, "scheme",
-                 session->options.token != NULL ? ARCP_SPAN_LITERAL("bearer")
-                                                : ARCP_SPAN_LITERAL("none"));
-    if (session->options.token != NULL) {
-        write_member(&writer, "token", arcp_secret_reveal(session->options.token));
+    arcp_json_name(&writer, "scheme");
+    arcp_json_write_cstr(&writer, token != NULL ? "bearer" : "none");
+    if (token != NULL) {
+        write_member(&writer, "token", arcp_secret_reveal(token));
     }
     arcp_json_end_object(&writer);
     write_features(session, &writer);
@@ -169,31 +209,16 @@ arcp_status arcp__client_send_hello(arcp__client_session *session)
         write_resume(session, &writer, false);
     }
     arcp_json_end_object(&writer);
-    session->frames.secret = true;
-    arcp__client_message_id(session, session->hello_id);
-    return send_payload(session, "session.hello",
-                        arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE), &payload);
+    return send_secret(session, "session.hello", &payload);
 }
 
 arcp_status arcp__client_send_resume(arcp__client_session *session)
 {
     arcp_buf payload = ARCP_BUF_SECRET_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = begin(&payload);
     write_resume(session, &writer, true);
     arcp_json_end_object(&writer);
-    session->frames.secret = true;
-    arcp__client_message_id(session, session->hello_id);
-    return send_payload(session, "session.resume",
-                        arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE), &payload);
-}
-
-static void write_time(arcp__client_session *session, arcp_json_writer *writer, const char *name)
-{
-    char text[ARCP__TIMESTAMP_SIZE];
-    arcp__timestamp_format(session->now.wall_ns, text);
-    write_member(writer, name, arcp_span_make(text, sizeof(text)));
+    return send_secret(session, "session.resume", &payload);
 }
 
 /* [arcp:6.4-2] */
@@ -201,59 +226,55 @@ arcp_status arcp__client_send_ping(arcp__client_session *session)
 {
     char id[ARCP__MESSAGE_ID_SIZE];
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer;
     arcp__client_message_id(session, id);
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
-    write_member(&writer, "nonce", arcp_span_make(id, sizeof(id)));
-    write_time(session, &writer, "sent_at");
-    arcp_json_end_object(&writer);
-    return send_payload(session, "session.ping", arcp_span_make(id, sizeof(id)), &payload);
+    arcp__client_payload_ping(session, id, &payload);
+    return send_payload(session, "session.ping", arcp_span_make(id, sizeof(id)), NO_SPAN, &payload);
 }
 
 arcp_status arcp__client_send_pong(arcp__client_session *session, const arcp__client_frame *ping)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = begin(&payload);
     arcp_json_ref nonce =
         arcp_json_member(&session->json, ping->payload, ARCP_SPAN_LITERAL("nonce"));
     write_raw_member(&writer, "ping_nonce", arcp_json_raw(&session->json, nonce));
-    write_time(session, &writer, "received_at");
+    write_time(&writer, "received_at", session->now.wall_ns);
     arcp_json_end_object(&writer);
     bool older = arcp_span_equal_cstr(ping->type_text, "ping");
-    if (older) {
-        return send_payload(session, "pong", ping->id, &payload);
-    }
-    return send_with_new_id(session, "session.pong", &payload);
+    return send_payload(session, older ? "pong" : "session.pong", older ? ping->id : NO_SPAN,
+                        NO_SPAN, &payload);
 }
 
 /* [arcp:6.5-6] */
 arcp_status arcp__client_send_ack(arcp__client_session *session, uint64_t event_seq)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&payload, "{\"last_processed_seq\":");
-    arcp_buf_append_u64(&payload, event_seq);
-    arcp_buf_append_byte(&payload, '}');
-    return send_with_new_id(session, "session.ack", &payload);
+    arcp_buf_append_format(&payload, "{\"last_processed_seq\":%llu}",
+                           (unsigned long long)event_seq);
+    return send_payload(session, "session.ack", NO_SPAN, NO_SPAN, &payload);
 }
 
-arcp_status arcp__client_send_simple(arcp__client_session *session, const char *type)
+/* [arcp:7.6-13] */
+arcp_status arcp__client_send_unsubscribe(arcp__client_session *session, arcp_span job_id)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp__client_payload_cancel(job_id, NO_SPAN, &payload);
+    return send_payload(session, "job.unsubscribe", NO_SPAN, job_id, &payload);
+}
+
+arcp_status arcp__client_send_goodbye(arcp__client_session *session, const char *type)
 {
     arcp_buf payload = ARCP_BUF_INIT;
     /* Some runtimes do not take a goodbye without a reason. */
     arcp_buf_append_cstr(&payload, "{\"reason\":\"done\"}");
-    return send_with_new_id(session, type, &payload);
+    return send_payload(session, type, NO_SPAN, NO_SPAN, &payload);
 }
 
 /* ---- payloads of requests ---- */
 
 void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span key, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = begin(out);
     write_member(&writer, "agent", options->agent);
     write_raw_member(&writer, "input",
                      options->input.size == 0 ? ARCP_SPAN_LITERAL("{}") : options->input);
@@ -274,8 +295,7 @@ void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span k
     }
     write_member(&writer, "idempotency_key", key);
     if (options->max_runtime_sec != 0) {
-        arcp_json_name(&writer, "max_runtime_sec");
-        arcp_json_write_u64(&writer, options->max_runtime_sec);
+        write_number(&writer, "max_runtime_sec", options->max_runtime_sec);
     }
     arcp_json_end_object(&writer);
 }
@@ -283,13 +303,11 @@ void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span k
 /* [arcp:7.6-2] */
 void arcp__client_payload_subscribe(const arcp_subscribe_options *options, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = begin(out);
     write_member(&writer, "job_id", options->job_id);
     if (options->history) {
-        arcp_json_name(&writer, "from_event_seq");
-        arcp_json_write_u64(&writer, options->has_from_event_seq ? options->from_event_seq : 0);
+        write_number(&writer, "from_event_seq",
+                     options->has_from_event_seq ? options->from_event_seq : 0);
     }
     arcp_json_name(&writer, "history");
     arcp_json_write_bool(&writer, options->history);
@@ -298,30 +316,15 @@ void arcp__client_payload_subscribe(const arcp_subscribe_options *options, arcp_
 
 void arcp__client_payload_cancel(arcp_span job_id, arcp_span reason, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = begin(out);
     write_member(&writer, "job_id", job_id);
-    if (reason.size != 0) {
-        write_member(&writer, "reason", reason);
-    }
-    arcp_json_end_object(&writer);
-}
-
-void arcp__client_payload_job(arcp_span job_id, arcp_buf *out)
-{
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    write_member(&writer, "job_id", job_id);
+    write_member(&writer, "reason", reason);
     arcp_json_end_object(&writer);
 }
 
 void arcp__client_payload_list(const arcp_list_options *options, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = begin(out);
     arcp_json_name(&writer, "filter");
     arcp_json_begin_object(&writer);
     if (options->statuses != 0) {
@@ -339,9 +342,17 @@ void arcp__client_payload_list(const arcp_list_options *options, arcp_buf *out)
     write_member(&writer, "created_before", options->created_before);
     arcp_json_end_object(&writer);
     if (options->limit != 0) {
-        arcp_json_name(&writer, "limit");
-        arcp_json_write_u64(&writer, options->limit);
+        write_number(&writer, "limit", options->limit);
     }
     write_member(&writer, "cursor", options->cursor);
+    arcp_json_end_object(&writer);
+}
+
+void arcp__client_payload_ping(const arcp__client_session *session, const char *nonce,
+                               arcp_buf *out)
+{
+    arcp_json_writer writer = begin(out);
+    write_member(&writer, "nonce", arcp_span_make(nonce, ARCP__MESSAGE_ID_SIZE));
+    write_time(&writer, "sent_at", session->now.wall_ns);
     arcp_json_end_object(&writer);
 }

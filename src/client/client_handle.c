@@ -6,7 +6,7 @@
 arcp_feature_set arcp_client_features(arcp_client *client)
 {
     arcp__client_lock(client);
-    arcp_feature_set features = arcp__client_session_features(client->session);
+    arcp_feature_set features = client->session->features;
     arcp__client_unlock(client);
     return features;
 }
@@ -15,7 +15,7 @@ arcp_status arcp_client_session_state(arcp_client *client, arcp_buf *storage,
                                       arcp_session_state *out, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_span id = arcp__client_session_id(client->session);
+    arcp_span id = arcp_buf_span(&client->session->id);
     arcp_span token = arcp__client_session_resume_token(client->session);
     arcp_status status = ARCP_OK;
     arcp_buf_clear(storage);
@@ -30,7 +30,7 @@ arcp_status arcp_client_session_state(arcp_client *client, arcp_buf *storage,
     if (status == ARCP_OK) {
         out->session_id = arcp_span_make(storage->data, id.size);
         out->resume_token = arcp_span_make(storage->data + id.size, token.size);
-        out->last_event_seq = arcp__client_session_handed_seq(client->session);
+        out->last_event_seq = client->session->handed_seq;
     } else if (status == ARCP_E_NO_MEMORY) {
         (void)arcp_error_set(err, status, "out of memory");
     }
@@ -41,7 +41,7 @@ arcp_status arcp_client_session_state(arcp_client *client, arcp_buf *storage,
 arcp_status arcp_client_welcome(arcp_client *client, arcp_buf *out, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_span welcome = arcp__client_session_welcome(client->session);
+    arcp_span welcome = arcp_buf_span(&client->session->welcome);
     arcp_buf_append(out, welcome);
     arcp__client_unlock(client);
     if (welcome.size == 0) {
@@ -180,7 +180,7 @@ void arcp_job_release(arcp_job *job)
     if (atomic_load(&job->handles) == 0) {
         arcp__client_item_free(job->current);
         job->current = NULL;
-        if (client != NULL && client->has_thread && !client->observe_all) {
+        if (client != NULL && client->has_thread && !client->given->observe_all) {
             arcp__client_drop_unread(client, job);
         }
         arcp__client_session_reap(job);

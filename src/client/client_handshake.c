@@ -7,7 +7,7 @@
 
 #include "client/client_credentials.h"
 #include "client/client_failure.h"
-#include "client/client_parts.h"
+#include "client/client_job.h"
 
 /* Of a runtime that gives a resume token and does not say for how long it is good. */
 #define RESUME_WINDOW_DEFAULT_NS (600 * ARCP_NS_PER_SEC)
@@ -93,11 +93,10 @@ static arcp_status go_live(arcp__client_session *session, arcp_client_event_type
     if (status != ARCP_OK) {
         return status;
     }
-    session->state = ARCP__SESSION_LIVE;
+    arcp__client_enter(session, ARCP__SESSION_LIVE, ARCP_TIME_NEVER);
     session->was_live = true;
     session->welcomed_at = arcp__client_progress(session);
     session->welcome_ns = session->now.mono_ns;
-    session->wait_until_ns = ARCP_TIME_NEVER;
     session->pinged_ns = session->now.mono_ns;
     session->acked_ns = session->now.mono_ns;
     arcp__client_requests_flush(session);
@@ -119,7 +118,7 @@ static arcp_status ask_again(arcp__client_session *session, arcp_span new_id)
         status = arcp__client_send_resume(session);
     }
     if (status == ARCP_OK) {
-        session->state = ARCP__SESSION_RESUMING;
+        arcp__client_enter(session, ARCP__SESSION_RESUMING, session->wait_until_ns);
     }
     return status;
 }
@@ -134,8 +133,8 @@ static bool names_hello(arcp__client_session *session, const arcp__client_frame 
 
 arcp_status arcp__client_on_welcome(arcp__client_session *session, const arcp__client_frame *frame)
 {
-    if (session->state != ARCP__SESSION_HELLO && session->state != ARCP__SESSION_RESUMING) {
-        arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored a second welcome");
+    if (!arcp__client_is_handshaking(session)) {
+        arcp__client_notice(session, "ignored a second welcome");
         return ARCP_OK;
     }
     arcp_span id = frame->session_id;
@@ -192,14 +191,11 @@ static arcp_status on_live_error(arcp__client_session *session, const arcp__clie
     arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
     if (binding.request == NULL && !binding.names_request &&
         !concerns_session(failure->error.status)) {
-        binding = arcp__client_bind_error(session, frame);
+        binding.request = arcp__client_bind_error(session, frame);
     }
     arcp_status status = ARCP_OK;
     if (binding.request != NULL) {
         status = arcp__client_over_refused(session, binding.request, failure);
-        if (status == ARCP_OK) {
-            arcp__client_request_finish(session, binding.request, failure, NULL, NULL);
-        }
     }
     if (binding.names_request || status != ARCP_OK) {
         return status;
@@ -223,7 +219,7 @@ arcp_status arcp__client_on_session_error(arcp__client_session *session,
         arcp_failure_fini(&failure);
         return status;
     }
-    if (session->state == ARCP__SESSION_LIVE || session->state == ARCP__SESSION_CLOSING) {
+    if (!arcp__client_is_handshaking(session)) {
         status = on_live_error(session, frame, &failure);
         if (status == ARCP_OK) {
             status = arcp__client_session_announce_held(session);

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "client/client_failure.h"
-#include "client/client_parts.h"
+#include "client/client_job.h"
 
 void arcp__client_item_free(arcp__client_item *item)
 {
@@ -86,13 +86,27 @@ arcp_status arcp__client_tell(arcp__client_session *session, arcp_client_event_t
     return ARCP_OK;
 }
 
-void arcp__client_notice(arcp__client_session *session, arcp_status status, const char *format, ...)
+void arcp__client_notice(arcp__client_session *session, const char *format, ...)
 {
     arcp_failure failure = ARCP_FAILURE_INIT;
     va_list arguments;
     va_start(arguments, format);
-    (void)arcp__client_failure_set_v(&failure, status, format, arguments);
+    (void)arcp__client_failure_set_v(&failure, ARCP_E_INVALID_REQUEST, format, arguments);
     va_end(arguments);
     /* For want of memory it goes unsaid: nothing depends on it. */
     (void)arcp__client_tell(session, ARCP_CLIENT_NOTICE, &failure, 0);
+}
+
+void arcp__client_break(arcp__client_session *session, arcp_status status, const char *format, ...)
+{
+    if (session->action == ARCP__SESSION_ABORT || session->state == ARCP__SESSION_CLOSED) {
+        return;
+    }
+    session->action = ARCP__SESSION_ABORT;
+    if (session->trouble.error.status == ARCP_OK) {
+        va_list arguments;
+        va_start(arguments, format);
+        (void)arcp__client_failure_set_v(&session->trouble, status, format, arguments);
+        va_end(arguments);
+    }
 }

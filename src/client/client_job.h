@@ -19,9 +19,8 @@
 struct arcp_job {
     atomic_uint refs;    /* one per handle, per item that names the job, one of the table */
     atomic_uint handles; /* references that the program holds */
-    struct arcp__client_session
-        *session; /* NULL when the session is gone or has forgotten the job */
-    void *owner;  /* the arcp_client, NULL once it is freed */
+    arcp__client_session *session; /* NULL when it is gone or has forgotten the job */
+    void *owner;                   /* the arcp_client, NULL once it is freed */
     arcp__arena strings;
     arcp_span id;
     arcp_span agent, lease, constraints, trace_id, parent_id, delegate_id, descriptor;
@@ -37,7 +36,7 @@ struct arcp_job {
     bool is_keyed;      /* the program gave its idempotency key, and may ask for it again */
     bool numbers_apart; /* its frames have a numbering of their own, see client_receive.c */
     uint64_t apart_seq; /* the last one of it that was received */
-    bool is_past;       /* over, and kept for that (client_past.c) */
+    bool is_past;       /* over, and kept for that (client_jobs.c) */
     size_t past_size;   /* what it counts for while it is */
     struct arcp_job *past_prev, *past_next;
     atomic_bool over;        /* JOB_ENDED was handed over; outcome is final */

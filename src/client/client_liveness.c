@@ -4,7 +4,7 @@
  * runtimes only ever answer. Any frame that comes is a sign of life; two intervals without one
  * are the end of the connection, not of the session. While the program does not read, frames
  * wait in the transport, and silence means nothing. */
-#include "client/client_parts.h"
+#include "client/client_session.h"
 
 /* [arcp:6.4-1] */
 static int64_t ping_due(const arcp__client_session *session)

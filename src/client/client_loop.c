@@ -1,4 +1,4 @@
-/* The client on a program's own loop, and requests that answer by a callback. */
+/* The client on a program's own loop. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "client/client_driver.h"
@@ -6,8 +6,6 @@
 static void free_on_loop(uv_handle_t *timer)
 {
     arcp_client *client = timer->data;
-    arcp__free(client->url);
-    arcp__free(client->ca_file);
     arcp__free(client);
 }
 
@@ -46,97 +44,4 @@ arcp_status arcp_client_open(const arcp_client_options *options, struct uv_loop_
     (void)uv_timer_start(&client->timer, on_begin, 0, 0);
     *out = client;
     return ARCP_OK;
-}
-
-void arcp__client_settle_later(arcp_client *client)
-{
-    if (client->is_pumping || client->timer_due_ns == 0) {
-        return;
-    }
-    client->timer_due_ns = 0;
-    (void)uv_timer_start(&client->timer, arcp__client_timer_fired, 0, 0);
-}
-
-static void settle_call(arcp_client *client)
-{
-    if (client->has_thread) {
-        arcp__client_settle(client);
-    } else {
-        arcp__client_settle_later(client);
-    }
-}
-
-arcp_status arcp_client_submit_start(arcp_client *client, const arcp_submit_options *options,
-                                     arcp_reply_fn on_reply, void *user, arcp_error *err)
-{
-    arcp__client_lock(client);
-    arcp_status status = arcp__client_session_submit(client->session, arcp__clock_now(), options,
-                                                     on_reply, user, NULL, err);
-    settle_call(client);
-    arcp__client_unlock(client);
-    return status;
-}
-
-arcp_status arcp_client_subscribe_start(arcp_client *client, const arcp_subscribe_options *options,
-                                        arcp_reply_fn on_reply, void *user, arcp_error *err)
-{
-    arcp__client_lock(client);
-    arcp_status status = arcp__client_session_subscribe(client->session, arcp__clock_now(), options,
-                                                        on_reply, user, NULL, err);
-    settle_call(client);
-    arcp__client_unlock(client);
-    return status;
-}
-
-arcp_status arcp_client_cancel_start(arcp_client *client, arcp_span job_id, arcp_span reason,
-                                     arcp_reply_fn on_reply, void *user, arcp_error *err)
-{
-    arcp__client_lock(client);
-    arcp_status status = arcp__client_session_cancel(client->session, arcp__clock_now(), job_id,
-                                                     reason, on_reply, user, NULL, err);
-    settle_call(client);
-    arcp__client_unlock(client);
-    return status;
-}
-
-arcp_status arcp_client_list_start(arcp_client *client, const arcp_list_options *options,
-                                   arcp_reply_fn on_reply, void *user, arcp_error *err)
-{
-    arcp__client_lock(client);
-    arcp_status status = arcp__client_session_list(client->session, arcp__clock_now(), options,
-                                                   on_reply, user, NULL, err);
-    settle_call(client);
-    arcp__client_unlock(client);
-    return status;
-}
-
-arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, void *user,
-                                   arcp_error *err)
-{
-    arcp__client_lock(client);
-    arcp_status status =
-        arcp__client_session_ping(client->session, arcp__clock_now(), on_reply, user, NULL, err);
-    settle_call(client);
-    arcp__client_unlock(client);
-    return status;
-}
-
-arcp_status arcp_client_unsubscribe(arcp_client *client, arcp_span job_id, arcp_error *err)
-{
-    arcp__client_lock(client);
-    arcp_status status =
-        arcp__client_session_unsubscribe(client->session, arcp__clock_now(), job_id, err);
-    settle_call(client);
-    arcp__client_unlock(client);
-    return status;
-}
-
-arcp_status arcp_client_ack(arcp_client *client, uint64_t event_seq, arcp_error *err)
-{
-    arcp__client_lock(client);
-    arcp_status status =
-        arcp__client_session_ack(client->session, arcp__clock_now(), event_seq, err);
-    settle_call(client);
-    arcp__client_unlock(client);
-    return status;
 }

@@ -1,6 +1,6 @@
 #include "base/alloc.h"
 #include "base/options.h"
-#include "client/client_parts.h"
+#include "client/client_session.h"
 
 static arcp_status check(const arcp_client_options *from, arcp_error *err)
 {
@@ -43,14 +43,17 @@ static arcp_status check(const arcp_client_options *from, arcp_error *err)
     return ARCP_OK;
 }
 
+/* The copy ends with a NUL; no data stands for an empty span. */
 static bool copy_span(arcp__arena *strings, arcp_span *span)
 {
-    if (span->size == 0) {
-        *span = arcp_span_make(NULL, 0);
-        return true;
+    char *copy = span->size == 0 ? NULL : arcp__arena_take(strings, span->size + 1);
+    bool failed = span->size != 0 && copy == NULL;
+    if (copy != NULL) {
+        memcpy(copy, span->data, span->size);
+        copy[span->size] = '\0';
     }
-    *span = arcp__arena_copy(strings, *span);
-    return span->data != NULL;
+    *span = arcp_span_make(copy, copy == NULL ? 0 : span->size);
+    return !failed;
 }
 
 arcp_status arcp__client_session_options_copy(const arcp_client_options *from,

@@ -15,7 +15,7 @@
 #include <arcp/wire.h>
 
 #include "client/client_failure.h"
-#include "client/client_parts.h"
+#include "client/client_job.h"
 
 /* How long a job of a key may be silent before its runtime is asked. A runtime that starts a job
  * says so at once. */
@@ -24,17 +24,15 @@
 static arcp__client_request *own_request(arcp__client_session *session,
                                          arcp__client_request_kind kind, arcp_span job_id)
 {
-    arcp__client_request *request =
-        arcp__client_request_new(session, session->now, kind, NULL, NULL);
+    arcp__client_request *request = arcp__client_request_new(session, kind);
     if (request == NULL) {
         return NULL;
     }
     request->is_own = true;
     request->abandoned = true;
-    request->can_repeat = true;
     request->job_id = arcp__copy_cstr(job_id.data, job_id.size);
     if (kind == ARCP__CLIENT_ASK_PING) {
-        arcp__client_payload_ping(session, request);
+        arcp__client_payload_ping(session, request->id, &request->payload);
     } else {
         const arcp_subscribe_options options = {.job_id = job_id};
         arcp__client_payload_subscribe(&options, &request->payload);
@@ -57,8 +55,8 @@ arcp_status arcp__client_over_probe(arcp__client_session *session, const arcp_jo
         return ARCP_E_NO_MEMORY;
     }
     probe->waits = true;
-    int64_t due = arcp__client_after(session->now.mono_ns, arcp__client_ms(PROBE_AFTER_MS));
-    return arcp__timer_arm(&session->timers, &probe->timer, due);
+    return arcp__timer_arm(&session->timers, &probe->timer,
+                           arcp__client_in_ms(session, PROBE_AFTER_MS));
 }
 
 /* Whether the runtime promises to tell the end after this job.subscribed. */
@@ -79,30 +77,10 @@ arcp_status arcp__client_over_fence(arcp__client_session *session, const arcp__c
     if (fence == NULL) {
         return ARCP_E_NO_MEMORY;
     }
-    if (!arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT)) {
-        fence->waits = true; /* only its time tells */
-    }
-    if (session->state == ARCP__SESSION_LIVE) {
-        arcp__client_requests_flush(session);
-    }
+    /* Without heartbeats only its time tells. */
+    fence->waits = !arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT);
+    arcp__client_requests_flush(session);
     return ARCP_OK;
-}
-
-/* What stands for the job.result or job.error that is not sent. */
-static void write_end(const arcp_outcome *outcome, arcp_span job_id, bool is_told, arcp_buf *out)
-{
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_string(&writer, job_id);
-    if (is_told) {
-        arcp_json_name(&writer, "final_status");
-        arcp_json_write_cstr(&writer, arcp_job_status_name(outcome->final_status));
-    }
-    arcp_json_name(&writer, "message");
-    arcp_json_write_cstr(&writer, outcome->failure->error.message);
-    arcp_json_end_object(&writer);
 }
 
 static arcp_status status_of(arcp_job_status told)
@@ -134,8 +112,20 @@ static arcp_status declare(arcp__client_session *session, arcp_job *job, arcp_jo
                                        "job %.*s is over; the runtime does not tell how it ended",
                                        (int)job->id.size, job->id.data);
     }
+    /* What stands for the job.result or job.error that is not sent. */
     arcp_buf text = ARCP_BUF_INIT;
-    write_end(&outcome, job->id, is_told, &text);
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &text);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_string(&writer, job->id);
+    if (is_told) {
+        arcp_json_name(&writer, "final_status");
+        arcp_json_write_cstr(&writer, arcp_job_status_name(told));
+    }
+    arcp_json_name(&writer, "message");
+    arcp_json_write_cstr(&writer, job->failure.error.message);
+    arcp_json_end_object(&writer);
     outcome.payload = arcp__arena_copy(&job->strings, arcp_buf_span(&text));
     arcp__client_item *item =
         text.failed || outcome.payload.data == NULL
@@ -169,13 +159,16 @@ arcp_status arcp__client_over_answered(arcp__client_session *session,
                : ARCP_OK;
 }
 
-arcp_status arcp__client_over_refused(arcp__client_session *session,
-                                      const arcp__client_request *request,
+arcp_status arcp__client_over_refused(arcp__client_session *session, arcp__client_request *request,
                                       const arcp_failure *failure)
 {
-    return request->is_own && failure->error.status == ARCP_E_JOB_NOT_FOUND
-               ? declare(session, job_of(session, request), ARCP_JOB_STATUS_COUNT)
-               : ARCP_OK;
+    arcp_status status = request->is_own && failure->error.status == ARCP_E_JOB_NOT_FOUND
+                             ? declare(session, job_of(session, request), ARCP_JOB_STATUS_COUNT)
+                             : ARCP_OK;
+    if (status == ARCP_OK) {
+        arcp__client_request_finish(session, request, failure, NULL, NULL);
+    }
+    return status;
 }
 
 /* The probe's time has come: it is sent, unless the job has said something since. */
@@ -187,10 +180,9 @@ static arcp_status send_probe(arcp__client_session *session, arcp__client_reques
         arcp__client_request_free(session, probe);
         return ARCP_OK;
     }
-    int64_t due = arcp__client_after(session->now.mono_ns,
-                                     arcp__client_ms(session->options.given.request_timeout_ms));
-    arcp_status status = arcp__timer_arm(&session->timers, &probe->timer, due);
-    if (status == ARCP_OK && session->state == ARCP__SESSION_LIVE) {
+    int64_t due_ns = arcp__client_in_ms(session, session->options.given.request_timeout_ms);
+    arcp_status status = arcp__timer_arm(&session->timers, &probe->timer, due_ns);
+    if (status == ARCP_OK) {
         session->unsent = session->requests;
         arcp__client_requests_flush(session);
     }
@@ -209,8 +201,14 @@ arcp_status arcp__client_over_expire(arcp__client_session *session, arcp__client
     return status;
 }
 
-void arcp__client_over_forget(arcp__client_session *session, arcp_span job_id)
+arcp_status arcp__client_session_unsubscribe(arcp__client_session *session, arcp_time now,
+                                             arcp_span job_id, arcp_error *err)
 {
+    session->now = now;
+    if (session->state != ARCP__SESSION_LIVE ||
+        !arcp__client_session_has(session, ARCP_FEATURE_SUBSCRIBE)) {
+        return arcp_error_set(err, ARCP_E_CLOSED, "the runtime cannot be told now");
+    }
     arcp__client_request *request = NULL;
     arcp__client_request *next = NULL;
     DL_FOREACH_SAFE (session->requests, request, next) {
@@ -218,4 +216,6 @@ void arcp__client_over_forget(arcp__client_session *session, arcp_span job_id)
             arcp__client_request_free(session, request);
         }
     }
+    arcp_status status = arcp__client_send_unsubscribe(session, job_id);
+    return status == ARCP_OK ? ARCP_OK : arcp_error_set(err, status, "out of memory");
 }

@@ -1,7 +1,7 @@
 /* A page of a listing (§6.6), kept as its scanned text. */
 #include "base/alloc.h"
 #include "client/client_credentials.h"
-#include "client/client_parts.h"
+#include "client/client_session.h"
 
 struct arcp_job_page {
     arcp_buf text; /* {"jobs": [...], "next_cursor": ...} without credentials */

@@ -3,7 +3,6 @@
 #include "base/options.h"
 #include "client/client_driver.h"
 #include "client/client_failure.h"
-#include "client/client_parts.h"
 
 #include <assert.h>
 
@@ -50,7 +49,8 @@ static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__cli
             status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the job has ended");
         } else if (arcp__client_is_over(client)) {
             status = arcp__client_tell_end(client, failure);
-        } else if (client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR > client->unread_bytes_max) {
+        } else if (client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR >
+                   client->given->unread_bytes_max) {
             status = arcp__client_failure_set(
                 failure, ARCP_E_LIMIT, "%zu bytes of events of other jobs have not been read",
                 client->unread_bytes);
@@ -240,7 +240,7 @@ static arcp_status attempt_once(arcp_client *client, const arcp_submit_options *
 {
     int64_t submit_ms = left_ms(until_ns);
     const arcp_outcome *outcome = NULL;
-    if (submit_ms > client->request_timeout_ms) {
+    if (submit_ms > client->given->request_timeout_ms) {
         submit_ms = ARCP_WAIT_DEFAULT;
     }
     arcp_status status = arcp_client_submit(client, options, submit_ms, job, failure);

@@ -6,13 +6,7 @@
  * subscribe, which then says in `replayed` how many records that were. Such numbers are checked
  * the same way, and never acknowledged: a frame that has one counts as having none. */
 #include "client/client_failure.h"
-#include "client/client_parts.h"
-
-/* [arcp:6.4-3] */
-static arcp_status on_ping(arcp__client_session *session, const arcp__client_frame *frame)
-{
-    return arcp__client_send_pong(session, frame);
-}
+#include "client/client_job.h"
 
 /* The runtime says goodbye: what comes next is the transport's end. */
 static arcp_status on_goodbye(arcp__client_session *session, const arcp__client_frame *frame)
@@ -37,9 +31,8 @@ static arcp_status on_other(arcp__client_session *session, const arcp__client_fr
         return arcp__client_on_session_error(session, frame);
     }
     if (frame->type != ARCP_MESSAGE_VENDOR) {
-        arcp__client_notice(session, ARCP_E_INVALID_REQUEST,
-                            "ignored a frame of the unknown type %.*s", (int)frame->type_text.size,
-                            frame->type_text.data);
+        arcp__client_notice(session, "ignored a frame of the unknown type %.*s",
+                            (int)frame->type_text.size, frame->type_text.data);
     }
     return ARCP_OK;
 }
@@ -52,7 +45,7 @@ static arcp_status dispatch(arcp__client_session *session, const arcp__client_fr
     case ARCP_MESSAGE_SESSION_ERROR:
         return arcp__client_on_session_error(session, frame);
     case ARCP_MESSAGE_SESSION_PING:
-        return on_ping(session, frame);
+        return arcp__client_send_pong(session, frame); /* [arcp:6.4-3] */
     case ARCP_MESSAGE_SESSION_PONG:
         return arcp__client_on_pong(session, frame);
     case ARCP_MESSAGE_SESSION_JOBS:
@@ -70,7 +63,7 @@ static arcp_status dispatch(arcp__client_session *session, const arcp__client_fr
         return arcp__client_on_job_event(session, frame);
     case ARCP_MESSAGE_JOB_RESULT:
     case ARCP_MESSAGE_JOB_ERROR:
-        if (session->state == ARCP__SESSION_HELLO || session->state == ARCP__SESSION_RESUMING) {
+        if (arcp__client_is_handshaking(session)) {
             return arcp__client_on_session_error(session, frame);
         }
         return arcp__client_on_job_end(session, frame);
@@ -130,7 +123,8 @@ static uint64_t *own_numbering(arcp__client_session *session, const arcp__client
     if (job != NULL && job->numbers_apart) {
         return &job->apart_seq;
     }
-    arcp__client_request *asked = arcp__client_bind_subscribe(session, frame);
+    arcp__client_request *asked =
+        arcp__client_bind_by_job(session, frame, ARCP__CLIENT_ASK_SUBSCRIBE);
     bool is_early = asked != NULL && (job == NULL || asked->early_seq != 0);
     return is_early && frame->event_seq <= asked->early_seq + 1 ? &asked->early_seq : NULL;
 }
@@ -168,7 +162,7 @@ static void receive_live(arcp__client_session *session, arcp__client_frame *fram
 {
     if (frame->session_id.size != 0 && frame->type != ARCP_MESSAGE_SESSION_ERROR &&
         !arcp_span_equal(frame->session_id, arcp_buf_span(&session->id))) {
-        arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored a frame of another session");
+        arcp__client_notice(session, "ignored a frame of another session");
         return;
     }
     uint64_t seq = frame->event_seq;
@@ -193,10 +187,9 @@ static void receive_live(arcp__client_session *session, arcp__client_frame *fram
 void arcp__client_session_receive(arcp__client_session *session, arcp_time now, arcp_span text)
 {
     session->now = now;
-    arcp__client_session_state state = session->state;
-    bool connected = state == ARCP__SESSION_HELLO || state == ARCP__SESSION_RESUMING ||
-                     state == ARCP__SESSION_LIVE || state == ARCP__SESSION_CLOSING;
-    if (!connected || session->action == ARCP__SESSION_ABORT) {
+    bool is_live = session->state == ARCP__SESSION_LIVE || session->state == ARCP__SESSION_CLOSING;
+    if ((!is_live && !arcp__client_is_handshaking(session)) ||
+        session->action == ARCP__SESSION_ABORT) {
         return;
     }
     session->received_ns = now.mono_ns;
@@ -210,14 +203,14 @@ void arcp__client_session_receive(arcp__client_session *session, arcp_time now, 
                            "a frame could not be read: %s", err.message);
         return;
     }
-    if (state == ARCP__SESSION_LIVE || state == ARCP__SESSION_CLOSING) {
+    if (is_live) {
         receive_live(session, &frame);
     } else if (is_handshake(&frame)) {
         if (dispatch(session, &frame) != ARCP_OK) {
             arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a frame");
         }
     } else {
-        arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored a %.*s before the welcome",
-                            (int)frame.type_text.size, frame.type_text.data);
+        arcp__client_notice(session, "ignored a %.*s before the welcome", (int)frame.type_text.size,
+                            frame.type_text.data);
     }
 }

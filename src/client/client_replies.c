@@ -1,18 +1,5 @@
 #include "client/client_failure.h"
-#include "client/client_parts.h"
-
-/* What the request wanted for its job, unless the job is followed already. */
-static void configure(arcp_job *job, arcp__client_request *request, bool fresh)
-{
-    if (!fresh) {
-        return;
-    }
-    job->stream.sink = request->sink;
-    job->outcome_only = request->outcome_only;
-    if (request->job_user != NULL) {
-        job->user = request->job_user;
-    }
-}
+#include "client/client_job.h"
 
 /* A job that the runtime began for another job, not for a request of ours. */
 static bool is_child(arcp__client_session *session, const arcp__client_frame *frame)
@@ -27,8 +14,8 @@ static arcp_status describe(arcp__client_session *session, const arcp__client_fr
     arcp_span id = arcp__client_frame_job(session, frame);
     *out = NULL;
     if (id.size == 0) {
-        arcp__client_notice(session, ARCP_E_INVALID_REQUEST, "ignored a %.*s that names no job",
-                            (int)frame->type_text.size, frame->type_text.data);
+        arcp__client_notice(session, "ignored a %.*s that names no job", (int)frame->type_text.size,
+                            frame->type_text.data);
         return ARCP_OK;
     }
     arcp_job *job = arcp__client_session_job(session, id);
@@ -47,11 +34,15 @@ static arcp_status describe(arcp__client_session *session, const arcp__client_fr
 static arcp_status hand_job(arcp__client_session *session, arcp_job *job,
                             arcp__client_request *request)
 {
-    bool fresh = !job->announced;
+    bool is_fresh = !job->announced;
     bool by_reply = request != NULL && !request->abandoned;
-    bool asks_by_key = fresh && by_reply && request->is_keyed;
+    bool asks_by_key = is_fresh && by_reply && request->is_keyed;
+    if (request != NULL && is_fresh) { /* else the job is followed already */
+        job->stream.sink = request->sink;
+        job->outcome_only = request->outcome_only;
+        job->user = request->job_user != NULL ? request->job_user : job->user;
+    }
     if (request != NULL) {
-        configure(job, request, fresh);
         job->is_keyed = job->is_keyed || request->is_keyed;
         arcp__client_past_take_back(session, job);
         arcp__client_request_finish(session, request, NULL, job, NULL);
@@ -70,7 +61,7 @@ static arcp_status on_repeated(arcp__client_session *session, const arcp__client
                                arcp_job *job)
 {
     arcp__client_request *request = arcp__client_bind_repeated(session, frame);
-    if (request == NULL && !job->announced && arcp__client_session_waits_for_jobs(session)) {
+    if (request == NULL && !job->announced && arcp__client_requests_wait_for_jobs(session)) {
         return ARCP_OK;
     }
     return hand_job(session, job, job->announced ? NULL : request);
@@ -90,7 +81,12 @@ static bool is_about_the_past(arcp__client_session *session, const arcp__client_
         request = arcp__client_bind_keyed(session, frame);
     }
     if (request != NULL && request->kind == ARCP__CLIENT_ASK_SUBMIT) {
-        arcp__client_past_answer(session, request, id);
+        arcp_failure failure = ARCP_FAILURE_INIT;
+        (void)arcp__client_failure_set(
+            &failure, ARCP_E_CLOSED,
+            "the job %.*s of this idempotency_key has ended; its outcome is no longer kept",
+            (int)id.size, id.data);
+        arcp__client_request_finish(session, request, &failure, NULL, NULL);
     }
     return true;
 }

@@ -7,7 +7,40 @@
  * the resume, else its deadline tells. */
 #include "base/alloc.h"
 #include "client/client_failure.h"
-#include "client/client_parts.h"
+#include "client/client_job.h"
+
+arcp__client_request *arcp__client_request_new(arcp__client_session *session,
+                                               arcp__client_request_kind kind)
+{
+    arcp__client_request *request = arcp__alloc(sizeof(*request));
+    if (request == NULL) {
+        return NULL;
+    }
+    request->kind = kind;
+    request->can_repeat = true;
+    request->timer.owner = request;
+    arcp__client_message_id(session, request->id);
+    int64_t due_ns = arcp__client_in_ms(session, session->options.given.request_timeout_ms);
+    request->reply_item = arcp__client_item_new(ARCP_CLIENT_NOTICE, NULL, 0);
+    if (request->reply_item == NULL ||
+        arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
+        arcp__client_item_free(request->reply_item);
+        arcp__free(request);
+        return NULL;
+    }
+    HASH_ADD(hh, session->by_id, id, ARCP__MESSAGE_ID_SIZE, request);
+    if (!ARCP__HASH_ADDED(request)) {
+        arcp__timer_disarm(&session->timers, &request->timer);
+        arcp__client_item_free(request->reply_item);
+        arcp__free(request);
+        return NULL;
+    }
+    DL_APPEND(session->requests, request);
+    if (session->unsent == NULL) {
+        session->unsent = request;
+    }
+    return request;
+}
 
 void arcp__client_request_free(arcp__client_session *session, arcp__client_request *request)
 {
@@ -152,13 +185,12 @@ static void send_mark(arcp__client_session *session)
         !arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT)) {
         return;
     }
-    arcp__client_request *mark =
-        arcp__client_request_new(session, session->now, ARCP__CLIENT_ASK_PING, NULL, NULL);
+    arcp__client_request *mark = arcp__client_request_new(session, ARCP__CLIENT_ASK_PING);
     if (mark == NULL) {
         return; /* the place is kept for the time that it is kept for without */
     }
     mark->abandoned = true;
-    arcp__client_payload_ping(session, mark);
+    arcp__client_payload_ping(session, mark->id, &mark->payload);
     if (mark->payload.failed) {
         arcp__client_request_free(session, mark);
         return;
@@ -169,20 +201,19 @@ static void send_mark(arcp__client_session *session)
 /* Where answers are bound by their order, the place of a request that was given up is kept
  * until its turn is over, and for one more timeout at most, so that its late answer is not taken
  * for the next one's, nor the next one's for its. */
-static void give_up(arcp__client_session *session, arcp__client_request *request)
+void arcp__client_request_abandon(arcp__client_session *session, arcp__client_request *request)
 {
     bool keeps_place = request->is_sent && !session->tells_requests && !request->abandoned;
     request->abandoned = true;
-    int64_t due = arcp__client_after(session->now.mono_ns,
-                                     arcp__client_ms(session->options.given.request_timeout_ms));
-    if (!keeps_place || arcp__timer_arm(&session->timers, &request->timer, due) != ARCP_OK) {
+    int64_t due_ns = arcp__client_in_ms(session, session->options.given.request_timeout_ms);
+    if (!keeps_place || arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
         arcp__client_request_free(session, request);
         return;
     }
     send_mark(session);
 }
 
-static void expire(arcp__client_session *session, arcp__client_request *request)
+void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request)
 {
     arcp_failure failure = ARCP_FAILURE_INIT;
     const char *type = request_type(request->kind);
@@ -192,56 +223,44 @@ static void expire(arcp__client_session *session, arcp__client_request *request)
             (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
                                            "%s could not be sent within %lld ms: no connection",
                                            type, timeout_ms);
-        } else if (request->kind == ARCP__CLIENT_ASK_SUBMIT) {
-            (void)arcp__client_failure_set(
-                &failure, ARCP_E_DEADLINE,
-                "%s was not answered within %lld ms; whether the job was started is not known",
-                type, timeout_ms);
         } else {
             (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
-                                           "%s was not answered within %lld ms", type, timeout_ms);
+                                           "%s was not answered within %lld ms%s", type, timeout_ms,
+                                           request->kind == ARCP__CLIENT_ASK_SUBMIT
+                                               ? "; whether the job was started is not known"
+                                               : "");
         }
         queue_reply(session, request, &failure, NULL, NULL);
     }
-    give_up(session, request);
+    arcp__client_request_abandon(session, request);
 }
 
-void arcp__client_requests_expire(arcp__client_session *session)
-{
-    arcp__timer *timer = arcp__timer_heap_pop_due(&session->timers, session->now.mono_ns);
-    if (timer == NULL) {
-        return;
-    }
-    arcp_status status = ARCP_OK;
-    while (timer != NULL) {
-        arcp__client_request *request = timer->owner;
-        if (!request->is_own) {
-            expire(session, request);
-        } else if (arcp__client_over_expire(session, request) != ARCP_OK) {
-            status = ARCP_E_NO_MEMORY;
-        }
-        timer = arcp__timer_heap_pop_due(&session->timers, session->now.mono_ns);
-    }
-    if (status != ARCP_OK || arcp__client_session_announce_held(session) != ARCP_OK) {
-        arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory");
-    }
-}
-
-void arcp__client_request_abandon(arcp__client_session *session, arcp__client_request *request)
-{
-    give_up(session, request);
-}
-
-bool arcp__client_requests_pending(const arcp__client_session *session,
-                                   arcp__client_request_kind kind)
+bool arcp__client_requests_wait_for_jobs(const arcp__client_session *session)
 {
     const arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
-        if (request->kind == kind && !request->is_own) {
+        if (!request->is_own && (request->kind == ARCP__CLIENT_ASK_SUBMIT ||
+                                 request->kind == ARCP__CLIENT_ASK_SUBSCRIBE)) {
             return true;
         }
     }
     return false;
+}
+
+arcp_status arcp__client_session_announce_held(arcp__client_session *session)
+{
+    arcp_status status = ARCP_OK;
+    if (arcp__client_requests_wait_for_jobs(session)) {
+        return status;
+    }
+    arcp_job *job = NULL;
+    arcp_job *next = NULL;
+    HASH_ITER (hh, session->jobs, job, next) {
+        if (!job->announced && status == ARCP_OK) {
+            status = arcp__client_session_announce(session, job, false);
+        }
+    }
+    return status;
 }
 
 /* ---- sending ---- */
@@ -273,13 +292,7 @@ static bool send_request(arcp__client_session *session, arcp__client_request *re
         arcp__client_request_finish(session, request, &failure, NULL, NULL);
         return true;
     }
-    arcp_span trace =
-        arcp_span_make(request->trace_id, request->has_trace ? ARCP__TRACE_ID_SIZE : 0);
-    arcp_span job = request->kind == ARCP__CLIENT_ASK_CANCEL ? arcp_span_cstr(request->job_id)
-                                                             : arcp_span_make(NULL, 0);
-    arcp_status status = arcp__client_send(
-        session, request_type(request->kind), arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE),
-        job, trace, arcp_buf_span(&request->payload), arcp_buf_span(&request->extensions));
+    arcp_status status = arcp__client_send_request(session, request_type(request->kind), request);
     if (status != ARCP_OK) {
         return false;
     }
@@ -292,7 +305,7 @@ static bool send_request(arcp__client_session *session, arcp__client_request *re
 
 void arcp__client_requests_flush(arcp__client_session *session)
 {
-    while (session->unsent != NULL) {
+    while (session->state == ARCP__SESSION_LIVE && session->unsent != NULL) {
         arcp__client_request *request = session->unsent;
         session->unsent = request->next;
         if (request->is_sent || request->waits || refuse_unnegotiated(session, request)) {
@@ -304,11 +317,6 @@ void arcp__client_requests_flush(arcp__client_session *session)
             return;
         }
     }
-}
-
-uint64_t arcp__client_progress(const arcp__client_session *session)
-{
-    return session->last_seq + session->finished;
 }
 
 void arcp__client_requests_unsend(arcp__client_session *session)

@@ -1,10 +1,10 @@
 #include "client/client_session.h"
 
-#include <stdarg.h>
+#include <assert.h>
 
 #include "base/alloc.h"
 #include "client/client_failure.h"
-#include "client/client_parts.h"
+#include "client/client_job.h"
 
 /* ---- making and freeing ---- */
 
@@ -27,7 +27,7 @@ static arcp_status adopt_state(arcp__client_session *session, const arcp_session
 }
 
 arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__random_fn random,
-                                     void *random_user, arcp__client_session **out, arcp_error *err)
+                                     void *owner, arcp__client_session **out, arcp_error *err)
 {
     arcp__client_session *session = arcp__alloc(sizeof(*session));
     if (session == NULL) {
@@ -38,7 +38,8 @@ arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__r
         arcp__free(session);
         return status;
     }
-    session->id_source = (arcp__ulid_source){.random = random, .user = random_user};
+    session->id_source = (arcp__ulid_source){.random = random, .user = owner};
+    session->owner = owner;
     session->json = (arcp_json)ARCP_JSON_INIT;
     session->compact.secret = session->scratch.secret = true;
     session->reading = true;
@@ -93,12 +94,35 @@ void arcp__client_session_free(arcp__client_session *session)
     arcp__free(session);
 }
 
-void arcp__client_session_set_owner(arcp__client_session *session, void *owner)
+/* ---- the session's life ---- */
+
+#define STATE(state) (1u << (unsigned)ARCP__SESSION_##state)
+
+void arcp__client_enter(arcp__client_session *session, arcp__client_session_state state,
+                        int64_t until_ns)
 {
-    session->owner = owner;
+    static const unsigned followers[] = {
+        [ARCP__SESSION_IDLE] = STATE(CONNECTING) | STATE(CLOSED),
+        [ARCP__SESSION_WAITING] = STATE(CONNECTING) | STATE(CLOSED),
+        [ARCP__SESSION_CONNECTING] = STATE(HELLO) | STATE(WAITING) | STATE(CLOSED),
+        [ARCP__SESSION_HELLO] =
+            STATE(RESUMING) | STATE(LIVE) | STATE(WAITING) | STATE(CLOSING) | STATE(CLOSED),
+        [ARCP__SESSION_RESUMING] = STATE(LIVE) | STATE(WAITING) | STATE(CLOSING) | STATE(CLOSED),
+        [ARCP__SESSION_LIVE] = STATE(WAITING) | STATE(CLOSING) | STATE(CLOSED),
+        [ARCP__SESSION_CLOSING] = STATE(CLOSED),
+        [ARCP__SESSION_CLOSED] = 0,
+    };
+    assert((followers[session->state] & (1u << (unsigned)state)) != 0);
+    session->state = state;
+    session->wait_until_ns = until_ns;
 }
 
-/* ---- the connection's life ---- */
+static void dial(arcp__client_session *session)
+{
+    arcp__client_enter(session, ARCP__SESSION_CONNECTING,
+                       arcp__client_in_ms(session, session->options.given.connect_timeout_ms));
+    session->action = ARCP__SESSION_DIAL;
+}
 
 void arcp__client_session_start(arcp__client_session *session, arcp_time now)
 {
@@ -106,12 +130,8 @@ void arcp__client_session_start(arcp__client_session *session, arcp_time now)
     if (session->state != ARCP__SESSION_IDLE) {
         return;
     }
-    const arcp_client_options *given = &session->options.given;
-    session->give_up_ns = arcp__client_after(now.mono_ns, arcp__client_ms(given->connect_retry_ms));
-    session->state = ARCP__SESSION_CONNECTING;
-    session->action = ARCP__SESSION_DIAL;
-    session->wait_until_ns =
-        arcp__client_after(now.mono_ns, arcp__client_ms(given->connect_timeout_ms));
+    session->give_up_ns = arcp__client_in_ms(session, session->options.given.connect_retry_ms);
+    dial(session);
 }
 
 void arcp__client_session_connected(arcp__client_session *session, arcp_time now)
@@ -120,7 +140,7 @@ void arcp__client_session_connected(arcp__client_session *session, arcp_time now
     if (session->state != ARCP__SESSION_CONNECTING) {
         return;
     }
-    session->state = ARCP__SESSION_HELLO;
+    arcp__client_enter(session, ARCP__SESSION_HELLO, session->wait_until_ns);
     session->received_ns = now.mono_ns;
     session->pinged_ns = now.mono_ns;
     session->reading = true;
@@ -131,7 +151,8 @@ void arcp__client_session_connected(arcp__client_session *session, arcp_time now
     }
 }
 
-void arcp__client_finish(arcp__client_session *session, const arcp_failure *failure)
+/* The session is over, for this reason (NULL: as the program asked). */
+static void finish(arcp__client_session *session, const arcp_failure *failure)
 {
     if (session->state == ARCP__SESSION_CLOSED) {
         return;
@@ -139,8 +160,7 @@ void arcp__client_finish(arcp__client_session *session, const arcp_failure *fail
     if (failure != NULL) {
         (void)arcp__client_failure_copy(&session->failure, failure);
     }
-    session->state = ARCP__SESSION_CLOSED;
-    session->wait_until_ns = ARCP_TIME_NEVER;
+    arcp__client_enter(session, ARCP__SESSION_CLOSED, ARCP_TIME_NEVER);
     arcp__client_requests_fail(session, failure);
     /* For want of memory such events are lost, as everything after the end is. */
     arcp_status ignored = arcp__client_session_announce_held(session);
@@ -173,14 +193,6 @@ static bool is_final(const arcp_failure *failure)
            status == ARCP_E_PERMISSION_DENIED || status == ARCP_E_CORRUPT || status == ARCP_E_USAGE;
 }
 
-/* The runtime refused the handshake, and would again. */
-static bool is_refused(const arcp__client_session *session)
-{
-    bool in_handshake =
-        session->state == ARCP__SESSION_HELLO || session->state == ARCP__SESSION_RESUMING;
-    return in_handshake && session->trouble.code[0] != '\0' && !session->trouble.error.retryable;
-}
-
 /* The connection is gone while the program still wants it. [arcp:7.7-2] */
 static void lose(arcp__client_session *session)
 {
@@ -197,18 +209,20 @@ static void lose(arcp__client_session *session)
         session->give_up_ns = arcp__client_after(now_ns, give_up_ns);
         arcp__client_requests_unsend(session);
     }
-    bool can_come_back = !is_final(&session->trouble) && !is_refused(session) &&
+    /* The runtime refused the handshake, and would again. */
+    bool is_refused = arcp__client_is_handshaking(session) && session->trouble.code[0] != '\0' &&
+                      !session->trouble.error.retryable;
+    bool can_come_back = !is_final(&session->trouble) && !is_refused &&
                          (session->was_live ? session->has_session && !given->no_reconnect
                                             : given->connect_retry_ms != 0);
     int64_t pause_ms = backoff_ms(session);
-    int64_t next_ns = arcp__client_after(now_ns, arcp__client_ms(pause_ms));
+    int64_t next_ns = arcp__client_in_ms(session, pause_ms);
     if (!can_come_back || next_ns > session->give_up_ns) {
-        arcp__client_finish(session, &session->trouble);
+        finish(session, &session->trouble);
         return;
     }
     session->attempt++;
-    session->state = ARCP__SESSION_WAITING;
-    session->wait_until_ns = next_ns;
+    arcp__client_enter(session, ARCP__SESSION_WAITING, next_ns);
     (void)arcp__client_tell(session, ARCP_CLIENT_DISCONNECTED, &session->trouble, pause_ms);
 }
 
@@ -231,7 +245,7 @@ void arcp__client_session_disconnected(arcp__client_session *session, arcp_time 
     case ARCP__SESSION_CLOSED:
         return;
     case ARCP__SESSION_CLOSING:
-        arcp__client_finish(session, NULL);
+        finish(session, NULL);
         return;
     case ARCP__SESSION_CONNECTING:
     case ARCP__SESSION_HELLO:
@@ -250,20 +264,6 @@ void arcp__client_session_disconnected(arcp__client_session *session, arcp_time 
     arcp_failure_fini(&session->trouble);
 }
 
-void arcp__client_break(arcp__client_session *session, arcp_status status, const char *format, ...)
-{
-    if (session->action == ARCP__SESSION_ABORT || session->state == ARCP__SESSION_CLOSED) {
-        return;
-    }
-    session->action = ARCP__SESSION_ABORT;
-    if (session->trouble.error.status == ARCP_OK) {
-        va_list arguments;
-        va_start(arguments, format);
-        (void)arcp__client_failure_set_v(&session->trouble, status, format, arguments);
-        va_end(arguments);
-    }
-}
-
 arcp__client_session_action arcp__client_session_take_action(arcp__client_session *session)
 {
     arcp__client_session_action action = session->action;
@@ -280,13 +280,12 @@ void arcp__client_session_postpone(arcp__client_session *session, arcp_time now,
     if (session->state != ARCP__SESSION_CONNECTING) {
         return;
     }
-    session->state = ARCP__SESSION_WAITING;
-    session->wait_until_ns = arcp__client_after(now.mono_ns, arcp__client_ms(delay_ms));
+    arcp__client_enter(session, ARCP__SESSION_WAITING, arcp__client_in_ms(session, delay_ms));
     if (session->wait_until_ns > session->give_up_ns) {
         arcp_failure failure = ARCP_FAILURE_INIT;
         (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
                                        "the session is in use elsewhere");
-        arcp__client_finish(session, &failure);
+        finish(session, &failure);
     }
 }
 
@@ -308,21 +307,18 @@ void arcp__client_session_close(arcp__client_session *session, arcp_time now)
     if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_CLOSING) {
         return;
     }
-    bool connected = session->state == ARCP__SESSION_HELLO ||
-                     session->state == ARCP__SESSION_RESUMING ||
-                     session->state == ARCP__SESSION_LIVE;
-    if (!connected) {
-        bool dialing = session->state == ARCP__SESSION_CONNECTING;
-        arcp__client_finish(session, NULL);
-        session->action = dialing ? ARCP__SESSION_ABORT : ARCP__SESSION_NOTHING;
+    bool is_live = session->state == ARCP__SESSION_LIVE;
+    if (!is_live && !arcp__client_is_handshaking(session)) {
+        bool is_dialing = session->state == ARCP__SESSION_CONNECTING;
+        finish(session, NULL);
+        session->action = is_dialing ? ARCP__SESSION_ABORT : ARCP__SESSION_NOTHING;
         return;
     }
-    bool live = session->state == ARCP__SESSION_LIVE;
-    session->state = ARCP__SESSION_CLOSING;
+    arcp__client_enter(session, ARCP__SESSION_CLOSING,
+                       arcp__client_in_ms(session, ARCP__CLOSE_WAIT_MS));
     arcp__client_requests_fail(session, NULL);
-    session->wait_until_ns = arcp__client_after(now.mono_ns, arcp__client_ms(ARCP__CLOSE_WAIT_MS));
-    if (!live || session->action == ARCP__SESSION_ABORT ||
-        arcp__client_send_simple(session, "session.close") != ARCP_OK) {
+    if (!is_live || session->action == ARCP__SESSION_ABORT ||
+        arcp__client_send_goodbye(session, "session.close") != ARCP_OK) {
         session->action = ARCP__SESSION_ABORT;
     }
 }
@@ -348,21 +344,34 @@ int64_t arcp__client_session_deadline(const arcp__client_session *session)
     return due;
 }
 
-static void handshake_late(arcp__client_session *session)
+/* Requests whose deadline has passed. */
+static void expire_requests(arcp__client_session *session)
 {
-    session->wait_until_ns = ARCP_TIME_NEVER;
-    arcp__client_break(session, ARCP_E_DEADLINE,
-                       "the runtime did not complete the handshake in %lld ms",
-                       (long long)session->options.given.connect_timeout_ms);
+    arcp_status status = ARCP_OK;
+    arcp__timer *timer = arcp__timer_heap_pop_due(&session->timers, session->now.mono_ns);
+    if (timer == NULL) {
+        return;
+    }
+    for (; timer != NULL;
+         timer = arcp__timer_heap_pop_due(&session->timers, session->now.mono_ns)) {
+        arcp__client_request *request = timer->owner;
+        if (!request->is_own) {
+            arcp__client_request_expire(session, request);
+        } else if (arcp__client_over_expire(session, request) != ARCP_OK) {
+            status = ARCP_E_NO_MEMORY;
+        }
+    }
+    if (status != ARCP_OK || arcp__client_session_announce_held(session) != ARCP_OK) {
+        arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory");
+    }
 }
 
 /* No answer to session.close: some runtimes know session.bye only. Then the transport's own
  * close is waited for, and in the end not even that. */
 static void close_late(arcp__client_session *session)
 {
-    session->wait_until_ns =
-        arcp__client_after(session->now.mono_ns, arcp__client_ms(4 * (int64_t)ARCP__CLOSE_WAIT_MS));
-    if (session->bye_sent || arcp__client_send_simple(session, "session.bye") != ARCP_OK) {
+    session->wait_until_ns = arcp__client_in_ms(session, 4 * (int64_t)ARCP__CLOSE_WAIT_MS);
+    if (session->bye_sent || arcp__client_send_goodbye(session, "session.bye") != ARCP_OK) {
         session->action = ARCP__SESSION_ABORT;
         session->wait_until_ns = ARCP_TIME_NEVER;
         return;
@@ -377,19 +386,19 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
     if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_IDLE) {
         return;
     }
-    arcp__client_requests_expire(session);
+    expire_requests(session);
     if (now.mono_ns >= session->wait_until_ns) {
         switch (session->state) {
         case ARCP__SESSION_WAITING:
-            session->state = ARCP__SESSION_CONNECTING;
-            session->action = ARCP__SESSION_DIAL;
-            session->wait_until_ns = arcp__client_after(
-                now.mono_ns, arcp__client_ms(session->options.given.connect_timeout_ms));
+            dial(session);
             break;
         case ARCP__SESSION_CONNECTING:
         case ARCP__SESSION_HELLO:
         case ARCP__SESSION_RESUMING:
-            handshake_late(session);
+            session->wait_until_ns = ARCP_TIME_NEVER;
+            arcp__client_break(session, ARCP_E_DEADLINE,
+                               "the runtime did not complete the handshake in %lld ms",
+                               (long long)session->options.given.connect_timeout_ms);
             break;
         case ARCP__SESSION_CLOSING:
             close_late(session);
@@ -405,52 +414,4 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
         arcp__client_liveness_tick(session);
         arcp__client_ack_tick(session);
     }
-}
-
-/* ---- looking at it ---- */
-
-arcp__client_session_state arcp__client_session_state_of(const arcp__client_session *session)
-{
-    return session->state;
-}
-
-const arcp_failure *arcp__client_session_failure(const arcp__client_session *session)
-{
-    return &session->failure;
-}
-
-arcp_feature_set arcp__client_session_features(const arcp__client_session *session)
-{
-    return session->features;
-}
-
-arcp_span arcp__client_session_id(const arcp__client_session *session)
-{
-    return arcp_buf_span(&session->id);
-}
-
-arcp_span arcp__client_session_resume_token(const arcp__client_session *session)
-{
-    return session->resume_token == NULL ? arcp_span_make(NULL, 0)
-                                         : arcp_secret_reveal(session->resume_token);
-}
-
-arcp_span arcp__client_session_welcome(const arcp__client_session *session)
-{
-    return arcp_buf_span(&session->welcome);
-}
-
-uint64_t arcp__client_session_last_seq(const arcp__client_session *session)
-{
-    return session->last_seq;
-}
-
-uint64_t arcp__client_session_handed_seq(const arcp__client_session *session)
-{
-    return session->handed_seq;
-}
-
-bool arcp__client_session_has_session(const arcp__client_session *session)
-{
-    return session->has_session;
 }

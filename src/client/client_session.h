@@ -9,10 +9,20 @@
  *   4. Hand over every item of arcp__client_session_next_item, in order.
  *   5. Wait until arcp__client_session_deadline at the latest, then arcp__client_session_tick.
  *
- * Inputs never call back. One thread at a time.
+ * Inputs never call back. One thread at a time. Who drives the session may read its members, and
+ * changes none.
  *
- * States: IDLE -> CONNECTING -> HELLO (-> RESUMING) -> LIVE -> CLOSING -> CLOSED, and WAITING
- * between two attempts to connect. Promises:
+ * The session's life, which only arcp__client_enter changes:
+ *
+ *     IDLE --start--> CONNECTING --transport--> HELLO --welcome--> LIVE --close--> CLOSING
+ *                      |      ^                 |   |               ^                 |
+ *     no connection,   |      | the time     no |   v a new session |                 |
+ *     or postponed     v      | has come   more |  RESUMING ---------+                 |
+ *                     WAITING-+                 |                                     |
+ *                        ^                      |                                     v
+ *                        +----------------------+-- (also from RESUMING, LIVE)     CLOSED
+ *
+ * CLOSED follows every state: when the program asks, or when no attempt is left. Promises:
  *
  *  - An item that carries an event_seq is handed over exactly once and in order. A number
  *    that was seen is dropped; a number that was skipped cuts the connection, and the
@@ -23,16 +33,40 @@
  *    under the same id, if that cannot do it twice.
  *  - Nothing follows a job's terminal frame.
  *
+ * The files of the session call each other downwards only:
+ *
+ *     session, receive
+ *     handshake, events, replies, liveness
+ *     over (jobs whose end is not told), ask (what the program wants)
+ *     binding (whose answer), requests
+ *     jobs (known, past, gone), frames (what is sent), frame (what is read)
+ *     items (what is handed over)
+ *
  * docs/protocol.md; draft §6-§8. */
 #ifndef ARCP_CLIENT_CLIENT_SESSION_H
 #define ARCP_CLIENT_CLIENT_SESSION_H
 
 #include <arcp/client.h>
+#include <arcp/secret.h>
 
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/timer_heap.h"
 #include "base/ulid.h"
+#include "client/client_gone.h"
+#include "core/trace.h"
 
-typedef struct arcp__client_session arcp__client_session;
-typedef struct arcp__client_request arcp__client_request;
+#define ARCP__MESSAGE_ID_SIZE (4 + ARCP__ULID_SIZE) /* msg_ and a ULID */
+/* Connections in a row that broke (a gap, a frame that is none) without any new event:
+ * the runtime cannot give what is missing. */
+#define ARCP__BROKEN_MAX 3
+/* Longer ids are not read. */
+#define ARCP__ID_BYTES_MAX 256
+/* How often in a row the connection may drop on a request without any progress in between
+ * (arcp__client_progress), so that one that makes the runtime hang up does not do so for ever. */
+#define ARCP__REQUEST_VAIN_MAX 5
+#define ARCP__CLOSE_WAIT_MS    500
+#define ARCP__PAST_BYTES_MAX   (8u << 20) /* outcomes of jobs that are over and not held */
 
 /* Something to hand over: an event for the program, or the reply to a request. Owned by
  * who took it; freed with arcp__client_item_free. The links are the holder's to use. */
@@ -50,8 +84,6 @@ typedef struct arcp__client_item {
     size_t size;        /* bytes in use */
     char bytes[];
 } arcp__client_item;
-
-void arcp__client_item_free(arcp__client_item *item); /* NULL is accepted */
 
 typedef enum arcp__client_session_action {
     ARCP__SESSION_NOTHING,
@@ -71,12 +103,189 @@ typedef enum arcp__client_session_state {
     ARCP__SESSION_CLOSED
 } arcp__client_session_state;
 
-/* `options` are copied. */
+typedef enum arcp__client_request_kind {
+    ARCP__CLIENT_ASK_SUBMIT,
+    ARCP__CLIENT_ASK_SUBSCRIBE,
+    ARCP__CLIENT_ASK_CANCEL,
+    ARCP__CLIENT_ASK_LIST,
+    ARCP__CLIENT_ASK_PING
+} arcp__client_request_kind;
+
+/* What the program asks for; everything is borrowed for the call. */
+typedef struct arcp__client_ask {
+    arcp__client_request_kind kind;
+    union { /* by kind */
+        const arcp_submit_options *submit;
+        const arcp_subscribe_options *subscribe;
+        const arcp_list_options *list;
+    };
+    arcp_span job_id, reason; /* cancel */
+    arcp_reply_fn on_reply;
+    void *user;
+} arcp__client_ask;
+
+typedef struct arcp__client_request {
+    struct arcp__client_request *prev, *next; /* utlist: in the order of asking */
+    arcp__client_request_kind kind;
+    char id[ARCP__MESSAGE_ID_SIZE]; /* key of `hh` */
+    char trace_id[ARCP__TRACE_ID_SIZE];
+    bool has_trace;
+    char *job_id;        /* owned; cancel and subscribe: the job meant */
+    arcp_buf payload;    /* to be sent (again) */
+    arcp_buf extensions; /* JSON object, or empty */
+    arcp_feature_set needs;
+    bool can_repeat; /* sending it twice does no harm */
+    bool is_sent;    /* on this connection, or on one before when it cannot be repeated */
+    unsigned sends;
+    unsigned vain;      /* see ARCP__REQUEST_VAIN_MAX */
+    uint64_t sent_at;   /* the session's progress when it was sent */
+    uint64_t early_seq; /* subscribe: of what came before the answer, see client_receive.c */
+    bool abandoned;     /* nobody waits, but the answer may still come */
+    bool is_passed;     /* abandoned, and its turn is over where answers come in order */
+    bool is_own;        /* the client's, about job_id; see client_over.c */
+    bool waits;         /* its timer fires before it is sent */
+    bool with_history;  /* subscribe */
+    int64_t sent_ns;
+    arcp__timer timer;
+    arcp_reply_fn on_reply;
+    void *user;
+    arcp_result_sink sink; /* submit and subscribe: for the job */
+    bool outcome_only;
+    bool is_keyed; /* submit: under a key of the program's own */
+    void *job_user;
+    arcp__client_item
+        *reply_item; /* allocated with the request: a reply cannot fail for want of memory */
+    UT_hash_handle hh;
+} arcp__client_request;
+
+typedef struct arcp__client_session_options {
+    arcp_client_options given; /* spans point into `strings`, and end with a NUL */
+    arcp__arena strings;
+    arcp_secret *token;
+} arcp__client_session_options;
+
+/* An incoming frame, read leniently. Spans and refs live until the next frame. */
+typedef struct arcp__client_frame {
+    arcp_message_type type;
+    arcp_span type_text;
+    arcp_span id, session_id, job_id, trace_id;
+    uint64_t event_seq; /* 0: none */
+    arcp_json_ref payload;
+} arcp__client_frame;
+
+typedef struct arcp__client_session {
+    arcp__client_session_options options;
+    arcp__ulid_source id_source;
+    arcp__client_session_state state; /* arcp__client_enter */
+    arcp__client_session_action action;
+    arcp_time now; /* of the input under way */
+
+    /* the session as the runtime knows it */
+    arcp_buf id;               /* empty before the first welcome */
+    arcp_buf interim_id;       /* RESUMING: of the session that the runtime began instead */
+    arcp_secret *resume_token; /* NULL: none */
+    arcp_buf welcome;          /* without the resume token; empty before the first one */
+    arcp_feature_set features;
+    int64_t resume_window_ns;
+    int64_t heartbeat_ns; /* 0: not negotiated */
+    bool has_session; /* there is something to resume: the next DIAL is an attempt to come back */
+    bool was_live;    /* CONNECTED or RESUMED was handed over once */
+    bool is_adopted;  /* it began in another process: there are jobs that are not known here */
+    bool tells_requests; /* the runtime names the request in its answers */
+
+    /* the connection */
+    char hello_id[ARCP__MESSAGE_ID_SIZE];
+    unsigned attempt;     /* since a connection was of any use */
+    uint64_t welcomed_at; /* the session's progress at the last welcome */
+    int64_t welcome_ns;
+    unsigned broken;       /* see ARCP__BROKEN_MAX */
+    int64_t wait_until_ns; /* WAITING: the next attempt; HELLO...: the handshake's deadline */
+    int64_t give_up_ns;    /* no attempt after this */
+    int64_t sent_ns, received_ns, pinged_ns;
+    bool reading;
+    bool bye_sent;
+    arcp_failure trouble; /* why this connection will be, or was, lost */
+    arcp_failure failure; /* why the session ended; ARCP_OK: as the program asked, or not yet */
+
+    /* numbering */
+    uint64_t last_seq;   /* received */
+    uint64_t handed_seq; /* handed over */
+    uint64_t acked_seq;
+    int64_t acked_ns;
+
+    /* requests and jobs */
+    arcp__client_request *requests; /* utlist */
+    arcp__client_request *unsent;   /* of them: those before it are sent; NULL: all are */
+    arcp__client_request *by_id;    /* hash */
+    uint64_t finished;              /* requests that were sent and are over */
+    arcp__timer_heap timers;
+    arcp_job *jobs; /* hash */
+    void *owner;    /* what jobs are told as theirs */
+    arcp_job *past; /* utlist by past_prev, past_next: the oldest first */
+    size_t past_bytes;
+    arcp__gone_jobs *gone; /* owned; made when the first job goes */
+
+    /* output */
+    arcp__client_item *items;  /* utlist */
+    arcp__client_item *closed; /* for CLOSED, so that its telling cannot fail */
+    arcp_buf frames;           /* 32-bit sizes and frames; secret while a hello is among them */
+    size_t frames_taken;
+
+    /* input */
+    arcp_json json;
+    arcp_buf compact; /* a frame that had white space in it; secret: welcomes, credentials */
+    arcp_buf ids;     /* unescaped ids of the frame; never grows, so that spans into it stay */
+    arcp_buf scratch; /* anything else that is unescaped; secret */
+} arcp__client_session;
+
+static inline int64_t arcp__client_ms(int64_t ms)
+{
+    return ms > INT64_MAX / ARCP_NS_PER_MS ? ARCP_TIME_NEVER : ms * ARCP_NS_PER_MS;
+}
+
+/* now + ns, which is not negative, without overflow. The instant may lie before zero. */
+static inline int64_t arcp__client_after(int64_t now_ns, int64_t ns)
+{
+    int64_t sum_ns = 0;
+    return __builtin_add_overflow(now_ns, ns, &sum_ns) ? ARCP_TIME_NEVER : sum_ns;
+}
+
+/* The instant that lies `ms` after the input under way. */
+static inline int64_t arcp__client_in_ms(const arcp__client_session *session, int64_t ms)
+{
+    return arcp__client_after(session->now.mono_ns, arcp__client_ms(ms));
+}
+
+static inline bool arcp__client_session_has(const arcp__client_session *session,
+                                            arcp_feature feature)
+{
+    return (session->features & ARCP_FEATURE_BIT(feature)) != 0;
+}
+
+static inline arcp_span arcp__client_session_resume_token(const arcp__client_session *session)
+{
+    return session->resume_token == NULL ? arcp_span_make(NULL, 0)
+                                         : arcp_secret_reveal(session->resume_token);
+}
+
+/* The transport stands, and the welcome has not come. */
+static inline bool arcp__client_is_handshaking(const arcp__client_session *session)
+{
+    return session->state == ARCP__SESSION_HELLO || session->state == ARCP__SESSION_RESUMING;
+}
+
+/* Grows with every numbered event that came, and every sent request that is over. */
+static inline uint64_t arcp__client_progress(const arcp__client_session *session)
+{
+    return session->last_seq + session->finished;
+}
+
+/* ==== the interface of who drives the session ==== */
+
+/* `options` are copied. `owner` is what `random` is called with, and what jobs have as theirs. */
 ARCP_MUST_CHECK arcp_status arcp__client_session_new(const arcp_client_options *options,
-                                                     arcp__random_fn random, void *random_user,
+                                                     arcp__random_fn random, void *owner,
                                                      arcp__client_session **out, arcp_error *err);
-/* What jobs are told as their owner. */
-void arcp__client_session_set_owner(arcp__client_session *session, void *owner);
 /* Drops what was not handed over. Jobs that the program holds stay readable. */
 void arcp__client_session_free(arcp__client_session *session);
 
@@ -94,7 +303,7 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now);
 /* Whether frames are being read; while they are not, silence is no sign of death. */
 void arcp__client_session_set_reading(arcp__client_session *session, arcp_time now, bool reading);
 /* Everything up to event_seq was handed over to the program (the floor_seq of the oldest
- * item that was not, or arcp__client_session_last_seq). Lower values are ignored. */
+ * item that was not, or last_seq). Lower values are ignored. */
 void arcp__client_session_handed_over(arcp__client_session *session, arcp_time now,
                                       uint64_t event_seq);
 /* Instead of doing a DIAL action: ask again in delay_ms. */
@@ -106,26 +315,12 @@ ARCP_MUST_CHECK arcp_status arcp__client_session_set_resume_token(arcp__client_s
 /* Forgets a job that is over and that the program has no handle of; else does nothing. */
 void arcp__client_session_reap(arcp_job *job);
 
-/* ---- what the program wants; each reply comes as an item ---- */
+/* ---- what the program wants ---- */
 
-ARCP_MUST_CHECK arcp_status arcp__client_session_submit(
-    arcp__client_session *session, arcp_time now, const arcp_submit_options *options,
-    arcp_reply_fn on_reply, void *user, arcp__client_request **out, arcp_error *err);
-ARCP_MUST_CHECK arcp_status arcp__client_session_subscribe(
-    arcp__client_session *session, arcp_time now, const arcp_subscribe_options *options,
-    arcp_reply_fn on_reply, void *user, arcp__client_request **out, arcp_error *err);
-ARCP_MUST_CHECK arcp_status arcp__client_session_cancel(arcp__client_session *session,
-                                                        arcp_time now, arcp_span job_id,
-                                                        arcp_span reason, arcp_reply_fn on_reply,
-                                                        void *user, arcp__client_request **out,
-                                                        arcp_error *err);
-ARCP_MUST_CHECK arcp_status arcp__client_session_list(arcp__client_session *session, arcp_time now,
-                                                      const arcp_list_options *options,
-                                                      arcp_reply_fn on_reply, void *user,
-                                                      arcp__client_request **out, arcp_error *err);
-ARCP_MUST_CHECK arcp_status arcp__client_session_ping(arcp__client_session *session, arcp_time now,
-                                                      arcp_reply_fn on_reply, void *user,
-                                                      arcp__client_request **out, arcp_error *err);
+/* The reply comes as an item. *out may be NULL; it lives until the reply is handed over. */
+ARCP_MUST_CHECK arcp_status arcp__client_session_ask(arcp__client_session *session, arcp_time now,
+                                                     const arcp__client_ask *ask,
+                                                     arcp__client_request **out, arcp_error *err);
 ARCP_MUST_CHECK arcp_status arcp__client_session_unsubscribe(arcp__client_session *session,
                                                              arcp_time now, arcp_span job_id,
                                                              arcp_error *err);
@@ -145,23 +340,197 @@ bool arcp__client_session_next_frame(arcp__client_session *session, arcp_span *o
 arcp__client_session_action arcp__client_session_take_action(arcp__client_session *session);
 /* The next item, the caller's to free; NULL when there is none. */
 arcp__client_item *arcp__client_session_next_item(arcp__client_session *session);
+void arcp__client_item_free(arcp__client_item *item); /* NULL is accepted */
 /* On the monotonic clock; ARCP_TIME_NEVER when nothing is due. */
 int64_t arcp__client_session_deadline(const arcp__client_session *session);
 
-/* ---- looking at it ---- */
+/* ==== between the files of the session ==== */
 
-arcp__client_session_state arcp__client_session_state_of(const arcp__client_session *session);
-/* Why it ended; status ARCP_OK when the program asked for it or it has not ended. */
-const arcp_failure *arcp__client_session_failure(const arcp__client_session *session);
-arcp_feature_set arcp__client_session_features(const arcp__client_session *session);
-/* Empty before the first welcome. The resume token is left out of the welcome. */
-arcp_span arcp__client_session_id(const arcp__client_session *session);
-arcp_span arcp__client_session_resume_token(const arcp__client_session *session);
-arcp_span arcp__client_session_welcome(const arcp__client_session *session);
-/* The last event_seq that was received, and that was handed over. */
-uint64_t arcp__client_session_last_seq(const arcp__client_session *session);
-uint64_t arcp__client_session_handed_seq(const arcp__client_session *session);
-/* Whether the next DIAL is an attempt to come back to a session. */
-bool arcp__client_session_has_session(const arcp__client_session *session);
+/* ---- client_options.c ---- */
+
+ARCP_MUST_CHECK arcp_status arcp__client_session_options_copy(const arcp_client_options *from,
+                                                              arcp__client_session_options *out,
+                                                              arcp_error *err);
+void arcp__client_session_options_fini(arcp__client_session_options *options);
+
+/* ---- client_items.c ---- */
+
+/* A new event item with room for `bytes`, queued by arcp__client_item_queue. */
+ARCP_MUST_CHECK arcp__client_item *arcp__client_item_new(arcp_client_event_type type, arcp_job *job,
+                                                         size_t bytes);
+/* Copies into the item's room. */
+arcp_span arcp__client_item_place(arcp__client_item *item, arcp_span text);
+void arcp__client_item_queue(arcp__client_session *session, arcp__client_item *item);
+/* Session events. CLOSED never fails. */
+arcp_status arcp__client_tell(arcp__client_session *session, arcp_client_event_type type,
+                              const arcp_failure *failure, int64_t retry_in_ms);
+void arcp__client_notice(arcp__client_session *session, const char *format, ...) ARCP_PRINTF(2, 3);
+/* The connection cannot be used any more: cut it; what to do then follows from the state. */
+void arcp__client_break(arcp__client_session *session, arcp_status status, const char *format, ...)
+    ARCP_PRINTF(3, 4);
+
+/* ---- client_frame.c: reading what a runtime sends ---- */
+
+/* Scans the frame and reads its envelope, leniently: what has a wrong shape counts as left
+ * out. ARCP_E_INVALID_REQUEST for what is no frame. */
+ARCP_MUST_CHECK arcp_status arcp__client_frame_read(arcp__client_session *session, arcp_span text,
+                                                    arcp__client_frame *out, arcp_error *err);
+/* A string member that is an id; empty when it is absent, no string or too long. Lives until
+ * the next frame. */
+arcp_span arcp__client_frame_id(arcp__client_session *session, arcp_json_ref object,
+                                const char *member);
+/* The job a frame is about: the payload's, else the envelope's. */
+arcp_span arcp__client_frame_job(arcp__client_session *session, const arcp__client_frame *frame);
+
+/* ---- client_frames.c: what a client sends ---- */
+
+void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSAGE_ID_SIZE]);
+/* Queues a frame. ARCP_E_NO_MEMORY leaves the queue as it was. */
+ARCP_MUST_CHECK arcp_status arcp__client_send_request(arcp__client_session *session,
+                                                      const char *type,
+                                                      const arcp__client_request *request);
+/* session.hello, or the session.resume that asks again. */
+ARCP_MUST_CHECK arcp_status arcp__client_send_hello(arcp__client_session *session);
+ARCP_MUST_CHECK arcp_status arcp__client_send_resume(arcp__client_session *session);
+ARCP_MUST_CHECK arcp_status arcp__client_send_ping(arcp__client_session *session);
+ARCP_MUST_CHECK arcp_status arcp__client_send_pong(arcp__client_session *session,
+                                                   const arcp__client_frame *ping);
+ARCP_MUST_CHECK arcp_status arcp__client_send_ack(arcp__client_session *session,
+                                                  uint64_t event_seq);
+ARCP_MUST_CHECK arcp_status arcp__client_send_unsubscribe(arcp__client_session *session,
+                                                          arcp_span job_id);
+/* session.close or session.bye. */
+ARCP_MUST_CHECK arcp_status arcp__client_send_goodbye(arcp__client_session *session,
+                                                      const char *type);
+
+/* Payloads of requests. */
+void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span key, arcp_buf *out);
+void arcp__client_payload_subscribe(const arcp_subscribe_options *options, arcp_buf *out);
+void arcp__client_payload_cancel(arcp_span job_id, arcp_span reason, arcp_buf *out);
+void arcp__client_payload_list(const arcp_list_options *options, arcp_buf *out);
+void arcp__client_payload_ping(const arcp__client_session *session, const char *nonce,
+                               arcp_buf *out);
+
+/* ---- client_jobs.c: those that are known, and those that were ---- */
+
+/* The record of a job, made when there is none; NULL when out of memory. */
+ARCP_MUST_CHECK arcp_job *arcp__client_session_job(arcp__client_session *session, arcp_span id);
+arcp_job *arcp__client_session_find_job(arcp__client_session *session, arcp_span id);
+/* Somebody gets a handle of it again. */
+void arcp__client_past_take_back(arcp__client_session *session, arcp_job *job);
+/* A job that this session has seen end, and forgotten. */
+bool arcp__client_past_is_gone(const arcp__client_session *session, arcp_span id);
+/* Makes the job known to the program and releases what was held for it. `by_reply`: the
+ * reply that is queued already does. */
+ARCP_MUST_CHECK arcp_status arcp__client_session_announce(arcp__client_session *session,
+                                                          arcp_job *job, bool by_reply);
+
+/* ---- client_requests.c ---- */
+
+/* A request in the tables with its deadline set; nothing is sent. NULL when out of memory. */
+arcp__client_request *arcp__client_request_new(arcp__client_session *session,
+                                               arcp__client_request_kind kind);
+void arcp__client_request_free(arcp__client_session *session, arcp__client_request *request);
+/* Sends what has not been sent yet, if the session is live. */
+void arcp__client_requests_flush(arcp__client_session *session);
+/* The connection is gone: what can be repeated counts as not sent. */
+void arcp__client_requests_unsend(arcp__client_session *session);
+/* The runtime closed the connection because of a frame of ours: what it may have been ends with
+ * that, and is not sent again. ARCP_E_LIMIT: a frame was too large. */
+void arcp__client_requests_blame(arcp__client_session *session, const arcp_error *why);
+/* Ends all requests. */
+void arcp__client_requests_fail(arcp__client_session *session, const arcp_failure *failure);
+/* Its deadline has passed. */
+void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request);
+/* Queues the reply and frees the request. `failure` is NULL for success. job and page are
+ * taken. */
+void arcp__client_request_finish(arcp__client_session *session, arcp__client_request *request,
+                                 const arcp_failure *failure, arcp_job *job, arcp_job_page *page);
+/* A submit or a subscription waits for its answer: a job that is not known may be its. */
+bool arcp__client_requests_wait_for_jobs(const arcp__client_session *session);
+/* Announces the jobs whose events wait for a request that is no longer there. */
+ARCP_MUST_CHECK arcp_status arcp__client_session_announce_held(arcp__client_session *session);
+
+/* ---- client_binding.c: which request an answer belongs to ---- */
+
+typedef struct arcp__client_binding {
+    arcp__client_request *request; /* NULL: none of ours */
+    bool names_request;            /* the frame says which request it answers */
+} arcp__client_binding;
+
+/* By request_id, reply_to, correlation_id or echoed id; any kind of request. */
+arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session,
+                                               const arcp__client_frame *frame);
+/* For an answer of one kind: by name, else trace id, else job id, else order. */
+arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
+                                             const arcp__client_frame *frame,
+                                             arcp__client_request_kind kind);
+/* The submit that was not sent again and whose trace this is; NULL when there is none. */
+arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session,
+                                                 const arcp__client_frame *frame);
+/* The request of one kind that waits for its answer about the frame's job: a subscribe, or the
+ * cancel that a job's end answers where the runtime sends no job.cancelled. NULL when there is
+ * none, or the runtime names what it answers. */
+arcp__client_request *arcp__client_bind_by_job(arcp__client_session *session,
+                                               const arcp__client_frame *frame,
+                                               arcp__client_request_kind kind);
+/* The submit under a key of the program's that an answer about a job which exists already may
+ * belong to: by trace id, else the oldest; NULL when there is none. */
+arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session,
+                                              const arcp__client_frame *frame);
+/* For a job.error that names a job: whether it refuses something (`names_request`), and what. */
+arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session,
+                                               const arcp__client_frame *frame);
+/* For an error that names no request: by job id, else trace id, else the oldest request. */
+arcp__client_request *arcp__client_bind_error(arcp__client_session *session,
+                                              const arcp__client_frame *frame);
+
+/* ---- client_over.c: jobs of which the runtime tells nothing more ---- */
+
+/* After a keyed submit was answered with a job that is new to this session. */
+ARCP_MUST_CHECK arcp_status arcp__client_over_probe(arcp__client_session *session,
+                                                    const arcp_job *job);
+/* After a job.subscribed with history. */
+ARCP_MUST_CHECK arcp_status arcp__client_over_fence(arcp__client_session *session,
+                                                    const arcp__client_frame *frame,
+                                                    const arcp_job *job);
+/* What an answer to, a refusal of, or silence after a request of the client's own tells. The last
+ * takes the request. */
+ARCP_MUST_CHECK arcp_status arcp__client_over_answered(arcp__client_session *session,
+                                                       const arcp__client_request *request);
+ARCP_MUST_CHECK arcp_status arcp__client_over_expire(arcp__client_session *session,
+                                                     arcp__client_request *request);
+/* The request was refused: ends it, after what that tells. */
+ARCP_MUST_CHECK arcp_status arcp__client_over_refused(arcp__client_session *session,
+                                                      arcp__client_request *request,
+                                                      const arcp_failure *failure);
+
+/* ---- client_handshake.c, client_replies.c, client_events.c ---- */
+
+/* What becomes of a message; ARCP_E_NO_MEMORY, when it counts as not received. */
+typedef arcp_status arcp__client_handler(arcp__client_session *session,
+                                         const arcp__client_frame *frame);
+arcp__client_handler arcp__client_on_welcome, arcp__client_on_session_error;
+arcp__client_handler arcp__client_on_accepted, arcp__client_on_subscribed;
+arcp__client_handler arcp__client_on_cancelled, arcp__client_on_jobs, arcp__client_on_pong;
+arcp__client_handler arcp__client_on_job_event, arcp__client_on_job_end;
+
+/* ---- client_page.c ---- */
+
+ARCP_MUST_CHECK arcp_status arcp__client_job_page_new(const arcp_json *json, arcp_json_ref payload,
+                                                      arcp_job_page **out);
+
+/* ---- client_liveness.c ---- */
+
+int64_t arcp__client_liveness_deadline(const arcp__client_session *session);
+void arcp__client_liveness_tick(arcp__client_session *session);
+int64_t arcp__client_ack_deadline(const arcp__client_session *session);
+void arcp__client_ack_tick(arcp__client_session *session);
+
+/* ---- client_session.c ---- */
+
+/* The only writer of the session's state; until_ns is the new state's deadline. */
+void arcp__client_enter(arcp__client_session *session, arcp__client_session_state state,
+                        int64_t until_ns);
 
 #endif

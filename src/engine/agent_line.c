@@ -14,7 +14,7 @@
 static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
 {
     /* An answer means that what was said is durable: it waits for the batch. */
-    if (!arcp__effect_push(engine->log, &job->live->port,
+    if (!arcp__effect_push(engine->log, &job->live->agent_port,
                            &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, line,
                            true)) {
         arcp__job_owe_end(engine, job);
@@ -401,7 +401,7 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
     }
     const arcp__effect effect = {
         .kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT, .job = job};
-    if (arcp__effect_push(engine->log, &job->live->port, &effect, NULL, false)) {
+    if (arcp__effect_push(engine->log, &job->live->agent_port, &effect, NULL, false)) {
         job->paused = wanted;
         engine->metrics.agent_pauses += wanted;
     } else {

@@ -351,7 +351,7 @@ static void tell_agent(arcp__engine *engine, arcp__job *job)
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
     if (job->agent_state == ARCP__AGENT_RUNNING || job->agent_state == ARCP__AGENT_STARTING) {
-        (void)arcp__effect_push(engine->log, &job->live->port,
+        (void)arcp__effect_push(engine->log, &job->live->agent_port,
                                 &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, &line,
                                 true);
     } else {

@@ -26,6 +26,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
         !arcp__timer_heap_reserve(&engine->context.timers, ARCP__ENGINE_TIMERS)) {
         arcp__context_no_memory(&engine->context);
     }
+    arcp__audit_update_gates(engine->log);
     arcp__context_arm(&engine->context, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
                       arcp__context_after_sec(&engine->context, 60));
     if (engine->context.out_of_memory) {
@@ -94,9 +95,15 @@ void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
     arcp__audit_set_failing(engine->log, failing);
 }
 
+const arcp__job_gates *arcp__engine_gates(const arcp__engine *engine)
+{
+    return arcp__audit_gates(engine->log);
+}
+
 void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settings)
 {
     engine->context.settings = *settings;
+    arcp__audit_update_gates(engine->log);
 }
 
 /* What waits for memory is tried again soon, also when nothing comes. */

@@ -28,6 +28,7 @@
 #include <arcp/wire.h>
 
 #include "base/ulid.h"
+#include "core/job_port.h"
 #include "log/log.h"
 
 typedef struct arcp__engine arcp__engine;
@@ -223,42 +224,10 @@ void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *j
 void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
                             arcp_span text);
 
-/* An event of an in-process agent, checked on the agent's thread with arcp__event_check;
- * what a metric spent was taken from the budget there (arcp_budget_spend), and `reports`
- * came out of it. `id` (not 0) asks for a reply by AGENT_REPLY. */
-typedef struct arcp__agent_event {
-    arcp_event_kind kind;
-    arcp_span kind_text;
-    arcp_span body; /* compact JSON, as arcp__event_check wrote it */
-    const arcp_budget_report *reports;
-    size_t report_count;
-    bool spent; /* the spend was taken already */
-    /* What the metric said that it cost; an empty unit: nothing. Also without a budget. */
-    arcp_span unit;
-    arcp_decimal amount;
-} arcp__agent_event;
-void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *job,
-                              const arcp__agent_event *event);
-
-/* The gate refused an in-process agent on its own thread: what is recorded, and what
- * follows (LEASE_EXPIRED ends the job). */
-typedef struct arcp__agent_denial {
-    arcp_span tool_result; /* the body {call_id, error}, compact; empty: it was no tool_call */
-    arcp_status code;
-    arcp_deny_reason reason;
-    arcp_span capability;
-    arcp_span target;
-} arcp__agent_denial;
-void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
-                               const arcp__agent_denial *denial);
-
-/* The gate allowed an in-process agent something on its own thread, and the operator wants
- * to know (audit.grants). */
-typedef struct arcp__agent_grant {
-    arcp_span capability, target, pattern;
-} arcp__agent_grant;
-void arcp__engine_agent_granted(arcp__engine *engine, arcp_time now, arcp__job *job,
-                                const arcp__agent_grant *grant);
+/* What came through a port of the job that is not the engine's own: decided, and taken from the
+ * budgets, on another thread (core/job_port.h). */
+void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job,
+                             const arcp__port_message *message);
 
 typedef struct arcp__agent_exit {
     bool by_signal;
@@ -271,6 +240,8 @@ void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *j
 
 /* What a job holds, for hosts (any thread may use the authority). Borrowed. */
 const arcp_authority *arcp__job_authority(const arcp__job *job);
+/* What the operator wants of all ports; lives as long as the engine. */
+const arcp__job_gates *arcp__engine_gates(const arcp__engine *engine);
 arcp_span arcp__job_id(const arcp__job *job);
 arcp_span arcp__job_agent(const arcp__job *job); /* name@version */
 arcp_span arcp__job_principal(const arcp__job *job);

@@ -157,27 +157,14 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
     settle(engine);
 }
 
-void arcp__engine_agent_event(arcp__engine *engine, arcp_time now, arcp__job *job,
-                              const arcp__agent_event *event)
+void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job,
+                             const arcp__port_message *message)
 {
     enter_agent(engine, now, job);
-    arcp__job_checked_event(engine, job, event);
-    settle(engine);
-}
-
-void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
-                               const arcp__agent_denial *denial)
-{
-    enter_agent(engine, now, job);
-    arcp__job_checked_denial(engine, job, denial);
-    settle(engine);
-}
-
-void arcp__engine_agent_granted(arcp__engine *engine, arcp_time now, arcp__job *job,
-                                const arcp__agent_grant *grant)
-{
-    enter_agent(engine, now, job);
-    arcp__job_checked_grant(engine, job, grant);
+    arcp__job_hear(engine, job, message);
+    if (!job->ended) {
+        arcp__job_after_denial(engine, job, message->decision.code);
+    }
     settle(engine);
 }
 

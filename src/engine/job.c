@@ -76,7 +76,7 @@ static void live_free(arcp__job_live *live)
     arcp__job_costs_free(live);
     arcp_buf_fini(&live->inline_result);
     arcp_buf_fini(&live->plain_output);
-    arcp__denied_calls_fini(&live->denied);
+    arcp__job_port_fini(&live->port);
     arcp__id_set_fini(&live->delegate_ids);
     arcp_authority_unref(live->authority);
     arcp_lease_unref(live->lease);
@@ -297,7 +297,7 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
     arcp__agent_format_start(engine, job, &line);
     arcp__free(job->live->input);
     job->live->input = NULL;
-    if (!arcp__effect_push(engine->log, &job->live->port,
+    if (!arcp__effect_push(engine->log, &job->live->agent_port,
                            &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line,
                            true)) {
         job->agent_state = ARCP__AGENT_GONE;
@@ -350,7 +350,7 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
     arcp__context_disarm(&engine->context, &job->live->grace_timer);
     /* Lines for it that still wait for their batch have no reader any more, and must not be
      * handed out after its owner let go of the job. */
-    arcp__port_drop(&job->live->port);
+    arcp__port_drop(&job->live->agent_port);
     arcp__job_agent_over(engine, job);
 }
 

@@ -52,7 +52,7 @@ static void tell_to_stop(arcp__engine *engine, arcp__job *job, arcp__cancel_reas
     }
     arcp_buf_append_format(&line, ",\"grace_ms\":%llu}}", (unsigned long long)grace_ms);
     job->told_to_stop = true;
-    arcp__effect_push(engine->log, &job->live->port,
+    arcp__effect_push(engine->log, &job->live->agent_port,
                       &(arcp__effect){.kind = ARCP__EFFECT_CANCEL_AGENT,
                                       .job = job,
                                       .reason = (int)reason,
@@ -81,7 +81,7 @@ void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
 {
     if (has_agent(job) && !job->told_to_die) {
         job->told_to_die =
-            arcp__effect_push(engine->log, &job->live->port,
+            arcp__effect_push(engine->log, &job->live->agent_port,
                               &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job}, NULL,
                               waits_for_store(engine, job));
         if (!job->told_to_die) {

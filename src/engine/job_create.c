@@ -188,6 +188,8 @@ static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *pl
     arcp_authority *authority = NULL;
     status = arcp_authority_new(plan->lease, &options, &authority, err);
     job->live->authority = authority;
+    job->live->port.authority = authority;
+    job->live->port.gates = arcp__audit_gates(engine->log);
     arcp__job_take_budget(job, budget);
     return status;
 }

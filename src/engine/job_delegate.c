@@ -86,13 +86,8 @@ static arcp_status ask_gate(arcp__engine *engine, arcp__job *parent, const arcp_
                                 &scratch, &decision)) {
         return ARCP_OK; /* recorded with the delegation */
     }
-    arcp_buf message = ARCP_BUF_INIT;
-    arcp_decision_format_message(&decision, &message);
-    arcp_decision_format_details(parent->live->authority, &decision, details);
-    (void)arcp_error_set(err, decision.code, "%.*s", (int)message.size,
-                         message.size == 0 ? "" : message.data);
-    arcp_buf_fini(&message);
-    arcp__job_denied(engine, parent, &decision);
+    arcp__decision_error(parent->live->authority, &decision, details, err);
+    arcp__job_decided(engine, parent, &decision);
     return err->status;
 }
 

@@ -10,8 +10,7 @@
 #include "base/utf8.h"
 #include "core/event_write.h"
 
-#define PIECES_MAX  6u  /* of a record's payload */
-#define REPORTS_MAX 80u /* a chain of budgets: depth at most 64, one counter each */
+#define PIECES_MAX 6u /* of a record's payload */
 
 /* ---- emitting ---- */
 
@@ -133,15 +132,11 @@ void arcp__job_emit_log(arcp__engine *engine, arcp__job *job, const char *level,
     emit_body(engine, job, ARCP_EVENT_LOG, ARCP_FEATURE_NONE, &body);
 }
 
-/* [arcp:9.5-6] [arcp:LA-14] [arcp:EG-10] */
 void arcp__job_emit_denial(arcp__engine *engine, arcp__job *job, arcp_span call_id,
                            const arcp_error *error, arcp_span details)
 {
-    if (!arcp__denied_calls_add(&job->live->denied, call_id)) {
-        arcp__context_no_memory(&engine->context);
-    }
     arcp_buf body = arcp__context_take_buf(&engine->context);
-    arcp__event_write_refusal(call_id, error, details, &body);
+    arcp__job_port_refuse(&job->live->port, call_id, error, details, &body);
     emit_body(engine, job, ARCP_EVENT_TOOL_RESULT, ARCP_FEATURE_NONE, &body);
 }
 
@@ -201,19 +196,25 @@ void arcp__job_spent(arcp__engine *engine, arcp__job *job, const arcp_budget_rep
 
 /* ---- the gate ---- */
 
-void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision *decision)
+void arcp__job_decided(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision)
 {
-    arcp__metrics_denied(engine, decision->code, decision->capability);
-    arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
-                                                 .decision = "denied",
-                                                 .who = arcp__job_who(job),
-                                                 .code = decision->code,
-                                                 .rule = decision->code == ARCP_E_INTERNAL_ERROR
-                                                             ? "audit.on_failure: deny"
-                                                             : "lease",
-                                                 .reason = arcp_deny_reason_name(decision->reason),
-                                                 .capability = decision->capability,
-                                                 .target = decision->target});
+    const bool is_shut = decision->code == ARCP_E_INTERNAL_ERROR; /* though the lease allows it */
+    const bool is_denied = decision->code != ARCP_OK;
+    if (is_denied) {
+        arcp__metrics_denied(engine, decision->code, decision->capability);
+    }
+    arcp__audit(engine->log,
+                &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
+                                    .decision = is_denied ? "denied" : "allowed",
+                                    .who = arcp__job_who(job),
+                                    .code = decision->code,
+                                    .rule = is_shut ? "audit.on_failure: deny" : "lease",
+                                    .reason = is_denied && !is_shut
+                                                  ? arcp_deny_reason_name(decision->reason)
+                                                  : NULL,
+                                    .capability = decision->capability,
+                                    .target = decision->target,
+                                    .pattern = decision->pattern});
 }
 
 /* What follows once the agent has its answer: an expired lease ends the job, and so does a
@@ -228,154 +229,64 @@ void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status co
     }
 }
 
-/* What the lease allows: recorded by choice, or refused because it cannot be. */
-static void audit_gate(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision,
-                       arcp_status code)
-{
-    arcp__audit(engine->log,
-                &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
-                                    .decision = code == ARCP_OK ? "allowed" : "denied",
-                                    .who = arcp__job_who(job),
-                                    .code = code,
-                                    .rule = code == ARCP_OK ? "lease" : "audit.on_failure: deny",
-                                    .capability = decision->capability,
-                                    .target = decision->target,
-                                    .pattern = decision->pattern});
-}
-
-/* The lease allows it; so does the operator, unless what is decided has to be recorded and
- * cannot be. */
-static bool may_grant(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision,
-                      arcp_error *err)
-{
-    arcp_status status = arcp__audit_check(engine->log, err);
-    if (status != ARCP_OK || engine->context.settings.audit_grants == ARCP_CHOICE_TRUE) {
-        audit_gate(engine, job, decision, status);
-    }
-    if (status != ARCP_OK) {
-        arcp__metrics_denied(engine, status, decision->capability);
-    }
-    return status == ARCP_OK;
-}
-
-/* [arcp:9.1-2] [arcp:9.3-1] */
 bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capability,
                          arcp_span target, arcp_buf *details, arcp_error *err)
 {
     arcp_target_scratch scratch;
-    arcp_decision decision;
-    if (arcp_authorize(job->live->authority, engine->context.now, capability, target, &scratch,
-                       &decision)) {
-        return may_grant(engine, job, &decision, err);
-    }
-    arcp_buf message = ARCP_BUF_INIT;
-    arcp_decision_format_message(&decision, &message);
-    arcp_decision_format_details(job->live->authority, &decision, details);
-    (void)arcp_error_set(err, decision.code, "%.*s", (int)message.size,
-                         message.size == 0 ? "" : message.data);
-    arcp_buf_fini(&message);
-    arcp__job_denied(engine, job, &decision);
-    return false;
+    arcp__port_message message;
+    const bool is_allowed =
+        arcp__job_port_authorize(&job->live->port, engine->context.now, capability, target,
+                                 &scratch, details, &message, err);
+    arcp__job_hear(engine, job, &message);
+    return is_allowed;
 }
 
 /* ---- what an agent says ---- */
 
-static void note_spend(arcp__engine *engine, arcp__job *job, arcp_span unit, arcp_decimal amount)
-{
-    arcp__credential_note_spend(engine, job, unit, amount);
-    arcp__metrics_spent(engine, unit, amount);
-    arcp__job_cost_add(job, unit, amount);
-}
-
-/* [arcp:9.6-3] [arcp:9.6-5] */
-static void spend(arcp__engine *engine, arcp__job *job, const arcp__event_facts *facts,
-                  arcp_budget_report *reports, size_t *count)
-{
-    arcp_budget *budget = arcp_authority_budget(job->live->authority);
-    *count = budget == NULL
-                 ? 0
-                 : arcp_budget_spend(budget, facts->unit, facts->amount, reports, REPORTS_MAX);
-    note_spend(engine, job, facts->unit, facts->amount);
-    if (*count > REPORTS_MAX) {
-        *count = REPORTS_MAX;
-    }
-}
-
-/* [arcp:8.2.1-4] [arcp:9.3-3] [arcp:LA-12] [arcp:EG-9] */
 arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_span kind_text,
                                   const arcp_json *json, arcp_json_ref body, arcp_buf *details,
                                   arcp_error *err)
 {
-    arcp__event_facts facts;
-    arcp_budget_report reports[REPORTS_MAX];
-    size_t report_count = 0;
+    arcp_budget_report reports[ARCP__PORT_REPORTS_MAX];
+    arcp__port_message message;
     arcp_buf_clear(&engine->body);
-    arcp_status status = arcp__event_check(json, kind_text, body, &engine->context.scratch,
-                                           &engine->body, &facts, err);
-    if (status != ARCP_OK) {
+    const arcp__port_event event = {.kind = kind_text,
+                                    .json = json,
+                                    .body = body,
+                                    .scratch = &engine->context.scratch,
+                                    .out = &engine->body,
+                                    .details = details};
+    const arcp_status status =
+        arcp__job_port_event(&job->live->port, engine->context.now, &event, &message, err);
+    if (engine->body.failed) {
+        arcp__context_no_memory(&engine->context);
         return status;
     }
-    if (facts.kind == ARCP_EVENT_TOOL_RESULT) {
-        status = arcp__denied_calls_check(&job->live->denied, facts.call_id, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
-    }
-    if (facts.kind == ARCP_EVENT_TOOL_CALL) {
-        if (!arcp__job_authorize(engine, job, ARCP_SPAN_LITERAL("tool.call"), facts.tool, details,
-                                 err)) {
-            arcp__job_emit_denial(engine, job, facts.call_id, err, arcp__details(details));
-            return err->status;
-        }
-        arcp__denied_calls_remove(&job->live->denied, facts.call_id);
-    }
-    if (facts.is_spend) {
-        spend(engine, job, &facts, reports, &report_count);
-    }
-    arcp__job_emit_event(engine, job, facts.kind, kind_text, arcp_buf_span(&engine->body));
-    if (facts.is_spend) {
-        arcp__job_spent(engine, job, reports, report_count);
-    }
-    return ARCP_OK;
+    arcp__job_port_spend(&job->live->port, &message, reports);
+    arcp__job_hear(engine, job, &message);
+    return status;
 }
 
-void arcp__job_checked_event(arcp__engine *engine, arcp__job *job, const arcp__agent_event *event)
+void arcp__job_hear(arcp__engine *engine, arcp__job *job, const arcp__port_message *message)
 {
-    if (event->unit.size != 0) {
-        note_spend(engine, job, event->unit, event->amount); /* also after the job's end */
+    if (message->unit.size != 0) { /* also after the job's end */
+        arcp__credential_note_spend(engine, job, message->unit, message->amount);
+        arcp__metrics_spent(engine, message->unit, message->amount);
+        arcp__job_cost_add(job, message->unit, message->amount);
     }
-    if (!job->ended) {
-        arcp__job_emit_event(engine, job, event->kind, event->kind_text, event->body);
-        if (event->spent) {
-            arcp__job_spent(engine, job, event->reports, event->report_count);
-        }
+    const bool is_denial = message->decision.code != ARCP_OK;
+    /* A grant was used, whether the job has ended or not; unless it is forgotten already, and
+     * was shown to nobody. */
+    if (message->is_decided && (is_denial ? !job->ended : job->principal != NULL)) {
+        arcp__job_decided(engine, job, &message->decision);
     }
-}
-
-void arcp__job_checked_denial(arcp__engine *engine, arcp__job *job,
-                              const arcp__agent_denial *denial)
-{
-    if (!job->ended) {
-        arcp_decision decision = {
-            .code = denial->code,
-            .reason = denial->reason,
-            .capability = denial->capability,
-            .target = denial->target,
-        };
-        if (denial->tool_result.size != 0) {
-            arcp__job_emit_event(engine, job, ARCP_EVENT_TOOL_RESULT,
-                                 ARCP_SPAN_LITERAL("tool_result"), denial->tool_result);
-        }
-        arcp__job_denied(engine, job, &decision);
-        arcp__job_after_denial(engine, job, denial->code);
+    if (job->ended) {
+        return;
     }
-}
-
-void arcp__job_checked_grant(arcp__engine *engine, arcp__job *job, const arcp__agent_grant *grant)
-{
-    arcp_decision decision = {
-        .capability = grant->capability, .target = grant->target, .pattern = grant->pattern};
-    if (job->principal != NULL) { /* else it is forgotten already, and nobody was shown anything */
-        audit_gate(engine, job, &decision, ARCP_OK);
+    if (message->body.size != 0) {
+        arcp__job_emit_event(engine, job, message->kind, message->kind_text, message->body);
+    }
+    if (message->is_spent) {
+        arcp__job_spent(engine, job, message->reports, message->report_count);
     }
 }

@@ -372,13 +372,10 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
 /* Asks the gate, with what follows from the answer (audit, LEASE_EXPIRED ends the job). */
 bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capability,
                          arcp_span target, arcp_buf *details, arcp_error *err);
-/* Counts and audits a denial. */
-void arcp__job_denied(arcp__engine *engine, arcp__job *job, const arcp_decision *decision);
-/* What an in-process agent's thread has checked already. */
-void arcp__job_checked_event(arcp__engine *engine, arcp__job *job, const arcp__agent_event *event);
-void arcp__job_checked_denial(arcp__engine *engine, arcp__job *job,
-                              const arcp__agent_denial *denial);
-void arcp__job_checked_grant(arcp__engine *engine, arcp__job *job, const arcp__agent_grant *grant);
+/* Counts and audits what the gate answered. */
+void arcp__job_decided(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision);
+/* What came through a port of the job. */
+void arcp__job_hear(arcp__engine *engine, arcp__job *job, const arcp__port_message *message);
 /* The end of an expired or exhausted job, after the agent has its answer. */
 void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status code);
 

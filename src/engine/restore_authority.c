@@ -70,6 +70,8 @@ static void restore_authority(arcp__engine *engine, arcp__job *job, unsigned dep
     }
     arcp__job_take_budget(job, budget);
     job->live->authority = authority;
+    job->live->port.authority = authority;
+    job->live->port.gates = arcp__audit_gates(engine->log);
 }
 
 static void restore_spent(arcp__engine *engine, const arcp__spent_row *row)

@@ -57,14 +57,14 @@ typedef struct arcp__job_live {
     char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
     void *host;
     void *user;
-    arcp__port port;                 /* its agent */
+    arcp__port agent_port;           /* what waits for its agent */
     const arcp_lease *lease;         /* referenced */
     const arcp_authority *authority; /* referenced */
     uint64_t max_runtime_sec;
     arcp__timer runtime_timer, expiry_timer, grace_timer;
     char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
     size_t head_size;
-    arcp__denied_calls denied;
+    arcp__job_port port;          /* what its agent asks and says */
     arcp__id_set delegate_ids;    /* of its children, those that ended too */
     arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
     arcp__job_cost *costs;        /* owned */

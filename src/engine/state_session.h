@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "context/context.h"
-#include "core/denied_calls.h"
 #include "core/id_set.h"
 #include "core/trace.h"
 #include "engine/engine.h"

@@ -94,16 +94,27 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
 
 /* ---- a log that cannot be written ---- */
 
+void arcp__audit_update_gates(arcp__log *log)
+{
+    const arcp_settings *settings = &log->context->settings;
+    const bool must_record = settings->audit_on_failure == ARCP_AUDIT_DENY;
+    atomic_store(&log->gates.must_record, must_record);
+    atomic_store(&log->gates.are_shut, log->audit_failing && must_record);
+    atomic_store(&log->gates.grants_are_logged, settings->audit_grants == ARCP_CHOICE_TRUE);
+}
+
 void arcp__audit_set_failing(arcp__log *log, bool failing)
 {
     log->audit_failing = failing;
+    arcp__audit_update_gates(log);
+}
+
+const arcp__job_gates *arcp__audit_gates(const arcp__log *log)
+{
+    return &log->gates;
 }
 
 arcp_status arcp__audit_check(const arcp__log *log, arcp_error *err)
 {
-    if (!log->audit_failing || log->context->settings.audit_on_failure == ARCP_AUDIT_CONTINUE) {
-        return ARCP_OK;
-    }
-    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                          "the audit log cannot be written right now; try again later");
+    return arcp__job_gates_check(&log->gates, err);
 }

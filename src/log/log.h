@@ -17,6 +17,7 @@
 
 #include "context/context.h"
 #include "core/audit_event.h"
+#include "core/job_port.h"
 
 typedef struct arcp__log arcp__log;
 
@@ -181,6 +182,10 @@ typedef struct arcp__audit_line {
 void arcp__audit(arcp__log *log, const arcp__audit_line *line);
 /* What was decided cannot be recorded, or can again. */
 void arcp__audit_set_failing(arcp__log *log, bool failing);
+/* The settings are others. */
+void arcp__audit_update_gates(arcp__log *log);
+/* What follows from both for the ports of jobs. */
+const arcp__job_gates *arcp__audit_gates(const arcp__log *log);
 /* INTERNAL_ERROR (retryable) while decisions cannot be recorded and must be. `err` may be NULL. */
 arcp_status arcp__audit_check(const arcp__log *log, arcp_error *err);
 

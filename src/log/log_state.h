@@ -65,6 +65,7 @@ struct arcp__log {
     arcp__pending_effect *effect_free;
     uint64_t spans_lost; /* there was no memory for them */
     bool audit_failing;  /* what was decided cannot be recorded */
+    arcp__job_gates gates;
 
     arcp__batch *open_batch;             /* being filled */
     arcp__batch *batches, *batches_last; /* taken or to be taken again, oldest first */

@@ -23,7 +23,7 @@ void arcp__agent_call_unref(arcp_agent_call *call)
     if (call == NULL || atomic_fetch_sub(&call->refs, 1) != 1) {
         return;
     }
-    arcp_authority_unref(call->authority);
+    arcp_authority_unref(call->port.authority);
     arcp_json_fini(&call->start);
     arcp_json_fini(&call->json);
     arcp_secret_free(call->credentials);
@@ -31,8 +31,7 @@ void arcp__agent_call_unref(arcp_agent_call *call)
     arcp_buf_fini(&call->scratch);
     arcp_buf_fini(&call->body);
     arcp_buf_fini(&call->reply);
-    arcp__denied_calls_fini(&call->denied);
-    arcp__free(call->bye);
+    arcp__job_port_fini(&call->port);
     arcp__free(call);
 }
 
@@ -55,7 +54,7 @@ arcp_json_ref arcp_agent_input(const arcp_agent_call *call)
 
 const arcp_authority *arcp_agent_authority(const arcp_agent_call *call)
 {
-    return call->authority;
+    return call->port.authority;
 }
 
 bool arcp_agent_is_cancelled(const arcp_agent_call *call)
@@ -72,40 +71,76 @@ void arcp__agent_call_tell(arcp_agent_call *call, void (*tell)(arcp_agent_call *
 
 /* ---- what the agent says ---- */
 
-arcp__agent_message *arcp__agent_call_message(arcp_agent_call *call, arcp__agent_message_kind kind,
-                                              arcp_span text, size_t more)
+/* The audit log keeps no more of what peers chose (docs/audit.md). */
+#define REPORT_BYTES_MAX 1024u
+
+static void keep(char **to, arcp_span *text)
 {
-    arcp__agent_message *message = arcp__alloc(sizeof(*message) + text.size + more);
-    if (message != NULL) {
-        message->kind = kind;
-        message->call = arcp__agent_call_ref(call);
-        message->size = text.size;
-        if (text.size != 0) {
-            memcpy(message->text, text.data, text.size);
-        }
+    if (text->size != 0) {
+        memcpy(*to, text->data, text->size);
+        text->data = *to;
+        *to += text->size;
     }
-    return message;
 }
 
-arcp_status arcp__agent_call_put(arcp_agent_call *call, arcp__agent_message_kind kind,
-                                 arcp_span text, arcp_error *err)
+static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind,
+                       arcp__port_message said, arcp_error *err)
 {
-    arcp__agent_message *message = arcp__agent_call_message(call, kind, text, 0);
+    arcp_decision *decision = &said.decision;
+    decision->canonical = decision->currency = arcp_span_make(NULL, 0);
+    decision->capability = arcp_span_first(decision->capability, REPORT_BYTES_MAX);
+    decision->target = arcp_span_first(decision->target, REPORT_BYTES_MAX);
+    size_t size = said.body.size + said.kind_text.size + said.unit.size +
+                  decision->capability.size + decision->target.size + decision->pattern.size;
+    arcp__agent_message *message = arcp__alloc(sizeof(*message) + size);
     if (message == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
+    char *to = (char *)(message + 1);
+    keep(&to, &said.body);
+    keep(&to, &said.kind_text);
+    keep(&to, &said.unit);
+    keep(&to, &decision->capability);
+    keep(&to, &decision->target);
+    keep(&to, &decision->pattern);
+    arcp_budget_report reports[ARCP__PORT_REPORTS_MAX];
+    arcp__job_port_spend(&call->port, &said, reports);
+    if (said.report_count != 0) {
+        message->reports = arcp__alloc_array(said.report_count, sizeof(*reports));
+        if (message->reports != NULL) {
+            memcpy(message->reports, reports, said.report_count * sizeof(*reports));
+        } else {
+            said.report_count = 0;
+        }
+        said.reports = message->reports;
+    }
+    message->kind = kind;
+    message->call = arcp__agent_call_ref(call);
+    message->said = said;
+    message->size = size;
     arcp__agent_inbox_put(call->runtime->inbox, message);
     return ARCP_OK;
 }
 
+arcp_status arcp__agent_call_say(arcp_agent_call *call, const arcp__port_message *said,
+                                 arcp_error *err)
+{
+    return put(call, ARCP__AGENT_SAYS, *said, err);
+}
+
+arcp_status arcp__agent_call_line(arcp_agent_call *call, arcp_span line, arcp_error *err)
+{
+    return put(call, ARCP__AGENT_LINE, (arcp__port_message){.body = line}, err);
+}
+
 static bool may_go_on(arcp_agent_call *call)
 {
-    return !atomic_load(&call->paused) || atomic_load(&call->ended);
+    return !atomic_load(&call->paused) || atomic_load(&call->port.is_over);
 }
 
 arcp_status arcp__agent_call_wait_for_room(arcp_agent_call *call, arcp_error *err)
 {
-    if (atomic_load(&call->ended)) {
+    if (atomic_load(&call->port.is_over)) {
         return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
     }
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
@@ -114,7 +149,7 @@ arcp_status arcp__agent_call_wait_for_room(arcp_agent_call *call, arcp_error *er
                    : arcp_error_set(err, ARCP_E_LIMIT, "the job's observers are too slow; wait");
     }
     if (!arcp__agent_inbox_wait(call->runtime->inbox, may_go_on, call) ||
-        atomic_load(&call->ended)) {
+        atomic_load(&call->port.is_over)) {
         return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
     }
     return ARCP_OK;
@@ -122,19 +157,16 @@ arcp_status arcp__agent_call_wait_for_room(arcp_agent_call *call, arcp_error *er
 
 void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line)
 {
-    arcp__agent_message *bye = call->bye;
-    if (bye == NULL) {
+    if (atomic_exchange(&call->is_done, true)) {
         return;
     }
-    call->bye = NULL;
-    atomic_store(&call->is_done, true);
-    bool is_lost = line != NULL &&
-                   (line->failed || arcp__agent_call_put(call, ARCP__AGENT_SAYS_LINE,
-                                                         arcp_buf_span(line), NULL) != ARCP_OK);
-    bye->kind = ARCP__AGENT_SAYS_BYE;
-    bye->call = arcp__agent_call_ref(call);
-    bye->code = is_lost ? ARCP_E_NO_MEMORY : ARCP_OK;
-    arcp__agent_inbox_put(call->runtime->inbox, bye);
+    call->bye = (arcp__agent_message){
+        .call = arcp__agent_call_ref(call),
+        .kind = ARCP__AGENT_BYE,
+        .is_lost = line != NULL && (line->failed || arcp__agent_call_line(call, arcp_buf_span(line),
+                                                                          NULL) != ARCP_OK),
+    };
+    arcp__agent_inbox_put(call->runtime->inbox, &call->bye);
 }
 
 void arcp_agent_succeed(arcp_agent_call *call, arcp_span result)

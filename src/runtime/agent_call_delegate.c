@@ -4,7 +4,7 @@
 
 static bool has_reply(arcp_agent_call *call)
 {
-    return call->has_reply || atomic_load(&call->ended);
+    return call->has_reply || atomic_load(&call->port.is_over);
 }
 
 /* The payload of a reply, or the error in it. */
@@ -56,7 +56,7 @@ static void note_refused_delegation(arcp_agent_call *call, arcp_span request)
     arcp_buf id = ARCP_BUF_INIT;
     bool noted =
         arcp_json_scan(&call->json, request, &limits, NULL) == ARCP_OK &&
-        arcp__denied_calls_add(&call->denied,
+        arcp__denied_calls_add(&call->port.denied,
                                arcp_json_string(&call->json,
                                                 arcp_json_member(&call->json, ARCP_JSON_ROOT,
                                                                  ARCP_SPAN_LITERAL("delegate_id")),
@@ -82,7 +82,7 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
     arcp_buf_clear(&call->reply);
     status = format_delegate(call, request, &line, err);
     if (status == ARCP_OK) {
-        status = arcp__agent_call_put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), err);
+        status = arcp__agent_call_line(call, arcp_buf_span(&line), err);
     }
     arcp_buf_fini(&line);
     if (status != ARCP_OK) {

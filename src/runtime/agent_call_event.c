@@ -1,45 +1,9 @@
-/* Callback agents: events and chunks, checked on the agent's thread. */
-#include <stdio.h>
-
-#include "base/alloc.h"
+/* Callback agents: events, chunks and what their lease allows, decided on the agent's thread. */
 #include "base/base64.h"
+#include "base/clock.h"
 #include "base/utf8.h"
-#include "core/event_body.h"
 #include "core/event_write.h"
 #include "runtime/agent_call_state.h"
-
-#define REPORTS_MAX 80u
-
-static arcp_status put_event(arcp_agent_call *call, const char *kind,
-                             const arcp__event_facts *facts, arcp_error *err)
-{
-    arcp__agent_message *message =
-        arcp__agent_call_message(call, ARCP__AGENT_SAYS_EVENT, arcp_buf_span(&call->body), 0);
-    if (message == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    message->event = facts->kind;
-    (void)snprintf(message->kind_text, sizeof(message->kind_text), "%s", kind);
-    arcp_budget *budget = arcp_authority_budget(call->authority);
-    if (facts->is_spend) {
-        arcp_span unit = arcp_span_first(facts->unit, sizeof(message->unit) - 1);
-        memcpy(message->unit, unit.data, unit.size);
-        message->amount = facts->amount;
-    }
-    if (facts->is_spend && budget != NULL) {
-        message->spent = true;
-        arcp_budget_report reports[REPORTS_MAX];
-        size_t count = arcp_budget_spend(budget, facts->unit, facts->amount, reports, REPORTS_MAX);
-        count = count > REPORTS_MAX ? REPORTS_MAX : count;
-        message->reports = count == 0 ? NULL : arcp__alloc_array(count, sizeof(*reports));
-        if (message->reports != NULL) {
-            memcpy(message->reports, reports, count * sizeof(*reports));
-            message->report_count = count;
-        }
-    }
-    arcp__agent_inbox_put(call->runtime->inbox, message);
-    return ARCP_OK;
-}
 
 arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span body,
                              arcp_error *err)
@@ -47,7 +11,6 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
     arcp_error own = {0};
     err = err == NULL ? &own : err;
     arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
-    arcp__event_facts facts;
     arcp_status status = arcp__agent_call_wait_for_room(call, err);
     if (status != ARCP_OK) {
         return status;
@@ -56,43 +19,66 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
     if (status != ARCP_OK) {
         return status;
     }
+    const arcp_span kind_text = arcp_span_cstr(kind);
+    if (arcp_span_equal_cstr(kind_text, "delegate") ||
+        arcp_span_equal_cstr(kind_text, "result_chunk")) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "use arcp_agent_delegate and arcp_agent_chunk");
+    }
     arcp_buf_clear(&call->scratch);
     arcp_buf_clear(&call->body);
     if (memchr(body.data, '\\', body.size) != NULL &&
         !arcp_buf_reserve(&call->scratch, body.size * 4)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_span kind_text = arcp_span_cstr(kind);
-    if (kind_text.size >= sizeof(((arcp__agent_message *)NULL)->kind_text)) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "the event kind is too long");
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp__port_message message;
+    const arcp__port_event event = {.kind = kind_text,
+                                    .json = &call->json,
+                                    .body = ARCP_JSON_ROOT,
+                                    .scratch = &call->scratch,
+                                    .out = &call->body,
+                                    .details = &details};
+    status = arcp__job_port_event(&call->port, arcp__clock_now(), &event, &message, err);
+    if (call->body.failed) {
+        message.body.size = 0; /* a denial is recorded without its result */
+        call->body.failed = false;
     }
-    status = arcp__event_check(&call->json, kind_text, ARCP_JSON_ROOT, &call->scratch, &call->body,
-                               &facts, err);
-    if (status != ARCP_OK) {
-        return status;
+    if (status == ARCP_OK || message.is_decided) {
+        arcp_status said = arcp__agent_call_say(call, &message, status == ARCP_OK ? err : NULL);
+        status = status == ARCP_OK ? said : status; /* a denial stands also without its record */
     }
-    if (facts.kind == ARCP_EVENT_DELEGATE || facts.kind == ARCP_EVENT_RESULT_CHUNK) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "use arcp_agent_delegate and arcp_agent_chunk");
-    }
-    if (facts.kind == ARCP_EVENT_TOOL_CALL) {
-        arcp_target_scratch scratch;
-        arcp_decision decision;
-        if (!arcp__agent_call_gate(call, ARCP_SPAN_LITERAL("tool.call"), facts.tool, &scratch,
-                                   &decision, err)) {
-            return decision.code == ARCP_E_CLOSED
-                       ? ARCP_E_CLOSED
-                       : arcp__agent_call_refuse_tool(call, facts.call_id, &decision, err);
+    arcp_buf_fini(&details);
+    return status;
+}
+
+/* Decided here; recorded by the loop, as it was decided. */
+arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, arcp_span target,
+                                 arcp_target_scratch *scratch, arcp_decision *decision,
+                                 arcp_error *err)
+{
+    arcp_target_scratch own_scratch;
+    arcp__port_message message;
+    bool is_allowed =
+        arcp__job_port_authorize(&call->port, arcp__clock_now(), capability, target,
+                                 scratch == NULL ? &own_scratch : scratch, NULL, &message, err);
+    if (message.is_decided) {
+        arcp_status said = arcp__agent_call_say(call, &message, NULL);
+        if (is_allowed && said != ARCP_OK && atomic_load(&call->port.gates->must_record)) {
+            message.decision.allowed = false;
+            message.decision.code = arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                                                   "there is no memory to record what is granted");
         }
-        arcp__denied_calls_remove(&call->denied, facts.call_id);
     }
-    if (facts.kind == ARCP_EVENT_TOOL_RESULT) {
-        status = arcp__denied_calls_check(&call->denied, facts.call_id, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
+    if (decision != NULL && scratch != NULL) {
+        *decision = message.decision;
     }
-    return put_event(call, kind, &facts, err);
+    return message.decision.code;
+}
+
+arcp_status arcp_agent_authorize_model(arcp_agent_call *call, arcp_span model, arcp_error *err)
+{
+    return arcp_agent_authorize(call, ARCP_SPAN_LITERAL("model.use"), model, NULL, NULL, err);
 }
 
 /* An event with a body of our own making, which is freed. */
@@ -160,9 +146,8 @@ arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes, bool more, 
     }
     arcp_buf_append_format(&line, ",\"encoding\":\"%s\",\"more\":%s}}", is_text ? "utf8" : "base64",
                            more ? "true" : "false");
-    status = line.failed
-                 ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                 : arcp__agent_call_put(call, ARCP__AGENT_SAYS_LINE, arcp_buf_span(&line), err);
+    status = line.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                         : arcp__agent_call_line(call, arcp_buf_span(&line), err);
     arcp_buf_fini(&line);
     return status;
 }

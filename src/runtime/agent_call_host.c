@@ -11,45 +11,16 @@ void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *
     if (job == NULL) {
         return; /* the job is over and forgotten */
     }
-    arcp_span text = arcp_span_make(message->text, message->size);
     switch (message->kind) {
-    case ARCP__AGENT_SAYS_EVENT: {
-        arcp__agent_event event = {
-            .kind = message->event,
-            .kind_text = arcp_span_cstr(message->kind_text),
-            .body = text,
-            .reports = message->reports,
-            .report_count = message->report_count,
-            .spent = message->spent,
-            .unit = arcp_span_cstr(message->unit),
-            .amount = message->amount,
-        };
-        arcp__engine_agent_event(runtime->engine, now, job, &event);
+    case ARCP__AGENT_SAYS:
+        arcp__engine_agent_says(runtime->engine, now, job, &message->said);
         break;
-    }
-    case ARCP__AGENT_SAYS_LINE:
-        arcp__engine_agent_line(runtime->engine, now, job, text);
+    case ARCP__AGENT_LINE:
+        arcp__engine_agent_line(runtime->engine, now, job, message->said.body);
         break;
-    case ARCP__AGENT_WAS_DENIED: {
-        arcp__agent_denial denial = {
-            .tool_result = text,
-            .code = message->code,
-            .reason = message->reason,
-            .capability = message->capability,
-            .target = message->target,
-        };
-        arcp__engine_agent_denied(runtime->engine, now, job, &denial);
-        break;
-    }
-    case ARCP__AGENT_WAS_GRANTED: {
-        arcp__agent_grant grant = {
-            .capability = message->capability, .target = message->target, .pattern = text};
-        arcp__engine_agent_granted(runtime->engine, now, job, &grant);
-        break;
-    }
-    case ARCP__AGENT_SAYS_BYE: {
+    case ARCP__AGENT_BYE: {
         /* Without its last word a job has not succeeded, whatever that was. */
-        arcp__agent_exit exit = {.code = message->code == ARCP_OK ? 0 : 1};
+        arcp__agent_exit exit = {.code = message->is_lost ? 1 : 0};
         arcp__engine_agent_exited(runtime->engine, now, job, &exit);
         break;
     }
@@ -77,13 +48,13 @@ static arcp_agent_call *call_new(arcp_runtime *runtime, arcp__agent_entry *entry
     call->runtime = runtime;
     call->entry = entry;
     call->job = job;
-    call->authority = arcp_authority_ref(arcp__job_authority(job));
+    call->port.authority = arcp_authority_ref(arcp__job_authority(job));
+    call->port.gates = arcp__engine_gates(runtime->engine);
     arcp_span id = arcp_span_first(arcp__job_id(job), sizeof(call->job_id) - 1);
     memcpy(call->job_id, id.data, id.size);
-    call->bye = arcp__alloc(sizeof(*call->bye));
     call->start_text.secret = true;
     arcp_buf_append(&call->start_text, start);
-    if (call->bye == NULL || call->start_text.failed ||
+    if (call->start_text.failed ||
         arcp_json_scan(&call->start, arcp_buf_span(&call->start_text), &limits, NULL) != ARCP_OK) {
         arcp__agent_call_unref(call);
         return NULL;
@@ -159,7 +130,7 @@ static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line, int64_
 static void set_ended(void *user)
 {
     arcp_agent_call *call = user;
-    atomic_store(&call->ended, true);
+    arcp__job_port_end(&call->port);
     atomic_store(&call->cancelled, true);
 }
 

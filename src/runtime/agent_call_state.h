@@ -5,7 +5,6 @@
 #include <arcp/secret.h>
 #include <stdatomic.h>
 
-#include "core/denied_calls.h"
 #include "runtime/agent_call.h"
 #include "runtime/runtime_state.h"
 
@@ -13,15 +12,14 @@ struct arcp_agent_call {
     atomic_uint refs;
     arcp_runtime *runtime;
     arcp__agent_entry *entry;
-    arcp__job *job;                  /* the loop's thread only; NULL once forgotten */
-    const arcp_authority *authority; /* referenced */
+    arcp__job *job;      /* the loop's thread only; NULL once forgotten */
+    arcp__job_port port; /* its authority is referenced */
     char job_id[64];
     arcp_buf start_text; /* the job.start line; secret: credentials */
     arcp_json start;
     arcp_json_ref payload;
 
     atomic_bool cancelled;
-    atomic_bool ended;   /* by the agent, or the job is over */
     atomic_bool paused;  /* its observers are too slow */
     atomic_bool is_done; /* it has said its last word */
 
@@ -37,8 +35,7 @@ struct arcp_agent_call {
     /* The agent's side. */
     arcp_json json;
     arcp_buf scratch, body;
-    arcp__denied_calls denied;
-    arcp__agent_message *bye; /* kept from the beginning: it must arrive; NULL once it was said */
+    arcp__agent_message bye; /* needs no memory: it must arrive */
 
     /* A reply that the agent's thread waits for; under the inbox's lock. */
     bool has_reply;
@@ -50,26 +47,17 @@ struct arcp_agent_call {
 
 /* The loop's thread: calls back, unless the agent has said its last word. */
 void arcp__agent_call_tell(arcp_agent_call *call, void (*tell)(arcp_agent_call *call, void *user));
-/* A message with room for `more` bytes behind its text; NULL without memory. */
-arcp__agent_message *arcp__agent_call_message(arcp_agent_call *call, arcp__agent_message_kind kind,
-                                              arcp_span text, size_t more);
-ARCP_MUST_CHECK arcp_status arcp__agent_call_put(arcp_agent_call *call,
-                                                 arcp__agent_message_kind kind, arcp_span text,
-                                                 arcp_error *err);
+/* Gives the loop a line, or what came through the port: it is copied, and only what is sure to
+ * arrive is taken from the budgets. */
+ARCP_MUST_CHECK arcp_status arcp__agent_call_line(arcp_agent_call *call, arcp_span line,
+                                                  arcp_error *err);
+ARCP_MUST_CHECK arcp_status arcp__agent_call_say(arcp_agent_call *call,
+                                                 const arcp__port_message *said, arcp_error *err);
 /* Holds a blocking agent back while nobody takes what it says; one that is not blocking is refused
  * with ARCP_E_LIMIT, and told when there is room. */
 ARCP_MUST_CHECK arcp_status arcp__agent_call_wait_for_room(arcp_agent_call *call, arcp_error *err);
 /* The agent's last word (a line; NULL: it has none), then that it has returned; once. A line that
  * there is no memory for ends the job as a failure. */
 void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line);
-
-/* ---- agent_call_gate.c ---- */
-
-/* What the lease says, and the operator's audit log. A denial is not recorded yet. */
-bool arcp__agent_call_gate(arcp_agent_call *call, arcp_span capability, arcp_span target,
-                           arcp_target_scratch *scratch, arcp_decision *decision, arcp_error *err);
-/* A refused tool_call reaches nobody: a tool_result with the error does. The refusal's status. */
-arcp_status arcp__agent_call_refuse_tool(arcp_agent_call *call, arcp_span call_id,
-                                         const arcp_decision *decision, const arcp_error *err);
 
 #endif

@@ -46,9 +46,12 @@ static size_t cost(const arcp__agent_message *message)
 
 static void message_free(arcp__agent_message *message)
 {
-    arcp__agent_call_unref(message->call);
-    arcp__free(message->reports);
-    arcp__free(message);
+    arcp_agent_call *call = message->call;
+    if (message != &call->bye) {
+        arcp__free(message->reports);
+        arcp__free(message);
+    }
+    arcp__agent_call_unref(call);
 }
 
 void arcp__agent_inbox_free(arcp__agent_inbox *inbox)

@@ -5,17 +5,14 @@
 
 #include <arcp/runtime.h>
 
-#include "core/lease_amount.h"
 #include "engine/engine.h"
 
 typedef struct arcp__agent_inbox arcp__agent_inbox;
 
 typedef enum arcp__agent_message_kind {
-    ARCP__AGENT_SAYS_EVENT,  /* checked; `text` is the body */
-    ARCP__AGENT_SAYS_LINE,   /* a line of the protocol */
-    ARCP__AGENT_WAS_DENIED,  /* `text` is the tool_result's body, or empty */
-    ARCP__AGENT_WAS_GRANTED, /* `text` is the pattern that allowed it */
-    ARCP__AGENT_SAYS_BYE     /* it has returned */
+    ARCP__AGENT_SAYS, /* through its job's port */
+    ARCP__AGENT_LINE, /* a line of the protocol, in `said.body` */
+    ARCP__AGENT_BYE   /* it has returned */
 } arcp__agent_message_kind;
 
 /* One message; its texts follow the struct. */
@@ -23,20 +20,10 @@ typedef struct arcp__agent_message {
     struct arcp__agent_message *next;
     arcp_agent_call *call; /* referenced */
     arcp__agent_message_kind kind;
-    arcp_event_kind event;
-    bool spent; /* the event took something from a budget */
-    /* What it said that something cost; one byte more than a currency has, so that what is too
-     * long stays so. */
-    char unit[ARCP__CURRENCY_BYTES_MAX + 2];
-    arcp_decimal amount;
-    arcp_status code; /* of a denial, with its reason; of a bye: whether the last word was lost */
-    arcp_deny_reason reason;
-    arcp_span capability, target; /* what the gate was asked, behind `text` */
-    char kind_text[ARCP_EVENT_KIND_BYTES_MAX + 1];
-    size_t report_count;
+    arcp__port_message said;
     arcp_budget_report *reports; /* owned */
-    size_t size;                 /* of what `text` is of this kind of message */
-    char text[];
+    bool is_lost;                /* a bye whose last word there was no memory for */
+    size_t size;                 /* of its texts */
 } arcp__agent_message;
 
 arcp__agent_inbox *arcp__agent_inbox_new(arcp_runtime *runtime);

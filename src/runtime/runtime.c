@@ -137,15 +137,6 @@ static char *copy_or(const char *text, const char *otherwise)
     return arcp__copy_cstr(from, strlen(from));
 }
 
-/* The same as the engine decides by, for agents' threads. */
-static void update_gates(arcp_runtime *runtime, const arcp_settings *settings)
-{
-    atomic_store(&runtime->grants_are_logged, settings->audit_grants == ARCP_CHOICE_TRUE);
-    bool must_work = settings->audit_on_failure == ARCP_AUDIT_DENY;
-    atomic_store(&runtime->audit_must_work, must_work);
-    atomic_store(&runtime->gates_are_shut, runtime->audit_is_failing && must_work);
-}
-
 static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,
                                arcp_error *err)
 {
@@ -169,7 +160,6 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         }
     }
     runtime->settings_agent_line_bytes = (size_t)engine.settings.limits_agent_line_bytes;
-    update_gates(runtime, &engine.settings);
     arcp_status status = arcp__runtime_bound_connections(runtime, &engine.settings, err);
     if (status == ARCP_OK) {
         status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
@@ -355,7 +345,6 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
 void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
-    update_gates(runtime, settings);
     arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
     (void)ignored; /* it allocates the first time only */
     arcp__engine_set_settings(runtime->engine, settings);
@@ -363,8 +352,6 @@ void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *setti
 
 void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing)
 {
-    runtime->audit_is_failing = failing;
-    atomic_store(&runtime->gates_are_shut, failing && atomic_load(&runtime->audit_must_work));
     arcp__engine_set_audit_failing(runtime->engine, failing);
 }
 

@@ -3,8 +3,6 @@
 #ifndef ARCP_RUNTIME_RUNTIME_STATE_H
 #define ARCP_RUNTIME_RUNTIME_STATE_H
 
-#include <stdatomic.h>
-
 #include <arcp/runtime.h>
 #include <uv.h>
 
@@ -115,11 +113,6 @@ struct arcp_runtime {
     bool is_stopping;
     arcp_buf text; /* NUL-terminated copy of a log line */
 
-    /* What agents' own threads ask before they use what their lease grants. */
-    atomic_bool gates_are_shut;    /* decisions cannot be recorded, and must be */
-    atomic_bool grants_are_logged; /* audit.grants */
-    atomic_bool audit_must_work;   /* audit.on_failure is deny */
-    bool audit_is_failing;
     void (*audit_barrier)(void *user, bool must_wait); /* may be NULL */
     void *audit_barrier_user;
     void (*trace_span)(void *user, arcp_span json); /* may be NULL */

@@ -1,4 +1,4 @@
-/* Calls that wait (src/client/client_waiting.c): deadlines, the session's end, interruptions,
+/* Calls that wait (src/client/client_calls.c): deadlines, the session's end, interruptions,
  * threads. */
 #include "client/blocking_fixture.h"
 

@@ -173,8 +173,12 @@ static void subscriptions_say_from_where(void **state)
     options.history = true;
     options.has_from_event_seq = true;
     options.from_event_seq = 17;
-    check_ok(arcp__client_session_subscribe(s.session, s.now, &options, story_on_reply(),
-                                            (void *)"c", NULL, &err),
+    check_ok(arcp__client_session_ask(s.session, s.now,
+                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBSCRIBE,
+                                                                .subscribe = &options,
+                                                                .on_reply = story_on_reply(),
+                                                                .user = (void *)"c"},
+                                      NULL, &err),
              &err);
     story_drain(&s);
     story_check_member(story_sent(&s, "job.subscribe"), "payload/from_event_seq", "17");
@@ -198,8 +202,12 @@ static void a_listing_sends_its_filters_limit_and_cursor(void **state)
     options.limit = 7;
     options.cursor = ARCP_SPAN_LITERAL("c\"1");
     story_live(&s, DEFAULTS);
-    check_ok(arcp__client_session_list(s.session, s.now, &options, story_on_reply(), (void *)"l",
-                                       NULL, &err),
+    check_ok(arcp__client_session_ask(s.session, s.now,
+                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_LIST,
+                                                                .list = &options,
+                                                                .on_reply = story_on_reply(),
+                                                                .user = (void *)"l"},
+                                      NULL, &err),
              &err);
     story_drain(&s);
     story_check_member(story_sent(&s, "session.list_jobs"), "payload",

@@ -201,7 +201,7 @@ static void cancel_refusals_arrive_as_errors_with_the_request_id(void **state)
                    "'message':'no job_9','retryable':false,'final_status':'error',"
                    "'details':{'job_id':'job_9'}}}");
     story_check_log(&s, "reply c JOB_NOT_FOUND\n");
-    assert_int_equal(arcp__client_session_last_seq(s.session), 1);
+    assert_int_equal(s.session->last_seq, 1);
     story_end(&s);
 }
 

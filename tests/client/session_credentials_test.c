@@ -3,7 +3,7 @@
 
 #include "client/client_credentials.h"
 #include "client/client_job.h"
-#include "client/client_parts.h"
+#include "client/client_session.h"
 
 static void note_credential(void *user, const arcp_credential *credential)
 {

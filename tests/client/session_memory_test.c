@@ -90,7 +90,7 @@ static void serve(run *r, arcp_span frame)
                  "\"features\":[\"ack\",\"subscribe\"],\"agents\":[]}}}",
                  id);
         hear(r, welcome);
-        uint64_t last = arcp__client_session_last_seq(r->session);
+        uint64_t last = r->session->last_seq;
         if (r->submit_id[0] != '\0') {
             answer_submit(r); /* lost or not: the runtime cannot know */
             for (uint64_t seq = last + 1; seq <= EVENTS; seq++) {
@@ -174,7 +174,11 @@ static arcp_status play(run *r)
         return status;
     }
     arcp__client_session_start(r->session, r->now);
-    status = arcp__client_session_submit(r->session, r->now, &submit, on_reply, NULL, NULL, &err);
+    status = arcp__client_session_ask(r->session, r->now,
+                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
+                                                                .submit = &submit,
+                                                                .on_reply = on_reply},
+                                      NULL, &err);
     for (int at = 0; at < 400 && status == ARCP_OK && r->seen < EVENTS && !r->was_refused; at++) {
         turn(r);
     }
@@ -208,8 +212,7 @@ static void one_failed_allocation_never_loses_or_doubles_anything(void **state)
             /* Nothing was told to the caller: then everything must have come. */
             if (r.seen != EVENTS) {
                 fail_msg("allocation %zu: %u events came; the session is %d: %s", nth, r.seen,
-                         (int)arcp__client_session_state_of(r.session),
-                         arcp__client_session_failure(r.session)->error.message);
+                         (int)r.session->state, r.session->failure.error.message);
             }
             assert_non_null(r.job);
             assert_int_equal(r.job->outcome.status, ARCP_OK);
@@ -256,9 +259,13 @@ static void a_numbered_answer_without_memory_touches_no_request_that_is_gone(voi
         arcp__client_request *request = NULL;
         arcp_error err = {0};
         options.job_id = ARCP_SPAN_LITERAL("job_3");
-        check_ok(arcp__client_session_subscribe(s.session, s.now, &options, on_reply, NULL,
-                                                &request, &err),
-                 &err);
+        check_ok(
+            arcp__client_session_ask(s.session, s.now,
+                                     &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBSCRIBE,
+                                                               .subscribe = &options,
+                                                               .on_reply = on_reply},
+                                     &request, &err),
+            &err);
         story_drain(&s);
         arcp__client_request_abandon(s.session, request);
         const char *id = strstr(s.sent[s.sent_count - 1], "\"id\":\"");

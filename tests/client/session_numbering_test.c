@@ -29,7 +29,7 @@ static void a_subscription_may_have_a_numbering_of_its_own(void **state)
     story_hear(&s, "{'arcp':'1.1','id':'r','type':'job.result','session_id':'sess_1',"
                    "'job_id':'job_3','event_seq':4,'payload':{'final_status':'success'}}");
     story_check_log(&s, "event job_3 0 log {}\nevent job_1 3 log {}\nended job_3 0 success\n");
-    assert_int_equal(arcp__client_session_last_seq(s.session), 3);
+    assert_int_equal(s.session->last_seq, 3);
     story_end(&s);
 }
 
@@ -71,7 +71,7 @@ static void history_before_the_answer_counts_in_the_sessions_numbering(void **st
     story_hear(&s, SAID("job_3", 1));
     story_hear(&s, SAID("job_3", 2));
     story_check_log(&s, "reply s ok job_3\nevent job_3 0 log {}\nevent job_3 2 log {}\n");
-    assert_int_equal(arcp__client_session_last_seq(s.session), 2);
+    assert_int_equal(s.session->last_seq, 2);
     story_end(&s);
 }
 
@@ -83,7 +83,7 @@ static void a_runtime_that_names_requests_has_one_numbering(void **state)
     story_hear(&s, SUBSCRIBED("'subscribed_from':0,'replayed':1"));
     story_hear(&s, SAID("job_3", 1));
     story_check_log(&s, "reply s ok job_3\nevent job_3 1 log {}\n");
-    assert_int_equal(arcp__client_session_last_seq(s.session), 1);
+    assert_int_equal(s.session->last_seq, 1);
     story_end(&s);
 }
 

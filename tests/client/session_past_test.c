@@ -1,8 +1,8 @@
-/* Jobs that have been: what is kept of them, and for how long (src/client/client_past.c). */
+/* Jobs that have been: what is kept of them, and for how long (src/client/client_jobs.c). */
 #include "client/story.h"
 
 #include "client/client_job.h"
-#include "client/client_parts.h"
+#include "client/client_session.h"
 
 static void submit_with_key(story *s, const char *name, const char *key)
 {

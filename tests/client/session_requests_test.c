@@ -42,8 +42,12 @@ static void an_abandoned_request_gets_no_reply(void **state)
     arcp__client_request *request = NULL;
     options.agent = ARCP_SPAN_LITERAL("echo");
     story_live(&s, DEFAULTS);
-    check_ok(arcp__client_session_submit(s.session, s.now, &options, story_on_reply(), (void *)"a",
-                                         &request, &err),
+    check_ok(arcp__client_session_ask(s.session, s.now,
+                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
+                                                                .submit = &options,
+                                                                .on_reply = story_on_reply(),
+                                                                .user = (void *)"a"},
+                                      &request, &err),
              &err);
     story_drain(&s);
     arcp__client_request_abandon(s.session, request);
@@ -220,8 +224,12 @@ static arcp__client_request *submit_kept(story *s, const char *agent)
     arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
     arcp__client_request *request = NULL;
     options.agent = arcp_span_cstr(agent);
-    check_ok(arcp__client_session_submit(s->session, s->now, &options, story_on_reply(),
-                                         (void *)agent, &request, &err),
+    check_ok(arcp__client_session_ask(s->session, s->now,
+                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
+                                                                .submit = &options,
+                                                                .on_reply = story_on_reply(),
+                                                                .user = (void *)agent},
+                                      &request, &err),
              &err);
     return request;
 }

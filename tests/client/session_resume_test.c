@@ -80,8 +80,7 @@ static void a_gap_that_resuming_does_not_mend_ends_the_client(void **state)
     story_hear(&s, EVENT(3));
     story_drop(&s);
     story_check_log(&s, "abort\nclosed CORRUPT\n");
-    assert_non_null(
-        strstr(arcp__client_session_failure(s.session)->error.message, "event 3 came, 2 was next"));
+    assert_non_null(strstr(s.session->failure.error.message, "event 3 came, 2 was next"));
     story_end(&s);
 }
 
@@ -95,8 +94,7 @@ static void an_expired_window_is_told_clearly(void **state)
                    "{'code':'RESUME_WINDOW_EXPIRED','message':'too late','retryable':false}}");
     story_drop(&s);
     story_check_log(&s, "disconnected IO\ndial\nclose\nclosed RESUME_WINDOW_EXPIRED\n");
-    assert_int_equal(arcp__client_session_failure(s.session)->error.status,
-                     ARCP_E_RESUME_WINDOW_EXPIRED);
+    assert_int_equal(s.session->failure.error.status, ARCP_E_RESUME_WINDOW_EXPIRED);
     story_end(&s);
 }
 
@@ -120,7 +118,7 @@ static void attempts_end_with_the_resume_window(void **state)
     int64_t start_ns = s.now.mono_ns;
     story_drop(&s);
     unsigned dials = 0;
-    while (arcp__client_session_state_of(s.session) != ARCP__SESSION_CLOSED) {
+    while (s.session->state != ARCP__SESSION_CLOSED) {
         story_wait_deadline(&s);
         story_drop(&s);
         dials++;
@@ -296,14 +294,14 @@ static void an_attempt_can_be_put_off_but_not_for_ever(void **state)
     story_live(&s, DEFAULTS);
     story_drop(&s);
     unsigned turns = 0;
-    while (arcp__client_session_state_of(s.session) != ARCP__SESSION_CLOSED) {
+    while (s.session->state != ARCP__SESSION_CLOSED) {
         story_wait_deadline(&s);
         arcp__client_session_postpone(s.session, s.now, 1000);
         story_drain(&s);
         assert_true(++turns < 1000);
     }
     assert_true(turns >= 590);
-    assert_int_equal(arcp__client_session_failure(s.session)->error.status, ARCP_E_DEADLINE);
+    assert_int_equal(s.session->failure.error.status, ARCP_E_DEADLINE);
     story_end(&s);
 }
 

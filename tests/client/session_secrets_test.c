@@ -4,7 +4,7 @@
 
 #include "client/client_credentials.h"
 #include "client/client_job.h"
-#include "client/client_parts.h"
+#include "client/client_session.h"
 #include "support/failing_alloc.h"
 
 /* As they are told, as they are told with an escape, and as nobody may find them. */

@@ -1,7 +1,7 @@
 #include "client/story.h"
 
 #include "client/client_job.h"
-#include "client/client_parts.h"
+#include "client/client_session.h"
 
 /* xorshift: the same ids in every run. */
 static void seeded_random(void *user, void *out, size_t size)
@@ -179,8 +179,7 @@ void story_drain(story *s)
         item = arcp__client_session_next_item(s->session);
     }
     if (!s->keeps_unread) {
-        arcp__client_session_handed_over(s->session, s->now,
-                                         arcp__client_session_last_seq(s->session));
+        arcp__client_session_handed_over(s->session, s->now, s->session->last_seq);
     }
     static const char *const actions[] = {"", "dial\n", "close\n", "abort\n"};
     arcp_buf_append_cstr(&s->log, actions[arcp__client_session_take_action(s->session)]);
@@ -348,7 +347,12 @@ arcp_status story_submit_with(story *s, const char *name, const arcp_submit_opti
                               arcp_error *err)
 {
     arcp_status status =
-        arcp__client_session_submit(s->session, s->now, options, on_reply, (void *)name, NULL, err);
+        arcp__client_session_ask(s->session, s->now,
+                                 &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
+                                                           .submit = options,
+                                                           .on_reply = on_reply,
+                                                           .user = (void *)name},
+                                 NULL, err);
     story_drain(s);
     return status;
 }
@@ -367,8 +371,12 @@ void story_subscribe(story *s, const char *name, const char *job_id, bool histor
     arcp_error err = {0};
     options.job_id = arcp_span_cstr(job_id);
     options.history = history;
-    check_ok(arcp__client_session_subscribe(s->session, s->now, &options, on_reply, (void *)name,
-                                            NULL, &err),
+    check_ok(arcp__client_session_ask(s->session, s->now,
+                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBSCRIBE,
+                                                                .subscribe = &options,
+                                                                .on_reply = on_reply,
+                                                                .user = (void *)name},
+                                      NULL, &err),
              &err);
     story_drain(s);
 }
@@ -376,9 +384,12 @@ void story_subscribe(story *s, const char *name, const char *job_id, bool histor
 void story_cancel(story *s, const char *name, const char *job_id)
 {
     arcp_error err = {0};
-    check_ok(arcp__client_session_cancel(s->session, s->now, arcp_span_cstr(job_id),
-                                         arcp_span_make(NULL, 0), on_reply, (void *)name, NULL,
-                                         &err),
+    check_ok(arcp__client_session_ask(s->session, s->now,
+                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_CANCEL,
+                                                                .job_id = arcp_span_cstr(job_id),
+                                                                .on_reply = on_reply,
+                                                                .user = (void *)name},
+                                      NULL, &err),
              &err);
     story_drain(s);
 }
@@ -387,16 +398,24 @@ void story_list(story *s, const char *name)
 {
     arcp_list_options options = ARCP_LIST_OPTIONS_INIT;
     arcp_error err = {0};
-    check_ok(
-        arcp__client_session_list(s->session, s->now, &options, on_reply, (void *)name, NULL, &err),
-        &err);
+    check_ok(arcp__client_session_ask(s->session, s->now,
+                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_LIST,
+                                                                .list = &options,
+                                                                .on_reply = on_reply,
+                                                                .user = (void *)name},
+                                      NULL, &err),
+             &err);
     story_drain(s);
 }
 
 void story_ping(story *s, const char *name)
 {
     arcp_error err = {0};
-    check_ok(arcp__client_session_ping(s->session, s->now, on_reply, (void *)name, NULL, &err),
+    check_ok(arcp__client_session_ask(s->session, s->now,
+                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_PING,
+                                                                .on_reply = on_reply,
+                                                                .user = (void *)name},
+                                      NULL, &err),
              &err);
     story_drain(s);
 }

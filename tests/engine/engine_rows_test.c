@@ -254,9 +254,11 @@ static void a_grant_of_a_job_that_is_forgotten_is_nothing(void **state)
 {
     static engine_rig rig;
     arcp__agent_exit clean = {.code = 0};
-    arcp__agent_grant grant = {.capability = ARCP_SPAN_LITERAL("fs.read"),
-                               .target = ARCP_SPAN_LITERAL("/a"),
-                               .pattern = ARCP_SPAN_LITERAL("/**")};
+    arcp__port_message grant = {.is_decided = true,
+                                .decision = {.allowed = true,
+                                             .capability = ARCP_SPAN_LITERAL("fs.read"),
+                                             .target = ARCP_SPAN_LITERAL("/a"),
+                                             .pattern = ARCP_SPAN_LITERAL("/**")}};
     (void)state;
     begin(&rig, false);
     rig.settings.jobs_keep_terminal_max = 1;
@@ -272,7 +274,7 @@ static void a_grant_of_a_job_that_is_forgotten_is_nothing(void **state)
     rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;
     arcp__engine_tick(rig.engine, rig.now); /* forgotten, before its agent is */
     size_t audits = rig.audits;
-    arcp__engine_agent_granted(rig.engine, rig.now, first, &grant);
+    arcp__engine_agent_says(rig.engine, rig.now, first, &grant);
     rig_run(&rig);
     assert_int_equal(rig.audits, audits);
     pass_over(client, 1 + 2 * 3); /* welcome; accepted, running and result of both */

@@ -12,7 +12,6 @@
 # the largest first: an entry becomes smaller with its circle, and is never raised.
 set -eu
 larger='
-client 8
 engine 43
 '
 cd "$1"

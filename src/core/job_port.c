@@ -1,0 +1,135 @@
+#include "core/job_port.h"
+
+#include "core/event_body.h"
+#include "core/event_write.h"
+
+void arcp__job_port_fini(arcp__job_port *port)
+{
+    arcp__denied_calls_fini(&port->denied);
+}
+
+void arcp__job_port_end(arcp__job_port *port)
+{
+    atomic_store(&port->is_over, true);
+}
+
+arcp_status arcp__job_gates_check(const arcp__job_gates *gates, arcp_error *err)
+{
+    if (!atomic_load(&gates->are_shut)) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                          "the audit log cannot be written right now; try again later");
+}
+
+void arcp__decision_error(const arcp_authority *authority, const arcp_decision *decision,
+                          arcp_buf *details, arcp_error *err)
+{
+    arcp_buf message = ARCP_BUF_INIT;
+    arcp_decision_format_message(decision, &message);
+    (void)arcp_error_set(err, decision->code, "%.*s", (int)message.size,
+                         message.size == 0 ? "" : message.data);
+    arcp_buf_fini(&message);
+    if (details != NULL) {
+        arcp_decision_format_details(authority, decision, details);
+    }
+}
+
+/* [arcp:9.1-2] [arcp:9.3-1] */
+bool arcp__job_port_authorize(const arcp__job_port *port, arcp_time now, arcp_span capability,
+                              arcp_span target, arcp_target_scratch *scratch, arcp_buf *details,
+                              arcp__port_message *out, arcp_error *err)
+{
+    arcp_decision *decision = &out->decision;
+    *out = (arcp__port_message){.is_decided = false};
+    /* A thread cannot be killed, but it has no authority any more. */
+    if (atomic_load(&port->is_over)) {
+        *decision = (arcp_decision){.code = ARCP_E_CLOSED,
+                                    .reason = ARCP_DENY_NO_MATCH,
+                                    .capability = capability,
+                                    .target = target};
+        (void)arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
+        return false;
+    }
+    out->is_decided = true;
+    if (!arcp_authorize(port->authority, now, capability, target, scratch, decision)) {
+        arcp__decision_error(port->authority, decision, details, err);
+    } else if (arcp__job_gates_check(port->gates, err) != ARCP_OK) {
+        decision->allowed = false;
+        decision->code = ARCP_E_INTERNAL_ERROR;
+    } else {
+        out->is_decided = atomic_load(&port->gates->grants_are_logged);
+    }
+    return decision->allowed;
+}
+
+/* [arcp:9.5-6] [arcp:LA-14] [arcp:EG-10] */
+void arcp__job_port_refuse(arcp__job_port *port, arcp_span call_id, const arcp_error *error,
+                           arcp_span details, arcp_buf *out)
+{
+    arcp__event_write_refusal(call_id, error, details, out);
+    out->failed = !arcp__denied_calls_add(&port->denied, call_id) || out->failed;
+}
+
+/* [arcp:8.2.1-4] [arcp:9.3-3] [arcp:LA-12] [arcp:EG-9] */
+arcp_status arcp__job_port_event(arcp__job_port *port, arcp_time now, const arcp__port_event *event,
+                                 arcp__port_message *out, arcp_error *err)
+{
+    arcp__event_facts facts;
+    arcp_target_scratch scratch;
+    *out = (arcp__port_message){.is_decided = false};
+    arcp_status status = arcp__event_check(event->json, event->kind, event->body, event->scratch,
+                                           event->out, &facts, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (facts.kind == ARCP_EVENT_TOOL_RESULT) {
+        status = arcp__denied_calls_check(&port->denied, facts.call_id, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
+    if (facts.kind == ARCP_EVENT_TOOL_CALL &&
+        !arcp__job_port_authorize(port, now, ARCP_SPAN_LITERAL("tool.call"), facts.tool, &scratch,
+                                  event->details, out, err)) {
+        if (out->is_decided) { /* else the job is over */
+            arcp_buf_clear(event->out);
+            arcp__job_port_refuse(port, facts.call_id, err,
+                                  event->details->failed ? arcp_span_make(NULL, 0)
+                                                         : arcp_buf_span(event->details),
+                                  event->out);
+            out->kind = ARCP_EVENT_TOOL_RESULT;
+            out->kind_text = ARCP_SPAN_LITERAL("tool_result");
+            out->body = arcp_buf_span(event->out);
+        }
+        out->decision.canonical = out->decision.currency = arcp_span_make(NULL, 0);
+        return out->decision.code;
+    }
+    if (facts.kind == ARCP_EVENT_TOOL_CALL) {
+        arcp__denied_calls_remove(&port->denied, facts.call_id);
+        out->decision.canonical = arcp_span_make(NULL, 0); /* it may be in `scratch` */
+    }
+    out->kind = facts.kind;
+    out->kind_text = event->kind;
+    out->body = arcp_buf_span(event->out);
+    if (facts.is_spend) {
+        out->unit = facts.unit;
+        out->amount = facts.amount;
+    }
+    return ARCP_OK;
+}
+
+/* [arcp:9.6-3] [arcp:9.6-5] */
+void arcp__job_port_spend(const arcp__job_port *port, arcp__port_message *message,
+                          arcp_budget_report *reports)
+{
+    arcp_budget *budget = arcp_authority_budget(port->authority);
+    if (message->unit.size == 0 || budget == NULL) {
+        return;
+    }
+    const size_t count =
+        arcp_budget_spend(budget, message->unit, message->amount, reports, ARCP__PORT_REPORTS_MAX);
+    message->is_spent = true;
+    message->reports = reports;
+    message->report_count = count < ARCP__PORT_REPORTS_MAX ? count : ARCP__PORT_REPORTS_MAX;
+}
