@@ -4,7 +4,7 @@
 #
 #   tests/tree/layers.sh ROOT
 #
-# The rules are the table of folders in docs/architecture.md. Tests, fuzzers and benchmarks that include
+# The rules are the picture and the table of folders in docs/architecture.md. Tests, fuzzers and benchmarks that include
 # a header that another folder keeps to itself are in tests/tree/private_headers.txt, with the reason.
 set -eu
 cd "$1"
@@ -86,6 +86,13 @@ function refuse(text) {
 FILENAME == "docs/architecture.md" {
     if (/^## /)
         is_table = $0 == "## Folders"
+    if (/^```$/ && blocks < 2)
+        blocks++
+    else if (blocks == 1)
+        for (i = 1; i <= NF; i++) {
+            drawn[$i]++
+            line[$i] = FNR
+        }
     if (is_table && /^\| `/)
         read_row()
     next
@@ -150,7 +157,24 @@ FNR == 1 {
         refuse(layer " may not include " name " (" target " is not below it)")
 }
 
+# A folder stands once in the picture, and on no line above one that includes from it.
+function check_picture(folder, i, names) {
+    for (folder in allowed) {
+        if (drawn[folder] != 1) {
+            print "docs/architecture.md: folder " folder " is in the picture " drawn[folder] + 0 " times"
+            bad = 1
+        }
+        split(allowed[folder], names, " ")
+        for (i in names)
+            if (line[names[i]] < line[folder]) {
+                print "docs/architecture.md: " names[i] " is drawn above " folder ", which includes from it"
+                bad = 1
+            }
+    }
+}
+
 END {
+    check_picture()
     for (text in arrow) {
         print "docs/architecture.md: " text
         bad = 1

@@ -21,8 +21,10 @@ right_tree() {
         "$tree/src/launch" "$tree/src/process" "$tree/tests/launch" "$tree/tests/engine" "$tree/fuzz" \
         "$tree/include/arcp/sys" "$tree/docs" "$tree/packaging" "$tree/man" \
         "$tree/tests/tree"
-    # The table of folders as it is, and an include for each of its arrows.
-    sed -n '/^## Folders$/,/^## The/p' "$here/../../docs/architecture.md" | grep '^## Fold\|^|' >"$tree/docs/architecture.md"
+    # The picture and the table of folders as they are, and an include for each arrow of the table.
+    awk '/^```$/ { is_picture = !is_picture && !pictures++; print; next }
+        /^## / { is_table = /Folders/ }
+        is_picture || (is_table && /^## |^\|/)' "$here/../../docs/architecture.md" >"$tree/docs/architecture.md"
     awk -F' *\\| *' -v src="$tree/src/" '/`/ {
         gsub(/`/, "")
         sub(/ .*/, "", $5)
@@ -151,6 +153,18 @@ right_tree
 sed 's/^\(| .json. |[^|]*|\)/\1 core/' "$tree/docs/architecture.md" >"$work/changed"
 mv "$work/changed" "$tree/docs/architecture.md"
 refuses layers "$tree" 'core is not above json' 'an arrow that points down the table'
+right_tree
+sed 's/ launch / stable /' "$tree/docs/architecture.md" >"$work/changed"
+mv "$work/changed" "$tree/docs/architecture.md"
+refuses layers "$tree" 'folder launch is in the picture 0 times' 'a folder that is not drawn'
+right_tree
+sed 's/^  arcpd .*/&   web/' "$tree/docs/architecture.md" >"$work/changed"
+mv "$work/changed" "$tree/docs/architecture.md"
+refuses layers "$tree" 'folder web is in the picture 2 times' 'a folder that is drawn twice'
+right_tree
+sed -e 's/ process / /' -e 's/^  arcpd /  process arcpd /' "$tree/docs/architecture.md" >"$work/changed"
+mv "$work/changed" "$tree/docs/architecture.md"
+refuses layers "$tree" 'process is drawn above runtime' 'a folder that is drawn above one that includes from it'
 right_tree
 rm -r "$tree/src" "$tree/include"
 mkdir "$tree/src" "$tree/include"
