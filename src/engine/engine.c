@@ -77,7 +77,6 @@ void arcp__engine_free(arcp__engine *engine)
     }
     arcp__mail_free_all(engine);
     drop_effects(engine);
-    arcp__free(engine->marks);
     arcp__restore_free(engine);
     arcp__budget_free_rows(engine);
     arcp__directory_free(engine);

@@ -428,9 +428,13 @@ static void take_back(arcp__engine *engine)
 /* Rows and indexes of what changed go with the batch that shows it. */
 static bool complete_batch(arcp__engine *engine)
 {
-    return arcp__engine_is_restored(engine) && /* half of a restart is not to be kept */
-           arcp__batch_gathered(engine->log) != 0 && arcp__jobs_store_due(engine) &&
-           arcp__budgets_store(engine) && arcp__sessions_write_indexes(engine);
+    if (!arcp__engine_is_restored(engine) || /* half of a restart is not to be kept */
+        arcp__batch_gathered(engine->log) == 0 || !arcp__jobs_store_due(engine) ||
+        !arcp__budgets_store(engine)) {
+        return false;
+    }
+    arcp__sessions_write_indexes(engine);
+    return true;
 }
 
 const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)

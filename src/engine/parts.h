@@ -178,7 +178,10 @@ void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint6
                              const arcp_span *records, size_t count, bool failed);
 /* Runs up to the last one that was acknowledged need not be kept. */
 void arcp__session_forget_acked(arcp__engine *engine, arcp__session *session);
-bool arcp__session_write_index(arcp__engine *engine, arcp__session *session);
+/* The runs numbered since the last batch, one index record each. */
+void arcp__session_write_index(arcp__engine *engine, arcp__session *session);
+/* Runs whose batch is committed are durable. */
+void arcp__session_note_durable(arcp__session *session, uint64_t committed_id);
 void arcp__session_evict(arcp__engine *engine, arcp__session *session);
 /* The oldest runs, fewer than there are; what they said of their jobs is kept. */
 void arcp__session_forget_oldest(arcp__engine *engine, arcp__session *session, size_t count);
@@ -195,13 +198,11 @@ bool arcp__session_push_run(arcp__session *session, const arcp__run *run);
 /* The session has new numbers, or an answer that waits: they become visible when the open batch is
  * durable. False when out of memory. */
 bool arcp__session_mark(arcp__engine *engine, arcp__session *session);
-/* Whether a batch that is not durable has something of it. */
-bool arcp__session_is_marked(const arcp__session *session);
 /* It ends. */
 void arcp__session_unmark(arcp__engine *engine, arcp__session *session);
 /* Before the open batch is taken: what sessions numbered since the last one becomes index records
- * of this one. False when out of memory: the batch has to wait. */
-bool arcp__sessions_write_indexes(arcp__engine *engine);
+ * of this one. */
+void arcp__sessions_write_indexes(arcp__engine *engine);
 /* A batch was committed. */
 void arcp__sessions_durable(arcp__engine *engine);
 

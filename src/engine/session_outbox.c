@@ -111,39 +111,50 @@ static void index_key(const arcp__session *session, char key[ARCP__ID_SIZE + 2])
 
 static size_t find_run(const arcp__session *session, uint64_t seq);
 
-/* The runs numbered since the last batch, one index record each; false when some could not
- * be written for want of memory. */
-bool arcp__session_write_index(arcp__engine *engine, arcp__session *session)
+static bool append_index(arcp__engine *engine, arcp__session *session, const arcp__run *run)
 {
-    if (session->indexed_seq + 1 >= session->next_seq) {
-        return true;
-    }
-    if (!arcp__batch_keeps_rows(engine->log)) {
-        session->indexed_seq = session->next_seq - 1;
-        return true;
-    }
     char key[ARCP__ID_SIZE + 2];
     char record[256];
     index_key(session, key);
+    /* The exact bytes of all that the stream has, where the run ends with it: those of a run may be
+     * an average. */
+    const bool is_tip = run->first_position + run->count == run->stream->next;
+    int size = snprintf(record, sizeof(record),
+                        "{\"seq\":%llu,\"count\":%u,\"stream\":\"%s\",\"position\":%llu,"
+                        "\"bytes\":%llu,\"total\":%llu}",
+                        (unsigned long long)run->first_seq, run->count, run->stream->key,
+                        (unsigned long long)run->first_position, (unsigned long long)run->bytes,
+                        (unsigned long long)(is_tip ? run->stream->bytes : 0));
+    return arcp__batch_append_key(engine->log, arcp_span_cstr(key), session->index_next++,
+                                  arcp_span_make(record, (size_t)size));
+}
+
+void arcp__session_write_index(arcp__engine *engine, arcp__session *session)
+{
+    if (session->indexed_seq + 1 >= session->next_seq) {
+        return;
+    }
     for (size_t at = find_run(session, session->indexed_seq + 1); at < session->run_end; at++) {
-        const arcp__run *run = &session->runs[at];
-        /* The exact bytes of all that the stream has, where the run ends with it: those of a run
-         * may be an average. */
-        const bool is_tip = run->first_position + run->count == run->stream->next;
-        int size = snprintf(record, sizeof(record),
-                            "{\"seq\":%llu,\"count\":%u,\"stream\":\"%s\",\"position\":%llu,"
-                            "\"bytes\":%llu,\"total\":%llu}",
-                            (unsigned long long)run->first_seq, run->count, run->stream->key,
-                            (unsigned long long)run->first_position, (unsigned long long)run->bytes,
-                            (unsigned long long)(is_tip ? run->stream->bytes : 0));
-        if (!arcp__batch_append_key(engine->log, arcp_span_cstr(key), session->index_next,
-                                    arcp_span_make(record, (size_t)size))) {
-            return false;
+        arcp__run *run = &session->runs[at];
+        if (arcp__batch_keeps_rows(engine->log) && !append_index(engine, session, run)) {
+            session->index_next--;
+            arcp__context_owe(&engine->context); /* the rest goes with a later batch */
+            return;
         }
-        session->index_next++;
+        run->batch = (uint32_t)arcp__batch_open_id(engine->log);
         session->indexed_seq = run->first_seq + run->count - 1;
     }
-    return true;
+}
+
+void arcp__session_note_durable(arcp__session *session, uint64_t committed_id)
+{
+    while (session->durable_seq < session->indexed_seq) {
+        const arcp__run *run = &session->runs[find_run(session, session->durable_seq + 1)];
+        if ((int32_t)(run->batch - (uint32_t)committed_id) > 0) {
+            return;
+        }
+        session->durable_seq = run->first_seq + run->count - 1;
+    }
 }
 
 /* ---- forgetting ---- */

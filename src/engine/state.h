@@ -90,13 +90,6 @@ typedef struct arcp__profile_row {
     const arcp__peer_profile *profile;
 } arcp__profile_row;
 
-/* When the batch is durable, so is what the session numbered up to `seq`. */
-typedef struct arcp__durable_mark {
-    uint64_t batch_id;
-    arcp__session *session; /* NULL: it ended meanwhile */
-    uint64_t seq;
-} arcp__durable_mark;
-
 /* ---- the engine ---- */
 
 typedef enum arcp__timer_kind {
@@ -172,9 +165,7 @@ struct arcp__engine {
     arcp__mail *mail_first, *mail_last, *mail_free;
     arcp__session *outbox; /* sessions that may have something to send */
     arcp__session *outbox_last;
-    arcp__session *dirty;      /* sessions that the open batch is to mark */
-    arcp__durable_mark *marks; /* owned array; in order of their batches */
-    size_t mark_first, mark_end, mark_capacity;
+    arcp__session *undurable; /* sessions that wait for a batch */
 
     arcp__metrics metrics;
 

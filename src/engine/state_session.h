@@ -36,7 +36,7 @@ typedef struct arcp__run {
     arcp__stream *stream; /* referenced */
     uint64_t bytes;
     uint32_t count;
-    uint32_t reserved;
+    uint32_t batch; /* that has its index: the lower half of the id */
 } arcp__run;
 
 /* ---- links ---- */
@@ -87,17 +87,16 @@ struct arcp__session {
     bool ended;        /* expired or idle: being taken apart */
     bool loading;      /* its runs are being read after a restart */
     bool in_outbox;    /* listed in engine->outbox */
-    bool is_dirty;     /* listed in the engine: has something that the open batch makes durable */
     bool owes_row;     /* it is stored as soon as there is memory */
     bool back_pressured;
-    uint32_t pins;  /* mail, requests */
-    uint32_t marks; /* of the engine: batches on their way that it waits for */
+    uint32_t pins; /* mail, requests */
 
     size_t live_jobs;     /* that run on it and have not ended */
     bool holds_agents;    /* the agents of its jobs are not read, because of its backlog */
     uint64_t opens_at;    /* nothing is replayed before this batch, the welcome's, is durable */
     uint64_t next_seq;    /* the next event_seq */
     uint64_t durable_seq; /* up to here committed */
+    uint64_t waits_for;   /* the last batch that shows something of it; 0: it is durable */
     uint64_t sent_seq;    /* up to here handed to the link */
     uint64_t acked_seq;
     uint64_t floor_seq;   /* up to here forgotten */
@@ -143,7 +142,7 @@ struct arcp__session {
     arcp__answer *answers_first, *answers_last; /* that keep their order behind it */
 
     arcp__session *outbox_next;
-    arcp__session *dirty_previous, *dirty_next;
+    arcp__session *undurable_previous, *undurable_next;
 };
 
 struct arcp__seen_request {
