@@ -12,7 +12,7 @@
 
 #include <arcp/secret.h>
 
-#include "base/alloc.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 
 #define WHY_SIZE 256
@@ -26,7 +26,7 @@ typedef struct entry {
 
 struct arcp_token_question {
     arcp__authenticator *authenticator; /* counted; NULL: `answered` is told */
-    arcp_token_question *next;
+    arcp_token_question *prev, *next;
     entry *asked;
     arcp_secret *token;
     uint64_t auth_id;
@@ -45,9 +45,9 @@ struct arcp_token_question {
 struct arcp__authenticator {
     arcp__authenticator_owner owner;
     pthread_mutex_t mutex;
-    arcp_token_question *first, *last; /* answered; under the lock */
-    unsigned refs;                     /* under the lock */
-    bool is_closed;                    /* under the lock */
+    arcp_token_question *answered; /* under the lock, as the next two */
+    unsigned refs;
+    bool is_closed;
     size_t open, open_max;
     entry *entries;
     entry *retired;
@@ -181,13 +181,7 @@ void arcp_token_question_answer(arcp_token_question *question, const arcp_token_
     bool is_closed = authenticator->is_closed;
     if (!is_closed) {
         keep_answer(question, answer);
-        question->next = NULL;
-        if (authenticator->first == NULL) {
-            authenticator->first = question;
-        } else {
-            authenticator->last->next = question;
-        }
-        authenticator->last = question;
+        DL_APPEND(authenticator->answered, question);
         /* Under the lock: what it wakes is there until the authenticator is closed. */
         authenticator->owner.wake(authenticator->owner.user);
     }
@@ -345,10 +339,10 @@ static void go_on(arcp__authenticator *authenticator, arcp_token_question *quest
 static arcp_token_question *take_answered(arcp__authenticator *authenticator)
 {
     (void)pthread_mutex_lock(&authenticator->mutex);
-    arcp_token_question *first = authenticator->first;
-    authenticator->first = authenticator->last = NULL;
+    arcp_token_question *answered = authenticator->answered;
+    authenticator->answered = NULL;
     (void)pthread_mutex_unlock(&authenticator->mutex);
-    return first;
+    return answered;
 }
 
 bool arcp__authenticator_take(arcp__authenticator *authenticator)

@@ -4,8 +4,6 @@
  * immutable and the counters are atomic. What it says goes to the loop through the inbox,
  * in order. What the loop decides for it (cancelled, paused, ended, a reply) is written
  * under the inbox's lock. The call is shared by both sides and freed by the last. */
-#include "runtime/agent_call.h"
-
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
@@ -60,6 +58,24 @@ const arcp_authority *arcp_agent_authority(const arcp_agent_call *call)
 bool arcp_agent_is_cancelled(const arcp_agent_call *call)
 {
     return atomic_load(&call->cancelled);
+}
+
+/* Those of the start, or what replaced them. */
+arcp_status arcp_agent_credentials(const arcp_agent_call *call, arcp_buf *out, arcp_error *err)
+{
+    arcp_json_ref first =
+        arcp_json_member(&call->start, call->payload, ARCP_SPAN_LITERAL("credentials"));
+    out->secret = true;
+    arcp__agent_inbox_lock(call->runtime->inbox);
+    if (call->credentials != NULL) {
+        arcp_buf_append(out, arcp_secret_reveal(call->credentials));
+    } else if (!arcp_json_is_missing(&call->start, first)) {
+        arcp_buf_append(out, arcp_json_raw(&call->start, first));
+    } else {
+        arcp_buf_append_cstr(out, "[]");
+    }
+    arcp__agent_inbox_unlock(call->runtime->inbox);
+    return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
 void arcp__agent_call_tell(arcp_agent_call *call, void (*tell)(arcp_agent_call *call, void *user))

@@ -87,51 +87,53 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
     }
 }
 
-typedef struct reply_change {
-    arcp_agent_call *call;
-    arcp_span line;
-} reply_change;
-
-static void set_reply(void *user)
+static void take_credentials(arcp_agent_call *call, arcp_span line)
 {
-    reply_change *change = user;
-    arcp_buf_clear(&change->call->reply);
-    arcp_buf_append(&change->call->reply, change->line);
-    change->call->has_reply = true;
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 1000, SIZE_MAX};
+    if (arcp_json_scan(&json, line, &limits, NULL) == ARCP_OK) {
+        arcp_json_ref payload =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+        arcp_json_ref list = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("credentials"));
+        arcp_secret *fresh = arcp_secret_new(arcp_json_raw(&json, list));
+        if (fresh != NULL) {
+            arcp__agent_inbox_lock(call->runtime->inbox);
+            arcp_secret *old = call->credentials;
+            call->credentials = fresh;
+            arcp__agent_inbox_unlock(call->runtime->inbox);
+            arcp_secret_free(old);
+        }
+    }
+    arcp_json_fini(&json);
 }
 
-/* Only what waits for a reply asked for one; and credentials are replaced unasked. */
+/* A call that waits for a reply asked for one; credentials are replaced unasked. */
 static void take_line(arcp_runtime *runtime, arcp__job *job, arcp_span line)
 {
-    arcp_agent_call *call = arcp__job_user(job);
-    if (call != NULL && arcp__agent_call_is_credentials(line)) {
-        arcp__agent_call_take_credentials(call, line);
-        return;
-    }
-    reply_change change = {call, line};
-    if (call != NULL) {
-        arcp__agent_inbox_change(runtime->inbox, set_reply, &change);
-    }
-}
-
-static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line, int64_t grace_ms)
-{
-    (void)line;
-    (void)grace_ms;
     arcp_agent_call *call = arcp__job_user(job);
     if (call == NULL) {
         return;
     }
-    atomic_store(&call->cancelled, true);
-    arcp__agent_call_tell(call, call->entry->callback.cancelled);
-    (void)runtime;
+    if (arcp_span_starts_with(line, ARCP_SPAN_LITERAL("{\"type\":\"job.credentials\""))) {
+        take_credentials(call, line);
+        return;
+    }
+    arcp__agent_inbox_lock(runtime->inbox);
+    arcp_buf_clear(&call->reply);
+    arcp_buf_append(&call->reply, line);
+    call->has_reply = true;
+    arcp__agent_inbox_unlock(runtime->inbox);
 }
 
-static void set_ended(void *user)
+static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line)
 {
-    arcp_agent_call *call = user;
-    arcp__job_port_end(&call->port);
-    atomic_store(&call->cancelled, true);
+    (void)runtime;
+    (void)line;
+    arcp_agent_call *call = arcp__job_user(job);
+    if (call != NULL) {
+        atomic_store(&call->cancelled, true);
+        arcp__agent_call_tell(call, call->entry->callback.cancelled);
+    }
 }
 
 /* A thread cannot be killed: from here on everything the agent tries fails. */
@@ -139,14 +141,11 @@ static void kill_agent(arcp_runtime *runtime, arcp__job *job)
 {
     arcp_agent_call *call = arcp__job_user(job);
     if (call != NULL) {
-        arcp__agent_inbox_change(runtime->inbox, set_ended, call);
+        arcp__agent_inbox_lock(runtime->inbox);
+        arcp__job_port_end(&call->port);
+        atomic_store(&call->cancelled, true);
+        arcp__agent_inbox_unlock(runtime->inbox);
     }
-}
-
-static void set_resumed(void *user)
-{
-    arcp_agent_call *call = user;
-    atomic_store(&call->paused, false);
 }
 
 static void pause_agent(arcp_runtime *runtime, arcp__job *job, bool paused)
@@ -155,30 +154,23 @@ static void pause_agent(arcp_runtime *runtime, arcp__job *job, bool paused)
     if (call == NULL) {
         return;
     }
-    if (paused) {
-        atomic_store(&call->paused, true);
-        return;
+    arcp__agent_inbox_lock(runtime->inbox);
+    atomic_store(&call->paused, paused);
+    arcp__agent_inbox_unlock(runtime->inbox);
+    if (!paused) {
+        (void)uv_async_send(&runtime->wake); /* which tells it that there is room, if it asked */
     }
-    arcp__agent_inbox_change(runtime->inbox, set_resumed, call);
-    (void)uv_async_send(&runtime->wake); /* which tells it that there is room, if it asked */
 }
 
 static void forget(arcp_runtime *runtime, arcp__job *job)
 {
     arcp_agent_call *call = arcp__job_user(job);
-    if (call == NULL) {
-        return;
+    if (call != NULL) {
+        kill_agent(runtime, job);
+        arcp__job_set_user(job, NULL);
+        call->job = NULL;
+        arcp__agent_call_unref(call);
     }
-    arcp__job_set_user(job, NULL);
-    call->job = NULL;
-    arcp__agent_inbox_change(runtime->inbox, set_ended, call);
-    arcp__agent_call_unref(call);
-}
-
-static void retire(arcp_runtime *runtime, struct arcp__agent_entry *entry)
-{
-    (void)runtime;
-    (void)entry;
 }
 
 const arcp__agent_host_ops arcp__agent_callback_host = {
@@ -188,5 +180,4 @@ const arcp__agent_host_ops arcp__agent_callback_host = {
     .kill = kill_agent,
     .pause = pause_agent,
     .forget = forget,
-    .retire = retire,
 };

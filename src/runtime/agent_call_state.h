@@ -5,7 +5,7 @@
 #include <arcp/secret.h>
 #include <stdatomic.h>
 
-#include "runtime/agent_call.h"
+#include "runtime/agent_inbox.h"
 #include "runtime/runtime_state.h"
 
 struct arcp_agent_call {
@@ -25,7 +25,7 @@ struct arcp_agent_call {
 
     /* What it said and the loop has not taken; under the inbox's lock, which has a reference while
      * there is something. */
-    arcp__agent_message *first, *last;
+    arcp__agent_message *messages;
     arcp_agent_call *previous_speaking, *next_speaking;
 
     /* Refused for want of room, and to be told when there is some; under the inbox's lock. */
@@ -45,6 +45,9 @@ struct arcp_agent_call {
 
 /* ---- agent_call.c ---- */
 
+arcp_agent_call *arcp__agent_call_ref(arcp_agent_call *call);
+void arcp__agent_call_unref(arcp_agent_call *call);
+
 /* The loop's thread: calls back, unless the agent has said its last word. */
 void arcp__agent_call_tell(arcp_agent_call *call, void (*tell)(arcp_agent_call *call, void *user));
 /* Gives the loop a line, or what came through the port: it is copied, and only what is sure to
@@ -59,5 +62,11 @@ ARCP_MUST_CHECK arcp_status arcp__agent_call_wait_for_room(arcp_agent_call *call
 /* The agent's last word (a line; NULL: it has none), then that it has returned; once. A line that
  * there is no memory for ends the job as a failure. */
 void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line);
+
+/* ---- agent_call_host.c ---- */
+
+/* The loop's thread: gives a message to the engine. */
+void arcp__agent_call_deliver(arcp_runtime *runtime, const arcp__agent_message *message,
+                              arcp_time now);
 
 #endif

@@ -15,13 +15,11 @@ typedef struct arcp__agent_host_ops {
     void (*start)(arcp_runtime *runtime, struct arcp__agent_entry *entry, arcp__job *job,
                   arcp_span start);
     void (*line)(arcp_runtime *runtime, arcp__job *job, arcp_span line);
-    void (*cancel)(arcp_runtime *runtime, arcp__job *job, arcp_span line, int64_t grace_ms);
+    void (*cancel)(arcp_runtime *runtime, arcp__job *job, arcp_span line);
     void (*kill)(arcp_runtime *runtime, arcp__job *job);
     void (*pause)(arcp_runtime *runtime, arcp__job *job, bool paused);
     /* The job is over and its pointer becomes invalid. */
     void (*forget)(arcp_runtime *runtime, arcp__job *job);
-    /* The registration is no longer offered (reload, end). */
-    void (*retire)(arcp_runtime *runtime, struct arcp__agent_entry *entry);
 } arcp__agent_host_ops;
 
 extern const arcp__agent_host_ops arcp__agent_callback_host;

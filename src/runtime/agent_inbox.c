@@ -61,12 +61,12 @@ void arcp__agent_inbox_free(arcp__agent_inbox *inbox)
     }
     while (inbox->speaking != NULL) {
         arcp_agent_call *call = inbox->speaking;
-        arcp__agent_message *message = call->first;
+        arcp__agent_message *messages = call->messages;
         DL_DELETE2(inbox->speaking, call, previous_speaking, next_speaking);
-        while (message != NULL) {
-            arcp__agent_message *next = message->next;
+        while (messages != NULL) {
+            arcp__agent_message *message = messages;
+            DL_DELETE(messages, message);
             message_free(message);
-            message = next;
         }
     }
     while (inbox->asking != NULL) {
@@ -90,16 +90,12 @@ void arcp__agent_inbox_close(arcp__agent_inbox *inbox)
 void arcp__agent_inbox_put(arcp__agent_inbox *inbox, arcp__agent_message *message)
 {
     arcp_agent_call *call = message->call;
-    message->next = NULL;
     (void)pthread_mutex_lock(&inbox->mutex);
     bool was_empty = inbox->speaking == NULL;
-    if (call->first == NULL) {
-        call->first = message;
+    if (call->messages == NULL) {
         DL_APPEND2(inbox->speaking, call, previous_speaking, next_speaking);
-    } else {
-        call->last->next = message;
     }
-    call->last = message;
+    DL_APPEND(call->messages, message);
     inbox->bytes += cost(message);
     bool closed = inbox->closed;
     (void)pthread_mutex_unlock(&inbox->mutex);
@@ -168,10 +164,13 @@ bool arcp__agent_inbox_wait(arcp__agent_inbox *inbox, bool (*ready)(arcp_agent_c
     return !closed;
 }
 
-void arcp__agent_inbox_change(arcp__agent_inbox *inbox, void (*change)(void *user), void *user)
+void arcp__agent_inbox_lock(arcp__agent_inbox *inbox)
 {
     (void)pthread_mutex_lock(&inbox->mutex);
-    change(user);
+}
+
+void arcp__agent_inbox_unlock(arcp__agent_inbox *inbox)
+{
     if (inbox->waiters != 0) {
         (void)pthread_cond_broadcast(&inbox->changed);
     }
@@ -184,19 +183,17 @@ static arcp__agent_message *take_some(arcp__agent_inbox *inbox)
 {
     (void)pthread_mutex_lock(&inbox->mutex);
     arcp_agent_call *call = inbox->speaking;
-    arcp__agent_message *messages = call == NULL ? NULL : call->first;
-    arcp__agent_message *last = messages;
+    arcp__agent_message *messages = NULL;
     bool was_full = inbox->bytes > WAITING_BYTES_MAX / 2;
-    if (last != NULL) {
-        inbox->bytes -= cost(last);
-        for (unsigned count = 1; count < MESSAGES_IN_A_GO && last->next != NULL; count++) {
-            last = last->next;
-            inbox->bytes -= cost(last);
+    if (call != NULL) {
+        for (unsigned count = 0; count < MESSAGES_IN_A_GO && call->messages != NULL; count++) {
+            arcp__agent_message *message = call->messages;
+            DL_DELETE(call->messages, message);
+            DL_APPEND(messages, message);
+            inbox->bytes -= cost(message);
         }
-        call->first = last->next;
-        last->next = NULL;
         DL_DELETE2(inbox->speaking, call, previous_speaking, next_speaking);
-        if (call->first != NULL) {
+        if (call->messages != NULL) {
             DL_APPEND2(inbox->speaking, call, previous_speaking, next_speaking);
         }
     }
@@ -215,7 +212,7 @@ static bool deliver(arcp_runtime *runtime, arcp__agent_message *messages)
     bool goes_on = true;
     while (messages != NULL) {
         arcp__agent_message *message = messages;
-        messages = message->next;
+        DL_DELETE(messages, message);
         goes_on =
             arcp__turn_take(&inbox->turn, &inbox->share, message->size, now.mono_ns, now.mono_ns);
         arcp__agent_call_deliver(runtime, message, now);

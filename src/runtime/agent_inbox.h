@@ -17,7 +17,7 @@ typedef enum arcp__agent_message_kind {
 
 /* One message; its texts follow the struct. */
 typedef struct arcp__agent_message {
-    struct arcp__agent_message *next;
+    struct arcp__agent_message *prev, *next;
     arcp_agent_call *call; /* referenced */
     arcp__agent_message_kind kind;
     arcp__port_message said;
@@ -50,7 +50,8 @@ void arcp__agent_inbox_tell_all(arcp__agent_inbox *inbox);
  * locked. An agent's thread. False when closed. */
 bool arcp__agent_inbox_wait(arcp__agent_inbox *inbox, bool (*ready)(arcp_agent_call *call),
                             arcp_agent_call *call);
-/* Changes something that waiters look at. Any thread. */
-void arcp__agent_inbox_change(arcp__agent_inbox *inbox, void (*change)(void *user), void *user);
+/* Around a change of something that waiters look at, who are woken by the unlocking. Any thread. */
+void arcp__agent_inbox_lock(arcp__agent_inbox *inbox);
+void arcp__agent_inbox_unlock(arcp__agent_inbox *inbox);
 
 #endif

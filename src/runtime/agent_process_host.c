@@ -61,7 +61,7 @@ static void on_output(void *user, arcp_span bytes)
 static void on_log(void *user, arcp_span line)
 {
     const process_job *pj = user;
-    if (pj->agent->is_plain) {
+    if (pj->agent->spec.is_plain) {
         arcp__engine_agent_log(pj->runtime->engine, arcp__clock_now(), pj->job, "info", line);
         pj->runtime->is_dirty = true;
         return;
@@ -75,7 +75,7 @@ static void leave_room(process_job *pj)
 {
     if (pj->is_counted) {
         pj->is_counted = false;
-        pj->agent->running--;
+        pj->agent->running->jobs--;
     }
 }
 
@@ -104,9 +104,9 @@ static arcp_status start_program(process_job *pj, const char *cwd, arcp_span sta
 {
     const arcp__process_agent *agent = pj->agent;
     arcp__environment environment = {0};
-    arcp__environment_base(&environment, agent->user);
+    arcp__environment_base(&environment, agent->spec.user);
     arcp__agent_environment_job(&environment, start);
-    arcp__environment_pass(&environment, (const char *const *)agent->env);
+    arcp__environment_pass(&environment, agent->env);
     arcp_status status = ARCP_OK;
     if (environment.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -135,23 +135,10 @@ static arcp_status take_waiting(process_job *pj, const char *cwd, arcp_error *er
     return arcp__agent_process_move_directory(pj->process, cwd, err);
 }
 
-/* Jobs of this agent, also of what was registered as it before a reload. */
-static size_t count_running(const arcp_runtime *runtime, const arcp__agent_entry *entry)
-{
-    size_t running = 0;
-    for (const arcp__agent_entry *at = runtime->agents; at != NULL; at = at->next) {
-        bool is_same =
-            strcmp(at->name, entry->name) == 0 && strcmp(at->version, entry->version) == 0;
-        running += is_same && at->process != NULL ? at->process->running : 0;
-    }
-    return running;
-}
-
 static arcp_status begin(process_job *pj, arcp_span line, arcp_error *err)
 {
     arcp__process_agent *agent = pj->agent;
-    if (agent->max_jobs != 0 &&
-        count_running(pj->runtime, arcp__job_host(pj->job)) >= agent->max_jobs) {
+    if (agent->max_jobs != 0 && agent->running->jobs >= agent->max_jobs) {
         return arcp_error_set(err, ARCP_E_LIMIT, "the agent runs as many jobs as max_jobs allows");
     }
     arcp_span span = arcp__job_cwd(pj->job);
@@ -165,7 +152,7 @@ static arcp_status begin(process_job *pj, arcp_span line, arcp_error *err)
     }
     arcp__free(cwd);
     if (pj->process != NULL) {
-        agent->running++;
+        agent->running->jobs++;
         pj->is_counted = true;
         arcp__agent_process_set_job(pj->process, arcp__job_id(pj->job));
     }
@@ -218,7 +205,7 @@ static void go(process_job *pj, arcp_span line)
     };
     arcp__agent_process_pause(pj->process, false);
     arcp__agent_process_set_callbacks(pj->process, &callbacks);
-    if (pj->agent->is_plain) {
+    if (pj->agent->spec.is_plain) {
         write_plain_input(pj, line);
     } else {
         write_line(pj, line);
@@ -364,7 +351,7 @@ static void send_line(arcp_runtime *runtime, arcp__job *job, arcp_span line)
 {
     (void)runtime;
     process_job *pj = arcp__job_user(job);
-    if (pj == NULL || pj->agent->is_plain) {
+    if (pj == NULL || pj->agent->spec.is_plain) {
         return;
     }
     if (pj->is_waiting) {
@@ -388,12 +375,11 @@ static void kill_process(arcp_runtime *runtime, arcp__job *job)
     }
 }
 
-static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line, int64_t grace_ms)
+static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line)
 {
-    (void)grace_ms; /* the engine kills when it is over */
     const process_job *pj = arcp__job_user(job);
     /* A plain one reads no lines: the signal is how it is told. */
-    if (pj != NULL && (pj->agent->is_plain || pj->is_waiting)) {
+    if (pj != NULL && (pj->agent->spec.is_plain || pj->is_waiting)) {
         kill_process(runtime, job);
     } else {
         send_line(runtime, job, line);
@@ -445,20 +431,6 @@ void arcp__runtime_process_jobs_free(arcp_runtime *runtime)
     }
 }
 
-static void retire(arcp_runtime *runtime, struct arcp__agent_entry *entry)
-{
-    arcp__process_agent *agent = entry->process;
-    if (agent == NULL) {
-        return;
-    }
-    arcp__process_pool_free(agent->pool);
-    agent->pool = NULL;
-    if (runtime->is_freeing) {
-        entry->process = NULL;
-        arcp__process_agent_free(agent);
-    }
-}
-
 const arcp__agent_host_ops arcp__agent_process_host = {
     .start = start,
     .line = send_line,
@@ -466,5 +438,4 @@ const arcp__agent_host_ops arcp__agent_process_host = {
     .kill = kill_process,
     .pause = pause_process,
     .forget = forget,
-    .retire = retire,
 };

@@ -6,68 +6,88 @@
 
 /* ---- copying what was registered ---- */
 
-static void free_texts(char **texts)
+static const char *copy_text(arcp__process_agent *agent, const char *text, bool *failed)
 {
-    for (size_t at = 0; texts != NULL && texts[at] != NULL; at++) {
-        arcp__free(texts[at]);
+    arcp_span copy = {NULL, 0};
+    if (text != NULL) {
+        copy = arcp__arena_copy(&agent->arena, arcp_span_make(text, strlen(text) + 1));
+        *failed = *failed || copy.data == NULL;
     }
-    arcp__free(texts);
+    return copy.data;
 }
 
-static bool copy_texts(const char *const *texts, char ***out)
+/* NULL-terminated, never NULL unless it failed. */
+static const char *const *copy_texts(arcp__process_agent *agent, const char *const *texts,
+                                     bool *failed)
 {
     size_t count = 0;
     while (texts != NULL && texts[count] != NULL) {
         count++;
     }
-    *out = arcp__alloc_array(count + 1, sizeof(**out));
-    for (size_t at = 0; *out != NULL && at < count; at++) {
-        (*out)[at] = arcp__copy_cstr(texts[at], strlen(texts[at]));
-        if ((*out)[at] == NULL) {
-            return false;
+    const char **copy = arcp__arena_take(&agent->arena, (count + 1) * sizeof(*copy));
+    *failed = *failed || copy == NULL;
+    for (size_t i = 0; copy != NULL && i <= count; i++) {
+        copy[i] = i == count ? NULL : copy_text(agent, texts[i], failed);
+    }
+    return copy;
+}
+
+/* The count of what is registered under the same name and version, or a new one. */
+static arcp__running *find_running(const arcp_runtime *runtime, const char *name,
+                                   const char *version)
+{
+    for (const arcp__agent_entry *at = runtime->agents; at != NULL; at = at->next) {
+        if (at->process != NULL && arcp_span_equal_cstr(arcp_span_cstr(name), at->name) &&
+            arcp_span_equal_cstr(arcp_span_cstr(version), at->version)) {
+            at->process->running->refs++;
+            return at->process->running;
         }
     }
-    return *out != NULL;
+    arcp__running *running = arcp__alloc(sizeof(*running));
+    if (running != NULL) {
+        *running = (arcp__running){.refs = 1};
+    }
+    return running;
 }
 
-static bool copy_optional(const char *text, char **out)
+static arcp__process_agent *agent_new(arcp_runtime *runtime, const arcp_process_agent *from)
 {
-    *out = text == NULL ? NULL : arcp__copy_cstr(text, strlen(text));
-    return text == NULL || *out != NULL;
-}
-
-static bool copy_limits(arcp__process_agent *agent, const arcp_process_agent *from)
-{
-    if (from->limit_count == 0) {
-        return true;
+    arcp__process_agent *agent = arcp__alloc(sizeof(*agent));
+    bool failed = false;
+    if (agent == NULL) {
+        return NULL;
     }
-    agent->limits = arcp__alloc_array(from->limit_count, sizeof(*agent->limits));
-    if (agent->limits == NULL) {
-        return false;
-    }
-    memcpy(agent->limits, from->limits, from->limit_count * sizeof(*agent->limits));
-    agent->limit_count = from->limit_count;
-    return true;
-}
-
-static bool copy(arcp__process_agent *agent, const arcp_process_agent *from)
-{
-    if (!copy_texts(from->command, &agent->command) || !copy_texts(from->env, &agent->env) ||
-        !copy_optional(from->cwd, &agent->cwd) || !copy_optional(from->user, &agent->user) ||
-        !copy_limits(agent, from)) {
-        return false;
-    }
-    agent->is_plain = from->is_plain;
+    agent->runtime = runtime;
+    agent->running = find_running(runtime, from->name, from->version);
+    agent->env = copy_texts(agent, from->env, &failed);
+    agent->cwd = copy_text(agent, from->cwd, &failed);
     agent->stderr_in_errors = from->stderr_in_errors;
     agent->max_jobs = from->max_jobs;
+    const size_t limits_size = from->limit_count * sizeof(*from->limits);
+    arcp_span limits = {NULL, 0};
+    if (limits_size != 0) {
+        limits = arcp__arena_copy(&agent->arena,
+                                  arcp_span_make((const char *)from->limits, limits_size));
+        failed = failed || limits.data == NULL;
+    }
     agent->spec = (arcp__process_spec){
-        .argv = (const char *const *)agent->command,
-        .user = agent->user,
-        .limits = agent->limits,
-        .limit_count = agent->limit_count,
-        .is_plain = agent->is_plain,
+        .argv = copy_texts(agent, from->command, &failed),
+        .user = copy_text(agent, from->user, &failed),
+        .limits = (const arcp_launch_limit *)(const void *)limits.data,
+        .limit_count = from->limit_count,
+        .is_plain = from->is_plain,
     };
-    return true;
+    if (failed || agent->running == NULL) {
+        arcp__process_agent_free(agent);
+        return NULL;
+    }
+    return agent;
+}
+
+void arcp__process_agent_retire(arcp__process_agent *agent)
+{
+    arcp__process_pool_free(agent->pool);
+    agent->pool = NULL;
 }
 
 void arcp__process_agent_free(arcp__process_agent *agent)
@@ -77,11 +97,10 @@ void arcp__process_agent_free(arcp__process_agent *agent)
     }
     arcp__process_pool_free(agent->pool);
     arcp__environment_fini(&agent->warm_environment);
-    free_texts(agent->command);
-    free_texts(agent->env);
-    arcp__free(agent->cwd);
-    arcp__free(agent->user);
-    arcp__free(agent->limits);
+    if (agent->running != NULL && --agent->running->refs == 0) {
+        arcp__free(agent->running);
+    }
+    arcp__arena_fini(&agent->arena);
     arcp__free(agent);
 }
 
@@ -97,8 +116,8 @@ static void warm_log(void *user, arcp_span line)
 {
     const arcp__process_agent *agent = user;
     arcp_span shown = arcp_span_first(line, 400);
-    arcp__runtime_log(agent->runtime, ARCP_LOG_INFO, "%s: %.*s", agent->command[0], (int)shown.size,
-                      shown.data);
+    arcp__runtime_log(agent->runtime, ARCP_LOG_INFO, "%s: %.*s", agent->spec.argv[0],
+                      (int)shown.size, shown.data);
 }
 
 /* They get what does not depend on a job; the rest comes in job.start. */
@@ -106,8 +125,8 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
 {
     arcp_runtime *runtime = agent->runtime;
     arcp__environment *environment = &agent->warm_environment;
-    arcp__environment_base(environment, agent->user);
-    arcp__environment_pass(environment, (const char *const *)agent->env);
+    arcp__environment_base(environment, agent->spec.user);
+    arcp__environment_pass(environment, agent->env);
     if (environment->failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -137,8 +156,7 @@ static arcp_status warn_if_missing(const arcp__process_agent *agent, const char 
                                    arcp_error *err)
 {
     arcp_error why = {0};
-    arcp_status status = arcp__process_check((const char *const *)agent->command,
-                                             (const char *const *)agent->env, agent->user, &why);
+    arcp_status status = arcp__process_check(agent->spec.argv, agent->env, agent->spec.user, &why);
     if (status == ARCP_E_NO_MEMORY) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -156,16 +174,14 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     if (status != ARCP_OK) {
         return status;
     }
-    arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
-    arcp__process_agent *agent = arcp__alloc(sizeof(*agent));
-    if (agent != NULL) {
-        agent->runtime = runtime;
+    if (from->command == NULL || from->command[0] == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "the command of agent \"%s\" is empty",
+                              from->name);
     }
-    if (entry == NULL || agent == NULL || !copy(agent, from)) {
+    arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
+    arcp__process_agent *agent = agent_new(runtime, from);
+    if (entry == NULL || agent == NULL) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    } else if (agent->command[0] == NULL) {
-        status =
-            arcp_error_set(err, ARCP_E_USAGE, "the command of agent \"%s\" is empty", from->name);
     } else if (from->warm != 0 && !from->is_plain) {
         status = keep_warm(agent, from->warm, err); /* which says what cannot be started */
     } else if (runtime->launches_here) {

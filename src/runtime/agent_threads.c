@@ -1,10 +1,10 @@
 #include "runtime/agent_threads.h"
 
-#include "base/alloc.h"
+#include "base/hash.h"
 #include "base/thread.h"
 
 typedef struct work_item {
-    struct work_item *next;
+    struct work_item *prev, *next;
     void (*work)(void *user);
     void *user;
 } work_item;
@@ -12,7 +12,7 @@ typedef struct work_item {
 struct arcp__agent_threads {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    work_item *first, *last;
+    work_item *items;   /* the oldest first */
     pthread_t *threads; /* owned array */
     size_t count;
     size_t count_max;
@@ -43,7 +43,7 @@ static void *run(void *argument)
     arcp__agent_threads *threads = argument;
     (void)pthread_mutex_lock(&threads->mutex);
     for (;;) {
-        work_item *item = threads->first;
+        work_item *item = threads->items;
         if (item == NULL) {
             if (threads->stopping) {
                 break;
@@ -53,7 +53,7 @@ static void *run(void *argument)
             threads->idle--;
             continue;
         }
-        threads->first = item->next;
+        DL_DELETE(threads->items, item);
         threads->waiting--;
         (void)pthread_mutex_unlock(&threads->mutex);
         item->work(item->user);
@@ -84,12 +84,7 @@ bool arcp__agent_threads_run(arcp__agent_threads *threads, void (*work)(void *us
         can_run = add_thread(threads) || can_run;
     }
     if (can_run) {
-        if (threads->first == NULL) {
-            threads->first = item;
-        } else {
-            threads->last->next = item;
-        }
-        threads->last = item;
+        DL_APPEND(threads->items, item);
         threads->waiting++;
         (void)pthread_cond_signal(&threads->changed);
     }

@@ -105,7 +105,8 @@ void arcp_runtime_free(arcp_runtime *runtime)
     runtime->is_freeing = true;
     arcp__runtime_process_jobs_free(runtime);
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
-        entry->ops->retire(runtime, entry);
+        arcp__process_agent_free(entry->process);
+        entry->process = NULL;
     }
     arcp__runtime_links_free(runtime);
     arcp__authenticator_close(runtime->authenticator);
@@ -334,7 +335,9 @@ static void sweep_agents(arcp_runtime *runtime)
 void arcp_runtime_clear_agents(arcp_runtime *runtime)
 {
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
-        entry->ops->retire(runtime, entry);
+        if (entry->process != NULL) {
+            arcp__process_agent_retire(entry->process);
+        }
     }
     arcp__engine_clear_agents(runtime->engine);
     sweep_agents(runtime);

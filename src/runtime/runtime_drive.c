@@ -61,7 +61,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         host_of(effect->job)->line(runtime, effect->job, effect->text);
         break;
     case ARCP__EFFECT_CANCEL_AGENT:
-        host_of(effect->job)->cancel(runtime, effect->job, effect->text, effect->grace_ms);
+        host_of(effect->job)->cancel(runtime, effect->job, effect->text);
         break;
     case ARCP__EFFECT_KILL_AGENT:
         host_of(effect->job)->kill(runtime, effect->job);

@@ -11,8 +11,7 @@ void arcp__runtime_link_touch(arcp__runtime_link *link)
 {
     if (!link->is_touched) {
         link->is_touched = true;
-        link->next_touched = link->runtime->touched;
-        link->runtime->touched = link;
+        DL_APPEND2(link->runtime->touched, link, previous_touched, next_touched);
     }
 }
 
@@ -20,29 +19,15 @@ void arcp__runtime_link_touch(arcp__runtime_link *link)
  * engine goes on when there is room. */
 void arcp__runtime_links_flush(arcp_runtime *runtime)
 {
-    arcp__runtime_link *touched = runtime->touched;
-    runtime->touched = NULL;
-    while (touched != NULL) {
-        arcp__runtime_link *next = touched->next_touched;
-        touched->is_touched = false;
-        touched->next_touched = NULL;
-        if (touched->link != NULL) {
-            touched->connection->ops->flush(touched->connection);
-            arcp__engine_drained(runtime->engine, arcp__clock_now(), touched->link,
-                                 touched->connection->ops->unsent(touched->connection));
+    while (runtime->touched != NULL) {
+        arcp__runtime_link *link = runtime->touched;
+        link->is_touched = false;
+        DL_DELETE2(runtime->touched, link, previous_touched, next_touched);
+        if (link->link != NULL) {
+            link->connection->ops->flush(link->connection);
+            arcp__engine_drained(runtime->engine, arcp__clock_now(), link->link,
+                                 link->connection->ops->unsent(link->connection));
             runtime->is_dirty = true;
-        }
-        touched = next;
-    }
-}
-
-static void forget_touch(arcp__runtime_link *link)
-{
-    for (arcp__runtime_link **at = &link->runtime->touched; *at != NULL;
-         at = &(*at)->next_touched) {
-        if (*at == link) {
-            *at = link->next_touched;
-            break;
         }
     }
 }
@@ -52,11 +37,11 @@ static void forget_touch(arcp__runtime_link *link)
  * A link is not read while the engine takes no frame of it, nor for the rest of a turn of the loop
  * of which it had its share. What a read brought beyond that stays in its connection, unparsed. */
 
-static void rest(arcp__runtime_link *link)
+static void wake(arcp__runtime_link *link)
 {
-    link->is_resting = true;
-    link->next_resting = link->runtime->resting;
-    link->runtime->resting = link;
+    link->is_resting = false;
+    link->runtime->resting_count--;
+    DL_DELETE2(link->runtime->resting, link, previous_resting, next_resting);
 }
 
 static void resume_if_wanted(arcp__runtime_link *link)
@@ -75,12 +60,9 @@ void arcp__runtime_link_resume(arcp__runtime_link *link)
 void arcp__runtime_links_next_turn(arcp_runtime *runtime)
 {
     arcp__turn_next(&runtime->turn);
-    arcp__runtime_link *resting = runtime->resting;
-    runtime->resting = NULL;
-    while (resting != NULL) {
-        arcp__runtime_link *link = resting;
-        resting = link->next_resting;
-        link->is_resting = false;
+    for (size_t left = runtime->resting_count; left != 0 && runtime->resting != NULL; left--) {
+        arcp__runtime_link *link = runtime->resting;
+        wake(link);
         resume_if_wanted(link);
     }
 }
@@ -95,7 +77,9 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     int64_t done_ns = arcp__clock_now().mono_ns;
     if (!arcp__turn_take(&runtime->turn, &link->share, frame.size, now.mono_ns, done_ns) &&
         !link->is_resting) {
-        rest(link);
+        link->is_resting = true;
+        runtime->resting_count++;
+        DL_APPEND2(runtime->resting, link, previous_resting, next_resting);
     }
     if (link->is_refused || link->is_resting) {
         connection->ops->pause(connection);
@@ -126,22 +110,16 @@ static void on_input_over(void *user, arcp_connection *connection)
     }
 }
 
-static void forget_rest(arcp__runtime_link *link)
-{
-    for (arcp__runtime_link **at = &link->runtime->resting; *at != NULL;
-         at = &(*at)->next_resting) {
-        if (*at == link) {
-            *at = link->next_resting;
-            break;
-        }
-    }
-}
-
 static void link_free(arcp__runtime_link *link)
 {
-    forget_touch(link);
-    forget_rest(link);
-    DL_DELETE2(link->runtime->links, link, previous, next);
+    arcp_runtime *runtime = link->runtime;
+    if (link->is_touched) {
+        DL_DELETE2(runtime->touched, link, previous_touched, next_touched);
+    }
+    if (link->is_resting) {
+        wake(link);
+    }
+    DL_DELETE2(runtime->links, link, previous, next);
     link->connection->ops->release(link->connection);
     arcp__free(link);
 }

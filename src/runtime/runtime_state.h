@@ -32,8 +32,8 @@ struct arcp__runtime_link {
     void (*input_over)(void *user); /* what its owner is told; may be NULL, as the next */
     void (*closed)(void *user);
     void *user;
-    arcp__runtime_link *next_touched; /* has something to flush */
-    arcp__runtime_link *next_resting; /* goes on in the next turn */
+    arcp__runtime_link *previous_touched, *next_touched; /* has something to flush */
+    arcp__runtime_link *previous_resting, *next_resting; /* goes on in the next turn */
     arcp__turn_share share;
     bool is_welcome;
     bool is_touched;
@@ -94,7 +94,8 @@ struct arcp_runtime {
 
     arcp__runtime_link *links;
     arcp__runtime_link *touched;
-    arcp__runtime_link *resting;
+    arcp__runtime_link *resting; /* the longest first */
+    size_t resting_count;
     arcp__turn turn; /* of the loop */
     arcp__runtime_listener *listeners;
     arcp_admission *admission; /* a reference; of all listeners */
