@@ -4,34 +4,18 @@
 
 #define DELIVERED_PER_POLL 1024
 
-bool arcp__handover_init(arcp__handover *handover)
+void arcp__handover_init(arcp__handover *handover)
 {
-    if (pthread_mutex_init(&handover->mutex, NULL) != 0) {
-        return false;
-    }
-    if (pthread_cond_init(&handover->batches_changed, NULL) != 0) {
-        goto no_batches;
-    }
-    if (pthread_cond_init(&handover->reads_changed, NULL) != 0) {
-        goto no_reads;
-    }
-    if (pthread_cond_init(&handover->answers_changed, NULL) != 0) {
-        goto no_answers;
-    }
-    return true;
-no_answers:
-    pthread_cond_destroy(&handover->reads_changed);
-no_reads:
-    pthread_cond_destroy(&handover->batches_changed);
-no_batches:
-    pthread_mutex_destroy(&handover->mutex);
-    return false;
+    pthread_mutex_init(&handover->mutex, NULL);
+    pthread_cond_init(&handover->batches_changed, NULL);
+    pthread_cond_init(&handover->reads_changed, NULL);
+    pthread_cond_init(&handover->answers_changed, NULL);
 }
 
 void arcp__handover_fini(arcp__handover *handover)
 {
-    assert(handover->batches.first == NULL && handover->reads.first == NULL);
-    assert(handover->answers.first == NULL && handover->ready.first == NULL);
+    assert(handover->batches == NULL && handover->reads == NULL);
+    assert(handover->answers == NULL && handover->ready == NULL);
     pthread_cond_destroy(&handover->answers_changed);
     pthread_cond_destroy(&handover->reads_changed);
     pthread_cond_destroy(&handover->batches_changed);
@@ -60,11 +44,11 @@ arcp_status arcp__handover_ask(arcp__handover *handover, arcp__request *request,
     handover->outstanding++;
     if (request->kind == ARCP__REQUEST_BATCH) {
         request->sequence = ++handover->asked;
-        arcp__request_push(&handover->batches, request);
+        DL_APPEND(handover->batches, request);
         pthread_cond_signal(&handover->batches_changed);
     } else {
         request->sequence = handover->asked;
-        arcp__request_push(&handover->reads, request);
+        DL_APPEND(handover->reads, request);
         pthread_cond_signal(&handover->reads_changed);
     }
     pthread_mutex_unlock(&handover->mutex);
@@ -103,20 +87,19 @@ static bool ends_request(const arcp__request *answer)
 bool arcp__handover_poll(arcp__handover *handover)
 {
     assert(!handover->is_polling);
-    if (handover->ready.first == NULL) {
+    if (handover->ready == NULL) {
         pthread_mutex_lock(&handover->mutex);
         handover->is_woken = false;
-        arcp__request_push_all(&handover->ready, &handover->answers);
+        handover->ready = handover->answers;
+        handover->answers = NULL;
         pthread_mutex_unlock(&handover->mutex);
     }
     handover->is_polling = true;
     uint64_t ended = 0;
     size_t bytes = 0;
-    for (int count = 0; count < DELIVERED_PER_POLL; count++) {
-        arcp__request *answer = arcp__request_pop(&handover->ready);
-        if (answer == NULL) {
-            break;
-        }
+    for (int count = 0; count < DELIVERED_PER_POLL && handover->ready != NULL; count++) {
+        arcp__request *answer = handover->ready;
+        DL_DELETE(handover->ready, answer);
         deliver(handover, answer);
         ended += ends_request(answer);
         bytes += answer_bytes(answer);
@@ -126,12 +109,12 @@ bool arcp__handover_poll(arcp__handover *handover)
     pthread_mutex_lock(&handover->mutex);
     handover->outstanding -= ended;
     handover->undelivered -= bytes;
-    bool has_more = handover->answers.first != NULL;
+    bool has_more = handover->answers != NULL;
     if (bytes != 0) {
         pthread_cond_signal(&handover->reads_changed);
     }
     pthread_mutex_unlock(&handover->mutex);
-    return has_more || handover->ready.first != NULL;
+    return has_more || handover->ready != NULL;
 }
 
 void arcp__handover_close(arcp__handover *handover)
@@ -141,7 +124,7 @@ void arcp__handover_close(arcp__handover *handover)
         while (arcp__handover_poll(handover)) {
         }
         pthread_mutex_lock(&handover->mutex);
-        while (handover->outstanding != 0 && handover->answers.first == NULL) {
+        while (handover->outstanding != 0 && handover->answers == NULL) {
             pthread_cond_wait(&handover->answers_changed, &handover->mutex);
         }
         bool is_done = handover->outstanding == 0;
@@ -179,33 +162,35 @@ static void unlock_and_wake(arcp__handover *handover)
 /* ---- the writer's thread ---- */
 
 bool arcp__handover_take_batches(arcp__handover *handover, bool may_wait, size_t bytes_max,
-                                 arcp__request_queue *out)
+                                 arcp__request **out)
 {
     pthread_mutex_lock(&handover->mutex);
-    while (may_wait && handover->batches.first == NULL && !handover->is_stopping) {
+    while (may_wait && handover->batches == NULL && !handover->is_stopping) {
         pthread_cond_wait(&handover->batches_changed, &handover->mutex);
     }
     size_t bytes = 0;
-    while (handover->batches.first != NULL && bytes <= bytes_max) {
-        bytes += handover->batches.first->bytes;
-        arcp__request_push(out, arcp__request_pop(&handover->batches));
+    while (handover->batches != NULL && bytes <= bytes_max) {
+        arcp__request *batch = handover->batches;
+        bytes += batch->bytes;
+        DL_DELETE(handover->batches, batch);
+        DL_APPEND(*out, batch);
     }
     bool goes_on = !handover->is_stopping;
     pthread_mutex_unlock(&handover->mutex);
     return goes_on;
 }
 
-void arcp__handover_answer_batches(arcp__handover *handover, arcp__request_queue *batches)
+void arcp__handover_answer_batches(arcp__handover *handover, arcp__request *batches)
 {
-    if (batches->first == NULL) {
+    if (batches == NULL) {
         return;
     }
-    uint64_t sequence = batches->last->sequence;
+    uint64_t sequence = batches->prev->sequence; /* of the last one */
     pthread_mutex_lock(&handover->mutex);
-    assert(batches->first->sequence == handover->answered + 1);
+    assert(batches->sequence == handover->answered + 1);
     handover->answered = sequence;
-    arcp__request_push_all(&handover->answers, batches);
-    if (handover->reads.first != NULL) {
+    DL_CONCAT(handover->answers, batches);
+    if (handover->reads != NULL) {
         pthread_cond_signal(&handover->reads_changed);
     }
     unlock_and_wake(handover);
@@ -229,11 +214,14 @@ void arcp__handover_count_commit(arcp__handover *handover, uint64_t batches, uin
 arcp__request *arcp__handover_take_read(arcp__handover *handover)
 {
     pthread_mutex_lock(&handover->mutex);
-    while (!handover->is_stopping && (handover->reads.first == NULL ||
-                                      handover->reads.first->sequence > handover->answered)) {
+    while (!handover->is_stopping &&
+           (handover->reads == NULL || handover->reads->sequence > handover->answered)) {
         pthread_cond_wait(&handover->reads_changed, &handover->mutex);
     }
-    arcp__request *request = arcp__request_pop(&handover->reads);
+    arcp__request *request = handover->reads;
+    if (request != NULL) {
+        DL_DELETE(handover->reads, request);
+    }
     pthread_mutex_unlock(&handover->mutex);
     return request;
 }
@@ -242,7 +230,7 @@ void arcp__handover_answer_read(arcp__handover *handover, arcp__request *answer)
 {
     pthread_mutex_lock(&handover->mutex);
     handover->undelivered += answer_bytes(answer);
-    arcp__request_push(&handover->answers, answer);
+    DL_APPEND(handover->answers, answer);
     unlock_and_wake(handover);
     pthread_mutex_lock(&handover->mutex);
     while (handover->undelivered > ARCP__HANDOVER_ROOM && !handover->is_stopping) {

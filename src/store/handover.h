@@ -20,7 +20,7 @@
 typedef struct arcp__handover {
     /* The owner's. */
     arcp_store_callbacks callbacks; /* set before the first request */
-    arcp__request_queue ready;      /* taken from `answers`, being delivered */
+    arcp__request *ready;           /* taken from `answers`, being delivered */
     uint64_t epoch;                 /* failures delivered */
     bool is_polling;
     bool is_closing;
@@ -29,9 +29,9 @@ typedef struct arcp__handover {
     pthread_cond_t batches_changed; /* the writer waits for it */
     pthread_cond_t reads_changed;   /* the reader waits for it */
     pthread_cond_t answers_changed; /* close waits for it */
-    arcp__request_queue batches;
-    arcp__request_queue reads;
-    arcp__request_queue answers;
+    arcp__request *batches;
+    arcp__request *reads;
+    arcp__request *answers;
     uint64_t asked;       /* sequence of the newest batch asked */
     uint64_t answered;    /* sequence of the newest batch answered */
     uint64_t outstanding; /* requests whose last answer was not delivered */
@@ -41,7 +41,7 @@ typedef struct arcp__handover {
     arcp_store_stats stats;
 } arcp__handover;
 
-ARCP_MUST_CHECK bool arcp__handover_init(arcp__handover *handover);
+void arcp__handover_init(arcp__handover *handover);
 void arcp__handover_fini(arcp__handover *handover);
 
 /* ---- the owner's thread ---- */
@@ -61,9 +61,9 @@ void arcp__handover_stats(arcp__handover *handover, arcp_store_stats *out);
 /* Waits for batches and takes all there are, until their bytes pass `bytes_max`. With
  * `may_wait` false it comes back at once. False when the thread shall end. */
 bool arcp__handover_take_batches(arcp__handover *handover, bool may_wait, size_t bytes_max,
-                                 arcp__request_queue *out);
-/* Answers the batches in the queue (all taken before these were answered already). */
-void arcp__handover_answer_batches(arcp__handover *handover, arcp__request_queue *batches);
+                                 arcp__request **out);
+/* Answers the batches in the list (all taken before these were answered already). */
+void arcp__handover_answer_batches(arcp__handover *handover, arcp__request *batches);
 /* Counts a transaction. */
 void arcp__handover_count_commit(arcp__handover *handover, uint64_t batches, uint64_t ops,
                                  uint64_t took_ns);

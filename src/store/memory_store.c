@@ -15,7 +15,7 @@ typedef struct memory_store {
     arcp_store_callbacks callbacks;
     arcp__memory_streams streams;
     arcp__memory_tables tables;
-    arcp__request_queue queue;
+    arcp__request *queue;
     uint64_t epoch;        /* failures delivered */
     uint64_t failed_epoch; /* batches of this epoch fail like failed_error; 0: none */
     arcp_error failed_error;
@@ -35,10 +35,15 @@ static void set_callbacks(arcp_store *base, const arcp_store_callbacks *callback
     from_base(base)->callbacks = *callbacks;
 }
 
-static arcp_status enqueue(memory_store *store, arcp__request *request)
+/* Takes the request over. */
+static arcp_status ask(memory_store *store, arcp__request *request, arcp_error *err)
 {
+    if (store->is_closing) {
+        arcp__request_free(request);
+        return arcp_error_set(err, ARCP_E_CLOSED, "the store is closing");
+    }
     request->epoch = store->epoch;
-    arcp__request_push(&store->queue, request);
+    DL_APPEND(store->queue, request);
     if (!store->is_woken && store->callbacks.wake != NULL) {
         store->is_woken = true;
         store->callbacks.wake(store->callbacks.user);
@@ -46,44 +51,28 @@ static arcp_status enqueue(memory_store *store, arcp__request *request)
     return ARCP_OK;
 }
 
-static arcp_status check_open(const memory_store *store, arcp_error *err)
-{
-    return store->is_closing ? arcp_error_set(err, ARCP_E_CLOSED, "the store is closing") : ARCP_OK;
-}
-
 static arcp_status submit(arcp_store *base, const arcp_store_batch *batch, arcp_error *err)
 {
-    memory_store *store = from_base(base);
     arcp__request *request = NULL;
-    arcp_status status = check_open(store, err);
-    if (status == ARCP_OK) {
-        status = arcp__request_new_batch(batch, &request, err);
-    }
-    return status != ARCP_OK ? status : enqueue(store, request);
+    arcp_status status = arcp__request_new_batch(batch, &request, err);
+    return status != ARCP_OK ? status : ask(from_base(base), request, err);
 }
 
 static arcp_status read_records(arcp_store *base, uint64_t read_id, arcp_span stream, uint64_t from,
                                 size_t count_max, size_t bytes_max, arcp_error *err)
 {
-    memory_store *store = from_base(base);
     arcp__request *request = NULL;
-    arcp_status status = check_open(store, err);
-    if (status == ARCP_OK) {
-        status = arcp__request_new_read(read_id, stream, from, count_max, bytes_max, &request, err);
-    }
-    return status != ARCP_OK ? status : enqueue(store, request);
+    arcp_status status =
+        arcp__request_new_read(read_id, stream, from, count_max, bytes_max, &request, err);
+    return status != ARCP_OK ? status : ask(from_base(base), request, err);
 }
 
 static arcp_status scan_rows(arcp_store *base, uint64_t read_id, arcp_store_table table,
                              arcp_span prefix, arcp_error *err)
 {
-    memory_store *store = from_base(base);
     arcp__request *request = NULL;
-    arcp_status status = check_open(store, err);
-    if (status == ARCP_OK) {
-        status = arcp__request_new_scan(read_id, table, prefix, &request, err);
-    }
-    return status != ARCP_OK ? status : enqueue(store, request);
+    arcp_status status = arcp__request_new_scan(read_id, table, prefix, &request, err);
+    return status != ARCP_OK ? status : ask(from_base(base), request, err);
 }
 
 /* Streams first: an append out of place is the worse of two faults. */
@@ -207,15 +196,16 @@ static bool poll_store(arcp_store *base)
     store->is_polling = true;
     store->is_woken = false;
     /* What callbacks submit is for the next poll: this one ends. */
-    arcp__request_queue waiting = store->queue;
-    store->queue = (arcp__request_queue){NULL, NULL};
-    for (arcp__request *request = arcp__request_pop(&waiting); request != NULL;
-         request = arcp__request_pop(&waiting)) {
+    arcp__request *waiting = store->queue;
+    store->queue = NULL;
+    while (waiting != NULL) {
+        arcp__request *request = waiting;
+        DL_DELETE(waiting, request);
         serve(store, request);
         arcp__request_free(request);
     }
     store->is_polling = false;
-    return store->queue.first != NULL;
+    return store->queue != NULL;
 }
 
 static void get_stats(arcp_store *base, arcp_store_stats *out)

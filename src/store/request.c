@@ -1,6 +1,5 @@
 #include "store/request.h"
 
-#include "base/alloc.h"
 #include "store/store_check.h"
 
 static arcp_status request_new(arcp__request_kind kind, uint64_t id, arcp_span key,
@@ -73,42 +72,4 @@ void arcp__request_free(arcp__request *request)
         arcp__arena_fini(&request->arena);
         arcp__free(request);
     }
-}
-
-void arcp__request_push(arcp__request_queue *queue, arcp__request *request)
-{
-    request->next = NULL;
-    if (queue->last == NULL) {
-        queue->first = request;
-    } else {
-        queue->last->next = request;
-    }
-    queue->last = request;
-}
-
-arcp__request *arcp__request_pop(arcp__request_queue *queue)
-{
-    arcp__request *request = queue->first;
-    if (request != NULL) {
-        queue->first = request->next;
-        if (queue->first == NULL) {
-            queue->last = NULL;
-        }
-        request->next = NULL;
-    }
-    return request;
-}
-
-void arcp__request_push_all(arcp__request_queue *queue, arcp__request_queue *from)
-{
-    if (from->first == NULL) {
-        return;
-    }
-    if (queue->last == NULL) {
-        queue->first = from->first;
-    } else {
-        queue->last->next = from->first;
-    }
-    queue->last = from->last;
-    *from = (arcp__request_queue){NULL, NULL};
 }

@@ -5,6 +5,7 @@
 #include <arcp/sys/store.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 
 typedef enum arcp__request_kind {
     ARCP__REQUEST_BATCH,
@@ -15,7 +16,7 @@ typedef enum arcp__request_kind {
 /* Made by the owner's thread, freed by it after delivery; in between it belongs to
  * whichever thread took it from a queue. */
 typedef struct arcp__request {
-    struct arcp__request *next;
+    struct arcp__request *prev, *next; /* in a list, the oldest first */
     arcp__request_kind kind;
     uint64_t id;
     uint64_t sequence; /* of the newest batch submitted so far, this one included */
@@ -57,17 +58,5 @@ static inline arcp_span arcp__request_key(const arcp__request *request)
 {
     return arcp_span_make(request->key, request->key_size);
 }
-
-/* First in, first out. Zero-initialised is empty. */
-typedef struct arcp__request_queue {
-    arcp__request *first;
-    arcp__request *last;
-} arcp__request_queue;
-
-void arcp__request_push(arcp__request_queue *queue, arcp__request *request);
-/* NULL when it is empty. */
-arcp__request *arcp__request_pop(arcp__request_queue *queue);
-/* Moves all of `from` behind `queue`. */
-void arcp__request_push_all(arcp__request_queue *queue, arcp__request_queue *from);
 
 #endif

@@ -245,12 +245,8 @@ static arcp_status check_version(checking *all, arcp_error *err)
 
 static arcp_status check_database(checking *all, arcp_error *err)
 {
-    int code = sqlite3_open_v2(all->sqlite.path, &all->sqlite.db,
-                               SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
-    arcp_status status = code == SQLITE_OK ? ARCP_OK : arcp__sqlite_error(&all->sqlite, code, err);
+    arcp_status status = arcp__sqlite_open(&all->sqlite, all->sqlite.path, false, "", err);
     if (status == ARCP_OK) {
-        sqlite3_extended_result_codes(all->sqlite.db, 1);
-        sqlite3_busy_timeout(all->sqlite.db, ARCP__SQLITE_BUSY_TIMEOUT_MS);
         status = check_version(all, err);
     }
     if (status == ARCP_E_CORRUPT) {

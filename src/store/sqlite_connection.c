@@ -82,11 +82,11 @@ arcp_status arcp__sqlite_error(const arcp__sqlite *sqlite, int code, arcp_error 
                           sqlite3_errstr(code), extended);
 }
 
-arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path, const char *setup,
-                              arcp_error *err)
+arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path, bool may_write,
+                              const char *setup, arcp_error *err)
 {
     *sqlite = (arcp__sqlite){.path = path};
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    int flags = (may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX;
     int code = sqlite3_open_v2(path, &sqlite->db, flags, NULL);
     arcp_status status = code == SQLITE_OK ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
     if (status == ARCP_OK) {
@@ -131,14 +131,10 @@ arcp_status arcp__sqlite_integer(arcp__sqlite *sqlite, const char *sql, int64_t 
     if (code != SQLITE_OK) {
         return arcp__sqlite_error(sqlite, code, err);
     }
-    code = sqlite3_step(statement);
-    arcp_status status = ARCP_OK;
-    if (code == SQLITE_ROW) {
-        *out = sqlite3_column_int64(statement, 0);
-    } else if (code == SQLITE_DONE) {
-        *out = 0;
-    } else {
-        status = arcp__sqlite_error(sqlite, code, err);
+    bool has_row = false;
+    arcp_status status = arcp__sqlite_next(sqlite, statement, &has_row, err);
+    if (status == ARCP_OK) {
+        *out = has_row ? sqlite3_column_int64(statement, 0) : 0;
     }
     sqlite3_finalize(statement);
     return status;
@@ -176,6 +172,15 @@ void arcp__sqlite_reset(sqlite3_stmt *statement)
 {
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
+}
+
+arcp_status arcp__sqlite_next(const arcp__sqlite *sqlite, sqlite3_stmt *statement, bool *has_row,
+                              arcp_error *err)
+{
+    int code = sqlite3_step(statement);
+    *has_row = code == SQLITE_ROW;
+    return code == SQLITE_ROW || code == SQLITE_DONE ? ARCP_OK
+                                                     : arcp__sqlite_error(sqlite, code, err);
 }
 
 arcp_status arcp__sqlite_run(arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err)

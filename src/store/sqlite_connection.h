@@ -31,10 +31,10 @@ typedef struct arcp__sqlite {
     sqlite3_stmt *rows[ARCP_STORE_TABLE_COUNT][ARCP__SQLITE_ROW_COUNT];
 } arcp__sqlite;
 
-/* Opens `path` (absolute) and makes it ours to use: `setup` is run, statements separated
- * by semicolons. The file must be there. On failure nothing is open. */
+/* Opens `path` and makes it ours to use: `setup` is run, statements separated by
+ * semicolons. The file must be there. On failure nothing is open. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path,
-                                              const char *setup, arcp_error *err);
+                                              bool may_write, const char *setup, arcp_error *err);
 /* A connection that was never opened is accepted. */
 void arcp__sqlite_close(arcp__sqlite *sqlite);
 
@@ -57,6 +57,9 @@ sqlite3_stmt *arcp__sqlite_get_row(arcp__sqlite *sqlite, arcp__sqlite_row which,
                                    arcp_store_table table, arcp_error *err);
 /* Ends a use, so that no lock and no borrowed parameter stays behind. */
 void arcp__sqlite_reset(sqlite3_stmt *statement);
+/* Steps it once: whether it stands on a row. At its end it does not. */
+ARCP_MUST_CHECK arcp_status arcp__sqlite_next(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
+                                              bool *has_row, arcp_error *err);
 /* Steps a statement that answers no rows to its end and resets it. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_run(arcp__sqlite *sqlite, sqlite3_stmt *statement,
                                              arcp_error *err);

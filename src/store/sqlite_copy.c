@@ -42,18 +42,6 @@ static void remove_copy(const char *copy)
 
 /* ---- one database into another ---- */
 
-static arcp_status open_database(arcp__sqlite *sqlite, const char *path, int flags, arcp_error *err)
-{
-    *sqlite = (arcp__sqlite){.path = path};
-    int code = sqlite3_open_v2(path, &sqlite->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-    if (code != SQLITE_OK) {
-        return arcp__sqlite_error(sqlite, code, err);
-    }
-    sqlite3_extended_result_codes(sqlite->db, 1);
-    sqlite3_busy_timeout(sqlite->db, ARCP__SQLITE_BUSY_TIMEOUT_MS);
-    return ARCP_OK;
-}
-
 static arcp_status check_owner(arcp__sqlite *sqlite, arcp_error *err)
 {
     int64_t id = 0;
@@ -90,12 +78,12 @@ static arcp_status copy_database(const char *path, const char *to, arcp_error *e
         return io_error(to, "cannot be made", err);
     }
     close(fd);
-    arcp_status status = open_database(&source, path, SQLITE_OPEN_READONLY, err);
+    arcp_status status = arcp__sqlite_open(&source, path, false, "", err);
     if (status == ARCP_OK) {
         status = check_owner(&source, err);
     }
     if (status == ARCP_OK) {
-        status = open_database(&target, to, SQLITE_OPEN_READWRITE, err);
+        status = arcp__sqlite_open(&target, to, true, "", err);
     }
     if (status == ARCP_OK) {
         status = copy_pages(&source, &target, err);
@@ -255,7 +243,7 @@ static arcp_status prepare(const char *copy, const arcp__sqlite_restore_options 
                            arcp_error *err)
 {
     arcp__sqlite sqlite = {0};
-    arcp_status status = open_database(&sqlite, copy, SQLITE_OPEN_READWRITE, err);
+    arcp_status status = arcp__sqlite_open(&sqlite, copy, true, "", err);
     if (status == ARCP_OK) {
         status = arcp__sqlite_schema_open(&sqlite, err);
     }
@@ -357,7 +345,7 @@ static arcp_status check_backup(const char *from, arcp__sqlite_found *out, arcp_
 {
     arcp__sqlite sqlite = {0};
     int64_t version = 0;
-    arcp_status status = open_database(&sqlite, from, SQLITE_OPEN_READONLY, err);
+    arcp_status status = arcp__sqlite_open(&sqlite, from, false, "", err);
     if (status == ARCP_OK) {
         status = check_owner(&sqlite, err);
     }

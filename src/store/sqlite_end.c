@@ -46,12 +46,11 @@ arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlit
         return err->status;
     }
     arcp__sqlite_sum found = {0};
-    int code = SQLITE_ROW;
-    while (status == ARCP_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        status = count_row(streams, statement, &found, err);
-    }
-    if (status == ARCP_OK && code != SQLITE_DONE) {
-        status = arcp__sqlite_error(sqlite, code, err);
+    for (bool has_row = true; status == ARCP_OK && has_row;) {
+        status = arcp__sqlite_next(sqlite, statement, &has_row, err);
+        if (has_row) {
+            status = count_row(streams, statement, &found, err);
+        }
     }
     arcp__sqlite_reset(statement);
     const arcp__sqlite_sum *want = &streams->sums.now[ARCP__SQLITE_SUM_STREAMS];
@@ -130,13 +129,12 @@ static arcp_status close_unlisted(arcp__sqlite_streams *streams, arcp_error *err
         return err->status;
     }
     arcp_status status = ARCP_OK;
-    int code = SQLITE_ROW;
-    while (status == ARCP_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        status = close_row(streams->sqlite, statement, err);
-        status = status == ARCP_E_CORRUPT ? ARCP_OK : status;
-    }
-    if (status == ARCP_OK && code != SQLITE_DONE) {
-        status = arcp__sqlite_error(streams->sqlite, code, err);
+    for (bool has_row = true; status == ARCP_OK && has_row;) {
+        status = arcp__sqlite_next(streams->sqlite, statement, &has_row, err);
+        if (has_row) {
+            status = close_row(streams->sqlite, statement, err);
+            status = status == ARCP_E_CORRUPT ? ARCP_OK : status;
+        }
     }
     arcp__sqlite_reset(statement);
     return status;

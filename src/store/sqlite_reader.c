@@ -14,7 +14,7 @@
 
 arcp_status arcp__sqlite_reader_open(arcp__sqlite_reader *reader, const char *path, arcp_error *err)
 {
-    return arcp__sqlite_open(&reader->sqlite, path, SETUP, err);
+    return arcp__sqlite_open(&reader->sqlite, path, true, SETUP, err);
 }
 
 void arcp__sqlite_reader_close(arcp__sqlite_reader *reader)
@@ -159,12 +159,11 @@ static arcp_status gather(arcp__sqlite_reader *reader, gathering *all, sqlite3_s
                           arcp_error *err)
 {
     arcp_status status = ARCP_OK;
-    int code = SQLITE_ROW;
-    while (status == ARCP_OK && !all->is_full && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        status = take_run(reader, all, statement, err);
-    }
-    if (status == ARCP_OK && code != SQLITE_ROW && code != SQLITE_DONE) {
-        status = arcp__sqlite_error(&reader->sqlite, code, err);
+    for (bool has_row = true; status == ARCP_OK && has_row && !all->is_full;) {
+        status = arcp__sqlite_next(&reader->sqlite, statement, &has_row, err);
+        if (has_row) {
+            status = take_run(reader, all, statement, err);
+        }
     }
     return status;
 }

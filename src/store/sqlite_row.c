@@ -63,15 +63,13 @@ static arcp_status find_row(arcp__sqlite *sqlite, const arcp_store_op *op, int64
     }
     arcp__sqlite_bind_text(statement, 1, op->key);
     *rowid = 0;
-    arcp_status status = ARCP_OK;
-    int code = sqlite3_step(statement);
-    if (code == SQLITE_ROW) {
+    bool has_row = false;
+    arcp_status status = arcp__sqlite_next(sqlite, statement, &has_row, err);
+    if (has_row) {
         *rowid = sqlite3_column_int64(statement, 0);
         *crc = sqlite3_column_int64(statement, 2);
         status = arcp__sqlite_crc_check_row(sqlite, op->table, op->key,
                                             arcp__sqlite_column_text(statement, 1), *crc, err);
-    } else if (code != SQLITE_DONE) {
-        status = arcp__sqlite_error(sqlite, code, err);
     }
     arcp__sqlite_reset(statement);
     return status;

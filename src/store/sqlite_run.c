@@ -36,13 +36,11 @@ arcp_status arcp__sqlite_stream_take(const arcp__sqlite *sqlite, sqlite3_stmt *s
 static arcp_status step_stream(arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_span key,
                                arcp__sqlite_stream_row *out, arcp_error *err)
 {
-    arcp_status status = ARCP_OK;
-    int code = sqlite3_step(statement);
+    bool has_row = false;
     *out = (arcp__sqlite_stream_row){0};
-    if (code == SQLITE_ROW) {
+    arcp_status status = arcp__sqlite_next(sqlite, statement, &has_row, err);
+    if (has_row) {
         status = arcp__sqlite_stream_take(sqlite, statement, key, 1, out, err);
-    } else if (code != SQLITE_DONE) {
-        status = arcp__sqlite_error(sqlite, code, err);
     }
     arcp__sqlite_reset(statement);
     return status;
@@ -92,11 +90,9 @@ static arcp_status is_taken(arcp__sqlite *sqlite, int64_t stream, bool *out, arc
         return err->status;
     }
     sqlite3_bind_int64(statement, 1, stream);
-    int code = sqlite3_step(statement);
+    arcp_status status = arcp__sqlite_next(sqlite, statement, out, err);
     arcp__sqlite_reset(statement);
-    *out = code == SQLITE_ROW;
-    return code == SQLITE_ROW || code == SQLITE_DONE ? ARCP_OK
-                                                     : arcp__sqlite_error(sqlite, code, err);
+    return status;
 }
 
 /* One more than the newest; when ids are used up, the next one that is free again. */
@@ -220,12 +216,10 @@ static arcp_status find(arcp__sqlite *sqlite, arcp__sqlite_statement which, int6
     sqlite3_bind_int64(statement, 1, arcp__sqlite_run_id(stream, 0));
     sqlite3_bind_int64(statement, 2, arcp__sqlite_run_id(stream, position));
     *out = (arcp__sqlite_range){0, 0};
-    int code = sqlite3_step(statement);
-    arcp_status status = ARCP_OK;
-    if (code == SQLITE_ROW) {
+    bool has_row = false;
+    arcp_status status = arcp__sqlite_next(sqlite, statement, &has_row, err);
+    if (has_row) {
         status = arcp__sqlite_run_range(sqlite, statement, key, out, err);
-    } else if (code != SQLITE_DONE) {
-        status = arcp__sqlite_error(sqlite, code, err);
     }
     arcp__sqlite_reset(statement);
     return status;

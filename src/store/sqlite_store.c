@@ -148,11 +148,11 @@ arcp_status arcp_store_open_sqlite(const char *path, arcp_store **out, arcp_erro
 {
     arcp_error failure = {0};
     sqlite_store *store = arcp__alloc(sizeof(*store));
-    if (store == NULL || !arcp__handover_init(&store->handover)) {
-        arcp__free(store);
+    if (store == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store");
     }
     store->base.ops = &sqlite_ops;
+    arcp__handover_init(&store->handover);
     arcp_status status = open_parts(store, path, &failure);
     if (status == ARCP_OK && !start_threads(store)) {
         status = arcp_error_set(&failure, ARCP_E_NO_MEMORY, "no thread for the store");

@@ -17,9 +17,9 @@ arcp_status arcp__sqlite_sum_read(arcp__sqlite *sqlite, int which, arcp__sqlite_
         return err->status;
     }
     arcp__sqlite_bind_text(statement, 1, name);
-    int code = sqlite3_step(statement);
-    arcp_status status = ARCP_OK;
-    if (code == SQLITE_ROW) {
+    bool has_row = false;
+    arcp_status status = arcp__sqlite_next(sqlite, statement, &has_row, err);
+    if (has_row) {
         *out = (arcp__sqlite_sum){sqlite3_column_int64(statement, 0),
                                   sqlite3_column_int64(statement, 1),
                                   sqlite3_column_int64(statement, 2)};
@@ -30,12 +30,10 @@ arcp_status arcp__sqlite_sum_read(arcp__sqlite *sqlite, int which, arcp__sqlite_
                                     "match its checksum",
                                     sqlite->path, name.data);
         }
-    } else if (code == SQLITE_DONE) {
+    } else if (status == ARCP_OK) {
         status = arcp_error_set(err, ARCP_E_CORRUPT,
                                 "%s: damaged: table \"sums\" says nothing of \"%s\"", sqlite->path,
                                 name.data);
-    } else {
-        status = arcp__sqlite_error(sqlite, code, err);
     }
     arcp__sqlite_reset(statement);
     return status;

@@ -48,7 +48,7 @@ arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer, arcp__sqlite_f
                                      arcp_error *err)
 {
     *writer = (arcp__sqlite_writer){.file = file};
-    arcp_status status = arcp__sqlite_open(&writer->sqlite, file->path, SETUP, err);
+    arcp_status status = arcp__sqlite_open(&writer->sqlite, file->path, true, SETUP, err);
     if (status == ARCP_OK) {
         status = arcp__sqlite_schema_open(&writer->sqlite, err);
     }
@@ -195,9 +195,9 @@ static void write_one_by_one(arcp__sqlite_writer *writer, arcp__request *first)
     }
 }
 
-static void write_batches(arcp__sqlite_writer *writer, arcp__request_queue *batches)
+static void write_batches(arcp__sqlite_writer *writer, arcp__request *batches)
 {
-    arcp__request *first = batches->first;
+    arcp__request *first = batches;
     for (; first != NULL && first->epoch < writer->failed_epoch; first = first->next) {
         first->status = writer->failed.status;
         first->error = writer->failed;
@@ -310,14 +310,14 @@ void *arcp__sqlite_writer_run(void *user)
 {
     arcp__sqlite_writer *writer = user;
     for (;;) {
-        arcp__request_queue batches = {NULL, NULL};
+        arcp__request *batches = NULL;
         bool has_work = has_idle_work(writer);
         if (!arcp__handover_take_batches(writer->handover, !has_work,
                                          ARCP__SQLITE_TRANSACTION_BYTES, &batches)) {
             return NULL;
         }
-        if (batches.first != NULL) {
-            write_batches(writer, &batches);
+        if (batches != NULL) {
+            write_batches(writer, batches);
         } else {
             work_idly(writer);
         }

@@ -19,7 +19,7 @@ static int set_up(void **state)
     snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
     /* arcp__sqlite_open wants a file that is there. */
     sql_change(self->path, "PRAGMA user_version = 0");
-    check_ok(arcp__sqlite_open(&self->sqlite, self->path, "", &err), &err);
+    check_ok(arcp__sqlite_open(&self->sqlite, self->path, true, "", &err), &err);
     *state = self;
     return 0;
 }
