@@ -5,6 +5,7 @@
  * of our names is upgraded; hosts survive being written and read again. */
 #include "transport/websocket_handshake.h"
 #include "web/feed.h"
+#include "web/server.h"
 
 #define HEAD_BYTES 2048
 
@@ -15,7 +16,7 @@ typedef struct outcome {
     size_t rest;
     bool keeps_alive;
     arcp__web_framing framing;
-    arcp__upgrade upgrade;
+    arcp__web_response refusal; /* status 0: it is an upgrade */
     arcp_status status;
 } outcome;
 
@@ -47,6 +48,16 @@ static void check_upgraded(const arcp__web_head *head)
     }
 }
 
+static arcp__web_response check(const arcp__web_head *head, const arcp__web_names *names)
+{
+    static const arcp__web_route route = {.path = "/arcp", .methods = "GET"};
+    char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
+    arcp__web_response refusal;
+    return arcp__web_route_of(&route, 1, names, head, &refusal) == NULL
+               ? refusal
+               : arcp__upgrade_check(head, accept);
+}
+
 static outcome read_head(arcp__web_side type, arcp_span bytes, size_t piece,
                          const arcp__web_names *names)
 {
@@ -62,11 +73,11 @@ static outcome read_head(arcp__web_side type, arcp_span bytes, size_t piece,
         out.framing = head.framing;
         arcp_error err = {0};
         if (type == ARCP__WEB_REQUEST) {
-            out.upgrade = arcp__upgrade_check(&head, "/arcp", names);
+            out.refusal = check(&head, names);
         } else {
             out.status = arcp__upgrade_check_response(&head, key, &err);
         }
-        if (out.upgrade.status == 101) {
+        if (type == ARCP__WEB_REQUEST && out.refusal.status == 0) {
             check_upgraded(&head);
         }
         arcp_span value = {NULL, 0};
@@ -92,8 +103,15 @@ static void check_lines(arcp_span head)
 static void check_response(const outcome *out)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    require(out->upgrade.status == 101 || out->upgrade.status >= 400);
-    arcp__upgrade_respond(&out->upgrade, &text);
+    const arcp__web_head request = {.side = ARCP__WEB_REQUEST};
+    char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
+    arcp__websocket_accept(key, accept);
+    if (out->refusal.status == 0) {
+        arcp__upgrade_accept(accept, &text);
+    } else {
+        require(out->refusal.status >= 400 && out->refusal.ends);
+        arcp__web_respond(&out->refusal, &request, false, &text);
+    }
     outcome again = read_head(ARCP__WEB_RESPONSE, arcp_buf_span(&text), SIZE_MAX, NULL);
     require(again.result == ARCP__WEB_COMPLETE);
     arcp_buf_fini(&text);
@@ -118,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     outcome cut = read_head(type, bytes, piece, &names);
     require(whole.result == cut.result && whole.rest == cut.rest);
     require(whole.keeps_alive == cut.keeps_alive && whole.framing == cut.framing);
-    require(whole.status == cut.status && whole.upgrade.status == cut.upgrade.status);
+    require(whole.status == cut.status && whole.refusal.status == cut.refusal.status);
     if (type == ARCP__WEB_REQUEST && whole.result == ARCP__WEB_COMPLETE) {
         check_lines(arcp_span_first(bytes, bytes.size - whole.rest));
         check_response(&whole);

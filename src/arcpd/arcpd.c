@@ -260,8 +260,10 @@ static arcp_status open_status(arcp__daemon *state, arcp_error *err)
                           state->runtime, state->logger.audit, err);
     if (status == ARCP_OK && state->status.server != NULL) {
         char text[320];
-        (void)snprintf(text, sizeof(text), "metrics at http://%s/metrics",
-                       arcp__status_server_address(state->status.server));
+        char where[ARCP__HOST_MAX + 16];
+        arcp__authority_format(arcp__web_server_authority(state->status.server), where,
+                               sizeof(where));
+        (void)snprintf(text, sizeof(text), "metrics at http://%s/metrics", where);
         arcp__logger_log(&state->logger, ARCP_LOG_INFO, text);
     }
     return status;

@@ -2,13 +2,13 @@
 
 #include <strings.h>
 
-#include "arcpd/status_server.h"
+#include "arcpd/status.h"
 #include "arcpd/tokens.h"
 #include "arcpd/trusted_path.h"
 #include "core/agent_name.h"
 #include "stream/stream.h"
 #include "transport/url.h"
-#include "transport/web_names.h"
+#include "web/names.h"
 
 /* A value that is wrong, with its place in the file. */
 static arcp_status refuse(const arcp__config_name *name, arcp_status status, const char *what,

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arcpd/status_server.h"
+#include "arcpd/status.h"
 #include "process/process.h"
 
 /* As long as the shortest that the token of this machine may be. */

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <arcp/sys/transport.h>
+
 #include "base/clock.h"
 #include "core/exposition.h"
 
@@ -102,15 +104,101 @@ void arcp__status_write_metrics(const arcp__status *status, arcp_buf *out)
     write_process(status, out);
 }
 
-static void on_metrics(void *user, arcp_buf *out)
+/* ---- serving ---- */
+
+static void answer(arcp__web_exchange *exchange, int status, arcp_span body)
 {
-    arcp__status_write_metrics(user, out);
+    const arcp__web_response response = {
+        .status = status, .headers = "Cache-Control: no-store\r\n", .body = body};
+    arcp__web_exchange_respond(exchange, &response);
 }
 
-static bool on_ready(void *user, const char **why)
+static void serve_metrics(void *user, arcp__web_exchange *exchange)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__status_write_metrics(user, &text);
+    if (text.failed) {
+        answer(exchange, 503, ARCP_SPAN_LITERAL("out of memory\n"));
+    } else {
+        const arcp__web_response response = {.status = 200,
+                                             .type = "text/plain; version=0.0.4; charset=utf-8",
+                                             .headers = "Cache-Control: no-store\r\n",
+                                             .body = arcp_buf_span(&text)};
+        arcp__web_exchange_respond(exchange, &response);
+    }
+    arcp_buf_fini(&text);
+}
+
+static void serve_health(void *user, arcp__web_exchange *exchange)
+{
+    answer(exchange, 200, ARCP_SPAN_LITERAL("ok\n"));
+}
+
+static void serve_readiness(void *user, arcp__web_exchange *exchange)
 {
     const arcp__status *status = user;
-    return arcp_runtime_is_ready(status->runtime, why);
+    const char *why = NULL;
+    char text[128];
+    if (arcp_runtime_is_ready(status->runtime, &why)) {
+        answer(exchange, 200, ARCP_SPAN_LITERAL("ready\n"));
+    } else {
+        (void)snprintf(text, sizeof(text), "not ready: %s\n", why);
+        answer(exchange, 503, arcp_span_cstr(text));
+    }
+}
+
+static void serve_nothing(void *user, arcp__web_exchange *exchange)
+{
+    answer(exchange, 404, ARCP_SPAN_LITERAL("there is /metrics, /healthz and /readyz\n"));
+}
+
+static const arcp__web_route routes[] = {
+    {.path = "/metrics", .methods = "GET, HEAD", .begin = serve_metrics},
+    {.path = "/healthz", .methods = "GET, HEAD", .begin = serve_health},
+    {.path = "/readyz", .methods = "GET, HEAD", .begin = serve_readiness},
+    {.methods = "GET, HEAD", .begin = serve_nothing},
+};
+
+arcp_status arcp__status_listen_parse(const char *listen, arcp__authority *out, arcp_error *err)
+{
+    if (!arcp__authority_parse(arcp_span_cstr(listen), true, out) || !out->has_port ||
+        out->kind == ARCP__HOST_NAME) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "\"%s\" must be ADDRESS:PORT, such as 127.0.0.1:9464", listen);
+    }
+    return ARCP_OK;
+}
+
+static arcp_status open_server(arcp__status *status, uv_loop_t *loop, const arcp__config *config,
+                               arcp_error *err)
+{
+    arcp__authority listen;
+    arcp_admission *admission = NULL;
+    arcp_admission_limits limits = ARCP_ADMISSION_LIMITS_INIT;
+    limits.connections_max = ARCP__STATUS_CONNECTIONS_MAX;
+    arcp_status result = arcp__status_listen_parse(config->http_listen, &listen, err);
+    if (result == ARCP_OK) {
+        result = arcp_admission_new(&limits, &admission, err);
+    }
+    if (result != ARCP_OK) {
+        return result;
+    }
+    const arcp__web_server_options options = {
+        .listen = &listen,
+        .hosts = (const char *const *)config->hosts.items,
+        .host_count = config->hosts.count,
+        .admission = admission,
+        .head_bytes_max = ARCP__STATUS_HEAD_BYTES_MAX,
+        .linger_ms = ARCP_CLOSE_TIMEOUT_MS_DEFAULT,
+        .routes = routes,
+        .route_count = sizeof(routes) / sizeof(routes[0]),
+        .user = status,
+    };
+    arcp_error why = {0};
+    result = arcp__web_server_open(loop, &options, &status->server, &why);
+    arcp_admission_unref(admission);
+    return result == ARCP_OK ? ARCP_OK
+                             : arcp_error_set(err, result, "http.listen: %s", why.message);
 }
 
 arcp_status arcp__status_open(arcp__status *status, uv_loop_t *loop, const arcp__config *config,
@@ -130,15 +218,13 @@ arcp_status arcp__status_open(arcp__status *status, uv_loop_t *loop, const arcp_
         (void)snprintf(status->store_path, sizeof(status->store_path), "%s",
                        config->store + sizeof(sqlite) - 1);
     }
-    const arcp__status_options options = {.listen = config->http_listen,
-                                          .hosts = (const char *const *)config->hosts.items,
-                                          .host_count = config->hosts.count};
-    const arcp__status_source source = {on_metrics, on_ready, status};
-    return arcp__status_server_open(loop, &options, &source, &status->server, err);
+    return open_server(status, loop, config, err);
 }
 
 void arcp__status_close(arcp__status *status)
 {
-    arcp__status_server_close(status->server);
-    status->server = NULL;
+    if (status->server != NULL) {
+        arcp__web_server_close(status->server);
+        status->server = NULL;
+    }
 }

@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "stream/stream.h"
-#include "transport/socket_name.h"
 #include "transport/websocket_connection.h"
 #include "transport/websocket_handshake.h"
 

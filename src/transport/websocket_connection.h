@@ -2,9 +2,9 @@
 #ifndef ARCP_TRANSPORT_WEBSOCKET_CONNECTION_H
 #define ARCP_TRANSPORT_WEBSOCKET_CONNECTION_H
 
-#include "transport/admission.h"
 #include "transport/stream_connection.h"
 #include "transport/websocket_frame.h"
+#include "web/admission.h"
 
 typedef struct arcp__websocket_connection_options {
     arcp__loop_share *share;

@@ -1,14 +1,10 @@
 #include "transport/websocket_handshake.h"
 
-#include <assert.h>
-#include <stdio.h>
-
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
 #include "base/base64.h"
 #include "base/random.h"
-#include "web/response.h"
 
 void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
                             char out[ARCP__WEBSOCKET_ACCEPT_SIZE])
@@ -33,52 +29,21 @@ static bool key_is_valid(arcp_span key)
            size == 16;
 }
 
-static arcp__upgrade refuse(int status, const char *why)
+static arcp__web_response refuse(int status, const char *why)
 {
-    return (arcp__upgrade){.status = status, .why = why};
+    return (arcp__web_response){
+        .status = status,
+        .why = why,
+        .headers = status == 426 ? "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" : NULL,
+        .ends = true,
+    };
 }
 
-/* Who asks, and whether that may be: everything before what is asked for. */
-static arcp__upgrade check_names(const arcp__web_head *head, const arcp__web_names *names)
-{
-    arcp_span host = {NULL, 0};
-    if (arcp__web_head_find(head, "Host", &host) != 1) {
-        return refuse(400, "want exactly one Host header");
-    }
-    bool valid = false;
-    if (!arcp__web_names_allow_host(names, host, &valid)) {
-        return valid ? refuse(403, "this Host is not allowed")
-                     : refuse(400, "the Host header is malformed");
-    }
-    arcp_span origin = {NULL, 0};
-    size_t origins = arcp__web_head_find(head, "Origin", &origin);
-    if (origins > 1) {
-        return refuse(400, "more than one Origin header");
-    }
-    if (origins == 1 && !arcp__web_names_allow_origin(names, origin)) {
-        return refuse(403, "this Origin is not allowed");
-    }
-    return (arcp__upgrade){.status = 101, .why = ""};
-}
-
-arcp__upgrade arcp__upgrade_check(const arcp__web_head *head, const char *path,
-                                  const arcp__web_names *names)
+arcp__web_response arcp__upgrade_check(const arcp__web_head *head,
+                                       char accept[ARCP__WEBSOCKET_ACCEPT_SIZE])
 {
     if (head->major != 1 || head->minor != 1) {
         return refuse(400, "want HTTP/1.1");
-    }
-    arcp__upgrade upgrade = check_names(head, names);
-    if (upgrade.status != 101) {
-        return upgrade;
-    }
-    if (head->method != ARCP__WEB_GET) {
-        return refuse(405, "want GET");
-    }
-    if (!arcp_span_equal_cstr(arcp__web_head_path(head), path)) {
-        return refuse(404, "nothing is served here");
-    }
-    if (head->framing != ARCP__WEB_NO_BODY) {
-        return refuse(400, "an upgrade has no body");
     }
     if (!arcp__web_head_has_token(head, "Upgrade", "websocket")) {
         return refuse(426, "want a WebSocket upgrade");
@@ -95,32 +60,18 @@ arcp__upgrade arcp__upgrade_check(const arcp__web_head *head, const char *path,
     if (arcp__web_head_find(head, "Sec-WebSocket-Key", &key) != 1 || !key_is_valid(key)) {
         return refuse(400, "want one Sec-WebSocket-Key of 16 bytes in base 64");
     }
-    arcp__websocket_accept(key.data, upgrade.accept);
-    return upgrade;
+    arcp__websocket_accept(key.data, accept);
+    return (arcp__web_response){0};
 }
 
-void arcp__upgrade_respond(const arcp__upgrade *upgrade, arcp_buf *out)
+void arcp__upgrade_accept(const char accept[ARCP__WEBSOCKET_ACCEPT_SIZE], arcp_buf *out)
 {
-    if (upgrade->status == 101) {
-        arcp_buf_append_cstr(out, "HTTP/1.1 101 Switching Protocols\r\n"
-                                  "Upgrade: websocket\r\n"
-                                  "Connection: Upgrade\r\n"
-                                  "Sec-WebSocket-Accept: ");
-        arcp_buf_append(out, arcp_span_make(upgrade->accept, ARCP__WEBSOCKET_ACCEPT_SIZE));
-        arcp_buf_append_cstr(out, "\r\n\r\n");
-        return;
-    }
-    char body[128];
-    int size = snprintf(body, sizeof(body), "%s\n", upgrade->why);
-    assert(size > 0 && (size_t)size < sizeof(body));
-    arcp__web_response response = {.status = upgrade->status,
-                                   .body = arcp_span_make(body, (size_t)size)};
-    if (upgrade->status == 405) {
-        response.headers = "Allow: GET\r\n";
-    } else if (upgrade->status == 426) {
-        response.headers = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
-    }
-    arcp__web_respond(&response, out);
+    arcp_buf_append_cstr(out, "HTTP/1.1 101 Switching Protocols\r\n"
+                              "Upgrade: websocket\r\n"
+                              "Connection: Upgrade\r\n"
+                              "Sec-WebSocket-Accept: ");
+    arcp_buf_append(out, arcp_span_make(accept, ARCP__WEBSOCKET_ACCEPT_SIZE));
+    arcp_buf_append_cstr(out, "\r\n\r\n");
 }
 
 /* ---- client ---- */
@@ -137,15 +88,11 @@ void arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE])
 void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_KEY_SIZE],
                            const char *const *headers, size_t header_count, arcp_buf *out)
 {
-    arcp__authority host = url->authority;
-    host.has_port = host.port != (url->scheme == ARCP__URL_WSS ? 443 : 80);
-    char host_text[ARCP__HOST_MAX + 16];
-    arcp__authority_format(&host, host_text, sizeof(host_text));
+    arcp__web_ask("GET", url->path, &url->authority, url->scheme == ARCP__URL_WSS, out);
     arcp_buf_append_format(out,
-                           "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\n"
-                           "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                           "Sec-WebSocket-Key: %.*s\r\n",
-                           url->path, host_text, ARCP__WEBSOCKET_KEY_SIZE, key);
+                           "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                           "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %.*s\r\n",
+                           ARCP__WEBSOCKET_KEY_SIZE, key);
     for (size_t i = 0; i < header_count; i++) {
         arcp_buf_append_cstr(out, headers[i]);
         arcp_buf_append_cstr(out, "\r\n");

@@ -6,8 +6,7 @@
 #include <arcp/error.h>
 
 #include "transport/url.h"
-#include "transport/web_names.h"
-#include "web/head.h"
+#include "web/message.h"
 
 #define ARCP__WEBSOCKET_KEY_SIZE    24 /* base 64 of 16 bytes */
 #define ARCP__WEBSOCKET_ACCEPT_SIZE 28 /* base 64 of a SHA-1 */
@@ -18,20 +17,13 @@ void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
 
 /* ---- server ---- */
 
-/* How a request is answered: 101, or the HTTP status that refuses it. */
-typedef struct arcp__upgrade {
-    int status;
-    const char *why;                          /* static; for the body and the log; "" with 101 */
-    char accept[ARCP__WEBSOCKET_ACCEPT_SIZE]; /* with 101 */
-} arcp__upgrade;
+/* Checks a complete request head that came to our path by one of our names. Status 0: `accept` is
+ * what the key is answered with; else the response refuses it. */
+arcp__web_response arcp__upgrade_check(const arcp__web_head *head,
+                                       char accept[ARCP__WEBSOCKET_ACCEPT_SIZE]);
 
-/* Checks a complete request head. Host and Origin come before everything but the syntax:
- * a page that may not talk to us learns nothing about us. */
-arcp__upgrade arcp__upgrade_check(const arcp__web_head *head, const char *path,
-                                  const arcp__web_names *names);
-
-/* Appends the response. No subprotocol and no extension is ever chosen. */
-void arcp__upgrade_respond(const arcp__upgrade *upgrade, arcp_buf *out);
+/* Appends the 101. No subprotocol and no extension is ever chosen. */
+void arcp__upgrade_accept(const char accept[ARCP__WEBSOCKET_ACCEPT_SIZE], arcp_buf *out);
 
 /* ---- client ---- */
 

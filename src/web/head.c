@@ -2,6 +2,8 @@
 
 #include <http_parser.h>
 
+#include "web/names.h"
+
 _Static_assert(sizeof(http_parser) <= sizeof(((arcp__web_head *)NULL)->parser.bytes) &&
                    _Alignof(http_parser) <= _Alignof(void *),
                "the head has room for the parser");
@@ -105,6 +107,7 @@ static int on_headers_complete(http_parser *parser)
     head->minor = parser->http_minor;
     if (head->side == ARCP__WEB_REQUEST) {
         head->method = method_of(parser);
+        head->method_name = http_method_str((enum http_method)parser->method);
     } else {
         head->status = parser->status_code;
     }
@@ -190,21 +193,13 @@ arcp_span arcp__web_head_path(const arcp__web_head *head)
     return query == NULL ? target : arcp_span_first(target, (size_t)(query - target.data));
 }
 
-static char lower(char byte)
-{
-    if (byte >= 'A' && byte <= 'Z') {
-        return (char)(byte - 'A' + 'a');
-    }
-    return byte;
-}
-
 bool arcp__web_equal(arcp_span a, arcp_span b)
 {
     if (a.size != b.size) {
         return false;
     }
     for (size_t i = 0; i < a.size; i++) {
-        if (lower(a.data[i]) != lower(b.data[i])) {
+        if (arcp__web_lower(a.data[i]) != arcp__web_lower(b.data[i])) {
             return false;
         }
     }
@@ -243,12 +238,12 @@ size_t arcp__web_head_find(const arcp__web_head *head, const char *name, arcp_sp
     return count;
 }
 
-static bool list_has(arcp_span list, arcp_span token)
+bool arcp__web_list_has(arcp_span list, const char *token)
 {
     while (list.size > 0 && list.data != NULL) {
         const char *comma = memchr(list.data, ',', list.size);
         size_t size = comma == NULL ? list.size : (size_t)(comma - list.data);
-        if (arcp__web_equal(trim(arcp_span_first(list, size)), token)) {
+        if (arcp__web_equal(trim(arcp_span_first(list, size)), arcp_span_cstr(token))) {
             return true;
         }
         list = arcp_span_from(list, comma == NULL ? size : size + 1);
@@ -260,7 +255,7 @@ bool arcp__web_head_has_token(const arcp__web_head *head, const char *name, cons
 {
     arcp_span value = {NULL, 0};
     for (size_t i = 0; i < head->header_count; i++) {
-        if (header_at(head, i, name, &value) && list_has(value, arcp_span_cstr(token))) {
+        if (header_at(head, i, name, &value) && arcp__web_list_has(value, token)) {
             return true;
         }
     }

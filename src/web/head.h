@@ -1,5 +1,5 @@
 /* The head of an HTTP/1.1 request or response: the first line and the headers, read under a
- * limit. What follows is left to body.h. No I/O. Only head.c and response.c know which parser
+ * limit. What follows is left to body.h. No I/O. Only head.c and message.c know which parser
  * stands behind this. */
 #ifndef ARCP_WEB_HEAD_H
 #define ARCP_WEB_HEAD_H
@@ -48,6 +48,7 @@ typedef struct arcp__web_head {
     uint16_t header_count;
     /* What the first line and the headers mean; set when the head is complete. */
     arcp__web_method method; /* of a request */
+    const char *method_name; /* static */
     unsigned status;         /* of a response */
     uint16_t major, minor;
     bool keeps_alive; /* the peer would use the connection for another exchange */
@@ -91,6 +92,9 @@ size_t arcp__web_head_find(const arcp__web_head *head, const char *name, arcp_sp
 /* Whether the comma-separated lists of all headers of that name have the token, whatever
  * its case. */
 bool arcp__web_head_has_token(const arcp__web_head *head, const char *name, const char *token);
+
+/* Whether a comma-separated list has the token, whatever its case. */
+bool arcp__web_list_has(arcp_span list, const char *token);
 
 /* Equal but for the case of ASCII letters. */
 bool arcp__web_equal(arcp_span a, arcp_span b);

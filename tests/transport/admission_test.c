@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "transport/admission.h"
+#include "web/admission.h"
 
 #define PEERS_MAX 6
 

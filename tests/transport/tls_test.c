@@ -135,7 +135,7 @@ static void a_peer_that_says_nothing_is_dropped_here_too(void **state)
     server_open(&s, "wss://127.0.0.1:0/arcp", options);
     raw_peer_connect(&peer, &s.test, s.url);
     raw_peer_expect_end(&peer);
-    assert_string_equal(s.refused_why, "the handshake was not complete in time");
+    assert_string_equal(s.refused_why, "the request was not complete in time");
     raw_peer_fini(&peer);
     server_fini(&s);
 }

@@ -1,6 +1,5 @@
 #include "support/check.h"
 
-#include "transport/socket_name.h"
 #include "transport/url.h"
 
 #include <arpa/inet.h>

@@ -266,11 +266,11 @@ static void fake_upgrade(fake *f)
     arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
     assert_int_equal(arcp__web_head_feed(&head, &input), ARCP__WEB_COMPLETE);
     assert_int_equal(arcp__web_head_find(&head, "Sec-WebSocket-Key", &key), 1);
-    arcp__upgrade upgrade = {.status = 101, .why = ""};
-    arcp__websocket_accept(key.data, upgrade.accept);
+    char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
+    arcp__websocket_accept(key.data, accept);
     arcp__web_head_fini(&head);
     arcp_buf answer = ARCP_BUF_INIT;
-    arcp__upgrade_respond(&upgrade, &answer);
+    arcp__upgrade_accept(accept, &answer);
     put_text(&answer, FIN | TEXT, false, "right behind it");
     raw_peer_forget(&f->server);
     raw_peer_send(&f->server, arcp_buf_span(&answer));

@@ -3,6 +3,7 @@
 
 #include "transport/websocket_handshake.h"
 #include "web/feed.h"
+#include "web/server.h"
 
 /* ---- who may ask: Host and Origin ---- */
 
@@ -193,7 +194,7 @@ static const request_row requests[] = {
     {"POST", "POST /arcp HTTP/1.1\r\n" HOST UP VER KEY END, 405},
     {"HEAD", "HEAD /arcp HTTP/1.1\r\n" HOST UP VER KEY END, 405},
     {"OPTIONS", "OPTIONS /arcp HTTP/1.1\r\n" HOST UP VER KEY END, 405},
-    {"CONNECT", "CONNECT localhost:7777 HTTP/1.1\r\n" HOST END, 405},
+    {"CONNECT", "CONNECT localhost:7777 HTTP/1.1\r\n" HOST END, 404},
     {"the root", "GET / HTTP/1.1\r\n" HOST UP VER KEY END, 404},
     {"a longer path", "GET /arcp/ HTTP/1.1\r\n" HOST UP VER KEY END, 404},
     {"a shorter path", "GET /arc HTTP/1.1\r\n" HOST UP VER KEY END, 404},
@@ -230,6 +231,22 @@ static const request_row requests[] = {
 
 static const names_row here = {LOCAL, NONE, NONE, NULL, true};
 
+/* As the listener does it: by the route of its path, then as an upgrade. Status 101: it is one. */
+static arcp__web_response check(const arcp__web_head *head, const arcp__web_names *names)
+{
+    static const arcp__web_route route = {.path = "/arcp", .methods = "GET"};
+    char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
+    arcp__web_response response;
+    if (arcp__web_route_of(&route, 1, names, head, &response) != NULL) {
+        response = arcp__upgrade_check(head, accept);
+    }
+    if (response.status == 0) {
+        response.status = 101;
+        check_span(arcp_span_make(accept, 4), "s3pP");
+    }
+    return response;
+}
+
 static void requests_are_upgraded_or_told_why_not(void **state)
 {
     static const size_t pieces[] = {100000, 1, 7};
@@ -245,10 +262,11 @@ static void requests_are_upgraded_or_told_why_not(void **state)
                 fail_msg("%s: not complete", requests[i].name);
             }
             assert_int_equal(rest.size, 0);
-            arcp__upgrade upgrade = arcp__upgrade_check(&head, "/arcp", &names);
-            if (upgrade.status != requests[i].status) {
-                fail_msg("%s: %d %s", requests[i].name, upgrade.status, upgrade.why);
+            const arcp__web_response response = check(&head, &names);
+            if (response.status != requests[i].status) {
+                fail_msg("%s: %d %s", requests[i].name, response.status, response.why);
             }
+            assert_true(response.status == 101 || response.ends);
             arcp__web_head_fini(&head);
         }
     }
@@ -266,10 +284,10 @@ static void the_accept_of_the_rfc_is_computed(void **state)
 
 static void an_upgrade_chooses_no_subprotocol_and_no_extension(void **state)
 {
-    arcp__upgrade upgrade = {.status = 101, .why = ""};
-    arcp__websocket_accept("dGhlIHNhbXBsZSBub25jZQ==", upgrade.accept);
+    char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
+    arcp__websocket_accept("dGhlIHNhbXBsZSBub25jZQ==", accept);
     arcp_buf out = ARCP_BUF_INIT;
-    arcp__upgrade_respond(&upgrade, &out);
+    arcp__upgrade_accept(accept, &out);
     check_span(arcp_buf_span(&out), "HTTP/1.1 101 Switching Protocols\r\n"
                                     "Upgrade: websocket\r\nConnection: Upgrade\r\n"
                                     "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n");
@@ -279,28 +297,39 @@ static void an_upgrade_chooses_no_subprotocol_and_no_extension(void **state)
 static void a_refusal_says_what_would_be_right(void **state)
 {
     static const struct {
-        int status;
-        const char *line;
-        const char *header;
+        const char *request, *line, *header;
     } rows[] = {
-        {400, "HTTP/1.1 400 Bad Request\r\n", "Connection: close\r\n"},
-        {403, "HTTP/1.1 403 Forbidden\r\n", "Connection: close\r\n"},
-        {404, "HTTP/1.1 404 Not Found\r\n", "Connection: close\r\n"},
-        {405, "HTTP/1.1 405 Method Not Allowed\r\n", "Allow: GET\r\n"},
-        {426, "HTTP/1.1 426 Upgrade Required\r\n", "Sec-WebSocket-Version: 13\r\n"},
-        {431, "HTTP/1.1 431 Request Header Fields Too Large\r\n", "Connection: close\r\n"},
+        {LINE UP VER KEY END, "HTTP/1.1 400 Bad Request\r\n", "Connection: close\r\n"},
+        {LINE "Host: evil.com\r\n" END, "HTTP/1.1 403 Forbidden\r\n", "Connection: close\r\n"},
+        {"GET / HTTP/1.1\r\n" HOST END, "HTTP/1.1 404 Not Found\r\n", "Connection: close\r\n"},
+        {"PUT /arcp HTTP/1.1\r\n" HOST END, "HTTP/1.1 405 Method Not Allowed\r\n",
+         "Allow: GET\r\n"},
+        {LINE HOST END, "HTTP/1.1 426 Upgrade Required\r\n", "Sec-WebSocket-Version: 13\r\n"},
+        {LINE HOST END, "HTTP/1.1 426 Upgrade Required\r\n", "Connection: Upgrade, close\r\n"},
     };
+    arcp__web_names names;
+    make_names(&names, &here);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        arcp__upgrade upgrade = {.status = rows[i].status, .why = "because"};
+        arcp__web_head head;
+        arcp_span rest;
         arcp_buf out = ARCP_BUF_INIT;
-        arcp__upgrade_respond(&upgrade, &out);
+        char end[160];
+        arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
+        assert_int_equal(web_feed_head(&head, arcp_span_cstr(rows[i].request), 100000, &rest),
+                         ARCP__WEB_COMPLETE);
+        const arcp__web_response response = check(&head, &names);
+        arcp__web_respond(&response, &head, false, &out);
         arcp_buf_append_byte(&out, '\0');
         assert_ptr_equal(strstr(out.data, rows[i].line), out.data);
         assert_non_null(strstr(out.data, rows[i].header));
-        assert_non_null(strstr(out.data, "Content-Length: 8\r\n"));
-        assert_non_null(strstr(out.data, "\r\n\r\nbecause\n"));
+        snprintf(end, sizeof(end), "Content-Length: %zu\r\n", strlen(response.why) + 1);
+        assert_non_null(strstr(out.data, end));
+        snprintf(end, sizeof(end), "\r\n\r\n%s\n", response.why);
+        assert_string_equal(strstr(out.data, "\r\n\r\n"), end);
         arcp_buf_fini(&out);
+        arcp__web_head_fini(&head);
     }
+    arcp__web_names_fini(&names);
 }
 
 /* ---- the client's side ---- */
@@ -322,7 +351,11 @@ static void a_request_of_ours_is_taken_by_our_server(void **state)
     make_names(&names, &here);
     arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
     assert_int_equal(web_feed_head(&head, arcp_buf_span(&out), 100000, &rest), ARCP__WEB_COMPLETE);
-    assert_int_equal(arcp__upgrade_check(&head, "/arcp", &names).status, 101);
+    char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
+    static const arcp__web_route route = {.path = "/arcp", .methods = "GET"};
+    arcp__web_response refusal;
+    assert_ptr_equal(arcp__web_route_of(&route, 1, &names, &head, &refusal), &route);
+    assert_int_equal(arcp__upgrade_check(&head, accept).status, 0);
     assert_int_equal(arcp__web_head_find(&head, "Authorization", &value), 1);
     check_span(value, "Bearer t");
     assert_int_equal(arcp__web_head_find(&head, "Host", &value), 1);

@@ -242,7 +242,7 @@ static void a_peer_that_says_nothing_is_dropped(void **state)
     assert_int_equal(peer.received.size, 0);
     assert_int_equal(s.refused, 1);
     assert_int_equal(s.refused_status, 0);
-    assert_string_equal(s.refused_why, "the handshake was not complete in time");
+    assert_string_equal(s.refused_why, "the request was not complete in time");
     raw_peer_fini(&peer);
     server_fini(&s);
 }

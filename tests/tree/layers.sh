@@ -146,8 +146,6 @@ FNR == 1 {
             next
         if (layer != "web" && name ~ parser)
             refuse(layer " does without <" name ">: HTTP is read and written in src/web")
-        else if (layer == "web" && name !~ parser && (name ~ threads || name ~ others))
-            refuse("web does no I/O: it does without <" name ">")
         if (index(quiet, " " layer " ") && (name ~ threads || (name ~ others && layer != "context")))
             refuse(layer " does without <" name ">")
         next

@@ -122,7 +122,7 @@ layer '#include "runtime/host.h"' src/client/submit.c 'client may not include ru
 layer '#include "alloc.h"' src/base/other.c 'includes start at src/'
 layer '  #  include "core/lease.h"' include/arcp/lease.h 'public header includes the private core/lease.h'
 layer '#include <http_parser.h>' src/client/upgrade.c 'client does without <http_parser.h>'
-layer '#include <uv.h>' src/web/head.c 'web does no I/O'
+layer '#include "web/head.h"' src/stream/tls.c 'stream may not include web/head.h'
 layer '#include "transport/url.h"' src/web/head.c 'web may not include transport/url.h'
 layer '#include "web/parser.h"' src/client/upgrade.c 'client may not include web/parser.h'
 layer '#include <uv.h>' src/engine/job.c 'engine does without <uv.h>'

@@ -4,7 +4,7 @@
 
 #include "web/feed.h"
 #include "web/head.h"
-#include "web/response.h"
+#include "web/message.h"
 
 #define REQUEST "GET /arcp HTTP/1.1\r\nHost: localhost:7777\r\nUpgrade: websocket\r\n\r\n"
 
@@ -234,18 +234,33 @@ static void a_response_is_written_as_a_whole(void **state)
 {
     static const struct {
         arcp__web_response response;
+        arcp__web_method method;
+        bool keeps_alive;
         const char *text;
     } rows[] = {
-        {{.status = 200, .body = {"ok\n", 3}, .keeps_alive = true},
+        {{.status = 200, .body = {"ok\n", 3}},
+         ARCP__WEB_GET,
+         true,
          "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n"
          "Connection: keep-alive\r\n\r\nok\n"},
-        {{.status = 405, .type = "a/b", .headers = "Allow: GET\r\n", .body = {"no", 2}},
-         "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: a/b\r\nContent-Length: 2\r\n"
-         "Allow: GET\r\nConnection: close\r\n\r\nno"},
-        {{.status = 404, .body = {"gone", 4}, .omits_body = true},
+        {{.status = 405, .type = "a/b", .allow = "GET, HEAD", .why = "no", .headers = "A: b\r\n"},
+         ARCP__WEB_OTHER_METHOD,
+         false,
+         "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: a/b\r\nContent-Length: 3\r\n"
+         "Allow: GET, HEAD\r\nA: b\r\nConnection: close\r\n\r\nno\n"},
+        {{.status = 404, .body = {"gone", 4}},
+         ARCP__WEB_HEAD,
+         false,
          "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n"
          "Content-Length: 4\r\nConnection: close\r\n\r\n"},
+        {{.status = 200, .type = "text/event-stream", .is_streamed = true},
+         ARCP__WEB_GET,
+         true,
+         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+         "Connection: keep-alive\r\n\r\n"},
         {{.status = 426, .headers = "Upgrade: websocket\r\n"},
+         ARCP__WEB_GET,
+         false,
          "HTTP/1.1 426 Upgrade Required\r\nContent-Type: text/plain; charset=utf-8\r\n"
          "Content-Length: 0\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n"},
     };
@@ -253,14 +268,16 @@ static void a_response_is_written_as_a_whole(void **state)
         arcp_buf out = ARCP_BUF_INIT;
         arcp__web_head head;
         arcp_span rest;
-        arcp__web_respond(&rows[i].response, &out);
+        const arcp__web_head request = {.method = rows[i].method, .minor = 1};
+        arcp__web_respond(&rows[i].response, &request, rows[i].keeps_alive, &out);
         check_span(arcp_buf_span(&out), rows[i].text);
         /* And our own reader takes it. */
         arcp__web_head_init(&head, ARCP__WEB_RESPONSE, out.size);
         assert_int_equal(web_feed_head(&head, arcp_buf_span(&out), 1, &rest), ARCP__WEB_COMPLETE);
         assert_int_equal(head.status, rows[i].response.status);
-        assert_int_equal(head.keeps_alive, rows[i].response.keeps_alive);
-        assert_int_equal(rest.size, rows[i].response.omits_body ? 0 : rows[i].response.body.size);
+        assert_int_equal(head.keeps_alive, rows[i].keeps_alive);
+        const size_t size = rows[i].response.body.size + (rows[i].response.why == NULL ? 0 : 3);
+        assert_int_equal(rest.size, rows[i].method == ARCP__WEB_HEAD ? 0 : size);
         arcp__web_head_fini(&head);
         arcp_buf_fini(&out);
     }

@@ -18,6 +18,7 @@
 
 #include <arcp/error.h>
 #include <arcp/span.h>
+#include <arcp/sys/admission.h>
 #include <arcp/visibility.h>
 
 #ifdef __cplusplus
@@ -31,13 +32,9 @@ typedef struct arcp_listener arcp_listener;
 typedef struct arcp_connector arcp_connector;
 
 /* Limits of the transports; 0 in an options struct means these. */
-#define ARCP_FRAME_BYTES_DEFAULT          ((size_t)4 * 1024 * 1024)
-#define ARCP_HANDSHAKE_BYTES_DEFAULT      ((size_t)16 * 1024)
-#define ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT 10000u
-#define ARCP_CLOSE_TIMEOUT_MS_DEFAULT     2000u
-#define ARCP_PENDING_PER_ADDRESS_DEFAULT  256u
-#define ARCP_PENDING_DEFAULT              1024u
-#define ARCP_PENDING_BYTES_DEFAULT        ((size_t)16 * 1024 * 1024)
+#define ARCP_FRAME_BYTES_DEFAULT      ((size_t)4 * 1024 * 1024)
+#define ARCP_HANDSHAKE_BYTES_DEFAULT  ((size_t)16 * 1024)
+#define ARCP_CLOSE_TIMEOUT_MS_DEFAULT 2000u
 
 /* Why a connection ended, in WebSocket's close codes (RFC 6455 §7.4); other transports
  * map to them. A peer may send others of its own (3000 to 4999): a value of this type is
@@ -148,47 +145,6 @@ typedef struct arcp_listener_ops {
 struct arcp_listener {
     const arcp_listener_ops *ops;
 };
-
-/* ---- admission ------------------------------------------------------------------------ */
-
-/* Bounds what peers take of whom nothing is known yet. A connection is pending from accept until
- * its owner admits it. Where one more would pass a limit the oldest pending connection, of that
- * address or of all, is closed: HTTP 503 before the upgrade, TRY_AGAIN after it. Listeners
- * may share one. */
-typedef struct arcp_admission arcp_admission;
-
-/* 0 means the default above; connections_max: none. */
-typedef struct arcp_admission_limits {
-    size_t struct_size;
-    uint32_t pending_per_address_max; /* of one IPv4 address or one IPv6 /64 */
-    uint32_t pending_max;             /* of all addresses */
-    size_t pending_bytes_max;         /* that all pending ones together have sent */
-    uint32_t pending_timeout_ms;      /* from accept to the upgrade, TLS included */
-    uint32_t connections_max; /* pending and admitted; without a pending one to close, more are
-                                 refused */
-} arcp_admission_limits;
-
-#define ARCP_ADMISSION_LIMITS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(arcp_admission_limits), 0, 0, 0, 0, 0                                               \
-    }
-
-/* One reference for the caller; listeners and connections take their own. `limits` may be NULL.
- * ARCP_E_NO_MEMORY. */
-ARCP_API ARCP_MUST_CHECK arcp_status arcp_admission_new(const arcp_admission_limits *limits,
-                                                        arcp_admission **out, arcp_error *err);
-/* For the connections that come from now on. */
-ARCP_API void arcp_admission_set_limits(arcp_admission *admission,
-                                        const arcp_admission_limits *limits);
-ARCP_API void arcp_admission_unref(arcp_admission *admission); /* NULL is accepted */
-
-typedef struct arcp_admission_stats {
-    size_t connections; /* pending and admitted */
-    size_t pending;
-    size_t pending_bytes;
-    uint64_t evicted; /* pending ones that were closed for others */
-} arcp_admission_stats;
-ARCP_API void arcp_admission_get_stats(const arcp_admission *admission, arcp_admission_stats *out);
 
 /* ---- WebSocket server ---------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  *
  * Evicting calls the owner, who may do anything, closing its listener included: after each call
  * the list is looked at from its beginning. */
-#include "transport/admission.h"
+#include "web/admission.h"
 
 #include <assert.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
-#include "transport/socket_name.h"
+#include "web/names.h"
 
 typedef struct arcp__pending arcp__pending;
 
@@ -155,20 +155,28 @@ static bool make_room(arcp_admission *admission, const struct sockaddr_storage *
 
 /* ---- one connection ---- */
 
+static arcp__pending *pending_add(arcp_admission *admission, const struct sockaddr_storage *address)
+{
+    arcp__pending *pending = arcp__alloc(sizeof(*pending));
+    if (pending != NULL) {
+        pending->address = *address;
+        DL_APPEND(admission->pending, pending);
+        admission->pending_count++;
+    }
+    return pending;
+}
+
 bool arcp__admission_enter(arcp_admission *admission, const struct sockaddr_storage *address,
                            arcp__counted *out, const char **why)
 {
     if (!make_room(admission, address, why)) {
         return false;
     }
-    arcp__pending *pending = arcp__alloc(sizeof(*pending));
+    arcp__pending *pending = pending_add(admission, address);
     if (pending == NULL) {
         *why = "out of memory";
         return false;
     }
-    pending->address = *address;
-    DL_APPEND(admission->pending, pending);
-    admission->pending_count++;
     admission->connections++;
     *out = (arcp__counted){arcp__admission_ref(admission), pending};
     return true;
@@ -199,6 +207,15 @@ bool arcp__admission_note_bytes(arcp__counted *counted, size_t bytes)
         evict(admission, at, "too many bytes from pending connections");
     }
     return counted->pending != NULL;
+}
+
+void arcp__admission_suspend(arcp__counted *counted, const struct sockaddr_storage *address,
+                             arcp__evict_fn close, void *user)
+{
+    if (counted->pending == NULL) {
+        counted->pending = pending_add(counted->admission, address);
+        arcp__admission_set_owner(counted, close, user);
+    }
 }
 
 void arcp__admission_admit(arcp__counted *counted)

@@ -1,10 +1,12 @@
 /* Which connections are pending, for listeners: the counting behind arcp_admission. */
-#ifndef ARCP_TRANSPORT_ADMISSION_H
-#define ARCP_TRANSPORT_ADMISSION_H
+#ifndef ARCP_WEB_ADMISSION_H
+#define ARCP_WEB_ADMISSION_H
+
+#include <stdbool.h>
 
 #include <sys/socket.h>
 
-#include <arcp/sys/transport.h>
+#include <arcp/sys/admission.h>
 
 /* A connection that is counted, pending or not. Lives in the owner of the connection; moves by
  * arcp__admission_move. Zero: it is not counted. */
@@ -29,6 +31,10 @@ void arcp__admission_set_owner(arcp__counted *counted, arcp__evict_fn close, voi
 /* A pending connection sent so many more bytes. False when it was evicted for that itself: nothing
  * of it may be used any more but its memory. */
 bool arcp__admission_note_bytes(arcp__counted *counted, size_t bytes);
+/* An admitted connection is pending again: others may have its place. Nothing when it is pending,
+ * or memory is short. */
+void arcp__admission_suspend(arcp__counted *counted, const struct sockaddr_storage *address,
+                             arcp__evict_fn close, void *user);
 /* It is not pending any more. Nothing when it was not. */
 void arcp__admission_admit(arcp__counted *counted);
 /* `from` is not counted any more, `to` is in its stead, with the same age. */

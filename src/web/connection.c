@@ -1,0 +1,530 @@
+/* One connection (server.h draws its life). Each part of it is taken further by one of three
+ * things: bytes that came, bytes that left, and a task for what must not happen inside a call. */
+#include <assert.h>
+
+#include <utlist.h>
+
+#include "base/alloc.h"
+#include "web/body.h"
+#include "web/parts.h"
+
+enum {
+    DUE_INPUT = 1, /* go on with what was kept, then read */
+    DUE_SENT = 2,  /* everything has left */
+    DUE_BROKEN = 4 /* the stream could not be written */
+};
+
+struct arcp__web_exchange {
+    arcp__web_exchange *prev;
+    arcp__web_exchange *next;
+    arcp__web_server *server;
+    arcp__stream *stream; /* NULL: it is gone */
+    uv_timer_t timer;
+    arcp__task task;
+    unsigned due; /* DUE_ bits */
+    arcp__counted counted;
+    struct sockaddr_storage address;
+    uint64_t accepted_ms; /* on the loop's clock */
+    arcp__web_head head;
+    arcp__web_body body;
+    const arcp__web_route *route; /* that began, until the answer is complete */
+    void *state;                  /* the route's */
+    arcp_span *input;             /* during a call: what is still to be read */
+    arcp_buf leftover;            /* came when it could not be read */
+    arcp_buf out;                 /* not given to the stream yet */
+    size_t busy;                  /* bytes that the stream has */
+    enum { IN_HEAD, IN_BODY, IN_ANSWER, IN_LINGER } stage;
+    bool is_idle; /* a request was answered, and nothing of another one has come */
+    bool is_paused;
+    bool is_answered; /* the head of the answer is written */
+    bool is_complete; /* all of the answer is */
+    bool is_chunked;
+    bool keeps_alive;
+    bool is_local;
+    char peer[ARCP__WEB_PEER_NAME_MAX];
+};
+
+static void make_due(arcp__web_exchange *exchange, unsigned what)
+{
+    exchange->due |= what;
+    arcp__task_post(exchange->server->share, &exchange->task);
+}
+
+/* ---- the end ---- */
+
+static void on_timer_closed(uv_handle_t *timer)
+{
+    arcp__web_exchange *exchange = timer->data;
+    arcp__web_server *server = exchange->server;
+    arcp__web_head_fini(&exchange->head);
+    arcp_buf_fini(&exchange->leftover);
+    arcp_buf_fini(&exchange->out);
+    arcp__free(exchange);
+    arcp__web_server_unref(server);
+}
+
+void arcp__web_exchange_leave(arcp__web_exchange *exchange)
+{
+    exchange->stream = NULL;
+    arcp__admission_leave(&exchange->counted);
+    arcp__task_cancel(exchange->server->share, &exchange->task);
+    DL_DELETE(exchange->server->exchanges, exchange);
+    uv_close((uv_handle_t *)&exchange->timer, on_timer_closed);
+}
+
+void arcp__web_exchange_drop(arcp__web_exchange *exchange)
+{
+    const arcp__web_route *route = exchange->route;
+    if (exchange->stream == NULL) {
+        return;
+    }
+    arcp__stream_close(&exchange->stream);
+    arcp__web_exchange_leave(exchange);
+    if (route != NULL && !exchange->is_complete && route->gone != NULL) {
+        route->gone(exchange->server->options.user, exchange);
+    }
+}
+
+void arcp__web_exchange_fail(arcp__web_exchange *exchange, const char *why)
+{
+    if (!exchange->is_answered && !exchange->is_idle) {
+        arcp__web_server_refused(exchange->server, exchange->peer, 0, why);
+    }
+    arcp__web_exchange_drop(exchange);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    arcp__web_exchange_fail(timer->data, "the request was not complete in time");
+}
+
+static void restart_timer(arcp__web_exchange *exchange)
+{
+    const arcp_admission *admission = exchange->server->options.admission;
+    uv_timer_start(&exchange->timer, on_timer, arcp__admission_timeout_ms(admission), 0);
+}
+
+static void evict(void *user, const char *why)
+{
+    arcp__web_exchange *exchange = user;
+    const arcp__web_server *server = exchange->server;
+    char peer[ARCP__WEB_PEER_NAME_MAX];
+    const bool is_told = exchange->is_answered || exchange->is_idle;
+    const bool took =
+        !is_told && exchange->busy == 0 && arcp__web_answer_unavailable(exchange->stream, why);
+    memcpy(peer, exchange->peer, sizeof(peer));
+    exchange->is_answered = true;
+    arcp__web_head_fini(&exchange->head); /* its memory is needed at once */
+    arcp__web_exchange_drop(exchange);
+    if (!is_told) {
+        arcp__web_server_refused(server, peer, took ? 503 : 0, why);
+    }
+}
+
+/* Its place may be given to another from now on. */
+static void yield_place(arcp__web_exchange *exchange)
+{
+    arcp__admission_suspend(&exchange->counted, &exchange->address, evict, exchange);
+}
+
+/* ---- writing ---- */
+
+/* False when it cannot be written. */
+static bool flush(arcp__web_exchange *exchange)
+{
+    const size_t size = exchange->out.size;
+    size_t written = 0;
+    if (exchange->busy > 0) {
+        return true;
+    }
+    if (exchange->out.failed ||
+        (size > 0 && !exchange->stream->ops->write(exchange->stream, &exchange->out, &written))) {
+        make_due(exchange, DUE_BROKEN);
+        return false;
+    }
+    exchange->busy = size - written;
+    if (exchange->busy == 0) {
+        make_due(exchange, DUE_SENT);
+    } else if (!exchange->is_complete) {
+        restart_timer(exchange);
+    }
+    return true;
+}
+
+static void on_written(void *user, size_t size)
+{
+    arcp__web_exchange *exchange = user;
+    assert(size <= exchange->busy);
+    exchange->busy -= size;
+    if (!exchange->is_complete) {
+        restart_timer(exchange);
+    }
+    (void)flush(exchange);
+}
+
+void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_response *response)
+{
+    assert(!exchange->is_answered && exchange->stream != NULL);
+    exchange->is_answered = true;
+    exchange->is_complete = !response->is_streamed;
+    exchange->is_chunked = response->is_streamed && exchange->head.minor > 0;
+    exchange->keeps_alive = exchange->stage == IN_ANSWER && exchange->head.keeps_alive &&
+                            !response->ends && (!response->is_streamed || exchange->is_chunked);
+    arcp__web_respond(response, &exchange->head, exchange->keeps_alive, &exchange->out);
+    restart_timer(exchange);
+    const bool took = flush(exchange);
+    if (response->status >= 400) {
+        arcp__web_server_refused(exchange->server, exchange->peer, took ? response->status : 0,
+                                 response->why == NULL ? "" : response->why);
+    }
+}
+
+void arcp__web_exchange_write(arcp__web_exchange *exchange, arcp_span piece)
+{
+    assert(exchange->stream != NULL && exchange->is_answered && !exchange->is_complete);
+    if (piece.size == 0 || exchange->head.method == ARCP__WEB_HEAD) {
+        return;
+    }
+    if (exchange->is_chunked) {
+        arcp__web_chunk(piece, &exchange->out);
+    } else {
+        arcp_buf_append(&exchange->out, piece);
+    }
+    (void)flush(exchange);
+}
+
+void arcp__web_exchange_end(arcp__web_exchange *exchange)
+{
+    assert(exchange->stream != NULL && exchange->is_answered && !exchange->is_complete);
+    exchange->is_complete = true;
+    restart_timer(exchange);
+    if (exchange->is_chunked && exchange->head.method != ARCP__WEB_HEAD) {
+        arcp__web_last_chunk(&exchange->out);
+    }
+    (void)flush(exchange);
+}
+
+size_t arcp__web_exchange_unsent(const arcp__web_exchange *exchange)
+{
+    return exchange->busy + exchange->out.size;
+}
+
+/* ---- requests ---- */
+
+/* Of what is no request, or one that ends here. */
+static void refuse(arcp__web_exchange *exchange, int status, const char *why)
+{
+    const arcp__web_response response = {.status = status, .why = why, .ends = true};
+    const arcp__web_route *route = exchange->route;
+    if (exchange->is_answered) {
+        arcp__web_exchange_drop(exchange); /* the answer is under way */
+        return;
+    }
+    exchange->stage = IN_ANSWER;
+    exchange->route = NULL;
+    if (route != NULL && route->gone != NULL) {
+        route->gone(exchange->server->options.user, exchange);
+    }
+    if (exchange->stream != NULL) {
+        arcp__web_exchange_respond(exchange, &response);
+    }
+}
+
+/* What the answer takes is up to the route, and so is a pause. */
+static void wait_for_body(arcp__web_exchange *exchange)
+{
+    if (exchange->stage == IN_BODY && !exchange->is_paused) {
+        restart_timer(exchange);
+    } else {
+        uv_timer_stop(&exchange->timer);
+    }
+}
+
+static void take_body(arcp__web_exchange *exchange, arcp_span *input)
+{
+    const arcp__web_route *route = exchange->route;
+    arcp_span piece = {NULL, 0};
+    const arcp__web_result result = arcp__web_body_feed(&exchange->body, input, &piece);
+    if (result != ARCP__WEB_MORE && result != ARCP__WEB_COMPLETE) {
+        refuse(exchange, result == ARCP__WEB_TOO_BIG ? 413 : 400,
+               result == ARCP__WEB_TOO_BIG ? "the body is too large" : "the body is malformed");
+        return;
+    }
+    if (result == ARCP__WEB_COMPLETE) {
+        exchange->stage = IN_ANSWER;
+    }
+    if (!exchange->is_answered) {
+        wait_for_body(exchange);
+    }
+    if (!exchange->is_complete && (piece.size > 0 || result == ARCP__WEB_COMPLETE)) {
+        route->body(exchange->server->options.user, exchange, piece, result == ARCP__WEB_COMPLETE);
+    }
+}
+
+static void take_request(arcp__web_exchange *exchange)
+{
+    const arcp__web_server *server = exchange->server;
+    const arcp__web_head *head = &exchange->head;
+    arcp__web_response refusal;
+    const arcp__web_route *route = arcp__web_route_of(
+        server->options.routes, server->options.route_count, &server->names, head, &refusal);
+    exchange->stage = IN_ANSWER;
+    if (route == NULL) {
+        arcp__web_exchange_respond(exchange, &refusal);
+        return;
+    }
+    if (head->framing != ARCP__WEB_NO_BODY) {
+        arcp_span none = {NULL, 0};
+        exchange->stage = IN_BODY;
+        arcp__web_body_init(&exchange->body, head, false, route->body_bytes_max);
+        take_body(exchange, &none); /* one that says that it is too large is refused here */
+        if (exchange->stage != IN_BODY) {
+            return;
+        }
+    }
+    exchange->route = route;
+    wait_for_body(exchange);
+    route->begin(server->options.user, exchange);
+    if (exchange->stream != NULL && exchange->stage == IN_BODY && !exchange->is_answered &&
+        arcp__web_head_has_token(head, "Expect", "100-continue")) {
+        arcp_buf_append_cstr(&exchange->out, "HTTP/1.1 100 Continue\r\n\r\n");
+        (void)flush(exchange);
+    }
+}
+
+static void take_head(arcp__web_exchange *exchange, arcp_span *input)
+{
+    if (exchange->is_idle) {
+        exchange->is_idle = false;
+        arcp__admission_admit(&exchange->counted);
+    }
+    switch (arcp__web_head_feed(&exchange->head, input)) {
+    case ARCP__WEB_MORE:
+        break;
+    case ARCP__WEB_COMPLETE:
+        take_request(exchange);
+        break;
+    case ARCP__WEB_TOO_BIG:
+        refuse(exchange, 431, "the request head is too large");
+        break;
+    case ARCP__WEB_INVALID:
+        refuse(exchange, 400, "this is not HTTP/1.1");
+        break;
+    case ARCP__WEB_NO_MEMORY:
+        arcp__web_exchange_fail(exchange, "out of memory");
+        break;
+    }
+}
+
+static bool is_reading(const arcp__web_exchange *exchange)
+{
+    return exchange->stream != NULL && exchange->stage != IN_ANSWER && !exchange->is_paused;
+}
+
+static void read_input(arcp__web_exchange *exchange, arcp_span *input)
+{
+    exchange->input = input;
+    while (input->size > 0 && is_reading(exchange)) {
+        if (exchange->stage == IN_HEAD) {
+            take_head(exchange, input);
+        } else if (exchange->stage == IN_BODY) {
+            take_body(exchange, input);
+        } else {
+            *input = (arcp_span){NULL, 0};
+        }
+    }
+    exchange->input = NULL;
+}
+
+static void on_bytes(void *user, arcp_span bytes)
+{
+    arcp__web_exchange *exchange = user;
+    if (!arcp__admission_note_bytes(&exchange->counted, bytes.size)) {
+        return;
+    }
+    if (exchange->leftover.size == 0 && (exchange->due & DUE_INPUT) == 0) {
+        read_input(exchange, &bytes);
+    }
+    if (exchange->stream == NULL) {
+        return;
+    }
+    arcp_buf_append(&exchange->leftover, bytes);
+    if (exchange->leftover.failed) {
+        arcp__web_exchange_fail(exchange, "out of memory");
+    } else if (!is_reading(exchange)) {
+        exchange->stream->ops->stop(exchange->stream);
+    }
+}
+
+static void continue_input(arcp__web_exchange *exchange)
+{
+    arcp_span rest = arcp_buf_span(&exchange->leftover);
+    read_input(exchange, &rest);
+    arcp_buf_consume(&exchange->leftover, exchange->leftover.size - rest.size);
+    if (is_reading(exchange)) {
+        arcp_buf_fini(&exchange->leftover);
+        exchange->stream->ops->start(exchange->stream);
+    }
+}
+
+static void on_ended(void *user, const arcp_error *why)
+{
+    arcp__web_exchange_fail(user, why == NULL ? "the peer left before its request was complete"
+                                              : why->message);
+}
+
+void arcp__web_exchange_pause(arcp__web_exchange *exchange, bool is_paused)
+{
+    assert(exchange->stream != NULL && !exchange->is_answered);
+    exchange->is_paused = is_paused;
+    wait_for_body(exchange);
+    if (is_paused) {
+        exchange->stream->ops->stop(exchange->stream);
+    } else {
+        make_due(exchange, DUE_INPUT);
+    }
+}
+
+/* ---- between requests ---- */
+
+static void linger(arcp__web_exchange *exchange)
+{
+    exchange->stage = IN_LINGER;
+    exchange->is_paused = false;
+    exchange->stream->ops->finish(exchange->stream);
+    uv_timer_start(&exchange->timer, on_timer, exchange->server->options.linger_ms, 0);
+    yield_place(exchange);
+    make_due(exchange, DUE_INPUT);
+}
+
+static void next_request(arcp__web_exchange *exchange)
+{
+    arcp__web_head_reset(&exchange->head);
+    exchange->stage = IN_HEAD;
+    exchange->route = NULL;
+    exchange->state = NULL;
+    exchange->is_answered = false;
+    exchange->is_complete = false;
+    exchange->is_idle = exchange->leftover.size == 0;
+    restart_timer(exchange);
+    if (exchange->is_idle) {
+        yield_place(exchange);
+    }
+    make_due(exchange, DUE_INPUT);
+}
+
+static void on_sent(arcp__web_exchange *exchange)
+{
+    if (arcp__web_exchange_unsent(exchange) > 0) {
+        return;
+    }
+    if (exchange->is_answered && !exchange->is_complete) {
+        uv_timer_stop(&exchange->timer); /* what comes next is up to the route */
+        if (exchange->route->drained != NULL) {
+            exchange->route->drained(exchange->server->options.user, exchange);
+        }
+    } else if (!exchange->is_answered) {
+        return; /* it was a 100 */
+    } else if (exchange->stage == IN_LINGER) {
+        return;
+    } else if (exchange->keeps_alive) {
+        next_request(exchange);
+    } else {
+        linger(exchange);
+    }
+}
+
+static void run_task(arcp__task *task)
+{
+    arcp__web_exchange *exchange =
+        (arcp__web_exchange *)((char *)task - offsetof(arcp__web_exchange, task));
+    const unsigned due = exchange->due;
+    exchange->due = 0;
+    if ((due & DUE_BROKEN) != 0) {
+        arcp__web_exchange_fail(exchange, "cannot write");
+    }
+    if ((due & DUE_SENT) != 0 && exchange->stream != NULL) {
+        on_sent(exchange);
+    }
+    if ((due & DUE_INPUT) != 0 && exchange->stream != NULL) {
+        continue_input(exchange);
+    }
+}
+
+/* ---- for routes ---- */
+
+const arcp__web_head *arcp__web_exchange_head(const arcp__web_exchange *exchange)
+{
+    return &exchange->head;
+}
+
+void **arcp__web_exchange_state(arcp__web_exchange *exchange)
+{
+    return &exchange->state;
+}
+
+void arcp__web_exchange_upgrade(arcp__web_exchange *exchange, arcp__web_upgrade *out)
+{
+    const arcp__web_server *server = exchange->server;
+    assert(exchange->input != NULL && !exchange->is_answered);
+    *out = (arcp__web_upgrade){
+        .share = server->share,
+        .stream = exchange->stream,
+        .counted = &exchange->counted,
+        .peer = exchange->peer,
+        .early = *exchange->input,
+        .waited_ms = (uint32_t)(uv_now(server->handle.loop) - exchange->accepted_ms),
+        .is_encrypted = server->tls != NULL,
+        .is_local = exchange->is_local,
+    };
+}
+
+/* ---- the beginning ---- */
+
+/* Stacks TLS on the accepted stream; NULL, and the stream closed, when that fails. */
+static arcp__stream *secure(const arcp__web_server *server, arcp__stream *tcp)
+{
+    arcp__stream *stream = tcp;
+    arcp_error err = {0};
+    if (server->tls != NULL &&
+        arcp__tls_stream_new(server->share, server->tls, NULL, tcp, &stream, &err) != ARCP_OK) {
+        tcp->ops->close(tcp);
+        return NULL;
+    }
+    return stream;
+}
+
+void arcp__web_exchange_open(arcp__web_server *server, arcp__stream *tcp, arcp__counted *counted,
+                             const struct sockaddr_storage *address)
+{
+    arcp__web_exchange *exchange = arcp__alloc(sizeof(*exchange));
+    arcp__stream *stream = secure(server, tcp);
+    if (exchange == NULL || stream == NULL) {
+        arcp__free(exchange);
+        arcp__stream_close(&stream);
+        arcp__admission_leave(counted);
+        return;
+    }
+    arcp__authority peer;
+    arcp__socket_authority(address, &peer);
+    exchange->server = server;
+    exchange->stream = stream;
+    exchange->task.run = run_task;
+    exchange->address = *address;
+    exchange->is_local = arcp__authority_is_loopback(&peer);
+    arcp__authority_format(&peer, exchange->peer, sizeof(exchange->peer));
+    server->references++;
+    arcp__admission_move(counted, &exchange->counted);
+    arcp__admission_set_owner(&exchange->counted, evict, exchange);
+    if (!server->options.is_pending_from_accept) {
+        arcp__admission_admit(&exchange->counted);
+    }
+    arcp__web_head_init(&exchange->head, ARCP__WEB_REQUEST, server->options.head_bytes_max);
+    uv_timer_init(server->handle.loop, &exchange->timer); /* cannot fail */
+    exchange->timer.data = exchange;
+    restart_timer(exchange);
+    exchange->accepted_ms = uv_now(server->handle.loop);
+    DL_APPEND(server->exchanges, exchange);
+    stream->events = (arcp__stream_events){on_bytes, on_ended, on_written, exchange};
+    stream->ops->start(stream);
+}

@@ -1,0 +1,338 @@
+#include "web/names.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "web/head.h"
+
+/* ---- HOST[:PORT] ---- */
+
+static bool parse_port(arcp_span text, bool zero, uint16_t *out)
+{
+    if (text.size == 0 || text.size > 5) {
+        return false;
+    }
+    unsigned port = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') {
+            return false;
+        }
+        port = port * 10 + (unsigned)(text.data[i] - '0');
+    }
+    *out = (uint16_t)port;
+    return port <= UINT16_MAX && (port != 0 || zero);
+}
+
+static bool parse_ipv6(arcp_span text, arcp__authority *out)
+{
+    struct in6_addr address;
+    char copy[INET6_ADDRSTRLEN] = "";
+    if (text.size >= sizeof(copy)) {
+        return false;
+    }
+    memcpy(copy, text.data, text.size);
+    if (inet_pton(AF_INET6, copy, &address) != 1) {
+        return false;
+    }
+    out->kind = ARCP__HOST_IPV6;
+    return inet_ntop(AF_INET6, &address, out->host, sizeof(out->host)) != NULL;
+}
+
+static bool is_label_byte(char byte)
+{
+    return (arcp__web_lower(byte) >= 'a' && arcp__web_lower(byte) <= 'z') ||
+           (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
+}
+
+static bool parse_name(arcp_span text, arcp__authority *out)
+{
+    bool rooted = text.size > 1 && text.data[text.size - 1] == '.';
+    arcp_span name = rooted ? arcp_span_first(text, text.size - 1) : text;
+    if (name.size == 0 || name.size > ARCP__HOST_MAX) {
+        return false;
+    }
+    size_t label = 0;
+    for (size_t i = 0; i < name.size; i++) {
+        bool dot = name.data[i] == '.';
+        if (dot ? label == 0 : (!is_label_byte(name.data[i]) || label == 63)) {
+            return false;
+        }
+        label = dot ? 0 : label + 1;
+        out->host[i] = arcp__web_lower(name.data[i]);
+    }
+    if (label == 0) {
+        return false;
+    }
+    out->host[name.size] = '\0';
+    struct in_addr address;
+    bool is_address = inet_pton(AF_INET, out->host, &address) == 1;
+    out->kind = is_address ? ARCP__HOST_IPV4 : ARCP__HOST_NAME;
+    return !(is_address && rooted);
+}
+
+bool arcp__authority_parse(arcp_span text, bool port_zero, arcp__authority *out)
+{
+    *out = (arcp__authority){0};
+    arcp_span rest = {NULL, 0};
+    if (text.size > 0 && text.data[0] == '[') {
+        const char *end = memchr(text.data, ']', text.size);
+        if (end == NULL) {
+            return false;
+        }
+        size_t size = (size_t)(end - text.data);
+        if (!parse_ipv6(arcp_span_make(text.data + 1, size - 1), out)) {
+            return false;
+        }
+        rest = arcp_span_from(text, size + 1);
+    } else {
+        const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
+        size_t size = colon == NULL ? text.size : (size_t)(colon - text.data);
+        if (!parse_name(arcp_span_first(text, size), out)) {
+            return false;
+        }
+        rest = arcp_span_from(text, size);
+    }
+    if (rest.size == 0) {
+        return true;
+    }
+    out->has_port = true;
+    return rest.data[0] == ':' && parse_port(arcp_span_from(rest, 1), port_zero, &out->port);
+}
+
+bool arcp__authority_is_loopback(const arcp__authority *authority)
+{
+    switch (authority->kind) {
+    case ARCP__HOST_NAME:
+        return strcmp(authority->host, "localhost") == 0;
+    case ARCP__HOST_IPV4:
+        return strncmp(authority->host, "127.", 4) == 0;
+    case ARCP__HOST_IPV6:
+        return strcmp(authority->host, "::1") == 0 ||
+               strncmp(authority->host, "::ffff:127.", 11) == 0;
+    }
+    return false;
+}
+
+void arcp__authority_format(const arcp__authority *authority, char *out, size_t size)
+{
+    bool brackets = authority->kind == ARCP__HOST_IPV6;
+    const char *open = brackets ? "[" : "";
+    const char *close = brackets ? "]" : "";
+    if (authority->has_port) {
+        snprintf(out, size, "%s%s%s:%u", open, authority->host, close, (unsigned)authority->port);
+    } else {
+        snprintf(out, size, "%s%s%s", open, authority->host, close);
+    }
+}
+
+/* ---- sockets ---- */
+
+/* True with the four bytes of an IPv4 address, plain or mapped into IPv6. */
+static bool ipv4_of(const struct sockaddr_storage *address, struct in_addr *out)
+{
+    if (address->ss_family == AF_INET) {
+        *out = ((const struct sockaddr_in *)address)->sin_addr;
+        return true;
+    }
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    if (address->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)) {
+        memcpy(out, &six->sin6_addr.s6_addr[12], sizeof(*out));
+        return true;
+    }
+    return false;
+}
+
+void arcp__socket_authority(const struct sockaddr_storage *address, arcp__authority *out)
+{
+    struct in_addr four = {0};
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    *out = (arcp__authority){.has_port = true};
+    if (ipv4_of(address, &four)) {
+        out->kind = ARCP__HOST_IPV4;
+        inet_ntop(AF_INET, &four, out->host, sizeof(out->host));
+    } else {
+        out->kind = ARCP__HOST_IPV6;
+        inet_ntop(AF_INET6, &six->sin6_addr, out->host, sizeof(out->host));
+    }
+    out->port =
+        ntohs(address->ss_family == AF_INET ? ((const struct sockaddr_in *)address)->sin_port
+                                            : six->sin6_port);
+}
+
+bool arcp__socket_same_peer(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+    struct in_addr a4 = {0};
+    struct in_addr b4 = {0};
+    const bool a_is_4 = ipv4_of(a, &a4);
+    const bool b_is_4 = ipv4_of(b, &b4);
+    if (a_is_4 || b_is_4) {
+        return a_is_4 && b_is_4 && a4.s_addr == b4.s_addr;
+    }
+    return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+                  &((const struct sockaddr_in6 *)b)->sin6_addr, 8) == 0;
+}
+
+/* ---- Host and Origin ---- */
+
+/* "http://HOST[:PORT]" or "https://…" and nothing behind it; the port is filled in. */
+static bool origin_parse(arcp_span text, arcp__web_origin *out)
+{
+    const arcp_span http = ARCP_SPAN_LITERAL("http://");
+    const arcp_span https = ARCP_SPAN_LITERAL("https://");
+    *out = (arcp__web_origin){0};
+    if (arcp__web_equal(arcp_span_first(text, https.size), https)) {
+        out->secure = true;
+        text = arcp_span_from(text, https.size);
+    } else if (arcp__web_equal(arcp_span_first(text, http.size), http)) {
+        text = arcp_span_from(text, http.size);
+    } else {
+        return false;
+    }
+    if (!arcp__authority_parse(text, false, &out->authority)) {
+        return false;
+    }
+    if (!out->authority.has_port) {
+        out->authority.has_port = true;
+        out->authority.port = out->secure ? 443 : 80;
+    }
+    return true;
+}
+
+static arcp_status read_hosts(arcp__web_names *names, const char *const *hosts, size_t count,
+                              arcp_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(hosts[i], "*") == 0) {
+            names->any_host = true;
+        } else if (!arcp__authority_parse(arcp_span_cstr(hosts[i]), false,
+                                          &names->hosts[names->host_count])) {
+            return arcp_error_set(err, ARCP_E_USAGE, "\"%s\" is no host name or HOST:PORT",
+                                  hosts[i]);
+        } else {
+            names->host_count++;
+        }
+    }
+    return ARCP_OK;
+}
+
+static arcp_status read_origins(arcp__web_names *names, const char *const *origins, size_t count,
+                                arcp_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(origins[i], "*") == 0) {
+            names->any_origin = true;
+        } else if (!origin_parse(arcp_span_cstr(origins[i]),
+                                 &names->origins[names->origin_count])) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "\"%s\" is no origin: want http://HOST[:PORT] or https://HOST",
+                                  origins[i]);
+        } else {
+            names->origin_count++;
+        }
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp__web_names_init(arcp__web_names *names, const char *const *hosts,
+                                 size_t host_count, const char *const *origins, size_t origin_count,
+                                 arcp_error *err)
+{
+    *names = (arcp__web_names){0};
+    if (host_count > 0) {
+        names->hosts = arcp__alloc_array(host_count, sizeof(*names->hosts));
+    }
+    if (origin_count > 0) {
+        names->origins = arcp__alloc_array(origin_count, sizeof(*names->origins));
+    }
+    if ((host_count > 0 && names->hosts == NULL) || (origin_count > 0 && names->origins == NULL)) {
+        arcp__web_names_fini(names);
+        arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the host lists");
+        return ARCP_E_NO_MEMORY;
+    }
+    arcp_status status = read_hosts(names, hosts, host_count, err);
+    if (status == ARCP_OK) {
+        status = read_origins(names, origins, origin_count, err);
+    }
+    if (status != ARCP_OK) {
+        arcp__web_names_fini(names);
+    }
+    return status;
+}
+
+void arcp__web_names_fini(arcp__web_names *names)
+{
+    arcp__free(names->hosts);
+    arcp__free(names->origins);
+    *names = (arcp__web_names){0};
+}
+
+void arcp__web_names_bind(arcp__web_names *names, const arcp__authority *self, bool loopback,
+                          bool secure)
+{
+    names->self = *self;
+    names->loopback = loopback;
+    names->secure = secure;
+}
+
+static bool same_host(const arcp__authority *a, const arcp__authority *b)
+{
+    return a->kind == b->kind && strcmp(a->host, b->host) == 0;
+}
+
+/* The listener's own name, one in the list, or a loopback name on a loopback listener. */
+static bool is_ours(const arcp__web_names *names, const arcp__authority *host, uint16_t port)
+{
+    if (same_host(host, &names->self) || (names->loopback && arcp__authority_is_loopback(host))) {
+        return true;
+    }
+    for (size_t i = 0; i < names->host_count; i++) {
+        const arcp__authority *entry = &names->hosts[i];
+        if (same_host(entry, host) && (!entry->has_port || entry->port == port)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool arcp__web_names_allow_host(const arcp__web_names *names, arcp_span text, bool *valid)
+{
+    arcp__authority host;
+    *valid = arcp__authority_parse(text, false, &host);
+    if (!*valid) {
+        return false;
+    }
+    if (names->any_host || (names->host_count == 0 && !names->loopback)) {
+        return true;
+    }
+    uint16_t port = host.has_port ? host.port : names->secure ? 443 : 80;
+    return is_ours(names, &host, port);
+}
+
+/* The origin of a page that came from this very host and port. A listener on a wildcard
+ * address does not know its names, unless they are in the list. */
+static bool is_own_origin(const arcp__web_names *names, const arcp__web_origin *origin)
+{
+    return origin->secure == names->secure && origin->authority.port == names->self.port &&
+           is_ours(names, &origin->authority, origin->authority.port);
+}
+
+bool arcp__web_names_allow_origin(const arcp__web_names *names, arcp_span text)
+{
+    arcp__web_origin origin;
+    if (!origin_parse(text, &origin)) {
+        return false; /* "null" too: a sandboxed page, which can be anybody's */
+    }
+    if (names->any_origin || is_own_origin(names, &origin)) {
+        return true;
+    }
+    for (size_t i = 0; i < names->origin_count; i++) {
+        const arcp__web_origin *entry = &names->origins[i];
+        if (entry->secure == origin.secure && same_host(&entry->authority, &origin.authority) &&
+            entry->authority.port == origin.authority.port) {
+            return true;
+        }
+    }
+    return false;
+}

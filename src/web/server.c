@@ -1,0 +1,235 @@
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "web/parts.h"
+
+#define LISTEN_BACKLOG 1024
+
+void arcp__web_server_unref(arcp__web_server *server)
+{
+    if (--server->references > 0) {
+        return;
+    }
+    if (server->options.freed != NULL) {
+        server->options.freed(server->options.user);
+    }
+    arcp__web_names_fini(&server->names);
+    arcp_admission_unref(server->options.admission);
+    arcp__tls_context_free(server->tls);
+    arcp__loop_share_unref(server->share);
+    arcp__free(server);
+}
+
+void arcp__web_server_refused(const arcp__web_server *server, const char *peer, int status,
+                              const char *why)
+{
+    if (server->options.refused != NULL && !server->closed) {
+        server->options.refused(server->options.user, peer, status, why);
+    }
+}
+
+/* ---- accepting ---- */
+
+bool arcp__web_answer_unavailable(arcp__stream *stream, const char *why)
+{
+    const arcp__web_response response = {.status = 503, .why = why};
+    const arcp__web_head none = {.method = ARCP__WEB_OTHER_METHOD};
+    arcp_buf answer = ARCP_BUF_INIT;
+    size_t written = 0;
+    arcp__web_respond(&response, &none, false, &answer);
+    const size_t size = answer.size;
+    const bool took =
+        !answer.failed && stream->ops->write(stream, &answer, &written) && written == size;
+    arcp_buf_fini(&answer);
+    return took;
+}
+
+static void turn_away(arcp__web_server *server);
+
+static void on_turned_away(uv_handle_t *handle)
+{
+    arcp__web_server *server = handle->data;
+    server->turning_away = false;
+    if (server->peer_waits && !server->closed) {
+        turn_away(server);
+    }
+    arcp__web_server_unref(server);
+}
+
+/* libuv accepts nobody else before the peer at hand is taken: one for which there is no
+ * memory must not block those for whom there will be some. */
+static void turn_away(arcp__web_server *server)
+{
+    server->peer_waits = server->turning_away;
+    if (server->turning_away) {
+        return;
+    }
+    uv_tcp_init(server->handle.loop, &server->turned_away); /* cannot fail */
+    server->turned_away.data = server;
+    server->turning_away = true;
+    server->references++;
+    (void)uv_accept((uv_stream_t *)&server->handle, (uv_stream_t *)&server->turned_away);
+    uv_close((uv_handle_t *)&server->turned_away, on_turned_away);
+}
+
+static void on_connection(uv_stream_t *handle, int result)
+{
+    arcp__web_server *server = handle->data;
+    arcp__stream *tcp = NULL;
+    arcp_error err = {0};
+    if (result < 0) {
+        return; /* the peer is gone already */
+    }
+    const arcp_status status = arcp__tcp_stream_accept(server->share, handle, &tcp, &err);
+    if (status != ARCP_OK) {
+        if (status == ARCP_E_NO_MEMORY) {
+            turn_away(server);
+        }
+        return;
+    }
+    struct sockaddr_storage address = {0};
+    if (!arcp__tcp_stream_peer(tcp, &address)) {
+        tcp->ops->close(tcp);
+        return;
+    }
+    arcp__counted counted = {NULL, NULL};
+    const char *why = NULL;
+    if (arcp__admission_enter(server->options.admission, &address, &counted, &why)) {
+        if (server->closed) { /* from inside the callback for an evicted one */
+            arcp__admission_leave(&counted);
+            tcp->ops->close(tcp);
+        } else {
+            arcp__web_exchange_open(server, tcp, &counted, &address);
+        }
+        return;
+    }
+    const bool took = server->tls == NULL && arcp__web_answer_unavailable(tcp, why);
+    tcp->ops->close(tcp);
+    arcp__authority peer;
+    char text[ARCP__WEB_PEER_NAME_MAX];
+    arcp__socket_authority(&address, &peer);
+    arcp__authority_format(&peer, text, sizeof(text));
+    arcp__web_server_refused(server, text, took ? 503 : 0, why);
+}
+
+/* ---- the server ---- */
+
+const arcp__authority *arcp__web_server_authority(const arcp__web_server *server)
+{
+    return &server->names.self;
+}
+
+arcp_status arcp__web_server_reload(arcp__web_server *server, arcp_error *err)
+{
+    return server->tls == NULL ? ARCP_OK : arcp__tls_context_reload(server->tls, err);
+}
+
+static void on_server_closed(uv_handle_t *handle)
+{
+    arcp__web_server_unref(handle->data);
+}
+
+void arcp__web_server_close(arcp__web_server *server)
+{
+    if (server->closed) {
+        return;
+    }
+    server->closed = true;
+    while (server->exchanges != NULL) {
+        arcp__web_exchange_drop(server->exchanges);
+    }
+    uv_close((uv_handle_t *)&server->handle, on_server_closed);
+}
+
+/* Which address a name stands for; IPv4 first, because more clients try it first. */
+static int resolve(uv_loop_t *loop, const arcp__authority *authority, struct sockaddr_storage *out)
+{
+    char port[8];
+    snprintf(port, sizeof(port), "%u", (unsigned)authority->port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    uv_getaddrinfo_t request;
+    int result = uv_getaddrinfo(loop, &request, NULL, authority->host, port, &hints);
+    if (result < 0) {
+        return result;
+    }
+    const struct addrinfo *chosen = request.addrinfo;
+    if (chosen == NULL) {
+        return UV_EAI_NODATA;
+    }
+    for (const struct addrinfo *info = request.addrinfo; info != NULL; info = info->ai_next) {
+        if (info->ai_family == AF_INET && chosen->ai_family != AF_INET) {
+            chosen = info;
+        }
+    }
+    memcpy(out, chosen->ai_addr, chosen->ai_addrlen);
+    uv_freeaddrinfo(request.addrinfo);
+    return 0;
+}
+
+static arcp_status bind_and_listen(arcp__web_server *server, arcp_error *err)
+{
+    arcp__authority self = *server->options.listen;
+    struct sockaddr_storage address = {0};
+    int size = sizeof(address);
+    int result = resolve(server->handle.loop, &self, &address);
+    if (result == 0) {
+        result = uv_tcp_bind(&server->handle, (const struct sockaddr *)&address, 0);
+    }
+    if (result == 0) {
+        result = uv_listen((uv_stream_t *)&server->handle, LISTEN_BACKLOG, on_connection);
+    }
+    if (result == 0) {
+        result = uv_tcp_getsockname(&server->handle, (struct sockaddr *)&address, &size);
+    }
+    if (result != 0) {
+        char where[ARCP__HOST_MAX + 16];
+        arcp__authority_format(&self, where, sizeof(where));
+        return arcp_error_set(err, ARCP_E_IO, "cannot listen on %s: %s", where,
+                              uv_strerror(result));
+    }
+    arcp__authority bound;
+    arcp__socket_authority(&address, &bound);
+    self.port = bound.port;
+    arcp__web_names_bind(&server->names, &self, arcp__authority_is_loopback(&bound),
+                         server->tls != NULL);
+    return ARCP_OK;
+}
+
+arcp_status arcp__web_server_open(uv_loop_t *loop, const arcp__web_server_options *options,
+                                  arcp__web_server **out, arcp_error *err)
+{
+    arcp__web_server *server = arcp__alloc(sizeof(*server));
+    arcp__loop_share *share = server == NULL ? NULL : arcp__loop_share_new(loop);
+    if (share == NULL) {
+        arcp__free(server);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a listener");
+    }
+    server->share = share;
+    server->options = *options;
+    server->options.freed = NULL; /* not before the caller has it */
+    (void)arcp__admission_ref(options->admission);
+    server->references = 1;
+    arcp_status status = arcp__web_names_init(&server->names, options->hosts, options->host_count,
+                                              options->origins, options->origin_count, err);
+    if (status == ARCP_OK && options->certificate_file != NULL) {
+        status = arcp__tls_context_new_server(options->certificate_file, options->key_file,
+                                              &server->tls, err);
+    }
+    if (status != ARCP_OK) {
+        arcp__web_server_unref(server);
+        return status;
+    }
+    const int result = uv_tcp_init(loop, &server->handle);
+    assert(result == 0); /* it makes no socket yet */
+    (void)result;
+    server->handle.data = server;
+    status = bind_and_listen(server, err);
+    if (status != ARCP_OK) {
+        arcp__web_server_close(server);
+        return status;
+    }
+    server->options.freed = options->freed;
+    *out = server;
+    return ARCP_OK;
+}
