@@ -1,9 +1,11 @@
 #!/bin/sh
-# Fails when the architecture page names a function that its file does not define.
+# Fails when the architecture page names a function that its file does not define, or a file that is
+# not there.
 #
 #   tests/tree/answers.sh ROOT
 #
-# A name is `folder/file.c:function` in backticks; the file is looked for in src/.
+# A function is `folder/file.c:function` in backticks; the file is looked for in src/. A file is `file.c`,
+# with the end of the path that leads to it or without; it is looked for everywhere.
 set -eu
 cd "$1"
 
@@ -27,6 +29,15 @@ for name in $names; do
         /;$/ { begins = 0 }
         END { exit !found }' "$file"; then
         echo "docs/architecture.md: $file does not define ${name#*:}"
+        bad=1
+    fi
+done
+# Headers in the table of folders are for layers.sh.
+# shellcheck disable=SC2016 # Markdown
+for name in $(grep -v '^| `[a-z]*` |' docs/architecture.md | grep -o '`[a-z0-9_/]*\.\(c\|h\|def\|sh\|txt\)`' |
+    tr -d '`' | sort -u); do
+    if [ -z "$(find ./src ./include ./tests -path "*/$name")" ]; then
+        echo "docs/architecture.md: no file is $name"
         bad=1
     fi
 done

@@ -104,6 +104,9 @@ answer engine/job.c:end 'job.c does not define end'
 answer engine/job.c:early 'job.c does not define early'
 answer engine/gone.c:arcp__end 'src/engine/gone.c is not there'
 answer nothing 'names no function'
+answer "engine/job.c:arcp__end\` by \`gone.c" 'no file is gone.c'
+answer "engine/job.c:arcp__end\` by \`core/job.c" 'no file is core/job.c'
+answer "engine/job.c:arcp__end\` by \`job.c\` in \`src/engine/job.c" passes
 
 # layer CODE WHERE WORDS: a file with one include too many.
 layer() {
