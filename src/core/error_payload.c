@@ -1,47 +1,47 @@
 #include "core/error_payload.h"
 
+#include "core/decode.h"
+
+typedef struct members {
+    arcp_span code, message;
+    arcp_json_ref retryable, details, detail;
+} members;
+
+static const arcp__member rows[] = {
+    {ARCP__MEMBER(members, code, "code", STRING), .required = true},
+    {ARCP__MEMBER(members, message, "message", LOOSE)},
+    {ARCP__MEMBER(members, retryable, "retryable", ANY)},
+    {ARCP__MEMBER(members, details, "details", ANY)},
+    {ARCP__MEMBER(members, detail, "detail", ANY)},
+};
+static const arcp__members table = ARCP__MEMBERS(rows);
+
 /* [arcp:EG-1] */
 arcp_status arcp__error_payload_parse(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch,
                                       arcp__error_payload *out, arcp_error *err)
 {
-    arcp_json_ref code = arcp_json_member(json, ref, ARCP_SPAN_LITERAL("code"));
-    if (!arcp_json_is(json, code, ARCP_JSON_STRING) || json->nodes[code].size <= 2) {
+    members in = {0};
+    if (!arcp__decode_row(json, scratch, ref, &table, &in)) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "an error must be an object with a string member \"code\"");
     }
-    *out = (arcp__error_payload){.details = ARCP_JSON_ABSENT};
-    out->code = arcp_json_string(json, code, scratch);
-    out->status = arcp_status_from_wire(out->code);
-
-    arcp_json_ref message = arcp_json_member(json, ref, ARCP_SPAN_LITERAL("message"));
-    if (arcp_json_is(json, message, ARCP_JSON_STRING)) {
-        out->message = arcp_json_string(json, message, scratch);
-    }
-    if (out->message.size == 0) {
-        out->message = arcp_span_cstr(arcp_status_text(out->status));
-    }
-
+    const arcp_status status = arcp_status_from_wire(in.code);
+    const bool is_known = arcp_status_is_wire_code(in.code);
     /* An unknown code is not retryable unless its sender says so. */
-    bool wanted = arcp_status_is_retryable_by_default(out->status);
-    if (!arcp_status_is_wire_code(out->code)) {
-        wanted = false;
+    bool retryable = is_known && arcp_status_is_retryable_by_default(status);
+    if (arcp_json_is(json, in.retryable, ARCP_JSON_TRUE)) {
+        retryable = true;
+    } else if (arcp_json_is(json, in.retryable, ARCP_JSON_FALSE)) {
+        retryable = false;
     }
-    arcp_json_ref retryable = arcp_json_member(json, ref, ARCP_SPAN_LITERAL("retryable"));
-    if (arcp_json_is(json, retryable, ARCP_JSON_TRUE)) {
-        wanted = true;
-    } else if (arcp_json_is(json, retryable, ARCP_JSON_FALSE)) {
-        wanted = false;
-    }
-    out->retryable =
-        arcp_status_is_wire_code(out->code) ? arcp_status_retryable(out->status, wanted) : wanted;
-
-    out->details = arcp_json_member(json, ref, ARCP_SPAN_LITERAL("details"));
-    if (arcp_json_is_missing(json, out->details)) {
-        out->details = arcp_json_member(json, ref, ARCP_SPAN_LITERAL("detail"));
-    }
-    if (!arcp_json_is(json, out->details, ARCP_JSON_OBJECT)) {
-        out->details = ARCP_JSON_ABSENT;
-    }
+    const arcp_json_ref details = arcp_json_is_missing(json, in.details) ? in.detail : in.details;
+    *out = (arcp__error_payload){
+        .status = status,
+        .code = in.code,
+        .message = in.message.size != 0 ? in.message : arcp_span_cstr(arcp_status_text(status)),
+        .retryable = is_known ? arcp_status_retryable(status, retryable) : retryable,
+        .details = arcp_json_is(json, details, ARCP_JSON_OBJECT) ? details : ARCP_JSON_ABSENT,
+    };
     return ARCP_OK;
 }
 

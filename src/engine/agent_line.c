@@ -9,6 +9,9 @@
  * several. */
 #define START_BYTES 448u
 
+#define CHUNK_NEEDS                                                                                \
+    "a result chunk needs data (a string), encoding (utf8 or base64) and more (true or false)"
+
 /* ---- runtime to agent ---- */
 
 static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
@@ -137,7 +140,45 @@ typedef struct line {
     arcp_span type;
     arcp_span id; /* empty: no reply wanted */
     arcp_json_ref payload;
+    /* its members */
+    arcp_span kind, capability, target;
+    arcp_json_ref body, data, encoding, result, summary;
+    bool more;
 } line;
+
+#define MEMBER(member, kind) ARCP__MEMBER(line, member, #member, kind)
+
+static const arcp__member line_rows[] = {
+    {MEMBER(type, LOOSE)},
+    {MEMBER(id, LOOSE)},
+    {MEMBER(payload, ANY)},
+};
+static const arcp__member event_rows[] = {
+    {MEMBER(kind, LOOSE)},
+    {MEMBER(body, ANY)},
+};
+static const arcp__member authorize_rows[] = {
+    {MEMBER(capability, TEXT), .required = true},
+    {MEMBER(target, TEXT), .required = true},
+};
+static const arcp__member chunk_rows[] = {
+    {MEMBER(data, TEXT), .required = true},
+    {MEMBER(encoding, TEXT), .required = true},
+    {MEMBER(more, BOOL), .required = true},
+};
+static const arcp__member result_rows[] = {
+    {MEMBER(result, ANY)},
+    {MEMBER(summary, TEXT)},
+};
+static const arcp__members line_members = ARCP__MEMBERS(line_rows);
+static const arcp__members chunk_members = ARCP__MEMBERS(chunk_rows);
+
+/* False when what is required is not there, or is something else. */
+static bool read_members(arcp__engine *engine, arcp_json_ref object, const arcp__members *members,
+                         line *in)
+{
+    return arcp__decode_row(&engine->context.json, &engine->context.scratch, object, members, in);
+}
 
 static void reply_status(arcp__engine *engine, arcp__job *job, const line *in, arcp_status status,
                          const arcp_error *error, const arcp_buf *details)
@@ -172,32 +213,23 @@ static void reply_budget(arcp__engine *engine, arcp__job *job, const line *in)
     arcp_buf_fini(&payload);
 }
 
-static void take_chunk(arcp__engine *engine, arcp__job *job, const line *in, arcp_json_ref body)
+static void take_chunk(arcp__engine *engine, arcp__job *job, line *in)
 {
     const arcp_json *json = &engine->context.json;
+    const bool is_base64 = arcp_json_string_equals(json, in->encoding, ARCP_SPAN_LITERAL("base64"));
     arcp_error error = {0};
-    arcp_buf details = ARCP_BUF_INIT;
-    arcp_json_ref data = arcp_json_member(json, body, ARCP_SPAN_LITERAL("data"));
-    arcp_json_ref encoding = arcp_json_member(json, body, ARCP_SPAN_LITERAL("encoding"));
-    arcp_json_ref more = arcp_json_member(json, body, ARCP_SPAN_LITERAL("more"));
-    bool is_base64 = arcp_json_string_equals(json, encoding, ARCP_SPAN_LITERAL("base64"));
-    bool is_more = arcp_json_is(json, more, ARCP_JSON_TRUE);
     arcp_status status = ARCP_OK;
-    if (!arcp_json_is(json, data, ARCP_JSON_STRING) ||
-        (!is_base64 && !arcp_json_string_equals(json, encoding, ARCP_SPAN_LITERAL("utf8"))) ||
-        (!is_more && !arcp_json_is(json, more, ARCP_JSON_FALSE))) {
-        status = arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
-                                "a result chunk needs data (a string), encoding (utf8 or base64) "
-                                "and more (true or false)");
-    } else {
+    if (is_base64 || arcp_json_string_equals(json, in->encoding, ARCP_SPAN_LITERAL("utf8"))) {
         status =
-            arcp__job_chunk(engine, job, arcp_json_string(json, data, &engine->context.scratch),
-                            arcp_json_raw(json, data), is_base64, is_more, &error);
+            arcp__job_chunk(engine, job, arcp_json_string(json, in->data, &engine->context.scratch),
+                            arcp_json_raw(json, in->data), is_base64, in->more, &error);
+    } else {
+        status = arcp_error_set(&error, ARCP_E_INVALID_REQUEST, CHUNK_NEEDS);
     }
-    reply_status(engine, job, in, status, &error, &details);
+    reply_status(engine, job, in, status, &error, &(arcp_buf)ARCP_BUF_INIT);
 }
 
-static void take_delegate(arcp__engine *engine, arcp__job *job, const line *in, arcp_json_ref body)
+static void delegate(arcp__engine *engine, arcp__job *job, const line *in, arcp_json_ref body)
 {
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
@@ -213,24 +245,37 @@ static void take_delegate(arcp__engine *engine, arcp__job *job, const line *in, 
     arcp_buf_fini(&details);
 }
 
-static void take_event(arcp__engine *engine, arcp__job *job, const line *in)
+static void take_delegate(arcp__engine *engine, arcp__job *job, line *in)
 {
-    const arcp_json *json = &engine->context.json;
-    arcp_json_ref kind_ref = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("kind"));
-    arcp_json_ref body = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("body"));
-    arcp_span kind = arcp_json_string(json, kind_ref, &engine->context.scratch);
-    if (arcp_span_equal_cstr(kind, "result_chunk")) {
-        take_chunk(engine, job, in, body);
+    delegate(engine, job, in, in->payload);
+}
+
+static void refuse(arcp__engine *engine, arcp__job *job, const line *in, const char *message)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "%s", message);
+    reply_status(engine, job, in, error.status, &error, &(arcp_buf)ARCP_BUF_INIT);
+}
+
+static void take_event(arcp__engine *engine, arcp__job *job, line *in)
+{
+    if (arcp_span_equal_cstr(in->kind, "result_chunk")) {
+        if (read_members(engine, in->body, &chunk_members, in)) {
+            take_chunk(engine, job, in);
+        } else {
+            refuse(engine, job, in, CHUNK_NEEDS);
+        }
         return;
     }
-    if (arcp_span_equal_cstr(kind, "delegate")) {
-        take_delegate(engine, job, in, body);
+    if (arcp_span_equal_cstr(in->kind, "delegate")) {
+        delegate(engine, job, in, in->body);
         return;
     }
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
-    arcp_status status = arcp__job_agent_event(engine, job, kind, json, body, &details, &error);
-    if (status == ARCP_OK && in->id.size != 0 && arcp_span_equal_cstr(kind, "metric")) {
+    arcp_status status = arcp__job_agent_event(engine, job, in->kind, &engine->context.json,
+                                               in->body, &details, &error);
+    if (status == ARCP_OK && in->id.size != 0 && arcp_span_equal_cstr(in->kind, "metric")) {
         reply_budget(engine, job, in);
     } else {
         reply_status(engine, job, in, status, &error, &details);
@@ -239,21 +284,11 @@ static void take_event(arcp__engine *engine, arcp__job *job, const line *in)
 }
 
 /* [arcp:LB-2] */
-static void take_authorize(arcp__engine *engine, arcp__job *job, const line *in)
+static void take_authorize(arcp__engine *engine, arcp__job *job, line *in)
 {
-    const arcp_json *json = &engine->context.json;
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
-    arcp_json_ref capability = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("capability"));
-    arcp_json_ref target = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("target"));
-    if (!arcp_json_is(json, capability, ARCP_JSON_STRING) ||
-        !arcp_json_is(json, target, ARCP_JSON_STRING)) {
-        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
-                             "authorize needs capability and target, both strings");
-        reply_status(engine, job, in, error.status, &error, &details);
-    } else if (arcp__job_authorize(
-                   engine, job, arcp_json_string(json, capability, &engine->context.scratch),
-                   arcp_json_string(json, target, &engine->context.scratch), &details, &error)) {
+    if (arcp__job_authorize(engine, job, in->capability, in->target, &details, &error)) {
         arcp__agent_reply(engine, job, in->id, ARCP_SPAN_LITERAL("{\"allow\":true}"));
     } else {
         reply_status(engine, job, in, error.status, &error, &details);
@@ -261,16 +296,14 @@ static void take_authorize(arcp__engine *engine, arcp__job *job, const line *in)
     arcp_buf_fini(&details);
 }
 
-static void take_result(arcp__engine *engine, arcp__job *job, const line *in)
+static void take_result(arcp__engine *engine, arcp__job *job, line *in)
 {
     const arcp_json *json = &engine->context.json;
     arcp_buf result = arcp__context_take_buf(&engine->context);
     arcp_buf summary = arcp__context_take_buf(&engine->context);
-    arcp_json_compact(json, arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("result")),
-                      &result);
-    arcp_json_ref summary_ref = arcp_json_member(json, in->payload, ARCP_SPAN_LITERAL("summary"));
-    if (arcp_json_is(json, summary_ref, ARCP_JSON_STRING)) {
-        arcp_json_compact(json, summary_ref, &summary);
+    arcp_json_compact(json, in->result, &result);
+    if (arcp_json_is(json, in->summary, ARCP_JSON_STRING)) {
+        arcp_json_compact(json, in->summary, &summary);
     }
     job->said_end = true;
     if (result.failed || summary.failed) {
@@ -283,7 +316,7 @@ static void take_result(arcp__engine *engine, arcp__job *job, const line *in)
 }
 
 /* [arcp:EG-4] [arcp:EG-5] */
-static void take_error(arcp__engine *engine, arcp__job *job, const line *in)
+static void take_error(arcp__engine *engine, arcp__job *job, line *in)
 {
     arcp__error_payload payload;
     arcp_error error = {0};
@@ -322,22 +355,36 @@ static void take_error(arcp__engine *engine, arcp__job *job, const line *in)
     arcp_buf_fini(&details);
 }
 
-static void dispatch(arcp__engine *engine, arcp__job *job, const line *in)
+/* What a job takes that has not ended. */
+static const struct {
+    const char *type;
+    arcp__members members;
+    const char *needs; /* said when members that are required are not there */
+    void (*take)(arcp__engine *engine, arcp__job *job, line *in);
+} lines[] = {
+    {"job.event", ARCP__MEMBERS(event_rows), "", take_event},
+    {"authorize", ARCP__MEMBERS(authorize_rows),
+     "authorize needs capability and target, both strings", take_authorize},
+    {"delegate", {NULL, 0}, "", take_delegate},
+    {"result.chunk", ARCP__MEMBERS(chunk_rows), CHUNK_NEEDS, take_chunk},
+    {"job.result", ARCP__MEMBERS(result_rows), "", take_result},
+    {"job.error", {NULL, 0}, "", take_error},
+};
+
+/* Unknown types are ignored, both ways. */
+static void dispatch(arcp__engine *engine, arcp__job *job, line *in)
 {
-    if (arcp_span_equal_cstr(in->type, "job.event")) {
-        take_event(engine, job, in);
-    } else if (arcp_span_equal_cstr(in->type, "authorize")) {
-        take_authorize(engine, job, in);
-    } else if (arcp_span_equal_cstr(in->type, "delegate")) {
-        take_delegate(engine, job, in, in->payload);
-    } else if (arcp_span_equal_cstr(in->type, "result.chunk")) {
-        take_chunk(engine, job, in, in->payload);
-    } else if (arcp_span_equal_cstr(in->type, "job.result")) {
-        take_result(engine, job, in);
-    } else if (arcp_span_equal_cstr(in->type, "job.error")) {
-        take_error(engine, job, in);
+    for (size_t at = 0; at < sizeof(lines) / sizeof(lines[0]); at++) {
+        if (!arcp_span_equal_cstr(in->type, lines[at].type)) {
+            continue;
+        }
+        if (read_members(engine, in->payload, &lines[at].members, in)) {
+            lines[at].take(engine, job, in);
+        } else {
+            refuse(engine, job, in, lines[at].needs);
+        }
+        return;
     }
-    /* Unknown types are ignored, both ways. */
 }
 
 /* An agent that ended its job has this long to go by itself. */
@@ -361,14 +408,10 @@ static void take_json_line(arcp__engine *engine, arcp__job *job, arcp_span text)
     if (!arcp__context_prepare_scratch(&engine->context, text)) {
         return;
     }
-    arcp_json_ref type = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
-    arcp_json_ref id = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id"));
-    line in = {
-        .type = arcp_json_string(json, type, &engine->context.scratch),
-        .id = arcp_json_string(json, id, &engine->context.scratch),
-        .payload = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload")),
-    };
-    dispatch(engine, job, &in);
+    line in = {0};
+    if (read_members(engine, ARCP_JSON_ROOT, &line_members, &in)) {
+        dispatch(engine, job, &in);
+    }
     if (job->ended && job->said_end && job->agent_state == ARCP__AGENT_RUNNING &&
         job->live->grace_timer.place == 0) {
         arcp__context_arm(&engine->context, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
