@@ -245,6 +245,10 @@ const arcp__job_gates *arcp__engine_gates(const arcp__engine *engine);
 arcp_span arcp__job_id(const arcp__job *job);
 arcp_span arcp__job_agent(const arcp__job *job); /* name@version */
 arcp_span arcp__job_principal(const arcp__job *job);
+/* Where it stands in its trace (§11), until it has ended; the last may be empty. */
+arcp_span arcp__job_trace_id(const arcp__job *job);
+arcp_span arcp__job_traceparent(const arcp__job *job);
+arcp_span arcp__job_tracestate(const arcp__job *job);
 /* Appends what lines of the log have as fields of a job: {"job_id":"...","agent":...}. */
 void arcp__job_fields(const arcp__job *job, arcp_buf *out);
 arcp_span arcp__job_cwd(const arcp__job *job);       /* absolute, or empty */

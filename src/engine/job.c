@@ -451,6 +451,21 @@ arcp_span arcp__job_agent(const arcp__job *job)
     return arcp_span_cstr(job->agent_text);
 }
 
+arcp_span arcp__job_trace_id(const arcp__job *job)
+{
+    return arcp_span_cstr(job->trace_id);
+}
+
+arcp_span arcp__job_traceparent(const arcp__job *job)
+{
+    return arcp_span_cstr(job->live->trace.traceparent);
+}
+
+arcp_span arcp__job_tracestate(const arcp__job *job)
+{
+    return arcp_span_cstr(job->live->tracestate);
+}
+
 arcp_span arcp__job_principal(const arcp__job *job)
 {
     return arcp_span_cstr(job->principal->name);

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "process/process.h"
-#include "runtime/agent_environment.h"
 #include "runtime/agent_registration.h"
 #include "runtime/runtime_state.h"
 
@@ -100,12 +99,18 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 
 /* ---- starting ---- */
 
-static arcp_status start_program(process_job *pj, const char *cwd, arcp_span start, arcp_error *err)
+static arcp_status start_program(process_job *pj, const char *cwd, arcp_error *err)
 {
     const arcp__process_agent *agent = pj->agent;
     arcp__environment environment = {0};
     arcp__environment_base(&environment, agent->spec.user);
-    arcp__agent_environment_job(&environment, start);
+    arcp__environment_set(&environment, "ARCP_JOB_ID", arcp__job_id(pj->job));
+    arcp__environment_set(&environment, "ARCP_AGENT", arcp__job_agent(pj->job));
+    arcp__environment_set(&environment, "ARCP_TRACE_ID", arcp__job_trace_id(pj->job));
+    arcp__environment_set(&environment, "TRACEPARENT", arcp__job_traceparent(pj->job));
+    if (arcp__job_tracestate(pj->job).size != 0) {
+        arcp__environment_set(&environment, "TRACESTATE", arcp__job_tracestate(pj->job));
+    }
     arcp__environment_pass(&environment, agent->env);
     arcp_status status = ARCP_OK;
     if (environment.failed) {
@@ -135,7 +140,7 @@ static arcp_status take_waiting(process_job *pj, const char *cwd, arcp_error *er
     return arcp__agent_process_move_directory(pj->process, cwd, err);
 }
 
-static arcp_status begin(process_job *pj, arcp_span line, arcp_error *err)
+static arcp_status begin(process_job *pj, arcp_error *err)
 {
     arcp__process_agent *agent = pj->agent;
     if (agent->max_jobs != 0 && agent->running->jobs >= agent->max_jobs) {
@@ -148,7 +153,7 @@ static arcp_status begin(process_job *pj, arcp_span line, arcp_error *err)
     }
     arcp_status status = take_waiting(pj, cwd, err);
     if (status == ARCP_OK && pj->process == NULL) {
-        status = start_program(pj, cwd, line, err);
+        status = start_program(pj, cwd, err);
     }
     arcp__free(cwd);
     if (pj->process != NULL) {
@@ -221,7 +226,7 @@ static void report_start(const process_job *pj, arcp_status status, arcp_span me
 static void launch(process_job *pj, arcp_span line)
 {
     arcp_error error = {0};
-    arcp_status status = begin(pj, line, &error);
+    arcp_status status = begin(pj, &error);
     if (status == ARCP_OK) {
         assert(pj->process != NULL);
         go(pj, line);

@@ -61,6 +61,7 @@ static void an_agent_gets_a_clean_environment_and_a_directory_of_its_own(void **
     assert_non_null(strstr(path, rig.job_id));
     (void)runtime_rig_wait(&rig, "\"message\":\"ARCP_AGENT=env\"");
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"message\":\"ARCP_JOB_ID="), rig.job_id));
+    (void)runtime_rig_wait(&rig, "\"message\":\"ARCP_TRACE_ID=");
     (void)runtime_rig_wait(&rig, "\"message\":\"TRACEPARENT=00-");
     (void)runtime_rig_wait(&rig, "drwx------");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
