@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <openssl/sha.h>
 
+#include "base/digits.h"
 #include "base/hex.h"
 
 #define SEQ_PREFIX  "{\"seq\":"
@@ -82,24 +83,12 @@ static bool is_hex(arcp_span text)
 /* {"seq":DIGITS, with the number in one spelling and not 0. */
 static bool read_seq(arcp_span line, uint64_t *seq)
 {
-    const size_t prefix = sizeof(SEQ_PREFIX) - 1;
-    if (!arcp_span_starts_with(line, ARCP_SPAN_LITERAL(SEQ_PREFIX)) || line.size <= prefix ||
-        line.data[prefix] == '0') {
+    if (!arcp_span_starts_with(line, ARCP_SPAN_LITERAL(SEQ_PREFIX))) {
         return false;
     }
-    uint64_t number = 0;
-    for (size_t at = prefix; at < line.size; at++) {
-        char byte = line.data[at];
-        if (byte == ',') {
-            *seq = number;
-            return number != 0;
-        }
-        if (byte < '0' || byte > '9' || __builtin_mul_overflow(number, 10u, &number) ||
-            __builtin_add_overflow(number, (uint64_t)(byte - '0'), &number)) {
-            return false;
-        }
-    }
-    return false;
+    arcp_span rest = arcp_span_from(line, sizeof(SEQ_PREFIX) - 1);
+    return rest.size != 0 && rest.data[0] != '0' && arcp__digits_take(&rest, seq) &&
+           rest.size != 0 && rest.data[0] == ',';
 }
 
 bool arcp__audit_line_read(arcp_span line, arcp__audit_line_view *out)

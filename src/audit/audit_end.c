@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.h"
+
 /* Longer than any line: what peers chose is cut (src/engine/audit.c). */
 #define WINDOW_BYTES ((uint64_t)1 << 20)
 
@@ -125,12 +127,11 @@ static void look_at(int directory, const char *entry, arcp__audit_head *out)
 
 void arcp__audit_end_of_siblings(const char *path, arcp__audit_head *out)
 {
-    char folder[4096];
+    char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
     arcp_span name = arcp_span_cstr(slash == NULL ? path : slash + 1);
     arcp__audit_head_init(out);
-    (void)snprintf(folder, sizeof(folder), "%.*s", slash == NULL ? 1 : (int)(slash - path + 1),
-                   slash == NULL ? "." : path);
+    arcp__directory_of(path, folder);
     DIR *directory = opendir(folder);
     if (directory == NULL) {
         return;

@@ -10,6 +10,7 @@
 #include "audit/audit_end.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/directory.h"
 #include "base/timestamp.h"
 
 static arcp_status failed(const arcp__audit_file *file, const char *what, int number,
@@ -143,18 +144,9 @@ static arcp_status note_opened(arcp__audit_file *file, const char *why, arcp_err
 /* So that a power failure does not take the name of a file that was made or renamed. */
 static arcp_status sync_directory(const arcp__audit_file *file, arcp_error *err)
 {
-    char directory[4200];
-    const char *slash = strrchr(file->path, '/');
-    (void)snprintf(directory, sizeof(directory), "%.*s",
-                   slash == NULL ? 1 : (int)(slash - file->path + 1),
-                   slash == NULL ? "." : file->path);
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool synced = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* not every file system can */
-    int number = errno;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return synced ? ARCP_OK : failed(file, "kept: its directory cannot be synced", number, err);
+    const int number = arcp__directory_sync(file->path);
+    return number == 0 ? ARCP_OK
+                       : failed(file, "kept: its directory cannot be synced", number, err);
 }
 
 static arcp_status open_path(arcp__audit_file *file, int flags, arcp_error *err)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "bench/report.h"
 #include "cli/duration.h"
 #include "cli/exit_code.h"
@@ -23,11 +24,7 @@ static arcp_status read_count(const arcp__arguments *arguments, arcp__option opt
         return ARCP_OK;
     }
     uint64_t value = 0;
-    size_t at = 0;
-    for (; text[at] >= '0' && text[at] <= '9' && value <= most; at++) {
-        value = value * 10 + (uint64_t)(text[at] - '0');
-    }
-    if (at == 0 || text[at] != '\0' || value < least || value > most) {
+    if (!arcp__digits_parse(arcp_span_cstr(text), &value) || value < least || value > most) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "--%s %s is no number from %" PRIu64 " to %" PRIu64,
                               arcp__options[option].name, text, least, most);

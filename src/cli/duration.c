@@ -5,24 +5,7 @@
 #include <arcp/time.h>
 
 #include "base/clock.h"
-
-/* Digits at the front; false when there are none or they are too many. */
-static bool read_digits(const char **text, uint64_t *out)
-{
-    const char *at = *text;
-    uint64_t value = 0;
-    while (*at >= '0' && *at <= '9') {
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value)) {
-            return false;
-        }
-        at++;
-    }
-    bool any = at != *text;
-    *text = at;
-    *out = value;
-    return any;
-}
+#include "base/digits.h"
 
 arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *err)
 {
@@ -32,12 +15,12 @@ arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *
     } units[] = {{"", ARCP_NS_PER_SEC},         {"ms", ARCP_NS_PER_MS},
                  {"s", ARCP_NS_PER_SEC},        {"m", 60 * ARCP_NS_PER_SEC},
                  {"h", 3600 * ARCP_NS_PER_SEC}, {"d", 86400 * ARCP_NS_PER_SEC}};
-    const char *at = text;
+    arcp_span unit = arcp_span_cstr(text);
     uint64_t value = 0;
-    if (read_digits(&at, &value) && value <= INT64_MAX) {
+    if (arcp__digits_take(&unit, &value) && value <= INT64_MAX) {
         for (size_t row = 0; row < sizeof(units) / sizeof(units[0]); row++) {
             int64_t ns = 0;
-            if (strcmp(at, units[row].unit) == 0 &&
+            if (arcp_span_equal_cstr(unit, units[row].unit) &&
                 !__builtin_mul_overflow((int64_t)value, units[row].ns, &ns)) {
                 *out_ns = ns;
                 return ARCP_OK;
@@ -50,9 +33,8 @@ arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *
 arcp_status arcp__seconds_parse(const char *option, const char *text, uint64_t *out,
                                 arcp_error *err)
 {
-    const char *at = text;
     uint64_t value = 0;
-    if (!read_digits(&at, &value) || *at != '\0' || value == 0) {
+    if (!arcp__digits_parse(arcp_span_cstr(text), &value) || value == 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "--%s %.64s must be a number of seconds from 1 up",
                               option, text);
     }

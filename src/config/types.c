@@ -8,6 +8,7 @@
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
+#include "base/digits.h"
 #include "base/hash.h"
 
 static bool is_secret(const arcp__config_row *row)
@@ -224,16 +225,10 @@ static arcp_status read_number(arcp__yaml_reader *r, const char *path, const yam
 {
     const arcp_span text = arcp__yaml_scalar(node);
     uint64_t number = 0;
-    bool is_number = text.size != 0;
-    for (size_t i = 0; i < text.size && is_number; i++) {
-        is_number = text.data[i] >= '0' && text.data[i] <= '9' &&
-                    !__builtin_mul_overflow(number, 10, &number) &&
-                    !__builtin_add_overflow(number, (uint64_t)(text.data[i] - '0'), &number);
-    }
-    if (!is_number && !arcp__yaml_is_null(node)) {
+    if (!arcp__digits_parse(text, &number) && !arcp__yaml_is_null(node)) {
         return arcp__yaml_refuse(r, node, path, "must be a whole number of 0 or more");
     }
-    *out = is_number ? number : 0;
+    *out = number;
     return ARCP_OK;
 }
 

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/digits.h"
+
 #define MEMORY_REPLAY_BYTES    67108864u
 #define MEMORY_KEEP_BYTES      268435456u
 #define MEMORY_PRINCIPAL_BYTES 1073741824u
@@ -84,23 +86,6 @@ void arcp_settings_fit_memory(arcp_settings *settings)
     lower(&settings->limits_principal_bytes, MEMORY_PRINCIPAL_BYTES);
 }
 
-static bool parse_number(arcp_span text, uint64_t *out)
-{
-    uint64_t number = 0;
-    if (text.size == 0) {
-        return false;
-    }
-    for (size_t at = 0; at < text.size; at++) {
-        if (text.data[at] < '0' || text.data[at] > '9' ||
-            __builtin_mul_overflow(number, 10, &number) ||
-            __builtin_add_overflow(number, (uint64_t)(text.data[at] - '0'), &number)) {
-            return false;
-        }
-    }
-    *out = number;
-    return true;
-}
-
 static arcp_status set_row(arcp_settings *settings, const setting_row *row, arcp_span value,
                            arcp_error *err)
 {
@@ -115,7 +100,7 @@ static arcp_status set_row(arcp_settings *settings, const setting_row *row, arcp
         return ARCP_OK;
     }
     uint64_t number = 0;
-    if (!parse_number(value, &number) || number < row->minimum || number > row->maximum) {
+    if (!arcp__digits_parse(value, &number) || number < row->minimum || number > row->maximum) {
         return arcp_error_set(
             err, ARCP_E_USAGE,
             "%s.%s is \"%.*s\", must be a whole number from %" PRIu64 " to %" PRIu64, row->group,

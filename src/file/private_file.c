@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.h"
+
 #define READ_BYTES 4096u
 
 static arcp_status io_failed(const arcp__private_file *file, const char *what, int number,
@@ -98,21 +100,6 @@ static bool write_all(int fd, arcp_span text)
     return true;
 }
 
-/* The new name is durable only with its directory. */
-static void sync_directory(const char *path)
-{
-    char directory[4096];
-    const char *slash = strrchr(path, '/');
-    size_t size = slash == NULL ? 0 : (size_t)(slash - path);
-    (void)snprintf(directory, sizeof(directory), "%.*s", (int)size, path);
-    int fd = open(slash == NULL ? "." : (size == 0 ? "/" : directory),
-                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        (void)close(fd);
-    }
-}
-
 /* Writes the text to a file beside it, whose name is left in `fresh`. */
 static arcp_status write_fresh(const arcp__private_file *file, arcp_span text, bool is_durable,
                                char fresh[4096], arcp_error *err)
@@ -166,7 +153,7 @@ arcp_status arcp__private_file_make(const arcp__private_file *file, arcp_span te
     }
     status = put_in_place(fresh, file->path) ? ARCP_OK : io_failed(file, "made", errno, err);
     (void)unlink(fresh);
-    sync_directory(file->path);
+    (void)arcp__directory_sync(file->path);
     return status;
 }
 

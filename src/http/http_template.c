@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/digits.h"
 
 #define FILE_BYTES_MAX 4096u
 
@@ -517,14 +518,11 @@ static size_t unescape(const char *token, size_t size, char *out, size_t out_siz
 
 static arcp_json_ref element(const arcp_json *json, arcp_json_ref array, arcp_span token)
 {
-    size_t index = 0;
-    for (size_t at = 0; at < token.size; at++) {
-        if (token.data[at] < '0' || token.data[at] > '9' || index > 100000) {
-            return ARCP_JSON_ABSENT;
-        }
-        index = index * 10 + (size_t)(token.data[at] - '0');
+    uint64_t index = 0;
+    if (!arcp__digits_parse(token, &index)) {
+        return ARCP_JSON_ABSENT;
     }
-    arcp_json_ref ref = token.size == 0 ? ARCP_JSON_ABSENT : arcp_json_first(json, array);
+    arcp_json_ref ref = arcp_json_first(json, array);
     for (; ref != ARCP_JSON_ABSENT && index > 0; index--) {
         ref = arcp_json_next(json, array, ref);
     }

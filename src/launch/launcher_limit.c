@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/digits.h"
+
 /* The resource limits that a configuration may name. */
 static const struct {
     const char *name;
@@ -18,24 +20,15 @@ static const struct {
     {"stack", RLIMIT_STACK},
 };
 
-/* Decimal digits, or "unlimited". */
+/* Decimal digits, or "unlimited". The greatest number stands for that, so it cannot be asked for
+ * as a number. */
 static bool read_amount(arcp_span text, uint64_t *out)
 {
-    uint64_t amount = 0;
     if (arcp_span_equal_cstr(text, "unlimited")) {
         *out = ARCP_LAUNCH_NO_LIMIT;
         return true;
     }
-    for (size_t at = 0; at < text.size; at++) {
-        char digit = text.data[at];
-        if (digit < '0' || digit > '9' || __builtin_mul_overflow(amount, 10u, &amount) ||
-            __builtin_add_overflow(amount, (uint64_t)(digit - '0'), &amount)) {
-            return false;
-        }
-    }
-    *out = amount;
-    /* The greatest number stands for none, so it cannot be asked for as a number. */
-    return text.size != 0 && amount != ARCP_LAUNCH_NO_LIMIT;
+    return arcp__digits_parse(text, out) && *out != ARCP_LAUNCH_NO_LIMIT;
 }
 
 arcp_status arcp__launch_limit_parse(const char *name, const char *value, arcp_launch_limit *out,

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "launch/proc_stat.h"
 
 static bool read_boot_id(char out[ARCP__BOOT_ID_SIZE])
@@ -43,19 +44,10 @@ void arcp__stray_format(const arcp__stray *stray, arcp_buf *out)
 /* Decimal digits and the space behind them. */
 static bool take_number(arcp_span *text, uint64_t *out)
 {
-    uint64_t number = 0;
-    size_t size = 0;
-    for (; size < text->size && text->data[size] >= '0' && text->data[size] <= '9'; size++) {
-        if (__builtin_mul_overflow(number, 10u, &number) ||
-            __builtin_add_overflow(number, (uint64_t)(text->data[size] - '0'), &number)) {
-            return false;
-        }
-    }
-    if (size == 0 || size == text->size || text->data[size] != ' ') {
+    if (!arcp__digits_take(text, out) || text->size == 0 || text->data[0] != ' ') {
         return false;
     }
-    *text = arcp_span_from(*text, size + 1);
-    *out = number;
+    *text = arcp_span_from(*text, 1);
     return true;
 }
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/sqlite_file.h"
+#include "base/directory.h"
 #include "store/sqlite_log.h"
 #include "store/sqlite_schema.h"
 
@@ -189,7 +189,7 @@ arcp_status arcp__sqlite_backup(const char *path, const char *to, arcp__sqlite_f
     status = make_backup(path, partial, to, out, err);
     remove_copy(partial);
     if (status == ARCP_OK) {
-        arcp__sqlite_file_sync_directory(to);
+        (void)arcp__directory_sync(to);
     }
     return status;
 }
@@ -265,9 +265,7 @@ static arcp_status give_owner(const char *copy, int old_fd, const char *path, ar
 {
     char directory[PATH_MAX];
     struct stat info;
-    const char *slash = strrchr(path, '/');
-    (void)snprintf(directory, sizeof(directory), "%.*s",
-                   slash == NULL ? 1 : (int)(slash - path) + 1, slash == NULL ? "." : path);
+    arcp__directory_of(path, directory);
     if ((old_fd >= 0 ? fstat(old_fd, &info) : stat(directory, &info)) != 0) {
         return io_error(directory, "cannot be looked at", err);
     }
@@ -315,7 +313,7 @@ static arcp_status take_place(const char *copy, int old_fd, const char *path, ar
         status = io_error(path, "cannot be replaced", err);
     }
     if (status == ARCP_OK) {
-        arcp__sqlite_file_sync_directory(path);
+        (void)arcp__directory_sync(path);
     }
     return status;
 }

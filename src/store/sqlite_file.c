@@ -18,31 +18,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/directory.h"
 #include "store/sqlite_log.h"
 
 static arcp_status io_error(const char *path, const char *what, int code, arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_IO, "%s: %s: %s", path, what, strerror(code));
-}
-
-/* A new name is durable when its directory is. */
-void arcp__sqlite_file_sync_directory(const char *path)
-{
-    char directory[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t size = slash == NULL ? 0 : (size_t)(slash - path);
-    if (slash == NULL) {
-        memcpy(directory, ".", 2);
-    } else {
-        size = size == 0 ? 1 : size;
-        memcpy(directory, path, size);
-        directory[size] = '\0';
-    }
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
 }
 
 /* Makes the directories that lead to `path`. */
@@ -54,7 +35,7 @@ static arcp_status make_directories(const char *path, arcp_error *err)
     for (char *at = directory + 1; (at = strchr(at, '/')) != NULL; at++) {
         *at = '\0';
         if (mkdir(directory, 0700) == 0) {
-            arcp__sqlite_file_sync_directory(directory);
+            (void)arcp__directory_sync(directory);
         } else if (errno != EEXIST) {
             return io_error(directory, "the directory cannot be made", errno, err);
         }
@@ -74,7 +55,7 @@ static arcp_status open_or_create(const char *path, int *out, arcp_error *err)
         }
         fd = open(path, flags | O_CREAT, 0600);
         if (fd >= 0) {
-            arcp__sqlite_file_sync_directory(path);
+            (void)arcp__directory_sync(path);
         }
     }
     if (fd < 0) {

@@ -31,9 +31,6 @@ ARCP_MUST_CHECK arcp_status arcp__sqlite_file_check(const arcp__sqlite_file *fil
 /* Bytes of the database. */
 uint64_t arcp__sqlite_file_database_bytes(const arcp__sqlite_file *file);
 
-/* Makes names in the directory of `path` durable, as far as that can be. */
-void arcp__sqlite_file_sync_directory(const char *path);
-
 /* Bytes of the file and of the log beside it. */
 uint64_t arcp__sqlite_file_bytes(const arcp__sqlite_file *file);
 
