@@ -67,11 +67,17 @@ typedef struct arcp_runtime_options {
     /* Whether each agent that is a program gets a cgroup of its own below this program's, where
      * that can be done: what it starts then ends with its job, whatever it does to hide. */
     bool makes_cgroups;
+    /* Called once, on the loop's thread, when a small allocation failed inside the runtime: it has
+     * closed its connections (1011), stores nothing more and hears no agent. Free it, not from
+     * within the call, and make another one, which takes up what the store has. NULL: nobody is
+     * told, and arcp_runtime_is_ready says why the runtime is not ready. */
+    void (*failed)(void *user);
+    void *failed_user;
 } arcp_runtime_options;
 #define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
     {                                                                                              \
         sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL,  \
-            NULL, NULL, NULL, NULL, NULL, false                                                    \
+            NULL, NULL, NULL, NULL, NULL, false, NULL, NULL                                        \
     }
 
 /* Makes a runtime and takes up what its store holds; reading it is finished when this

@@ -72,6 +72,16 @@ static void say_what_to_do(arcp_error *err)
                          found.message);
 }
 
+/* What agents do now is seen by nobody: they end with this process, and whoever looks after it
+ * starts it again. */
+static void on_failed(void *user)
+{
+    arcp__daemon *state = user;
+    state->exit_status = EXIT_FAILED;
+    state->stopped = true;
+    uv_stop(&state->loop);
+}
+
 static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers, arcp_error *err)
 {
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
@@ -97,6 +107,8 @@ static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers,
     options.audit_barrier_user = state->logger.audit;
     options.trace_span = state->traces == NULL ? NULL : arcp__trace_export_add;
     options.trace_span_user = state->traces;
+    options.failed = on_failed;
+    options.failed_user = state;
     status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
     if (status == ARCP_E_CORRUPT) {
         say_what_to_do(err);

@@ -12,6 +12,7 @@ arcp_buf arcp__context_take_buf(arcp__context *context)
 
 void arcp__context_give_buf(arcp__context *context, arcp_buf *buf)
 {
+    arcp__context_check_text(context, buf);
     if (buf->data == NULL || buf->secret || buf->capacity > POOLED_BYTES_MAX ||
         context->pooled_count == ARCP__POOLED_BUFS_MAX) {
         arcp_buf_fini(buf);

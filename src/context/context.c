@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/timestamp.h"
 
 /* Fetched once: looking an algorithm up costs more than hashing a key with it. */
@@ -84,12 +85,12 @@ void arcp__context_disarm(arcp__context *context, arcp__timer *timer)
 
 void arcp__context_no_memory(arcp__context *context)
 {
-    context->out_of_memory = true;
+    context->failed = true;
 }
 
-void arcp__context_owe(arcp__context *context)
+void arcp__context_check_text(arcp__context *context, const arcp_buf *text)
 {
-    context->owes = true;
+    context->failed = context->failed || text->failed;
 }
 
 void arcp__context_make_id(arcp__context *context, const char *prefix, char out[ARCP__ID_SIZE])
@@ -121,11 +122,7 @@ bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text)
     if (text.size == 0 || memchr(text.data, '\\', text.size) == NULL) {
         return true;
     }
-    if (!arcp_buf_reserve(&context->scratch, text.size * 4)) {
-        arcp__context_no_memory(context);
-        return false;
-    }
-    return true;
+    return arcp_buf_reserve(&context->scratch, text.size * 4);
 }
 
 arcp_json_limits arcp__context_json_limits(const arcp__context *context, uint64_t bytes_max)
@@ -134,14 +131,39 @@ arcp_json_limits arcp__context_json_limits(const arcp__context *context, uint64_
                               (uint32_t)context->settings.limits_json_members, (size_t)bytes_max};
 }
 
-bool arcp__context_read_frame(arcp__context *context, arcp_span frame, arcp__envelope *envelope,
-                              arcp_error *err)
+/* A text, its index and the copies that are made of it take a multiple of its size. */
+#define COPIES_OF_A_TEXT 8u
+#define SMALL_TEXT_BYTES 16384u
+
+static bool can_allocate(size_t bytes)
+{
+    volatile char *block = arcp__realloc(NULL, bytes);
+    if (block == NULL) {
+        return false;
+    }
+    *block = 0; /* so that no compiler takes the allocation away */
+    arcp__free((void *)block);
+    return true;
+}
+
+bool arcp__context_can_read(arcp__context *context, arcp_span text)
+{
+    return arcp__context_prepare_scratch(context, text) &&
+           (text.size <= SMALL_TEXT_BYTES || can_allocate(text.size * COPIES_OF_A_TEXT));
+}
+
+arcp_status arcp__context_read_frame(arcp__context *context, arcp_span frame,
+                                     arcp__envelope *envelope, arcp_error *err)
 {
     const arcp_json_limits limits =
         arcp__context_json_limits(context, context->settings.limits_frame_bytes);
-    return arcp_json_scan(&context->json, frame, &limits, err) == ARCP_OK &&
-           arcp__context_prepare_scratch(context, frame) &&
-           arcp__envelope_parse(&context->json, &context->scratch, envelope, err) == ARCP_OK;
+    if (!arcp__context_can_read(context, frame)) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    const arcp_status status = arcp_json_scan(&context->json, frame, &limits, err);
+    return status == ARCP_OK
+               ? arcp__envelope_parse(&context->json, &context->scratch, envelope, err)
+               : status;
 }
 
 void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns)

@@ -33,10 +33,9 @@ typedef struct arcp__context {
     arcp_buf scratch;                       /* its unescaped strings; secret: tokens */
     arcp_buf pooled[ARCP__POOLED_BUFS_MAX]; /* empty, with memory */
     size_t pooled_count;
-    bool out_of_memory; /* the input at hand could not be carried out */
-    bool owes;          /* something that cannot be given up waits for memory */
-    bool stopping;      /* the runtime shuts down: nothing new begins */
-    bool closing;       /* the engine is being freed */
+    bool failed;   /* an allocation failed: the engine takes no more inputs */
+    bool stopping; /* the runtime shuts down: nothing new begins */
+    bool closing;  /* the engine is being freed */
 } arcp__context;
 
 /* ---- context.c ---- */
@@ -57,12 +56,12 @@ void arcp__context_arm(arcp__context *context, arcp__timer *timer, int kind, voi
                        int64_t at_ns);
 void arcp__context_disarm(arcp__context *context, arcp__timer *timer);
 
-/* A function that cannot report that memory ran out, and has left the state consistent, notes it
- * here: the input at hand is given up when it is over. */
+/* An allocation failed: the engine has failed for good (docs/decisions/0017). The caller returns
+ * at once; what it leaves need not be consistent, for nothing uses it again, but every structure
+ * must be safe to free. */
 void arcp__context_no_memory(arcp__context *context);
-/* What cannot be given up is marked where it belongs (owes_...), then this is called: it is tried
- * again at the next input. */
-void arcp__context_owe(arcp__context *context);
+/* The same when `text` ran out of memory while it was written. */
+void arcp__context_check_text(arcp__context *context, const arcp_buf *text);
 
 /* Writes prefix + ULID + NUL into out[ARCP__ID_SIZE]. */
 void arcp__context_make_id(arcp__context *context, const char *prefix, char out[ARCP__ID_SIZE]);
@@ -71,12 +70,16 @@ void arcp__context_sha256(arcp__context *context, arcp_span bytes, uint8_t out[3
 
 /* What JSON of peers and agents may be like, and how long it may be. */
 arcp_json_limits arcp__context_json_limits(const arcp__context *context, uint64_t bytes_max);
-/* Puts the frame into the index and reads its envelope. False: *err says why, unless memory for the
- * scratch buffer ran out. */
-bool arcp__context_read_frame(arcp__context *context, arcp_span frame, arcp__envelope *envelope,
-                              arcp_error *err);
-/* Clears the scratch buffer and makes room so that nothing read from `text` moves. */
-bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text);
+/* Puts the frame into the index and reads its envelope. ARCP_E_NO_MEMORY: there is not enough for
+ * what its size takes, and the engine goes on. */
+ARCP_MUST_CHECK arcp_status arcp__context_read_frame(arcp__context *context, arcp_span frame,
+                                                     arcp__envelope *envelope, arcp_error *err);
+/* Clears the scratch buffer for `text`, whose size a peer or an agent chose, and looks whether
+ * there is memory for what is made of it. False: it is refused, and the engine goes on. */
+ARCP_MUST_CHECK bool arcp__context_can_read(arcp__context *context, arcp_span text);
+/* Clears the scratch buffer and makes room so that nothing read from `text` moves. False when there
+ * is no memory for that; the engine goes on. */
+ARCP_MUST_CHECK bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text);
 
 /* Writes a member whose value is a time stamp. */
 void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns);
@@ -88,7 +91,8 @@ void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text);
 /* An empty buffer for the work at hand, with memory of an earlier one where there is some. It may
  * be made secret: then its memory does not come back. */
 arcp_buf arcp__context_take_buf(arcp__context *context);
-/* As arcp_buf_fini; the memory may be used again. */
+/* As arcp_buf_fini; the memory may be used again. A text that ran out of memory is noticed here, so
+ * that whoever writes one need not look. */
 void arcp__context_give_buf(arcp__context *context, arcp_buf *buf);
 
 /* ---- frame_size.c: what fits into one frame ----

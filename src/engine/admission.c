@@ -151,8 +151,7 @@ static void read_again(arcp__engine *engine, arcp__admission *held)
     held->frame = (arcp_buf)ARCP_BUF_INIT;
     arcp__admission_free(engine, held);
     if (!arcp__message_read(&engine->context, arcp_buf_span(&frame), &in)) {
-        arcp__context_no_memory(
-            &engine->context); /* it was read before: only memory can be missing */
+        arcp__context_no_memory(&engine->context); /* it was read before: only memory is missing */
     } else {
         arcp__job_submit(engine, request, &in);
     }
@@ -240,7 +239,7 @@ static void take_turn(arcp__engine *engine, arcp__admission *admission)
         arcp__admission_free(engine, admission);
         return;
     }
-    engine->current_link = admission->session->link;
+    arcp__session *session = admission->session; /* its place among `turns` pins it */
     if (admission->is_held) {
         read_again(engine, admission);
     } else if (admission->parent != NULL) {
@@ -248,8 +247,8 @@ static void take_turn(arcp__engine *engine, arcp__admission *admission)
     } else {
         arcp__job_admit(engine, admission);
     }
-    if (engine->current_link != NULL) {
-        arcp__link_resume(engine, engine->current_link); /* what was held counted against it */
+    if (session->link != NULL) {
+        arcp__link_resume(engine, session->link); /* what was held counted against it */
     }
 }
 
@@ -262,7 +261,7 @@ static void end_turns(arcp__engine *engine, arcp__session *session)
 
 void arcp__admissions_run(arcp__engine *engine)
 {
-    while (engine->turns != NULL && !engine->context.closing) {
+    while (engine->turns != NULL && !engine->context.closing && !engine->context.failed) {
         arcp__session *session = engine->turns;
         arcp__admission *at = session->waiting;
         while (at != NULL && !has_turn(at)) {

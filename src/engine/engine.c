@@ -22,14 +22,13 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (!arcp__context_init(&engine->context, &options->settings, options->now, options->random,
-                            options->random_user) ||
-        !arcp__timer_heap_reserve(&engine->context.timers, ARCP__ENGINE_TIMERS)) {
+                            options->random_user)) {
         arcp__context_no_memory(&engine->context);
     }
     arcp__audit_update_gates(engine->log);
     arcp__context_arm(&engine->context, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
                       arcp__context_after_sec(&engine->context, 60));
-    if (engine->context.out_of_memory) {
+    if (engine->context.failed) {
         arcp__engine_free(engine);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -53,7 +52,7 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__mail_free_all(engine);
     drop_effects(engine);
     while (engine->links != NULL) {
-        arcp__engine_disconnect(engine, engine->context.now, engine->links);
+        arcp__link_disconnect(engine, engine->links);
     }
     drop_effects(engine);
     arcp__admission_free_all(engine);
@@ -65,8 +64,8 @@ void arcp__engine_free(arcp__engine *engine)
         session->in_outbox = false;
         arcp__session_unpin(session);
     }
-    (void)arcp__jobs_store_due(engine); /* nothing is written any more: it lets go of them */
-    (void)arcp__budgets_store(engine);
+    arcp__jobs_store_due(engine); /* nothing is written any more: it lets go of them */
+    arcp__budgets_store(engine);
     for (arcp__session *session = engine->sessions, *next = NULL; session != NULL; session = next) {
         next = session->hh.next;
         arcp__session_free(engine, session);
@@ -105,14 +104,15 @@ void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settin
     arcp__audit_update_gates(engine->log);
 }
 
-/* What waits for memory is tried again soon, also when nothing comes. */
-#define OWING_PAUSE_NS (100 * ARCP_NS_PER_MS)
-
 int64_t arcp__engine_deadline(const arcp__engine *engine)
 {
-    int64_t next = arcp__timer_heap_next(&engine->context.timers);
-    int64_t soon = engine->context.now.mono_ns + OWING_PAUSE_NS;
-    return engine->context.owes && soon < next ? soon : next;
+    return engine->context.failed ? ARCP_TIME_NEVER
+                                  : arcp__timer_heap_next(&engine->context.timers);
+}
+
+bool arcp__engine_has_failed(const arcp__engine *engine)
+{
+    return engine->context.failed;
 }
 
 /* So many attempts in a row, some 13 s: not the store that stumbles once. */
@@ -125,6 +125,9 @@ bool arcp__engine_is_hopeless(const arcp__engine *engine)
 
 bool arcp__engine_is_finished(const arcp__engine *engine)
 {
+    if (engine->context.failed) {
+        return engine->is_closing_links && engine->next_to_close == NULL;
+    }
     if (!engine->stopped || engine->running_jobs != 0 || engine->live_agents != 0 ||
         engine->links != NULL || arcp__effect_is_ready(engine->log)) {
         return false;

@@ -279,8 +279,15 @@ int64_t arcp__engine_deadline(const arcp__engine *engine);
  * INTERNAL_ERROR; links are closed with GOING_AWAY when no job is left and they were sent how the
  * last ones ended, for which they have 5 s. Asked again, what is left of these times is over. */
 void arcp__engine_shutdown(arcp__engine *engine, arcp_time now);
-/* After shutdown: no job, no agent, no link, nothing to write. */
+/* After shutdown: no job, no agent, no link, nothing to write. Of a failed engine: every link was
+ * told. */
 bool arcp__engine_is_finished(const arcp__engine *engine);
+/* A small allocation failed. What the input at hand began may be half done, so the engine takes no
+ * more inputs and hands out no batch; its effects are the log's lines and then the close (1011) of
+ * each link. Nothing is lost that a store has: the owner frees this engine, ends its agents and
+ * makes another one from the store. What a peer or an agent makes large is refused before that:
+ * its link is closed, or its job ends. (docs/decisions/0017) */
+bool arcp__engine_has_failed(const arcp__engine *engine);
 /* The store fails and goes on failing: a shutdown does not wait for it. */
 bool arcp__engine_is_hopeless(const arcp__engine *engine);
 

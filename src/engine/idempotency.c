@@ -98,10 +98,10 @@ static void write_facts(const arcp__idempotency *entry, arcp_json_writer *writer
     arcp__write_timestamp(writer, "expires_at", entry->expires_wall_ns);
 }
 
-static bool store_row(arcp__engine *engine, arcp__idempotency *entry)
+static void store_row(arcp__engine *engine, arcp__idempotency *entry)
 {
     char key[64];
-    arcp_buf row = ARCP_BUF_INIT;
+    arcp_buf row = arcp__context_take_buf(&engine->context);
     arcp_json_writer writer;
     row_key(engine, entry, key);
     arcp_json_writer_init(&writer, &row);
@@ -114,24 +114,20 @@ static bool store_row(arcp__engine *engine, arcp__idempotency *entry)
     arcp_json_name(&writer, "accepted");
     arcp_json_write_raw(&writer, arcp__idempotency_accepted(entry));
     arcp_json_end_object(&writer);
-    bool is_stored =
-        !row.failed && arcp__batch_put(engine->log, ARCP_STORE_IDEMPOTENCY,
-                                       arcp_span_make(key, sizeof(key)), arcp_buf_span(&row));
-    entry->has_row = entry->has_row || is_stored;
-    arcp_buf_fini(&row);
-    return is_stored;
+    arcp__batch_put(engine->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)),
+                    arcp_buf_span(&row));
+    entry->has_row = true;
+    arcp__context_give_buf(&engine->context, &row);
 }
 
-/* False when out of memory. */
-static bool delete_row(arcp__engine *engine, arcp__idempotency *entry)
+static void delete_row(arcp__engine *engine, arcp__idempotency *entry)
 {
     char key[64];
     if (entry->has_row) {
         row_key(engine, entry, key);
-        entry->has_row = !arcp__batch_delete(engine->log, ARCP_STORE_IDEMPOTENCY,
-                                             arcp_span_make(key, sizeof(key)));
+        arcp__batch_delete(engine->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)));
+        entry->has_row = false;
     }
-    return !entry->has_row;
 }
 
 /* ---- the table ---- */
@@ -222,8 +218,8 @@ bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
     }
     arcp__idempotency *expired = NULL;
     HASH_FIND(hh, engine->keys, entry->key, entry->key_size, expired);
-    if (expired != NULL && !delete_row(engine, expired)) {
-        return false;
+    if (expired != NULL) {
+        delete_row(engine, expired);
     }
     memcpy(entry->fingerprint, fingerprint, 32);
     entry->expires_wall_ns =
@@ -259,16 +255,6 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
 
 /* ---- those that have expired ---- */
 
-/* False when out of memory: its row would come back at the next start. */
-static bool forget_oldest(arcp__engine *engine)
-{
-    if (!delete_row(engine, engine->oldest_key)) {
-        return false;
-    }
-    forget(engine, engine->oldest_key);
-    return true;
-}
-
 static bool is_oldest_due(const arcp__engine *engine)
 {
     return engine->oldest_key != NULL &&
@@ -277,10 +263,9 @@ static bool is_oldest_due(const arcp__engine *engine)
 
 bool arcp__idempotency_sweep(arcp__engine *engine)
 {
-    for (unsigned count = 0; count < ARCP__FORGOTTEN_AT_ONCE; count++) {
-        if (!is_oldest_due(engine) || !forget_oldest(engine)) {
-            return false;
-        }
+    for (unsigned count = 0; count < ARCP__FORGOTTEN_AT_ONCE && is_oldest_due(engine); count++) {
+        delete_row(engine, engine->oldest_key);
+        forget(engine, engine->oldest_key);
     }
     return is_oldest_due(engine);
 }
@@ -324,12 +309,14 @@ arcp_status arcp__idempotency_check(arcp__engine *engine, const arcp__principal 
 
 /* ---- without its job ---- */
 
-bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
+void arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
 {
     arcp__idempotency *entry = job->idempotency;
-    return entry == NULL || entry->hh.tbl == NULL ||
-           entry->expires_wall_ns <= engine->context.now.wall_ns ||
-           !arcp__batch_keeps_rows(engine->log) || store_row(engine, entry);
+    if (entry != NULL && entry->hh.tbl != NULL &&
+        entry->expires_wall_ns > engine->context.now.wall_ns &&
+        arcp__batch_keeps_rows(engine->log)) {
+        store_row(engine, entry);
+    }
 }
 
 void arcp__idempotency_job_forgotten(arcp__job *job)

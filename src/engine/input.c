@@ -1,26 +1,16 @@
 /* The inputs. Each has three steps: note the time, one call down, settle (deliver mail until there
  * is none). Nothing below calls any of these three.
  *
- * When memory runs out in the middle, the parts leave the state consistent and call
- * arcp__context_no_memory; settle then closes the link whose input it was, or ends the job, so that
- * nobody is left waiting for an answer that cannot come. */
+ * When an allocation fails in the middle, the engine has failed for good: what the input began may
+ * be half done, so no later input is looked at, no batch and no effect leaves the engine, and its
+ * links are closed. Its owner starts another one from the store. */
 #include "engine/restore.h"
 
-static void give_up_on_input(arcp__engine *engine)
+/* False when the engine has failed. */
+static bool begin(arcp__engine *engine, arcp_time now)
 {
-    engine->context.out_of_memory = false;
-    if (engine->restore != NULL) {
-        arcp__restore_no_memory(engine);
-    }
-    if (engine->current_link != NULL && !engine->current_link->port.is_closed) {
-        engine->current_link->must_close = true;
-        engine->must_close_links = true;
-    }
-    if (engine->current_job != NULL && !engine->current_job->ended) {
-        arcp__job_fail_with(engine, engine->current_job, ARCP_E_INTERNAL_ERROR,
-                            "the runtime ran out of memory");
-        engine->context.out_of_memory = false;
-    }
+    arcp__context_set_time(&engine->context, now);
+    return !engine->context.failed;
 }
 
 static void settle(arcp__engine *engine)
@@ -32,17 +22,9 @@ static void settle(arcp__engine *engine)
         arcp__admissions_run(engine);
         /* Not only when a batch is done: a store that stalls finishes none. */
         arcp__engine_update_pressure(engine);
-        if (engine->context.out_of_memory) {
-            give_up_on_input(engine);
-        }
-    } while (engine->mail_first != NULL || engine->over_limit != NULL);
-    engine->current_link = NULL;
-    engine->current_job = NULL;
+    } while ((engine->mail_first != NULL || engine->over_limit != NULL) && !engine->context.failed);
     if (engine->restore == NULL && !engine->context.closing) {
         arcp__jobs_forget_oldest(engine);
-    }
-    if (engine->context.owes && !engine->context.closing && engine->restore == NULL) {
-        arcp__engine_make_good(engine);
     }
 }
 
@@ -51,17 +33,19 @@ static void settle(arcp__engine *engine)
 arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
                                  const arcp__link_options *options)
 {
-    arcp__context_set_time(&engine->context, now);
+    if (!begin(engine, now)) {
+        return NULL;
+    }
     arcp__link *link = arcp__link_new(engine, options);
-    engine->current_link = link;
     settle(engine);
     return link;
 }
 
 bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame)
 {
-    arcp__context_set_time(&engine->context, now);
-    engine->current_link = link;
+    if (!begin(engine, now)) {
+        return false;
+    }
     arcp__link_receive(engine, link, frame);
     settle(engine);
     return arcp__link_takes_more(link);
@@ -69,35 +53,37 @@ bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link,
 
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)
 {
-    arcp__context_set_time(&engine->context, now);
-    engine->current_link = link;
-    arcp__link_drained(engine, link, unsent);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__link_drained(engine, link, unsent);
+        settle(engine);
+    }
 }
 
 void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link)
 {
-    arcp__context_set_time(&engine->context, now);
-    arcp__link_input_over(engine, link);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__link_input_over(engine, link);
+        settle(engine);
+    }
 }
 
 void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link)
 {
-    arcp__context_set_time(&engine->context, now);
-    arcp__link_disconnect(engine, link);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__link_disconnect(engine, link);
+        settle(engine);
+    } else {
+        link->is_gone = true;
+    }
 }
 
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
                                 arcp_status status, arcp_span principal, bool is_anonymous)
 {
-    arcp__context_set_time(&engine->context, now);
-    arcp__link *link = arcp__link_find_authenticating(engine, auth_id);
+    arcp__link *link = begin(engine, now) ? arcp__link_find_authenticating(engine, auth_id) : NULL;
     if (link == NULL) {
         return;
     }
-    engine->current_link = link;
     arcp__session_authenticated(engine, link, status, principal, is_anonymous);
     settle(engine);
     arcp__link_resume(engine, link);
@@ -106,74 +92,76 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
 void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
                           const char *reason)
 {
-    arcp__context_set_time(&engine->context, now);
-    arcp__refusal_note(engine, refusal, reason);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__refusal_note(engine, refusal, reason);
+        settle(engine);
+    }
 }
 
 /* ---- what agents bring ---- */
 
-static void enter_agent(arcp__engine *engine, arcp_time now, arcp__job *job)
-{
-    arcp__context_set_time(&engine->context, now);
-    engine->current_job = job;
-}
-
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 arcp_status status, arcp_span message)
 {
-    enter_agent(engine, now, job);
-    arcp__job_agent_started(engine, job, status, message);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__job_agent_started(engine, job, status, message);
+        settle(engine);
+    }
 }
 
 void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text)
 {
-    enter_agent(engine, now, job);
-    arcp__job_agent_line(engine, job, text);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__job_agent_line(engine, job, text);
+        settle(engine);
+    }
 }
 
 void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job)
 {
-    enter_agent(engine, now, job);
-    arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
-                        "the agent wrote a line longer than limits.agent_line_bytes");
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
+                            "the agent wrote a line longer than limits.agent_line_bytes");
+        settle(engine);
+    }
 }
 
 void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span bytes)
 {
-    enter_agent(engine, now, job);
-    arcp__job_plain_output(engine, job, bytes);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__job_plain_output(engine, job, bytes);
+        settle(engine);
+    }
 }
 
 void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
                             arcp_span text)
 {
-    enter_agent(engine, now, job);
-    arcp__job_emit_log(engine, job, level, text);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__job_emit_log(engine, job, level, text);
+        settle(engine);
+    }
 }
 
 void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job,
                              const arcp__port_message *message)
 {
-    enter_agent(engine, now, job);
-    arcp__job_hear(engine, job, message);
-    if (!job->ended) {
-        arcp__job_after_denial(engine, job, message->decision.code);
+    if (begin(engine, now)) {
+        arcp__job_hear(engine, job, message);
+        if (!job->ended) {
+            arcp__job_after_denial(engine, job, message->decision.code);
+        }
+        settle(engine);
     }
-    settle(engine);
 }
 
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_exit *exit)
 {
-    enter_agent(engine, now, job);
-    arcp__job_agent_exited(engine, job, exit);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__job_agent_exited(engine, job, exit);
+        settle(engine);
+    }
 }
 
 /* ---- what the store and the provisioner bring ---- */
@@ -193,7 +181,9 @@ static void close_links(arcp__engine *engine)
 void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_id,
                             arcp_status status)
 {
-    arcp__context_set_time(&engine->context, now);
+    if (!begin(engine, now)) {
+        return;
+    }
     switch (arcp__log_committed(engine->log, batch_id, status)) {
     case ARCP__COMMIT_DONE:
         arcp__sessions_durable(engine);
@@ -226,8 +216,8 @@ static void advance_restore(arcp__engine *engine)
 
 void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
 {
-    arcp__context_set_time(&engine->context, now);
-    if (arcp__restore_begin(engine)) {
+    if (begin(engine, now)) {
+        arcp__restore_begin(engine);
         advance_restore(engine);
         settle(engine);
     }
@@ -237,18 +227,20 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
                             arcp_status status, uint64_t first, const arcp_span *records,
                             size_t count)
 {
-    arcp__context_set_time(&engine->context, now);
-    arcp__read_done(engine, read_id, status, first, records, count);
-    advance_restore(engine);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__read_done(engine, read_id, status, first, records, count);
+        advance_restore(engine);
+        settle(engine);
+    }
 }
 
 void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
                               const arcp_provision_result *result)
 {
-    arcp__context_set_time(&engine->context, now);
-    arcp__credential_answered(engine, result);
-    settle(engine);
+    if (begin(engine, now)) {
+        arcp__credential_answered(engine, result);
+        settle(engine);
+    }
 }
 
 /* ---- time ---- */
@@ -379,16 +371,15 @@ static void watch_wall_clock(arcp__engine *engine)
 
 void arcp__engine_tick(arcp__engine *engine, arcp_time now)
 {
-    arcp__context_set_time(&engine->context, now);
-    watch_wall_clock(engine);
-    for (arcp__timer *timer =
-             arcp__timer_heap_pop_due(&engine->context.timers, engine->context.now.mono_ns);
-         timer != NULL;
-         timer = arcp__timer_heap_pop_due(&engine->context.timers, engine->context.now.mono_ns)) {
-        dispatch(engine, timer);
-        settle(engine);
+    if (!begin(engine, now)) {
+        return;
     }
-    if (engine->context.owes) {
+    watch_wall_clock(engine);
+    arcp__timer *timer = NULL;
+    while (!engine->context.failed &&
+           (timer = arcp__timer_heap_pop_due(&engine->context.timers,
+                                             engine->context.now.mono_ns)) != NULL) {
+        dispatch(engine, timer);
         settle(engine);
     }
     arcp__sessions_leave(engine);
@@ -397,7 +388,9 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
 
 void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
 {
-    arcp__context_set_time(&engine->context, now);
+    if (!begin(engine, now)) {
+        return;
+    }
     int64_t over_ns = now.mono_ns;
     if (!engine->context.stopping) {
         engine->context.stopping = true;
@@ -425,27 +418,19 @@ static void take_back(arcp__engine *engine)
     arcp__job_forgotten_by_owner(engine);
 }
 
-/* Rows and indexes of what changed go with the batch that shows it. */
-static bool complete_batch(arcp__engine *engine)
-{
-    if (!arcp__engine_is_restored(engine) || /* half of a restart is not to be kept */
-        arcp__batch_gathered(engine->log) == 0 || !arcp__jobs_store_due(engine) ||
-        !arcp__budgets_store(engine)) {
-        return false;
-    }
-    arcp__sessions_write_indexes(engine);
-    return true;
-}
-
 const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
 {
-    const bool is_whole = arcp__log_is_failing(engine->log) || complete_batch(engine);
-    if (engine->context.out_of_memory) {
-        /* It is made good, and not to be charged to whoever says something next. */
-        engine->context.out_of_memory = false;
-        arcp__context_owe(&engine->context);
+    if (!arcp__log_is_failing(engine->log)) {
+        if (!arcp__engine_is_restored(engine) || /* half of a restart is not to be kept */
+            arcp__batch_gathered(engine->log) == 0) {
+            return NULL;
+        }
+        /* Rows and indexes of what changed go with the batch that shows it. */
+        arcp__jobs_store_due(engine);
+        arcp__budgets_store(engine);
+        arcp__sessions_write_indexes(engine);
     }
-    return is_whole ? arcp__log_take(engine->log) : NULL;
+    return engine->context.failed ? NULL : arcp__log_take(engine->log);
 }
 
 size_t arcp__engine_gathered(const arcp__engine *engine)
@@ -456,15 +441,21 @@ size_t arcp__engine_gathered(const arcp__engine *engine)
 bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
 {
     take_back(engine);
-    arcp__context_set_time(&engine->context, now);
-    settle(engine);
+    if (begin(engine, now)) {
+        settle(engine);
+    }
+    /* Going through the sessions may queue something. */
     do {
-        if (arcp__effect_next_line(engine->log, out) || arcp__links_next_close(engine, out) ||
-            arcp__effect_next(engine->log, out) || arcp__sessions_next_frame(engine, out)) {
+        if (arcp__effect_next_line(engine->log, out)) {
             return true;
         }
-        /* Going through the sessions may have queued something. */
-    } while (arcp__effect_is_ready(engine->log));
+        if (engine->context.failed) {
+            return arcp__links_next_close(engine, out);
+        }
+        if (arcp__effect_next(engine->log, out) || arcp__sessions_next_frame(engine, out)) {
+            return true;
+        }
+    } while (arcp__effect_is_ready(engine->log) || engine->context.failed);
     return false;
 }
 
@@ -476,5 +467,5 @@ bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out)
 bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out)
 {
     take_back(engine);
-    return arcp__job_next_forgotten(engine, out);
+    return !engine->context.failed && arcp__job_next_forgotten(engine, out);
 }

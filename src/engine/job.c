@@ -50,11 +50,7 @@ static bool add_to_tables(arcp__engine *engine, arcp__job *job)
 
 static bool add_job(arcp__engine *engine, arcp__job *job)
 {
-    if (!arcp__timer_heap_reserve(&engine->context.timers, 1 + ARCP__LIVE_TIMERS)) {
-        return false;
-    }
     if (!add_to_tables(engine, job)) {
-        arcp__timer_heap_release(&engine->context.timers, 1 + ARCP__LIVE_TIMERS);
         return false;
     }
     job->principal->running_jobs++;
@@ -176,7 +172,6 @@ static void disarm_live(arcp__engine *engine, arcp__job_live *live)
     arcp__context_disarm(&engine->context, &live->runtime_timer);
     arcp__context_disarm(&engine->context, &live->expiry_timer);
     arcp__context_disarm(&engine->context, &live->grace_timer);
-    arcp__timer_heap_release(&engine->context.timers, ARCP__LIVE_TIMERS);
 }
 
 void arcp__job_release_live(arcp__engine *engine, arcp__job *job)
@@ -202,7 +197,6 @@ void arcp__job_drop(arcp__engine *engine, arcp__job *job)
         disarm_live(engine, job->live); /* its memory stays as long as somebody holds the job */
     }
     arcp__context_disarm(&engine->context, &job->keep_timer);
-    arcp__timer_heap_release(&engine->context.timers, 1);
     while (job->observers != NULL) {
         job->observers->ops->dropped(engine, job->observers);
     }
@@ -297,14 +291,8 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
     arcp__agent_format_start(engine, job, &line);
     arcp__free(job->live->input);
     job->live->input = NULL;
-    if (!arcp__effect_push(engine->log, &job->live->agent_port,
-                           &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line,
-                           true)) {
-        job->agent_state = ARCP__AGENT_GONE;
-        job->live->host = NULL; /* nothing is started */
-        arcp__job_owe_end(engine, job);
-        return;
-    }
+    arcp__effect_push(engine->log, &job->live->agent_port,
+                      &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line, true);
     arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
     engine->live_agents++;
     job->agent_state = ARCP__AGENT_STARTING;

@@ -101,38 +101,34 @@ void arcp__budget_changed(arcp__engine *engine, arcp__job *job)
     arcp__job_pin(job);
 }
 
-static bool store_row(arcp__engine *engine, arcp__job *job)
+static void store_row(arcp__engine *engine, arcp__job *job)
 {
     if (!arcp__batch_keeps_rows(engine->log)) {
-        return true;
+        return;
     }
     char key[ARCP__ID_SIZE + sizeof(row_suffix)];
-    arcp_buf row = ARCP_BUF_INIT;
+    arcp_buf row = arcp__context_take_buf(&engine->context);
     arcp_json_writer writer;
     arcp_json_writer_init(&writer, &row);
     arcp_json_begin_object(&writer);
     arcp__budget_write_spent(job, &writer);
     arcp_json_end_object(&writer);
-    bool stored = !row.failed && arcp__batch_put(engine->log, ARCP_STORE_JOBS, row_key(job, key),
-                                                 arcp_buf_span(&row));
-    job->has_spent_row = job->has_spent_row || stored;
-    arcp_buf_fini(&row);
-    return stored;
+    arcp__batch_put(engine->log, ARCP_STORE_JOBS, row_key(job, key), arcp_buf_span(&row));
+    job->has_spent_row = true;
+    arcp__context_give_buf(&engine->context, &row);
 }
 
-bool arcp__budgets_store(arcp__engine *engine)
+void arcp__budgets_store(arcp__engine *engine)
 {
     while (engine->spenders != NULL) {
         arcp__job *job = engine->spenders;
-        if (!job->ended && !engine->context.closing && !store_row(engine, job)) {
-            arcp__context_owe(&engine->context);
-            return false; /* what was spent goes with the same batch as what says so */
+        if (!job->ended && !engine->context.closing) {
+            store_row(engine, job);
         }
         engine->spenders = job->next_spender;
         job->in_spenders = false;
         arcp__job_unpin(job);
     }
-    return true;
 }
 
 void arcp__budget_delete_row(arcp__engine *engine, const arcp__job *job)

@@ -80,14 +80,10 @@ void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_rea
 void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
 {
     if (has_agent(job) && !job->told_to_die) {
-        job->told_to_die =
-            arcp__effect_push(engine->log, &job->live->agent_port,
-                              &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job}, NULL,
-                              waits_for_store(engine, job));
-        if (!job->told_to_die) {
-            arcp__context_arm(&engine->context, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
-                              arcp__context_after_ms(&engine->context, 100));
-        }
+        job->told_to_die = true;
+        arcp__effect_push(engine->log, &job->live->agent_port,
+                          &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job}, NULL,
+                          waits_for_store(engine, job));
     }
     if (!job->ended && job->cancelling) {
         arcp__job_fail_with(engine, job, ARCP_E_CANCELLED, "the job was cancelled");

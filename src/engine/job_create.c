@@ -273,9 +273,6 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__
         return no_memory(err);
     }
     arcp__job_store(engine, job);
-    if (job->owes_row) {
-        return no_memory(err);
-    }
     arcp__metrics_job_began(engine, job);
     return ARCP_OK;
 }

@@ -134,12 +134,10 @@ static void emit_delegate(arcp__engine *engine, arcp__job *parent, const arcp__j
         }
     }
     arcp_json_end_object(&writer);
-    if (event.failed || text.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        arcp__job_emit_event(engine, parent, ARCP_EVENT_DELEGATE, ARCP_SPAN_LITERAL("delegate"),
-                             arcp_buf_span(&event));
-    }
+    arcp__context_check_text(&engine->context, &event);
+    arcp__context_check_text(&engine->context, &text);
+    arcp__job_emit_event(engine, parent, ARCP_EVENT_DELEGATE, ARCP_SPAN_LITERAL("delegate"),
+                         arcp_buf_span(&event));
     arcp_buf_fini(&text);
     arcp_buf_fini(&event);
 }
@@ -508,7 +506,7 @@ static void answer_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_json_writer writer;
     if (arcp_json_scan(&json, terminal, &limits, NULL) != ARCP_OK) {
-        arcp__job_owe_end(engine, parent);
+        arcp__context_no_memory(&engine->context); /* it is JSON: the runtime wrote it */
         arcp_json_fini(&json);
         return;
     }
@@ -540,12 +538,9 @@ static void answer_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
         arcp_json_end_object(&writer);
     }
     arcp_json_end_object(&writer);
-    if (payload.failed) {
-        arcp__job_owe_end(engine, parent);
-    } else {
-        arcp__agent_reply(engine, parent, arcp_span_cstr(child->live->wait_reply),
-                          arcp_buf_span(&payload));
-    }
+    arcp__context_check_text(&engine->context, &payload);
+    arcp__agent_reply(engine, parent, arcp_span_cstr(child->live->wait_reply),
+                      arcp_buf_span(&payload));
     arcp_buf_fini(&payload);
     arcp_json_fini(&json);
 }

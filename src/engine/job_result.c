@@ -40,13 +40,9 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     }
     /* What the runtime says of an end always has room. */
     const bool is_bounded = !is_over && (job->said_end || status == ARCP_JOB_SUCCESS);
-    if (payload->failed ||
-        !arcp__job_emit_terminal(engine, job, type, arcp_buf_span(payload), is_bounded)) {
-        if (is_over || job->over_limit == NULL) {
-            /* The end comes whatever memory there is, as soon as there is some. */
-            arcp__job_owe_end(engine, job);
-        }
-        return;
+    arcp__context_check_text(&engine->context, payload);
+    if (!arcp__job_emit_terminal(engine, job, type, arcp_buf_span(payload), is_bounded)) {
+        return; /* there is no room for what it said: it ends with that (job_bytes.c) */
     }
     job->ended = true;
     job->status = status;
@@ -278,13 +274,9 @@ static void emit_chunk(arcp__engine *engine, arcp__job *job, arcp_span data_json
     arcp_buf_append(&body, data_json);
     arcp_buf_append_format(&body, ",\"encoding\":\"%s\",\"more\":%s}",
                            is_base64 ? "base64" : "utf8", more ? "true" : "false");
-    if (body.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        job->live->chunk_next++;
-        arcp__job_emit_event(engine, job, ARCP_EVENT_RESULT_CHUNK,
-                             ARCP_SPAN_LITERAL("result_chunk"), arcp_buf_span(&body));
-    }
+    job->live->chunk_next++;
+    arcp__job_emit_event(engine, job, ARCP_EVENT_RESULT_CHUNK, ARCP_SPAN_LITERAL("result_chunk"),
+                         arcp_buf_span(&body));
     arcp__context_give_buf(&engine->context, &body);
 }
 
@@ -368,12 +360,10 @@ static void plain_chunk(arcp__engine *engine, arcp__job *job, size_t size, bool 
         arcp__base64_encode(bytes, ARCP__BASE64_STANDARD, &data);
     }
     arcp_json_quote(arcp_buf_span(&data), &json);
-    if (data.failed || json.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        (void)arcp__job_chunk(engine, job, arcp_buf_span(&data), arcp_buf_span(&json), !is_text,
-                              more, &error);
-    }
+    arcp__context_check_text(&engine->context, &data);
+    arcp__context_check_text(&engine->context, &json);
+    (void)arcp__job_chunk(engine, job, arcp_buf_span(&data), arcp_buf_span(&json), !is_text, more,
+                          &error);
     arcp_buf_fini(&data);
     arcp_buf_fini(&json);
     arcp_buf_consume(&job->live->plain_output, size);
@@ -461,11 +451,8 @@ static void end_plain(arcp__engine *engine, arcp__job *job)
     } else {
         arcp_json_quote(output, &result);
     }
-    if (result.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        arcp__job_succeed(engine, job, arcp_buf_span(&result), arcp_span_make(NULL, 0));
-    }
+    arcp__context_check_text(&engine->context, &result);
+    arcp__job_succeed(engine, job, arcp_buf_span(&result), arcp_span_make(NULL, 0));
     arcp_buf_fini(&result);
     arcp_json_fini(&json);
 }

@@ -69,11 +69,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
     arcp_json_write_raw(&writer, arcp_span_cstr(job->accepted));
     arcp__idempotency_write_row(job, &writer);
     arcp_json_end_object(&writer);
-    job->owes_row = row.failed || !arcp__batch_put(engine->log, ARCP_STORE_JOBS,
-                                                   arcp_span_cstr(job->id), arcp_buf_span(&row));
-    if (job->owes_row) {
-        arcp__context_owe(&engine->context);
-    }
+    arcp__batch_put(engine->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&row));
     arcp__context_give_buf(&engine->context, &row);
 }
 
@@ -88,20 +84,16 @@ void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job)
     arcp__job_pin(job);
 }
 
-bool arcp__jobs_store_due(arcp__engine *engine)
+void arcp__jobs_store_due(arcp__engine *engine)
 {
     while (engine->due_rows != NULL) {
         arcp__job *job = engine->due_rows;
         if (job->principal != NULL &&
             !engine->context.closing) { /* else it was forgotten meanwhile */
             arcp__job_store(engine, job);
-            if (job->owes_row) {
-                return false;
-            }
         }
         engine->due_rows = job->next_due;
         job->row_is_due = false;
         arcp__job_unpin(job);
     }
-    return true;
 }

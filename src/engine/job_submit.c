@@ -131,14 +131,12 @@ static void answer_duplicate(arcp__engine *engine, arcp__request *request,
     if (job == NULL) {
         format_lost_end(engine, job_id, &request->record);
     }
-    if (payload.failed || request->record.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        memcpy(request->revealed_job, entry->job_id, sizeof(entry->job_id));
-        arcp__request_answer(engine, request, "job.accepted", job_id,
-                             job == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(job->trace_id),
-                             arcp_buf_span(&payload));
-    }
+    arcp__context_check_text(&engine->context, &payload);
+    arcp__context_check_text(&engine->context, &request->record);
+    memcpy(request->revealed_job, entry->job_id, sizeof(entry->job_id));
+    arcp__request_answer(engine, request, "job.accepted", job_id,
+                         job == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(job->trace_id),
+                         arcp_buf_span(&payload));
     arcp_buf_fini(&payload);
 }
 
@@ -150,7 +148,7 @@ static bool handled_by_key(arcp__engine *engine, arcp__request *request, const a
     const arcp__idempotency *entry =
         arcp__idempotency_find(engine, request->session->principal, key);
     if (entry == NULL) {
-        return engine->context.out_of_memory; /* nobody knows then: the input is given up */
+        return engine->context.failed;
     }
     if (memcmp(entry->fingerprint, print, 32) == 0) {
         answer_duplicate(engine, request, entry);
@@ -226,13 +224,9 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
 {
     arcp_buf payload = arcp__context_take_buf(&engine->context);
     arcp__job_format_accepted(engine, job, request->session, &payload);
-    if (payload.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        memcpy(request->revealed_job, job->id, sizeof(job->id));
-        arcp__request_answer(engine, request, "job.accepted", arcp_span_cstr(job->id),
-                             arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
-    }
+    memcpy(request->revealed_job, job->id, sizeof(job->id));
+    arcp__request_answer(engine, request, "job.accepted", arcp_span_cstr(job->id),
+                         arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
     arcp__context_give_buf(&engine->context, &payload);
     arcp__audit(engine->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,

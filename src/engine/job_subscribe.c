@@ -71,14 +71,9 @@ void arcp__observation_store(arcp__engine *engine, arcp__observation *observatio
                             (unsigned long long)observation->kept_position,
                             (unsigned long long)observation->first_seq);
     observation->has_row = true;
-    if (arcp__batch_put(engine->log, ARCP_STORE_SUBSCRIPTIONS,
-                        arcp_span_make(key, (size_t)key_size),
-                        arcp_span_make(row, (size_t)row_size))) {
-        row_is_new(observation);
-    } else {
-        row_is_old(observation);
-        arcp__context_owe(&engine->context);
-    }
+    arcp__batch_put(engine->log, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
+                    arcp_span_make(row, (size_t)row_size));
+    row_is_new(observation);
 }
 
 void arcp__observation_moved(arcp__observation *observation, uint64_t position)
@@ -199,8 +194,6 @@ static bool number(arcp__engine *engine, arcp__observation *observation, uint64_
     uint64_t seq = arcp__session_number(engine, observation->session,
                                         observation->observer.job->stream, position, count, bytes);
     if (seq == 0) {
-        observation->observer.is_live = false; /* it catches up when there is memory */
-        arcp__context_owe(&engine->context);
         return false;
     }
     if (observation->first_seq == 0) {
@@ -262,17 +255,13 @@ static void ask_store(arcp__engine *engine, arcp__observation *observation)
     arcp_buf key = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&key, observation->observer.job->stream->key);
     observation->read_id = ++engine->next_read_id;
-    bool asked = arcp__effect_push(engine->log, NULL,
-                                   &(arcp__effect){.kind = ARCP__EFFECT_READ,
-                                                   .id = observation->read_id,
-                                                   .from = observation->next_position,
-                                                   .count_max = PAGE_RECORDS,
-                                                   .bytes_max = PAGE_BYTES},
-                                   &key, false);
-    if (!asked) {
-        observation->read_id = 0;
-        arcp__context_owe(&engine->context);
-    }
+    arcp__effect_push(engine->log, NULL,
+                      &(arcp__effect){.kind = ARCP__EFFECT_READ,
+                                      .id = observation->read_id,
+                                      .from = observation->next_position,
+                                      .count_max = PAGE_RECORDS,
+                                      .bytes_max = PAGE_BYTES},
+                      &key, false);
 }
 
 /* [arcp:7.6-5] */
@@ -404,13 +393,10 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
     arcp_json_name(&writer, "replayed");
     arcp_json_write_bool(&writer, replayed);
     arcp_json_end_object(&writer);
-    if (payload.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        memcpy(request->revealed_job, job->id, sizeof(job->id));
-        arcp__request_answer(engine, request, "job.subscribed", arcp_span_cstr(job->id),
-                             arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
-    }
+    arcp__context_check_text(&engine->context, &payload);
+    memcpy(request->revealed_job, job->id, sizeof(job->id));
+    arcp__request_answer(engine, request, "job.subscribed", arcp_span_cstr(job->id),
+                         arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
     arcp_buf_fini(&payload);
 }
 

@@ -131,8 +131,6 @@ void arcp__jobs_forget_oldest(arcp__engine *engine)
         arcp__job_keep_due(engine, job);
     }
     engine->over_share = job == NULL ? NULL : engine->over_share;
-    engine->context.out_of_memory =
-        false; /* what it failed to forget is tried again; no input did it */
 }
 
 /* ---- those that wait for their session ---- */
@@ -204,12 +202,13 @@ static int64_t try_again_ns(const arcp__engine *engine, const arcp__job *job)
 void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
 {
     /* The rows come first: a job's row without its stream is damage for the next start. */
-    if (is_needed(engine, job) || !arcp__idempotency_outlive(engine, job) ||
-        !arcp__batch_delete(engine->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id))) {
+    if (is_needed(engine, job)) {
         arcp__context_arm(&engine->context, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job,
                           try_again_ns(engine, job));
         return;
     }
+    arcp__idempotency_outlive(engine, job);
+    arcp__batch_delete(engine->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id));
     arcp__idempotency_job_forgotten(job);
     arcp__job_drop(engine, job);
 }

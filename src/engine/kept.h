@@ -50,8 +50,8 @@ bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
 /* As if the job had not been made; nothing for one without a key. */
 void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job);
 /* Before the job's row goes: its key gets a row of its own, unless it has none or that has
- * expired. False when out of memory. */
-bool arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job);
+ * expired. */
+void arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job);
 /* Then: the key stays, with the payload that the job was answered with. */
 void arcp__idempotency_job_forgotten(arcp__job *job);
 /* Writes the member "idempotency" of the job's row; nothing for one without a key. */

@@ -24,8 +24,8 @@ void arcp__link_unref(arcp__link *link)
 arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *options)
 {
     arcp__link *link = arcp__alloc(sizeof(*link));
-    if (link == NULL || !arcp__timer_heap_reserve(&engine->context.timers, ARCP__LINK_TIMERS)) {
-        arcp__free(link);
+    if (link == NULL) {
+        arcp__context_no_memory(&engine->context);
         return NULL;
     }
     link->port.user = options->user;
@@ -37,9 +37,7 @@ arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *optio
     if (options->principal.size != 0) {
         link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
         if (link->preset_principal == NULL) {
-            arcp__timer_heap_release(&engine->context.timers, ARCP__LINK_TIMERS);
-            arcp__free(link);
-            return NULL;
+            arcp__context_no_memory(&engine->context);
         }
     }
     DL_APPEND2(engine->links, link, previous, next);
@@ -81,10 +79,7 @@ void arcp__link_close(arcp__engine *engine, arcp__link *link, int close_code, co
     if (link->port.is_closed) {
         return;
     }
-    if (!arcp__port_close(engine->log, &link->port, close_code, reason, durable)) {
-        link->must_close = true; /* which takes no memory */
-        engine->must_close_links = true;
-    }
+    arcp__port_close(engine->log, &link->port, close_code, reason, durable);
     arcp__context_disarm(&engine->context, &link->hello_timer);
     arcp__context_disarm(&engine->context, &link->rest_timer);
     if (link->session != NULL) {
@@ -165,10 +160,14 @@ static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame
 {
     arcp__message in = {0};
     arcp_error error = {0};
-    if (!arcp__context_read_frame(&engine->context, frame, &in.envelope, &error)) {
-        if (error.status != ARCP_OK) {
-            refuse_frame(engine, link, frame, &error);
-        }
+    const arcp_status status =
+        arcp__context_read_frame(&engine->context, frame, &in.envelope, &error);
+    if (status == ARCP_E_NO_MEMORY) { /* its sender chose its size */
+        arcp__link_close(engine, link, 1011, "there is no memory for a frame of this size", false);
+        return;
+    }
+    if (status != ARCP_OK) {
+        refuse_frame(engine, link, frame, &error);
         return;
     }
     if (link->session != NULL) {
@@ -186,30 +185,24 @@ static void handle_frame(arcp__engine *engine, arcp__link *link, arcp_span frame
     arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1008);
 }
 
-/* A link whose input ran out of memory is closed without a queue entry: nothing here
- * allocates. Frames that were queued for it before go with it. */
+/* A failed engine closes its links without a queue: nothing here allocates. */
 bool arcp__links_next_close(arcp__engine *engine, arcp__effect *out)
 {
-    if (!engine->must_close_links) {
-        return false;
+    if (!engine->is_closing_links) {
+        engine->is_closing_links = true;
+        engine->next_to_close = engine->links;
     }
-    for (arcp__link *link = engine->links; link != NULL; link = link->next) {
-        if (!link->must_close) {
-            continue;
+    while (engine->next_to_close != NULL) {
+        arcp__link *link = engine->next_to_close;
+        engine->next_to_close = link->next;
+        if (!link->is_gone) {
+            *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
+                                  .link_user = link->port.user,
+                                  .close_code = 1011,
+                                  .text = ARCP_SPAN_LITERAL("the runtime ran out of memory")};
+            return true;
         }
-        link->must_close = false;
-        link->port.is_closed = true;
-        arcp__context_disarm(&engine->context, &link->hello_timer);
-        if (link->session != NULL) {
-            arcp__session_detach(engine, link->session);
-        }
-        *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
-                              .link_user = link->port.user,
-                              .close_code = 1011,
-                              .text = ARCP_SPAN_LITERAL("the runtime is out of memory")};
-        return true;
     }
-    engine->must_close_links = false;
     return false;
 }
 
@@ -243,11 +236,8 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link)
         link->session->last_received_ns = engine->context.now.mono_ns;
         arcp__session_heartbeat_start(engine, link->session);
     }
-    if (!arcp__effect_push(engine->log, &link->port,
-                           &(arcp__effect){.kind = ARCP__EFFECT_RESUME_LINK}, NULL, false)) {
-        link->must_close = true; /* it would never be read again */
-        engine->must_close_links = true;
-    }
+    arcp__effect_push(engine->log, &link->port, &(arcp__effect){.kind = ARCP__EFFECT_RESUME_LINK},
+                      NULL, false);
 }
 
 void arcp__link_rest(arcp__engine *engine, arcp__link *link, int64_t for_ns)
@@ -269,15 +259,13 @@ static void hold(arcp__engine *engine, arcp__link *link, arcp_span frame)
 {
     link->has_behind = true;
     arcp_buf_append(&link->behind, frame);
-    if (link->behind.failed) {
-        arcp__context_no_memory(&engine->context);
-    }
+    arcp__context_check_text(&engine->context, &link->behind);
 }
 
 void arcp__link_authenticated(arcp__engine *engine, arcp__link *link)
 {
     arcp_buf_fini(&link->hello);
-    if (link->has_behind && !link->behind.failed && !link->port.is_closed) {
+    if (link->has_behind && !link->port.is_closed) {
         handle_frame(engine, link, arcp_buf_span(&link->behind));
     }
     link->has_behind = false;
@@ -331,7 +319,6 @@ void arcp__link_disconnect(arcp__engine *engine, arcp__link *link)
     link->peer = NULL;
     arcp__context_disarm(&engine->context, &link->hello_timer);
     arcp__context_disarm(&engine->context, &link->rest_timer);
-    arcp__timer_heap_release(&engine->context.timers, ARCP__LINK_TIMERS);
     DL_DELETE2(engine->links, link, previous, next);
     arcp__link_unref(link);
 }

@@ -28,22 +28,16 @@ void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uin
                        size_t bytes, arcp_feature feature)
 {
     arcp__mail *mail = post(engine, ARCP__MAIL_RECORD, observation);
-    if (mail == NULL) {
-        /* Not lost: the observation falls back to catching up from the stream. */
-        observation->observer.is_live = false;
-        arcp__context_owe(&engine->context);
-        return;
+    if (mail != NULL) {
+        mail->position = position;
+        mail->bytes = bytes;
+        mail->feature = feature;
     }
-    mail->position = position;
-    mail->bytes = bytes;
-    mail->feature = feature;
 }
 
 void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation)
 {
-    if (post(engine, ARCP__MAIL_CATCH_UP, observation) == NULL) {
-        arcp__context_owe(&engine->context);
-    }
+    (void)post(engine, ARCP__MAIL_CATCH_UP, observation);
 }
 
 void arcp__mail_end(arcp__engine *engine, arcp__observation *observation)

@@ -179,8 +179,6 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
          "Upstream credentials that are, or may be, valid.", HASH_COUNT(engine->credentials)},
         {"arcp_credentials_stuck", "gauge",
          "Upstream credentials whose revocation has failed repeatedly.", engine->stuck_credentials},
-        {"arcp_trace_spans_lost_total", "counter", "Trace spans dropped because allocation failed.",
-         arcp__log_spans_lost(engine->log)},
     };
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         arcp__exposition_one(out, rows[at].name, rows[at].type, rows[at].help, rows[at].value);
@@ -193,7 +191,9 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
 bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)
 {
     const char *reason = NULL;
-    if (arcp__log_is_failing(engine->log)) {
+    if (engine->context.failed) {
+        reason = "out of memory";
+    } else if (arcp__log_is_failing(engine->log)) {
         reason = "the store cannot be written";
     } else if (engine->context.stopping) {
         reason = "stopping";

@@ -19,17 +19,6 @@
 #include "engine/span.h"
 #include "engine/state.h"
 
-/* ---- make_good.c: see arcp__context_owe ---- */
-/* An agent waits for what cannot come: its job ends. */
-void arcp__job_owe_end(arcp__engine *engine, arcp__job *job);
-void arcp__engine_make_good(arcp__engine *engine);
-
-/* ---- timers of an owner, so that arming them cannot fail ---- */
-#define ARCP__LIVE_TIMERS    3u /* of a job that is live; one more of each that is kept */
-#define ARCP__SESSION_TIMERS 2u
-#define ARCP__LINK_TIMERS    2u
-#define ARCP__ENGINE_TIMERS  5u
-
 /* ---- metrics.c ---- */
 void arcp__metrics_job_began(arcp__engine *engine, arcp__job *job);
 void arcp__metrics_job_ended(arcp__engine *engine, arcp__job *job);
@@ -197,7 +186,7 @@ bool arcp__session_push_run(arcp__session *session, const arcp__run *run);
 /* ---- session_durable.c ---- */
 /* The session has new numbers, or an answer that waits: they become visible when the open batch is
  * durable. False when out of memory. */
-bool arcp__session_mark(arcp__engine *engine, arcp__session *session);
+void arcp__session_mark(arcp__engine *engine, arcp__session *session);
 /* It ends. */
 void arcp__session_unmark(arcp__engine *engine, arcp__session *session);
 /* Before the open batch is taken: what sessions numbered since the last one becomes index records
@@ -304,7 +293,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job);
 /* When the open batch is taken, once, and not for a job that is forgotten before. */
 void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job);
 /* False when memory ran out: the batch has to wait, since it shows what the rows say. */
-bool arcp__jobs_store_due(arcp__engine *engine);
+void arcp__jobs_store_due(arcp__engine *engine);
 
 /* ---- job_create.c: the parts that a submit and a delegation share ---- */
 /* What the members lease_request and lease_constraints say, within the limits that are set; an
@@ -507,7 +496,7 @@ void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_b
 void arcp__budget_changed(arcp__engine *engine, arcp__job *job);
 /* Before a batch is sealed: the rows of what was spent since the last one. False when there was no
  * memory for all. */
-bool arcp__budgets_store(arcp__engine *engine);
+void arcp__budgets_store(arcp__engine *engine);
 void arcp__budget_delete_row(arcp__engine *engine, const arcp__job *job);
 /* Writes the member "spent": {"USD":"1.5"}; nothing for a job without counters. */
 void arcp__budget_write_spent(const arcp__job *job, arcp_json_writer *writer);

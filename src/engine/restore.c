@@ -68,13 +68,6 @@ static void restore_short(arcp__engine *engine, const char *prefix, const char *
     }
 }
 
-void arcp__restore_no_memory(arcp__engine *engine)
-{
-    if (engine->restore->failure.status == ARCP_OK) {
-        (void)arcp__row_out_of_memory(&engine->restore->failure);
-    }
-}
-
 static arcp__restore *restore_of(arcp__engine *engine)
 {
     if (engine->restore == NULL) {
@@ -129,7 +122,7 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
     restore_read *read = arcp__alloc(sizeof(*read));
     arcp_buf key = ARCP_BUF_INIT;
     if (read == NULL) {
-        arcp__restore_no_memory(engine); /* at once: this step must not seem to be done */
+        arcp__context_no_memory(&engine->context);
         return;
     }
     if (session != NULL) {
@@ -265,7 +258,7 @@ static void take_index(arcp__engine *engine, arcp__session *session, uint64_t fi
         session->index_first = first;
     }
     /* What memory ran out for is not damaged: the next run would not seem to follow. */
-    for (size_t at = 0; at < count && !engine->context.out_of_memory; at++) {
+    for (size_t at = 0; at < count && !engine->context.failed; at++) {
         take_run(engine, session, records[at]);
     }
     if (count == 0) {
@@ -468,11 +461,11 @@ void arcp__restore_end_jobs(arcp__engine *engine)
     }
 }
 
-bool arcp__restore_begin(arcp__engine *engine)
+void arcp__restore_begin(arcp__engine *engine)
 {
     if (restore_of(engine) == NULL) {
-        engine->restore_failed = true;
-        return false;
+        arcp__context_no_memory(&engine->context);
+        return;
     }
     arcp__authorities_restore(engine);
     add_observers(engine);
@@ -480,17 +473,16 @@ bool arcp__restore_begin(arcp__engine *engine)
         session->loading = true;
         ask(engine, READ_INDEX, session, NULL, 0);
     }
-    return true;
 }
 
 bool arcp__engine_is_restored(const arcp__engine *engine)
 {
-    return engine->restore == NULL && !engine->restore_failed;
+    return engine->restore == NULL && !engine->context.failed;
 }
 
 arcp_status arcp__engine_restore_status(const arcp__engine *engine, arcp_error *err)
 {
-    if (engine->restore_failed) {
+    if (engine->context.failed) {
         return arcp__row_out_of_memory(err);
     }
     if (engine->restore == NULL || engine->restore->failure.status == ARCP_OK) {

@@ -7,7 +7,7 @@
 
 /* ---- restore.c: the steps, in their order ---- */
 /* All rows are there: asks for the indexes. False when out of memory. */
-bool arcp__restore_begin(arcp__engine *engine);
+void arcp__restore_begin(arcp__engine *engine);
 /* The next step when the reads of the current one are answered. True when all is read, and the
  * observers are told to catch up. */
 bool arcp__restore_advance(arcp__engine *engine);
@@ -16,8 +16,6 @@ void arcp__restore_end_jobs(arcp__engine *engine);
 /* Takes the answer to a READ of the restore; false when it is none of its. */
 bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
                              uint64_t first, const arcp_span *records, size_t count);
-/* Memory ran out while it was under way: it has failed. */
-void arcp__restore_no_memory(arcp__engine *engine);
 void arcp__restore_free(arcp__engine *engine);
 
 /* ---- read_answer.c ---- */

@@ -79,9 +79,13 @@ static void restore_spent(arcp__engine *engine, const arcp__spent_row *row)
     arcp__job *job = arcp__job_find(engine, arcp_span_cstr(row->job_id));
     arcp_span text = arcp_span_make(row->text, row->size);
     arcp_json_limits limits = {8, 1000000, UINT32_MAX - 1};
-    if (job == NULL || job->budget == NULL ||
-        arcp_json_scan(&engine->context.json, text, &limits, NULL) != ARCP_OK ||
+    if (job == NULL || job->budget == NULL) {
+        return;
+    }
+    if (arcp_json_scan(&engine->context.json, text, &limits, NULL) != ARCP_OK ||
         !arcp__context_prepare_scratch(&engine->context, text)) {
+        arcp__context_no_memory(
+            &engine->context); /* it is JSON: this wrote it from a scanned row */
         return;
     }
     job->has_spent_row = job->has_spent_row || row->is_own_row;

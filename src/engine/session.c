@@ -11,14 +11,8 @@ arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id)
 
 static arcp__session *session_add(arcp__engine *engine, arcp__session *session)
 {
-    if (!arcp__timer_heap_reserve(&engine->context.timers, ARCP__SESSION_TIMERS)) {
-        arcp__free(session);
-        arcp__context_no_memory(&engine->context);
-        return NULL;
-    }
     HASH_ADD_KEYPTR(hh, engine->sessions, session->id, strlen(session->id), session);
     if (!ARCP__HASH_ADDED(session)) {
-        arcp__timer_heap_release(&engine->context.timers, ARCP__SESSION_TIMERS);
         arcp__free(session);
         arcp__context_no_memory(&engine->context);
         return NULL;
@@ -155,13 +149,9 @@ void arcp__session_store(arcp__engine *engine, arcp__session *session)
     arcp_json_name(&writer, "acked_seq");
     arcp_json_write_u64(&writer, session->acked_seq);
     arcp_json_end_object(&writer);
-    session->owes_row =
-        row.failed || !arcp__batch_put(engine->log, ARCP_STORE_SESSIONS,
-                                       arcp_span_cstr(session->id), arcp_buf_span(&row));
-    if (session->owes_row) {
-        arcp__context_no_memory(&engine->context); /* who is shown this is not */
-        arcp__context_owe(&engine->context);
-    }
+    arcp__context_check_text(&engine->context, &row);
+    arcp__batch_put(engine->log, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id),
+                    arcp_buf_span(&row));
     arcp_buf_fini(&row);
 }
 
@@ -294,18 +284,16 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
         session->own = NULL;
     }
     if (!engine->context.closing) {
-        bool is_deleted =
-            arcp__batch_delete(engine->log, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
+        arcp__batch_delete(engine->log, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
         stream_key[0] = 'x';
         stream_key[1] = ':';
         memcpy(stream_key + 2, session->id, sizeof(session->id));
-        if (is_deleted && session->index_next != 0) { /* a row without its index is damage */
+        if (session->index_next != 0) {
             arcp__batch_drop(engine->log, arcp_span_cstr(stream_key));
         }
     }
     arcp__session_unmark(engine, session);
     HASH_DEL(engine->sessions, session);
-    arcp__timer_heap_release(&engine->context.timers, ARCP__SESSION_TIMERS);
     engine->session_count--;
     session->principal->sessions--;
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);

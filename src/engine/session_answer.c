@@ -27,14 +27,14 @@ bool arcp__session_holds_answers(const arcp__session *session)
 
 static void append(arcp__engine *engine, arcp__session *session, arcp_buf *frame, bool closes)
 {
-    arcp__answer *answer = frame->failed ? NULL : arcp__alloc(sizeof(*answer));
-    /* The commit of the open batch wakes the session. */
-    if (answer == NULL || !arcp__session_mark(engine, session)) {
+    arcp__answer *answer = arcp__alloc(sizeof(*answer));
+    if (answer == NULL || frame->failed) {
         arcp__free(answer);
         arcp_buf_fini(frame);
         arcp__context_no_memory(&engine->context);
         return;
     }
+    arcp__session_mark(engine, session); /* the commit of the open batch wakes the session */
     *answer = (arcp__answer){.after_seq = session->refused_seq,
                              .batch_id = arcp__batch_open_id(engine->log),
                              .frame = *frame,

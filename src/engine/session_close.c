@@ -45,7 +45,7 @@ static bool has_nothing_left(const arcp__engine *engine, const arcp__link *link)
 {
     const arcp__session *session = link->session;
     return link->refs == 2 && link->port.waiting == NULL && link->port.unsent == 0 &&
-           session->pins == 0 && session->waits_for == 0 && !engine->context.owes &&
+           session->pins == 0 && session->waits_for == 0 &&
            session->sent_seq + 1 == session->next_seq && session->answers_first == NULL &&
            !arcp__session_has_live_jobs(session) && !catches_up(session);
 }

@@ -7,21 +7,18 @@
 
 #include <assert.h>
 
-bool arcp__session_mark(arcp__engine *engine, arcp__session *session)
+void arcp__session_mark(arcp__engine *engine, arcp__session *session)
 {
     assert(!session->ended);
     if (session->waits_for == arcp__batch_open_id(engine->log) &&
         arcp__batch_gathered(engine->log) != 0) {
-        return true;
+        return;
     }
-    if (!arcp__batch_touch(engine->log)) {
-        return false;
-    }
+    arcp__batch_touch(engine->log);
     if (session->waits_for == 0) {
         DL_APPEND2(engine->undurable, session, undurable_previous, undurable_next);
     }
     session->waits_for = arcp__batch_open_id(engine->log);
-    return true;
 }
 
 void arcp__session_unmark(arcp__engine *engine, arcp__session *session)

@@ -322,11 +322,6 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     arcp__session_audit(engine, link, session, "session.hello");
     engine->metrics.sessions_opened++;
     arcp__session_store(engine, session);
-    if (session->owes_row) {
-        arcp_buf_fini(&token);
-        arcp__session_end(engine, session, "out of memory");
-        return;
-    }
     arcp__session_welcome(engine, session, in->envelope.id, arcp_buf_span(&token));
     session->opens_at = arcp__batch_open_id(engine->log);
     arcp_buf_fini(&token);
@@ -340,8 +335,7 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
     arcp_span frame = arcp_buf_span(&link->hello);
     arcp__message in;
     if (!arcp__message_read(&engine->context, frame, &in)) {
-        arcp__context_no_memory(
-            &engine->context); /* it was parsed before: only memory can be missing */
+        arcp__context_no_memory(&engine->context); /* it was read before: only memory is missing */
         return;
     }
     if (!speaks_json(&engine->context.json, in.hello.encodings)) {

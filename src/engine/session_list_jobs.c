@@ -249,11 +249,8 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, const
     }
     arcp_buf_append_byte(&out, '}');
     request->is_secret = out.secret;
-    if (out.failed) {
-        arcp__context_no_memory(&engine->context);
-    } else {
-        arcp__request_answer(engine, request, "session.jobs", arcp_span_make(NULL, 0),
-                             arcp_span_make(NULL, 0), arcp_buf_span(&out));
-    }
+    arcp__context_check_text(&engine->context, &out);
+    arcp__request_answer(engine, request, "session.jobs", arcp_span_make(NULL, 0),
+                         arcp_span_make(NULL, 0), arcp_buf_span(&out));
     arcp_buf_fini(&out);
 }

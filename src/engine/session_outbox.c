@@ -71,9 +71,7 @@ void arcp__session_weigh_backlog(arcp__engine *engine, arcp__session *session)
 uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp__stream *stream,
                               uint64_t position, uint32_t count, uint64_t bytes)
 {
-    if (!arcp__session_mark(engine, session)) {
-        return 0;
-    }
+    arcp__session_mark(engine, session);
     uint64_t seq = session->next_seq;
     arcp__run *last =
         session->run_end > session->run_first ? &session->runs[session->run_end - 1] : NULL;
@@ -111,7 +109,7 @@ static void index_key(const arcp__session *session, char key[ARCP__ID_SIZE + 2])
 
 static size_t find_run(const arcp__session *session, uint64_t seq);
 
-static bool append_index(arcp__engine *engine, arcp__session *session, const arcp__run *run)
+static void append_index(arcp__engine *engine, arcp__session *session, const arcp__run *run)
 {
     char key[ARCP__ID_SIZE + 2];
     char record[256];
@@ -125,8 +123,8 @@ static bool append_index(arcp__engine *engine, arcp__session *session, const arc
                         (unsigned long long)run->first_seq, run->count, run->stream->key,
                         (unsigned long long)run->first_position, (unsigned long long)run->bytes,
                         (unsigned long long)(is_tip ? run->stream->bytes : 0));
-    return arcp__batch_append_key(engine->log, arcp_span_cstr(key), session->index_next++,
-                                  arcp_span_make(record, (size_t)size));
+    arcp__batch_append_key(engine->log, arcp_span_cstr(key), session->index_next++,
+                           arcp_span_make(record, (size_t)size));
 }
 
 void arcp__session_write_index(arcp__engine *engine, arcp__session *session)
@@ -136,10 +134,8 @@ void arcp__session_write_index(arcp__engine *engine, arcp__session *session)
     }
     for (size_t at = find_run(session, session->indexed_seq + 1); at < session->run_end; at++) {
         arcp__run *run = &session->runs[at];
-        if (arcp__batch_keeps_rows(engine->log) && !append_index(engine, session, run)) {
-            session->index_next--;
-            arcp__context_owe(&engine->context); /* the rest goes with a later batch */
-            return;
+        if (arcp__batch_keeps_rows(engine->log)) {
+            append_index(engine, session, run);
         }
         run->batch = (uint32_t)arcp__batch_open_id(engine->log);
         session->indexed_seq = run->first_seq + run->count - 1;
@@ -319,7 +315,7 @@ static void ask_store(arcp__engine *engine, arcp__session *session, const arcp__
     arcp_buf_append_cstr(&key, run->stream->key);
     session->read_id = ++engine->next_read_id;
     session->read_seq = seq;
-    bool asked = arcp__effect_push(
+    arcp__effect_push(
         engine->log, NULL,
         &(arcp__effect){.kind = ARCP__EFFECT_READ,
                         .id = session->read_id,
@@ -327,10 +323,6 @@ static void ask_store(arcp__engine *engine, arcp__session *session, const arcp__
                         .count_max = count < READ_RECORDS_MAX ? count : READ_RECORDS_MAX,
                         .bytes_max = READ_BYTES_MAX},
         &key, false);
-    if (!asked) {
-        session->read_id = 0;
-        arcp__context_owe(&engine->context);
-    }
 }
 
 /* The record of a page that was read for exactly this number. */
@@ -423,11 +415,7 @@ void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint6
         arcp_buf_append(&session->read_bytes, arcp_span_make((const char *)&size, sizeof(size)));
         arcp_buf_append(&session->read_bytes, records[record]);
     }
-    if (session->read_bytes.failed) {
-        no_page(session);
-        arcp__context_owe(&engine->context);
-        return;
-    }
+    arcp__context_check_text(&engine->context, &session->read_bytes);
     session->read_next_seq = session->read_seq;
     arcp__session_wake(engine, session);
 }

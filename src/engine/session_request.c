@@ -151,20 +151,6 @@ void arcp__request_finish(arcp__engine *engine, arcp__request *request)
     }
 }
 
-/* Its link is closed for want of memory: nothing waits for this one, and the same request
- * again is a new one. Where somebody else still works on the answer it may come. */
-static void abandon(arcp__engine *engine, arcp__request *request)
-{
-    uint32_t ours = request->type == ARCP_MESSAGE_JOB_SUBMIT ? 2 : 1;
-    if (request->answered || request->refs > ours) {
-        return;
-    }
-    arcp__seen_forget_answer(request->session, request->hash);
-    arcp_buf_clear(&request->frame);
-    request->frame_is_record = false;
-    arcp__request_finish(engine, request);
-}
-
 void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
 {
     while (session->submits_first != NULL) {
@@ -442,9 +428,6 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session, arcp__m
     arcp__request *request = request_new(engine, session, envelope, hash);
     if (request != NULL) {
         execute(engine, request, in, &error);
-        if (engine->context.out_of_memory) {
-            abandon(engine, request);
-        }
         arcp__request_unref(request);
     }
 }

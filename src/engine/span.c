@@ -50,7 +50,7 @@ static void emit(arcp__engine *engine, draft *made)
     made->span.attributes = made->attributes;
     made->span.end_wall_ns = engine->context.now.wall_ns;
     arcp__otlp_span_format(&made->span, &text);
-    arcp__effect_push_span(engine->log, &text);
+    arcp__effect_push(engine->log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_SPAN}, &text, false);
 }
 
 /* ---- attributes ---- */

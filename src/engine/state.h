@@ -176,13 +176,11 @@ struct arcp__engine {
     bool agents_paused;            /* because of the store's queue */
     arcp__spent_row *spent_rows;   /* owned list, while a restart is being taken up */
     struct arcp__restore *restore; /* while a restart is being taken up */
-    bool restore_failed;           /* there was not even memory to begin it */
     bool stopped;
-    bool last_words_are_over; /* peers had their time to take what was said last */
-    bool must_close_links;
-    bool has_inputs_over;     /* some link's may be */
-    arcp__link *current_link; /* whose input is being handled */
-    arcp__job *current_job;
+    bool last_words_are_over;  /* peers had their time to take what was said last */
+    bool has_inputs_over;      /* some link's may be */
+    arcp__link *next_to_close; /* of a failed engine: the link that is told next; NULL: none */
+    bool is_closing_links;     /* next_to_close was set */
 };
 
 #endif

@@ -103,8 +103,6 @@ struct arcp__job {
     bool is_over;   /* listed in the engine: to be handed out, or no longer live */
     bool cancelling;
     bool said_end;   /* the agent itself ended the job: it is winding down */
-    bool owes_end;   /* it ends as soon as there is memory for its last record */
-    bool owes_row;   /* likewise its row */
     bool row_is_due; /* its row goes with the open batch; listed in the engine */
     arcp__job *next_due;
     bool told_to_stop; /* CANCEL_AGENT was queued; once is enough */

@@ -53,6 +53,7 @@ struct arcp__link {
     arcp__session *session; /* while OPEN */
     char *preset_principal; /* owned; NULL: authenticate */
     const char *peer;       /* borrowed until it is gone; may be NULL */
+    bool is_gone;           /* of a failed engine: its owner has let go of it */
     arcp__timer hello_timer, rest_timer;
     const arcp__peer_profile *profile; /* by its hello; NULL before */
     uint64_t auth_id;
@@ -64,7 +65,6 @@ struct arcp__link {
     bool has_behind;
     bool rests;      /* until its timer: too much of what it sent was refused */
     bool paused;     /* its owner was told to hand over no more frames */
-    bool must_close; /* memory ran out while serving it */
     bool input_over; /* the peer sends nothing more */
 };
 
@@ -87,7 +87,6 @@ struct arcp__session {
     bool ended;        /* expired or idle: being taken apart */
     bool loading;      /* its runs are being read after a restart */
     bool in_outbox;    /* listed in engine->outbox */
-    bool owes_row;     /* it is stored as soon as there is memory */
     bool back_pressured;
     uint32_t pins; /* mail, requests */
 

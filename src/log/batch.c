@@ -28,58 +28,30 @@ static arcp__batch *open_batch(arcp__log *log)
     return batch;
 }
 
-bool arcp__batch_reserve(arcp__log *log, size_t count)
+/* A place for one more operation; NULL when out of memory. */
+static arcp_store_op *add_op(arcp__log *log)
 {
     arcp__batch *batch = open_batch(log);
     if (batch == NULL) {
-        return false;
+        return NULL;
     }
-    size_t need = batch->store.count + count;
-    if (need > batch->op_capacity) {
+    if (batch->store.count == batch->op_capacity) {
         size_t capacity = batch->op_capacity == 0 ? 16 : batch->op_capacity * 2;
-        capacity = capacity < need ? need : capacity;
         arcp_store_op *ops = arcp__realloc_array(batch->ops, capacity, sizeof *ops);
         if (ops == NULL) {
             arcp__context_no_memory(log->context);
-            return false;
+            return NULL;
         }
-        batch->ops = ops;
+        batch->store.ops = batch->ops = ops;
         batch->op_capacity = capacity;
     }
-    batch->store.ops = batch->ops;
-    return true;
-}
-
-static arcp_store_op *add_op(arcp__log *log)
-{
-    if (!arcp__batch_reserve(log, 1)) {
-        return NULL;
-    }
-    return &log->open_batch->ops[log->open_batch->store.count++];
+    return &batch->ops[batch->store.count++];
 }
 
 static void count_bytes(arcp__log *log, size_t bytes)
 {
     log->open_batch->bytes += bytes + 32;
     log->queue_bytes += bytes + 32;
-}
-
-/* A copy in the batch's arena. */
-static bool keep(arcp__log *log, arcp_span *bytes)
-{
-    arcp__batch *batch = open_batch(log);
-    if (batch == NULL) {
-        return false;
-    }
-    if (bytes->size == 0) {
-        *bytes = arcp_span_make(NULL, 0);
-        return true;
-    }
-    *bytes = arcp__arena_copy(&batch->arena, *bytes);
-    if (bytes->data == NULL) {
-        arcp__context_no_memory(log->context);
-    }
-    return bytes->data != NULL;
 }
 
 void arcp__batch_append(arcp__log *log, const arcp__stream *stream, uint64_t position,
@@ -95,27 +67,37 @@ void arcp__batch_append(arcp__log *log, const arcp__stream *stream, uint64_t pos
     }
 }
 
-static bool add_copied(arcp__log *log, arcp_store_op op)
+/* A copy in the batch's arena. */
+static arcp_span keep(arcp__log *log, arcp_span bytes)
 {
-    if (!keep(log, &op.key) || !keep(log, &op.value)) {
-        return false;
+    if (bytes.size == 0) {
+        return arcp_span_make(NULL, 0);
     }
-    arcp_store_op *slot = add_op(log);
-    if (slot == NULL) {
-        return false;
+    const arcp_span copy = arcp__arena_copy(&log->open_batch->arena, bytes);
+    if (copy.data == NULL) {
+        arcp__context_no_memory(log->context);
     }
-    *slot = op;
-    count_bytes(log, op.key.size + op.value.size);
-    return true;
+    return copy;
 }
 
-bool arcp__batch_append_key(arcp__log *log, arcp_span stream_key, uint64_t position,
+static void add_copied(arcp__log *log, arcp_store_op op)
+{
+    arcp_store_op *slot = add_op(log);
+    if (slot != NULL) {
+        op.key = keep(log, op.key);
+        op.value = keep(log, op.value);
+        *slot = op;
+        count_bytes(log, op.key.size + op.value.size);
+    }
+}
+
+void arcp__batch_append_key(arcp__log *log, arcp_span stream_key, uint64_t position,
                             arcp_span record)
 {
-    return add_copied(log, (arcp_store_op){.kind = ARCP_STORE_APPEND,
-                                           .position = position,
-                                           .key = stream_key,
-                                           .value = record});
+    add_copied(log, (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                    .position = position,
+                                    .key = stream_key,
+                                    .value = record});
 }
 
 bool arcp__batch_keeps_rows(const arcp__log *log)
@@ -123,39 +105,38 @@ bool arcp__batch_keeps_rows(const arcp__log *log)
     return log->options.keeps_rows;
 }
 
-bool arcp__batch_put(arcp__log *log, arcp_store_table table, arcp_span key, arcp_span value)
+void arcp__batch_put(arcp__log *log, arcp_store_table table, arcp_span key, arcp_span value)
 {
-    if (!arcp__batch_keeps_rows(log)) {
-        return true;
+    if (arcp__batch_keeps_rows(log)) {
+        add_copied(log, (arcp_store_op){
+                            .kind = ARCP_STORE_PUT, .table = table, .key = key, .value = value});
     }
-    return add_copied(
-        log, (arcp_store_op){.kind = ARCP_STORE_PUT, .table = table, .key = key, .value = value});
 }
 
-bool arcp__batch_delete(arcp__log *log, arcp_store_table table, arcp_span key)
+void arcp__batch_delete(arcp__log *log, arcp_store_table table, arcp_span key)
 {
-    return !arcp__batch_keeps_rows(log) ||
-           add_copied(log, (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
+    if (arcp__batch_keeps_rows(log)) {
+        add_copied(log, (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
+    }
 }
 
 void arcp__batch_trim(arcp__log *log, arcp_span stream_key, uint64_t position)
 {
-    (void)add_copied(
-        log, (arcp_store_op){.kind = ARCP_STORE_TRIM, .position = position, .key = stream_key});
+    add_copied(log,
+               (arcp_store_op){.kind = ARCP_STORE_TRIM, .position = position, .key = stream_key});
 }
 
 void arcp__batch_drop(arcp__log *log, arcp_span stream_key)
 {
-    (void)add_copied(log, (arcp_store_op){.kind = ARCP_STORE_DROP, .key = stream_key});
+    add_copied(log, (arcp_store_op){.kind = ARCP_STORE_DROP, .key = stream_key});
 }
 
-bool arcp__batch_touch(arcp__log *log)
+void arcp__batch_touch(arcp__log *log)
 {
     arcp__batch *batch = open_batch(log);
     if (batch != NULL) {
         batch->touches++;
     }
-    return batch != NULL;
 }
 
 uint64_t arcp__batch_open_id(const arcp__log *log)

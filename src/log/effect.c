@@ -45,9 +45,8 @@ static void leave_port(arcp__pending_effect *pending)
     }
 }
 
-/* Without a word to the engine when there is no memory. */
-static bool push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
-                 bool durable)
+void arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
+                       bool durable)
 {
     arcp__pending_effect *pending = log->effect_free;
     if (pending != NULL) {
@@ -55,18 +54,16 @@ static bool push(arcp__log *log, arcp__port *port, const arcp__effect *effect, a
     } else {
         pending = arcp__alloc(sizeof *pending);
     }
-    if (pending == NULL || (text != NULL && text->failed)) {
-        if (pending != NULL) {
-            pending->next = log->effect_free;
-            log->effect_free = pending;
-        }
+    if (pending == NULL) {
+        arcp__context_no_memory(log->context);
         if (text != NULL) {
             arcp_buf_fini(text);
         }
-        return false;
+        return;
     }
     *pending = (arcp__pending_effect){.effect = *effect, .port = port};
     if (text != NULL) {
+        arcp__context_check_text(log->context, text);
         pending->text = *text;
         *text = (arcp_buf)ARCP_BUF_INIT;
     }
@@ -82,24 +79,6 @@ static bool push(arcp__log *log, arcp__port *port, const arcp__effect *effect, a
         push_back(&log->waiting, pending);
     } else {
         push_back(&log->ready, pending);
-    }
-    return true;
-}
-
-bool arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
-                       bool durable)
-{
-    bool pushed = push(log, port, effect, text, durable);
-    if (!pushed) {
-        arcp__context_no_memory(log->context);
-    }
-    return pushed;
-}
-
-void arcp__effect_push_span(arcp__log *log, arcp_buf *text)
-{
-    if (!push(log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_SPAN}, text, false)) {
-        log->spans_lost++;
     }
 }
 
@@ -141,13 +120,15 @@ void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&text, message);
-    text.failed = text.failed || fields->failed;
-    if (arcp__effect_push(log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level},
-                          &text, false)) {
-        log->lines.last->fields = *fields;
-        *fields = (arcp_buf)ARCP_BUF_INIT;
+    arcp__context_check_text(log->context, fields);
+    arcp__effect_push(log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text,
+                      false);
+    if (log->context->failed) {
+        arcp_buf_fini(fields);
+        return;
     }
-    arcp_buf_fini(fields);
+    log->lines.last->fields = *fields;
+    *fields = (arcp_buf)ARCP_BUF_INIT;
 }
 
 /* What the owner was handed at the last call is over. */
@@ -235,15 +216,15 @@ void arcp__port_send(arcp__log *log, arcp__port *port, arcp_buf *frame, bool dur
     (void)arcp__effect_push(log, port, &(arcp__effect){.kind = ARCP__EFFECT_SEND}, frame, durable);
 }
 
-bool arcp__port_close(arcp__log *log, arcp__port *port, int close_code, const char *reason,
+void arcp__port_close(arcp__log *log, arcp__port *port, int close_code, const char *reason,
                       bool durable)
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&text, reason);
     port->is_closed = true;
-    return arcp__effect_push(log, port,
-                             &(arcp__effect){.kind = ARCP__EFFECT_CLOSE, .close_code = close_code},
-                             &text, durable);
+    arcp__effect_push(log, port,
+                      &(arcp__effect){.kind = ARCP__EFFECT_CLOSE, .close_code = close_code}, &text,
+                      durable);
 }
 
 void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes)

@@ -45,8 +45,3 @@ uint64_t arcp__log_committed_id(const arcp__log *log)
 {
     return log->committed_id;
 }
-
-uint64_t arcp__log_spans_lost(const arcp__log *log)
-{
-    return log->spans_lost;
-}

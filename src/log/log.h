@@ -24,8 +24,7 @@ typedef struct arcp__log arcp__log;
 typedef struct arcp__log_options {
     bool keeps_rows;   /* else only records are written: nothing restarts from this store */
     bool has_no_lines; /* LOG effects are not wanted */
-    int retry_timer;   /* the kind of the timer that ends a pause after a failed batch; one timer of
-                          the heap is to be reserved for it */
+    int retry_timer;   /* the kind of the timer that ends a pause after a failed batch */
 } arcp__log_options;
 
 /* NULL when out of memory. The context outlives it. */
@@ -43,7 +42,6 @@ size_t arcp__log_queue_bytes(const arcp__log *log);
 size_t arcp__log_tail_bytes(const arcp__log *log);
 /* The last batch that is durable. */
 uint64_t arcp__log_committed_id(const arcp__log *log);
-uint64_t arcp__log_spans_lost(const arcp__log *log);
 
 /* ---- effect.c: what the engine's owner is to do ---- */
 
@@ -121,16 +119,14 @@ typedef struct arcp__port {
 } arcp__port;
 
 /* Queues an effect for a port, or for none (NULL); `text` (may be NULL) is moved from. With
- * `durable` it waits for the batch that is being filled. False when out of memory. */
-bool arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
+ * `durable` it waits for the batch that is being filled. */
+void arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
                        bool durable);
 /* The next one that waits for nothing; false: none. It lives until it is taken back. */
 bool arcp__effect_next(arcp__log *log, arcp__effect *out);
 void arcp__effect_take_back(arcp__log *log);
 /* Of those that wait for the store, what may go without it. */
 void arcp__effect_release(arcp__log *log, bool (*may_go)(const arcp__effect *effect));
-/* A span; when there is no memory for it, it is only counted. */
-void arcp__effect_push_span(arcp__log *log, arcp_buf *text);
 /* Whether there is something to be done, or a line. */
 bool arcp__effect_is_ready(const arcp__log *log);
 /* Drops what waits, wherever it goes. */
@@ -147,8 +143,8 @@ bool arcp__effect_next_line(arcp__log *log, arcp__effect *out);
 
 /* A frame, which is moved from; nothing is sent to a port that is closed. */
 void arcp__port_send(arcp__log *log, arcp__port *port, arcp_buf *frame, bool durable);
-/* False when out of memory; the port is closed all the same. */
-bool arcp__port_close(arcp__log *log, arcp__port *port, int close_code, const char *reason,
+/* Queues a CLOSE; nothing follows it. */
+void arcp__port_close(arcp__log *log, arcp__port *port, int close_code, const char *reason,
                       bool durable);
 /* So many bytes of a frame were handed to its owner. */
 void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes);
@@ -189,18 +185,18 @@ const arcp__job_gates *arcp__audit_gates(const arcp__log *log);
 /* INTERNAL_ERROR (retryable) while decisions cannot be recorded and must be. `err` may be NULL. */
 arcp_status arcp__audit_check(const arcp__log *log, arcp_error *err);
 
-/* ---- batch.c: the functions that return a bool return false when out of memory ---- */
-bool arcp__batch_append_key(arcp__log *log, arcp_span stream_key, uint64_t position,
+/* ---- batch.c ---- */
+void arcp__batch_append_key(arcp__log *log, arcp_span stream_key, uint64_t position,
                             arcp_span record);
 /* False where nothing outlives the process: rows and indexes, which only a restart reads,
  * are not written then, and put and delete have nothing to do. */
 bool arcp__batch_keeps_rows(const arcp__log *log);
-bool arcp__batch_put(arcp__log *log, arcp_store_table table, arcp_span key, arcp_span value);
-bool arcp__batch_delete(arcp__log *log, arcp_store_table table, arcp_span key);
+void arcp__batch_put(arcp__log *log, arcp_store_table table, arcp_span key, arcp_span value);
+void arcp__batch_delete(arcp__log *log, arcp_store_table table, arcp_span key);
 void arcp__batch_trim(arcp__log *log, arcp_span stream_key, uint64_t position);
 void arcp__batch_drop(arcp__log *log, arcp_span stream_key);
 /* Something waits for the open batch that is no operation of it: it is taken also without one. */
-bool arcp__batch_touch(arcp__log *log);
+void arcp__batch_touch(arcp__log *log);
 /* The id of the batch being filled; effects that wait for it carry it. */
 uint64_t arcp__batch_open_id(const arcp__log *log);
 /* How much is in it; 0: it is not worth taking. */

@@ -63,8 +63,7 @@ struct arcp__log {
     arcp__pending_effect *handed;      /* its text is at the owner's until the next call */
     arcp__pending_effect *handed_line; /* likewise */
     arcp__pending_effect *effect_free;
-    uint64_t spans_lost; /* there was no memory for them */
-    bool audit_failing;  /* what was decided cannot be recorded */
+    bool audit_failing; /* what was decided cannot be recorded */
     arcp__job_gates gates;
 
     arcp__batch *open_batch;             /* being filled */
@@ -84,9 +83,7 @@ struct arcp__log {
 /* Moves what waited for batches up to the committed one. */
 void arcp__effects_release_committed(arcp__log *log);
 void arcp__batches_free(arcp__log *log);
-/* Room for so many operations; false when out of memory. */
-bool arcp__batch_reserve(arcp__log *log, size_t count);
-/* An operation of it, for which there is room. */
+/* An operation of the open batch. */
 void arcp__batch_append(arcp__log *log, const arcp__stream *stream, uint64_t position,
                         arcp_span record);
 /* Frees streams whose last batch is durable now. */

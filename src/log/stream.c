@@ -224,8 +224,7 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
         size += pieces[at].size;
     }
     arcp__chunk *chunk = chunk_for(log, stream, size);
-    /* A record that is in the stream and in no batch would be a gap in the store. */
-    if (chunk == NULL || !arcp__batch_reserve(log, 1)) {
+    if (chunk == NULL) {
         return false;
     }
     char *start = chunk->bytes + chunk->used;

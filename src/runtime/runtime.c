@@ -250,6 +250,8 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
         arcp_runtime_free(runtime);
         return status;
     }
+    runtime->failed = options->failed; /* until here the status tells it */
+    runtime->failed_user = options->failed_user;
     *out = runtime;
     return ARCP_OK;
 }

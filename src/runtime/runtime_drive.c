@@ -130,6 +130,21 @@ static void finish_stop(arcp_runtime *runtime)
     }
 }
 
+/* Its links were told; what it began is taken up by the next one, from the store. */
+static void tell_failure(arcp_runtime *runtime)
+{
+    if (runtime->has_failed || !arcp__engine_has_failed(runtime->engine)) {
+        return;
+    }
+    runtime->has_failed = true;
+    arcp__runtime_log(runtime, ARCP_LOG_ERROR,
+                      "out of memory: every connection was closed, and nothing more is stored or "
+                      "started; a runtime that is started again takes up what the store has");
+    if (runtime->failed != NULL) {
+        runtime->failed(runtime->failed_user);
+    }
+}
+
 /* The runtime that this thread is driving. */
 static _Thread_local const arcp_runtime *driven;
 
@@ -183,6 +198,9 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
     bool more = arcp__authenticator_take(runtime->authenticator);
     more = arcp__runtime_submit_batches(runtime) || more;
     more = runtime->store->ops->poll(runtime->store) || more;
+    if (arcp__engine_has_failed(runtime->engine)) { /* a batch may have been what failed */
+        return !arcp__engine_is_finished(runtime->engine);
+    }
     return more || runtime->is_dirty || runtime->is_told;
 }
 
@@ -218,5 +236,6 @@ void arcp__runtime_drive(arcp_runtime *runtime)
     }
     arm_timer(runtime, now.mono_ns);
     runtime->is_driving = false;
+    tell_failure(runtime);
     finish_stop(runtime);
 }

@@ -116,6 +116,9 @@ struct arcp_runtime {
 
     void (*audit_barrier)(void *user, bool must_wait); /* may be NULL */
     void *audit_barrier_user;
+    void (*failed)(void *user); /* may be NULL */
+    void *failed_user;
+    bool has_failed;                                /* the engine has, and the log says so */
     void (*trace_span)(void *user, arcp_span json); /* may be NULL */
     void *trace_span_user;
 };

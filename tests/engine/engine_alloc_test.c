@@ -1,6 +1,7 @@
 /* A long scenario loses its first, second, ... allocation, whoever makes it: the engine in
- * any of its inputs, effects, batches and commits, the store, a restart. Nothing crashes or
- * leaks (sanitizers look), every promise of watch.h and disk.h holds, every job that was
+ * any of its inputs, effects, batches and commits, the store, a restart. An engine that has failed
+ * closes its links, stores nothing more and is started again from what the store has. Nothing
+ * crashes or leaks (sanitizers look), every promise of watch.h and disk.h holds, every job that was
  * accepted ends once, no agent is left, and clients that come back get everything. */
 #include "engine/frames.h"
 #include "engine/play.h"
@@ -16,6 +17,12 @@
           "\"**\"],\"cost.budget\":[\"USD:5\"]}" more "}")
 #define LOG_LINES 70 /* enough for every growing list to grow a few times */
 
+static void look(play *self)
+{
+    play_recover(self);
+    play_look(self);
+}
+
 /* Somebody who lost the connection comes back. */
 static void ask(play *self, size_t at, const char *frame)
 {
@@ -25,7 +32,7 @@ static void ask(play *self, size_t at, const char *frame)
     if (play_client(self, at)->link != NULL) {
         rig_send(&self->rig, play_client(self, at), frame);
     }
-    play_look(self);
+    look(self);
 }
 
 static void ask_about(play *self, size_t at, const char *type, const char *id)
@@ -45,7 +52,7 @@ static void agent_says(play *self, const char *line)
     if (agent != NULL) {
         rig_agent_says(&self->rig, agent, line);
     }
-    play_look(self);
+    look(self);
 }
 
 static void a_job_and_its_watchers(play *self)
@@ -78,7 +85,7 @@ static void a_delegation(play *self)
     if (child != NULL) {
         rig_agent_exits(&self->rig, child, false, 0);
     }
-    play_look(self);
+    look(self);
     ask(self, 1, SUBMIT("6", ",\"idempotency_key\":\"k\"")); /* the first job's, again */
 }
 
@@ -88,15 +95,16 @@ static void ends_by_the_clock(play *self)
     ask(self, 0, SUBMIT("8", ""));
     ask_about(self, 0, "job.cancel", "9");
     rig_clock(&self->rig, 40 * ARCP_NS_PER_SEC);
+    play_recover(self);
     play_agents_reap(self);
-    play_look(self);
+    look(self);
 }
 
 static void restart(play *self)
 {
     ask(self, 0, SUBMIT("10", ""));
     agent_says(self, "before");
-    play_look(self);
+    look(self);
     disk_crash(&self->disk);
     rig_restart(&self->rig);
     ask(self, 0, FRAME("11", "session.ping", "{}"));
@@ -122,7 +130,7 @@ static void slow_and_stalled(play *self)
     rig_clock(&self->rig, ARCP_NS_PER_SEC);
     rig_drop(&self->rig, client);
     client->slow = false;
-    play_look(self);
+    look(self);
     ask(self, 0, FRAME("15", "session.ping", "{}"));
 }
 
@@ -133,7 +141,7 @@ static void ends_well(play *self)
     if (agent != NULL) {
         rig_agent_exits(&self->rig, agent, false, 0);
     }
-    play_look(self);
+    look(self);
 }
 
 static void submit_keyed(play *self, size_t at, const char *id, const char *key)
@@ -166,7 +174,7 @@ static void forgotten_jobs_and_their_keys(play *self)
         rig_clock(&self->rig, 2 * ARCP_NS_PER_SEC);
     }
     submit_keyed(self, 0, "24", "f3");
-    play_look(self);
+    look(self);
     disk_crash(&self->disk);
     rig_restart(&self->rig);
     submit_keyed(self, 1, "25", "f2");
@@ -219,6 +227,7 @@ static bool run(size_t failing, size_t nth)
         if (at == failing) {
             failed = failing_alloc_disarm();
         }
+        look(self);
     }
     for (size_t at = 0; at < 2; at++) {
         ask(self, at, FRAME("16", "session.ping", "{}"));

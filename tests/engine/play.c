@@ -34,6 +34,11 @@ static void on_effect(void *user, const arcp__effect *effect)
     }
 }
 
+static void recover(void *user)
+{
+    play_recover(user);
+}
+
 /* ---- begin and end ---- */
 
 static void begin(play *self, const arcp_settings *settings)
@@ -49,6 +54,7 @@ static void begin(play *self, const arcp_settings *settings)
     rig_open(&self->rig);
     self->rig.on_effect = on_effect;
     self->rig.on_effect_user = self;
+    self->rig.recover = recover;
     self->rig.batches_max = 4;
     self->rig.feeds_at = self->temper.feeds ? 1 + play_pick(self, 5) : 0;
     for (size_t at = 0; at < PLAY_CLIENTS; at++) {
@@ -259,7 +265,24 @@ static void disk_step(play *self)
     rig_run(&self->rig);
 }
 
-static void restart(play *self)
+void play_recover(play *self)
+{
+    if (!arcp__engine_has_failed(self->rig.engine)) {
+        return;
+    }
+    rig_run(&self->rig); /* it may have failed where nothing ran after it */
+    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
+        if (self->rig.clients[at].link != NULL) {
+            watch_fail(&self->watch, "a failed engine left a link open", "");
+        }
+    }
+    if (arcp__engine_take_batch(self->rig.engine) != NULL) {
+        watch_fail(&self->watch, "a failed engine stores what may be half done", "");
+    }
+    play_restart(self);
+}
+
+void play_restart(play *self)
 {
     play_look(self);
     disk_crash(&self->disk);
@@ -285,7 +308,7 @@ static void rare_step(play *self)
     }
     bool may_crash = self->data != NULL || self->temper.crashes;
     if (choice == 0 && (may_crash || self->is_stopping) && play_one_in(self, 2)) {
-        restart(self);
+        play_restart(self);
     } else if (choice == 1 && self->temper.stops && !self->is_stopping && play_one_in(self, 2)) {
         self->is_stopping = true;
         arcp__engine_shutdown(self->rig.engine, self->rig.now);
@@ -383,7 +406,7 @@ void play_settle(play *self)
     }
     play_check_stopped(self);
     if (self->is_stopping) {
-        restart(self);
+        play_restart(self);
     }
     static const size_t observers[] = {0, PLAY_BOB};
     size_t job_count = self->watch.job_count;

@@ -91,6 +91,11 @@ bool play_one_in(play *self, unsigned count);
 
 /* Looks at what became of clients and agents. */
 void play_look(play *self);
+/* The power fails and comes back: a new engine over what the disk has. */
+void play_restart(play *self);
+/* The same, when an allocation failed: the engine must have closed its links and keep its batches
+ * to itself. */
+void play_recover(play *self);
 
 void play_trace(const play *self, const char *what, const char *text);
 /* Damages a text at a few places. */

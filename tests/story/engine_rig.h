@@ -64,6 +64,7 @@ struct engine_rig {
     bool was_fed;
     void (*on_effect)(void *user, const arcp__effect *effect); /* before it is done */
     void *on_effect_user;
+    void (*recover)(void *user); /* starts a failed engine again; the same user */
     unsigned scans;
     struct {
         char client[64], principal[64], name[16];

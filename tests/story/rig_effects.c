@@ -265,6 +265,9 @@ void rig_run(engine_rig *rig)
         if (!more && rig->answer != NULL && step(rig)) {
             more = rig->answer(rig);
         }
+        if (arcp__engine_has_failed(rig->engine)) {
+            more = !arcp__engine_is_finished(rig->engine);
+        }
         more = more && !rig->is_dead;
     }
 }

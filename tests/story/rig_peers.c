@@ -32,7 +32,8 @@ rig_client *rig_connect(engine_rig *rig, const char *name)
     arcp__link_options options = rig->link;
     options.user = client;
     client->link = arcp__engine_connect(rig->engine, rig->now, &options);
-    if (client->link == NULL) {
+    if (client->link == NULL && rig->recover != NULL) {
+        rig->recover(rig->on_effect_user);
         client->link = arcp__engine_connect(rig->engine, rig->now, &options);
     }
     assert_non_null(client->link);
