@@ -177,9 +177,9 @@ static size_t settle(node_counter *first, const node_counter *end, arcp_decimal 
     held = held.units > 0 ? held : nothing;
     actual = actual.units > 0 ? actual : nothing;
     for (node_counter *at = first; at != end; at = at->up) {
+        const bool has_room = reports != NULL && count < reports_max;
         arcp__counter_report report;
-        if (arcp__counter_settle(&at->value, held, actual, reports != NULL && count < reports_max,
-                                 &report)) {
+        if (arcp__counter_settle(&at->value, held, actual, has_room, &report) && has_room) {
             reports[count++] = (arcp_budget_report){at->owner, at->currency, report.remaining,
                                                     report.is_exhausted};
         }
