@@ -1,5 +1,6 @@
 #include "arcp/command.h"
 #include "cli/exit_code.h"
+#include "json/json_put.h"
 
 typedef struct printer {
     arcp__program *program;
@@ -8,20 +9,15 @@ typedef struct printer {
 
 static void append_json(const arcp_agent_row *agent, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "name");
-    arcp_json_write_string(&writer, agent->name);
-    arcp_json_name(&writer, "versions");
-    arcp_json_begin_array(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "name", agent->name);
+    arcp__put_array(&writer, "versions");
     for (size_t at = 0; at < agent->version_count; at++) {
         arcp_json_write_string(&writer, agent->versions[at]);
     }
     arcp_json_end_array(&writer);
     if (agent->default_version.size != 0) {
-        arcp_json_name(&writer, "default");
-        arcp_json_write_string(&writer, agent->default_version);
+        arcp__put_string(&writer, "default", agent->default_version);
     }
     arcp_json_end_object(&writer);
 }

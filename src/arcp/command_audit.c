@@ -12,6 +12,7 @@
 #include "cli/duration.h"
 #include "cli/exit_code.h"
 #include "core/audit_event.h"
+#include "json/json_put.h"
 
 /* The chain is not whole: the answer is "no", as when a lease does not cover something. */
 #define EXIT_NOT_WHOLE 4
@@ -65,36 +66,23 @@ typedef struct verification {
     bool printed;
 } verification;
 
-static void write_member(arcp_json_writer *writer, const char *name, arcp_span text)
-{
-    arcp_json_name(writer, name);
-    arcp_json_write_string(writer, text);
-}
-
-static void write_number(arcp_json_writer *writer, const char *name, uint64_t number)
-{
-    arcp_json_name(writer, name);
-    arcp_json_write_u64(writer, number);
-}
-
 static void format_finding(bool as_json, const arcp__audit_finding *finding, arcp_buf *out)
 {
-    arcp_json_writer writer;
     if (!as_json) {
         arcp__append_safe(out, arcp_span_cstr(finding->file), 1024);
         arcp_buf_append_format(out, ":%llu: %s: %s", (unsigned long long)finding->line,
                                arcp__audit_problem_name(finding->problem), finding->message);
         return;
     }
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    write_member(&writer, "file", arcp_span_cstr(finding->file));
-    write_number(&writer, "line", finding->line);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "file", arcp_span_cstr(finding->file));
+    arcp__put_u64(&writer, "line", finding->line);
     if (finding->seq != 0) {
-        write_number(&writer, "seq", finding->seq);
+        arcp__put_u64(&writer, "seq", finding->seq);
     }
-    write_member(&writer, "problem", arcp_span_cstr(arcp__audit_problem_name(finding->problem)));
-    write_member(&writer, "message", arcp_span_cstr(finding->message));
+    arcp__put_string(&writer, "problem",
+                     arcp_span_cstr(arcp__audit_problem_name(finding->problem)));
+    arcp__put_string(&writer, "message", arcp_span_cstr(finding->message));
     arcp_json_end_object(&writer);
 }
 
@@ -115,19 +103,15 @@ static arcp_status feed(void *user, arcp_span bytes, arcp_error *err)
 
 static void format_summary_json(const arcp__audit_check *check, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "whole");
-    arcp_json_write_bool(&writer, check->problems == 0);
-    write_number(&writer, "problems", check->problems);
-    write_number(&writer, "lines", check->lines);
-    write_number(&writer, "torn", check->torn);
-    write_number(&writer, "first_seq", check->first.seq);
-    write_number(&writer, "last_seq", check->head.seq);
-    write_member(&writer, "head", arcp_span_make(check->head.hash, sizeof(check->head.hash)));
-    arcp_json_name(&writer, "closed");
-    arcp_json_write_bool(&writer, check->is_closed);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_bool(&writer, "whole", check->problems == 0);
+    arcp__put_u64(&writer, "problems", check->problems);
+    arcp__put_u64(&writer, "lines", check->lines);
+    arcp__put_u64(&writer, "torn", check->torn);
+    arcp__put_u64(&writer, "first_seq", check->first.seq);
+    arcp__put_u64(&writer, "last_seq", check->head.seq);
+    arcp__put_string(&writer, "head", arcp_span_make(check->head.hash, sizeof(check->head.hash)));
+    arcp__put_bool(&writer, "closed", check->is_closed);
     arcp_json_end_object(&writer);
 }
 

@@ -8,6 +8,7 @@
 
 #include "arcp/command.h"
 #include "cli/exit_code.h"
+#include "json/json_put.h"
 
 #define BUSY_MS 5000
 
@@ -34,11 +35,8 @@ static arcp_span member(const arcp_json *json, const char *name, arcp_buf *scrat
 /* The row without what is sealed. */
 static void append_json(const arcp_json *row, arcp_span alias, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "alias");
-    arcp_json_write_string(&writer, alias);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "alias", alias);
     for (arcp_json_ref name = arcp_json_first(row, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(row, ARCP_JSON_ROOT, name)) {
         if (!arcp_json_string_equals(row, name, ARCP_SPAN_LITERAL("sealed"))) {

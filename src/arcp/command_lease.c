@@ -10,6 +10,7 @@
 #include "cli/duration.h"
 #include "cli/exit_code.h"
 #include "cli/file_text.h"
+#include "json/json_put.h"
 
 /* A person may look at larger leases than a runtime accepts. */
 #define LEASE_BYTES_MAX ((size_t)64 << 20)
@@ -107,8 +108,7 @@ static void append_decision(const arcp_decision *decision, arcp_buf *out)
 /* The member `details`, which is JSON; frees it. */
 static void write_details(arcp_json_writer *writer, arcp_buf *details)
 {
-    arcp_json_name(writer, "details");
-    arcp_json_write_raw(writer, arcp_buf_span(details));
+    arcp__put_raw(writer, "details", arcp_buf_span(details));
     writer->out->failed = writer->out->failed || details->failed;
     arcp_buf_fini(details);
 }
@@ -116,21 +116,15 @@ static void write_details(arcp_json_writer *writer, arcp_buf *details)
 static void append_decision_json(const arcp_authority *authority, const arcp_decision *decision,
                                  arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "allow");
-    arcp_json_write_bool(&writer, decision->allowed);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_bool(&writer, "allow", decision->allowed);
     if (decision->allowed) {
-        arcp_json_name(&writer, "canonical");
-        arcp_json_write_string(&writer, decision->canonical);
-        arcp_json_name(&writer, "pattern");
-        arcp_json_write_string(&writer, decision->pattern);
+        arcp__put_string(&writer, "canonical", decision->canonical);
+        arcp__put_string(&writer, "pattern", decision->pattern);
     } else {
         arcp_buf details = ARCP_BUF_INIT;
         arcp_decision_format_details(authority, decision, &details);
-        arcp_json_name(&writer, "code");
-        arcp_json_write_cstr(&writer, arcp_status_name(decision->code));
+        arcp__put_cstr(&writer, "code", arcp_status_name(decision->code));
         write_details(&writer, &details);
     }
     arcp_json_end_object(&writer);
@@ -214,11 +208,8 @@ static void append_violation(const arcp_subset_violation *violation, arcp_buf *o
 static void append_violation_json(bool is_subset, const arcp_subset_violation *violation,
                                   arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "subset");
-    arcp_json_write_bool(&writer, is_subset);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_bool(&writer, "subset", is_subset);
     if (!is_subset) {
         arcp_buf details = ARCP_BUF_INIT;
         arcp_subset_violation_format_details(violation, &details);

@@ -6,6 +6,7 @@
 #include "arcp/command.h"
 #include "cli/exit_code.h"
 #include "store/sqlite_copy.h"
+#include "json/json_put.h"
 
 /* A client that went on after the backup was made knows numbers that the store will give again,
  * to other events: no session of the backup can be resumed. */
@@ -25,17 +26,11 @@ static bool print_found(arcp__program *program, const char *file, const arcp__sq
 {
     arcp_buf line = ARCP_BUF_INIT;
     if (program->is_json) {
-        arcp_json_writer writer;
-        arcp_json_writer_init(&writer, &line);
-        arcp_json_begin_object(&writer);
-        arcp_json_name(&writer, "file");
-        arcp_json_write_cstr(&writer, file);
-        arcp_json_name(&writer, "rows");
-        arcp_json_write_u64(&writer, found->rows);
-        arcp_json_name(&writer, "streams");
-        arcp_json_write_u64(&writer, found->streams);
-        arcp_json_name(&writer, "bytes");
-        arcp_json_write_u64(&writer, found->bytes);
+        arcp_json_writer writer = arcp__put_begin(&line);
+        arcp__put_cstr(&writer, "file", file);
+        arcp__put_u64(&writer, "rows", found->rows);
+        arcp__put_u64(&writer, "streams", found->streams);
+        arcp__put_u64(&writer, "bytes", found->bytes);
         arcp_json_end_object(&writer);
     } else {
         arcp__append_safe(&line, arcp_span_cstr(file), 4096);

@@ -8,6 +8,7 @@
 #include "cli/duration.h"
 #include "cli/file_text.h"
 #include "core/lease_amount.h"
+#include "json/json_put.h"
 
 static const arcp_json_limits json_limits = {64, 100000, SIZE_MAX};
 
@@ -66,10 +67,8 @@ static bool was_written(const arcp__arguments *arguments, size_t index, const ar
 static void write_lease(const arcp__arguments *arguments, const arcp_json *given,
                         arcp_json_ref root, arcp_buf *out)
 {
-    arcp_json_writer writer;
     arcp_buf name = ARCP_BUF_INIT;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     for (arcp_json_ref at = arcp_json_first(given, root); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(given, root, at)) {
         arcp_buf_clear(&name);
@@ -179,11 +178,8 @@ static arcp_status make_constraints(const arcp__arguments *arguments, int64_t no
         in != NULL ? arcp__instant_text("expires-in", in, 1, now_wall_ns, room, &instant, err)
                    : arcp__instant_text("expires-at", at, 1, now_wall_ns, room, &instant, err);
     if (status == ARCP_OK) {
-        arcp_json_writer writer;
-        arcp_json_writer_init(&writer, constraints);
-        arcp_json_begin_object(&writer);
-        arcp_json_name(&writer, "expires_at");
-        arcp_json_write_string(&writer, instant);
+        arcp_json_writer writer = arcp__put_begin(constraints);
+        arcp__put_string(&writer, "expires_at", instant);
         arcp_json_end_object(&writer);
         if (arcp_buf_status(constraints) != ARCP_OK) {
             status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -17,6 +17,7 @@
 #include "base/ulid.h"
 #include "cli/duration.h"
 #include "file/private_file.h"
+#include "json/json_put.h"
 
 #define FILE_BYTES_MAX 1048576
 #define SUFFIX         ".json"
@@ -145,20 +146,14 @@ void arcp__session_file_unlock(arcp__session_file *file)
 
 static void format_file(const arcp__session_file *file, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "url");
-    arcp_json_write_string(&writer, arcp_buf_span(&file->url));
-    arcp_json_name(&writer, "session_id");
-    arcp_json_write_string(&writer, arcp_buf_span(&file->session_id));
-    arcp_json_name(&writer, "resume_token");
-    arcp_json_write_string(&writer, file->token == NULL ? arcp_span_make(NULL, 0)
-                                                        : arcp_secret_reveal(file->token));
-    arcp_json_name(&writer, "last_event_seq");
-    arcp_json_write_u64(&writer, file->last_event_seq);
-    arcp_json_name(&writer, "jobs");
-    arcp_json_begin_array(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "url", arcp_buf_span(&file->url));
+    arcp__put_string(&writer, "session_id", arcp_buf_span(&file->session_id));
+    arcp__put_string(&writer, "resume_token",
+                     file->token == NULL ? arcp_span_make(NULL, 0)
+                                         : arcp_secret_reveal(file->token));
+    arcp__put_u64(&writer, "last_event_seq", file->last_event_seq);
+    arcp__put_array(&writer, "jobs");
     if (file->jobs.size != 0) {
         arcp_json_write_raw(&writer, arcp_buf_span(&file->jobs));
     }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/timestamp.h"
 #include "core/audit_event.h"
+#include "json/json_put.h"
 
 /* A file that takes longer to write to holds up the runtime for so long at most, each time. */
 #define BARRIER_MS_MAX 50
@@ -194,14 +195,7 @@ static void write_now(arcp_json_writer *writer)
 {
     char ts[ARCP__TIMESTAMP_SIZE];
     arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), ts);
-    arcp_json_name(writer, "ts");
-    arcp_json_write_string(writer, arcp_span_make(ts, sizeof(ts)));
-}
-
-static void write_pair(arcp_json_writer *writer, const char *name, const char *value)
-{
-    arcp_json_name(writer, name);
-    arcp_json_write_cstr(writer, value);
+    arcp__put_string(writer, "ts", arcp_span_make(ts, sizeof(ts)));
 }
 
 /* What the daemon works with, as a hash: two times with one hash had the same rules. */
@@ -212,27 +206,22 @@ static void write_config(arcp_json_writer *writer, const arcp__config *config)
     arcp__config_print(config, &text);
     arcp__audit_sha256(arcp_buf_span(&text), hash);
     arcp_buf_fini(&text);
-    arcp_json_name(writer, "config_sha256");
-    arcp_json_write_string(writer, arcp_span_make(hash, sizeof(hash)));
-    arcp_json_name(writer, "agents");
-    arcp_json_write_u64(writer, config->agent_count);
-    arcp_json_name(writer, "policies");
-    arcp_json_write_u64(writer, config->policy_count);
+    arcp__put_string(writer, "config_sha256", arcp_span_make(hash, sizeof(hash)));
+    arcp__put_u64(writer, "agents", config->agent_count);
+    arcp__put_u64(writer, "policies", config->policy_count);
 }
 
 void arcp__audit_trail_policy(arcp__audit_trail *trail, const char *cause,
                               const arcp__config *config, const arcp_error *refusal)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &text);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&text);
     write_now(&writer);
-    write_pair(&writer, "event", arcp__audit_event_name(ARCP__AUDIT_POLICY));
-    write_pair(&writer, "decision", refusal == NULL ? "applied" : "refused");
-    write_pair(&writer, "rule", cause);
+    arcp__put_cstr(&writer, "event", arcp__audit_event_name(ARCP__AUDIT_POLICY));
+    arcp__put_cstr(&writer, "decision", refusal == NULL ? "applied" : "refused");
+    arcp__put_cstr(&writer, "rule", cause);
     if (refusal != NULL) {
-        write_pair(&writer, "reason", refusal->message);
+        arcp__put_cstr(&writer, "reason", refusal->message);
     } else {
         write_config(&writer, config);
     }

@@ -7,6 +7,7 @@
 #include <arcp/json.h>
 
 #include "base/alloc.h"
+#include "json/json_put.h"
 
 /* ---- the two keys ---- */
 
@@ -100,9 +101,7 @@ static arcp_status write_ceiling(arcp__yaml_reader *r, const char *path, const y
                                  const yaml_node_t *budget, arcp_buf *out)
 {
     arcp_status status = ARCP_OK;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     if (lease != NULL) {
         char here[ARCP__YAML_PATH_BYTES];
         (void)snprintf(here, sizeof here, "%s.max_lease", path);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/screen.h"
+#include "json/json_put.h"
 
 static const struct percentile {
     unsigned per_mille;
@@ -106,21 +107,13 @@ static void write_double(arcp_json_writer *writer, const char *name, double valu
 {
     char text[64];
     int size = snprintf(text, sizeof(text), "%.3f", value);
-    arcp_json_name(writer, name);
-    arcp_json_write_raw(writer, arcp_span_make(text, (size_t)size));
-}
-
-static void write_count(arcp_json_writer *writer, const char *name, uint64_t value)
-{
-    arcp_json_name(writer, name);
-    arcp_json_write_u64(writer, value);
+    arcp__put_raw(writer, name, arcp_span_make(text, (size_t)size));
 }
 
 static void write_latency(arcp_json_writer *writer, const char *name, const arcp__samples *samples)
 {
-    arcp_json_name(writer, name);
-    arcp_json_begin_object(writer);
-    write_count(writer, "samples", samples->count);
+    arcp__put_object(writer, name);
+    arcp__put_u64(writer, "samples", samples->count);
     for (size_t at = 0; at < PERCENTILES; at++) {
         write_double(writer, percentiles[at].name,
                      milliseconds(arcp__samples_at(samples, percentiles[at].per_mille)));
@@ -131,35 +124,29 @@ static void write_latency(arcp_json_writer *writer, const char *name, const arcp
 void arcp__bench_json(const arcp__load_options *options, const arcp__load_result *result,
                       arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "runtime");
-    arcp_json_write_string(&writer, arcp_buf_span(&result->runtime));
-    arcp_json_name(&writer, "agent");
-    arcp_json_write_string(&writer, options->agent);
-    write_count(&writer, "sessions", options->sessions);
-    write_count(&writer, "in_flight", options->in_flight);
-    write_count(&writer, "idle_sessions", options->idle);
-    arcp_json_name(&writer, "busy_poll");
-    arcp_json_write_bool(&writer, options->busy_poll);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "runtime", arcp_buf_span(&result->runtime));
+    arcp__put_string(&writer, "agent", options->agent);
+    arcp__put_u64(&writer, "sessions", options->sessions);
+    arcp__put_u64(&writer, "in_flight", options->in_flight);
+    arcp__put_u64(&writer, "idle_sessions", options->idle);
+    arcp__put_bool(&writer, "busy_poll", options->busy_poll);
     write_double(&writer, "connect_ms", milliseconds(result->connect_ns));
     write_double(&writer, "seconds", milliseconds(result->measured_ns) / 1000);
-    write_count(&writer, "jobs", result->jobs);
+    arcp__put_u64(&writer, "jobs", result->jobs);
     write_double(&writer, "jobs_per_sec", per_second(result->jobs, result->measured_ns));
-    write_count(&writer, "events", result->events);
+    arcp__put_u64(&writer, "events", result->events);
     write_double(&writer, "events_per_sec", per_second(result->events, result->measured_ns));
-    write_count(&writer, "result_bytes", result->result_bytes);
+    arcp__put_u64(&writer, "result_bytes", result->result_bytes);
     write_double(&writer, "result_bytes_per_sec",
                  per_second(result->result_bytes, result->measured_ns));
     write_latency(&writer, "accepted_ms", &result->accepted);
     write_latency(&writer, "result_ms", &result->ended);
     write_latency(&writer, "ping_ms", &result->pings);
-    write_count(&writer, "failed", result->failed);
-    write_count(&writer, "reconnects", result->reconnects);
-    write_count(&writer, "idle_lost", result->idle_lost);
+    arcp__put_u64(&writer, "failed", result->failed);
+    arcp__put_u64(&writer, "reconnects", result->reconnects);
+    arcp__put_u64(&writer, "idle_lost", result->idle_lost);
     write_double(&writer, "client_core_percent", client_percent(result));
-    arcp_json_name(&writer, "interrupted");
-    arcp_json_write_bool(&writer, result->was_interrupted);
+    arcp__put_bool(&writer, "interrupted", result->was_interrupted);
     arcp_json_end_object(&writer);
 }

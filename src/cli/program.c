@@ -8,6 +8,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/usage.h"
+#include "json/json_put.h"
 
 /* What people can do about it, where a runtime was asked. */
 static const struct {
@@ -29,18 +30,12 @@ static void append_failure_json(const arcp_failure *failure, arcp_buf *out)
 {
     const char *code =
         failure->code[0] != '\0' ? failure->code : arcp_status_name(failure->error.status);
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "code");
-    arcp_json_write_cstr(&writer, code);
-    arcp_json_name(&writer, "message");
-    arcp_json_write_cstr(&writer, failure->error.message);
-    arcp_json_name(&writer, "retryable");
-    arcp_json_write_bool(&writer, failure->error.retryable);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_cstr(&writer, "code", code);
+    arcp__put_cstr(&writer, "message", failure->error.message);
+    arcp__put_bool(&writer, "retryable", failure->error.retryable);
     if (failure->details != NULL) {
-        arcp_json_name(&writer, "details");
-        arcp_json_write_raw(&writer, arcp_span_cstr(failure->details));
+        arcp__put_raw(&writer, "details", arcp_span_cstr(failure->details));
     }
     arcp_json_end_object(&writer);
 }

@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "client/client_session.h"
 #include "core/agent_name.h"
+#include "json/json_put.h"
 
 static arcp_status no_memory(arcp_error *err)
 {
@@ -68,16 +69,11 @@ static void begin_trace(arcp__client_session *session, const arcp_submit_options
         arcp__hex_format(bytes, sizeof(bytes), request->trace_id);
         return;
     }
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &request->extensions);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "x-vendor.opentelemetry.tracecontext");
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "traceparent");
-    arcp_json_write_string(&writer, options->traceparent);
+    arcp_json_writer writer = arcp__put_begin(&request->extensions);
+    arcp__put_object(&writer, "x-vendor.opentelemetry.tracecontext");
+    arcp__put_string(&writer, "traceparent", options->traceparent);
     if (options->tracestate.size != 0) {
-        arcp_json_name(&writer, "tracestate");
-        arcp_json_write_string(&writer, options->tracestate);
+        arcp__put_string(&writer, "tracestate", options->tracestate);
     }
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);

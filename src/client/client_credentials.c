@@ -1,6 +1,7 @@
 #include "client/client_credentials.h"
 
 #include "base/alloc.h"
+#include "json/json_put.h"
 
 #define CREDENTIALS  ARCP_SPAN_LITERAL("credentials")
 #define RESUME_TOKEN ARCP_SPAN_LITERAL("resume_token")
@@ -8,15 +9,13 @@
 /* [arcp:9.8.2-15] [arcp:14-10] */
 void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object, arcp_buf *out)
 {
-    arcp_json_writer writer;
     if (arcp_json_is(json, object, ARCP_JSON_OBJECT) && !json->has_space &&
         arcp_json_member(json, object, CREDENTIALS) == ARCP_JSON_ABSENT &&
         arcp_json_member(json, object, RESUME_TOKEN) == ARCP_JSON_ABSENT) {
         arcp_buf_append(out, arcp_json_raw(json, object)); /* it has none, as nearly all */
         return;
     }
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     if (arcp_json_is(json, object, ARCP_JSON_OBJECT)) {
         for (arcp_json_ref name = arcp_json_first(json, object); name != ARCP_JSON_ABSENT;
              name = arcp_json_next(json, object, name)) {

@@ -1,5 +1,6 @@
 #include "base/timestamp.h"
 #include "client/client_session.h"
+#include "json/json_put.h"
 
 void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSAGE_ID_SIZE])
 {
@@ -7,42 +8,11 @@ void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSA
     arcp__ulid_next(&session->id_source, session->now.wall_ns / ARCP_NS_PER_MS, out + 4);
 }
 
-/* Members that are empty are left out. */
-static void write_member(arcp_json_writer *writer, const char *name, arcp_span text)
-{
-    if (text.size != 0) {
-        arcp_json_name(writer, name);
-        arcp_json_write_string(writer, text);
-    }
-}
-
-static void write_raw_member(arcp_json_writer *writer, const char *name, arcp_span json)
-{
-    if (json.size != 0) {
-        arcp_json_name(writer, name);
-        arcp_json_write_raw(writer, json);
-    }
-}
-
-static void write_number(arcp_json_writer *writer, const char *name, uint64_t number)
-{
-    arcp_json_name(writer, name);
-    arcp_json_write_u64(writer, number);
-}
-
 static void write_time(arcp_json_writer *writer, const char *name, int64_t wall_ns)
 {
     char text[ARCP__TIMESTAMP_SIZE];
     arcp__timestamp_format(wall_ns, text);
-    write_member(writer, name, arcp_span_make(text, sizeof(text)));
-}
-
-static arcp_json_writer begin(arcp_buf *out)
-{
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    return writer;
+    arcp__put_text(writer, name, arcp_span_make(text, sizeof(text)));
 }
 
 /* ---- the queue ---- */
@@ -59,17 +29,17 @@ static arcp_status queue(arcp__client_session *session, const envelope *e)
     arcp_buf *frames = &session->frames;
     size_t start = frames->size;
     arcp_buf_append(frames, arcp_span_make(no_size, sizeof(no_size)));
-    arcp_json_writer writer = begin(frames);
-    write_member(&writer, "arcp", ARCP_SPAN_LITERAL("1.1"));
-    write_member(&writer, "id", e->id);
-    write_member(&writer, "type", arcp_span_cstr(e->type));
-    write_member(
+    arcp_json_writer writer = arcp__put_begin(frames);
+    arcp__put_text(&writer, "arcp", ARCP_SPAN_LITERAL("1.1"));
+    arcp__put_text(&writer, "id", e->id);
+    arcp__put_text(&writer, "type", arcp_span_cstr(e->type));
+    arcp__put_text(
         &writer, "session_id",
         arcp_buf_span(session->interim_id.size != 0 ? &session->interim_id : &session->id));
-    write_member(&writer, "trace_id", e->trace_id);
-    write_member(&writer, "job_id", e->job_id);
-    write_raw_member(&writer, "payload", e->payload);
-    write_raw_member(&writer, "extensions", e->extensions);
+    arcp__put_text(&writer, "trace_id", e->trace_id);
+    arcp__put_text(&writer, "job_id", e->job_id);
+    arcp__put_raw(&writer, "payload", e->payload);
+    arcp__put_raw(&writer, "extensions", e->extensions);
     arcp_json_end_object(&writer);
     size_t size = frames->size - start - sizeof(uint32_t);
     if (frames->failed || size > UINT32_MAX) {
@@ -156,21 +126,19 @@ static void write_resume(arcp__client_session *session, arcp_json_writer *writer
 {
     arcp_span token = arcp_secret_reveal(session->resume_token);
     if (with_session) {
-        write_member(writer, "session_id", arcp_buf_span(&session->id));
-        write_member(writer, "token", token);
+        arcp__put_text(writer, "session_id", arcp_buf_span(&session->id));
+        arcp__put_text(writer, "token", token);
     }
-    write_member(writer, "resume_token", token);
-    write_number(writer, "last_event_seq", session->last_seq);
+    arcp__put_text(writer, "resume_token", token);
+    arcp__put_u64(writer, "last_event_seq", session->last_seq);
 }
 
 /* [arcp:6.2-1] */
 static void write_features(arcp__client_session *session, arcp_json_writer *writer)
 {
-    arcp_json_name(writer, "capabilities");
-    arcp_json_begin_object(writer);
-    write_raw_member(writer, "encodings", ARCP_SPAN_LITERAL("[\"json\"]"));
-    arcp_json_name(writer, "features");
-    arcp_json_begin_array(writer);
+    arcp__put_object(writer, "capabilities");
+    arcp__put_raw(writer, "encodings", ARCP_SPAN_LITERAL("[\"json\"]"));
+    arcp__put_array(writer, "features");
     for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
         if ((session->options.given.features & ARCP_FEATURE_BIT(feature)) != 0) {
             arcp_json_write_cstr(writer, arcp_feature_name((arcp_feature)feature));
@@ -186,24 +154,20 @@ arcp_status arcp__client_send_hello(arcp__client_session *session)
     const arcp_client_options *given = &session->options.given;
     const arcp_secret *token = session->options.token;
     arcp_buf payload = ARCP_BUF_SECRET_INIT;
-    arcp_json_writer writer = begin(&payload);
-    arcp_json_name(&writer, "client");
-    arcp_json_begin_object(&writer);
-    write_member(&writer, "name", given->client_name);
-    write_member(&writer, "version", given->client_version);
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_object(&writer, "client");
+    arcp__put_text(&writer, "name", given->client_name);
+    arcp__put_text(&writer, "version", given->client_version);
     arcp_json_end_object(&writer);
-    arcp_json_name(&writer, "auth");
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "scheme");
-    arcp_json_write_cstr(&writer, token != NULL ? "bearer" : "none");
+    arcp__put_object(&writer, "auth");
+    arcp__put_cstr(&writer, "scheme", token != NULL ? "bearer" : "none");
     if (token != NULL) {
-        write_member(&writer, "token", arcp_secret_reveal(token));
+        arcp__put_text(&writer, "token", arcp_secret_reveal(token));
     }
     arcp_json_end_object(&writer);
     write_features(session, &writer);
     if (session->has_session) {
-        arcp_json_name(&writer, "resume");
-        arcp_json_begin_object(&writer);
+        arcp__put_object(&writer, "resume");
         write_resume(session, &writer, true);
         arcp_json_end_object(&writer);
         write_resume(session, &writer, false);
@@ -215,7 +179,7 @@ arcp_status arcp__client_send_hello(arcp__client_session *session)
 arcp_status arcp__client_send_resume(arcp__client_session *session)
 {
     arcp_buf payload = ARCP_BUF_SECRET_INIT;
-    arcp_json_writer writer = begin(&payload);
+    arcp_json_writer writer = arcp__put_begin(&payload);
     write_resume(session, &writer, true);
     arcp_json_end_object(&writer);
     return send_secret(session, "session.resume", &payload);
@@ -234,10 +198,10 @@ arcp_status arcp__client_send_ping(arcp__client_session *session)
 arcp_status arcp__client_send_pong(arcp__client_session *session, const arcp__client_frame *ping)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer = begin(&payload);
+    arcp_json_writer writer = arcp__put_begin(&payload);
     arcp_json_ref nonce =
         arcp_json_member(&session->json, ping->payload, ARCP_SPAN_LITERAL("nonce"));
-    write_raw_member(&writer, "ping_nonce", arcp_json_raw(&session->json, nonce));
+    arcp__put_raw(&writer, "ping_nonce", arcp_json_raw(&session->json, nonce));
     write_time(&writer, "received_at", session->now.wall_ns);
     arcp_json_end_object(&writer);
     bool older = arcp_span_equal_cstr(ping->type_text, "ping");
@@ -274,28 +238,28 @@ arcp_status arcp__client_send_goodbye(arcp__client_session *session, const char 
 
 void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span key, arcp_buf *out)
 {
-    arcp_json_writer writer = begin(out);
-    write_member(&writer, "agent", options->agent);
-    write_raw_member(&writer, "input",
-                     options->input.size == 0 ? ARCP_SPAN_LITERAL("{}") : options->input);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_text(&writer, "agent", options->agent);
+    arcp__put_raw(&writer, "input",
+                  options->input.size == 0 ? ARCP_SPAN_LITERAL("{}") : options->input);
     if (options->built != NULL) {
         arcp_buf text = ARCP_BUF_INIT;
         arcp_lease_format(options->built, &text);
-        write_raw_member(&writer, "lease_request", arcp_buf_span(&text));
+        arcp__put_raw(&writer, "lease_request", arcp_buf_span(&text));
         if (arcp_lease_has_expiry(options->built)) {
             arcp_buf_clear(&text);
             arcp_lease_format_constraints(options->built, &text);
-            write_raw_member(&writer, "lease_constraints", arcp_buf_span(&text));
+            arcp__put_raw(&writer, "lease_constraints", arcp_buf_span(&text));
         }
         out->failed = out->failed || text.failed;
         arcp_buf_fini(&text);
     } else {
-        write_raw_member(&writer, "lease_request", options->lease);
-        write_raw_member(&writer, "lease_constraints", options->constraints);
+        arcp__put_raw(&writer, "lease_request", options->lease);
+        arcp__put_raw(&writer, "lease_constraints", options->constraints);
     }
-    write_member(&writer, "idempotency_key", key);
+    arcp__put_text(&writer, "idempotency_key", key);
     if (options->max_runtime_sec != 0) {
-        write_number(&writer, "max_runtime_sec", options->max_runtime_sec);
+        arcp__put_u64(&writer, "max_runtime_sec", options->max_runtime_sec);
     }
     arcp_json_end_object(&writer);
 }
@@ -303,33 +267,30 @@ void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span k
 /* [arcp:7.6-2] */
 void arcp__client_payload_subscribe(const arcp_subscribe_options *options, arcp_buf *out)
 {
-    arcp_json_writer writer = begin(out);
-    write_member(&writer, "job_id", options->job_id);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_text(&writer, "job_id", options->job_id);
     if (options->history) {
-        write_number(&writer, "from_event_seq",
-                     options->has_from_event_seq ? options->from_event_seq : 0);
+        arcp__put_u64(&writer, "from_event_seq",
+                      options->has_from_event_seq ? options->from_event_seq : 0);
     }
-    arcp_json_name(&writer, "history");
-    arcp_json_write_bool(&writer, options->history);
+    arcp__put_bool(&writer, "history", options->history);
     arcp_json_end_object(&writer);
 }
 
 void arcp__client_payload_cancel(arcp_span job_id, arcp_span reason, arcp_buf *out)
 {
-    arcp_json_writer writer = begin(out);
-    write_member(&writer, "job_id", job_id);
-    write_member(&writer, "reason", reason);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_text(&writer, "job_id", job_id);
+    arcp__put_text(&writer, "reason", reason);
     arcp_json_end_object(&writer);
 }
 
 void arcp__client_payload_list(const arcp_list_options *options, arcp_buf *out)
 {
-    arcp_json_writer writer = begin(out);
-    arcp_json_name(&writer, "filter");
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_object(&writer, "filter");
     if (options->statuses != 0) {
-        arcp_json_name(&writer, "status");
-        arcp_json_begin_array(&writer);
+        arcp__put_array(&writer, "status");
         for (int status = 0; status < ARCP_JOB_STATUS_COUNT; status++) {
             if ((options->statuses & (UINT32_C(1) << status)) != 0) {
                 arcp_json_write_cstr(&writer, arcp_job_status_name((arcp_job_status)status));
@@ -337,22 +298,22 @@ void arcp__client_payload_list(const arcp_list_options *options, arcp_buf *out)
         }
         arcp_json_end_array(&writer);
     }
-    write_member(&writer, "agent", options->agent);
-    write_member(&writer, "created_after", options->created_after);
-    write_member(&writer, "created_before", options->created_before);
+    arcp__put_text(&writer, "agent", options->agent);
+    arcp__put_text(&writer, "created_after", options->created_after);
+    arcp__put_text(&writer, "created_before", options->created_before);
     arcp_json_end_object(&writer);
     if (options->limit != 0) {
-        write_number(&writer, "limit", options->limit);
+        arcp__put_u64(&writer, "limit", options->limit);
     }
-    write_member(&writer, "cursor", options->cursor);
+    arcp__put_text(&writer, "cursor", options->cursor);
     arcp_json_end_object(&writer);
 }
 
 void arcp__client_payload_ping(const arcp__client_session *session, const char *nonce,
                                arcp_buf *out)
 {
-    arcp_json_writer writer = begin(out);
-    write_member(&writer, "nonce", arcp_span_make(nonce, ARCP__MESSAGE_ID_SIZE));
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_text(&writer, "nonce", arcp_span_make(nonce, ARCP__MESSAGE_ID_SIZE));
     write_time(&writer, "sent_at", session->now.wall_ns);
     arcp_json_end_object(&writer);
 }

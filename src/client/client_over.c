@@ -16,6 +16,7 @@
 
 #include "client/client_failure.h"
 #include "client/client_job.h"
+#include "json/json_put.h"
 
 /* How long a job of a key may be silent before its runtime is asked. A runtime that starts a job
  * says so at once. */
@@ -114,17 +115,12 @@ static arcp_status declare(arcp__client_session *session, arcp_job *job, arcp_jo
     }
     /* What stands for the job.result or job.error that is not sent. */
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &text);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_string(&writer, job->id);
+    arcp_json_writer writer = arcp__put_begin(&text);
+    arcp__put_string(&writer, "job_id", job->id);
     if (is_told) {
-        arcp_json_name(&writer, "final_status");
-        arcp_json_write_cstr(&writer, arcp_job_status_name(told));
+        arcp__put_cstr(&writer, "final_status", arcp_job_status_name(told));
     }
-    arcp_json_name(&writer, "message");
-    arcp_json_write_cstr(&writer, job->failure.error.message);
+    arcp__put_cstr(&writer, "message", job->failure.error.message);
     arcp_json_end_object(&writer);
     outcome.payload = arcp__arena_copy(&job->strings, arcp_buf_span(&text));
     arcp__client_item *item =

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "client/client_credentials.h"
 #include "client/client_session.h"
+#include "json/json_put.h"
 
 struct arcp_job_page {
     arcp_buf text; /* {"jobs": [...], "next_cursor": ...} without credentials */
@@ -27,11 +28,8 @@ void arcp_job_page_free(arcp_job_page *page)
 /* The page's own text: rows with their credentials taken out. */
 static void write_page(const arcp_json *json, arcp_json_ref payload, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "jobs");
-    arcp_json_begin_array(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_array(&writer, "jobs");
     arcp_json_ref jobs = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("jobs"));
     if (arcp_json_is(json, jobs, ARCP_JSON_ARRAY)) {
         for (arcp_json_ref at = arcp_json_first(json, jobs); at != ARCP_JSON_ABSENT;
@@ -48,8 +46,7 @@ static void write_page(const arcp_json *json, arcp_json_ref payload, arcp_buf *o
     arcp_json_end_array(&writer);
     arcp_json_ref cursor = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("next_cursor"));
     if (arcp_json_is(json, cursor, ARCP_JSON_STRING)) {
-        arcp_json_name(&writer, "next_cursor");
-        arcp_json_write_raw(&writer, arcp_json_raw(json, cursor));
+        arcp__put_raw(&writer, "next_cursor", arcp_json_raw(json, cursor));
     }
     arcp_json_end_object(&writer);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/screen.h"
+#include "json/json_put.h"
 
 #define FRAME_SHOWN_MAX 2000
 
@@ -78,21 +79,14 @@ static const char *word_for(const arcp__verdict *verdict, const char *skipped)
 static void report_json(const arcp__case *played, const arcp__verdict *verdict, const char *skipped,
                         arcp_span frame, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "result");
-    arcp_json_write_cstr(&writer, word_for(verdict, skipped));
-    arcp_json_name(&writer, "section");
-    arcp_json_write_cstr(&writer, skipped == NULL ? verdict->section : played->section);
-    arcp_json_name(&writer, "case");
-    arcp_json_write_cstr(&writer, played->title);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_cstr(&writer, "result", word_for(verdict, skipped));
+    arcp__put_cstr(&writer, "section", skipped == NULL ? verdict->section : played->section);
+    arcp__put_cstr(&writer, "case", played->title);
     if (skipped != NULL) {
-        arcp_json_name(&writer, "why");
-        arcp_json_write_cstr(&writer, skipped);
+        arcp__put_cstr(&writer, "why", skipped);
     } else if (!verdict->passed) {
-        arcp_json_name(&writer, "why");
-        arcp_json_write_string(&writer, arcp_buf_span(&verdict->why));
+        arcp__put_string(&writer, "why", arcp_buf_span(&verdict->why));
         arcp_json_name(&writer, "frame");
         if (frame.size == 0) {
             arcp_json_write_null(&writer);
@@ -100,8 +94,7 @@ static void report_json(const arcp__case *played, const arcp__verdict *verdict, 
             arcp_json_write_string(&writer, frame);
         }
         if (verdict->left_open.size != 0) {
-            arcp_json_name(&writer, "left_open");
-            arcp_json_write_string(&writer, verdict->left_open);
+            arcp__put_string(&writer, "left_open", verdict->left_open);
         }
     }
     arcp_json_end_object(&writer);
@@ -154,19 +147,12 @@ void arcp__conformance_summary(const arcp__tally *tally, arcp_span runtime, bool
                                tally->passed, tally->failed, tally->differ, tally->skipped);
         return;
     }
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "runtime");
-    arcp_json_write_string(&writer, runtime);
-    arcp_json_name(&writer, "passed");
-    arcp_json_write_u64(&writer, tally->passed);
-    arcp_json_name(&writer, "failed");
-    arcp_json_write_u64(&writer, tally->failed);
-    arcp_json_name(&writer, "differ");
-    arcp_json_write_u64(&writer, tally->differ);
-    arcp_json_name(&writer, "skipped");
-    arcp_json_write_u64(&writer, tally->skipped);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "runtime", runtime);
+    arcp__put_u64(&writer, "passed", tally->passed);
+    arcp__put_u64(&writer, "failed", tally->failed);
+    arcp__put_u64(&writer, "differ", tally->differ);
+    arcp__put_u64(&writer, "skipped", tally->skipped);
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(out, '\n');
 }

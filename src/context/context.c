@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/timestamp.h"
+#include "json/json_put.h"
 
 /* Fetched once: looking an algorithm up costs more than hashing a key with it. */
 static bool open_digest(arcp__context *context)
@@ -170,8 +171,7 @@ void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t w
 {
     char text[ARCP__TIMESTAMP_SIZE];
     arcp__timestamp_format(wall_ns, text);
-    arcp_json_name(writer, name);
-    arcp_json_write_string(writer, arcp_span_make(text, sizeof(text)));
+    arcp__put_string(writer, name, arcp_span_make(text, sizeof(text)));
 }
 
 void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text)

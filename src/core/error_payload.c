@@ -1,6 +1,7 @@
 #include "core/error_payload.h"
 
 #include "core/decode.h"
+#include "json/json_put.h"
 
 typedef struct members {
     arcp_span code, message;
@@ -49,16 +50,12 @@ arcp_status arcp__error_payload_parse(const arcp_json *json, arcp_json_ref ref, 
 void arcp__error_payload_members(arcp_json_writer *writer, arcp_status status, arcp_span code,
                                  arcp_span message, bool retryable, arcp_span details)
 {
-    arcp_json_name(writer, "code");
-    arcp_json_write_string(writer, code);
-    arcp_json_name(writer, "message");
-    arcp_json_write_string(writer,
-                           message.size != 0 ? message : arcp_span_cstr(arcp_status_text(status)));
-    arcp_json_name(writer, "retryable");
-    arcp_json_write_bool(writer, arcp_status_retryable(status, retryable));
+    arcp__put_string(writer, "code", code);
+    arcp__put_string(writer, "message",
+                     message.size != 0 ? message : arcp_span_cstr(arcp_status_text(status)));
+    arcp__put_bool(writer, "retryable", arcp_status_retryable(status, retryable));
     if (details.size != 0) {
-        arcp_json_name(writer, "details");
-        arcp_json_write_raw(writer, details);
+        arcp__put_raw(writer, "details", details);
     }
 }
 
@@ -72,9 +69,7 @@ void arcp__error_payload_local(arcp_json_writer *writer, const arcp_error *error
 /* [arcp:EG-1] */
 void arcp__error_payload_format(const arcp_error *error, arcp_span details, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     arcp__error_payload_local(&writer, error, details);
     arcp_json_end_object(&writer);
 }

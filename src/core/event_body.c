@@ -1,6 +1,7 @@
 #include "core/event_body.h"
 
 #include "core/error_payload.h"
+#include "json/json_put.h"
 
 #define BODY(member, kind) ARCP__MEMBER(arcp__event_body, member, #member, kind)
 
@@ -248,9 +249,7 @@ static void write_event_member(const arcp_json *json, arcp_json_ref name, const 
 static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp__event_body *body,
                          arcp_event_kind kind, arcp_buf *scratch, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     for (arcp_json_ref name = arcp_json_first(json, object); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, object, name)) {
         const arcp__member *older = row_of_older(kind, json, name);
@@ -263,8 +262,7 @@ static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp
         }
     }
     if (kind == ARCP_EVENT_TOOL_CALL && body->args == ARCP_JSON_ABSENT) {
-        arcp_json_name(&writer, "args");
-        arcp_json_begin_object(&writer);
+        arcp__put_object(&writer, "args");
         arcp_json_end_object(&writer);
     }
     arcp_json_end_object(&writer);

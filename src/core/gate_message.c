@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "core/authority.h"
 #include "core/lease.h"
+#include "json/json_put.h"
 
 /* How much of a target a message quotes, and how many patterns the details list. */
 #define SHOWN_BYTES_MAX      200
@@ -36,42 +37,32 @@ static void write_granted(const arcp_authority *authority, arcp_span name, arcp_
     const arcp__lease_capability *granted =
         arcp__lease_find(authority->lease, arcp__capability_from_name(name), name);
     const size_t count = granted == NULL ? 0 : granted->count;
-    arcp_json_name(writer, "granted");
-    arcp_json_begin_array(writer);
+    arcp__put_array(writer, "granted");
     for (size_t i = 0; i < count && i < GRANTED_PATTERNS_MAX; i++) {
         arcp_json_write_string(writer, granted->patterns[i]);
     }
     arcp_json_end_array(writer);
     if (count > GRANTED_PATTERNS_MAX) {
-        arcp_json_name(writer, "granted_count");
-        arcp_json_write_u64(writer, count);
+        arcp__put_u64(writer, "granted_count", count);
     }
 }
 
 void arcp_decision_format_details(const arcp_authority *authority, const arcp_decision *decision,
                                   arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "capability");
-    arcp_json_write_string(&writer, decision->capability);
-    arcp_json_name(&writer, "target");
-    arcp_json_write_string(&writer, decision->target);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "capability", decision->capability);
+    arcp__put_string(&writer, "target", decision->target);
     if (decision->canonical.size > 0) {
-        arcp_json_name(&writer, "canonical");
-        arcp_json_write_string(&writer, decision->canonical);
+        arcp__put_string(&writer, "canonical", decision->canonical);
     }
     write_granted(authority, decision->capability, &writer);
-    arcp_json_name(&writer, "reason");
-    arcp_json_write_cstr(&writer, arcp_deny_reason_name(decision->reason));
+    arcp__put_cstr(&writer, "reason", arcp_deny_reason_name(decision->reason));
     if (decision->reason == ARCP_DENY_BUDGET) {
-        arcp_json_name(&writer, "currency");
-        arcp_json_write_string(&writer, decision->currency);
+        arcp__put_string(&writer, "currency", decision->currency);
     }
     if (decision->reason == ARCP_DENY_EXPIRED && arcp_lease_has_expiry(authority->lease)) {
-        arcp_json_name(&writer, "expires_at");
-        arcp_json_write_string(&writer, authority->lease->expires_text);
+        arcp__put_string(&writer, "expires_at", authority->lease->expires_text);
     }
     arcp_json_end_object(&writer);
 }

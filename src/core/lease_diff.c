@@ -2,6 +2,7 @@
 #include <arcp/lease_explain.h>
 
 #include "core/lease_subset.h"
+#include "json/json_put.h"
 
 /* Receives each violation: the first one of each capability, and the expiry. */
 typedef struct listing {
@@ -55,25 +56,19 @@ static arcp_status list_violations(const arcp_lease *child, const arcp_lease *pa
 
 static arcp_status diff_as_json(const arcp_lease *a, const arcp_lease *b, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "only_a");
-    arcp_json_begin_array(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_array(&writer, "only_a");
     listing list = {&writer, out, 0};
     arcp_status status = list_violations(a, b, &list);
     arcp_json_end_array(&writer);
-    arcp_json_name(&writer, "only_b");
-    arcp_json_begin_array(&writer);
+    arcp__put_array(&writer, "only_b");
     const size_t only_a = list.count;
     if (status == ARCP_OK) {
         status = list_violations(b, a, &list);
     }
     arcp_json_end_array(&writer);
-    arcp_json_name(&writer, "a_within_b");
-    arcp_json_write_bool(&writer, only_a == 0);
-    arcp_json_name(&writer, "b_within_a");
-    arcp_json_write_bool(&writer, list.count == only_a);
+    arcp__put_bool(&writer, "a_within_b", only_a == 0);
+    arcp__put_bool(&writer, "b_within_a", list.count == only_a);
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(out, '\n');
     return status;

@@ -6,6 +6,7 @@
 #include "core/authority.h"
 #include "core/glob_pattern.h"
 #include "core/lease.h"
+#include "json/json_put.h"
 
 /* What an explanation says. Spans borrow from the authority, the question or `suggested`. */
 typedef struct explanation {
@@ -120,35 +121,25 @@ static void write_json(const explanation *why, arcp_buf *out)
 {
     const arcp_decision *decision = why->decision;
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "allow");
-    arcp_json_write_bool(&writer, decision->allowed);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_bool(&writer, "allow", decision->allowed);
     if (!decision->allowed) {
-        arcp_json_name(&writer, "code");
-        arcp_json_write_cstr(&writer, arcp_status_name(decision->code));
+        arcp__put_cstr(&writer, "code", arcp_status_name(decision->code));
     }
     arcp_decision_format_message(decision, &text);
-    arcp_json_name(&writer, "message");
-    arcp_json_write_string(&writer, arcp_buf_span(&text));
+    arcp__put_string(&writer, "message", arcp_buf_span(&text));
     arcp_buf_clear(&text);
     arcp_decision_format_details(why->authority, decision, &text);
-    arcp_json_name(&writer, "details");
-    arcp_json_write_raw(&writer, arcp_buf_span(&text));
+    arcp__put_raw(&writer, "details", arcp_buf_span(&text));
     if (decision->allowed) {
-        arcp_json_name(&writer, "pattern");
-        arcp_json_write_string(&writer, decision->pattern);
+        arcp__put_string(&writer, "pattern", decision->pattern);
     }
     if (why->nearest.size > 0) {
-        arcp_json_name(&writer, "nearest");
-        arcp_json_write_string(&writer, why->nearest);
-        arcp_json_name(&writer, "agrees");
-        arcp_json_write_string(&writer, arcp_span_first(decision->canonical, why->agrees));
+        arcp__put_string(&writer, "nearest", why->nearest);
+        arcp__put_string(&writer, "agrees", arcp_span_first(decision->canonical, why->agrees));
     }
     if (why->suggested.size > 0) {
-        arcp_json_name(&writer, "suggested");
-        arcp_json_write_string(&writer, arcp_buf_span(&why->suggested));
+        arcp__put_string(&writer, "suggested", arcp_buf_span(&why->suggested));
     }
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(out, '\n');

@@ -5,6 +5,7 @@
 #include "core/glob_pattern.h"
 #include "core/glob_subset.h"
 #include "core/lease.h"
+#include "json/json_put.h"
 
 typedef struct findings {
     arcp_json_writer *writer; /* NULL: lines of text */
@@ -29,18 +30,13 @@ static void report(findings *found, const char *kind, arcp_span capability, size
         return;
     }
     arcp_json_begin_object(found->writer);
-    arcp_json_name(found->writer, "kind");
-    arcp_json_write_cstr(found->writer, kind);
-    arcp_json_name(found->writer, "capability");
-    arcp_json_write_string(found->writer, capability);
+    arcp__put_cstr(found->writer, "kind", kind);
+    arcp__put_string(found->writer, "capability", capability);
     if (index != SIZE_MAX) {
-        arcp_json_name(found->writer, "index");
-        arcp_json_write_u64(found->writer, index);
+        arcp__put_u64(found->writer, "index", index);
     }
-    arcp_json_name(found->writer, "pattern");
-    arcp_json_write_string(found->writer, pattern);
-    arcp_json_name(found->writer, "message");
-    arcp_json_write_cstr(found->writer, message);
+    arcp__put_string(found->writer, "pattern", pattern);
+    arcp__put_cstr(found->writer, "message", message);
     arcp_json_end_object(found->writer);
 }
 

@@ -10,6 +10,7 @@
 #include "core/glob_subset.h"
 #include "core/lease_draft.h"
 #include "core/lease_meet.h"
+#include "json/json_put.h"
 
 /* How many pairs of patterns are looked at for what they have in common. A request beyond
  * that loses what was not looked at, which is never wider. */
@@ -56,14 +57,11 @@ static void begin_row(narrowing *job, arcp_span capability, arcp_span pattern)
 {
     job->changed = true;
     arcp_json_begin_object(&job->report);
-    arcp_json_name(&job->report, "capability");
-    arcp_json_write_string(&job->report, capability);
+    arcp__put_string(&job->report, "capability", capability);
     if (pattern.size > 0) {
-        arcp_json_name(&job->report, "pattern");
-        arcp_json_write_string(&job->report, pattern);
+        arcp__put_string(&job->report, "pattern", pattern);
     }
-    arcp_json_name(&job->report, "narrowed_to");
-    arcp_json_begin_array(&job->report);
+    arcp__put_array(&job->report, "narrowed_to");
 }
 
 static void end_row(narrowing *job)

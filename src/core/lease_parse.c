@@ -1,6 +1,8 @@
 /* Leases from JSON and back (§9.2, §9.5). */
 #include "core/lease_draft.h"
 
+#include "json/json_put.h"
+
 /* Scans are bounded by the lease's own limits, not by a frame's. A byte of a pattern takes
  * at most six in JSON (\u0041), and each pattern brings quotes and a comma. */
 #define JSON_BYTES_PER_BYTE 6
@@ -180,9 +182,7 @@ arcp_status arcp_lease_parse(arcp_span lease, arcp_span constraints,
 
 void arcp_lease_format(const arcp_lease *lease, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     for (size_t i = 0; i < lease->count; i++) {
         const arcp__lease_capability *capability = &lease->capabilities[i];
         arcp_json_name_span(&writer, capability->name);
@@ -198,12 +198,9 @@ void arcp_lease_format(const arcp_lease *lease, arcp_buf *out)
 /* [arcp:LB-5] */
 void arcp_lease_format_constraints(const arcp_lease *lease, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     if (lease->has_expiry) {
-        arcp_json_name(&writer, "expires_at");
-        arcp_json_write_string(&writer, lease->expires_text);
+        arcp__put_string(&writer, "expires_at", lease->expires_text);
     }
     arcp_json_end_object(&writer);
 }

@@ -2,6 +2,7 @@
 
 #include "core/authority.h"
 #include "core/glob_subset.h"
+#include "json/json_put.h"
 
 void arcp_subset_violation_fini(arcp_subset_violation *violation)
 {
@@ -12,19 +13,13 @@ void arcp_subset_violation_fini(arcp_subset_violation *violation)
 
 void arcp_subset_violation_format_details(const arcp_subset_violation *violation, arcp_buf *out)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "capability");
-    arcp_json_write_string(&writer, violation->capability);
-    arcp_json_name(&writer, "child_pattern");
-    arcp_json_write_string(&writer, violation->child_pattern);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "capability", violation->capability);
+    arcp__put_string(&writer, "child_pattern", violation->child_pattern);
     if (violation->code != ARCP_DENY_TOO_COMPLEX) {
-        arcp_json_name(&writer, "witness");
-        arcp_json_write_string(&writer, arcp_buf_span(&violation->witness));
+        arcp__put_string(&writer, "witness", arcp_buf_span(&violation->witness));
     }
-    arcp_json_name(&writer, "reason");
-    arcp_json_write_cstr(&writer, arcp_deny_reason_name(violation->code));
+    arcp__put_cstr(&writer, "reason", arcp_deny_reason_name(violation->code));
     arcp_json_end_object(&writer);
 }
 

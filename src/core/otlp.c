@@ -5,31 +5,25 @@
 
 #include <arcp/json.h>
 
+#include "json/json_put.h"
+
 /* Of a span's flags: the low byte is W3C's, where 1 is "sampled". */
 #define FLAG_SAMPLED       0x001u
 #define FLAG_REMOTE_KNOWN  0x100u
 #define FLAG_PARENT_REMOTE 0x200u
 
-static void write_text(arcp_json_writer *writer, const char *name, arcp_span text)
-{
-    arcp_json_name(writer, name);
-    arcp_json_write_string(writer, text);
-}
-
 static void write_value(arcp_json_writer *writer, arcp_span text)
 {
     arcp_json_begin_object(writer);
-    write_text(writer, "stringValue", text);
+    arcp__put_string(writer, "stringValue", text);
     arcp_json_end_object(writer);
 }
 
 static void write_list(arcp_json_writer *writer, const arcp__otlp_attribute *attribute)
 {
     arcp_json_begin_object(writer);
-    arcp_json_name(writer, "arrayValue");
-    arcp_json_begin_object(writer);
-    arcp_json_name(writer, "values");
-    arcp_json_begin_array(writer);
+    arcp__put_object(writer, "arrayValue");
+    arcp__put_array(writer, "values");
     for (size_t at = 0; at < attribute->text_count; at++) {
         write_value(writer, attribute->texts[at]);
     }
@@ -41,15 +35,14 @@ static void write_list(arcp_json_writer *writer, const arcp__otlp_attribute *att
 static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribute *attributes,
                              size_t count)
 {
-    arcp_json_name(writer, "attributes");
-    arcp_json_begin_array(writer);
+    arcp__put_array(writer, "attributes");
     for (size_t at = 0; at < count; at++) {
         const arcp__otlp_attribute *attribute = &attributes[at];
         if (attribute->texts == NULL ? attribute->text.size == 0 : attribute->text_count == 0) {
             continue;
         }
         arcp_json_begin_object(writer);
-        write_text(writer, "key", arcp_span_cstr(attribute->name));
+        arcp__put_string(writer, "key", arcp_span_cstr(attribute->name));
         arcp_json_name(writer, "value");
         if (attribute->texts == NULL) {
             write_value(writer, attribute->text);
@@ -66,19 +59,17 @@ static void write_instant(arcp_json_writer *writer, const char *name, int64_t wa
 {
     char digits[24];
     (void)snprintf(digits, sizeof(digits), "%lld", wall_ns < 0 ? 0LL : (long long)wall_ns);
-    write_text(writer, name, arcp_span_cstr(digits));
+    arcp__put_string(writer, name, arcp_span_cstr(digits));
 }
 
 static void write_status(arcp_json_writer *writer, const arcp__otlp_span *span)
 {
-    arcp_json_name(writer, "status");
-    arcp_json_begin_object(writer);
+    arcp__put_object(writer, "status");
     if (span->status != ARCP__OTLP_UNSET) {
-        arcp_json_name(writer, "code");
-        arcp_json_write_u64(writer, (uint64_t)span->status);
+        arcp__put_u64(writer, "code", (uint64_t)span->status);
     }
     if (span->status == ARCP__OTLP_ERROR && span->status_message != NULL) {
-        write_text(writer, "message", arcp_span_cstr(span->status_message));
+        arcp__put_string(writer, "message", arcp_span_cstr(span->status_message));
     }
     arcp_json_end_object(writer);
 }
@@ -91,22 +82,18 @@ void arcp__otlp_span_format(const arcp__otlp_span *span, arcp_buf *out)
         FLAG_SAMPLED | FLAG_REMOTE_KNOWN | (span->parent_is_remote ? FLAG_PARENT_REMOTE : 0);
     int64_t end_ns =
         span->end_wall_ns < span->start_wall_ns ? span->start_wall_ns : span->end_wall_ns;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    write_text(&writer, "traceId", span->trace_id);
-    write_text(&writer, "spanId", span->span_id);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "traceId", span->trace_id);
+    arcp__put_string(&writer, "spanId", span->span_id);
     if (span->parent_id.size != 0) {
-        write_text(&writer, "parentSpanId", span->parent_id);
+        arcp__put_string(&writer, "parentSpanId", span->parent_id);
     }
     if (span->tracestate.size != 0) {
-        write_text(&writer, "traceState", span->tracestate);
+        arcp__put_string(&writer, "traceState", span->tracestate);
     }
-    arcp_json_name(&writer, "flags");
-    arcp_json_write_u64(&writer, flags);
-    write_text(&writer, "name", arcp_span_cstr(span->name));
-    arcp_json_name(&writer, "kind");
-    arcp_json_write_u64(&writer, (uint64_t)span->kind);
+    arcp__put_u64(&writer, "flags", flags);
+    arcp__put_string(&writer, "name", arcp_span_cstr(span->name));
+    arcp__put_u64(&writer, "kind", (uint64_t)span->kind);
     write_instant(&writer, "startTimeUnixNano", span->start_wall_ns);
     write_instant(&writer, "endTimeUnixNano", end_ns);
     write_attributes(&writer, span->attributes, span->attribute_count);
@@ -117,17 +104,15 @@ void arcp__otlp_span_format(const arcp__otlp_span *span, arcp_buf *out)
 void arcp__otlp_request_begin(const arcp__otlp_attribute *resource, size_t count,
                               const char *scope_version, arcp_buf *out)
 {
-    arcp_json_writer writer;
     arcp_buf_append_cstr(out, "{\"resourceSpans\":[{\"resource\":");
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     write_attributes(&writer, resource, count);
     arcp_json_end_object(&writer);
     arcp_buf_append_cstr(out, ",\"scopeSpans\":[{\"scope\":");
     arcp_json_writer_init(&writer, out);
     arcp_json_begin_object(&writer);
-    write_text(&writer, "name", ARCP_SPAN_LITERAL("arcp"));
-    write_text(&writer, "version", arcp_span_cstr(scope_version));
+    arcp__put_string(&writer, "name", ARCP_SPAN_LITERAL("arcp"));
+    arcp__put_string(&writer, "version", arcp_span_cstr(scope_version));
     arcp_json_end_object(&writer);
     arcp_buf_append_cstr(out, ",\"spans\":[");
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "core/error_payload.h"
 #include "runtime/agent_call_state.h"
+#include "json/json_put.h"
 
 arcp_agent_call *arcp__agent_call_ref(arcp_agent_call *call)
 {
@@ -210,13 +211,9 @@ void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *mess
                      arcp_span details)
 {
     arcp_buf line = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &line);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "type");
-    arcp_json_write_cstr(&writer, "job.error");
-    arcp_json_name(&writer, "payload");
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&line);
+    arcp__put_cstr(&writer, "type", "job.error");
+    arcp__put_object(&writer, "payload");
     arcp_status known = status == ARCP_OK ? ARCP_E_INTERNAL_ERROR : status;
     arcp__error_payload_members(&writer, known, arcp_span_cstr(arcp_status_wire_code(known)),
                                 arcp_span_cstr(message), arcp_status_is_retryable_by_default(known),

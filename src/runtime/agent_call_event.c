@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "core/event_write.h"
 #include "runtime/agent_call_state.h"
+#include "json/json_put.h"
 
 arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span body,
                              arcp_error *err)
@@ -102,18 +103,13 @@ arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current, uint64_
                                 const char *message, arcp_error *err)
 {
     arcp_buf body = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &body);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "current");
-    arcp_json_write_u64(&writer, current);
+    arcp_json_writer writer = arcp__put_begin(&body);
+    arcp__put_u64(&writer, "current", current);
     if (total != 0) {
-        arcp_json_name(&writer, "total");
-        arcp_json_write_u64(&writer, total);
+        arcp__put_u64(&writer, "total", total);
     }
     if (message != NULL) {
-        arcp_json_name(&writer, "message");
-        arcp_json_write_cstr(&writer, message);
+        arcp__put_cstr(&writer, "message", message);
     }
     arcp_json_end_object(&writer);
     return say(call, "progress", &body, err);

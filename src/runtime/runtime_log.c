@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "runtime/runtime_state.h"
+#include "json/json_put.h"
 
 static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text, arcp_span fields)
 {
@@ -35,7 +36,6 @@ void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_le
 {
     char line[512];
     arcp_buf fields = ARCP_BUF_INIT;
-    arcp_json_writer writer;
     if (runtime->log == NULL) {
         return;
     }
@@ -43,10 +43,8 @@ void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_le
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    arcp_json_writer_init(&writer, &fields);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "peer");
-    arcp_json_write_cstr(&writer, peer);
+    arcp_json_writer writer = arcp__put_begin(&fields);
+    arcp__put_cstr(&writer, "peer", peer);
     arcp_json_end_object(&writer);
     log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
     arcp_buf_fini(&fields);
