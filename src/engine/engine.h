@@ -210,7 +210,8 @@ ARCP_MUST_CHECK arcp_status arcp__engine_restore_status(const arcp__engine *engi
 /* ---- agents at work ---- */
 
 /* The agent of a START_AGENT effect runs; or it could not be started (then `status` is not
- * ARCP_OK, `message` is for people, and the job ends). */
+ * ARCP_OK, `message` is for people, and the job ends). The first line, output, message or exit of
+ * an agent says that it runs as well; what is told of its start after that is ignored. */
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 arcp_status status, arcp_span message);
 /* One line of an agent's standard output, without its line feed (man/arcp-agent.7). */

@@ -109,9 +109,20 @@ void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *
     }
 }
 
+/* What an agent says or does shows that it runs: a host that is slow, or far away, may tell of its
+ * start later. */
+static bool hear(arcp__engine *engine, arcp_time now, arcp__job *job)
+{
+    const bool goes_on = begin(engine, now);
+    if (goes_on && job->agent_state == ARCP__AGENT_STARTING) {
+        arcp__job_agent_started(engine, job, ARCP_OK, arcp_span_make(NULL, 0));
+    }
+    return goes_on;
+}
+
 void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text)
 {
-    if (begin(engine, now)) {
+    if (hear(engine, now, job)) {
         arcp__job_agent_line(engine, job, text);
         settle(engine);
     }
@@ -119,7 +130,7 @@ void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job
 
 void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job)
 {
-    if (begin(engine, now)) {
+    if (hear(engine, now, job)) {
         arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
                             "the agent wrote a line longer than limits.agent_line_bytes");
         settle(engine);
@@ -128,7 +139,7 @@ void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp_
 
 void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span bytes)
 {
-    if (begin(engine, now)) {
+    if (hear(engine, now, job)) {
         arcp__job_plain_output(engine, job, bytes);
         settle(engine);
     }
@@ -137,7 +148,7 @@ void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *j
 void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
                             arcp_span text)
 {
-    if (begin(engine, now)) {
+    if (hear(engine, now, job)) {
         arcp__job_emit_log(engine, job, level, text);
         settle(engine);
     }
@@ -146,7 +157,7 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
 void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job,
                              const arcp__port_message *message)
 {
-    if (begin(engine, now)) {
+    if (hear(engine, now, job)) {
         arcp__job_hear(engine, job, message);
         if (!job->ended) {
             arcp__job_after_denial(engine, job, message->decision.code);
@@ -158,7 +169,7 @@ void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_exit *exit)
 {
-    if (begin(engine, now)) {
+    if (hear(engine, now, job)) {
         arcp__job_agent_exited(engine, job, exit);
         settle(engine);
     }

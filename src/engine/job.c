@@ -308,22 +308,25 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
 void arcp__job_agent_started(arcp__engine *engine, arcp__job *job, arcp_status status,
                              arcp_span message)
 {
+    if (job->agent_state != ARCP__AGENT_STARTING) {
+        return; /* it was heard of before */
+    }
     if (status != ARCP_OK) {
         job->agent_state = ARCP__AGENT_GONE;
         arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
                        message, true, arcp_span_make(NULL, 0));
         arcp__job_forget_agent(engine, job);
-    } else if (job->agent_state == ARCP__AGENT_STARTING) {
-        job->agent_state = ARCP__AGENT_RUNNING;
-        if (arcp__job_status_may_become(job->status, ARCP_JOB_RUNNING)) {
-            job->status = ARCP_JOB_RUNNING;
-            arcp__job_emit_status(engine, job, "running", arcp_span_make(NULL, 0));
-            arcp__job_log(engine, ARCP__LOG_INFO, job, "job started");
-        }
-        arcp__job_update_pressure(engine, job);
-        if (arcp__log_is_failing(engine->log)) {
-            arcp__jobs_release_stops(engine);
-        }
+        return;
+    }
+    job->agent_state = ARCP__AGENT_RUNNING;
+    if (arcp__job_status_may_become(job->status, ARCP_JOB_RUNNING)) {
+        job->status = ARCP_JOB_RUNNING;
+        arcp__job_emit_status(engine, job, "running", arcp_span_make(NULL, 0));
+        arcp__job_log(engine, ARCP__LOG_INFO, job, "job started");
+    }
+    arcp__job_update_pressure(engine, job);
+    if (arcp__log_is_failing(engine->log)) {
+        arcp__jobs_release_stops(engine);
     }
 }
 

@@ -274,7 +274,7 @@ void play_agent_acts(play *self)
     size_t back = play_pick(self, 10);
     rig_agent *agent = &self->rig.agents[back < count ? count - 1 - back : count - 1];
     play_trace(self, "acts", agent->job_id);
-    if (agent->starting) {
+    if (agent->starting && !play_one_in(self, 8)) { /* else it is heard of before its host tells */
         rig_agent_started(&self->rig, agent);
     } else if (agent->paused && !agent->forgotten) {
         /* Nothing of it is read, but it may end. */
