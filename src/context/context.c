@@ -167,6 +167,14 @@ arcp_status arcp__context_read_frame(arcp__context *context, arcp_span frame,
                : status;
 }
 
+void arcp__write_text(arcp_json_writer *writer, const char *name, const char *value)
+{
+    if (value != NULL && value[0] != '\0') {
+        arcp_json_name(writer, name);
+        arcp_json_write_cstr(writer, value);
+    }
+}
+
 void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns)
 {
     char text[ARCP__TIMESTAMP_SIZE];

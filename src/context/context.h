@@ -81,6 +81,8 @@ ARCP_MUST_CHECK bool arcp__context_can_read(arcp__context *context, arcp_span te
  * is no memory for that; the engine goes on. */
 ARCP_MUST_CHECK bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text);
 
+/* Writes a member whose value is a text, unless that is NULL or empty. */
+void arcp__write_text(arcp_json_writer *writer, const char *name, const char *value);
 /* Writes a member whose value is a time stamp. */
 void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns);
 /* Writes JSON that was formatted apart; a failure there is one here, also when `text` is used

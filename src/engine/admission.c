@@ -32,6 +32,7 @@ static arcp__admission *admission_new(arcp__engine *engine, arcp__session *sessi
         engine->running_jobs++;
     }
     admission->request = request == NULL ? NULL : arcp__request_ref(request);
+    admission->credential.owner = admission;
     admission->created_wall_ns =
         engine->context.now.wall_ns - engine->context.now.wall_ns % ARCP_NS_PER_MS;
     DL_APPEND2(engine->admissions, admission, previous, next);
@@ -64,9 +65,7 @@ void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
 {
     DL_DELETE2(engine->admissions, admission, previous, next);
     DL_DELETE2(admission->session->waiting, admission, own_previous, own_next);
-    if (admission->credential != NULL) {
-        arcp__credential_abandon(engine, admission->credential);
-    }
+    arcp__credential_take_back(&engine->credentials, &admission->credential);
     if (!admission->is_held) {
         give_key_back(engine, admission);
         admission->principal->running_jobs--;
@@ -301,7 +300,6 @@ void arcp__admission_drop_all(arcp__engine *engine, const char *why)
 void arcp__admission_free_all(arcp__engine *engine)
 {
     while (engine->admissions != NULL) {
-        engine->admissions->credential = NULL; /* freed by its own table */
         arcp__admission_free(engine, engine->admissions);
     }
     while (engine->turns != NULL) {

@@ -14,7 +14,7 @@
 
 /* ---- runtime to agent ---- */
 
-static void push_line(arcp__engine *engine, arcp__job *job, arcp_buf *line)
+void arcp__agent_say(arcp__engine *engine, arcp__job *job, arcp_buf *line)
 {
     /* An answer means that what was said is durable: it waits for the batch. */
     arcp__effect_push(engine->log, &job->live->agent_port,
@@ -32,7 +32,7 @@ void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
     arcp_buf_append_cstr(&line, ",\"payload\":");
     arcp_buf_append(&line, payload);
     arcp_buf_append_byte(&line, '}');
-    push_line(engine, job, &line);
+    arcp__agent_say(engine, job, &line);
 }
 
 void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
@@ -108,7 +108,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
         arcp__write_formatted(&writer, &text);
     }
     arcp__budget_write_available(job, &writer);
-    arcp__credentials_write(engine, job, &writer);
+    arcp__credentials_write(&engine->credentials, &job->live->credential, &writer);
     write_trace(job, &writer);
     if (job->parent_id[0] != '\0') {
         arcp_json_name(&writer, "parent_job_id");
@@ -328,8 +328,8 @@ static void take_error(arcp__engine *engine, arcp__job *job, line *in)
     arcp_status status = payload.status;
     arcp_json_compact(&engine->context.json, payload.details, &details);
     if (!known || status == ARCP_E_INTERNAL_ERROR) {
-        arcp_status translated =
-            arcp__credential_translate(engine, job, &engine->context.json, in->payload);
+        arcp_status translated = arcp__credential_translate(
+            &engine->credentials, &job->live->credential, &engine->context.json, in->payload);
         if (translated != ARCP_OK) {
             status = translated;
             payload.code = arcp_span_cstr(arcp_status_wire_code(translated));

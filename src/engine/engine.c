@@ -12,7 +12,6 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
     engine->ended_leases_max = ARCP__ENDED_LEASES_MAX;
     arcp__shares_init(engine->kept);
-    engine->asking.secret = engine->revealed.secret = true;
     engine->log = arcp__log_new(&engine->context,
                                 &(arcp__log_options){.keeps_rows = options->store_is_durable,
                                                      .has_no_lines = options->has_no_log,
@@ -21,6 +20,13 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
         arcp__free(engine);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
+    engine->credentials = (arcp__credentials){.context = &engine->context,
+                                              .log = engine->log,
+                                              .options = &engine->options.credentials,
+                                              .ops = &arcp__job_credential_ops,
+                                              .user = engine,
+                                              .timer_kind = ARCP__TIMER_CREDENTIAL,
+                                              .makes_spans = options->makes_spans};
     if (!arcp__context_init(&engine->context, &options->settings, options->now, options->random,
                             options->random_user)) {
         arcp__context_no_memory(&engine->context);
@@ -57,7 +63,7 @@ void arcp__engine_free(arcp__engine *engine)
     drop_effects(engine);
     arcp__admission_free_all(engine);
     arcp__free(engine->refusals);
-    arcp__credential_free_all(engine);
+    arcp__credentials_fini(&engine->credentials);
     while (engine->outbox != NULL) {
         arcp__session *session = engine->outbox;
         engine->outbox = session->outbox_next;
@@ -135,14 +141,14 @@ bool arcp__engine_is_finished(const arcp__engine *engine)
     /* What could not be stored was shown to nobody: the next start finds what it would find
      * after a crash. */
     return arcp__engine_is_hopeless(engine) ||
-           (arcp__log_is_durable(engine->log) && engine->credential_calls == NULL);
+           (arcp__log_is_durable(engine->log) && engine->credentials.calls == NULL);
 }
 
 void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)
 {
     *out = (arcp__engine_stats){
-        .credentials_outstanding = HASH_COUNT(engine->credentials),
-        .credentials_stuck = engine->stuck_credentials,
+        .credentials_outstanding = arcp__credentials_count(&engine->credentials),
+        .credentials_stuck = engine->credentials.stuck_count,
         .sessions = engine->session_count,
         .sessions_connected = engine->connected_count,
         .jobs_running = engine->running_jobs,

@@ -29,25 +29,12 @@
 
 #include "base/ulid.h"
 #include "core/job_port.h"
+#include "credential/credential.h"
 #include "log/log.h"
 
 typedef struct arcp__engine arcp__engine;
 typedef struct arcp__link arcp__link; /* one transport connection, as the engine sees it */
 typedef struct arcp__job arcp__job;   /* opaque to owners; named in effects and inputs */
-typedef struct arcp__credential arcp__credential; /* one upstream value of a job (§9.8) */
-
-/* What jobs' credentials need from outside. Functions answer at once. */
-typedef struct arcp__credential_options {
-    const char *provisioner;             /* its name, kept with what it issued; borrowed */
-    const arcp_provisioner_terms *terms; /* borrowed; NULL: there is no provisioner */
-    bool can_measure;                    /* it has usage */
-    /* Appends `value` sealed for the store, as text without quotes or controls, bound to
-     * `alias`; and the other way round. False: it cannot be done. */
-    bool (*seal)(void *user, arcp_span alias, arcp_span value, arcp_buf *out);
-    bool (*unseal)(void *user, arcp_span alias, arcp_span sealed, arcp_buf *out);
-    arcp_status (*translate)(void *user, const arcp_upstream_error *error); /* may be NULL */
-    void *user;
-} arcp__credential_options;
 
 typedef struct arcp__engine_options {
     const char *runtime_name;    /* in the welcome; borrowed for the engine's life */
@@ -262,8 +249,8 @@ void *arcp__job_user(const arcp__job *job);
 
 /* What a PROVISION effect asks for. `out` borrows from the engine until its next call;
  * arcp__engine_provision_asked ends that (and wipes what was secret in it). */
-void arcp__engine_provision_request(arcp__engine *engine, const arcp__effect_provision *asked,
-                                    arcp_provision_request *out);
+arcp__provision_verb arcp__engine_provision_request(arcp__engine *engine, uint64_t call_id,
+                                                    arcp_provision_request *out);
 void arcp__engine_provision_asked(arcp__engine *engine);
 /* Its answer, as the provisioner gave it. A call that could not be made is REFUSED (issue,
  * rotate) or UNKNOWN (revoke, usage). Answers to calls that are not under way are ignored. */

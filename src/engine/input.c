@@ -245,11 +245,22 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
     }
 }
 
+arcp__provision_verb arcp__engine_provision_request(arcp__engine *engine, uint64_t call_id,
+                                                    arcp_provision_request *out)
+{
+    return arcp__credential_request(&engine->credentials, call_id, out);
+}
+
+void arcp__engine_provision_asked(arcp__engine *engine)
+{
+    arcp__credential_asked(&engine->credentials);
+}
+
 void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
                               const arcp_provision_result *result)
 {
     if (begin(engine, now)) {
-        arcp__credential_answered(engine, result);
+        arcp__credential_answered(&engine->credentials, result);
         settle(engine);
     }
 }
@@ -302,7 +313,6 @@ static void sweep(arcp__engine *engine)
 {
     const bool is_done = !arcp__idempotency_sweep(engine);
     if (is_done) {
-        arcp__credential_sweep(engine);
         arcp__principals_sweep(engine);
     }
     arcp__context_arm(&engine->context, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
@@ -340,10 +350,7 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
         arcp__job_keep_due(engine, timer->owner);
         break;
     case ARCP__TIMER_CREDENTIAL:
-        arcp__credential_due(engine, timer->owner);
-        break;
-    case ARCP__TIMER_CREDENTIAL_USAGE:
-        arcp__credential_usage_due(engine, timer->owner);
+        arcp__credential_due(&engine->credentials, timer);
         break;
     case ARCP__TIMER_SWEEP:
         sweep(engine);

@@ -189,11 +189,9 @@ void arcp__job_release_live(arcp__engine *engine, arcp__job *job)
 void arcp__job_drop(arcp__engine *engine, arcp__job *job)
 {
     arcp__job_keep_no_longer(engine, job);
-    if (!engine->context.closing) {
-        arcp__credential_job_ended(engine, job);
-    }
     arcp__idempotency_take_back(engine, job);
     if (job->live != NULL) {
+        arcp__credential_take_back(&engine->credentials, &job->live->credential);
         disarm_live(engine, job->live); /* its memory stays as long as somebody holds the job */
     }
     arcp__context_disarm(&engine->context, &job->keep_timer);

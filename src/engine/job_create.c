@@ -190,6 +190,8 @@ static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *pl
     job->live->authority = authority;
     job->live->port.authority = authority;
     job->live->port.gates = arcp__audit_gates(engine->log);
+    job->live->credential =
+        (arcp__credential_slot){.owner = job, .lease = plan->lease, .budget = budget};
     arcp__job_take_budget(job, budget);
     return status;
 }

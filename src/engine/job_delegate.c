@@ -322,6 +322,7 @@ static bool has_to_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
         return false; /* what is wrong with it is said when the job is made */
     }
     arcp__credential_wish wish = {.job_id = "",
+                                  .session_id = session->id,
                                   .principal = parent->principal->name,
                                   .trace_id = parent->trace_id,
                                   .agent_name = plan->agent_name,
@@ -329,7 +330,7 @@ static bool has_to_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
                                   .lease = plan->lease,
                                   .budget = budget};
     const arcp__credential_viewer viewer = arcp__session_viewer(session);
-    bool needs_one = arcp__credential_is_wanted(engine, &viewer, &wish);
+    bool needs_one = arcp__credential_is_wanted(&engine->credentials, &viewer, &wish);
     bool waits = needs_one || (session->submits_first != NULL && !session->profile->hides_children);
     arcp__admission *admission = waits ? admit_later(engine, parent, plan, wanted, reply_to) : NULL;
     if (admission != NULL) {
@@ -338,10 +339,7 @@ static bool has_to_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
     }
     if (admission != NULL && needs_one) {
         wish.job_id = admission->job_id;
-        admission->credential = arcp__credential_ask(engine, &wish, admission);
-        if (admission->credential == NULL) {
-            arcp__admission_free(engine, admission);
-        }
+        arcp__credential_ask(&engine->credentials, &wish, &admission->credential);
     } else if (admission != NULL) {
         arcp__admission_provisioned(engine, admission, NULL);
     }
@@ -419,10 +417,7 @@ void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
     if (child == NULL) {
         refuse_child(engine, parent, admission, &error);
     } else {
-        if (admission->credential != NULL) {
-            arcp__credential_give(admission->credential, child);
-            admission->credential = NULL;
-        }
+        arcp__credential_give(&admission->credential, &child->live->credential);
         arcp__policy_audit(engine, child, &admission->notes);
         begin(engine, parent, child, &wanted, arcp_span_cstr(admission->reply_to), &reply);
         if (reply.size != 0) {

@@ -270,7 +270,8 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
 void arcp__job_hear(arcp__engine *engine, arcp__job *job, const arcp__port_message *message)
 {
     if (message->unit.size != 0) { /* also after the job's end */
-        arcp__credential_note_spend(engine, job, message->unit, message->amount);
+        arcp__credential_note_spend(&engine->credentials, &job->live->credential, message->unit,
+                                    message->amount);
         arcp__metrics_spent(engine, message->unit, message->amount);
         arcp__job_cost_add(job, message->unit, message->amount);
     }

@@ -70,24 +70,16 @@ static void write_costs(const arcp__job *job, arcp_buf *out)
 
 /* ---- lines of the log ---- */
 
-static void write_text(arcp_json_writer *writer, const char *name, const char *value)
-{
-    if (value != NULL && value[0] != '\0') {
-        arcp_json_name(writer, name);
-        arcp_json_write_cstr(writer, value);
-    }
-}
-
 static void open_fields(const arcp__job *job, arcp_json_writer *writer, arcp_buf *out)
 {
     arcp_json_writer_init(writer, out);
     arcp_json_begin_object(writer);
-    write_text(writer, "job_id", job->id);
-    write_text(writer, "agent", job->agent_text);
-    write_text(writer, "principal", job->principal->name);
-    write_text(writer, "session_id", job->session_id);
-    write_text(writer, "parent_job_id", job->parent_id);
-    write_text(writer, "trace_id", job->trace_id);
+    arcp__write_text(writer, "job_id", job->id);
+    arcp__write_text(writer, "agent", job->agent_text);
+    arcp__write_text(writer, "principal", job->principal->name);
+    arcp__write_text(writer, "session_id", job->session_id);
+    arcp__write_text(writer, "parent_job_id", job->parent_id);
+    arcp__write_text(writer, "trace_id", job->trace_id);
 }
 
 void arcp__job_fields(const arcp__job *job, arcp_buf *out)
@@ -125,9 +117,9 @@ void arcp__job_log_end(arcp__engine *engine, const arcp__job *job)
     const char *status = arcp_job_status_name(job->status);
     write_costs(job, &costs);
     open_fields(job, &writer, &fields);
-    write_text(&writer, "status", status);
-    write_text(&writer, "code",
-               job->status == ARCP_JOB_SUCCESS ? NULL : arcp_status_wire_code(job->end_code));
+    arcp__write_text(&writer, "status", status);
+    arcp__write_text(&writer, "code",
+                     job->status == ARCP_JOB_SUCCESS ? NULL : arcp_status_wire_code(job->end_code));
     arcp_json_name(&writer, "duration_ms");
     arcp_json_write_u64(&writer, duration_ms(job));
     if (costs.size != 0) {

@@ -59,7 +59,7 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     if (job->owner != NULL) {
         arcp__observation_of(job->owner)->session->live_jobs--;
     }
-    arcp__credential_job_ended(engine, job);
+    arcp__credential_take_back(&engine->credentials, &job->live->credential);
     arcp__job_store_with_batch(engine, job); /* when its end has its number */
     arcp__budget_delete_row(engine, job);
     for (arcp__observer *at = job->observers; at != NULL; at = at->next) {

@@ -250,6 +250,7 @@ static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
     char trace_id[33] = "";
     memcpy(trace_id, plan->trace_id.data, 32);
     arcp__credential_wish wish = {.job_id = "",
+                                  .session_id = plan->session->id,
                                   .principal = plan->principal->name,
                                   .trace_id = trace_id,
                                   .agent_name = plan->agent_name,
@@ -261,7 +262,7 @@ static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
     }
     wish.budget = budget;
     const arcp__credential_viewer viewer = arcp__session_viewer(plan->session);
-    bool waits = arcp__credential_is_wanted(engine, &viewer, &wish);
+    bool waits = arcp__credential_is_wanted(&engine->credentials, &viewer, &wish);
     if (waits) {
         arcp__admission *admission = arcp__admission_new(engine, plan, request, NULL);
         if (admission != NULL) {
@@ -270,12 +271,10 @@ static bool wait_for_credential(arcp__engine *engine, arcp__request *request,
             *notes = (arcp_buf)ARCP_BUF_INIT;
             admission->key = arcp__copy_cstr(key.data, key.size);
             wish.job_id = admission->job_id;
-            admission->credential =
-                admission->key == NULL ? NULL : arcp__credential_ask(engine, &wish, admission);
-            if (admission->credential == NULL) {
+            if (admission->key == NULL) {
                 arcp__context_no_memory(&engine->context);
-                arcp__admission_free(engine, admission);
             }
+            arcp__credential_ask(&engine->credentials, &wish, &admission->credential);
         }
     }
     arcp_budget_unref(budget);
@@ -405,8 +404,7 @@ void arcp__job_admit(arcp__engine *engine, arcp__admission *admission)
                      arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE), &error, &details);
     } else {
         arcp__policy_audit(engine, job, &admission->notes);
-        arcp__credential_give(admission->credential, job);
-        admission->credential = NULL;
+        arcp__credential_give(&admission->credential, &job->live->credential);
         accept(engine, admission->request, job, admission->notes.size != 0, plan.key);
     }
     arcp_buf_fini(&details);

@@ -176,9 +176,11 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
          "Times the runtime stopped reading an agent because a queue was full.",
          metrics->agent_pauses},
         {"arcp_credentials_outstanding", "gauge",
-         "Upstream credentials that are, or may be, valid.", HASH_COUNT(engine->credentials)},
+         "Upstream credentials that are, or may be, valid.",
+         arcp__credentials_count(&engine->credentials)},
         {"arcp_credentials_stuck", "gauge",
-         "Upstream credentials whose revocation has failed repeatedly.", engine->stuck_credentials},
+         "Upstream credentials whose revocation has failed repeatedly.",
+         engine->credentials.stuck_count},
     };
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         arcp__exposition_one(out, rows[at].name, rows[at].type, rows[at].help, rows[at].value);

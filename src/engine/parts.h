@@ -11,7 +11,7 @@
 #include "core/error_payload.h"
 #include "core/event_body.h"
 #include "core/lease_work.h"
-#include "engine/credential.h"
+#include "credential/credential.h"
 #include "engine/job_lifecycle.h"
 #include "engine/kept.h"
 #include "engine/message.h"
@@ -78,7 +78,10 @@ bool arcp__session_has_feature(const arcp__session *session, arcp_feature featur
 /* A frame for the session's link, if it has one. */
 void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *frame,
                         bool durable);
-/* The same, durable, with the job's credentials added when the session may see them. */
+/* Adds the job's credentials to an answer when the session may see them. */
+void arcp__session_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
+                          arcp_buf *frame);
+/* Sends it, durable. */
 void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, arcp_span job_id,
                                  arcp_buf *frame);
 void arcp__session_free(arcp__engine *engine, arcp__session *session);
@@ -449,6 +452,8 @@ void arcp__job_leave_parent(arcp__job *job);
 
 /* ---- agent_line.c ---- */
 void arcp__job_agent_line(arcp__engine *engine, arcp__job *job, arcp_span text);
+/* A line for the agent, which is moved from. */
+void arcp__agent_say(arcp__engine *engine, arcp__job *job, arcp_buf *line);
 void arcp__agent_reply(arcp__engine *engine, arcp__job *job, arcp_span reply_to, arcp_span payload);
 void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span reply_to,
                              const arcp_error *error, arcp_span details);
@@ -459,6 +464,14 @@ void arcp__job_hold(arcp__engine *engine, arcp__job *job, bool is_held);
 void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job);
 void arcp__engine_update_pressure(arcp__engine *engine);
 
+/* ---- job_credential.c ---- */
+extern const arcp__credential_ops arcp__job_credential_ops;
+/* NULL: it has none. */
+static inline const arcp__credential_slot *arcp__job_credential(const arcp__job *job)
+{
+    return job->live == NULL ? NULL : &job->live->credential;
+}
+
 /* ---- admission.c ---- */
 /* A submit that has its turn only when those before it, or the one that has its key, are
  * answered: the frame at hand is read again then. */
@@ -467,7 +480,7 @@ void arcp__admission_hold(arcp__engine *engine, arcp__request *request, arcp_spa
 arcp__admission *arcp__admission_new(arcp__engine *engine, const arcp__job_plan *plan,
                                      arcp__request *request, arcp__job *parent);
 void arcp__admission_free(arcp__engine *engine, arcp__admission *admission);
-/* The credential was issued, or could not be (then `error` says why). */
+/* Its credential was issued, or could not be (then `error` says why), or it needs none. */
 void arcp__admission_provisioned(arcp__engine *engine, arcp__admission *admission,
                                  const arcp_error *error);
 /* One of the session's may have its turn now. */

@@ -455,7 +455,7 @@ void arcp__restore_end_jobs(arcp__engine *engine)
                                 "the runtime was restarted while the job ran");
         }
     }
-    arcp__credential_restored(engine);
+    arcp__credentials_restored(&engine->credentials);
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
         arcp__session_start_window(engine, session);
     }

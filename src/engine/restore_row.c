@@ -186,7 +186,7 @@ arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table,
                    : restore_job(engine, &engine->context.json, key, err);
     }
     if (table == ARCP_STORE_CREDENTIALS) {
-        return arcp__credential_restore(engine, &engine->context.json, key, err);
+        return arcp__credential_restore(&engine->credentials, &engine->context.json, key, err);
     }
     if (table == ARCP_STORE_IDEMPOTENCY) {
         return arcp__idempotency_restore(engine, &engine->context.json, key, err);

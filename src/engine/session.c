@@ -87,7 +87,7 @@ arcp__credential_viewer arcp__session_viewer(const arcp__session *session)
 {
     const arcp__link *link = session->link;
     return (arcp__credential_viewer){
-        .principal = session->principal,
+        .principal = session->principal->name,
         .is_anonymous = session->is_anonymous,
         .has_feature = arcp__session_has_feature(session, ARCP_FEATURE_PROVISIONED_CREDENTIALS),
         .is_connected = link != NULL,
@@ -166,11 +166,19 @@ void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *
     arcp__port_send(engine->log, &session->link->port, frame, durable || !is_open);
 }
 
+void arcp__session_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
+                          arcp_buf *frame)
+{
+    const arcp__credential_viewer viewer = arcp__session_viewer(session);
+    const arcp__job *job = arcp__job_find(engine, job_id);
+    arcp__credentials_reveal(&engine->credentials, &viewer,
+                             job == NULL ? NULL : arcp__job_credential(job), frame);
+}
+
 void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, arcp_span job_id,
                                  arcp_buf *frame)
 {
-    const arcp__credential_viewer viewer = arcp__session_viewer(session);
-    arcp__credentials_reveal(engine, &viewer, job_id, frame);
+    arcp__session_reveal(engine, session, job_id, frame);
     arcp__session_send(engine, session, frame, true);
 }
 

@@ -56,8 +56,7 @@ void arcp__session_send_in_order(arcp__engine *engine, arcp__session *session, a
         arcp__session_send_revealed(engine, session, job_id, frame);
         return;
     }
-    const arcp__credential_viewer viewer = arcp__session_viewer(session);
-    arcp__credentials_reveal(engine, &viewer, job_id, frame);
+    arcp__session_reveal(engine, session, job_id, frame);
     append(engine, session, frame, false);
 }
 

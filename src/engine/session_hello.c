@@ -308,7 +308,8 @@ static void open_session(arcp__engine *engine, arcp__link *link, arcp__principal
     session->is_anonymous = is_anonymous;
     session->features =
         read_features(&engine->context.json, in->hello.features, &engine->context.scratch);
-    if (!arcp__credentials_are_offered(engine, is_anonymous, arcp__link_is_private(link))) {
+    if (!arcp__credentials_are_offered(&engine->credentials, is_anonymous,
+                                       arcp__link_is_private(link))) {
         session->features &= ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS);
     }
     arcp_buf token = ARCP_BUF_SECRET_INIT;

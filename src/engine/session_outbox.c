@@ -488,12 +488,10 @@ void arcp__session_format_frame(arcp__engine *engine, const arcp__session *sessi
     arcp_buf_append(out, ARCP_SPAN_LITERAL("\",\"event_seq\":"));
     arcp_buf_append_u64(out, seq);
     arcp_buf_append_byte(out, ',');
-    if (arcp__credential_reveal_rotated(engine, &viewer, record, &engine->revealed)) {
-        out->secret = true;
-        arcp_buf_append(out, arcp_span_from(arcp_buf_span(&engine->revealed), 1));
-        out->failed = out->failed || engine->revealed.failed;
-        arcp_buf_clear(&engine->revealed);
-    } else if (session->profile->mirrors_output || session->profile->stops_as_result) {
+    if (arcp__credential_reveal_rotated(&engine->credentials, &viewer, record, 1, out)) {
+        return;
+    }
+    if (session->profile->mirrors_output || session->profile->stops_as_result) {
         append_adapted(session->profile, record, arcp__frame_room(&engine->context), out);
     } else {
         arcp_buf_append(out, arcp_span_from(record, 1));

@@ -1,7 +1,8 @@
 /* Spans (§11), each made when it is over: a job's, the session's part in a submitted job (from
- * the submit to the job's end, the job's span and all others below it), and each call to the
- * provisioner. A span says who and how it ended, never what an agent or an upstream said, and
- * has a bounded size. One that finds no memory is counted and nothing else. */
+ * the submit to the job's end, the job's span and all others below it). Those of calls to the
+ * provisioner are in credential/credential_call.c. A span says who and how it ended, never what an
+ * agent or an upstream said, and has a bounded size. One that finds no memory is counted and
+ * nothing else. */
 #include "engine/parts.h"
 
 #include <stdio.h>
@@ -181,65 +182,4 @@ void arcp__span_refused(arcp__engine *engine, const arcp__admission *admission, 
                         .status = "refused",
                         .code = code,
                         .is_error = true});
-}
-
-/* ---- calls to the provisioner ---- */
-
-static bool is_recorded(const arcp__engine *engine, const arcp__credential *credential)
-{
-    arcp_span above = arcp_span_cstr(credential->traceparent);
-    return engine->options.makes_spans && arcp__traceparent_is_valid(above) &&
-           arcp__traceparent_is_sampled(above);
-}
-
-void arcp__span_call_begins(arcp__engine *engine, arcp__credential *credential)
-{
-    arcp_span above = arcp_span_cstr(credential->traceparent);
-    if (is_recorded(engine, credential)) {
-        arcp__trace_below(engine, above, credential->call_traceparent);
-    } else {
-        (void)snprintf(credential->call_traceparent, sizeof(credential->call_traceparent), "%.*s",
-                       (int)above.size, above.size == 0 ? "" : above.data);
-    }
-}
-
-void arcp__span_call_ended(arcp__engine *engine, const arcp__credential *credential,
-                           arcp_provision_outcome outcome)
-{
-    static const char *const names[] = {
-        [ARCP__PROVISION_ISSUE] = "arcp.provision.issue",
-        [ARCP__PROVISION_ROTATE] = "arcp.provision.rotate",
-        [ARCP__PROVISION_REVOKE] = "arcp.provision.revoke",
-        [ARCP__PROVISION_USAGE] = "arcp.provision.usage",
-    };
-    static const char *const outcomes[] = {
-        [ARCP_PROVISION_UNKNOWN] = "unknown",
-        [ARCP_PROVISION_DONE] = "done",
-        [ARCP_PROVISION_REFUSED] = "refused",
-        [ARCP_PROVISION_ABSENT] = "absent",
-    };
-    const arcp__job *job = arcp__job_find(engine, arcp_span_cstr(credential->job_id));
-    const char *session_id = job == NULL ? NULL : job->session_id;
-    if (!is_recorded(engine, credential) || credential->call_traceparent[0] == '\0') {
-        return;
-    }
-    if (credential->admission != NULL) {
-        session_id = credential->admission->session->id;
-    }
-    draft made = {.span = {.name = names[credential->verb], .kind = ARCP__OTLP_CLIENT}};
-    made.span.trace_id = arcp_span_make(credential->call_traceparent + 3, ARCP__TRACE_ID_SIZE);
-    made.span.span_id = arcp_span_make(credential->call_traceparent + 36, ARCP__SPAN_ID_SIZE);
-    made.span.parent_id = arcp_span_make(credential->traceparent + 36, ARCP__SPAN_ID_SIZE);
-    made.span.start_wall_ns = credential->call_wall_ns;
-    if (outcome == ARCP_PROVISION_UNKNOWN || outcome == ARCP_PROVISION_REFUSED) {
-        made.span.status = ARCP__OTLP_ERROR;
-        made.span.status_message = outcomes[outcome];
-    }
-    add_cstr(&made, "arcp.session_id", session_id);
-    add_cstr(&made, "arcp.job_id", credential->job_id);
-    add_cstr(&made, "arcp.agent", credential->agent);
-    add_cstr(&made, "arcp.credential_id", credential->id);
-    add_cstr(&made, "arcp.provisioner", credential->provisioner);
-    add_cstr(&made, "arcp.provision.outcome", outcomes[outcome]);
-    emit(engine, &made);
 }

@@ -16,9 +16,6 @@ void arcp__trace_asked(arcp__engine *engine, const arcp__envelope *envelope,
 void arcp__trace_of_child(arcp__engine *engine, const arcp__job *parent, arcp__trace *out);
 /* The id of the job's own span. */
 arcp_span arcp__trace_span_id(const arcp__trace *trace);
-/* A traceparent for a span of ours below `traceparent`, which is valid. */
-void arcp__trace_below(arcp__engine *engine, arcp_span traceparent,
-                       char out[ARCP__TRACEPARENT_SIZE + 1]);
 /* The member "trace" of a running job's row. */
 void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer);
 void arcp__trace_restore(arcp__engine *engine, const arcp_json *row, arcp__job *job);
@@ -27,9 +24,5 @@ void arcp__trace_restore(arcp__engine *engine, const arcp_json *row, arcp__job *
 void arcp__span_job_ended(arcp__engine *engine, const arcp__job *job);
 /* It was not to become a job. */
 void arcp__span_refused(arcp__engine *engine, const arcp__admission *admission, arcp_status code);
-/* A call to the provisioner is made; it was answered, or given up on. */
-void arcp__span_call_begins(arcp__engine *engine, arcp__credential *credential);
-void arcp__span_call_ended(arcp__engine *engine, const arcp__credential *credential,
-                           arcp_provision_outcome outcome);
 
 #endif

@@ -103,7 +103,6 @@ typedef enum arcp__timer_kind {
     ARCP__TIMER_JOB_GRACE,
     ARCP__TIMER_JOB_KEEP,
     ARCP__TIMER_CREDENTIAL,
-    ARCP__TIMER_CREDENTIAL_USAGE,
     ARCP__TIMER_SWEEP,
     ARCP__TIMER_STORE_RETRY,
     ARCP__TIMER_REFUSALS,
@@ -153,14 +152,9 @@ struct arcp__engine {
     uint64_t owed_bytes;                /* of these, counted as above */
     arcp__job *due_rows;                /* ended in the open batch; pinned */
     arcp__job *spenders;                /* whose counters changed since the last batch; pinned */
-    arcp__credential *credentials;      /* by alias */
-    arcp__credential *credential_calls; /* by call id */
-    arcp__admission *admissions;        /* oldest first */
-    arcp__session *turns;               /* with admissions that may have their turn; pinned */
-    uint64_t next_call_id;
-    uint64_t stuck_credentials;
-    arcp_buf asking;   /* the value in a request to the provisioner; secret */
-    arcp_buf revealed; /* a record with a value in it; secret */
+    arcp__credentials credentials;
+    arcp__admission *admissions; /* oldest first */
+    arcp__session *turns;        /* with admissions that may have their turn; pinned */
 
     arcp__mail *mail_first, *mail_last, *mail_free;
     arcp__session *outbox; /* sessions that may have something to send */

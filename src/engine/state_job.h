@@ -1,8 +1,9 @@
-/* What the engine remembers: jobs, their credentials, and what is to become a job. state.h has
+/* What the engine remembers: jobs, and what is to become a job. state.h has
  * the whole picture. */
 #ifndef ARCP_ENGINE_STATE_JOB_H
 #define ARCP_ENGINE_STATE_JOB_H
 
+#include "credential/credential.h"
 #include "engine/state_session.h"
 
 /* ---- jobs ---- */
@@ -60,6 +61,7 @@ typedef struct arcp__job_live {
     arcp__port agent_port;           /* what waits for its agent */
     const arcp_lease *lease;         /* referenced */
     const arcp_authority *authority; /* referenced */
+    arcp__credential_slot credential;
     uint64_t max_runtime_sec;
     arcp__timer runtime_timer, expiry_timer, grace_timer;
     char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
@@ -145,66 +147,11 @@ struct arcp__job {
     bool has_spent_row; /* in the table JOBS, until the job ends */
     bool in_spenders;   /* listed in the engine */
     arcp__job *next_spender;
-    arcp__credential *credential;  /* the live one */
-    arcp__credential *replacement; /* asked for, to take its place */
 
     arcp__idempotency *idempotency; /* the key that made it, while that is remembered */
 };
 
-/* ---- credentials ---- */
-
-typedef enum arcp__credential_state {
-    ARCP__CREDENTIAL_INTENT,  /* the upstream was or may be asked under this alias */
-    ARCP__CREDENTIAL_LIVE,    /* issued; its job has it, or will */
-    ARCP__CREDENTIAL_REVOKING /* to be taken back, until the upstream says that it is dead */
-} arcp__credential_state;
-
-#define ARCP__CREDENTIAL_ALIAS_SIZE (ARCP__ID_SIZE + 12)
-
-/* One value that an upstream was asked for: a row of the table CREDENTIALS until it is dead.
- * A rotation makes another one with the same id. */
-struct arcp__credential {
-    char alias[ARCP__CREDENTIAL_ALIAS_SIZE]; /* the key of its row */
-    char id[ARCP__ID_SIZE];
-    uint32_t generation; /* 1 for the first */
-    uint32_t asked;      /* the highest generation that was asked for under this id */
-    arcp__credential_state state;
-    UT_hash_handle hh;
-    char job_id[ARCP__ID_SIZE];
-    char trace_id[33];
-    char *provisioner, *principal, *agent, *traceparent; /* owned */
-
-    /* What is asked for. */
-    char budget[ARCP_DECIMAL_TEXT_MAX]; /* "" for none */
-    char expires_at[32];                /* "" for none */
-    int64_t expires_wall_ns;
-    arcp_span *models; /* owned array of spans into the terms; NULL: no list */
-    size_t model_count;
-
-    /* What came. */
-    char *upstream_id, *sealed, *scheme, *endpoint, *profile; /* owned; NULL until then */
-    char *constraints;                                        /* owned JSON object, or NULL */
-    uint8_t fingerprint[32];                                  /* of the value */
-    bool has_fingerprint;
-
-    arcp__admission *admission;                        /* that waits for it */
-    arcp__job *job;                                    /* whose credential or replacement it is */
-    uint64_t call_id;                                  /* under way at the provisioner; 0: none */
-    arcp__provision_verb verb;                         /* of that call */
-    char call_traceparent[ARCP__TRACEPARENT_SIZE + 1]; /* of that call, from when it is made */
-    int64_t call_wall_ns;                              /* likewise */
-    UT_hash_handle hh_call;
-    arcp__timer timer;                 /* LIVE: rotation; REVOKING: the next attempt */
-    arcp__timer usage_timer;           /* LIVE */
-    char spent[ARCP_DECIMAL_TEXT_MAX]; /* what the upstream said last; "" for nothing yet */
-    arcp_decimal reported;             /* by the agent itself, since the value was issued */
-
-    int64_t asked_wall_ns;        /* the value; until the provisioner has the request, the intent */
-    int64_t next_attempt_wall_ns; /* 0: none is planned */
-    uint32_t attempts;
-    bool is_stuck;
-    char last_error[160];
-};
+/* ---- what is to become a job ---- */
 
 /* A submit or a delegation on its way to a job: it waits for a credential, or for the
  * submits before it to be answered. Counted as a running job unless it is held. */
@@ -213,13 +160,13 @@ struct arcp__admission {
     arcp__admission *own_previous, *own_next;   /* of its session, likewise */
     arcp__admission *peer_previous, *peer_next; /* of its principal, that are not held */
     arcp__session *session;                     /* pinned */
-    arcp__principal *principal;   /* has a running job more, and so stays; NULL: held */
-    arcp__request *request;       /* of a submit; referenced */
-    arcp__job *parent;            /* of a delegation; pinned */
-    arcp__credential *credential; /* asked for or issued; NULL: none */
-    bool is_ready;                /* nothing more to wait for but its turn */
-    bool has_key_waiters;         /* a session's first submit waits for its key */
-    arcp_error error;             /* why it is refused, unless ARCP_OK */
+    arcp__principal *principal;       /* has a running job more, and so stays; NULL: held */
+    arcp__request *request;           /* of a submit; referenced */
+    arcp__job *parent;                /* of a delegation; pinned */
+    arcp__credential_slot credential; /* asked for or issued; or empty */
+    bool is_ready;                    /* nothing more to wait for but its turn */
+    bool has_key_waiters;             /* a session's first submit waits for its key */
+    arcp_error error;                 /* why it is refused, unless ARCP_OK */
     char job_id[ARCP__ID_SIZE];
     int64_t created_wall_ns;
     bool is_held;            /* a submit that is read again, from `frame`, at its turn */

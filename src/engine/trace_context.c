@@ -159,30 +159,16 @@ arcp_span arcp__trace_span_id(const arcp__trace *trace)
     return arcp_span_make(trace->traceparent + 36, ARCP__SPAN_ID_SIZE);
 }
 
-void arcp__trace_below(arcp__engine *engine, arcp_span traceparent,
-                       char out[ARCP__TRACEPARENT_SIZE + 1])
-{
-    put_own(engine, traceparent.data + 3, out);
-}
-
 /* ---- over a restart ---- */
-
-static void write_text(arcp_json_writer *writer, const char *name, const char *value)
-{
-    if (value[0] != '\0') {
-        arcp_json_name(writer, name);
-        arcp_json_write_cstr(writer, value);
-    }
-}
 
 void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer)
 {
     if (trace->is_recorded) {
         arcp_json_name(writer, "trace");
         arcp_json_begin_object(writer);
-        write_text(writer, "traceparent", trace->traceparent);
-        write_text(writer, "parent_id", trace->parent_id);
-        write_text(writer, "session_id", trace->session_id);
+        arcp__write_text(writer, "traceparent", trace->traceparent);
+        arcp__write_text(writer, "parent_id", trace->parent_id);
+        arcp__write_text(writer, "session_id", trace->session_id);
         arcp_json_end_object(writer);
     }
 }

@@ -60,7 +60,7 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_FORGET_AGENT, /* job: over; the pointer is invalid after this effect. Only by
                                   arcp__engine_next_forgotten */
     ARCP__EFFECT_READ,         /* id, `text` = stream, from, count_max, bytes_max */
-    ARCP__EFFECT_PROVISION,    /* provision: ask the provisioner */
+    ARCP__EFFECT_PROVISION,    /* id: ask the provisioner, arcp__engine_provision_request */
     ARCP__EFFECT_LOG,          /* level, `text` = one line, fields; for the operator */
     ARCP__EFFECT_SPAN          /* `text` = one span that is over, as OTLP's JSON has it */
 } arcp__effect_kind;
@@ -72,20 +72,6 @@ typedef enum arcp__log_level {
     ARCP__LOG_ERROR,
     ARCP__LOG_AUDIT /* `text` is a JSON object: one decision */
 } arcp__log_level;
-
-typedef enum arcp__provision_verb {
-    ARCP__PROVISION_ISSUE,
-    ARCP__PROVISION_ROTATE,
-    ARCP__PROVISION_REVOKE,
-    ARCP__PROVISION_USAGE
-} arcp__provision_verb;
-
-/* In a PROVISION effect: which call, on what. */
-typedef struct arcp__effect_provision {
-    arcp__provision_verb verb;
-    struct arcp__credential *credential;
-    uint64_t call_id;
-} arcp__effect_provision;
 
 typedef struct arcp__effect {
     arcp__effect_kind kind;
@@ -101,7 +87,6 @@ typedef struct arcp__effect {
     arcp_span fields; /* LOG: a JSON object, what the line is about; empty: nothing */
     int reason;       /* CANCEL_AGENT: arcp__cancel_reason */
     int64_t grace_ms;
-    arcp__effect_provision provision;
 } arcp__effect;
 
 typedef struct arcp__pending_effect arcp__pending_effect;

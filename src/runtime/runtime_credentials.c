@@ -98,13 +98,11 @@ static arcp_status ask(const arcp_runtime *runtime, arcp__provision_verb verb,
     return ARCP_E_USAGE;
 }
 
-void arcp__runtime_provision(arcp_runtime *runtime, const arcp__effect_provision *asked)
+void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id)
 {
     arcp_provision_request request;
     arcp_error error = {0};
-    uint64_t call_id = asked->call_id;
-    arcp__provision_verb verb = asked->verb;
-    arcp__engine_provision_request(runtime->engine, asked, &request);
+    arcp__provision_verb verb = arcp__engine_provision_request(runtime->engine, call_id, &request);
     arcp_status status = ask(runtime, verb, &request, &error);
     arcp__engine_provision_asked(runtime->engine);
     if (status != ARCP_OK) {

@@ -81,7 +81,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         }
         break;
     case ARCP__EFFECT_PROVISION:
-        arcp__runtime_provision(runtime, &effect->provision);
+        arcp__runtime_provision(runtime, effect->id);
         break;
     case ARCP__EFFECT_LOG:
         arcp__runtime_log_effect(runtime, effect);

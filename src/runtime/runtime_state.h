@@ -175,7 +175,7 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
 /* Makes the runtime's provisioner ready, and what the engine is told of it. */
 arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,
                                            arcp__credential_options *out, arcp_error *err);
-void arcp__runtime_provision(arcp_runtime *runtime, const arcp__effect_provision *asked);
+void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id);
 void arcp__runtime_provisioner_close(arcp_runtime *runtime);
 
 /* ---- agent_process_host.c ---- */

@@ -6,7 +6,8 @@
 
 #include "support/check.h"
 
-#include "engine/credential.h"
+#include "credential/credential_state.h"
+#include "engine/state.h"
 
 #define ROTATE_SEC 300u
 
@@ -70,7 +71,7 @@ void play_upstream_crash(play *self)
 
 static void check_is_named(const play *self, const upstream_key *key)
 {
-    if (key->is_live && arcp__credential_find(self->rig.engine, key->alias) == NULL) {
+    if (key->is_live && arcp__credential_find(&self->rig.engine->credentials, key->alias) == NULL) {
         watch_fail(&self->watch, "alive upstream, and not in the table", key->alias);
     }
 }
@@ -81,9 +82,10 @@ void play_upstream_look(play *self)
     for (size_t at = 0; at < up->key_count; at++) {
         check_is_named(self, &up->keys[at]);
     }
-    for (const arcp__credential *at = self->rig.engine->credentials; at != NULL; at = at->hh.next) {
+    for (const arcp__credential *at = self->rig.engine->credentials.all; at != NULL;
+         at = at->hh.next) {
         const upstream_key *key = upstream_find(up, at->alias);
-        if (at->state == ARCP__CREDENTIAL_LIVE && at->job != NULL &&
+        if (at->state == ARCP__CREDENTIAL_LIVE && at->slot != NULL &&
             (key == NULL || !key->is_live)) {
             watch_fail(&self->watch, "the job's credential is dead upstream", at->alias);
         }

@@ -87,14 +87,15 @@ static void note_alias(upstream *self, const char *alias)
     memcpy(self->aliases[self->alias_count++], alias, size + 1);
 }
 
-static void take_request(engine_rig *rig, const arcp__effect_provision *asked)
+static void take_request(engine_rig *rig, uint64_t call_id)
 {
     upstream *self = rig->upstream;
     arcp_provision_request request;
-    arcp__engine_provision_request(rig->engine, asked, &request);
+    const arcp__provision_verb verb =
+        arcp__engine_provision_request(rig->engine, call_id, &request);
     assert_true(self->call_count < UPSTREAM_CALLS_MAX);
     upstream_call *call = &self->calls[self->call_count++];
-    *call = (upstream_call){.verb = asked->verb,
+    *call = (upstream_call){.verb = verb,
                             .call_id = request.call_id,
                             .model_count = request.model_count,
                             .asked_mono_ns = rig->now.mono_ns};
@@ -104,7 +105,7 @@ static void take_request(engine_rig *rig, const arcp__effect_provision *asked)
     copy(call->expires_at, sizeof(call->expires_at), request.expires_at);
     copy(self->traceparent, sizeof(self->traceparent), request.traceparent);
     arcp__engine_provision_asked(rig->engine);
-    if (asked->verb == ARCP__PROVISION_ISSUE || asked->verb == ARCP__PROVISION_ROTATE) {
+    if (verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE) {
         note_alias(self, call->alias);
     }
 }

@@ -92,7 +92,7 @@ struct engine_rig {
     /* A provisioner, where a test brings one. */
     arcp__credential_options credentials;
     void *upstream;
-    void (*provision)(engine_rig *rig, const arcp__effect_provision *asked);
+    void (*provision)(engine_rig *rig, uint64_t call_id);
     bool (*answer)(engine_rig *rig); /* delivers one answer; false: there is none */
     arcp__link_options link;         /* of the next clients; user is filled in */
     bool is_anonymous;               /* so are sessions that are authenticated */

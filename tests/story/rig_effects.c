@@ -155,7 +155,7 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
         break;
     case ARCP__EFFECT_PROVISION:
         if (rig->provision != NULL) {
-            rig->provision(rig, &effect->provision);
+            rig->provision(rig, effect->id);
         }
         break;
     case ARCP__EFFECT_LOG:

@@ -1,0 +1,168 @@
+/* Who sees a credential (§9.8.1, §14): sessions of the submitter's principal that negotiated
+ * the feature, authenticated, over a link that nobody else reads; and the job's agent.
+ *
+ * What is stored and replayed has no value in it. It is put in when a frame leaves, as long
+ * as it is live: after its revocation the same frame leaves without. */
+#include "credential/credential_state.h"
+#include "log/log.h"
+
+/* [arcp:9.8.2-2] [arcp:14-8] [arcp:14-16] */
+bool arcp__credentials_are_offered(const arcp__credentials *credentials, bool is_anonymous,
+                                   bool link_is_private)
+{
+    return credentials->options->terms != NULL && arcp__batch_keeps_rows(credentials->log) &&
+           !is_anonymous && link_is_private;
+}
+
+/* [arcp:7.6-8] [arcp:14-11] [arcp:14-12] */
+static bool is_shown(const arcp__credentials *credentials, const arcp__credential_viewer *viewer,
+                     const arcp__credential *credential)
+{
+    return credential != NULL && viewer->has_feature && viewer->is_connected &&
+           arcp__credentials_are_offered(credentials, viewer->is_anonymous,
+                                         viewer->link_is_private) &&
+           arcp_span_equal_cstr(arcp_span_cstr(viewer->principal), credential->principal);
+}
+
+bool arcp__credential_unseal(const arcp__credentials *credentials,
+                             const arcp__credential *credential, arcp_buf *out)
+{
+    const arcp__credential_options *options = credentials->options;
+    return options->unseal(options->user, arcp_span_cstr(credential->alias),
+                           arcp_span_cstr(credential->sealed), out) &&
+           !out->failed;
+}
+
+/* [arcp:9.8.1-1] [arcp:9.8.1-5] */
+void arcp__credentials_write(const arcp__credentials *credentials,
+                             const arcp__credential_slot *slot, arcp_json_writer *writer)
+{
+    const arcp__credential *credential = slot == NULL ? NULL : slot->live;
+    arcp_buf value = ARCP_BUF_SECRET_INIT;
+    if (credential != NULL && arcp__credential_unseal(credentials, credential, &value)) {
+        writer->out->secret = true;
+        arcp_json_name(writer, "credentials");
+        arcp_json_begin_array(writer);
+        arcp_json_begin_object(writer);
+        arcp__write_text(writer, "id", credential->id);
+        arcp__write_text(writer, "scheme", credential->scheme);
+        arcp_json_name(writer, "value");
+        arcp_json_write_string(writer, arcp_buf_span(&value));
+        arcp__write_text(writer, "endpoint", credential->endpoint);
+        arcp__write_text(writer, "profile", credential->profile);
+        if (credential->constraints != NULL) {
+            arcp_json_name(writer, "constraints");
+            arcp_json_write_raw(writer, arcp_span_cstr(credential->constraints));
+        }
+        arcp_json_end_object(writer);
+        arcp_json_end_array(writer);
+    }
+    arcp_buf_fini(&value);
+}
+
+void arcp__credentials_show(const arcp__credentials *credentials,
+                            const arcp__credential_viewer *viewer,
+                            const arcp__credential_slot *slot, arcp_json_writer *writer)
+{
+    if (slot != NULL && is_shown(credentials, viewer, slot->live)) {
+        arcp__credentials_write(credentials, slot, writer);
+    }
+}
+
+void arcp__credentials_reveal(const arcp__credentials *credentials,
+                              const arcp__credential_viewer *viewer,
+                              const arcp__credential_slot *slot, arcp_buf *frame)
+{
+    if (slot == NULL || frame->failed || frame->size < 4 ||
+        !is_shown(credentials, viewer, slot->live)) {
+        return;
+    }
+    arcp_buf member = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &member);
+    arcp_json_begin_object(&writer);
+    arcp__credentials_write(credentials, slot, &writer);
+    arcp_json_end_object(&writer);
+    if (!member.failed && member.size > 2) {
+        /* The payload, an object that is not empty, ends the frame: `...}}`. */
+        frame->secret = true;
+        frame->size -= 2;
+        arcp_buf_append_byte(frame, ',');
+        arcp_buf_append(frame, arcp_span_from(arcp_buf_span(&member), 1));
+        arcp_buf_append_byte(frame, '}');
+    }
+    arcp_buf_fini(&member);
+}
+
+/* ---- rotations ---- */
+
+/* The value that a record tells of, when it is live. */
+static const arcp__credential *read_rotated(const arcp__credentials *credentials, arcp_span record)
+{
+    static const char mark[] = "\"body\":{\"phase\":\"credential_rotated\"";
+    const arcp_span begin = arcp_span_first(record, 320);
+    if (credentials->all == NULL || record.size < 16 ||
+        memmem(begin.data, begin.size, mark, sizeof(mark) - 1) == NULL) {
+        return NULL;
+    }
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf scratch = ARCP_BUF_INIT;
+    const arcp_json_limits limits = {16, 64, 4096};
+    uint64_t generation = 0;
+    const arcp__credential *credential = NULL;
+    if (arcp_json_scan(&json, record, &limits, NULL) == ARCP_OK) {
+        const arcp_json_ref job_id =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id"));
+        arcp_json_ref at = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+        at = arcp_json_member(&json, at, ARCP_SPAN_LITERAL("body"));
+        at = arcp_json_member(&json, at, ARCP_SPAN_LITERAL("details"));
+        const arcp_span id =
+            arcp_json_string(&json, arcp_json_member(&json, at, ARCP_SPAN_LITERAL("id")), &scratch);
+        if (id.size != 0 && id.size < ARCP__ID_SIZE &&
+            arcp_json_u64(&json, arcp_json_member(&json, at, ARCP_SPAN_LITERAL("generation")),
+                          &generation) &&
+            generation != 0 && generation <= UINT32_MAX) {
+            char text[ARCP__ID_SIZE] = "";
+            char alias[ARCP__CREDENTIAL_ALIAS_SIZE];
+            memcpy(text, id.data, id.size);
+            arcp__credential_alias(text, (uint32_t)generation, alias);
+            credential = arcp__credential_find(credentials, alias);
+            if (credential != NULL &&
+                (credential->slot == NULL || credential->slot->live != credential ||
+                 !arcp_json_string_equals(&json, job_id, arcp_span_cstr(credential->job_id)))) {
+                credential = NULL;
+            }
+        }
+    }
+    arcp_buf_fini(&scratch);
+    arcp_json_fini(&json);
+    return credential;
+}
+
+bool arcp__credential_reveal_rotated(const arcp__credentials *credentials,
+                                     const arcp__credential_viewer *viewer, arcp_span record,
+                                     size_t skip, arcp_buf *out)
+{
+    const arcp__credential *credential = read_rotated(credentials, record);
+    if (!is_shown(credentials, viewer, credential)) {
+        return false;
+    }
+    arcp_buf value = ARCP_BUF_SECRET_INIT;
+    arcp_buf quoted = ARCP_BUF_SECRET_INIT;
+    bool is_readable = arcp__credential_unseal(credentials, credential, &value);
+    arcp_json_quote(arcp_buf_span(&value), &quoted);
+    is_readable = is_readable && !quoted.failed;
+    if (is_readable) {
+        /* `...,"details":{...}}}}`: details, body, payload and record end here. */
+        out->secret = true;
+        arcp_buf_append(out, arcp_span_from(arcp_span_first(record, record.size - 4), skip));
+        arcp_buf_append_cstr(out, ",\"value\":");
+        arcp_buf_append(out, arcp_buf_span(&quoted));
+        arcp_buf_append_cstr(out, "},\"value\":");
+        arcp_buf_append(out, arcp_buf_span(&quoted));
+        arcp_buf_append_cstr(out, "}}}");
+    }
+    arcp_buf_fini(&value);
+    arcp_buf_fini(&quoted);
+    return is_readable;
+}
