@@ -1,5 +1,6 @@
 #include "context/context.h"
 
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 

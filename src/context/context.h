@@ -6,8 +6,6 @@
 #ifndef ARCP_CONTEXT_CONTEXT_H
 #define ARCP_CONTEXT_CONTEXT_H
 
-#include <openssl/evp.h>
-
 #include <arcp/buf.h>
 #include <arcp/json.h>
 #include <arcp/settings.h>
@@ -27,8 +25,8 @@ typedef struct arcp__context {
     arcp_time now;
     arcp__ulid_source ids;
     arcp__timer_heap timers;
-    EVP_MD *sha256;
-    EVP_MD_CTX *digest;
+    struct evp_md_st *sha256; /* and what it is computed in: OpenSSL's EVP_MD and EVP_MD_CTX */
+    struct evp_md_ctx_st *digest;
     arcp_json json;                         /* index of the frame, line or row at hand */
     arcp_buf scratch;                       /* its unescaped strings; secret: tokens */
     arcp_buf pooled[ARCP__POOLED_BUFS_MAX]; /* empty, with memory */

@@ -144,8 +144,9 @@ void arcp__session_write_index(arcp__engine *engine, arcp__session *session)
 
 void arcp__session_note_durable(arcp__session *session, uint64_t committed_id)
 {
-    while (session->durable_seq < session->indexed_seq) {
-        const arcp__run *run = &session->runs[find_run(session, session->durable_seq + 1)];
+    for (size_t at = find_run(session, session->durable_seq + 1);
+         session->durable_seq < session->indexed_seq; at++) {
+        const arcp__run *run = &session->runs[at];
         if ((int32_t)(run->batch - (uint32_t)committed_id) > 0) {
             return;
         }
