@@ -55,7 +55,6 @@ void arcp__engine_free(arcp__engine *engine)
     }
     engine->context.closing = true;
     arcp__restore_free(engine);
-    arcp__mail_free_all(engine);
     drop_effects(engine);
     while (engine->links != NULL) {
         arcp__link_disconnect(engine, engine->links);
@@ -80,7 +79,7 @@ void arcp__engine_free(arcp__engine *engine)
         next = job->hh.next;
         arcp__job_free(engine, job);
     }
-    arcp__mail_free_all(engine);
+    arcp__free(engine->mail);
     drop_effects(engine);
     arcp__restore_free(engine);
     arcp__budget_free_rows(engine);

@@ -16,13 +16,12 @@ static bool begin(arcp__engine *engine, arcp_time now)
 static void settle(arcp__engine *engine)
 {
     do {
-        while (arcp__mail_deliver(engine)) {
-        }
+        arcp__mail_deliver(engine);
         arcp__jobs_end_over(engine);
         arcp__admissions_run(engine);
         /* Not only when a batch is done: a store that stalls finishes none. */
         arcp__engine_update_pressure(engine);
-    } while ((engine->mail_first != NULL || engine->over_limit != NULL) && !engine->context.failed);
+    } while ((engine->mail_end != 0 || engine->over_limit != NULL) && !engine->context.failed);
     if (engine->restore == NULL && !engine->context.closing) {
         arcp__jobs_forget_oldest(engine);
     }

@@ -8,14 +8,12 @@
 typedef enum arcp__mail_kind {
     ARCP__MAIL_RECORD,   /* a new record at `position` */
     ARCP__MAIL_CATCH_UP, /* go on numbering history */
-    ARCP__MAIL_END,      /* number the job's end once more */
-    ARCP__MAIL_VOID      /* its observation is gone */
+    ARCP__MAIL_END       /* number the job's end once more */
 } arcp__mail_kind;
 
 struct arcp__mail {
-    arcp__mail *next;
     arcp__mail_kind kind;
-    arcp__observation *observation;
+    arcp__observation *observation; /* NULL: it is gone */
     uint64_t position;
     size_t bytes;
     arcp_feature feature; /* needed to see the record */

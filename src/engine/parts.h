@@ -533,8 +533,8 @@ void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uin
 void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation);
 void arcp__mail_end(arcp__engine *engine, arcp__observation *observation);
 void arcp__mail_forget_observation(arcp__engine *engine, const arcp__observation *observation);
-bool arcp__mail_deliver(arcp__engine *engine);
-void arcp__mail_free_all(arcp__engine *engine);
+/* All of it, also what is posted meanwhile. */
+void arcp__mail_deliver(arcp__engine *engine);
 
 /* The details of an error; none when there was no memory for them. */
 static inline arcp_span arcp__details(const arcp_buf *details)

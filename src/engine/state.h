@@ -156,7 +156,8 @@ struct arcp__engine {
     arcp__admission *admissions; /* oldest first */
     arcp__session *turns;        /* with admissions that may have their turn; pinned */
 
-    arcp__mail *mail_first, *mail_last, *mail_free;
+    arcp__mail *mail; /* owned array, delivered from mail_first on */
+    size_t mail_first, mail_end, mail_capacity;
     arcp__session *outbox; /* sessions that may have something to send */
     arcp__session *outbox_last;
     arcp__session *undurable; /* sessions that wait for a batch */
