@@ -38,10 +38,10 @@ void arcp__decision_error(const arcp_authority *authority, const arcp_decision *
 /* [arcp:9.1-2] [arcp:9.3-1] */
 bool arcp__job_port_authorize(const arcp__job_port *port, arcp_time now, arcp_span capability,
                               arcp_span target, arcp_target_scratch *scratch, arcp_buf *details,
-                              arcp__port_message *out, arcp_error *err)
+                              arcp__job_message *out, arcp_error *err)
 {
     arcp_decision *decision = &out->decision;
-    *out = (arcp__port_message){.is_decided = false};
+    *out = (arcp__job_message){.is_decided = false};
     /* A thread cannot be killed, but it has no authority any more. */
     if (atomic_load(&port->is_over)) {
         *decision = (arcp_decision){.code = ARCP_E_CLOSED,
@@ -72,12 +72,13 @@ void arcp__job_port_refuse(arcp__job_port *port, arcp_span call_id, const arcp_e
 }
 
 /* [arcp:8.2.1-4] [arcp:9.3-3] [arcp:LA-12] [arcp:EG-9] */
-arcp_status arcp__job_port_event(arcp__job_port *port, arcp_time now, const arcp__port_event *event,
-                                 arcp__port_message *out, arcp_error *err)
+arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
+                                const arcp__job_port_event *event, arcp__job_message *out,
+                                arcp_error *err)
 {
     arcp__event_facts facts;
     arcp_target_scratch scratch;
-    *out = (arcp__port_message){.is_decided = false};
+    *out = (arcp__job_message){.is_decided = false};
     arcp_status status = arcp__event_check(event->json, event->kind, event->body, event->scratch,
                                            event->out, &facts, err);
     if (status != ARCP_OK) {
@@ -120,16 +121,16 @@ arcp_status arcp__job_port_event(arcp__job_port *port, arcp_time now, const arcp
 }
 
 /* [arcp:9.6-3] [arcp:9.6-5] */
-void arcp__job_port_spend(const arcp__job_port *port, arcp__port_message *message,
+void arcp__job_port_spend(const arcp__job_port *port, arcp__job_message *message,
                           arcp_budget_report *reports)
 {
     arcp_budget *budget = arcp_authority_budget(port->authority);
     if (message->unit.size == 0 || budget == NULL) {
         return;
     }
-    const size_t count =
-        arcp_budget_spend(budget, message->unit, message->amount, reports, ARCP__PORT_REPORTS_MAX);
+    const size_t count = arcp_budget_spend(budget, message->unit, message->amount, reports,
+                                           ARCP__JOB_PORT_REPORTS_MAX);
     message->is_spent = true;
     message->reports = reports;
-    message->report_count = count < ARCP__PORT_REPORTS_MAX ? count : ARCP__PORT_REPORTS_MAX;
+    message->report_count = count < ARCP__JOB_PORT_REPORTS_MAX ? count : ARCP__JOB_PORT_REPORTS_MAX;
 }

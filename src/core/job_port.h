@@ -2,15 +2,15 @@
  * through the job's port. The checks stand here once:
  *
  *   authority  what the job holds: `authority`
- *   emit       arcp__job_port_event: the event's shape, refused calls, the gate
+ *   emit       arcp__job_port_emit: the event's shape, refused calls, the gate
  *   deny       arcp__job_port_authorize, and arcp__job_port_refuse for a call that is refused
  *   spend      arcp__job_port_spend
  *   end        arcp__job_port_end: the authority ends with the job
  *
- * Each decides on the calling thread without a lock, because leases are immutable and budgets and
- * gates are atomic, and fills a message: what the engine has to be told, on its own thread, by
- * arcp__engine_agent_says. A port is used by one thread at a time; only arcp__job_port_end may be
- * called by another. */
+ * Each decides on the calling thread, because leases are immutable, gates are atomic and the
+ * counters of a budget have a lock, and fills a message: what the engine has to be told, on its own
+ * thread, by arcp__engine_agent_says. A port is used by one thread at a time; only
+ * arcp__job_port_end may be called by another. */
 #ifndef ARCP_CORE_JOB_PORT_H
 #define ARCP_CORE_JOB_PORT_H
 
@@ -23,7 +23,7 @@
 #include "core/denied_calls.h"
 
 /* A spend reports from a chain of budgets: depth at most 64, one counter each. */
-#define ARCP__PORT_REPORTS_MAX 80u
+#define ARCP__JOB_PORT_REPORTS_MAX 80u
 
 /* What the operator wants of all ports; set by the engine's thread. */
 typedef struct arcp__job_gates {
@@ -40,7 +40,7 @@ typedef struct arcp__job_port {
 } arcp__job_port;
 
 /* Borrows from the port's authority, from what was asked and from the buffers that came with it. */
-typedef struct arcp__port_message {
+typedef struct arcp__job_message {
     bool is_decided; /* the gate's answer is to be recorded: a denial, or a grant that is logged */
     arcp_decision decision; /* also when it is not */
     arcp_event_kind kind;
@@ -52,17 +52,17 @@ typedef struct arcp__port_message {
     bool is_spent; /* taken from a budget */
     const arcp_budget_report *reports;
     size_t report_count;
-} arcp__port_message;
+} arcp__job_message;
 
 /* An event that is to be emitted, and room for what becomes of it. */
-typedef struct arcp__port_event {
+typedef struct arcp__job_port_event {
     arcp_span kind;
     const arcp_json *json;
     arcp_json_ref body;
     arcp_buf *scratch; /* has room for all strings of the body */
     arcp_buf *out;     /* the message's body is appended; `failed`: no memory for it */
     arcp_buf *details; /* of a denial are appended */
-} arcp__port_event;
+} arcp__job_port_event;
 
 void arcp__job_port_fini(arcp__job_port *port);
 
@@ -77,14 +77,14 @@ ARCP_MUST_CHECK arcp_status arcp__job_gates_check(const arcp__job_gates *gates, 
 ARCP_MUST_CHECK bool arcp__job_port_authorize(const arcp__job_port *port, arcp_time now,
                                               arcp_span capability, arcp_span target,
                                               arcp_target_scratch *scratch, arcp_buf *details,
-                                              arcp__port_message *out, arcp_error *err);
+                                              arcp__job_message *out, arcp_error *err);
 
 /* Checks an event (arcp__event_check). A tool_call passes the gate, or its refusal becomes the
  * event that is emitted: a tool_result, which the agent may not give itself. The status is
  * the agent's answer; the message is to be told when it has a body. */
-ARCP_MUST_CHECK arcp_status arcp__job_port_event(arcp__job_port *port, arcp_time now,
-                                                 const arcp__port_event *event,
-                                                 arcp__port_message *out, arcp_error *err);
+ARCP_MUST_CHECK arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
+                                                const arcp__job_port_event *event,
+                                                arcp__job_message *out, arcp_error *err);
 
 /* Writes the tool_result of a call that is refused, and remembers the call. `out` fails without
  * memory. */
@@ -92,8 +92,8 @@ void arcp__job_port_refuse(arcp__job_port *port, arcp_span call_id, const arcp_e
                            arcp_span details, arcp_buf *out);
 
 /* Takes what the message costs from the budgets, once it is certain that it will be told; `reports`
- * has room for ARCP__PORT_REPORTS_MAX. */
-void arcp__job_port_spend(const arcp__job_port *port, arcp__port_message *message,
+ * has room for ARCP__JOB_PORT_REPORTS_MAX. */
+void arcp__job_port_spend(const arcp__job_port *port, arcp__job_message *message,
                           arcp_budget_report *reports);
 
 /* A denial as an error, with its details (may be NULL). */

@@ -215,7 +215,7 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
 /* What came through a port of the job that is not the engine's own: decided, and taken from the
  * budgets, on another thread (core/job_port.h). */
 void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job,
-                             const arcp__port_message *message);
+                             const arcp__job_message *message);
 
 typedef struct arcp__agent_exit {
     bool by_signal;

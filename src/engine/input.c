@@ -154,7 +154,7 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
 }
 
 void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job,
-                             const arcp__port_message *message)
+                             const arcp__job_message *message)
 {
     if (hear(engine, now, job)) {
         arcp__job_hear(engine, job, message);

@@ -29,8 +29,8 @@ static void rotated(void *user, void *owner, arcp_span body)
 static void spent(void *user, void *owner, arcp_span currency, arcp_decimal amount)
 {
     arcp__job *job = owner;
-    arcp_budget_report reports[ARCP__PORT_REPORTS_MAX];
-    arcp__port_message message = {.unit = currency, .amount = amount};
+    arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
+    arcp__job_message message = {.unit = currency, .amount = amount};
     arcp__job_port_spend(&job->live->port, &message, reports);
     arcp__job_spent(user, job, message.reports, message.report_count);
 }

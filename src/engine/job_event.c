@@ -233,7 +233,7 @@ bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capabil
                          arcp_span target, arcp_buf *details, arcp_error *err)
 {
     arcp_target_scratch scratch;
-    arcp__port_message message;
+    arcp__job_message message;
     const bool is_allowed =
         arcp__job_port_authorize(&job->live->port, engine->context.now, capability, target,
                                  &scratch, details, &message, err);
@@ -247,17 +247,17 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
                                   const arcp_json *json, arcp_json_ref body, arcp_buf *details,
                                   arcp_error *err)
 {
-    arcp_budget_report reports[ARCP__PORT_REPORTS_MAX];
-    arcp__port_message message;
+    arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
+    arcp__job_message message;
     arcp_buf_clear(&engine->body);
-    const arcp__port_event event = {.kind = kind_text,
-                                    .json = json,
-                                    .body = body,
-                                    .scratch = &engine->context.scratch,
-                                    .out = &engine->body,
-                                    .details = details};
+    const arcp__job_port_event event = {.kind = kind_text,
+                                        .json = json,
+                                        .body = body,
+                                        .scratch = &engine->context.scratch,
+                                        .out = &engine->body,
+                                        .details = details};
     const arcp_status status =
-        arcp__job_port_event(&job->live->port, engine->context.now, &event, &message, err);
+        arcp__job_port_emit(&job->live->port, engine->context.now, &event, &message, err);
     if (engine->body.failed) {
         arcp__context_no_memory(&engine->context);
         return status;
@@ -267,7 +267,7 @@ arcp_status arcp__job_agent_event(arcp__engine *engine, arcp__job *job, arcp_spa
     return status;
 }
 
-void arcp__job_hear(arcp__engine *engine, arcp__job *job, const arcp__port_message *message)
+void arcp__job_hear(arcp__engine *engine, arcp__job *job, const arcp__job_message *message)
 {
     if (message->unit.size != 0) { /* also after the job's end */
         arcp__credential_note_spend(&engine->credentials, &job->live->credential, message->unit,

@@ -368,7 +368,7 @@ bool arcp__job_authorize(arcp__engine *engine, arcp__job *job, arcp_span capabil
 /* Counts and audits what the gate answered. */
 void arcp__job_decided(arcp__engine *engine, const arcp__job *job, const arcp_decision *decision);
 /* What came through a port of the job. */
-void arcp__job_hear(arcp__engine *engine, arcp__job *job, const arcp__port_message *message);
+void arcp__job_hear(arcp__engine *engine, arcp__job *job, const arcp__job_message *message);
 /* The end of an expired or exhausted job, after the agent has its answer. */
 void arcp__job_after_denial(arcp__engine *engine, arcp__job *job, arcp_status code);
 

@@ -32,7 +32,7 @@ static void count(arcp__agent_process *process, size_t bytes)
 
 static void say_line(const arcp__agent_process *process, arcp_span line)
 {
-    if (!process->is_told && !process->skips_output) {
+    if (!process->is_told && !process->skips_output && process->callbacks.line != NULL) {
         process->callbacks.line(process->callbacks.user, line);
     }
 }
@@ -41,7 +41,9 @@ static void refuse_line(arcp__agent_process *process, arcp_status why)
 {
     process->skips_output = true;
     arcp_buf_fini(&process->line);
-    process->callbacks.line_refused(process->callbacks.user, why);
+    if (process->callbacks.line_refused != NULL) {
+        process->callbacks.line_refused(process->callbacks.user, why);
+    }
 }
 
 /* The end of a line that may have begun in an earlier read. */

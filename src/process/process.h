@@ -64,7 +64,8 @@ typedef struct arcp__agent_process arcp__agent_process;
 /* What it tells its owner, on the loop's thread, never from inside a call on it. The owner
  * may free it in any of them; none follows then. */
 typedef struct arcp__agent_process_callbacks {
-    /* A line of standard output, without line feed; all lines of one read in one go. */
+    /* A line of standard output, without line feed; all lines of one read in one go. NULL, as
+     * line_refused may be too: thrown away. */
     void (*line)(void *user, arcp_span line);
     /* A line was over the limit (ARCP_E_LIMIT) or found no memory (ARCP_E_NO_MEMORY); its
      * output is read on and thrown away. */

@@ -59,18 +59,6 @@ static void back_off(arcp__process_pool *pool)
 
 /* ---- a process that waits ---- */
 
-static void on_line(void *user, arcp_span line)
-{
-    (void)user;
-    (void)line; /* read only after its end: nobody asked it anything */
-}
-
-static void on_line_refused(void *user, arcp_status why)
-{
-    (void)user;
-    (void)why;
-}
-
 static void on_log(void *user, arcp_span line)
 {
     const waiting_process *waiting = user;
@@ -107,8 +95,6 @@ static arcp_status start_one(arcp__process_pool *pool, waiting_process *waiting,
         arcp__agent_process_start(pool->options.table, &spec, &waiting->process, err);
     if (status == ARCP_OK) {
         arcp__agent_process_callbacks callbacks = {
-            .line = on_line,
-            .line_refused = on_line_refused,
             .log = on_log,
             .exited = on_exited,
             .user = waiting,

@@ -1,7 +1,7 @@
 /* Callback agents.
  *
  * An agent's thread checks events, asks the gate and spends budget by itself: the lease is
- * immutable and the counters are atomic. What it says goes to the loop through the inbox,
+ * immutable and the counters have a lock. What it says goes to the loop through the inbox,
  * in order. What the loop decides for it (cancelled, paused, ended, a reply) is written
  * under the inbox's lock. The call is shared by both sides and freed by the last. */
 #include <arcp/secret.h>
@@ -100,8 +100,8 @@ static void keep(char **to, arcp_span *text)
     }
 }
 
-static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind,
-                       arcp__port_message said, arcp_error *err)
+static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind, arcp__job_message said,
+                       arcp_error *err)
 {
     arcp_decision *decision = &said.decision;
     decision->canonical = decision->currency = arcp_span_make(NULL, 0);
@@ -120,7 +120,7 @@ static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind,
     keep(&to, &decision->capability);
     keep(&to, &decision->target);
     keep(&to, &decision->pattern);
-    arcp_budget_report reports[ARCP__PORT_REPORTS_MAX];
+    arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
     arcp__job_port_spend(&call->port, &said, reports);
     if (said.report_count != 0) {
         message->reports = arcp__alloc_array(said.report_count, sizeof(*reports));
@@ -139,7 +139,7 @@ static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind,
     return ARCP_OK;
 }
 
-arcp_status arcp__agent_call_say(arcp_agent_call *call, const arcp__port_message *said,
+arcp_status arcp__agent_call_say(arcp_agent_call *call, const arcp__job_message *said,
                                  arcp_error *err)
 {
     return put(call, ARCP__AGENT_SAYS, *said, err);
@@ -147,7 +147,7 @@ arcp_status arcp__agent_call_say(arcp_agent_call *call, const arcp__port_message
 
 arcp_status arcp__agent_call_line(arcp_agent_call *call, arcp_span line, arcp_error *err)
 {
-    return put(call, ARCP__AGENT_LINE, (arcp__port_message){.body = line}, err);
+    return put(call, ARCP__AGENT_LINE, (arcp__job_message){.body = line}, err);
 }
 
 static bool may_go_on(arcp_agent_call *call)

@@ -33,14 +33,14 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp_buf details = ARCP_BUF_INIT;
-    arcp__port_message message;
-    const arcp__port_event event = {.kind = kind_text,
-                                    .json = &call->json,
-                                    .body = ARCP_JSON_ROOT,
-                                    .scratch = &call->scratch,
-                                    .out = &call->body,
-                                    .details = &details};
-    status = arcp__job_port_event(&call->port, arcp__clock_now(), &event, &message, err);
+    arcp__job_message message;
+    const arcp__job_port_event event = {.kind = kind_text,
+                                        .json = &call->json,
+                                        .body = ARCP_JSON_ROOT,
+                                        .scratch = &call->scratch,
+                                        .out = &call->body,
+                                        .details = &details};
+    status = arcp__job_port_emit(&call->port, arcp__clock_now(), &event, &message, err);
     if (call->body.failed) {
         message.body.size = 0; /* a denial is recorded without its result */
         call->body.failed = false;
@@ -59,7 +59,7 @@ arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, ar
                                  arcp_error *err)
 {
     arcp_target_scratch own_scratch;
-    arcp__port_message message;
+    arcp__job_message message;
     bool is_allowed =
         arcp__job_port_authorize(&call->port, arcp__clock_now(), capability, target,
                                  scratch == NULL ? &own_scratch : scratch, NULL, &message, err);

@@ -55,7 +55,7 @@ void arcp__agent_call_tell(arcp_agent_call *call, void (*tell)(arcp_agent_call *
 ARCP_MUST_CHECK arcp_status arcp__agent_call_line(arcp_agent_call *call, arcp_span line,
                                                   arcp_error *err);
 ARCP_MUST_CHECK arcp_status arcp__agent_call_say(arcp_agent_call *call,
-                                                 const arcp__port_message *said, arcp_error *err);
+                                                 const arcp__job_message *said, arcp_error *err);
 /* Holds a blocking agent back while nobody takes what it says; one that is not blocking is refused
  * with ARCP_E_LIMIT, and told when there is room. */
 ARCP_MUST_CHECK arcp_status arcp__agent_call_wait_for_room(arcp_agent_call *call, arcp_error *err);

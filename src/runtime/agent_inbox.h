@@ -20,7 +20,7 @@ typedef struct arcp__agent_message {
     struct arcp__agent_message *prev, *next;
     arcp_agent_call *call; /* referenced */
     arcp__agent_message_kind kind;
-    arcp__port_message said;
+    arcp__job_message said;
     arcp_budget_report *reports; /* owned */
     bool is_lost;                /* a bye whose last word there was no memory for */
     size_t size;                 /* of its texts */

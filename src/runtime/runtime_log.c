@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "runtime/runtime_state.h"
-#include "json/json_put.h"
 
 static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text, arcp_span fields)
 {
@@ -21,50 +20,38 @@ static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text
     }
 }
 
-void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
+/* Takes the fields over. */
+static void log_format(arcp_runtime *runtime, arcp_log_level level, arcp_buf *fields,
+                       const char *format, va_list arguments) ARCP_PRINTF(4, 0);
+static void log_format(arcp_runtime *runtime, arcp_log_level level, arcp_buf *fields,
+                       const char *format, va_list arguments)
 {
     char line[512];
-    va_list arguments;
-    va_start(arguments, format);
     (void)vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    log_span(runtime, level, arcp_span_cstr(line), arcp_span_make(NULL, 0));
+    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(fields));
+    arcp_buf_fini(fields);
 }
 
-void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_level level,
-                            const char *format, ...)
+void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
 {
-    char line[512];
     arcp_buf fields = ARCP_BUF_INIT;
-    if (runtime->log == NULL) {
-        return;
-    }
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
+    log_format(runtime, level, &fields, format, arguments);
     va_end(arguments);
-    arcp_json_writer writer = arcp__put_begin(&fields);
-    arcp__put_cstr(&writer, "peer", peer);
-    arcp_json_end_object(&writer);
-    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
-    arcp_buf_fini(&fields);
 }
 
 void arcp__runtime_log_job(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
                            const char *format, ...)
 {
-    char line[512];
     arcp_buf fields = ARCP_BUF_INIT;
-    if (runtime->log == NULL) {
-        return;
-    }
     va_list arguments;
+    if (runtime->log != NULL) {
+        arcp__job_fields(job, &fields);
+    }
     va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
+    log_format(runtime, level, &fields, format, arguments);
     va_end(arguments);
-    arcp__job_fields(job, &fields);
-    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
-    arcp_buf_fini(&fields);
 }
 
 void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect)

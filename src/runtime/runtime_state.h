@@ -144,9 +144,6 @@ void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect)
 void arcp__runtime_log_lines(arcp_runtime *runtime);
 void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
-/* The same about a peer: its address is a field. */
-void arcp__runtime_log_peer(arcp_runtime *runtime, const char *peer, arcp_log_level level,
-                            const char *format, ...) ARCP_PRINTF(4, 5);
 /* The same about a job: its id, agent, principal and so on are fields. */
 void arcp__runtime_log_job(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
                            const char *format, ...) ARCP_PRINTF(4, 5);

@@ -91,12 +91,12 @@ static void spends(play *self, size_t at, const char *value)
                    value);
     size_t count = arcp_budget_spend(arcp_authority_budget(authority(self, at)),
                                      ARCP_SPAN_LITERAL("USD"), amount(value), reports, 80);
-    arcp__port_message event = {.kind = ARCP_EVENT_METRIC,
-                                .kind_text = ARCP_SPAN_LITERAL("metric"),
-                                .body = arcp_span_cstr(body),
-                                .reports = reports,
-                                .report_count = count,
-                                .is_spent = true};
+    arcp__job_message event = {.kind = ARCP_EVENT_METRIC,
+                               .kind_text = ARCP_SPAN_LITERAL("metric"),
+                               .body = arcp_span_cstr(body),
+                               .reports = reports,
+                               .report_count = count,
+                               .is_spent = true};
     arcp__engine_agent_says(self->rig.engine, self->rig.now, self->rig.agents[at].job, &event);
     rig_run(&self->rig);
 }

@@ -254,11 +254,11 @@ static void a_grant_of_a_job_that_is_forgotten_is_nothing(void **state)
 {
     static engine_rig rig;
     arcp__agent_exit clean = {.code = 0};
-    arcp__port_message grant = {.is_decided = true,
-                                .decision = {.allowed = true,
-                                             .capability = ARCP_SPAN_LITERAL("fs.read"),
-                                             .target = ARCP_SPAN_LITERAL("/a"),
-                                             .pattern = ARCP_SPAN_LITERAL("/**")}};
+    arcp__job_message grant = {.is_decided = true,
+                               .decision = {.allowed = true,
+                                            .capability = ARCP_SPAN_LITERAL("fs.read"),
+                                            .target = ARCP_SPAN_LITERAL("/a"),
+                                            .pattern = ARCP_SPAN_LITERAL("/**")}};
     (void)state;
     begin(&rig, false);
     rig.settings.jobs_keep_terminal_max = 1;

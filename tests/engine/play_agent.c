@@ -183,7 +183,7 @@ void play_agent_check_start(play *self, const arcp__effect *effect)
 
 static void report_denial(play *self, rig_agent *agent, const arcp_decision *decision)
 {
-    arcp__port_message denial = {.is_decided = true, .decision = *decision};
+    arcp__job_message denial = {.is_decided = true, .decision = *decision};
     arcp__engine_agent_says(self->rig.engine, self->rig.now, agent->job, &denial);
     rig_run(&self->rig);
 }
@@ -205,12 +205,12 @@ static void callback_spends(play *self, rig_agent *agent)
     size_t count = budget == NULL
                        ? 0
                        : arcp_budget_spend(budget, ARCP_SPAN_LITERAL("USD"), amount, reports, 80);
-    arcp__port_message event = {.kind = ARCP_EVENT_METRIC,
-                                .kind_text = ARCP_SPAN_LITERAL("metric"),
-                                .body = arcp_span_cstr(metric_body),
-                                .reports = reports,
-                                .report_count = count,
-                                .is_spent = true};
+    arcp__job_message event = {.kind = ARCP_EVENT_METRIC,
+                               .kind_text = ARCP_SPAN_LITERAL("metric"),
+                               .body = arcp_span_cstr(metric_body),
+                               .reports = reports,
+                               .report_count = count,
+                               .is_spent = true};
     self->spends++;
     check_budget(self, agent);
     arcp__engine_agent_says(self->rig.engine, self->rig.now, agent->job, &event);

@@ -1,0 +1,172 @@
+/* What a job's port decides on the thread that asks, and what the engine is told of it. */
+#include "core/gate_rig.h"
+
+#include "support/check.h"
+
+#include "core/job_port.h"
+
+typedef struct fixture {
+    arcp_authority *authority;
+    arcp__job_gates gates;
+    arcp__job_port port;
+    arcp_json json;
+    arcp_buf scratch, out, details;
+    arcp_error error;
+} fixture;
+
+static int set_up(void **state)
+{
+    static fixture f;
+    f = (fixture){.out = ARCP_BUF_INIT};
+    f.authority = authority_of("{\"tool.call\":[\"web.*\"],\"cost.budget\":[\"USD:1.00\"]}", "");
+    f.port.authority = f.authority;
+    f.port.gates = &f.gates;
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    arcp__job_port_fini(&f->port);
+    arcp_authority_unref(f->authority);
+    arcp_json_fini(&f->json);
+    arcp_buf_fini(&f->scratch);
+    arcp_buf_fini(&f->out);
+    arcp_buf_fini(&f->details);
+    return 0;
+}
+
+static bool authorizes(fixture *f, const char *tool, arcp__job_message *out)
+{
+    return arcp__job_port_authorize(&f->port, at_zero, SPAN("tool.call"), arcp_span_cstr(tool),
+                                    &scratch, NULL, out, &f->error);
+}
+
+static arcp_status emit(fixture *f, const char *kind, const char *body, arcp__job_message *out)
+{
+    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_buf_clear(&f->scratch);
+    arcp_buf_clear(&f->out);
+    arcp_buf_clear(&f->details);
+    check_ok(arcp_json_scan(&f->json, arcp_span_cstr(body), &limits, &f->error), &f->error);
+    assert_true(arcp_buf_reserve(&f->scratch, 256));
+    const arcp__job_port_event event = {.kind = arcp_span_cstr(kind),
+                                        .json = &f->json,
+                                        .body = ARCP_JSON_ROOT,
+                                        .scratch = &f->scratch,
+                                        .out = &f->out,
+                                        .details = &f->details};
+    return arcp__job_port_emit(&f->port, at_zero, &event, out, &f->error);
+}
+
+static void a_grant_is_told_only_where_the_operator_logs_it(void **state)
+{
+    fixture *f = *state;
+    arcp__job_message message;
+    assert_true(authorizes(f, "web.get", &message));
+    assert_false(message.is_decided);
+    atomic_store(&f->gates.grants_are_logged, true);
+    assert_true(authorizes(f, "web.get", &message));
+    assert_true(message.is_decided);
+    check_span(message.decision.pattern, "web.*");
+    assert_int_equal(message.body.size, 0);
+}
+
+static void a_denial_is_told(void **state)
+{
+    fixture *f = *state;
+    arcp__job_message message;
+    assert_false(authorizes(f, "shell", &message));
+    assert_true(message.is_decided);
+    assert_int_equal(message.decision.code, ARCP_E_PERMISSION_DENIED);
+    assert_int_equal(f->error.status, ARCP_E_PERMISSION_DENIED);
+}
+
+static void nothing_is_granted_while_decisions_must_be_recorded_and_cannot_be(void **state)
+{
+    fixture *f = *state;
+    arcp__job_message message;
+    atomic_store(&f->gates.are_shut, true);
+    assert_false(authorizes(f, "web.get", &message));
+    assert_true(message.is_decided);
+    assert_int_equal(message.decision.code, ARCP_E_INTERNAL_ERROR);
+    assert_false(authorizes(f, "shell", &message));
+    assert_int_equal(message.decision.code, ARCP_E_PERMISSION_DENIED);
+}
+
+static void a_port_that_has_ended_allows_nothing(void **state)
+{
+    fixture *f = *state;
+    arcp__job_message message;
+    arcp__job_port_end(&f->port);
+    assert_false(authorizes(f, "web.get", &message));
+    assert_false(message.is_decided);
+    assert_int_equal(message.decision.code, ARCP_E_CLOSED);
+    assert_int_equal(
+        emit(f, "tool_call", "{\"tool\":\"web.get\",\"args\":{},\"call_id\":\"c\"}", &message),
+        ARCP_E_CLOSED);
+    assert_int_equal(message.body.size, 0);
+}
+
+static void a_refused_call_becomes_a_result_that_the_agent_may_not_give_itself(void **state)
+{
+    fixture *f = *state;
+    arcp__job_message message;
+    assert_int_equal(
+        emit(f, "tool_call", "{\"tool\":\"shell\",\"args\":{},\"call_id\":\"c1\"}", &message),
+        ARCP_E_PERMISSION_DENIED);
+    assert_true(message.is_decided);
+    check_span(message.kind_text, "tool_result");
+    assert_non_null(strstr(f->out.data, "\"call_id\":\"c1\""));
+    assert_non_null(strstr(f->out.data, "\"PERMISSION_DENIED\""));
+    assert_null(strstr(f->out.data, "\"tool\":"));
+
+    static const char result[] = "{\"call_id\":\"c1\",\"result\":1}";
+    assert_int_equal(emit(f, "tool_result", result, &message), ARCP_E_INVALID_REQUEST);
+    assert_int_equal(message.body.size, 0);
+    /* The id is free again with a call that passes. */
+    check_ok(
+        emit(f, "tool_call", "{\"tool\":\"web.get\",\"args\":{},\"call_id\":\"c1\"}", &message),
+        &f->error);
+    check_span(message.kind_text, "tool_call");
+    check_ok(emit(f, "tool_result", result, &message), &f->error);
+    check_span(message.body, result);
+}
+
+static void a_cost_is_taken_when_it_is_certain_to_be_told(void **state)
+{
+    fixture *f = *state;
+    arcp__job_message message;
+    arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
+    check_ok(emit(f, "metric", "{\"name\":\"cost.llm\",\"value\":0.75,\"unit\":\"USD\"}", &message),
+             &f->error);
+    check_span(message.unit, "USD");
+    assert_false(message.is_spent);
+    assert_true(authorizes(f, "web.get", &message));
+
+    for (unsigned at = 0; at < 2; at++) {
+        check_ok(
+            emit(f, "metric", "{\"name\":\"cost.llm\",\"value\":0.75,\"unit\":\"USD\"}", &message),
+            &f->error);
+        arcp__job_port_spend(&f->port, &message, reports);
+        assert_true(message.is_spent);
+    }
+    assert_false(authorizes(f, "web.get", &message));
+    assert_int_equal(message.decision.code, ARCP_E_BUDGET_EXHAUSTED);
+}
+
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(a_grant_is_told_only_where_the_operator_logs_it),
+        FIXTURE_TEST(a_denial_is_told),
+        FIXTURE_TEST(nothing_is_granted_while_decisions_must_be_recorded_and_cannot_be),
+        FIXTURE_TEST(a_port_that_has_ended_allows_nothing),
+        FIXTURE_TEST(a_refused_call_becomes_a_result_that_the_agent_may_not_give_itself),
+        FIXTURE_TEST(a_cost_is_taken_when_it_is_certain_to_be_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
