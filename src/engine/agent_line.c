@@ -224,15 +224,11 @@ static void delegate(arcp__engine *engine, arcp__job *job, const line *in, arcp_
 {
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
-    arcp_buf reply = ARCP_BUF_INIT;
-    arcp_status status = arcp__job_delegate(engine, job, &engine->context.json, body, in->id,
-                                            &reply, &details, &error);
+    arcp_status status =
+        arcp__job_delegate(engine, job, &engine->context.json, body, in->id, &details, &error);
     if (status != ARCP_OK) {
         reply_status(engine, job, in, status, &error, &details);
-    } else if (reply.size != 0) {
-        arcp__agent_reply(engine, job, in->id, arcp_buf_span(&reply));
     }
-    arcp_buf_fini(&reply);
     arcp_buf_fini(&details);
 }
 

@@ -83,6 +83,7 @@ void arcp__engine_free(arcp__engine *engine)
     drop_effects(engine);
     arcp__restore_free(engine);
     arcp__budget_free_rows(engine);
+    arcp__engine_clear_peer_profiles(engine);
     arcp__directory_free(engine);
     arcp__shares_fini(engine->kept);
     arcp_buf_fini(&engine->body);

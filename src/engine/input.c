@@ -18,7 +18,7 @@ static void settle(arcp__engine *engine)
     do {
         arcp__mail_deliver(engine);
         arcp__jobs_end_over(engine);
-        arcp__admissions_run(engine);
+        arcp__sessions_take_turns(engine);
         /* Not only when a batch is done: a store that stalls finishes none. */
         arcp__engine_update_pressure(engine);
     } while ((engine->mail_end != 0 || engine->over_limit != NULL) && !engine->context.failed);

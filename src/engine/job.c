@@ -228,9 +228,9 @@ void arcp__job_free(arcp__engine *engine, arcp__job *job)
 
 /* [arcp:6.6-6] [arcp:7.6-10] [arcp:7.6-11] [arcp:14-1] [arcp:14-2] */
 bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
-                             const arcp__session *session)
+                             const arcp__principal *principal)
 {
-    return job->principal == session->principal ||
+    return job->principal == principal ||
            engine->context.settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
 }
 
@@ -351,11 +351,20 @@ void arcp__job_observe(arcp__job *job, arcp__observer *observer)
     DL_PREPEND2(job->observers, observer, previous, next);
 }
 
+void arcp__job_adopt(arcp__job *job, arcp__submitter *submitter, arcp__observer *observer)
+{
+    submitter->live_jobs += job->ended ? 0 : 1;
+    job->submitter = submitter;
+    job->owner = observer;
+}
+
 void arcp__job_unobserve(arcp__engine *engine, arcp__observer *observer)
 {
     arcp__job *job = observer->job;
     DL_DELETE2(job->observers, observer, previous, next);
     if (job->owner == observer) {
+        job->submitter->live_jobs -= job->ended ? 0 : 1;
+        job->submitter = NULL;
         job->owner = NULL;
         arcp__job_hold(engine, job, false);
     }

@@ -2,8 +2,6 @@
  * expiry, its parent's end. */
 #include "engine/parts.h"
 
-#include "base/utf8.h"
-
 static const char *const reason_names[] = {
     [ARCP__CANCEL_CLIENT] = "client",
     [ARCP__CANCEL_TIMEOUT] = "timeout",
@@ -11,9 +9,6 @@ static const char *const reason_names[] = {
     [ARCP__CANCEL_PARENT] = "parent",
     [ARCP__CANCEL_SHUTDOWN] = "shutdown",
 };
-
-/* What the canceller wrote is cut here. */
-#define MESSAGE_MAX 200
 
 static bool has_agent(const arcp__job *job)
 {
@@ -90,8 +85,7 @@ void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
     }
 }
 
-/* `message` is what the canceller wrote; the first one's counts. */
-static void cancel(arcp__engine *engine, arcp__job *job, const char *message)
+void arcp__job_cancel(arcp__engine *engine, arcp__job *job, const char *message)
 {
     if (job->cancelling) {
         return;
@@ -158,82 +152,4 @@ void arcp__jobs_follow_wall_clock(arcp__engine *engine)
                 arcp__authority_due_mono_ns(job->live->authority, engine->context.now));
         }
     }
-}
-
-/* `message`: what the canceller wrote, or NULL. */
-static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
-                  arcp_status status, const char *message)
-{
-    arcp__audit(engine->log,
-                &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
-                                    .decision = status == ARCP_OK ? "allowed" : "denied",
-                                    .who = arcp__session_who(request->session, job),
-                                    .code = status,
-                                    .rule = "submitting session",
-                                    .reason = message,
-                                    .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
-}
-
-static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job *job,
-                   arcp_status status, const char *message)
-{
-    arcp_error error = {0};
-    arcp_buf details = ARCP_BUF_INIT;
-    (void)arcp_error_set(&error, status, "%s", message);
-    audit(engine, request, job, status, NULL);
-    arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
-    arcp__request_refuse(engine, request, &error, arcp_span_cstr(job->id), arcp__details(&details));
-    arcp_buf_fini(&details);
-}
-
-void arcp__job_cancel_unknown(arcp__engine *engine, const arcp__request *request,
-                              const arcp__job *job, arcp_span job_id)
-{
-    if (job != NULL) {
-        audit(engine, request, job, ARCP_E_JOB_NOT_FOUND, NULL);
-        return;
-    }
-    arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_CANCEL,
-                                                 .decision = "denied",
-                                                 .who = arcp__session_who(request->session, NULL),
-                                                 .code = ARCP_E_JOB_NOT_FOUND,
-                                                 .rule = "submitting session",
-                                                 .target = job_id});
-}
-
-/* [arcp:7.4-1] [arcp:7.4-2] [arcp:7.6-14] [arcp:14-3] */
-void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp__job *job,
-                              arcp_span reason)
-{
-    const arcp__observation *observation = arcp__observation_find(request->session, job);
-    if (job->ended) {
-        refuse(engine, request, job, ARCP_E_JOB_NOT_FOUND, "the job has ended already");
-        return;
-    }
-    if (observation == NULL || !observation->may_cancel) {
-        refuse(engine, request, job, ARCP_E_PERMISSION_DENIED,
-               "only the session that submitted the job may cancel it");
-        return;
-    }
-    /* As one line that can be shown, like the message of an error. */
-    arcp_error said = {0};
-    const size_t size = arcp__utf8_cut(reason, MESSAGE_MAX);
-    (void)arcp_error_set(&said, ARCP_E_CANCELLED, "%.*s", (int)size, size == 0 ? "" : reason.data);
-    arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_cstr(&writer, job->id);
-    if (reason.size != 0) {
-        arcp_json_name(&writer, "reason");
-        arcp_json_write_string(&writer,
-                               arcp_span_first(reason, arcp__utf8_cut(reason, ARCP__REPEATED_MAX)));
-    }
-    arcp_json_end_object(&writer);
-    arcp__request_answer(engine, request, "job.cancelled", arcp_span_cstr(job->id),
-                         arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
-    arcp_buf_fini(&payload);
-    audit(engine, request, job, ARCP_OK, said.message);
-    cancel(engine, job, said.message);
 }

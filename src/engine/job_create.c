@@ -1,6 +1,8 @@
-/* Making a job: what a submit (job_submit.c) and a delegation (job_delegate.c) share, from a
- * plan to a job with its authority, its job.accepted payload, its stream and its row. */
+/* Making a job: what a submit (job_submit.c) and a delegation (job_delegate.c) share, from an
+ * order to a job with its authority, its job.accepted payload, its stream and its row. */
 #include "engine/parts.h"
+
+#include <stdio.h>
 
 #include "core/trace.h"
 
@@ -77,67 +79,6 @@ static void write_accepted(arcp__engine *engine, arcp__job *job, arcp_json_write
     arcp_json_end_object(writer);
 }
 
-/* {"USD": 5} as {"USD": "USD:5"}. */
-static void write_budget_texts(arcp__engine *engine, const arcp_json *json, arcp_json_ref budget,
-                               arcp_json_writer *writer)
-{
-    arcp_json_name(writer, "budget");
-    arcp_json_begin_object(writer);
-    for (arcp_json_ref name = arcp_json_first(json, budget); name != ARCP_JSON_ABSENT;
-         name = arcp_json_next(json, budget, name)) {
-        arcp_span currency = arcp_json_string(json, name, &engine->context.scratch);
-        arcp_buf text = ARCP_BUF_INIT;
-        arcp_buf_append(&text, currency);
-        arcp_buf_append_byte(&text, ':');
-        arcp_buf_append(&text, arcp_json_raw(json, name + 1));
-        arcp_json_name_span(writer, currency);
-        arcp_json_write_string(writer, arcp_buf_span(&text));
-        writer->out->failed = writer->out->failed || text.failed;
-        arcp_buf_fini(&text);
-    }
-    arcp_json_end_object(writer);
-}
-
-void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
-                           const arcp__peer_profile *profile, arcp_buf *out)
-{
-    if (!profile->omits_lease && !profile->budget_as_text) {
-        arcp_buf_append(out, accepted);
-        return;
-    }
-    arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    if (arcp_json_scan(&json, accepted, &limits, NULL) != ARCP_OK) {
-        arcp_json_fini(&json);
-        out->failed = true; /* it is JSON of ours: only memory can be missing */
-        return;
-    }
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
-         name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
-        arcp_span text = arcp_json_string(&json, name, &engine->context.scratch);
-        if (profile->omits_lease && arcp_span_equal_cstr(text, "lease")) {
-            continue;
-        }
-        if (profile->budget_as_text && arcp_span_equal_cstr(text, "budget")) {
-            write_budget_texts(engine, &json, name + 1, &writer);
-            continue;
-        }
-        arcp_json_name_span(&writer, text);
-        arcp_json_write_raw(&writer, arcp_json_raw(&json, name + 1));
-    }
-    arcp_json_end_object(&writer);
-    arcp_json_fini(&json);
-}
-
-void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
-                               const arcp__session *session, arcp_buf *out)
-{
-    arcp__accepted_format(engine, arcp_span_cstr(job->accepted), session->profile, out);
-}
-
 /* ---- making a job ---- */
 
 static bool copy_text(char **to, arcp_span text)
@@ -152,10 +93,10 @@ static bool copy_any(char **to, arcp_span text)
     return text.size == 0 || copy_text(to, text);
 }
 
-static bool make_cwd(const arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job)
+static bool make_cwd(const arcp__engine *engine, const arcp__job_order *order, arcp__job *job)
 {
-    if (plan->agent->cwd[0] != '\0' || engine->options.work_directory.size == 0) {
-        return copy_any(&job->live->cwd, arcp_span_cstr(plan->agent->cwd));
+    if (order->agent->cwd[0] != '\0' || engine->options.work_directory.size == 0) {
+        return copy_any(&job->live->cwd, arcp_span_cstr(order->agent->cwd));
     }
     arcp_buf path = ARCP_BUF_INIT;
     arcp_buf_append(&path, engine->options.work_directory);
@@ -167,13 +108,13 @@ static bool make_cwd(const arcp__engine *engine, const arcp__job_plan *plan, arc
     return job->live->cwd != NULL;
 }
 
-static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job,
-                                  arcp_error *err)
+static arcp_status make_authority(arcp__engine *engine, const arcp__job_order *order,
+                                  arcp__job *job, arcp_error *err)
 {
     arcp_budget *above =
-        plan->parent == NULL ? NULL : arcp_authority_budget(plan->parent->live->authority);
+        order->parent == NULL ? NULL : arcp_authority_budget(order->parent->live->authority);
     arcp_budget *budget = NULL;
-    arcp_status status = arcp_budget_new(plan->lease, above, &budget, err);
+    arcp_status status = arcp_budget_new(order->lease, above, &budget, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -184,35 +125,35 @@ static arcp_status make_authority(arcp__engine *engine, const arcp__job_plan *pl
         (int64_t)engine->context.settings.lease_expiry_grace_ms * ARCP_NS_PER_MS;
     options.cwd = arcp_span_cstr(job->live->cwd);
     options.model_use_required = engine->context.settings.model_use_required == ARCP_CHOICE_TRUE;
-    options.parent = plan->parent == NULL ? NULL : plan->parent->live->authority;
+    options.parent = order->parent == NULL ? NULL : order->parent->live->authority;
     arcp_authority *authority = NULL;
-    status = arcp_authority_new(plan->lease, &options, &authority, err);
+    status = arcp_authority_new(order->lease, &options, &authority, err);
     job->live->authority = authority;
     job->live->port.authority = authority;
     job->live->port.gates = arcp__audit_gates(engine->log);
     job->live->credential =
-        (arcp__credential_slot){.owner = job, .lease = plan->lease, .budget = budget};
+        (arcp__credential_slot){.owner = job, .lease = order->lease, .budget = budget};
     arcp__job_take_budget(job, budget);
     return status;
 }
 
-static bool copy_plan(const arcp__job_plan *plan, arcp__job *job)
+static bool copy_order(const arcp__job_order *order, arcp__job *job)
 {
-    job->live->host = plan->agent->host;
-    job->features = plan->features;
-    job->live->max_runtime_sec = plan->max_runtime_sec;
-    job->live->lease = arcp_lease_ref(plan->lease);
-    memcpy(job->session_id, plan->session->id, sizeof(job->session_id));
-    memcpy(job->trace_id, plan->trace_id.data, ARCP__TRACE_ID_SIZE);
-    job->live->trace = *plan->trace;
-    if (plan->parent != NULL) {
-        memcpy(job->parent_id, plan->parent->id, sizeof(job->parent_id));
-        job->depth = plan->parent->depth + 1;
+    job->live->host = order->agent->host;
+    job->features = order->features;
+    job->live->max_runtime_sec = order->max_runtime_sec;
+    job->live->lease = arcp_lease_ref(order->lease);
+    (void)snprintf(job->session_id, sizeof job->session_id, "%s", order->submitter->session_id);
+    memcpy(job->trace_id, order->trace_id.data, ARCP__TRACE_ID_SIZE);
+    job->live->trace = *order->trace;
+    if (order->parent != NULL) {
+        memcpy(job->parent_id, order->parent->id, sizeof(job->parent_id));
+        job->depth = order->parent->depth + 1;
     }
-    return copy_text(&job->agent_text, arcp_span_cstr(plan->agent->text)) &&
-           copy_text(&job->live->input, plan->input) &&
-           copy_any(&job->live->delegate_id, plan->delegate_id) &&
-           copy_any(&job->live->tracestate, plan->tracestate);
+    return copy_text(&job->agent_text, arcp_span_cstr(order->agent->text)) &&
+           copy_text(&job->live->input, order->input) &&
+           copy_any(&job->live->delegate_id, order->delegate_id) &&
+           copy_any(&job->live->tracestate, order->tracestate);
 }
 
 static bool format_accepted(arcp__engine *engine, arcp__job *job)
@@ -233,14 +174,14 @@ static arcp_status no_memory(arcp_error *err)
     return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
 }
 
-/* Everything that the plan says, in a job that has only its id and its stream. */
-static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__job *job,
+/* Everything that the order says, in a job that has only its id and its stream. */
+static arcp_status fill(arcp__engine *engine, const arcp__job_order *order, arcp__job *job,
                         arcp_buf *details, arcp_error *err)
 {
-    if (!copy_plan(plan, job) || !make_cwd(engine, plan, job)) {
+    if (!copy_order(order, job) || !make_cwd(engine, order, job)) {
         return no_memory(err);
     }
-    arcp_status status = make_authority(engine, plan, job, err);
+    arcp_status status = make_authority(engine, order, job, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -255,23 +196,15 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "job.accepted is too large for one frame (limits.frame_bytes)");
     }
-    if (plan->key.size != 0) {
-        status = arcp__idempotency_check(engine, plan->principal, accepted_size, details, err);
+    if (order->key.size != 0) {
+        status = arcp__idempotency_check(engine, order->principal, accepted_size, details, err);
         if (status != ARCP_OK) {
             return status;
         }
     }
-    arcp__observation *observation = arcp__observation_add(engine, plan->session, job);
-    if (observation == NULL) {
-        return no_memory(err);
-    }
-    observation->may_cancel = true;
-    observation->observer.is_live = true;
-    job->owner = &observation->observer;
-    job->is_held = plan->session->holds_agents;
-    plan->session->live_jobs++;
     arcp__job_note_head(job);
-    if (plan->key.size != 0 && !arcp__idempotency_add(engine, job, plan->key, plan->fingerprint)) {
+    if (order->key.size != 0 &&
+        !arcp__idempotency_add(engine, job, order->key, order->fingerprint)) {
         return no_memory(err);
     }
     arcp__job_store(engine, job);
@@ -279,15 +212,15 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_plan *plan, arcp__
     return ARCP_OK;
 }
 
-arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_buf *details,
+arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_order *order, arcp_buf *details,
                             arcp_error *err)
 {
-    arcp__job *job = arcp__job_new(engine, plan->principal, plan->admission);
+    arcp__job *job = arcp__job_new(engine, order->principal, order->admission);
     if (job == NULL) {
         (void)no_memory(err);
         return NULL;
     }
-    if (fill(engine, plan, job, details, err) != ARCP_OK) {
+    if (fill(engine, order, job, details, err) != ARCP_OK) {
         arcp__job_free(engine, job);
         return NULL;
     }

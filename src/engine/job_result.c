@@ -56,8 +56,8 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     arcp__context_disarm(&engine->context, &job->live->expiry_timer);
     arcp_buf_fini(&job->live->inline_result);
     arcp_buf_fini(&job->live->plain_output);
-    if (job->owner != NULL) {
-        arcp__observation_of(job->owner)->session->live_jobs--;
+    if (job->submitter != NULL) {
+        job->submitter->live_jobs--;
     }
     arcp__credential_take_back(&engine->credentials, &job->live->credential);
     arcp__job_store_with_batch(engine, job); /* when its end has its number */

@@ -133,6 +133,21 @@ arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *se
     return observation;
 }
 
+bool arcp__session_adopt(arcp__engine *engine, arcp__session *session, arcp__job *job, bool is_new)
+{
+    arcp__observation *observation = arcp__observation_add(engine, session, job);
+    if (observation == NULL) {
+        return false;
+    }
+    observation->may_cancel = true;
+    observation->observer.is_live = is_new;
+    arcp__job_adopt(job, &session->submitter, &observation->observer);
+    if (session->holds_agents) {
+        arcp__job_hold(engine, job, true);
+    }
+    return true;
+}
+
 void arcp__observation_remove(arcp__engine *engine, arcp__observation *observation)
 {
     arcp__session *session = observation->session;
@@ -140,9 +155,6 @@ void arcp__observation_remove(arcp__engine *engine, arcp__observation *observati
     arcp__mail_forget_observation(engine, observation);
     row_is_new(observation);
     DL_DELETE2(session->observations, observation, previous, next);
-    if (arcp__observation_is_owner(observation)) {
-        session->live_jobs -= job->ended ? 0 : 1;
-    }
     arcp__job_unobserve(engine, &observation->observer);
     if (observation->has_row && !engine->context.closing) {
         char key[2 * ARCP__ID_SIZE];
@@ -405,7 +417,7 @@ void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job
                          uint64_t from_seq)
 {
     arcp__session *session = request->session;
-    if (!arcp__job_is_visible_to(engine, job, session)) {
+    if (!arcp__job_is_visible_to(engine, job, session->principal)) {
         refuse(engine, request, job);
         return;
     }

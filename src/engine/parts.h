@@ -59,7 +59,6 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link);
 arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id);
 /* For the audit log: a session that asked, and the job that it asked about; NULL: none. */
 arcp__audit_who arcp__session_who(const arcp__session *session, const arcp__job *job);
-arcp__credential_viewer arcp__session_viewer(const arcp__session *session);
 arcp__session *arcp__session_new(arcp__engine *engine, arcp__principal *principal);
 /* Takes the session apart: its observations, runs, rows. Its jobs go on. */
 void arcp__session_end(arcp__engine *engine, arcp__session *session, const char *why);
@@ -116,9 +115,31 @@ void arcp__request_unref(arcp__request *request);
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
                           arcp_span job_id, arcp_span trace_id, arcp_span payload);
 void arcp__request_finish(arcp__engine *engine, arcp__request *request);
-void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session);
+void arcp__session_fail_submits(arcp__session *session);
+/* Its list of submits, or its profile, has changed. */
+void arcp__session_note_submits(arcp__session *session);
 /* The number of the session's own record; 0 when out of memory. */
 uint64_t arcp__session_append_own(arcp__engine *engine, arcp__session *session, arcp_span record);
+
+/* ---- session_submit.c ---- */
+void arcp__session_submit(arcp__engine *engine, arcp__request *request, const arcp__message *in);
+/* A submit or a child of it may have its turn now. */
+void arcp__session_look(arcp__engine *engine, arcp__session *session);
+void arcp__session_leave_turns(arcp__engine *engine, arcp__session *session);
+/* All that have their turn; part of settling. */
+void arcp__sessions_take_turns(arcp__engine *engine);
+
+/* ---- session_cancel.c ---- */
+void arcp__session_cancel(arcp__engine *engine, arcp__request *request, const arcp__message *in);
+
+/* ---- session_accepted.c ---- */
+/* The payload of job.accepted, as it was first made, in the form that a profile wants; a
+ * failure marks `out`. */
+void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
+                           const arcp__peer_profile *profile, arcp_buf *out);
+/* The frame that tells the session of a job that it did not just ask for. */
+void arcp__session_format_accepted(arcp__engine *engine, const arcp__session *session,
+                                   const arcp__job *job, arcp_buf *frame);
 
 /* ---- session_refusal.c ---- */
 /* Or in the form of the peer's profile, which may show `subject`: the job that it is about, or the
@@ -126,6 +147,8 @@ uint64_t arcp__session_append_own(arcp__engine *engine, arcp__session *session, 
 void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const arcp_error *error,
                           arcp_span subject, arcp_span details);
 
+void arcp__request_refuse_unknown_job(arcp__engine *engine, arcp__request *request,
+                                      arcp_span job_id);
 void arcp__session_settle_refusal(arcp__engine *engine, arcp__session *session);
 
 /* ---- session_answer.c ---- */
@@ -221,6 +244,11 @@ bool arcp__session_pong(arcp__engine *engine, arcp__session *session, const arcp
 /* ---- session_list_jobs.c ---- */
 void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, const arcp__message *in);
 
+/* ---- peer_profile.c ---- */
+/* By the rules that are set, else by the table; `principal` may be NULL: not known yet. */
+const arcp__peer_profile *arcp__peer_profile_of(const arcp__engine *engine, arcp_span client,
+                                                const arcp__principal *principal);
+
 /* ---- directory.c ---- */
 arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name);
 void arcp__principal_free(arcp__engine *engine, arcp__principal *principal);
@@ -234,10 +262,6 @@ arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
                                 arcp_error *err);
 void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_json_writer *writer);
 void arcp__directory_free(arcp__engine *engine);
-/* `principal` may be NULL: not known yet. */
-const arcp__peer_profile *arcp__directory_profile(const arcp__engine *engine, arcp_span client,
-                                                  const arcp__principal *principal);
-
 /* ---- job.c ---- */
 arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id);
 /* For the audit log. */
@@ -251,7 +275,7 @@ void arcp__job_unpin(arcp__job *job);
 void arcp__job_start(arcp__engine *engine, arcp__job *job);
 void arcp__job_free(arcp__engine *engine, arcp__job *job);
 bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
-                             const arcp__session *session);
+                             const arcp__principal *principal);
 /* Takes the job out of every table; memory goes with the last pin. */
 void arcp__job_drop(arcp__engine *engine, arcp__job *job);
 /* Takes over a new job's budget: kept when it has counters of its own. */
@@ -276,6 +300,8 @@ uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position);
 void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t job_first_seq,
                               uint64_t seq, uint64_t position, uint64_t count);
 void arcp__job_observe(arcp__job *job, arcp__observer *observer);
+/* It runs on the submitter, whose observer gets all of it. */
+void arcp__job_adopt(arcp__job *job, arcp__submitter *submitter, arcp__observer *observer);
 void arcp__job_unobserve(arcp__engine *engine, arcp__observer *observer);
 
 /* ---- job_release.c ---- */
@@ -304,40 +330,59 @@ void arcp__jobs_store_due(arcp__engine *engine);
 ARCP_MUST_CHECK arcp_status arcp__job_read_lease(const arcp__engine *engine, const arcp_json *json,
                                                  arcp_json_ref lease, arcp_json_ref constraints,
                                                  arcp_lease **out, arcp_error *err);
-typedef struct arcp__job_plan {
-    const arcp__agent_version *agent;
-    arcp_span agent_name; /* without the version */
+typedef struct arcp__job_order {
+    /* What is asked for. */
+    arcp__submitter *submitter; /* the job runs on it */
     arcp__principal *principal;
-    arcp__session *session;  /* it runs on */
-    const arcp_lease *lease; /* effective; the plan keeps no reference */
-    arcp__job *parent;
-    arcp_span input;            /* compact JSON */
+    arcp_feature_set features;
+    arcp_span asked_agent;
+    const arcp_json *json;
+    arcp_json_ref asked_input, lease_request, lease_constraints;
+    uint64_t max_runtime_sec;
     arcp_span key;              /* idempotency_key; empty for none */
     const uint8_t *fingerprint; /* 32 bytes, of the key's parameters */
     arcp_span trace_id;         /* 32 hex */
     const arcp__trace *trace;
     arcp_span tracestate;
+    arcp__job *parent;  /* of a delegation, like what follows */
+    arcp_json_ref body; /* all that the agent said */
     arcp_span delegate_id;
-    uint64_t max_runtime_sec;
-    arcp_feature_set features;
+    arcp_span reply_to;
+    bool waits_for_end;
+    /* What becomes of it. */
+    const arcp__agent_version *agent;
+    arcp_span agent_name;             /* without the version */
+    arcp_span input;                  /* compact JSON */
+    const arcp_lease *lease;          /* effective */
     arcp__lease_work lease_work;      /* what its leases may still cost */
     const arcp__admission *admission; /* it had to wait: its id and time; NULL: it had not */
-} arcp__job_plan;
+} arcp__job_order;
 /* Makes the job with its authority, accepted payload, stream and row; NULL when out of
  * memory, when the budget cannot be made, or when there is no room for its key (err says why). */
-arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_plan *plan, arcp_buf *details,
+arcp__job *arcp__job_create(arcp__engine *engine, const arcp__job_order *order, arcp_buf *details,
                             arcp_error *err);
-/* The payload of job.accepted, as it was first made, in the form that a profile wants; a
- * failure marks `out`. */
-void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
-                           const arcp__peer_profile *profile, arcp_buf *out);
-void arcp__job_format_accepted(arcp__engine *engine, const arcp__job *job,
-                               const arcp__session *session, arcp_buf *out);
 
 /* ---- job_submit.c ---- */
-void arcp__job_submit(arcp__engine *engine, arcp__request *request, const arcp__message *in);
-/* The turn of a submit that had to wait; the admission is freed. */
-void arcp__job_admit(arcp__engine *engine, arcp__admission *admission);
+typedef enum arcp__job_outcome {
+    ARCP__JOB_MADE,     /* and durable with the open batch; it is still to be started */
+    ARCP__JOB_WAITS,    /* for a credential; the submitter is told when that is there */
+    ARCP__JOB_SAME_KEY, /* it was made before */
+    ARCP__JOB_REFUSED
+} arcp__job_outcome;
+typedef struct arcp__job_answer {
+    arcp__job *job;                 /* MADE */
+    bool is_narrowed;               /* likewise: a policy gave it less than was asked for */
+    arcp__admission *admission;     /* WAITS; NULL: memory ran out */
+    const arcp__idempotency *entry; /* SAME_KEY */
+    arcp_buf details;               /* REFUSED: JSON object or empty; owned by the caller */
+} arcp__job_answer;
+/* What a client asks for. */
+arcp__job_outcome arcp__job_submit(arcp__engine *engine, arcp__job_order *order,
+                                   arcp__job_answer *answer, arcp_error *err);
+/* The job of an admission that is ready: MADE or REFUSED. The caller frees the admission. */
+arcp__job_outcome arcp__job_admit(arcp__engine *engine, arcp__admission *admission,
+                                  arcp__job_order *order, arcp__job_answer *answer,
+                                  arcp_error *err);
 
 /* ---- job_event.c ---- */
 /* Appends a terminal record (job.result, job.error) to the job's stream and mails it to its
@@ -386,12 +431,8 @@ void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span byte
 void arcp__job_agent_exited(arcp__engine *engine, arcp__job *job, const arcp__agent_exit *exit);
 
 /* ---- job_cancel.c ---- */
-void arcp__job_cancel_request(arcp__engine *engine, arcp__request *request, arcp__job *job,
-                              arcp_span reason);
-/* A job that the session may not see is as one that does not exist (`job` is NULL then): refused by
- * the caller; the audit log knows which. */
-void arcp__job_cancel_unknown(arcp__engine *engine, const arcp__request *request,
-                              const arcp__job *job, arcp_span job_id);
+/* `message` is what the canceller wrote; the first one's counts. */
+void arcp__job_cancel(arcp__engine *engine, arcp__job *job, const char *message);
 /* While the store fails: what stops agents that run waits for it no longer. */
 void arcp__jobs_release_stops(arcp__engine *engine);
 void arcp__job_grace_due(arcp__engine *engine, arcp__job *job);
@@ -415,6 +456,9 @@ static inline bool arcp__observation_is_owner(const arcp__observation *observati
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job);
 arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *session,
                                          arcp__job *job);
+/* The job runs on the session, and is `is_new`: its records are numbered as they come. False when
+ * out of memory. */
+bool arcp__session_adopt(arcp__engine *engine, arcp__session *session, arcp__job *job, bool is_new);
 /* The session's index has no run of the job below `position` any more; store_moved writes
  * what that changed for the session's rows, in the batch that trims the index. */
 void arcp__observation_moved(arcp__observation *observation, uint64_t position);
@@ -438,11 +482,11 @@ void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint
 arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err);
 
 /* ---- job_delegate.c ---- */
-/* A delegate line of an agent. On ARCP_OK the child exists and `reply` has the answer's
- * payload, unless `wait` asked for the child's end. */
+/* A delegate line of an agent, which gets its answer when the child exists, unless `wait` asks for
+ * the child's end. */
 arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const arcp_json *json,
-                               arcp_json_ref body, arcp_span reply_to, arcp_buf *reply,
-                               arcp_buf *details, arcp_error *err);
+                               arcp_json_ref body, arcp_span reply_to, arcp_buf *details,
+                               arcp_error *err);
 /* The turn of a delegation that had to wait; the admission is freed. */
 void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission);
 void arcp__job_child_ended(arcp__engine *engine, arcp__job *parent, arcp__job *child,
@@ -473,33 +517,34 @@ static inline const arcp__credential_slot *arcp__job_credential(const arcp__job 
 }
 
 /* ---- admission.c ---- */
-/* A submit that has its turn only when those before it, or the one that has its key, are
- * answered: the frame at hand is read again then. */
-void arcp__admission_hold(arcp__engine *engine, arcp__request *request, arcp_span key);
-/* NULL when out of memory. `plan` is copied; it has no agent pointers afterwards. */
-arcp__admission *arcp__admission_new(arcp__engine *engine, const arcp__job_plan *plan,
-                                     arcp__request *request, arcp__job *parent);
+/* Whether the order has to wait, for a credential or, when `waits_for_turn`, for its submitter.
+ * Then *out is its admission, which has the notes; NULL: memory ran out. */
+bool arcp__admission_is_needed(arcp__engine *engine, const arcp__job_order *order,
+                               bool waits_for_turn, arcp_buf *notes, arcp__admission **out);
+/* What it was made of, borrowed from it. */
+void arcp__admission_order(const arcp__admission *admission, arcp__job_order *out);
 void arcp__admission_free(arcp__engine *engine, arcp__admission *admission);
 /* Its credential was issued, or could not be (then `error` says why), or it needs none. */
 void arcp__admission_provisioned(arcp__engine *engine, arcp__admission *admission,
                                  const arcp_error *error);
-/* One of the session's may have its turn now. */
-void arcp__admissions_look(arcp__engine *engine, arcp__session *session);
-/* Everybody whose turn it is; part of settling. */
-void arcp__admissions_run(arcp__engine *engine);
-/* Whether a job is being made under this key. */
-bool arcp__admission_has_key(const arcp__principal *principal, arcp_span key);
+/* Whether somebody else is making a job under this key: the submitter is told when it is free. */
+bool arcp__submitter_waits_for_key(arcp__submitter *submitter, const arcp__principal *principal,
+                                   arcp_span key);
+/* The oldest delegation that can be made; NULL: none. */
+arcp__admission *arcp__submitter_ready_child(const arcp__submitter *submitter);
+/* It is gone, and what waits for it. */
+void arcp__submitter_leave(arcp__engine *engine, arcp__submitter *submitter);
 /* A parent ended, or the runtime stops. */
 void arcp__admission_drop_children(arcp__engine *engine, const arcp__job *parent);
 void arcp__admission_drop_all(arcp__engine *engine, const char *why);
 void arcp__admission_free_all(arcp__engine *engine);
 
 /* ---- policy.c ---- */
-/* What the operator's rows and the program's own policy say about a job that is planned:
- * *lease is replaced (a new reference) by what it may have. `notes` gets what the log is to
+/* What the operator's rows and the program's own policy say about a job that is asked for:
+ * order->lease is replaced (a new reference) by what it may have. `notes` gets what the log is to
  * be told when there is a job, `details` those of a refusal. */
-arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_plan *plan, const arcp_lease **lease,
-                               arcp_buf *notes, arcp_buf *details, arcp_error *err);
+arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_order *order, arcp_buf *notes,
+                               arcp_buf *details, arcp_error *err);
 /* The refusal of a request whose leases are too much work, from ARCP_E_LIMIT. */
 arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err);
 void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_buf *notes);

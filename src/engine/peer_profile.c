@@ -3,25 +3,26 @@
 #include <stddef.h>
 
 #include "core/name_glob.h"
+#include "engine/parts.h"
 
-static const arcp__peer_profile rows[] = {
+static const arcp__peer_profile table[] = {
 #define ARCP_PEER_PROFILE(row_name, row_glob, ...)                                                 \
     {.name = row_name, .client_glob = row_glob, __VA_ARGS__},
 #include "engine/peer_profile.def"
 #undef ARCP_PEER_PROFILE
 };
-#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+#define ROW_COUNT (sizeof(table) / sizeof(table[0]))
 
 const arcp__peer_profile *arcp__peer_profile_draft(void)
 {
-    return &rows[0];
+    return &table[0];
 }
 
 const arcp__peer_profile *arcp__peer_profile_named(arcp_span name)
 {
     for (size_t row = 0; row < ROW_COUNT; row++) {
-        if (arcp_span_equal_cstr(name, rows[row].name)) {
-            return &rows[row];
+        if (arcp_span_equal_cstr(name, table[row].name)) {
+            return &table[row];
         }
     }
     return NULL;
@@ -40,10 +41,65 @@ const char *arcp__peer_profile_names(void)
 const arcp__peer_profile *arcp__peer_profile_for_client(arcp_span client_name)
 {
     for (size_t row = 0; row < ROW_COUNT; row++) {
-        if (rows[row].client_glob != NULL &&
-            arcp__name_glob_matches(rows[row].client_glob, client_name)) {
-            return &rows[row];
+        if (table[row].client_glob != NULL &&
+            arcp__name_glob_matches(table[row].client_glob, client_name)) {
+            return &table[row];
         }
     }
-    return &rows[0];
+    return &table[0];
+}
+
+/* ---- which profile a client gets ---- */
+
+static char *copy_glob(arcp_span glob)
+{
+    return glob.size == 0 ? arcp__copy_cstr("*", 1) : arcp__copy_cstr(glob.data, glob.size);
+}
+
+arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, const arcp__peer_profile_rule *rule,
+                                          arcp_error *err)
+{
+    const arcp__peer_profile *named = arcp__peer_profile_named(rule->profile);
+    if (named == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "there is no peer profile \"%.*s\"",
+                              (int)arcp_span_first(rule->profile, 40).size, rule->profile.data);
+    }
+    arcp__profile_row *rows =
+        arcp__realloc_array(engine->profiles, engine->profile_count + 1, sizeof(*rows));
+    if (rows != NULL) {
+        engine->profiles = rows;
+    }
+    arcp__profile_row row = {copy_glob(rule->client_glob), copy_glob(rule->principal_glob), named};
+    if (rows == NULL || row.client_glob == NULL || row.principal_glob == NULL) {
+        arcp__free(row.client_glob);
+        arcp__free(row.principal_glob);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    rows[engine->profile_count++] = row;
+    return ARCP_OK;
+}
+
+void arcp__engine_clear_peer_profiles(arcp__engine *engine)
+{
+    for (size_t at = 0; at < engine->profile_count; at++) {
+        arcp__free(engine->profiles[at].client_glob);
+        arcp__free(engine->profiles[at].principal_glob);
+    }
+    arcp__free(engine->profiles);
+    engine->profiles = NULL;
+    engine->profile_count = 0;
+}
+
+const arcp__peer_profile *arcp__peer_profile_of(const arcp__engine *engine, arcp_span client,
+                                                const arcp__principal *principal)
+{
+    arcp_span name = principal == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(principal->name);
+    for (size_t at = engine->profile_count; at > 0; at--) {
+        const arcp__profile_row *row = &engine->profiles[at - 1];
+        if (arcp__name_glob_matches(row->client_glob, client) &&
+            arcp__name_glob_matches(row->principal_glob, name)) {
+            return row->profile;
+        }
+    }
+    return arcp__peer_profile_for_client(client);
 }

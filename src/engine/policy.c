@@ -153,28 +153,28 @@ static arcp_status take_answer(arcp__engine *engine, const arcp_lease *answered,
     return ARCP_OK;
 }
 
-static arcp_status ask_program(arcp__engine *engine, arcp__job_plan *plan, const arcp_lease **lease,
-                               arcp_buf *details, arcp_error *err)
+static arcp_status ask_program(arcp__engine *engine, arcp__job_order *order, arcp_buf *details,
+                               arcp_error *err)
 {
     if (engine->submit_policy == NULL) {
         return ARCP_OK;
     }
     const arcp_submit_request request = {
         .struct_size = sizeof(request),
-        .principal = arcp_span_cstr(plan->principal->name),
-        .agent = arcp_span_cstr(plan->agent->text),
-        .input = plan->input,
-        .trace_id = plan->trace_id,
-        .parent_job_id = arcp_span_cstr(plan->parent == NULL ? "" : plan->parent->id),
-        .lease = *lease,
-        .max_runtime_sec = plan->max_runtime_sec,
+        .principal = arcp_span_cstr(order->principal->name),
+        .agent = arcp_span_cstr(order->agent->text),
+        .input = order->input,
+        .trace_id = order->trace_id,
+        .parent_job_id = arcp_span_cstr(order->parent == NULL ? "" : order->parent->id),
+        .lease = order->lease,
+        .max_runtime_sec = order->max_runtime_sec,
     };
     const arcp_lease *answered = NULL;
     arcp_error said = {0};
     arcp_status status =
         engine->submit_policy(engine->submit_policy_user, &request, &answered, details, &said);
     if (status == ARCP_OK && answered != NULL) {
-        status = take_answer(engine, answered, &plan->lease_work, lease, err);
+        status = take_answer(engine, answered, &order->lease_work, &order->lease, err);
     } else if (status != ARCP_OK) {
         bool has_code = arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
         *err = said;
@@ -199,10 +199,10 @@ arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err)
 }
 
 /* [arcp:LA-1] */
-arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_plan *plan, const arcp_lease **lease,
-                               arcp_buf *notes, arcp_buf *details, arcp_error *err)
+arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_order *order, arcp_buf *notes,
+                               arcp_buf *details, arcp_error *err)
 {
-    arcp_span agent = arcp_span_cstr(plan->agent->text);
+    arcp_span agent = arcp_span_cstr(order->agent->text);
     const char *at_sign = memchr(agent.data, '@', agent.size);
     if (at_sign != NULL) {
         agent.size = (size_t)(at_sign - agent.data);
@@ -210,14 +210,14 @@ arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_plan *plan, const
     arcp_status status = ARCP_OK;
     for (size_t at = 0; at < engine->policy_count && status == ARCP_OK; at++) {
         const arcp__policy_row *row = &engine->policies[at];
-        if (!arcp__name_glob_matches(row->principal_glob, arcp_span_cstr(plan->principal->name)) ||
+        if (!arcp__name_glob_matches(row->principal_glob, arcp_span_cstr(order->principal->name)) ||
             !arcp__name_glob_matches(row->agent_glob, agent)) {
             continue;
         }
-        status = narrow_by_row(engine, at, &plan->lease_work, lease, notes, err);
+        status = narrow_by_row(engine, at, &order->lease_work, &order->lease, notes, err);
     }
     if (status == ARCP_OK) {
-        status = ask_program(engine, plan, lease, details, err);
+        status = ask_program(engine, order, details, err);
     }
     return status == ARCP_E_LIMIT ? arcp__lease_too_complex(details, err) : status;
 }

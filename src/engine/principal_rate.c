@@ -33,15 +33,11 @@ arcp_status arcp__principal_may_submit(arcp__engine *engine, arcp__principal *pr
     return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "too many submits (limits.submits_per_sec)");
 }
 
-void arcp__principal_refused(arcp__engine *engine, arcp__principal *principal, arcp__link *link)
+int64_t arcp__principal_refused(arcp__engine *engine, arcp__principal *principal)
 {
     const arcp__token_rate rate = refusal_rate(engine);
     arcp__token_bucket_take(&principal->refusals, rate, engine->context.now.mono_ns);
-    int64_t wait_ns =
-        arcp__token_bucket_wait_ns(&principal->refusals, rate, engine->context.now.mono_ns);
-    if (wait_ns != 0 && link != NULL) {
-        arcp__link_rest(engine, link, wait_ns);
-    }
+    return arcp__token_bucket_wait_ns(&principal->refusals, rate, engine->context.now.mono_ns);
 }
 
 bool arcp__principal_stays(arcp__engine *engine, arcp__principal *principal)

@@ -350,14 +350,8 @@ static void add_observers(arcp__engine *engine)
     arcp_json_limits limits = {8, 64, 4096};
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
         arcp__session *session = arcp__session_find(engine, arcp_span_cstr(job->session_id));
-        if (session == NULL) {
-            continue;
-        }
-        arcp__observation *owner = arcp__observation_add(engine, session, job);
-        if (owner != NULL) {
-            owner->may_cancel = true;
-            job->owner = &owner->observer;
-            session->live_jobs += job->ended ? 0 : 1;
+        if (session != NULL) {
+            (void)arcp__session_adopt(engine, session, job, false);
         }
     }
     for (kept_row *row = engine->restore->observers; row != NULL; row = row->next) {

@@ -30,7 +30,7 @@ static arcp_status restore_session(arcp__engine *engine, const arcp_json *row, a
     session->features = (arcp_feature_set)arcp__row_number(row, "features") & ARCP_FEATURES_ALL;
     session->acked_seq = arcp__row_number(row, "acked_seq");
     session->profile =
-        arcp__directory_profile(engine, arcp__row_text(&engine->context, row, "client"), principal);
+        arcp__peer_profile_of(engine, arcp__row_text(&engine->context, row, "client"), principal);
     session->has_previous = arcp__row_hash(
         arcp__row_text(&engine->context, row, "previous_token_hash"), session->previous_hash);
     if (!arcp__row_instant(&engine->context, row, ARCP_JSON_ROOT, "created_at",

@@ -9,6 +9,27 @@ arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id)
     return session;
 }
 
+static void child_is_made(arcp__engine *engine, arcp__submitter *submitter, arcp__job *child)
+{
+    arcp__session *session = (arcp__session *)submitter;
+    if (arcp__session_adopt(engine, session, child, true) && !session->profile->hides_children) {
+        arcp_buf frame = ARCP_BUF_INIT;
+        arcp__session_format_accepted(engine, session, child, &frame);
+        arcp__session_send_in_order(engine, session, arcp_span_cstr(child->id), &frame);
+    }
+}
+
+static void admission_is_ready(arcp__engine *engine, arcp__submitter *submitter)
+{
+    arcp__session *session = (arcp__session *)submitter;
+    if (!session->ended) {
+        arcp__session_look(engine, session);
+        arcp__session_job_ended(engine, session);
+    }
+}
+
+static const arcp__submitter_ops submitter_ops = {child_is_made, admission_is_ready};
+
 static arcp__session *session_add(arcp__engine *engine, arcp__session *session)
 {
     HASH_ADD_KEYPTR(hh, engine->sessions, session->id, strlen(session->id), session);
@@ -17,6 +38,8 @@ static arcp__session *session_add(arcp__engine *engine, arcp__session *session)
         arcp__context_no_memory(&engine->context);
         return NULL;
     }
+    session->submitter.ops = &submitter_ops;
+    session->submitter.session_id = session->id;
     engine->session_count++;
     session->principal->sessions++;
     DL_APPEND2(session->principal->oldest_session, session, own_previous, own_next);
@@ -83,17 +106,6 @@ arcp__audit_who arcp__session_who(const arcp__session *session, const arcp__job 
     return who;
 }
 
-arcp__credential_viewer arcp__session_viewer(const arcp__session *session)
-{
-    const arcp__link *link = session->link;
-    return (arcp__credential_viewer){
-        .principal = session->principal->name,
-        .is_anonymous = session->is_anonymous,
-        .has_feature = arcp__session_has_feature(session, ARCP_FEATURE_PROVISIONED_CREDENTIALS),
-        .is_connected = link != NULL,
-        .link_is_private = link != NULL && arcp__link_is_private(link)};
-}
-
 bool arcp__session_has_feature(const arcp__session *session, arcp_feature feature)
 {
     return feature == ARCP_FEATURE_NONE || (session->features & ARCP_FEATURE_BIT(feature)) != 0;
@@ -101,7 +113,7 @@ bool arcp__session_has_feature(const arcp__session *session, arcp_feature featur
 
 bool arcp__session_has_live_jobs(const arcp__session *session)
 {
-    if (session->admissions != 0) {
+    if (session->held_submits != 0 || session->submitter.admissions != NULL) {
         return true;
     }
     for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
@@ -169,9 +181,8 @@ void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *
 void arcp__session_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
                           arcp_buf *frame)
 {
-    const arcp__credential_viewer viewer = arcp__session_viewer(session);
     const arcp__job *job = arcp__job_find(engine, job_id);
-    arcp__credentials_reveal(&engine->credentials, &viewer,
+    arcp__credentials_reveal(&engine->credentials, &session->submitter.viewer,
                              job == NULL ? NULL : arcp__job_credential(job), frame);
 }
 
@@ -188,6 +199,13 @@ void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__li
     link->session = session;
     session->said_goodbye = false;
     link->state = ARCP__LINK_OPEN;
+    session->submitter.viewer = (arcp__credential_viewer){
+        .principal = session->principal->name,
+        .is_anonymous = session->is_anonymous,
+        .has_feature = arcp__session_has_feature(session, ARCP_FEATURE_PROVISIONED_CREDENTIALS),
+        .is_connected = true,
+        .link_is_private = arcp__link_is_private(link)};
+    arcp__session_note_submits(session); /* it may have got another profile */
     session->refusal_bytes = 0;
     arcp__context_disarm(&engine->context, &link->hello_timer);
     arcp__effect_push(engine->log, &link->port, &(arcp__effect){.kind = ARCP__EFFECT_ADMIT_LINK},
@@ -223,6 +241,7 @@ void arcp__session_detach(arcp__engine *engine, arcp__session *session)
     arcp__session_drop_answers(session);
     link->session = NULL;
     session->link = NULL;
+    session->submitter.viewer.is_connected = session->submitter.viewer.link_is_private = false;
     engine->connected_count--;
     arcp__link_unref(link);
     arcp__context_disarm(&engine->context, &session->heartbeat_timer);
@@ -279,7 +298,9 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     }
     session->ended = true;
     arcp__session_pin(session); /* a request below may hold the last pin */
-    arcp__session_fail_submits(engine, session);
+    arcp__session_fail_submits(session);
+    arcp__session_leave_turns(engine, session);
+    arcp__submitter_leave(engine, &session->submitter);
     arcp__context_disarm(&engine->context, &session->heartbeat_timer);
     arcp__context_disarm(&engine->context, &session->window_timer);
     arcp__context_disarm(&engine->context, &session->refusal_timer);

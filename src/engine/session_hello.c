@@ -62,7 +62,7 @@ static arcp_span client_text(arcp_span in_client, arcp_span flat)
 static void note_profile(arcp__engine *engine, arcp__link *link, const arcp__hello *hello,
                          const arcp__principal *principal)
 {
-    link->profile = arcp__directory_profile(
+    link->profile = arcp__peer_profile_of(
         engine, client_text(hello->client_name, hello->flat_client_name), principal);
 }
 
@@ -215,7 +215,7 @@ static bool copy_client(arcp__engine *engine, arcp__session *session, const arcp
     const arcp_span version = client_text(hello->client_version, hello->flat_client_version);
     session->client_name = arcp__copy_cstr(name.data, name.size);
     session->client_version = arcp__copy_cstr(version.data, version.size);
-    session->profile = arcp__directory_profile(engine, name, session->principal);
+    session->profile = arcp__peer_profile_of(engine, name, session->principal);
     if (session->client_name == NULL || session->client_version == NULL) {
         arcp__context_no_memory(&engine->context);
         return false;

@@ -149,8 +149,8 @@ static void write_members(arcp__engine *engine, const arcp__job *job, const arcp
     arcp_json_write_cstr(writer, job->trace_id);
     arcp_json_name(writer, "last_event_seq");
     arcp_json_write_u64(writer, last_event_seq(job));
-    const arcp__credential_viewer viewer = arcp__session_viewer(session);
-    arcp__credentials_show(&engine->credentials, &viewer, arcp__job_credential(job), writer);
+    arcp__credentials_show(&engine->credentials, &session->submitter.viewer,
+                           arcp__job_credential(job), writer);
     arcp_json_end_object(writer);
 }
 

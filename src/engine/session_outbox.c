@@ -482,14 +482,14 @@ void arcp__session_format_frame(arcp__engine *engine, const arcp__session *sessi
                                 arcp_span record, arcp_buf *out)
 {
     static const char open[] = "{\"arcp\":\"1.1\",\"session_id\":\"";
-    const arcp__credential_viewer viewer = arcp__session_viewer(session);
     (void)arcp_buf_reserve(out, record.size + 128);
     arcp_buf_append(out, arcp_span_make(open, sizeof(open) - 1));
     arcp_buf_append_cstr(out, session->id);
     arcp_buf_append(out, ARCP_SPAN_LITERAL("\",\"event_seq\":"));
     arcp_buf_append_u64(out, seq);
     arcp_buf_append_byte(out, ',');
-    if (arcp__credential_reveal_rotated(&engine->credentials, &viewer, record, 1, out)) {
+    if (arcp__credential_reveal_rotated(&engine->credentials, &session->submitter.viewer, record, 1,
+                                        out)) {
         return;
     }
     if (session->profile->mirrors_output || session->profile->stops_as_result) {

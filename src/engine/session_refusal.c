@@ -14,7 +14,7 @@ static bool waits_for_more(const arcp__request *request)
     if (first != NULL && (first != request || request->next_submit != NULL)) {
         return true;
     }
-    if (session->admissions != 0 || session->sent_seq + 1 < session->next_seq) {
+    if (session->submitter.admissions != NULL || session->sent_seq + 1 < session->next_seq) {
         return true;
     }
     for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
@@ -212,9 +212,29 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
         return;
     }
     if (request->session->principal != NULL) { /* the session has not ended */
-        arcp__principal_refused(engine, request->session->principal, request->session->link);
+        const int64_t rest_ns = arcp__principal_refused(engine, request->session->principal);
+        if (rest_ns != 0 && request->session->link != NULL) {
+            arcp__link_rest(engine, request->session->link, rest_ns);
+        }
     }
     if (!waits) {
         arcp__request_finish(engine, request);
     }
+}
+
+/* [arcp:6.6-6] */
+void arcp__request_refuse_unknown_job(arcp__engine *engine, arcp__request *request,
+                                      arcp_span job_id)
+{
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_span shown = arcp_span_first(job_id, 64);
+    job_id = arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX);
+    (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%.*s\"", (int)shown.size,
+                         shown.data);
+    arcp_buf_append_cstr(&details, "{\"job_id\":");
+    arcp_json_quote(job_id, &details);
+    arcp_buf_append_byte(&details, '}');
+    arcp__request_refuse(engine, request, &error, job_id, arcp__details(&details));
+    arcp_buf_fini(&details);
 }

@@ -23,6 +23,7 @@ void arcp__request_unref(arcp__request *request)
     arcp_buf_fini(&request->frame);
     arcp_buf_fini(&request->record);
     arcp_buf_fini(&request->lone_error);
+    arcp_buf_fini(&request->held);
     arcp__session_unpin(request->session);
     arcp__free(request);
 }
@@ -52,6 +53,7 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
             session->submits_last->next_submit = request;
         }
         session->submits_last = request;
+        arcp__session_note_submits(session);
         arcp__session_settle_refusal(engine, session);
     }
     return request;
@@ -138,7 +140,8 @@ static void release_submits(arcp__engine *engine, arcp__session *session)
         release_answer(engine, request);
         arcp__request_unref(request);
     }
-    arcp__admissions_look(engine, session);
+    arcp__session_note_submits(session);
+    arcp__session_look(engine, session);
 }
 
 void arcp__request_finish(arcp__engine *engine, arcp__request *request)
@@ -151,7 +154,13 @@ void arcp__request_finish(arcp__engine *engine, arcp__request *request)
     }
 }
 
-void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
+void arcp__session_note_submits(arcp__session *session)
+{
+    session->submitter.delays_children =
+        session->submits_first != NULL && !session->profile->hides_children;
+}
+
+void arcp__session_fail_submits(arcp__session *session)
 {
     while (session->submits_first != NULL) {
         arcp__request *request = session->submits_first;
@@ -159,7 +168,6 @@ void arcp__session_fail_submits(arcp__engine *engine, arcp__session *session)
         arcp__request_unref(request);
     }
     session->submits_last = NULL;
-    arcp__admissions_look(engine, session);
 }
 
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
@@ -217,52 +225,12 @@ static void refuse(arcp__engine *engine, arcp__request *request, arcp_status sta
     arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
 }
 
-/* [arcp:6.6-6] */
-static void refuse_unknown_job(arcp__engine *engine, arcp__request *request, arcp_span job_id)
-{
-    arcp_error error = {0};
-    arcp_buf details = ARCP_BUF_INIT;
-    arcp_span shown = arcp_span_first(job_id, 64);
-    job_id = arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX);
-    (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%.*s\"", (int)shown.size,
-                         shown.data);
-    arcp_buf_append_cstr(&details, "{\"job_id\":");
-    arcp_json_quote(job_id, &details);
-    arcp_buf_append_byte(&details, '}');
-    arcp__request_refuse(engine, request, &error, job_id, arcp__details(&details));
-    arcp_buf_fini(&details);
-}
-
-static void cancel(arcp__engine *engine, arcp__request *request, const arcp__message *in)
-{
-    const arcp__envelope *envelope = &in->envelope;
-    const arcp_span in_payload = in->job.job_id;
-    const arcp_span job_id = in_payload.size != 0 ? in_payload : envelope->job_id;
-    if (job_id.size == 0) {
-        refuse(engine, request, ARCP_E_INVALID_REQUEST, "payload.job_id is missing");
-        return;
-    }
-    if (in_payload.size != 0 && envelope->job_id.size != 0 &&
-        !arcp_span_equal(in_payload, envelope->job_id)) {
-        refuse(engine, request, ARCP_E_INVALID_REQUEST,
-               "payload.job_id and the envelope's job_id differ");
-        return;
-    }
-    arcp__job *job = arcp__job_find(engine, job_id);
-    if (job == NULL || !arcp__job_is_visible_to(engine, job, request->session)) {
-        arcp__job_cancel_unknown(engine, request, job, job_id);
-        refuse_unknown_job(engine, request, job_id);
-        return;
-    }
-    arcp__job_cancel_request(engine, request, job, in->job.reason);
-}
-
 /* [arcp:7.6-2] */
 static void subscribe(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
     arcp__job *job = arcp__job_find(engine, in->job.job_id);
     if (job == NULL) {
-        refuse_unknown_job(engine, request, in->job.job_id);
+        arcp__request_refuse_unknown_job(engine, request, in->job.job_id);
     } else {
         arcp__job_subscribe(engine, request, job, in->job.history, in->job.from_event_seq);
     }
@@ -272,7 +240,7 @@ static void unsubscribe(arcp__engine *engine, arcp__request *request, const arcp
 {
     arcp__job *job = arcp__job_find(engine, in->job.job_id);
     if (job == NULL || arcp__observation_find(request->session, job) == NULL) {
-        refuse_unknown_job(engine, request, in->job.job_id);
+        arcp__request_refuse_unknown_job(engine, request, in->job.job_id);
     } else {
         arcp__job_unsubscribe(engine, request, job);
     }
@@ -328,8 +296,9 @@ static const message_row messages[ARCP_MESSAGE_COUNT] = {
     [ARCP_MESSAGE_SESSION_ACK] = {ARCP_FEATURE_ACK, .handle = arcp__session_ack},
     [ARCP_MESSAGE_SESSION_LIST_JOBS] = {ARCP_FEATURE_LIST_JOBS, .handle = arcp__session_list_jobs},
     [ARCP_MESSAGE_JOB_SUBMIT] = {ARCP_FEATURE_NONE, .is_remembered = true,
-                                 .handle = arcp__job_submit},
-    [ARCP_MESSAGE_JOB_CANCEL] = {ARCP_FEATURE_NONE, .is_remembered = true, .handle = cancel},
+                                 .handle = arcp__session_submit},
+    [ARCP_MESSAGE_JOB_CANCEL] = {ARCP_FEATURE_NONE, .is_remembered = true,
+                                 .handle = arcp__session_cancel},
     [ARCP_MESSAGE_JOB_SUBSCRIBE] = {ARCP_FEATURE_SUBSCRIBE, .is_remembered = true,
                                     .names_job = true, .handle = subscribe},
     [ARCP_MESSAGE_JOB_UNSUBSCRIBE] = {ARCP_FEATURE_SUBSCRIBE, .is_remembered = true,

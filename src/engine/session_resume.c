@@ -77,20 +77,8 @@ static void repeat_accepted(arcp__engine *engine, arcp__session *session, uint64
         if (!at->may_cancel || !unseen || at->observer.job->parent_id[0] != '\0') {
             continue;
         }
-        arcp_buf payload = ARCP_BUF_INIT;
         arcp_buf frame = ARCP_BUF_INIT;
-        char id[ARCP__ID_SIZE];
-        arcp__context_make_id(&engine->context, "msg_", id);
-        arcp__job_format_accepted(engine, at->observer.job, session, &payload);
-        arcp__envelope_format(
-            &(arcp__envelope_head){.type = "job.accepted",
-                                   .id = arcp_span_cstr(id),
-                                   .session_id = arcp_span_cstr(session->id),
-                                   .trace_id = arcp_span_cstr(at->observer.job->trace_id),
-                                   .job_id = arcp_span_cstr(at->observer.job->id)},
-            arcp_buf_span(&payload), &frame);
-        frame.failed = frame.failed || payload.failed;
-        arcp_buf_fini(&payload);
+        arcp__session_format_accepted(engine, session, at->observer.job, &frame);
         arcp__session_send_revealed(engine, session, arcp_span_cstr(at->observer.job->id), &frame);
     }
 }
@@ -141,7 +129,7 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
     }
     /* The rules may have been changed, or not yet been there when it was restored. */
     session->profile =
-        arcp__directory_profile(engine, arcp_span_cstr(session->client_name), session->principal);
+        arcp__peer_profile_of(engine, arcp_span_cstr(session->client_name), session->principal);
     arcp__session_attach(engine, session, link);
     arcp__session_audit(engine, link, session, "session.resume");
     engine->metrics.sessions_resumed++;

@@ -1,9 +1,9 @@
 /* What the engine remembers. Private to src/engine.
  *
  * Sessions (numbering, replay, their links), jobs (agent, lease, stream of records) and the
- * directory (principals, agents, idempotency keys) still share one struct and call each other;
- * docs/decisions/0015 says how it is divided. What a job tells the sessions that observe it goes
- * by mail (mail.h), which is delivered after the input that caused it. Records are kept once, in
+ * directory (principals, agents, idempotency keys) still share one struct; docs/decisions/0015
+ * says how it is divided. Sessions call jobs; what a job tells sessions goes through two tables of
+ * functions (observer.h, submitter.h), its records by mail (mail.h). Records are kept once, in
  * the job's stream; a session holds runs of positions in streams and gives each position its
  * event_seq. What every part needs is in the context (context/context.h), what is on its way out in
  * the log (log/log.h). */
@@ -154,7 +154,7 @@ struct arcp__engine {
     arcp__job *spenders;                /* whose counters changed since the last batch; pinned */
     arcp__credentials credentials;
     arcp__admission *admissions; /* oldest first */
-    arcp__session *turns;        /* with admissions that may have their turn; pinned */
+    arcp__session *turns;        /* whose submits or children may have their turn */
 
     arcp__mail *mail; /* owned array, delivered from mail_first on */
     size_t mail_first, mail_end, mail_capacity;

@@ -140,7 +140,9 @@ struct arcp__job {
     arcp__owner_run *owner_runs;
     size_t owner_run_count, owner_run_capacity;
     arcp__observer *observers;
-    arcp__observer *owner; /* of the session it runs on; NULL when that is gone */
+    /* Of the session it runs on; NULL when that is gone. */
+    arcp__observer *owner;
+    arcp__submitter *submitter;
     /* The numbers there of its first record and of its end, as its row has them; 0: not yet. */
     uint64_t first_seq, last_seq;
 
@@ -153,26 +155,22 @@ struct arcp__job {
 
 /* ---- what is to become a job ---- */
 
-/* A submit or a delegation on its way to a job: it waits for a credential, or for the
- * submits before it to be answered. Counted as a running job unless it is held. */
+/* An order on its way to a job (admission.c). Counted as a running job. */
 struct arcp__admission {
     arcp__admission *previous, *next;           /* all, oldest first */
-    arcp__admission *own_previous, *own_next;   /* of its session, likewise */
-    arcp__admission *peer_previous, *peer_next; /* of its principal, that are not held */
-    arcp__session *session;                     /* pinned */
-    arcp__principal *principal;       /* has a running job more, and so stays; NULL: held */
-    arcp__request *request;           /* of a submit; referenced */
+    arcp__admission *own_previous, *own_next;   /* of its submitter, likewise */
+    arcp__admission *peer_previous, *peer_next; /* of its principal, likewise */
+    arcp__submitter *submitter;
+    arcp__submitter *key_waiters;     /* whose next submit has the same key */
+    arcp__principal *principal;       /* has a running job more, and so stays */
     arcp__job *parent;                /* of a delegation; pinned */
     arcp__credential_slot credential; /* asked for or issued; or empty */
     bool is_ready;                    /* nothing more to wait for but its turn */
-    bool has_key_waiters;             /* a session's first submit waits for its key */
+    bool waits_for_end;               /* of a delegation */
     arcp_error error;                 /* why it is refused, unless ARCP_OK */
     char job_id[ARCP__ID_SIZE];
     int64_t created_wall_ns;
-    bool is_held;            /* a submit that is read again, from `frame`, at its turn */
     const arcp_lease *lease; /* referenced */
-    arcp_buf frame;
-    size_t held_bytes; /* of it, counted in the session */
     arcp_buf input;
     arcp_buf notes; /* what the policies said, for the log */
     char trace_id[33];
@@ -181,10 +179,8 @@ struct arcp__admission {
     uint8_t print[32];                           /* of the key's parameters */
     arcp_feature_set features;
     uint64_t max_runtime_sec;
-    /* Of a delegation. */
     char *delegate_id, *reply_to; /* owned; reply_to "" for no reply */
-    char *body;                   /* owned: the line's body, for the delegate event */
-    bool wait;
+    char *body;                   /* owned: of a delegation, for its event */
 };
 
 #endif

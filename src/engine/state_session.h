@@ -16,9 +16,9 @@
 #include "engine/metrics.h"
 #include "engine/observer.h"
 #include "engine/peer_profile.h"
+#include "engine/submitter.h"
 
 typedef struct arcp__session arcp__session;
-typedef struct arcp__principal arcp__principal;
 typedef struct arcp__observation arcp__observation;
 typedef struct arcp__request arcp__request;
 typedef struct arcp__mail arcp__mail;
@@ -26,7 +26,6 @@ typedef struct arcp__agent arcp__agent;
 typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__seen_request arcp__seen_request;
 typedef struct arcp__spent_row arcp__spent_row;
-typedef struct arcp__admission arcp__admission;
 typedef struct arcp__answer arcp__answer;
 
 /* `count` records of a stream, numbered first_seq.. in one session. */
@@ -71,6 +70,7 @@ struct arcp__link {
 /* ---- sessions ---- */
 
 struct arcp__session {
+    arcp__submitter submitter; /* first */
     char id[ARCP__ID_SIZE];
     UT_hash_handle hh;
     arcp__principal *principal;
@@ -90,7 +90,6 @@ struct arcp__session {
     bool back_pressured;
     uint32_t pins; /* mail, requests */
 
-    size_t live_jobs;     /* that run on it and have not ended */
     bool holds_agents;    /* the agents of its jobs are not read, because of its backlog */
     uint64_t opens_at;    /* nothing is replayed before this batch, the welcome's, is durable */
     uint64_t next_seq;    /* the next event_seq */
@@ -130,13 +129,10 @@ struct arcp__session {
     size_t seen_count;
     size_t seen_bytes;                           /* of answers */
     arcp__request *submits_first, *submits_last; /* submits whose answers must keep order */
-    size_t admissions;                           /* submits and delegations that are not jobs yet */
-    size_t held_submits;                         /* of these: not looked at yet */
-    arcp__admission *waiting;                    /* these, the oldest first */
-    const arcp__admission *key_owner; /* that has the key of its first submit; to compare only */
-    bool has_turns;                   /* listed in engine->turns */
+    size_t held_submits;                         /* of these: they wait for their turn */
+    size_t held_bytes;                           /* of their frames */
+    bool has_turns;                              /* listed in engine->turns */
     arcp__session *turns_previous, *turns_next;
-    size_t held_bytes;    /* of their frames */
     uint64_t refused_seq; /* of its last submit that was refused by a record; 0: none */
     arcp__answer *answers_first, *answers_last; /* that keep their order behind it */
 
@@ -170,6 +166,8 @@ struct arcp__request {
     bool frame_is_record; /* the answer is a sequenced refusal */
     arcp_buf record; /* of the refusal; or what follows the answer as the session's own record */
     arcp_buf lone_error; /* the answer in place of these, when the client waits for nothing else */
+    arcp_buf held;       /* a submit that waits for its turn: its frame; else empty */
+    arcp__admission *admission;         /* a submit whose job waits for a credential; else NULL */
     char revealed_job[ARCP__ID_SIZE];   /* the answer shows this job's credentials when it leaves */
     bool is_secret;                     /* the answer shows credentials itself: it is not kept */
     bool is_repeated;                   /* it was answered before: that answer is sent again */
