@@ -124,6 +124,15 @@ bool arcp__tcp_stream_peer(const arcp__stream *stream, struct sockaddr_storage *
 ARCP_MUST_CHECK arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **out,
                                                 arcp_error *err);
 
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/* Two ends in one process: what one writes the other reads in the next turn of the loop. */
+ARCP_MUST_CHECK arcp_status arcp__memory_streams_new(arcp__loop_share *share, arcp__stream *out[2],
+                                                     arcp_error *err);
+
+/* The other end; NULL when it is closed. */
+arcp__stream *arcp__memory_stream_peer(const arcp__stream *stream);
+
 /* ---- TLS ---------------------------------------------------------------------------------- */
 
 /* Certificates and trust: what TLS connections are made with. OpenSSL 3, TLS 1.2 and up. */

@@ -193,7 +193,6 @@ static void line_free(arcp__stream_connection *base)
 }
 
 static const arcp__framing line_framing = {
-    .transport = "stdio",
     .encode = line_encode,
     .input = line_input,
     .input_ended = line_input_ended,
@@ -222,6 +221,7 @@ arcp_status arcp__line_connection_new(const arcp__line_connection_options *optio
         .in = options->in,
         .out = options->out,
         .close_timeout_ms = options->close_timeout_ms,
+        .transport = "stdio",
         .peer = options->peer,
         .local = true,
     };

@@ -288,8 +288,7 @@ static void connection_set_callbacks(arcp_connection *base,
 static void connection_info(const arcp_connection *base, arcp_connection_info *out)
 {
     const arcp__stream_connection *connection = (const arcp__stream_connection *)base;
-    out->transport = connection->encrypted ? connection->framing->encrypted_transport
-                                           : connection->framing->transport;
+    out->transport = connection->transport;
     out->peer = connection->peer;
     out->encrypted = connection->encrypted;
     out->local = connection->local;
@@ -402,6 +401,7 @@ void arcp__stream_connection_init(arcp__stream_connection *connection,
                                   const arcp__stream_connection_parts *parts)
 {
     connection->base.ops = &stream_connection_ops;
+    connection->transport = parts->transport;
     connection->framing = parts->framing;
     connection->share = arcp__loop_share_ref(parts->share);
     connection->in = parts->in;

@@ -28,8 +28,6 @@ typedef struct arcp__stream_connection arcp__stream_connection;
 /* What a kind of frames adds. No slot may call the owner but through
  * arcp__stream_connection_deliver and _tell_input_over. */
 typedef struct arcp__framing {
-    const char *transport;
-    const char *encrypted_transport; /* its name over TLS; NULL where there is none */
     /* Appends the frame in its outer form. */
     arcp_status (*encode)(arcp__stream_connection *connection, arcp_span frame, arcp_buf *out);
     /* So many bytes were read, and are the next input; it may end the connection. NULL: nothing. */
@@ -62,6 +60,7 @@ typedef enum arcp__connection_state {
 
 struct arcp__stream_connection {
     arcp_connection base;
+    const char *transport;
     const arcp__framing *framing;
     arcp__loop_share *share;
     arcp__stream *in;
@@ -96,7 +95,8 @@ typedef struct arcp__stream_connection_parts {
     arcp__stream *out;
     uint32_t close_timeout_ms;
     uint32_t waited_ms;
-    const char *peer; /* copied, cut to ARCP__PEER_NAME_MAX */
+    const char *transport; /* its name; static */
+    const char *peer;      /* copied, cut to ARCP__PEER_NAME_MAX */
     bool encrypted;
     bool local;
 } arcp__stream_connection_parts;

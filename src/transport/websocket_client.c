@@ -117,6 +117,7 @@ static void on_upgraded(websocket_connector *connector, arcp_span early)
         .share = connector->share,
         .pool = connector->pool,
         .stream = connector->stream,
+        .transport = scheme(connector),
         .peer = peer_name,
         .encrypted = connector->tls != NULL,
         .local = arcp__authority_is_loopback(&peer),

@@ -227,8 +227,6 @@ static void websocket_free(arcp__stream_connection *base)
 }
 
 static const arcp__framing websocket_framing = {
-    .transport = "ws",
-    .encrypted_transport = "wss",
     .encode = websocket_encode,
     .arrived = websocket_arrived,
     .input = websocket_input,
@@ -263,6 +261,7 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
         .in = options->stream,
         .out = options->stream,
         .close_timeout_ms = options->close_timeout_ms,
+        .transport = options->transport,
         .peer = options->peer,
         .encrypted = options->encrypted,
         .local = options->local,

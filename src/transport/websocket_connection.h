@@ -10,6 +10,7 @@ typedef struct arcp__websocket_connection_options {
     arcp__loop_share *share;
     arcp__websocket_pool *pool; /* its role is ours */
     arcp__stream *stream;       /* taken over on success */
+    const char *transport;      /* its name; static */
     const char *peer;
     bool encrypted;
     bool local;

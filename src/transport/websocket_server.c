@@ -51,6 +51,7 @@ static void on_request(void *user, arcp__web_exchange *exchange)
         .share = upgrade.share,
         .pool = listener->pool,
         .stream = upgrade.stream,
+        .transport = upgrade.is_encrypted ? "wss" : "ws",
         .peer = upgrade.peer,
         .encrypted = upgrade.is_encrypted,
         .local = upgrade.is_local,

@@ -25,6 +25,11 @@ static bool has_stopped(void *user)
     return ((const runtime_rig *)user)->stopped;
 }
 
+static bool is_closed(void *user)
+{
+    return ((const runtime_rig *)user)->closed;
+}
+
 /* A job that has an hour to finish runs, and the runtime is asked to stop. */
 static void stop_under_job(runtime_rig *rig, const char *script)
 {
@@ -83,7 +88,7 @@ static void the_result_of_a_job_that_finishes_in_time_is_sent(void **state)
     assert_int_equal(close(gate), 0);
     (void)runtime_rig_wait(rig, "\"job.result\"");
     runtime_rig_until(rig, has_stopped, rig);
-    assert_true(rig->closed);
+    runtime_rig_until(rig, is_closed, rig);
 }
 
 int main(void)

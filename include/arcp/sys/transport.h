@@ -271,32 +271,21 @@ typedef struct arcp_memory_options {
     size_t struct_size;
     size_t frame_bytes_max; /* a longer frame ends the connection: TOO_BIG */
     uint32_t close_timeout_ms;
-    uint32_t delay_turns; /* as arcp_memory_delay */
 } arcp_memory_options;
 
 #define ARCP_MEMORY_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(arcp_memory_options), 0, 0, 0                                                       \
+        sizeof(arcp_memory_options), 0, 0                                                          \
     }
 
 /* Two connected ends on one loop, for tests and for embedding. Frames arrive in order, at
- * the earliest in the turn of the loop after they were flushed; what a paused reader has
- * not taken stays in the sender's unsent. The same calls give the same callbacks in the
+ * the earliest in the turn of the loop after they were flushed; what is flushed while the reader is
+ * paused stays in the sender's unsent. The same calls give the same callbacks in the
  * same turns; only the close timeout reads a clock. ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_memory_pair(struct uv_loop_s *loop,
                                                       const arcp_memory_options *options,
                                                       arcp_connection **out_a,
                                                       arcp_connection **out_b, arcp_error *err);
-
-/* What either end sends from now on takes `turns` more turns of the loop; order stays. */
-ARCP_API void arcp_memory_delay(arcp_connection *end, uint32_t turns);
-
-/* The next `frames` frames that this end sends are lost on the way (and count as
- * written). */
-ARCP_API void arcp_memory_lose(arcp_connection *end, uint32_t frames);
-
-/* While true nothing passes either way, closes included; afterwards all of it does. */
-ARCP_API void arcp_memory_partition(arcp_connection *end, bool parted);
 
 /* Breaks the connection as a network does: what is on the way is lost, both owners get
  * ABNORMAL. */
