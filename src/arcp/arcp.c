@@ -1,11 +1,7 @@
 #include <string.h>
 
 #include "arcp/command.h"
-#include "arcp/completion.h"
-#include "arcp/main.h"
-#include "arcp/tool.h"
-#include "cli/exit_code.h"
-#include "cli/usage.h"
+#include "cli/cli.h"
 
 static int command_completion(arcp__program *program)
 {

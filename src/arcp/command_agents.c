@@ -1,5 +1,5 @@
 #include "arcp/command.h"
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 #include "json/json_put.h"
 
 typedef struct printer {

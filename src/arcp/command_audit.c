@@ -9,8 +9,7 @@
 
 #include "arcp/command.h"
 #include "audit/audit_check.h"
-#include "cli/duration.h"
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 #include "core/audit_event.h"
 #include "json/json_put.h"
 

@@ -3,8 +3,7 @@
 #include <time.h>
 
 #include "arcp/command.h"
-#include "arcp/session_file.h"
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 
 #define LOCK_TRIES    200
 #define LOCK_PAUSE_MS 50

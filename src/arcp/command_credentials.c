@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "arcp/command.h"
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 #include "json/json_put.h"
 
 #define BUSY_MS 5000

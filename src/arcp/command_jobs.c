@@ -2,8 +2,7 @@
 #include <time.h>
 
 #include "arcp/command.h"
-#include "cli/duration.h"
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 
 #define PAGE_ROWS 100
 

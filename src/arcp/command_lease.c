@@ -7,9 +7,7 @@
 #include "arcp/command.h"
 #include "base/alloc.h"
 #include "base/timestamp.h"
-#include "cli/duration.h"
-#include "cli/exit_code.h"
-#include "cli/file_text.h"
+#include "cli/cli.h"
 #include "json/json_put.h"
 
 /* A person may look at larger leases than a runtime accepts. */

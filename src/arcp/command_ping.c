@@ -1,6 +1,5 @@
 #include "arcp/command.h"
-#include "cli/exit_code.h"
-#include "cli/runtime_name.h"
+#include "cli/cli.h"
 
 static bool print_answer(arcp__program *program, arcp_client *client, int64_t round_trip_ns)
 {

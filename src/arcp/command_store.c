@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "arcp/command.h"
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 #include "store/sqlite_copy.h"
 #include "json/json_put.h"
 

@@ -1,10 +1,5 @@
 #include "arcp/command.h"
-#include "arcp/follow.h"
-#include "arcp/interrupt.h"
-#include "arcp/lease_request.h"
-#include "cli/duration.h"
-#include "cli/exit_code.h"
-#include "cli/file_text.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,7 @@
 #include <string.h>
 
 #include "arcp/command.h"
-#include "arcp/follow.h"
-#include "arcp/interrupt.h"
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 
 /* Attaches to the job; NULL when that failed, which is said then. [arcp:7.7-1] */
 static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool history,

@@ -1,8 +1,8 @@
-#include "arcp/completion.h"
+#include "arcp/command.h"
 
 #include <string.h>
 
-#include "cli/command_table.h"
+#include "cli/cli.h"
 
 static void append_words(arcp_buf *out, const char *alternatives)
 {

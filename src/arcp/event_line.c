@@ -1,8 +1,8 @@
-#include "arcp/event_line.h"
+#include "arcp/command.h"
 
 #include <string.h>
 
-#include "cli/screen.h"
+#include "cli/cli.h"
 
 #define WORD_COLUMNS   9
 #define TEXT_BYTES_MAX 2000

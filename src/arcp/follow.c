@@ -1,11 +1,10 @@
-#include "arcp/follow.h"
+#include "arcp/command.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "arcp/interrupt.h"
 #include "base/clock.h"
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 
 #define REDRAW_MS  100
 #define ACK_MS     250

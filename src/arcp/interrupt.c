@@ -1,4 +1,4 @@
-#include "arcp/interrupt.h"
+#include "arcp/command.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,12 +1,11 @@
-#include "arcp/lease_request.h"
+#include "arcp/command.h"
 
 #include <string.h>
 
 #include <arcp/json.h>
 #include <arcp/lease.h>
 
-#include "cli/duration.h"
-#include "cli/file_text.h"
+#include "cli/cli.h"
 #include "core/lease_amount.h"
 #include "json/json_put.h"
 

@@ -1,4 +1,4 @@
-#include "arcp/main.h"
+#include "arcp/command.h"
 
 int main(int argc, char **argv)
 {

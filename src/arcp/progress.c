@@ -1,11 +1,11 @@
-#include "arcp/progress.h"
+#include "arcp/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "cli/screen.h"
+#include "cli/cli.h"
 
 #define BAR_COLUMNS 24
 #define FRAME_NS    (100 * ARCP_NS_PER_MS)

@@ -1,4 +1,4 @@
-#include "arcp/result_writer.h"
+#include "arcp/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "arcp/session_file.h"
+#include "arcp/command.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/ulid.h"
-#include "cli/duration.h"
+#include "cli/cli.h"
 #include "file/private_file.h"
 #include "json/json_put.h"
 

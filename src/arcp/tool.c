@@ -1,4 +1,4 @@
-#include "arcp/tool.h"
+#include "arcp/command.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/libexec.h"
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 
 static bool find(const char *name, arcp_buf *path)
 {

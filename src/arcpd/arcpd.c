@@ -9,13 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "arcpd/checks.h"
-#include "arcpd/config_check.h"
-#include "arcpd/descriptors.h"
-#include "arcpd/help.h"
-#include "arcpd/running.h"
-#include "arcpd/service.h"
-#include "arcpd/trace_export.h"
+#include "arcpd/arcpd.h"
+#include "arcpd/config.h"
 #include "base/alloc.h"
 #include "process/process.h"
 

@@ -1,4 +1,4 @@
-#include "arcpd/arguments.h"
+#include "arcpd/arcpd.h"
 
 #include <getopt.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "arcpd/audit_trail.h"
+#include "arcpd/arcpd.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,13 +1,10 @@
-#include "arcpd/checks.h"
+#include "arcpd/arcpd.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "arcpd/config_warnings.h"
-#include "arcpd/directories.h"
-#include "arcpd/tokens.h"
 #include "store/sqlite_check.h"
 
 static void print_warning(void *user, const char *line)

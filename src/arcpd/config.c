@@ -5,8 +5,7 @@
 
 #include <arcp/runtime.h>
 
-#include "arcpd/config_table.h"
-#include "arcpd/trusted_path.h"
+#include "arcpd/arcpd.h"
 #include "base/alloc.h"
 #include "transport/command_words.h"
 

@@ -8,8 +8,7 @@
 #include <arcp/settings.h>
 #include <arcp/token.h>
 
-#include "config/places.h"
-#include "config/text_list.h"
+#include "config/config.h"
 #include "provisioner/http_provisioner.h"
 
 typedef struct arcp__config_token {
@@ -149,5 +148,44 @@ ARCP_MUST_CHECK arcp_status arcp__config_add_agent_flag(arcp__config *config, co
                                                         arcp_error *err);
 ARCP_MUST_CHECK arcp_status arcp__config_set_log_level(arcp__config *config, const char *text,
                                                        arcp_error *err);
+
+/* ---- config_table.c ---- */
+
+/* The keys of arcpd.yaml. A new key is a new row in config_table.c, and a line in arcpd.yaml(5) and
+ * in packaging/arcpd.yaml; tests/arcpd/config_table_test.c says when one of these is missing. */
+
+/* The owner is an arcp__config. */
+extern const arcp__config_fields arcp__config_top;
+/* The words of log.level, in the order of arcp_log_level. */
+extern const char *const arcp__config_log_levels[];
+
+/* max_lease and max_budget of an arcp__config_policy (config_ceiling.c). */
+extern const arcp__config_type arcp__config_ceiling_lease;
+extern const arcp__config_type arcp__config_ceiling_budget;
+/* Of an arcp__config_policy: makes its ceiling of both, and its globs "*" where none is given. */
+arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner, const char *path,
+                                      const yaml_node_t *node);
+
+/* ---- config_check.c ---- */
+
+/* The configuration looked at as a whole, after the file and the flags and before anything is
+ * opened: what no single key can say, and what would be refused halfway through a start. */
+
+/* ARCP_E_USAGE names the key and what would be right. Reads the files of `tls` when there is a
+ * wss:// to listen on; changes nothing. */
+ARCP_MUST_CHECK arcp_status arcp__config_check(const arcp__config *config, arcp_error *err);
+
+/* ---- config_restart.c ---- */
+
+/* Keys of the configuration that are read at the start only: a reload leaves them as they are, and
+ * says which of them have changed. */
+
+/* Makes of `fresh`, as it was read, what can be in effect without a restart: what was opened at the
+ * start stays that of `running` (which gets the other, to be freed), and no frame can be larger
+ * than `frame_bytes_max`, the listeners' limit. Appends to `changes` the keys for which that makes
+ * a difference, with both values but for secrets: `store (from "memory:" to null), ...`; nothing
+ * when there are none. It has failed when memory ran out, and then all the same is done. */
+void arcp__config_keep_started(arcp__config *fresh, arcp__config *running, uint64_t frame_bytes_max,
+                               arcp_buf *changes);
 
 #endif

@@ -1,6 +1,6 @@
 /* max_lease and max_budget of a policy: two keys for one ceiling, whose cost.budget the budget is.
  * Each checks its own shape; when both were read the ceiling is made of their nodes. */
-#include "arcpd/config_table.h"
+#include "arcpd/config.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,8 @@
-#include "arcpd/config_check.h"
+#include "arcpd/config.h"
 
 #include <strings.h>
 
-#include "arcpd/status.h"
-#include "arcpd/tokens.h"
-#include "arcpd/trusted_path.h"
+#include "arcpd/arcpd.h"
 #include "core/agent_name.h"
 #include "stream/stream.h"
 #include "transport/url.h"

@@ -1,11 +1,9 @@
 /* Rows that are read at the start only. Values are compared as they are printed: secrets as what
  * tells them apart, and shown masked. */
-#include "arcpd/config_restart.h"
+#include "arcpd/config.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-#include "arcpd/config_table.h"
 
 typedef struct comparison {
     arcp_buf path;         /* of the row: credentials.http.issue.url */

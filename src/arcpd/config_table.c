@@ -1,6 +1,6 @@
 /* Every key of arcpd.yaml, in the order in which --check-config prints them. The settings of the
  * runtime have rows of their own, in arcp/settings.def. */
-#include "arcpd/config_table.h"
+#include "arcpd/config.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "arcpd/config_warnings.h"
+#include "arcpd/arcpd.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arcpd/status.h"
 #include "process/process.h"
 
 /* As long as the shortest that the token of this machine may be. */

@@ -1,11 +1,10 @@
-#include "arcpd/credentials.h"
+#include "arcpd/arcpd.h"
 
 #include <arcp/secret.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "arcpd/module.h"
 #include "provisioner/static_provisioner.h"
 
 static arcp_status place(char out[4096], const char *directory, const char *path,

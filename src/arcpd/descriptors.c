@@ -1,4 +1,4 @@
-#include "arcpd/descriptors.h"
+#include "arcpd/arcpd.h"
 
 #include <sys/resource.h>
 

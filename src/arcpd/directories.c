@@ -1,4 +1,4 @@
-#include "arcpd/directories.h"
+#include "arcpd/arcpd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "arcpd/trusted_path.h"
 
 #define FOR_OWNER     0700
 #define TO_PASS       0711 /* others may go through it by name, and list nothing */

@@ -1,4 +1,4 @@
-#include "arcpd/help.h"
+#include "arcpd/arcpd.h"
 
 const char arcp__arcpd_help[] =
     "arcpd - host agents as jobs that cannot exceed their lease\n"

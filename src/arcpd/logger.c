@@ -1,4 +1,4 @@
-#include "arcpd/logger.h"
+#include "arcpd/arcpd.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "arcpd/module.h"
+#include "arcpd/arcpd.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,13 +1,10 @@
 /* SIGHUP: the configuration is read again while everything goes on. */
-#include "arcpd/running.h"
+#include "arcpd/arcpd.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "arcpd/config_check.h"
-#include "arcpd/config_restart.h"
-#include "arcpd/config_warnings.h"
-#include "arcpd/service.h"
+#include "arcpd/config.h"
 
 void arcp__daemon_log(arcp__daemon *daemon, arcp_log_level level, const char *format, ...)
 {

@@ -1,4 +1,4 @@
-#include "arcpd/service.h"
+#include "arcpd/arcpd.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "arcpd/status.h"
+#include "arcpd/arcpd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

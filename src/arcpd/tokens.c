@@ -1,4 +1,4 @@
-#include "arcpd/tokens.h"
+#include "arcpd/arcpd.h"
 
 #include <arcp/secret.h>
 #include <stdio.h>

@@ -1,11 +1,10 @@
-#include "arcpd/trace_export.h"
+#include "arcpd/arcpd.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
 
-#include "arcpd/module.h"
 #include "base/alloc.h"
 
 /* Collectors commonly take 4 MiB and more. */

@@ -1,4 +1,4 @@
-#include "arcpd/trusted_path.h"
+#include "arcpd/arcpd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,14 +7,14 @@
  *   CLOSING     every session says goodbye
  *
  * A job counts when it ends while it is measured. */
-#include "bench/load.h"
+#include "bench/bench.h"
 
 #include <sys/resource.h>
 #include <uv.h>
 
 #include "base/alloc.h"
 #include "base/timestamp.h"
-#include "cli/runtime_name.h"
+#include "cli/cli.h"
 
 #define OPENING_MAX   32 /* handshakes at the same time: runtimes bound them per address */
 #define TICK_MS       100

@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "base/digits.h"
-#include "bench/report.h"
-#include "cli/duration.h"
-#include "cli/exit_code.h"
-#include "cli/file_text.h"
-#include "cli/program.h"
+#include "bench/bench.h"
+#include "cli/cli.h"
 
 #define SESSIONS_MAX 1000000
 #define IN_FLIGHT    8

@@ -1,10 +1,10 @@
-#include "bench/report.h"
+#include "bench/bench.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/screen.h"
+#include "cli/cli.h"
 #include "json/json_put.h"
 
 static const struct percentile {

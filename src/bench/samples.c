@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "bench/load.h"
+#include "bench/bench.h"
 
 bool arcp__samples_add(arcp__samples *samples, int64_t ns)
 {

@@ -1,4 +1,4 @@
-#include "cli/arguments.h"
+#include "cli/cli.h"
 
 #include <string.h>
 

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/config.h"
-#include "config/fields.h"
+#include "cli/cli.h"
+#include "config/config.h"
 
 /* The file comes first: rows are offsets from here. */
 typedef struct reading {

@@ -1,5 +1,4 @@
-#include "cli/exit_code.h"
-#include "cli/program.h"
+#include "cli/cli.h"
 
 arcp_status arcp__program_options(arcp__program *program, arcp_client_options *out, arcp_error *err)
 {

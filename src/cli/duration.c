@@ -1,4 +1,4 @@
-#include "cli/duration.h"
+#include "cli/cli.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cli/exit_code.h"
+#include "cli/cli.h"
 
 /* How a refused request or a job that ended so ends `arcp`. Everything that is not listed is 1. */
 static const struct {

@@ -1,4 +1,4 @@
-#include "cli/program.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/exit_code.h"
-#include "cli/usage.h"
 #include "json/json_put.h"
 
 /* What people can do about it, where a runtime was asked. */

@@ -1,6 +1,4 @@
-#include "cli/runtime_name.h"
-
-#include "cli/screen.h"
+#include "cli/cli.h"
 
 void arcp__runtime_name(arcp_client *client, arcp_buf *out)
 {

@@ -1,4 +1,4 @@
-#include "cli/screen.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <langinfo.h>

@@ -1,4 +1,4 @@
-#include "cli/usage.h"
+#include "cli/cli.h"
 
 #include <string.h>
 

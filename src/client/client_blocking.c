@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "client/client_driver.h"
-#include "client/client_failure.h"
+#include "client/client_job.h"
 
 /* ---- unread events ---- */
 

@@ -2,7 +2,7 @@
  * request, one that blocks starts it and waits. */
 #include "base/clock.h"
 #include "client/client_driver.h"
-#include "client/client_failure.h"
+#include "client/client_job.h"
 
 /* ---- waiting ---- */
 

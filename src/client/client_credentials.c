@@ -1,4 +1,4 @@
-#include "client/client_credentials.h"
+#include "client/client_job.h"
 
 #include "base/alloc.h"
 #include "json/json_put.h"

@@ -4,7 +4,6 @@
  * submit or a subscription waits for its answer, such events are held; then they follow the
  * answer. When nothing is waited for any more, the job is announced as one that the program
  * did not ask for. */
-#include "client/client_failure.h"
 #include "client/client_job.h"
 
 /* The job's record, announced unless a request may be about to do that. After this, queueing

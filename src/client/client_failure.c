@@ -1,4 +1,4 @@
-#include "client/client_failure.h"
+#include "client/client_job.h"
 
 #include <stdio.h>
 

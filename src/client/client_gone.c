@@ -1,4 +1,4 @@
-#include "client/client_gone.h"
+#include "client/client_job.h"
 
 #include "base/hash.h"
 

@@ -1,7 +1,7 @@
 /* What the handles tell. */
 #include "base/alloc.h"
-#include "client/client_credentials.h"
 #include "client/client_driver.h"
+#include "client/client_job.h"
 
 arcp_feature_set arcp_client_features(arcp_client *client)
 {

@@ -5,8 +5,6 @@
  * back, or the session is lost. */
 #include <arcp/decimal.h>
 
-#include "client/client_credentials.h"
-#include "client/client_failure.h"
 #include "client/client_job.h"
 
 /* Of a runtime that gives a resume token and does not say for how long it is good. */

@@ -1,7 +1,6 @@
 #include <stdarg.h>
 
 #include "base/alloc.h"
-#include "client/client_failure.h"
 #include "client/client_job.h"
 
 void arcp__client_item_free(arcp__client_item *item)

@@ -5,8 +5,6 @@
 #include <arcp/decimal.h>
 
 #include "base/alloc.h"
-#include "client/client_credentials.h"
-#include "client/client_failure.h"
 
 arcp_job *arcp__client_job_new(arcp_span id)
 {

@@ -1,15 +1,107 @@
-/* A job as the client knows it: the record behind a handle. */
+/* A job as the client knows it: the record behind a handle, and what belongs to it. */
 #ifndef ARCP_CLIENT_CLIENT_JOB_H
 #define ARCP_CLIENT_CLIENT_JOB_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include <arcp/client.h>
 #include <arcp/secret.h>
+#include <arcp/span.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "client/client_result.h"
 #include "client/client_session.h"
+
+/* ---- client_failure.c: failures as the wire tells them, read leniently ---- */
+
+/* Reads an error object: `detail` for `details`, any type of them, an unknown code, no
+ * code at all (INTERNAL_ERROR), no message. Replaces *failure. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__client_failure_read(arcp_failure *failure, const arcp_json *json,
+                                                      arcp_json_ref object, arcp_buf *scratch);
+
+/* A local failure. Returns `status`. `failure` may be NULL. */
+arcp_status arcp__client_failure_set(arcp_failure *failure, arcp_status status, const char *format,
+                                     ...) ARCP_PRINTF(3, 4);
+
+arcp_status arcp__client_failure_set_v(arcp_failure *failure, arcp_status status,
+                                       const char *format, va_list arguments) ARCP_PRINTF(3, 0);
+
+/* A copy; without the details when memory is short. Returns the status. */
+arcp_status arcp__client_failure_copy(arcp_failure *out, const arcp_failure *from);
+
+/* The local failure that `err` describes. */
+arcp_status arcp__client_failure_from_error(arcp_failure *out, const arcp_error *err);
+
+/* ---- client_credentials.c ---- */
+
+/* Provisioned credentials (§9.8): kept only until the program has seen them. */
+
+/* Appends the object on one line without its member `credentials` (and, for a welcome,
+ * without `resume_token`). {} for what is no object. */
+void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object, arcp_buf *out);
+
+/* Keeps those of payload.credentials that a client can use: scheme "bearer" with an id and
+ * a value. *out is NULL when there are none; else the caller's. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__client_credentials_keep(const arcp_json *json,
+                                                          arcp_json_ref payload, arcp_secret **out);
+
+/* Shows each of the kept ones; returns how many. */
+size_t arcp__client_credentials_visit(const arcp_secret *kept,
+                                      void (*visit)(void *user, const arcp_credential *credential),
+                                      void *user);
+
+/* ---- client_gone.c ---- */
+
+/* Ids of jobs that a session has seen end and has forgotten: a hash of each, the latest
+ * ARCP__GONE_JOBS_MAX of them. Finding one looks at no other but those of its bucket. */
+
+#define ARCP__GONE_JOBS_MAX 4096u
+
+/* All zero: none. Freed with arcp__free. */
+typedef struct arcp__gone_jobs {
+    uint64_t hashes[ARCP__GONE_JOBS_MAX]; /* a ring */
+    uint16_t next[ARCP__GONE_JOBS_MAX];   /* in the same bucket: place + 1; 0: none */
+    uint16_t buckets[ARCP__GONE_JOBS_MAX];
+    size_t added;
+} arcp__gone_jobs;
+
+void arcp__gone_jobs_add(arcp__gone_jobs *gone, arcp_span id);
+bool arcp__gone_jobs_has(const arcp__gone_jobs *gone, arcp_span id);
+
+/* ---- client_result.c ---- */
+
+/* Putting a streamed result together (§8.4): order, encoding and size are checked, the
+ * bytes go to a sink as they come. */
+
+/* Zero-initialised expects a first chunk for a sink in memory. */
+typedef struct arcp__client_result_stream {
+    arcp_result_sink sink;
+    char *result_id; /* owned; NULL before the first chunk */
+    uint64_t next_seq;
+    uint64_t bytes; /* decoded, all chunks */
+    bool complete;  /* the chunk with more:false was there */
+    arcp_buf memory;
+    arcp_buf decoded; /* scratch */
+    arcp_error error; /* the first thing that went wrong; nothing is taken afterwards */
+} arcp__client_result_stream;
+
+void arcp__client_result_stream_fini(arcp__client_result_stream *stream);
+
+/* Takes the body of a result_chunk event. What is wrong is kept in stream->error:
+ * ARCP_E_CORRUPT for chunks that do not fit together, ARCP_E_LIMIT, or the sink's. */
+void arcp__client_result_stream_take(arcp__client_result_stream *stream, const arcp_json *json,
+                                     arcp_json_ref body);
+
+/* The job succeeded with this result_id (empty: an inline result) and result_size
+ * (UINT64_MAX: not told): checks that they belong to what was streamed. */
+void arcp__client_result_stream_finish(arcp__client_result_stream *stream, arcp_span result_id,
+                                       uint64_t result_size);
+
+/* ---- client_job.c: a job as the client knows it: the record behind a handle ---- */
 
 /* Counters of more currencies than this are not shown (the runtime still enforces them). */
 #define ARCP__JOB_BUDGETS_MAX 16

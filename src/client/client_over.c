@@ -14,7 +14,6 @@
  * Then the job ends for the program, with what is known of its end. */
 #include <arcp/wire.h>
 
-#include "client/client_failure.h"
 #include "client/client_job.h"
 #include "json/json_put.h"
 

@@ -1,6 +1,6 @@
 /* A page of a listing (§6.6), kept as its scanned text. */
 #include "base/alloc.h"
-#include "client/client_credentials.h"
+#include "client/client_job.h"
 #include "client/client_session.h"
 #include "json/json_put.h"
 

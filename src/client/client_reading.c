@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "client/client_driver.h"
-#include "client/client_failure.h"
+#include "client/client_job.h"
 
 #include <assert.h>
 

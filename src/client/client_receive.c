@@ -5,7 +5,6 @@
  * sent of a job is numbered by itself, from 1, and the history comes before the answer to the
  * subscribe, which then says in `replayed` how many records that were. Such numbers are checked
  * the same way, and never acknowledged: a frame that has one counts as having none. */
-#include "client/client_failure.h"
 #include "client/client_job.h"
 
 /* The runtime says goodbye: what comes next is the transport's end. */

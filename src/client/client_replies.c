@@ -1,4 +1,3 @@
-#include "client/client_failure.h"
 #include "client/client_job.h"
 
 /* A job that the runtime began for another job, not for a request of ours. */

@@ -6,7 +6,6 @@
  * one of ours). One that cannot be repeated stays as sent: a runtime that has it answers after
  * the resume, else its deadline tells. */
 #include "base/alloc.h"
-#include "client/client_failure.h"
 #include "client/client_job.h"
 
 arcp__client_request *arcp__client_request_new(arcp__client_session *session,

@@ -1,4 +1,4 @@
-#include "client/client_result.h"
+#include "client/client_job.h"
 
 #include <errno.h>
 #include <poll.h>

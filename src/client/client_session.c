@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "base/alloc.h"
-#include "client/client_failure.h"
 #include "client/client_job.h"
 
 /* ---- making and freeing ---- */

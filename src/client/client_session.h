@@ -53,7 +53,6 @@
 #include "base/hash.h"
 #include "base/timer_heap.h"
 #include "base/ulid.h"
-#include "client/client_gone.h"
 #include "core/trace.h"
 
 #define ARCP__MESSAGE_ID_SIZE (4 + ARCP__ULID_SIZE) /* msg_ and a ULID */
@@ -223,7 +222,7 @@ typedef struct arcp__client_session {
     void *owner;    /* what jobs are told as theirs */
     arcp_job *past; /* utlist by past_prev, past_next: the oldest first */
     size_t past_bytes;
-    arcp__gone_jobs *gone; /* owned; made when the first job goes */
+    struct arcp__gone_jobs *gone; /* owned; made when the first job goes */
 
     /* output */
     arcp__client_item *items;  /* utlist */

@@ -1,6 +1,6 @@
 /* Walking the rows of a configuration's description: defaults, freeing, reading, printing; and the
  * two types that hold other values, groups and lists. */
-#include "config/fields.h"
+#include "config/config.h"
 
 #include <stdio.h>
 

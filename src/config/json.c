@@ -1,5 +1,5 @@
 /* A value that is sent as JSON: any YAML mapping or list. */
-#include "config/fields.h"
+#include "config/config.h"
 
 #include <arcp/json.h>
 #include <arcp/secret.h>

@@ -1,4 +1,4 @@
-#include "config/places.h"
+#include "config/config.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "config/text_list.h"
+#include "config/config.h"
 
 #include <string.h>
 

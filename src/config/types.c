@@ -1,5 +1,5 @@
 /* The types of single values in the configuration. */
-#include "config/fields.h"
+#include "config/config.h"
 
 #include <inttypes.h>
 #include <stdio.h>

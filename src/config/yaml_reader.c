@@ -1,4 +1,4 @@
-#include "config/yaml_reader.h"
+#include "config/config.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
-#include "config/fields.h"
+#include "config/config.h"
 
 /* A configuration needs six. */
 #define DEPTH_MAX      64u

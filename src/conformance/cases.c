@@ -44,7 +44,7 @@
  * $past, $future, $offset; by hello and resume: $session_a, $resume_a; by the first event of a:
  * $before_a, the number below it. Each frame is checked as well, whatever the case: its envelope,
  * session, numbers and errors. */
-#include "conformance/play.h"
+#include "conformance/conformance.h"
 
 const arcp__case arcp__cases[] = {
     {"6.2", "the welcome says who answers, what is spoken, and how to come back", "",

@@ -1,4 +1,4 @@
-#include "conformance/look.h"
+#include "conformance/conformance.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -7,11 +7,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "cli/duration.h"
-#include "cli/exit_code.h"
-#include "cli/file_text.h"
-#include "cli/program.h"
-#include "conformance/report.h"
+#include "cli/cli.h"
+#include "conformance/conformance.h"
 
 #define WAIT_MS     10000
 #define WAIT_MS_MAX INT64_C(3600000)

@@ -1,8 +1,6 @@
-#include "conformance/play.h"
+#include "conformance/conformance.h"
 
 #include <string.h>
-
-#include "conformance/step.h"
 
 /* Asks for the job's end, and waits until that was heard: a dropped connection may lose it. */
 static void cancel(arcp__talk *t, arcp__talk_peer *who)

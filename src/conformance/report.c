@@ -1,8 +1,8 @@
-#include "conformance/report.h"
+#include "conformance/conformance.h"
 
 #include <string.h>
 
-#include "cli/screen.h"
+#include "cli/cli.h"
 #include "json/json_put.h"
 
 #define FRAME_SHOWN_MAX 2000

@@ -1,4 +1,4 @@
-#include "conformance/step.h"
+#include "conformance/conformance.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "conformance/talk.h"
+#include "conformance/conformance.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <arcp/time.h>
 
 #include "base/random.h"
-#include "cli/duration.h"
+#include "cli/cli.h"
 
 static void fill_random(void *user, void *out, size_t size)
 {

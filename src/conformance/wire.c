@@ -1,4 +1,4 @@
-#include "conformance/wire.h"
+#include "conformance/conformance.h"
 
 #include <string.h>
 #include <uv.h>

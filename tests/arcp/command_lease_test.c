@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "arcp/main.h"
-#include "cli/usage.h"
+#include "arcp/command.h"
+#include "cli/cli.h"
 
 enum { WORDS_MAX = 8 };
 

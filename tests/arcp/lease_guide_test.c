@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "arcp/main.h"
+#include "arcp/command.h"
 
 enum { WORDS_MAX = 12, TEXT_MAX = 4096 };
 

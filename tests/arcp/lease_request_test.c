@@ -1,8 +1,8 @@
 /* --lease, --grant, --budget, --expires-in, --expires-at; durations and times. */
 #include "support/check.h"
 
-#include "arcp/lease_request.h"
-#include "cli/duration.h"
+#include "arcp/command.h"
+#include "cli/cli.h"
 
 #include <arcp/time.h>
 

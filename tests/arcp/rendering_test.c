@@ -4,11 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "arcp/event_line.h"
-#include "arcp/progress.h"
-#include "cli/exit_code.h"
-#include "cli/program.h"
-#include "cli/screen.h"
+#include "arcp/command.h"
+#include "cli/cli.h"
 #include "client/client_job.h"
 
 static arcp_client_event event_of(const char *kind, const char *body)

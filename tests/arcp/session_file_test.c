@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utime.h>
 
-#include "arcp/session_file.h"
+#include "arcp/command.h"
 #include "arcp/temp_tree.h"
 
 #define URL ARCP_SPAN_LITERAL("ws://127.0.0.1:1/arcp")

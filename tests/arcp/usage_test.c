@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "arcp/completion.h"
-#include "cli/usage.h"
+#include "arcp/command.h"
+#include "cli/cli.h"
 
 static void check_contains(const arcp_buf *text, const char *part)
 {

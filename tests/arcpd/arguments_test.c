@@ -1,7 +1,7 @@
 /* arcpd's command line: what is wrong with it is named, and what is right goes over the file. */
 #include "support/check.h"
 
-#include "arcpd/arguments.h"
+#include "arcpd/arcpd.h"
 
 /* A command line, written as words with '|' between them, where it can be changed. */
 typedef struct line {

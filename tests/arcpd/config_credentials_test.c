@@ -1,7 +1,7 @@
 /* `credentials:` in the configuration: what is accepted, what is refused and how it is said,
  * and that nothing secret is printed. */
+#include "arcpd/arcpd.h"
 #include "arcpd/config.h"
-#include "arcpd/credentials.h"
 
 #include "support/check.h"
 

@@ -1,5 +1,5 @@
 /* What a reload leaves as it was, and how it names what has changed in vain. */
-#include "arcpd/config_restart.h"
+#include "arcpd/config.h"
 #include "support/check.h"
 
 #include "support/failing_alloc.h"

@@ -1,6 +1,6 @@
 /* The manual and the shipped configuration name every key of the table, with the defaults and the
  * keys that take a restart as the table has them. (The settings of the runtime: tests/tree.) */
-#include "arcpd/config_table.h"
+#include "arcpd/config.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /* What the configuration says of tokens, keys and profiles, and how wrong ones are named. */
 #include "support/check.h"
 
-#include "arcpd/arguments.h"
-#include "arcpd/config_check.h"
-#include "arcpd/tokens.h"
+#include "arcpd/arcpd.h"
+#include "arcpd/config.h"
 
 static arcp_status read_text(arcp__config *config, const char *text, arcp_error *err)
 {

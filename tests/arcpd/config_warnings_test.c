@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arcpd/config_check.h"
-#include "arcpd/config_warnings.h"
+#include "arcpd/arcpd.h"
+#include "arcpd/config.h"
 
 static void add_line(void *user, const char *text)
 {

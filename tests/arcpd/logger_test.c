@@ -1,5 +1,5 @@
 /* Lines of the log, and what a name in a field can do to them. */
-#include "arcpd/logger.h"
+#include "arcpd/arcpd.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arcpd/module.h"
+#include "arcpd/arcpd.h"
 
 static void what_others_may_write_to_is_not_safe(void **state)
 {

@@ -1,5 +1,5 @@
 /* Which files arcpd believes: owner, mode, kind, and the directories above them. */
-#include "arcpd/trusted_path.h"
+#include "arcpd/arcpd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* `arcp bench`: percentiles, and the report in both forms. */
 #include "support/check.h"
 
-#include "bench/report.h"
+#include "bench/bench.h"
 
 /* ---- percentiles ---- */
 

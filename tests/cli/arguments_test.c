@@ -1,7 +1,7 @@
 /* The command line: what is understood, and what is said about what is not. */
 #include "support/check.h"
 
-#include "cli/arguments.h"
+#include "cli/cli.h"
 
 #define WORDS_MAX 12
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "arcp/temp_tree.h"
-#include "cli/config.h"
+#include "cli/cli.h"
 
 typedef struct place {
     char home[64];

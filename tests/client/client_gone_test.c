@@ -2,7 +2,7 @@
 #include "support/check.h"
 
 #include "base/alloc.h"
-#include "client/client_gone.h"
+#include "client/client_job.h"
 
 static arcp_span id_of(unsigned number)
 {

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "client/client_result.h"
+#include "client/client_job.h"
 
 static void take(arcp__client_result_stream *stream, const char *body)
 {

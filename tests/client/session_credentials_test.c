@@ -1,7 +1,6 @@
 /* Credentials that a runtime hands out (src/client/client_credentials.c). */
 #include "client/story.h"
 
-#include "client/client_credentials.h"
 #include "client/client_job.h"
 #include "client/client_session.h"
 

@@ -2,7 +2,6 @@
  * credential may be in it. */
 #include "client/story.h"
 
-#include "client/client_credentials.h"
 #include "client/client_job.h"
 #include "client/client_session.h"
 #include "support/failing_alloc.h"

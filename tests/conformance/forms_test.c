@@ -2,7 +2,7 @@
  * and which only differs. */
 #include "support/check.h"
 
-#include "conformance/report.h"
+#include "conformance/conformance.h"
 
 static const char resumes[] =
     "after a drop a resume brings the same session, a new token, and what was missed";

@@ -1,9 +1,8 @@
 /* The parts of arcp conformance: patterns, variables, and what is looked at in every frame. */
 #include "support/check.h"
 
-#include "conformance/look.h"
+#include "conformance/conformance.h"
 #include "conformance/match.h"
-#include "conformance/play.h"
 
 static void scan(arcp_json *json, const char *text)
 {

@@ -1,16 +1,110 @@
+/* Configuration files: how they are described, read and printed. */
+#ifndef ARCP_CONFIG_CONFIG_H
+#define ARCP_CONFIG_CONFIG_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <yaml.h>
+
+#include <arcp/buf.h>
+#include <arcp/error.h>
+
+/* ---- text_list.c ---- */
+
+/* A growing list of owned strings, NULL-terminated once it is not empty. */
+
+typedef struct arcp__text_list {
+    char **items;
+    size_t count;
+} arcp__text_list;
+
+ARCP_MUST_CHECK arcp_status arcp__text_list_add(arcp__text_list *list, const char *text,
+                                                arcp_error *err);
+void arcp__text_list_clear(arcp__text_list *list);
+/* Of texts that may be secrets: wipes them first. */
+void arcp__text_list_wipe(arcp__text_list *list);
+
+/* ---- places.c ---- */
+
+/* Where in the configuration file a value stands, for what is found to be wrong with it after the
+ * file was read. A value of a flag has no place. */
+
+typedef struct arcp__config_place {
+    char *key; /* its path: agents[0].name */
+    size_t line;
+} arcp__config_place;
+
+typedef struct arcp__config_places {
+    char *file; /* NULL: no file was read */
+    arcp__config_place *rows;
+    size_t count;
+} arcp__config_places;
+
+void arcp__config_places_fini(arcp__config_places *places);
+
+/* Copies the key. */
+ARCP_MUST_CHECK arcp_status arcp__config_places_add(arcp__config_places *places, const char *key,
+                                                    size_t line, arcp_error *err);
+/* A flag has replaced the value, and the items of a list. */
+void arcp__config_places_forget(arcp__config_places *places, const char *key);
+
+/* What a message about a value begins with: "FILE:LINE: KEY", or without a place the key, for an
+ * item of a list the list's. */
+typedef struct arcp__config_name {
+    char text[512];
+} arcp__config_name;
+
+ARCP_PRINTF(2, 3)
+arcp__config_name arcp__config_name_of(const arcp__config_places *places, const char *format, ...);
+
+/* ---- yaml_reader.c ---- */
+
+/* Reading YAML nodes with errors that name file, line and key. Every function returns
+ * ARCP_OK or describes in the reader's error what would be right (ARCP_E_USAGE), or
+ * ARCP_E_NO_MEMORY. */
+
+#define ARCP__YAML_PATH_BYTES 160
+
+typedef struct arcp__yaml_reader {
+    void *root;                  /* the struct of the whole configuration */
+    arcp__config_places *places; /* where strings and items stand */
+    const char *name;            /* of the file */
+    arcp_span text;              /* of the file */
+    yaml_document_t document;
+    arcp_error *err;
+} arcp__yaml_reader;
+
+/* One key of a mapping, with its path. ARCP_E_NOT_FOUND: there is no such key. */
+typedef arcp_status (*arcp__yaml_member_fn)(arcp__yaml_reader *r, void *into, arcp_span key,
+                                            const char *path, const yaml_node_t *value);
+
+/* Says what is wrong with a node. `key` is its path, "" where `what` names it. */
+arcp_status arcp__yaml_refuse(const arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
+                              const char *what);
+arcp_status arcp__yaml_no_memory(const arcp__yaml_reader *r);
+/* The node of an index. */
+yaml_node_t *arcp__yaml_node(arcp__yaml_reader *r, int index);
+/* The text of a scalar node, borrowed from the document; of another node nothing. */
+arcp_span arcp__yaml_scalar(const yaml_node_t *node);
+/* Empty, null or ~, not in quotes. */
+bool arcp__yaml_is_null(const yaml_node_t *node);
+/* A string into *out (owned; what was there is freed); null makes it NULL. */
+arcp_status arcp__yaml_text(arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
+                            char **out);
+/* Calls `member` for each key of a mapping, in order; a key that occurs twice is refused, and so is
+ * one that `member` does not find. */
+arcp_status arcp__yaml_members(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,
+                               arcp__yaml_member_fn member, void *into);
+/* The value of a key of a mapping; NULL: it is not there, or the node is no mapping. */
+const yaml_node_t *arcp__yaml_find(arcp__yaml_reader *r, const yaml_node_t *node, const char *key);
+
+/* ---- fields.c ---- */
+
 /* How a configuration is described. A row for each key says what type its value has, where it
  * stands in its owner's struct, its default and range, whether a reload takes it up, and whether it
  * is secret. Rows nest: a group is a row with rows of its own, and the items of a list are
  * described by a row. Reading, defaults, printing, freeing (fields.c) and comparing walk the rows;
  * a type (types.c, json.c) knows one kind of value. */
-#ifndef ARCP_CONFIG_FIELDS_H
-#define ARCP_CONFIG_FIELDS_H
-
-#include <stddef.h>
-#include <stdio.h>
-
-#include "config/text_list.h"
-#include "config/yaml_reader.h"
 
 /* What is printed for a secret: the same for all of them, or what tells two apart without showing
  * either (for comparisons, not for people). */

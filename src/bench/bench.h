@@ -1,9 +1,13 @@
-/* Load on a runtime: sessions that keep so many jobs in flight, sessions that only stay, and what
- * came of it. Any ARCP runtime will do; what the jobs cost is their agent's matter. */
-#ifndef ARCP_BENCH_LOAD_H
-#define ARCP_BENCH_LOAD_H
+/* `arcp bench`: load, and what it came to. */
+#ifndef ARCP_BENCH_BENCH_H
+#define ARCP_BENCH_BENCH_H
 
 #include <arcp/client.h>
+
+/* ---- load.c ---- */
+
+/* Load on a runtime: sessions that keep so many jobs in flight, sessions that only stay, and what
+ * came of it. Any ARCP runtime will do; what the jobs cost is their agent's matter. */
 
 /* Latencies, every one of them, in nanoseconds. */
 typedef struct arcp__samples {
@@ -61,5 +65,13 @@ void arcp__samples_sort(arcp__samples *samples);
  * when there are none. */
 int64_t arcp__samples_at(const arcp__samples *samples, unsigned per_mille);
 void arcp__samples_fini(arcp__samples *samples);
+
+/* ---- report.c: what `arcp bench` prints: a small table, or one JSON object ---- */
+
+/* Append the report, without a newline at its end. The samples must be sorted. */
+void arcp__bench_table(const arcp__load_options *options, const arcp__load_result *result,
+                       arcp_buf *out);
+void arcp__bench_json(const arcp__load_options *options, const arcp__load_result *result,
+                      arcp_buf *out);
 
 #endif
