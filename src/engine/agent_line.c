@@ -393,7 +393,7 @@ static void take_json_line(arcp__engine *engine, arcp__job *job, arcp_span text)
     if (read_members(engine, ARCP_JSON_ROOT, &line_members, &in)) {
         dispatch(engine, job, &in);
     }
-    if (job->ended && job->said_end && job->agent_state == ARCP__AGENT_RUNNING &&
+    if (arcp__job_has_ended(job) && job->said_end && job->agent_state == ARCP__AGENT_RUNNING &&
         job->live->grace_timer.place == 0) {
         arcp__context_arm(&engine->context, &job->live->grace_timer, ARCP__TIMER_JOB_GRACE, job,
                           arcp__context_after_ms(&engine->context, WIND_DOWN_MS));
@@ -405,7 +405,7 @@ void arcp__job_agent_line(arcp__engine *engine, arcp__job *job, arcp_span text)
     if (text.size != 0 && text.data[text.size - 1] == '\r') {
         text.size--;
     }
-    if (!job->ended && text.size != 0) {
+    if (!arcp__job_has_ended(job) && text.size != 0) {
         if (text.data[0] == '{') {
             take_json_line(engine, job, text);
         } else {
@@ -418,7 +418,7 @@ void arcp__job_agent_line(arcp__engine *engine, arcp__job *job, arcp_span text)
 
 void arcp__job_update_pressure(arcp__engine *engine, arcp__job *job)
 {
-    const bool wanted = !job->ended && (job->is_held || engine->agents_paused);
+    const bool wanted = !arcp__job_has_ended(job) && (job->is_held || engine->agents_paused);
     if (wanted == job->paused || job->agent_state != ARCP__AGENT_RUNNING ||
         engine->context.closing) {
         return;

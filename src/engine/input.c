@@ -158,7 +158,7 @@ void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job
 {
     if (hear(engine, now, job)) {
         arcp__job_hear(engine, job, message);
-        if (!job->ended) {
+        if (!arcp__job_has_ended(job)) {
             arcp__job_after_denial(engine, job, message->decision.code);
         }
         settle(engine);
@@ -270,7 +270,7 @@ static void end_running_jobs(arcp__engine *engine)
 {
     for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
-        if (!job->ended) {
+        if (!arcp__job_has_ended(job)) {
             arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
         }
     }

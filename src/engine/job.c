@@ -137,7 +137,7 @@ arcp__job *arcp__job_add_restored(arcp__engine *engine, arcp__principal *princip
     memcpy(job->id, id.data, id.size);
     job->principal = principal;
     job->pins = 1;
-    job->agent_state = ARCP__AGENT_GONE;
+    job->agent_state = ARCP__AGENT_RELEASED;
     if (!add_job(engine, job)) {
         release_memory(job);
         return NULL;
@@ -204,8 +204,7 @@ void arcp__job_drop(arcp__engine *engine, arcp__job *job)
     }
     arcp__principal_drop_job(job->principal, job);
     job->principal->stored_bytes -= job->stream->bytes;
-    if (!job->ended) {
-        job->ended = true;
+    if (!arcp__job_has_ended(job)) {
         job->principal->running_jobs--;
         engine->running_jobs--;
     }
@@ -220,7 +219,7 @@ void arcp__job_drop(arcp__engine *engine, arcp__job *job)
 
 void arcp__job_free(arcp__engine *engine, arcp__job *job)
 {
-    if (job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING) {
+    if (arcp__job_has_agent(job)) {
         arcp__job_unpin(job); /* the agent's pin */
     }
     arcp__job_drop(engine, job);
@@ -293,7 +292,7 @@ void arcp__job_start(arcp__engine *engine, arcp__job *job)
                       &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line, true);
     arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
     engine->live_agents++;
-    job->agent_state = ARCP__AGENT_STARTING;
+    arcp__agent_enter(job, ARCP__AGENT_STARTING);
     if (job->live->max_runtime_sec != 0) {
         arcp__context_arm(&engine->context, &job->live->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
                           arcp__context_after_sec(&engine->context, job->live->max_runtime_sec));
@@ -310,15 +309,15 @@ void arcp__job_agent_started(arcp__engine *engine, arcp__job *job, arcp_status s
         return; /* it was heard of before */
     }
     if (status != ARCP_OK) {
-        job->agent_state = ARCP__AGENT_GONE;
+        arcp__agent_enter(job, ARCP__AGENT_GONE);
         arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
                        message, true, arcp_span_make(NULL, 0));
         arcp__job_forget_agent(engine, job);
         return;
     }
-    job->agent_state = ARCP__AGENT_RUNNING;
-    if (arcp__job_status_may_become(job->status, ARCP_JOB_RUNNING)) {
-        job->status = ARCP_JOB_RUNNING;
+    arcp__agent_enter(job, ARCP__AGENT_RUNNING);
+    if (!arcp__job_has_ended(job)) {
+        arcp__job_enter(job, ARCP_JOB_RUNNING);
         arcp__job_emit_status(engine, job, "running", arcp_span_make(NULL, 0));
         arcp__job_log(engine, ARCP__LOG_INFO, job, "job started");
     }
@@ -331,10 +330,6 @@ void arcp__job_agent_started(arcp__engine *engine, arcp__job *job, arcp_status s
 /* The host may let go of the job; its pin goes when the effect was handed out. */
 void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
 {
-    if (job->forgotten) {
-        return;
-    }
-    job->forgotten = true;
     engine->live_agents--;
     arcp__context_disarm(&engine->context, &job->live->grace_timer);
     /* Lines for it that still wait for their batch have no reader any more, and must not be
@@ -353,7 +348,7 @@ void arcp__job_observe(arcp__job *job, arcp__observer *observer)
 
 void arcp__job_adopt(arcp__job *job, arcp__submitter *submitter, arcp__observer *observer)
 {
-    submitter->live_jobs += job->ended ? 0 : 1;
+    submitter->live_jobs += arcp__job_has_ended(job) ? 0 : 1;
     job->submitter = submitter;
     job->owner = observer;
 }
@@ -363,7 +358,7 @@ void arcp__job_unobserve(arcp__engine *engine, arcp__observer *observer)
     arcp__job *job = observer->job;
     DL_DELETE2(job->observers, observer, previous, next);
     if (job->owner == observer) {
-        job->submitter->live_jobs -= job->ended ? 0 : 1;
+        job->submitter->live_jobs -= arcp__job_has_ended(job) ? 0 : 1;
         job->submitter = NULL;
         job->owner = NULL;
         arcp__job_hold(engine, job, false);

@@ -92,7 +92,7 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
 
 void arcp__budget_changed(arcp__engine *engine, arcp__job *job)
 {
-    if (job->in_spenders || job->ended || job->budget == NULL) {
+    if (job->in_spenders || arcp__job_has_ended(job) || job->budget == NULL) {
         return;
     }
     job->in_spenders = true;
@@ -122,7 +122,7 @@ void arcp__budgets_store(arcp__engine *engine)
 {
     while (engine->spenders != NULL) {
         arcp__job *job = engine->spenders;
-        if (!job->ended && !engine->context.closing) {
+        if (!arcp__job_has_ended(job) && !engine->context.closing) {
             store_row(engine, job);
         }
         engine->spenders = job->next_spender;

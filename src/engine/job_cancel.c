@@ -10,11 +10,6 @@ static const char *const reason_names[] = {
     [ARCP__CANCEL_SHUTDOWN] = "shutdown",
 };
 
-static bool has_agent(const arcp__job *job)
-{
-    return job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING;
-}
-
 /* Behind the open batch, like START_AGENT: an agent is never told to stop before it was told to
  * start. One that runs does not have to wait for a store that cannot write. */
 static bool waits_for_store(const arcp__engine *engine, const arcp__job *job)
@@ -46,7 +41,7 @@ static void tell_to_stop(arcp__engine *engine, arcp__job *job, arcp__cancel_reas
         arcp_json_quote(arcp_span_cstr(job->live->cancel_message), &line);
     }
     arcp_buf_append_format(&line, ",\"grace_ms\":%llu}}", (unsigned long long)grace_ms);
-    job->told_to_stop = true;
+    job->stop = ARCP__AGENT_STOP_ASKED;
     arcp__effect_push(engine->log, &job->live->agent_port,
                       &(arcp__effect){.kind = ARCP__EFFECT_CANCEL_AGENT,
                                       .job = job,
@@ -58,10 +53,10 @@ static void tell_to_stop(arcp__engine *engine, arcp__job *job, arcp__cancel_reas
 void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
                           uint64_t grace_ms)
 {
-    if (!has_agent(job) || job->told_to_die) {
+    if (!arcp__job_has_agent(job) || job->stop == ARCP__AGENT_STOP_KILLED) {
         return;
     }
-    if (!job->told_to_stop) {
+    if (job->stop == ARCP__AGENT_STOP_NONE) {
         tell_to_stop(engine, job, reason, grace_ms);
     }
     /* A later reason may leave it less time, never more. */
@@ -74,13 +69,13 @@ void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_rea
 
 void arcp__job_grace_due(arcp__engine *engine, arcp__job *job)
 {
-    if (has_agent(job) && !job->told_to_die) {
-        job->told_to_die = true;
+    if (arcp__job_has_agent(job) && job->stop != ARCP__AGENT_STOP_KILLED) {
+        job->stop = ARCP__AGENT_STOP_KILLED;
         arcp__effect_push(engine->log, &job->live->agent_port,
                           &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job}, NULL,
                           waits_for_store(engine, job));
     }
-    if (!job->ended && job->cancelling) {
+    if (!arcp__job_has_ended(job) && job->cancelling) {
         arcp__job_fail_with(engine, job, ARCP_E_CANCELLED, "the job was cancelled");
     }
 }
@@ -98,7 +93,7 @@ void arcp__job_cancel(arcp__engine *engine, arcp__job *job, const char *message)
         }
     }
     job->cancelling = true;
-    if (!has_agent(job)) {
+    if (!arcp__job_has_agent(job)) {
         arcp__job_fail_with(engine, job, ARCP_E_CANCELLED, "the job was cancelled");
         return;
     }
@@ -108,7 +103,7 @@ void arcp__job_cancel(arcp__engine *engine, arcp__job *job, const char *message)
 
 void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job)
 {
-    if (!job->ended) {
+    if (!arcp__job_has_ended(job)) {
         arcp__job_fail_with(engine, job, ARCP_E_TIMEOUT, "the job ran longer than max_runtime_sec");
     }
 }
@@ -116,7 +111,7 @@ void arcp__job_runtime_due(arcp__engine *engine, arcp__job *job)
 /* [arcp:9.5-7] [arcp:9.5-8] [arcp:14-6] [arcp:LA-17] [arcp:LB-4] */
 void arcp__job_expiry_due(arcp__engine *engine, arcp__job *job)
 {
-    if (job->ended) {
+    if (arcp__job_has_ended(job)) {
         return;
     }
     bool ends = engine->context.settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE;
@@ -141,7 +136,7 @@ void arcp__jobs_follow_wall_clock(arcp__engine *engine)
 {
     for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
-        if (job->ended || job->expiry_told || job->live->authority == NULL) {
+        if (arcp__job_has_ended(job) || job->expiry_told || job->live->authority == NULL) {
             continue;
         }
         if (arcp_authority_is_expired(job->live->authority, engine->context.now)) {

@@ -52,7 +52,7 @@ void arcp__job_leave_parent(arcp__job *job)
             break;
         }
     }
-    if (!job->ended) {
+    if (!arcp__job_has_ended(job)) {
         parent->live_children--;
     }
     job->parent = NULL;
@@ -380,7 +380,7 @@ void arcp__job_child_ended(arcp__engine *engine, arcp__job *parent, arcp__job *c
                            arcp_span terminal)
 {
     parent->live_children--;
-    if (child->live->wait_reply != NULL && !parent->ended) {
+    if (child->live->wait_reply != NULL && !arcp__job_has_ended(parent)) {
         answer_wait(engine, parent, child, terminal);
     }
 }
@@ -389,7 +389,7 @@ void arcp__job_child_ended(arcp__engine *engine, arcp__job *parent, arcp__job *c
 void arcp__job_end_children(arcp__engine *engine, arcp__job *job)
 {
     for (arcp__job *child = job->children; child != NULL; child = child->next_child) {
-        if (!child->ended) {
+        if (!arcp__job_has_ended(child)) {
             arcp__job_fail_with(engine, child, ARCP_E_CANCELLED, "the parent job has ended");
         }
     }

@@ -69,7 +69,7 @@ static void emit_with_feature(arcp__engine *engine, arcp__job *job, arcp_span ki
 {
     char ts[ARCP__TIMESTAMP_SIZE + 9] = "\",\"ts\":\"";
     arcp__timestamp_format(engine->context.now.wall_ns, ts + 8);
-    if (job->ended || job->over_limit != NULL) {
+    if (arcp__job_has_ended(job) || job->over_limit != NULL) {
         return; /* nothing follows the terminal record, nor what was too much but that */
     }
     if (body.size > arcp__frame_room(&engine->context)) {
@@ -180,7 +180,7 @@ void arcp__job_spent(arcp__engine *engine, arcp__job *job, const arcp_budget_rep
 {
     for (size_t at = 0; at < count; at++) {
         arcp__job *counted = job_of_budget(job, reports[at].budget);
-        if (counted != NULL && !counted->ended) {
+        if (counted != NULL && !arcp__job_has_ended(counted)) {
             emit_report(engine, counted, &reports[at]);
         }
     }
@@ -278,10 +278,10 @@ void arcp__job_hear(arcp__engine *engine, arcp__job *job, const arcp__job_messag
     const bool is_denial = message->decision.code != ARCP_OK;
     /* A grant was used, whether the job has ended or not; unless it is forgotten already, and
      * was shown to nobody. */
-    if (message->is_decided && (is_denial ? !job->ended : job->principal != NULL)) {
+    if (message->is_decided && (is_denial ? !arcp__job_has_ended(job) : job->principal != NULL)) {
         arcp__job_decided(engine, job, &message->decision);
     }
-    if (job->ended) {
+    if (arcp__job_has_ended(job)) {
         return;
     }
     if (message->body.size != 0) {

@@ -32,3 +32,20 @@ bool arcp__job_status_may_become(arcp_job_status from, arcp_job_status to)
     }
     return false;
 }
+
+bool arcp__agent_state_may_become(arcp__agent_state from, arcp__agent_state to)
+{
+    switch (from) {
+    case ARCP__AGENT_NONE:
+        return to == ARCP__AGENT_STARTING || to == ARCP__AGENT_RELEASED;
+    case ARCP__AGENT_STARTING:
+        return to == ARCP__AGENT_RUNNING || to == ARCP__AGENT_GONE;
+    case ARCP__AGENT_RUNNING:
+        return to == ARCP__AGENT_GONE;
+    case ARCP__AGENT_GONE:
+        return to == ARCP__AGENT_RELEASED;
+    case ARCP__AGENT_RELEASED:
+        return false;
+    }
+    return false;
+}

@@ -4,7 +4,7 @@
 
 static void release_if_over(arcp__engine *engine, arcp__job *job)
 {
-    if (job->ended) {
+    if (arcp__job_has_ended(job)) {
         arcp__job_release_live(engine, job);
     }
 }
@@ -25,7 +25,7 @@ bool arcp__job_next_forgotten(arcp__engine *engine, arcp__effect *out)
 {
     while (engine->over_first != NULL) {
         arcp__job *job = pop_over(engine);
-        if (job->forgotten && !job->is_let_go) {
+        if (job->agent_state == ARCP__AGENT_GONE) {
             engine->forgetting = job;
             *out = (arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job};
             arcp__job_unpin(job); /* the list's: the agent's own is still there */
@@ -60,7 +60,7 @@ void arcp__job_forgotten_by_owner(arcp__engine *engine)
         return;
     }
     engine->forgetting = NULL;
-    job->is_let_go = true;
+    arcp__agent_enter(job, ARCP__AGENT_RELEASED);
     job->live->host = NULL;
     release_if_over(engine, job);
     arcp__job_unpin(job); /* the agent's pin */

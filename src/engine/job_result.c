@@ -44,8 +44,8 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
     if (!arcp__job_emit_terminal(engine, job, type, arcp_buf_span(payload), is_bounded)) {
         return; /* there is no room for what it said: it ends with that (job_bytes.c) */
     }
-    job->ended = true;
-    job->status = status;
+    arcp__job_enter(job, status);
+    job->cancelling = false;
     job->ended_wall_ns = engine->context.now.wall_ns;
     arcp__metrics_job_ended(engine, job);
     arcp__span_job_ended(engine, job);
@@ -75,9 +75,9 @@ static void finish(arcp__engine *engine, arcp__job *job, arcp_job_status status,
         engine, job,
         arcp__context_after_sec(&engine->context, engine->context.settings.jobs_keep_terminal_sec));
     if (job->agent_state == ARCP__AGENT_NONE) {
-        job->agent_state = ARCP__AGENT_GONE;
+        arcp__agent_enter(job, ARCP__AGENT_RELEASED);
     }
-    if (job->agent_state == ARCP__AGENT_GONE) {
+    if (!arcp__job_has_agent(job)) {
         arcp__job_agent_over(engine, job);
     }
 }
@@ -111,7 +111,7 @@ static arcp_job_status final_status(arcp_status code)
 
 static arcp__cancel_reason stop_reason(const arcp__job *job, arcp_status code)
 {
-    if (job->parent != NULL && job->parent->ended) {
+    if (job->parent != NULL && arcp__job_has_ended(job->parent)) {
         return ARCP__CANCEL_PARENT;
     }
     if (code == ARCP_E_TIMEOUT) {
@@ -143,7 +143,7 @@ static void write_error(const arcp__engine *engine, const arcp__job *job, arcp_b
 void arcp__job_fail(arcp__engine *engine, arcp__job *job, arcp_status code, arcp_span code_text,
                     arcp_span message, bool retryable, arcp_span details)
 {
-    if (job->ended) {
+    if (arcp__job_has_ended(job)) {
         return;
     }
     arcp_error cancelled = {0};
@@ -210,7 +210,7 @@ static bool streams_to_owner(const arcp__job *job)
 void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_json,
                        arcp_span summary_json)
 {
-    if (job->ended) {
+    if (arcp__job_has_ended(job)) {
         return;
     }
     if (job->cancelling) {
@@ -403,7 +403,7 @@ static void take_output(arcp__engine *engine, arcp__job *job, arcp_span bytes)
         return;
     }
     /* Keep a little back, so that a character is not cut between two chunks. */
-    while (!job->ended &&
+    while (!arcp__job_has_ended(job) &&
            (has_chunks(job) ? job->live->plain_output.size > 4
                             : job->live->plain_output.size > plain_inline_max(engine))) {
         size_t left = job->live->plain_output.size;
@@ -421,7 +421,7 @@ static void take_output(arcp__engine *engine, arcp__job *job, arcp_span bytes)
 
 void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span bytes)
 {
-    if (!job->ended) {
+    if (!arcp__job_has_ended(job)) {
         take_output(engine, job, bytes);
     }
 }
@@ -429,14 +429,15 @@ void arcp__job_plain_output(arcp__engine *engine, arcp__job *job, arcp_span byte
 /* The program succeeded: what it wrote is the result. */
 static void end_plain(arcp__engine *engine, arcp__job *job)
 {
-    if (job->ended) {
+    if (arcp__job_has_ended(job)) {
         return;
     }
     if (has_chunks(job)) {
-        while (!job->ended && job->live->plain_output.size > plain_chunk_max(engine)) {
+        while (!arcp__job_has_ended(job) &&
+               job->live->plain_output.size > plain_chunk_max(engine)) {
             plain_chunk(engine, job, plain_piece(engine, job), true);
         }
-        if (!job->ended) {
+        if (!arcp__job_has_ended(job)) {
             plain_chunk(engine, job, job->live->plain_output.size, false);
         }
         arcp__job_succeed(engine, job, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
@@ -491,8 +492,11 @@ static void fail_exit(arcp__engine *engine, arcp__job *job, const arcp__agent_ex
 
 void arcp__job_agent_exited(arcp__engine *engine, arcp__job *job, const arcp__agent_exit *exit)
 {
-    job->agent_state = ARCP__AGENT_GONE;
-    if (!job->ended) {
+    if (!arcp__job_has_agent(job)) {
+        return; /* it could not be started */
+    }
+    arcp__agent_enter(job, ARCP__AGENT_GONE);
+    if (!arcp__job_has_ended(job)) {
         bool clean = !exit->by_signal && exit->code == 0;
         if (!clean || job->bad_line) {
             fail_exit(engine, job, exit);

@@ -59,7 +59,7 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
         arcp_json_name(&writer, "result_id");
         arcp_json_write_cstr(&writer, job->result_id);
     }
-    if (job->ended) {
+    if (arcp__job_has_ended(job)) {
         write_end(job, &writer);
     } else {
         arcp__trace_write_row(&job->live->trace, &writer);

@@ -306,7 +306,7 @@ void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observa
 void arcp__observation_repeat_end(arcp__engine *engine, arcp__observation *observation)
 {
     const arcp__stream *stream = observation->observer.job->stream;
-    if (observation->observer.job->ended && observation->observer.is_live &&
+    if (arcp__job_has_ended(observation->observer.job) && observation->observer.is_live &&
         observation->next_position == stream->next) {
         (void)number(engine, observation, stream->next - 1, 1, average_bytes(stream));
     }

@@ -179,8 +179,7 @@ static bool waits_for_owner(arcp__engine *engine, arcp__job *job)
  * all of it. */
 static bool is_needed(arcp__engine *engine, arcp__job *job)
 {
-    if (engine->restore != NULL || job->agent_state == ARCP__AGENT_STARTING ||
-        job->agent_state == ARCP__AGENT_RUNNING || waits_for_owner(engine, job)) {
+    if (engine->restore != NULL || arcp__job_has_agent(job) || waits_for_owner(engine, job)) {
         return true;
     }
     for (const arcp__observer *at = job->observers; at != NULL; at = at->next) {

@@ -161,7 +161,7 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
 static void note_total(arcp__stream *stream, uint64_t end, uint64_t total)
 {
     arcp__job *job = stream->owner;
-    if (total != 0 && end > stream->counted && job != NULL && !job->ended) {
+    if (total != 0 && end > stream->counted && job != NULL && !arcp__job_has_ended(job)) {
         arcp__job_count_bytes(job, total - stream->bytes);
         stream->counted = end;
     }
@@ -227,7 +227,7 @@ static void skip_what_rows_say(arcp__session *session)
 {
     for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
         const arcp__job *job = at->observer.job;
-        if (arcp__observation_is_owner(at) && job->ended && job->last_seq != 0 &&
+        if (arcp__observation_is_owner(at) && arcp__job_has_ended(job) && job->last_seq != 0 &&
             job->last_seq < session->next_seq) {
             at->next_position = job->stream->next;
             at->first_seq = job->first_seq;
@@ -383,7 +383,7 @@ static void read_tails(arcp__engine *engine)
         }
     }
     for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        if (!job->ended) {
+        if (!arcp__job_has_ended(job)) {
             read_running(engine, job->stream);
         } else if (job->stream->next != 0) {
             ask(engine, READ_END, NULL, job->stream, job->stream->next);
@@ -444,7 +444,7 @@ bool arcp__restore_advance(arcp__engine *engine)
 void arcp__restore_end_jobs(arcp__engine *engine)
 {
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        if (!job->ended) {
+        if (!arcp__job_has_ended(job)) {
             arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
                                 "the runtime was restarted while the job ran");
         }

@@ -112,7 +112,7 @@ void arcp__authorities_restore(arcp__engine *engine)
     }
     arcp__budget_free_rows(engine);
     for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        if (job->ended) {
+        if (arcp__job_has_ended(job)) {
             arcp__job_release_live(engine, job);
         }
     }

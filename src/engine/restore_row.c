@@ -120,7 +120,6 @@ static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *j
                            &job->ended_wall_ns)) {
         job->ended_wall_ns = engine->context.now.wall_ns;
     }
-    job->ended = true;
     job->principal->running_jobs--;
     engine->running_jobs--;
     job->stream->next = arcp__row_number(row, "records");

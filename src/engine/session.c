@@ -117,7 +117,7 @@ bool arcp__session_has_live_jobs(const arcp__session *session)
         return true;
     }
     for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        if (at->may_cancel && !at->observer.job->ended) {
+        if (at->may_cancel && !arcp__job_has_ended(at->observer.job)) {
             return true;
         }
     }

@@ -41,7 +41,8 @@ void arcp__session_note_lag(arcp__engine *engine, arcp__observation *observation
 {
     arcp__session *session = observation->session;
     if (!arcp__observation_is_owner(observation) || session->back_pressured ||
-        !arcp__session_has_feature(session, ARCP_FEATURE_ACK) || observation->observer.job->ended ||
+        !arcp__session_has_feature(session, ARCP_FEATURE_ACK) ||
+        arcp__job_has_ended(observation->observer.job) ||
         lag_of(session) <= engine->context.settings.session_ack_lag_events) {
         return;
     }

@@ -51,7 +51,7 @@ void arcp__session_cancel(arcp__engine *engine, arcp__request *request, const ar
         return;
     }
     const arcp__observation *observation = arcp__observation_find(request->session, job);
-    if (job->ended) {
+    if (arcp__job_has_ended(job)) {
         (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "the job has ended already");
     } else if (observation == NULL || !observation->may_cancel) {
         (void)arcp_error_set(&error, ARCP_E_PERMISSION_DENIED,

@@ -178,7 +178,7 @@ static void leave_job(arcp__engine *engine, const arcp__run *run, arcp__observat
     if (arcp__batch_keeps_rows(engine->log) && !row_says) {
         arcp__observation_moved(at, end);
     }
-    bool is_last = job->ended && end == job->stream->next;
+    bool is_last = arcp__job_has_ended(job) && end == job->stream->next;
     if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
         arcp__stream_trim_tail(engine->log, job->stream,
                                0); /* who asks yet reads it from the store */

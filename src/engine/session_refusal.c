@@ -18,7 +18,7 @@ static bool waits_for_more(const arcp__request *request)
         return true;
     }
     for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        if (!at->observer.job->ended || !at->observer.is_live) {
+        if (!arcp__job_has_ended(at->observer.job) || !at->observer.is_live) {
             return true;
         }
     }

@@ -4,6 +4,9 @@
 #define ARCP_ENGINE_STATE_JOB_H
 
 #include "credential/credential.h"
+#include <assert.h>
+
+#include "engine/job_lifecycle.h"
 #include "engine/state_session.h"
 
 /* ---- jobs ---- */
@@ -17,13 +20,6 @@ typedef struct arcp__trace {
     char session_id[ARCP__SPAN_ID_SIZE + 1];      /* of the session's span; "" for a child */
     int64_t began_wall_ns;
 } arcp__trace;
-
-typedef enum arcp__agent_state {
-    ARCP__AGENT_NONE,     /* not asked to start yet */
-    ARCP__AGENT_STARTING, /* START_AGENT was handed out */
-    ARCP__AGENT_RUNNING,
-    ARCP__AGENT_GONE
-} arcp__agent_state;
 
 /* Which positions of the job's stream carry which numbers of the owning session: what
  * from_event_seq and last_event_seq count in. */
@@ -97,18 +93,14 @@ struct arcp__job {
     arcp_job_status status;
     arcp_status end_code; /* why it ended, unless it succeeded */
     arcp__agent_state agent_state;
-    bool ended;             /* the terminal record is out */
+    arcp__agent_stop stop;  /* what the agent was told */
     const char *over_limit; /* the setting that it said more than; NULL: none */
     arcp__job *next_over_limit;
-    bool forgotten; /* FORGET_AGENT was queued, or is handed out when the job's turn comes */
-    bool is_let_go; /* it was handed out, and taken back */
-    bool is_over;   /* listed in the engine: to be handed out, or no longer live */
+    bool is_over; /* listed in the engine: to be handed out, or no longer live */
     bool cancelling;
     bool said_end;   /* the agent itself ended the job: it is winding down */
     bool row_is_due; /* its row goes with the open batch; listed in the engine */
     arcp__job *next_due;
-    bool told_to_stop; /* CANCEL_AGENT was queued; once is enough */
-    bool told_to_die;  /* likewise KILL_AGENT */
     bool paused;
     bool is_held;     /* not to be read because its owner has too much to send */
     bool expiry_told; /* the lease's expiry was logged */
@@ -182,5 +174,30 @@ struct arcp__admission {
     char *delegate_id, *reply_to; /* owned; reply_to "" for no reply */
     char *body;                   /* owned: of a delegation, for its event */
 };
+
+/* The terminal record is out. */
+static inline bool arcp__job_has_ended(const arcp__job *job)
+{
+    return arcp_job_status_is_terminal(job->status);
+}
+
+/* Its agent runs, or is to start. */
+static inline bool arcp__job_has_agent(const arcp__job *job)
+{
+    return job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING;
+}
+
+/* The only two that change a state (job_lifecycle.h); a transition must be legal. */
+static inline void arcp__job_enter(arcp__job *job, arcp_job_status status)
+{
+    assert(arcp__job_status_may_become(job->status, status));
+    job->status = status;
+}
+
+static inline void arcp__agent_enter(arcp__job *job, arcp__agent_state state)
+{
+    assert(arcp__agent_state_may_become(job->agent_state, state));
+    job->agent_state = state;
+}
 
 #endif

@@ -145,7 +145,7 @@ static void it_ends_also_while_its_owner_is_away(void **state)
     for (unsigned count = 0; count < 3; count++) {
         rig_agent_says(&rig, agent, SAY_X);
     }
-    assert_true(agent->job->ended);
+    assert_true(arcp__job_has_ended(agent->job));
     assert_true(agent->cancelled);
     assert_int_equal(rig.engine->running_jobs, 0);
     rig_stop(&rig);
@@ -289,7 +289,7 @@ static void a_parent_that_its_children_fill_ends(void **state)
                        "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                        "\"name\":\"cost.x\",\"value\":6,\"unit\":\"USD\"}}}");
     }
-    assert_true(parent->job->ended);
+    assert_true(arcp__job_has_ended(parent->job));
     assert_true(child->cancelled);
     rig_stop(&rig);
 }
@@ -442,7 +442,7 @@ static void check_restart(bool acknowledged, bool catches_up)
     rig_restart(&rig);
     assert_int_equal(HASH_COUNT(rig.engine->jobs), 1);
     const arcp__job *job = rig.engine->jobs;
-    assert_true(job->ended);
+    assert_true(arcp__job_has_ended(job));
     assert_in_range(job->stream->bytes, before + 300, before + 600); /* its end */
     assert_int_equal(job->principal->stored_bytes, job->stream->bytes);
     const uint64_t all = job->stream->bytes;

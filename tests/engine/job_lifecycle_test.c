@@ -1,4 +1,4 @@
-/* The table of a job's statuses. */
+/* The tables of a job's statuses and of its agent's states. */
 #include "support/check.h"
 
 #include "engine/job_lifecycle.h"
@@ -45,11 +45,30 @@ static void every_job_can_end_and_none_goes_on_after_its_end(void **state)
     }
 }
 
+static void an_agent_goes_one_way(void **state)
+{
+    static const char *const ways[] = {
+        /*                       NONE STARTING RUNNING GONE RELEASED */
+        [ARCP__AGENT_NONE] = ".S..L",     [ARCP__AGENT_STARTING] = "..RG.",
+        [ARCP__AGENT_RUNNING] = "...G.",  [ARCP__AGENT_GONE] = "....L",
+        [ARCP__AGENT_RELEASED] = ".....",
+    };
+    (void)state;
+    for (int from = ARCP__AGENT_NONE; from <= ARCP__AGENT_RELEASED; from++) {
+        for (int to = ARCP__AGENT_NONE; to <= ARCP__AGENT_RELEASED; to++) {
+            assert_int_equal(
+                arcp__agent_state_may_become((arcp__agent_state)from, (arcp__agent_state)to),
+                ways[from][to] != '.');
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_transitions_of_the_table_are_legal),
         cmocka_unit_test(every_job_can_end_and_none_goes_on_after_its_end),
+        cmocka_unit_test(an_agent_goes_one_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,7 @@ static tally count_all(const arcp__engine *engine, const arcp__principal *princi
             continue;
         }
         sum.stored_bytes += job->stream->bytes;
-        sum.running_bytes += job->ended ? 0 : job->stream->bytes;
+        sum.running_bytes += arcp__job_has_ended(job) ? 0 : job->stream->bytes;
         sum.owed_count += job->is_owed ? 1 : 0;
         sum.owed_bytes += job->is_owed ? bytes : 0;
         sum.kept[ARCP__KEPT_JOBS] += job->is_terminal ? 1 : 0;
@@ -178,10 +178,10 @@ static void check_job_bytes(play *self)
 {
     const uint64_t limit = self->rig.settings.limits_job_bytes;
     for (const arcp__job *job = self->rig.engine->jobs; job != NULL; job = job->hh.next) {
-        if (job->stream->bytes > limit + (job->ended ? END_BYTES_MAX : 0)) {
+        if (job->stream->bytes > limit + (arcp__job_has_ended(job) ? END_BYTES_MAX : 0)) {
             watch_fail(&self->watch, "a job has said too much", job->id);
         }
-        self->overs += job->over_limit != NULL && job->ended ? 1 : 0;
+        self->overs += job->over_limit != NULL && arcp__job_has_ended(job) ? 1 : 0;
     }
 }
 
