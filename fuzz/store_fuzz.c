@@ -163,10 +163,7 @@ static void add_row_op(run *self, arcp_store_op *op, char *text, unsigned what, 
     unsigned *row = &self->ahead.rows[whom % ROWS];
     op->table = ARCP_STORE_JOBS;
     op->key = arcp_span_cstr(row_names[whom % ROWS]);
-    op->kind = what == 15 ? ARCP_STORE_PUT : what == 16 ? ARCP_STORE_CREATE : ARCP_STORE_DELETE;
-    if (op->kind == ARCP_STORE_CREATE && *row != 0 && self->want == ARCP_OK) {
-        self->want = ARCP_E_EXISTS;
-    }
+    op->kind = what <= 16 ? ARCP_STORE_PUT : ARCP_STORE_DELETE;
     *row = op->kind == ARCP_STORE_DELETE ? 0 : ++self->serial;
     snprintf(text, 48, "%u", self->serial);
     op->value = op->kind == ARCP_STORE_DELETE ? arcp_span_make(NULL, 0) : arcp_span_cstr(text);

@@ -61,8 +61,7 @@ static void deliver(arcp__handover *handover, const arcp__request *answer)
     const arcp_error *err = answer->status == ARCP_OK ? NULL : &answer->error;
     switch (answer->kind) {
     case ARCP__REQUEST_BATCH:
-        if (answer->status != ARCP_OK && answer->status != ARCP_E_EXISTS &&
-            answer->epoch == handover->epoch) {
+        if (answer->status != ARCP_OK && answer->epoch == handover->epoch) {
             /* From now on the owner knows: what it submits next is tried afresh. */
             handover->epoch++;
         }

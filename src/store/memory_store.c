@@ -115,10 +115,8 @@ static void apply(memory_store *store, arcp__request *batch)
     }
     arcp__memory_tables_abandon(&store->tables);
     arcp__memory_streams_abandon(&store->streams);
-    if (batch->status != ARCP_E_EXISTS) {
-        store->failed_epoch = ++store->epoch;
-        store->failed_error = batch->error;
-    }
+    store->failed_epoch = ++store->epoch;
+    store->failed_error = batch->error;
 }
 
 static void deliver_read(memory_store *store, const arcp__request *read)

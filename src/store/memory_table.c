@@ -80,9 +80,6 @@ arcp_status arcp__memory_tables_stage(arcp__memory_tables *tables, const arcp_st
     if (op->kind == ARCP_STORE_DELETE && !is_there) {
         return ARCP_OK;
     }
-    if (op->kind == ARCP_STORE_CREATE && is_there) {
-        return arcp__store_exists_error(op->table, op->key, err);
-    }
     arcp__memory_value *value = NULL;
     if (op->kind != ARCP_STORE_DELETE) {
         value = value_new(op->value);

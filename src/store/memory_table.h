@@ -34,7 +34,7 @@ typedef struct arcp__memory_tables {
 /* Frees everything. */
 void arcp__memory_tables_fini(arcp__memory_tables *tables);
 
-/* Stages a PUT, CREATE or DELETE. ARCP_E_EXISTS, ARCP_E_NO_MEMORY; then the caller
+/* Stages a PUT or DELETE. ARCP_E_NO_MEMORY; then the caller
  * abandons the batch. */
 ARCP_MUST_CHECK arcp_status arcp__memory_tables_stage(arcp__memory_tables *tables,
                                                       const arcp_store_op *op, arcp_error *err);

@@ -7,9 +7,8 @@
 
 typedef enum arcp__batch_outcome {
     ARCP__BATCH_APPLIED,
-    ARCP__BATCH_REFUSED, /* ARCP_E_EXISTS: it left no trace, the transaction goes on */
-    ARCP__BATCH_WRONG,   /* an append out of place: it left no trace, nothing after it may go */
-    ARCP__BATCH_BROKEN   /* the database failed: the transaction must be rolled back */
+    ARCP__BATCH_WRONG, /* an append out of place: it left no trace, nothing after it may go */
+    ARCP__BATCH_BROKEN /* the database failed: the transaction must be rolled back */
 } arcp__batch_outcome;
 
 /* Applies the batch; sets its status and error unless it was applied. */

@@ -14,7 +14,7 @@ static void may_replace(sqlite3_context *context, int count, sqlite3_value **val
     met->crc = sqlite3_value_int64(values[1]);
     met->is_damaged = arcp__sqlite_crc_row(arcp_span_cstr(table), met->op->key,
                                            arcp__sqlite_value_text(values[0])) != met->crc;
-    sqlite3_result_int(context, !met->is_damaged && met->op->kind != ARCP_STORE_CREATE);
+    sqlite3_result_int(context, !met->is_damaged);
 }
 
 arcp_status arcp__sqlite_row_open(arcp__sqlite *sqlite, arcp__sqlite_met_row *met, arcp_error *err)
@@ -41,8 +41,6 @@ static arcp_status put_row(arcp__sqlite *sqlite, arcp__sqlite_met_row *met, arcp
     arcp_status status = arcp__sqlite_run(sqlite, statement, err);
     if (status == ARCP_OK && met->is_damaged) {
         status = arcp__sqlite_crc_row_error(sqlite, op->table, op->key, err);
-    } else if (status == ARCP_OK && met->is_there && op->kind == ARCP_STORE_CREATE) {
-        status = arcp__store_exists_error(op->table, op->key, err);
     }
     if (status == ARCP_OK && met->is_there) {
         arcp__sqlite_sum_remove(sum, met->crc);

@@ -4,7 +4,7 @@
 
 #include "store/sqlite_sums.h"
 
-/* What a PUT or CREATE met: set by the statement itself, which reads the row that it would replace
+/* What a PUT met: set by the statement itself, which reads the row that it would replace
  * anyway. */
 typedef struct arcp__sqlite_met_row {
     const arcp_store_op *op;
@@ -16,9 +16,8 @@ typedef struct arcp__sqlite_met_row {
  * outlives the connection. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_row_open(arcp__sqlite *sqlite, arcp__sqlite_met_row *met,
                                                   arcp_error *err);
-/* Applies an operation of a row, and counts it in the sum of its table. ARCP_E_EXISTS when a CREATE
- * found its row, ARCP_E_CORRUPT when the row that is there is damaged: it is neither replaced nor
- * deleted. */
+/* Applies an operation of a row, and counts it in the sum of its table. ARCP_E_CORRUPT when the row
+ * that is there is damaged: it is neither replaced nor deleted. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_row_write(arcp__sqlite *sqlite, arcp__sqlite_met_row *met,
                                                    arcp__sqlite_sums *sums, const arcp_store_op *op,
                                                    arcp_error *err);

@@ -62,7 +62,6 @@ static arcp_status check_op(const arcp_store_op *op, arcp_error *err)
     case ARCP_STORE_DROP:
         return ARCP_OK;
     case ARCP_STORE_PUT:
-    case ARCP_STORE_CREATE:
         status = check_table(op->table, err);
         return status != ARCP_OK ? status : check_value(op->value, err);
     case ARCP_STORE_DELETE:
@@ -111,11 +110,4 @@ arcp_status arcp__store_position_error(arcp_span stream, uint64_t position, uint
                           "stream \"%.*s\": position %llu was appended where %llu is next",
                           (int)arcp_span_first(stream, 128).size, stream.data,
                           (unsigned long long)position, (unsigned long long)next);
-}
-
-arcp_status arcp__store_exists_error(arcp_store_table table, arcp_span key, arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_EXISTS, "table %s has a row \"%.*s\" already",
-                          arcp_store_table_name(table), (int)arcp_span_first(key, 128).size,
-                          key.data);
 }

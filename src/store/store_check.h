@@ -10,17 +10,13 @@
 /* Whether the operation is on a table; else it is on a stream. */
 static inline bool arcp__store_is_of_row(const arcp_store_op *op)
 {
-    return op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_CREATE ||
-           op->kind == ARCP_STORE_DELETE;
+    return op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_DELETE;
 }
 
 /* Bytes of the operation's value; 0 for kinds that have none, whatever the field says. */
 static inline size_t arcp__store_value_size(const arcp_store_op *op)
 {
-    return op->kind == ARCP_STORE_APPEND || op->kind == ARCP_STORE_PUT ||
-                   op->kind == ARCP_STORE_CREATE
-               ? op->value.size
-               : 0;
+    return op->kind == ARCP_STORE_APPEND || op->kind == ARCP_STORE_PUT ? op->value.size : 0;
 }
 
 /* Checks all operations of a batch; `bytes` becomes the size of its keys and values. */
@@ -36,8 +32,5 @@ ARCP_MUST_CHECK arcp_status arcp__store_check_scan(arcp_store_table table, arcp_
 /* ARCP_E_CORRUPT: an append that is not at the stream's next position. */
 arcp_status arcp__store_position_error(arcp_span stream, uint64_t position, uint64_t next,
                                        arcp_error *err);
-
-/* ARCP_E_EXISTS: a CREATE that found its row. */
-arcp_status arcp__store_exists_error(arcp_store_table table, arcp_span key, arcp_error *err);
 
 #endif

@@ -31,7 +31,6 @@ static void count(engine_rig *rig, const arcp_store_op *op)
         counted.drops++;
         break;
     case ARCP_STORE_PUT:
-    case ARCP_STORE_CREATE:
     case ARCP_STORE_DELETE:
         counted.rows[op->table]++;
         counted.deleted[op->table] += op->kind == ARCP_STORE_DELETE;

@@ -123,7 +123,7 @@ static void make_batch(batch *out, size_t step)
     for (size_t at = 0; at < STREAMS; at++) {
         snprintf(out->names[at], sizeof(out->names[at]), "%zu-%zu", step, at);
         out->ops[out->count++] = op_append(out->names[at], 0, "a");
-        out->ops[out->count++] = op_create(ARCP_STORE_JOBS, out->names[at], "v");
+        out->ops[out->count++] = op_put(ARCP_STORE_JOBS, out->names[at], "v");
         out->ops[out->count++] = op_put(ARCP_STORE_SESSIONS, "tip", out->names[at]);
     }
     begin_anew(out, step);

@@ -52,14 +52,10 @@ static size_t index_of(const char *const *names, const char *name)
     return at;
 }
 
-static arcp_status model_apply_row(model *to, const arcp_store_op *op, uint32_t value)
+static void model_apply_row(model *to, const arcp_store_op *op, uint32_t value)
 {
     uint32_t *row = &to->rows[op->table == tables[1]][index_of(key_names, op->key.data)];
-    if (op->kind == ARCP_STORE_CREATE && *row != 0) {
-        return ARCP_E_EXISTS;
-    }
     *row = op->kind == ARCP_STORE_DELETE ? 0 : value;
-    return ARCP_OK;
 }
 
 static arcp_status model_apply_stream(model *to, const arcp_store_op *op, uint32_t value)
@@ -78,23 +74,20 @@ static arcp_status model_apply_stream(model *to, const arcp_store_op *op, uint32
     return ARCP_OK;
 }
 
-/* All or nothing. A batch that is wrong in both ways is wrong in the worse one. */
+/* All or nothing. */
 static arcp_status model_apply(model *to, const random_batch *batch)
 {
     model before = *to;
-    arcp_status worst = ARCP_OK;
     for (size_t at = 0; at < batch->count; at++) {
         const arcp_store_op *op = &batch->ops[at];
-        bool is_row = op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_CREATE ||
-                      op->kind == ARCP_STORE_DELETE;
-        arcp_status status = is_row ? model_apply_row(to, op, batch->values[at])
-                                    : model_apply_stream(to, op, batch->values[at]);
-        worst = status == ARCP_E_CORRUPT || worst == ARCP_OK ? status : worst;
+        if (op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_DELETE) {
+            model_apply_row(to, op, batch->values[at]);
+        } else if (model_apply_stream(to, op, batch->values[at]) != ARCP_OK) {
+            *to = before;
+            return ARCP_E_CORRUPT;
+        }
     }
-    if (worst != ARCP_OK) {
-        *to = before;
-    }
-    return worst;
+    return ARCP_OK;
 }
 
 /* An operation, right more often than not, for the state that `ahead` will be in. After the first
@@ -120,12 +113,10 @@ static void draw_op(uint64_t *state, model *ahead, random_batch *batch)
     } else if (what < 70) {
         batch->ops[at] = op_drop(name);
         stream->next = 0;
-    } else if (what < 85) {
+    } else if (what < 90) {
         batch->ops[at] = op_put(table, key, batch->texts[at]);
-    } else if (what < 93 || !may_fail) {
-        batch->ops[at] = op_delete(table, key);
     } else {
-        batch->ops[at] = op_create(table, key, batch->texts[at]);
+        batch->ops[at] = op_delete(table, key);
     }
 }
 

@@ -152,10 +152,10 @@ static void sums_follow_what_is_written(void **state)
     make_store(&self);
     store_rig *rig = rig_open(self.url);
     check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j1", "replaced"));
-    check_commit(rig, ARCP_E_EXISTS, op_put(ARCP_STORE_JOBS, "j3", "v"),
-                 op_create(ARCP_STORE_JOBS, "j2", "v"));
+    check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j3", "v"),
+                 op_append("not next", 7, "v"));
     check_commit(rig, ARCP_OK, op_delete(ARCP_STORE_JOBS, "nothing"),
-                 op_create(ARCP_STORE_JOBS, "j4", "v"), op_delete(ARCP_STORE_META, "m"));
+                 op_put(ARCP_STORE_JOBS, "j4", "v"), op_delete(ARCP_STORE_META, "m"));
     check_scan(rig, ARCP_STORE_JOBS, "", "j1=replaced|j2={\"n\":2}|j4=v");
     check_scan(rig, ARCP_STORE_META, "", "");
     rig_close(rig);

@@ -59,7 +59,7 @@ static size_t make_step(size_t step, arcp_store_op *ops, const char *big)
     ops[count++] = op_put(ARCP_STORE_SESSIONS, "tip", step % 2 == 0 ? "even" : "odd");
     if (step % 3 == 0) {
         ops[count++] = op_append(step % 2 == 0 ? "even" : "odd", 0, big);
-        ops[count++] = op_create(ARCP_STORE_JOBS, step % 2 == 0 ? "even" : "odd", "v");
+        ops[count++] = op_put(ARCP_STORE_JOBS, step % 2 == 0 ? "even" : "odd", "v");
     }
     if (step % 3 == 2) {
         ops[count++] = op_drop(step % 2 == 1 ? "even" : "odd");

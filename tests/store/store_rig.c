@@ -164,14 +164,6 @@ arcp_store_op op_put(arcp_store_table table, const char *key, const char *value)
                            .value = arcp_span_cstr(value)};
 }
 
-arcp_store_op op_create(arcp_store_table table, const char *key, const char *value)
-{
-    return (arcp_store_op){.kind = ARCP_STORE_CREATE,
-                           .table = table,
-                           .key = arcp_span_cstr(key),
-                           .value = arcp_span_cstr(value)};
-}
-
 arcp_store_op op_delete(arcp_store_table table, const char *key)
 {
     return (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = arcp_span_cstr(key)};

@@ -51,7 +51,6 @@ arcp_store_op op_append(const char *stream, uint64_t position, const char *recor
 arcp_store_op op_trim(const char *stream, uint64_t position);
 arcp_store_op op_drop(const char *stream);
 arcp_store_op op_put(arcp_store_table table, const char *key, const char *value);
-arcp_store_op op_create(arcp_store_table table, const char *key, const char *value);
 arcp_store_op op_delete(arcp_store_table table, const char *key);
 
 /* Submits without waiting; the operations must live until the answer. Returns the id. */

@@ -152,36 +152,6 @@ static void the_owner_is_woken_once_for_all_that_gathers(store_rig *rig)
     rig_drain(rig);
 }
 
-static void a_create_that_finds_its_row_does_not_fail_its_neighbours(store_rig *rig)
-{
-    check_commit(rig, ARCP_OK, op_put(ARCP_STORE_IDEMPOTENCY, "taken", "1"));
-    enum { COUNT = 40 };
-    static char keys[COUNT][32];
-    arcp_store_op ops[COUNT][3];
-    uint64_t ids[COUNT];
-    size_t next = 0;
-    for (size_t at = 0; at < COUNT; at++) {
-        bool clashes = at % 4 == 1;
-        snprintf(keys[at], sizeof(keys[at]), "k%02zu", at);
-        ops[at][0] = op_put(ARCP_STORE_JOBS, keys[at], "v");
-        ops[at][1] =
-            op_create(ARCP_STORE_IDEMPOTENCY, clashes ? "taken" : keys[at], clashes ? "2" : "1");
-        ops[at][2] = op_append("s", next, keys[at]);
-        next += clashes ? 0 : 1;
-        ids[at] = rig_submit(rig, ops[at], 3);
-    }
-    for (size_t at = 0; at < COUNT; at++) {
-        assert_int_equal(rig_wait(rig, ids[at])->status, at % 4 == 1 ? ARCP_E_EXISTS : ARCP_OK);
-    }
-    const answer *got = rig_read(rig, "s", 0);
-    assert_int_equal(got->count, COUNT - COUNT / 4);
-    assert_non_null(strstr(got->text, "k00|k02|k03|k04|k06"));
-    char *jobs = rig_scan(rig, ARCP_STORE_JOBS, "");
-    assert_null(strstr(jobs, "k01"));
-    assert_non_null(strstr(jobs, "k02"));
-    free(jobs);
-}
-
 /* What was in flight when something went wrong is in flight no more, so that its owner
  * can begin again with the one that failed. */
 static void a_failure_takes_along_what_was_submitted_before_it_was_told(store_rig *rig)
@@ -256,7 +226,6 @@ static void counts_what_was_committed(store_rig *rig)
     rig->store->ops->stats(rig->store, &before);
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"), op_put(ARCP_STORE_JOBS, "k", "v"));
     check_commit(rig, ARCP_E_CORRUPT, op_append("s", 7, "x"));
-    check_commit(rig, ARCP_E_EXISTS, op_create(ARCP_STORE_JOBS, "k", "v"));
     check_commit(rig, ARCP_OK, op_append("s", 1, "b"));
     rig->store->ops->stats(rig->store, &after);
     assert_int_equal(after.batches - before.batches, 2);
@@ -320,8 +289,6 @@ const suite_test suite_order[] = {
     {"the owner is woken when there is something to deliver",
      the_owner_is_woken_when_there_is_something_to_deliver},
     {"the owner is woken once for all that gathers", the_owner_is_woken_once_for_all_that_gathers},
-    {"a create that finds its row does not fail its neighbours",
-     a_create_that_finds_its_row_does_not_fail_its_neighbours},
     {"a failure takes along what was submitted before it was told",
      a_failure_takes_along_what_was_submitted_before_it_was_told},
     {"what a callback submits after a failure is tried afresh",

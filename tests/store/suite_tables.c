@@ -19,61 +19,11 @@ static void delete_removes_a_row_and_ignores_a_missing_one(store_rig *rig)
     check_scan(rig, ARCP_STORE_JOBS, "", "b=2");
 }
 
-static void create_makes_a_row_that_is_not_there(store_rig *rig)
-{
-    check_commit(rig, ARCP_OK, op_create(ARCP_STORE_IDEMPOTENCY, "k", "1"));
-    check_scan(rig, ARCP_STORE_IDEMPOTENCY, "", "k=1");
-}
-
-static void create_of_a_row_that_is_there_fails_the_whole_batch(store_rig *rig)
-{
-    check_commit(rig, ARCP_OK, op_put(ARCP_STORE_IDEMPOTENCY, "k", "first"),
-                 op_append("s", 0, "a"));
-    const arcp_store_op ops[] = {
-        op_put(ARCP_STORE_JOBS, "new", "x"),
-        op_append("s", 1, "b"),
-        op_append("t", 0, "b"),
-        op_delete(ARCP_STORE_IDEMPOTENCY, "other"),
-        op_create(ARCP_STORE_IDEMPOTENCY, "k", "second"),
-        op_put(ARCP_STORE_JOBS, "later", "x"),
-        op_drop("s"),
-    };
-    const answer *got = rig_wait(rig, rig_submit(rig, ops, COUNT_OF(ops)));
-    assert_int_equal(got->status, ARCP_E_EXISTS);
-    assert_non_null(strstr(got->message, "idempotency"));
-    assert_non_null(strstr(got->message, "\"k\""));
-    check_scan(rig, ARCP_STORE_IDEMPOTENCY, "", "k=first");
-    check_scan(rig, ARCP_STORE_JOBS, "", "");
-    check_read(rig, "s", 0, 0, "a");
-    check_read(rig, "t", 0, 0, "");
-    check_commit(rig, ARCP_OK, op_append("s", 1, "b"), op_append("t", 0, "t"));
-}
-
-static void create_sees_what_its_own_batch_did_before(store_rig *rig)
-{
-    check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "old", "1"));
-    check_commit(rig, ARCP_E_EXISTS, op_create(ARCP_STORE_JOBS, "k", "1"),
-                 op_create(ARCP_STORE_JOBS, "k", "2"));
-    check_scan(rig, ARCP_STORE_JOBS, "", "old=1");
-    check_commit(rig, ARCP_E_EXISTS, op_put(ARCP_STORE_JOBS, "k", "1"),
-                 op_create(ARCP_STORE_JOBS, "k", "2"));
-    check_commit(rig, ARCP_E_EXISTS, op_delete(ARCP_STORE_JOBS, "old"),
-                 op_put(ARCP_STORE_JOBS, "old", "2"), op_create(ARCP_STORE_JOBS, "old", "3"));
-    check_scan(rig, ARCP_STORE_JOBS, "", "old=1");
-    check_commit(rig, ARCP_OK, op_delete(ARCP_STORE_JOBS, "old"),
-                 op_create(ARCP_STORE_JOBS, "old", "2"));
-    check_scan(rig, ARCP_STORE_JOBS, "", "old=2");
-    check_commit(rig, ARCP_OK, op_create(ARCP_STORE_JOBS, "k", "1"),
-                 op_delete(ARCP_STORE_JOBS, "k"), op_create(ARCP_STORE_JOBS, "k", "2"),
-                 op_put(ARCP_STORE_JOBS, "k", "3"));
-    check_scan(rig, ARCP_STORE_JOBS, "", "k=3|old=2");
-}
-
 static void tables_are_separate(store_rig *rig)
 {
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         const char *name = arcp_store_table_name((arcp_store_table)table);
-        check_commit(rig, ARCP_OK, op_create((arcp_store_table)table, "k", name));
+        check_commit(rig, ARCP_OK, op_put((arcp_store_table)table, "k", name));
     }
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         char want[64];
@@ -162,14 +112,13 @@ static void keys_may_hold_any_text(store_rig *rig)
     static const char zero[] = "a\0b";
     arcp_store_op ops[] = {
         op_put(ARCP_STORE_IDEMPOTENCY, "a", "short"),
-        op_create(ARCP_STORE_IDEMPOTENCY, "", "zero"),
+        op_put(ARCP_STORE_IDEMPOTENCY, "", "zero"),
         op_append("", 0, "record"),
-        op_create(ARCP_STORE_IDEMPOTENCY, "it's \"quoted\"; --", "quotes"),
+        op_put(ARCP_STORE_IDEMPOTENCY, "it's \"quoted\"; --", "quotes"),
     };
     ops[1].key = arcp_span_make(zero, 3);
     ops[2].key = arcp_span_make(zero, 3);
     assert_int_equal(rig_commit(rig, ops, COUNT_OF(ops)), ARCP_OK);
-    assert_int_equal(rig_commit(rig, &ops[1], 1), ARCP_E_EXISTS);
     check_read(rig, "a", 0, 0, "");
     arcp_error err = {0};
     check_ok(rig->store->ops->read(rig->store, 4711, arcp_span_make(zero, 3), 0, 10, 100, &err),
@@ -186,10 +135,6 @@ const suite_test suite_tables[] = {
     {"put creates and replaces", put_creates_and_replaces},
     {"delete removes a row and ignores a missing one",
      delete_removes_a_row_and_ignores_a_missing_one},
-    {"create makes a row that is not there", create_makes_a_row_that_is_not_there},
-    {"create of a row that is there fails the whole batch",
-     create_of_a_row_that_is_there_fails_the_whole_batch},
-    {"create sees what its own batch did before", create_sees_what_its_own_batch_did_before},
     {"tables are separate", tables_are_separate},
     {"a scan is in order of bytes", a_scan_is_in_order_of_bytes},
     {"a scan takes only keys with the prefix", a_scan_takes_only_keys_with_the_prefix},

@@ -12,13 +12,10 @@
  * work on a thread of its own, and calls `wake` (from any thread) when poll has
  * something to deliver.
  *
- * When a batch fails:
- *  - ARCP_E_EXISTS (a CREATE found its row) is an answer. That batch alone is left out.
- *  - Anything else (ARCP_E_IO, ARCP_E_NO_MEMORY, ARCP_E_CORRUPT) means that the store
- *    could not go on. Every batch submitted before that failure was delivered fails with
- *    the same status and is not applied, so that the owner can submit the same batches
- *    again, in the same order, when the cause is gone. Batches submitted after the
- *    delivery are tried afresh. A batch with both faults fails like this.
+ * When a batch fails (ARCP_E_IO, ARCP_E_NO_MEMORY, ARCP_E_CORRUPT) the store could not go on. Every
+ * batch submitted before that failure was delivered fails with the same status and is not applied,
+ * so that the owner can submit the same batches again, in the same order, when the cause is gone.
+ * Batches submitted after the delivery are tried afresh.
  *
  * Nothing here is SQLite's: a store may be on other machines. */
 #ifndef ARCP_SYS_STORE_H
@@ -61,13 +58,12 @@ typedef enum arcp_store_op_kind {
                           later; the stream's next position stays what it is */
     ARCP_STORE_DROP,   /* stream key: the whole stream; the next APPEND begins at 0 */
     ARCP_STORE_PUT,    /* table, key, value: create or replace */
-    ARCP_STORE_CREATE, /* table, key, value: the batch fails with EXISTS when it is there */
     ARCP_STORE_DELETE  /* table, key: nothing happens when it is not there */
 } arcp_store_op_kind;
 
 typedef struct arcp_store_op {
     arcp_store_op_kind kind;
-    arcp_store_table table; /* for PUT, CREATE, DELETE */
+    arcp_store_table table; /* for PUT and DELETE */
     uint64_t position;      /* for APPEND and TRIM */
     arcp_span key;          /* of the row, or of the stream */
     arcp_span value;        /* the record, or the row's value */
