@@ -48,15 +48,9 @@ static void sift_down(arcp__timer_heap *heap, size_t at, arcp__timer_slot slot)
     put(heap, at, &slot);
 }
 
-static bool grow(arcp__timer_heap *heap, size_t need)
+static bool grow(arcp__timer_heap *heap)
 {
-    size_t capacity = heap->capacity == 0 ? 16 : heap->capacity;
-    while (capacity < need) {
-        capacity *= 2;
-    }
-    if (capacity == heap->capacity) {
-        return true;
-    }
+    size_t capacity = heap->capacity == 0 ? 16 : heap->capacity * 2;
     arcp__timer_slot *slots = arcp__realloc_array(heap->slots, capacity, sizeof(*slots));
     if (slots == NULL) {
         return false;
@@ -66,23 +60,9 @@ static bool grow(arcp__timer_heap *heap, size_t need)
     return true;
 }
 
-bool arcp__timer_heap_reserve(arcp__timer_heap *heap, size_t count)
-{
-    if (!grow(heap, heap->reserved + count)) {
-        return false;
-    }
-    heap->reserved += count;
-    return true;
-}
-
-void arcp__timer_heap_release(arcp__timer_heap *heap, size_t count)
-{
-    heap->reserved -= count;
-}
-
 arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer *timer, int64_t at_ns)
 {
-    if (timer->place == 0 && !grow(heap, heap->count + 1)) {
+    if (timer->place == 0 && heap->count == heap->capacity && !grow(heap)) {
         return ARCP_E_NO_MEMORY;
     }
     size_t at = timer->place == 0 ? heap->count++ : timer->place - 1;

@@ -28,7 +28,6 @@ typedef struct arcp__timer_heap {
     arcp__timer_slot *slots; /* owned array, borrowed timers */
     size_t count;
     size_t capacity;
-    size_t reserved; /* there is room for so many */
     uint64_t order;
 } arcp__timer_heap;
 
@@ -37,11 +36,6 @@ void arcp__timer_heap_fini(arcp__timer_heap *heap);
 /* Arms the timer, or moves it when it is armed. ARCP_E_NO_MEMORY leaves it as it was. */
 ARCP_MUST_CHECK arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer *timer,
                                             int64_t at_ns);
-
-/* Makes room for `count` more timers, so that arming them cannot fail; false when out of
- * memory. Given back by release when their owner goes. */
-ARCP_MUST_CHECK bool arcp__timer_heap_reserve(arcp__timer_heap *heap, size_t count);
-void arcp__timer_heap_release(arcp__timer_heap *heap, size_t count);
 
 /* Disarms; a timer that is not armed is left alone. */
 void arcp__timer_disarm(arcp__timer_heap *heap, arcp__timer *timer);

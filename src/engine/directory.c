@@ -14,25 +14,21 @@ arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
         return principal;
     }
     principal = arcp__alloc(sizeof(*principal));
-    if (principal != NULL) {
-        principal->name = arcp__copy_cstr(name.data, name.size);
+    if (principal == NULL) {
+        arcp__context_no_memory(&engine->context);
+        return NULL;
     }
-    if (principal == NULL || principal->name == NULL) {
+    principal->name = arcp__copy_cstr(name.data, name.size);
+    if (principal->name != NULL) {
+        HASH_ADD_KEYPTR(hh, engine->principals, principal->name, name.size, principal);
+    }
+    if (!ARCP__HASH_ADDED(principal)) {
+        arcp__free(principal->name);
         arcp__free(principal);
         arcp__context_no_memory(&engine->context);
         return NULL;
     }
-    if (arcp__shares_join(engine->kept, principal)) {
-        HASH_ADD_KEYPTR(hh, engine->principals, principal->name, name.size, principal);
-        if (ARCP__HASH_ADDED(principal)) {
-            return principal;
-        }
-        arcp__shares_leave(engine->kept, principal);
-    }
-    arcp__free(principal->name);
-    arcp__free(principal);
-    arcp__context_no_memory(&engine->context);
-    return NULL;
+    return principal;
 }
 
 void arcp__principal_free(arcp__engine *engine, arcp__principal *principal)
@@ -42,7 +38,6 @@ void arcp__principal_free(arcp__engine *engine, arcp__principal *principal)
     if (engine->over_share == principal) {
         engine->over_share = NULL;
     }
-    arcp__shares_leave(engine->kept, principal);
     arcp__free(principal->jobs);
     arcp__free(principal->name);
     arcp__free(principal);

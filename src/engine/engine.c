@@ -11,7 +11,6 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->options = *options;
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
     engine->ended_leases_max = ARCP__ENDED_LEASES_MAX;
-    arcp__shares_init(engine->kept);
     engine->log = arcp__log_new(&engine->context,
                                 &(arcp__log_options){.keeps_rows = options->store_is_durable,
                                                      .has_no_lines = options->has_no_log,
@@ -54,6 +53,9 @@ void arcp__engine_free(arcp__engine *engine)
         return;
     }
     engine->context.closing = true;
+    for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
+        arcp__share_fini(&engine->kept[what]); /* before what is in it */
+    }
     arcp__restore_free(engine);
     drop_effects(engine);
     while (engine->links != NULL) {
@@ -85,7 +87,6 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__budget_free_rows(engine);
     arcp__engine_clear_peer_profiles(engine);
     arcp__directory_free(engine);
-    arcp__shares_fini(engine->kept);
     arcp_buf_fini(&engine->body);
     arcp_buf_fini(&engine->sending);
     arcp_buf_fini(&engine->features_text);

@@ -9,33 +9,19 @@
  * keys expire (docs/decisions/0014-shares.md). */
 #include "engine/restore.h"
 
-#include "base/timestamp.h"
 #include "core/trace.h"
-
-/* What a key is found by. */
-static bool make_key(const arcp__principal *principal, arcp_span key, arcp_buf *out)
-{
-    arcp_buf_append_cstr(out, principal->name);
-    arcp_buf_append_byte(out, '\n');
-    arcp_buf_append(out, key);
-    return !out->failed;
-}
 
 arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
                                           arcp_span key)
 {
     arcp__idempotency *entry = NULL;
     arcp_buf whole = arcp__context_take_buf(&engine->context);
-    if (make_key(principal, key, &whole)) {
-        HASH_FIND(hh, engine->keys, whole.data, whole.size, entry);
-    } else {
-        arcp__context_no_memory(&engine->context);
-    }
+    arcp_buf_append_cstr(&whole, principal->name);
+    arcp_buf_append_byte(&whole, '\n');
+    arcp_buf_append(&whole, key);
+    HASH_FIND(hh, engine->keys, whole.data, whole.size, entry);
     arcp__context_give_buf(&engine->context, &whole);
-    if (entry != NULL && entry->expires_wall_ns <= engine->context.now.wall_ns) {
-        return NULL;
-    }
-    return entry;
+    return entry == NULL || entry->expires_wall_ns <= engine->context.now.wall_ns ? NULL : entry;
 }
 
 arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry)
@@ -43,41 +29,23 @@ arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry)
     return arcp_span_cstr(entry->job != NULL ? entry->job->accepted : entry->accepted);
 }
 
-/* ---- those that can be found ---- */
-
-static void entry_free(arcp__idempotency *entry)
-{
-    if (entry->job != NULL) {
-        entry->job->idempotency = NULL;
-    }
-    arcp__free(entry->accepted);
-    arcp__free(entry);
-}
-
 /* Nobody finds it any more. */
-static void unlink_entry(arcp__engine *engine, arcp__idempotency *entry)
+static void forget(arcp__engine *engine, arcp__idempotency *entry)
 {
     if (entry->hh.tbl != NULL) {
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its neighbours */
         HASH_DEL(engine->keys, entry);
-        entry->hh.tbl = NULL;
         DL_DELETE2(engine->oldest_key, entry, older, newer);
         engine->key_count--;
         engine->key_bytes -= entry->accepted_size;
         entry->principal->key_count--;
         entry->principal->key_bytes -= entry->accepted_size;
     }
-}
-
-/* Its owner is the job, if that is not forgotten. */
-static void forget(arcp__engine *engine, arcp__idempotency *entry)
-{
-    arcp__principal *principal = entry->principal;
-    unlink_entry(engine, entry);
-    if (entry->job == NULL) {
-        entry_free(entry);
-        arcp__principal_maybe_free(engine, principal);
+    if (entry->job != NULL) {
+        entry->job->idempotency = NULL;
     }
+    arcp__free(entry->accepted);
+    arcp__free(entry);
 }
 
 /* ---- its row in IDEMPOTENCY ---- */
@@ -132,20 +100,44 @@ static void delete_row(arcp__engine *engine, arcp__idempotency *entry)
 
 /* ---- the table ---- */
 
-/* The later of two with the same key takes over the row, if there is one: it has the same name. */
-static void take_row(arcp__idempotency *later, arcp__idempotency *earlier)
+/* Not in the table yet. NULL when out of memory. */
+static arcp__idempotency *entry_new(arcp__engine *engine, arcp__principal *principal, arcp_span key,
+                                    const char *job_id)
 {
-    later->has_row = later->has_row || earlier->has_row;
-    earlier->has_row = false;
+    const size_t name_size = strlen(principal->name);
+    arcp__idempotency *entry = arcp__alloc(sizeof(*entry) + name_size + 1 + key.size);
+    if (entry == NULL) {
+        arcp__context_no_memory(&engine->context);
+        return NULL;
+    }
+    entry->principal = principal;
+    entry->key_size = (uint32_t)(name_size + 1 + key.size);
+    memcpy(entry->key, principal->name, name_size);
+    entry->key[name_size] = '\n';
+    memcpy(entry->key + name_size + 1, key.data, key.size);
+    memcpy(entry->job_id, job_id, strlen(job_id) + 1);
+    return entry;
 }
 
-static bool add_to_table(arcp__engine *engine, arcp__idempotency *entry)
+/* The one of two with the same key that is forgotten later is the one that counts: the other
+ * had expired when it was made. */
+static void add(arcp__engine *engine, arcp__idempotency *entry)
 {
+    arcp__idempotency *other = NULL;
+    HASH_FIND(hh, engine->keys, entry->key, entry->key_size, other);
+    if (other != NULL && other->expires_wall_ns > entry->expires_wall_ns) {
+        forget(engine, entry);
+        return;
+    }
+    if (other != NULL) {
+        entry->has_row = entry->has_row || other->has_row; /* it has the same name */
+        forget(engine, other);
+    }
     HASH_ADD_KEYPTR(hh, engine->keys, entry->key, entry->key_size, entry);
     if (!ARCP__HASH_ADDED(entry)) {
-        entry_free(entry);
+        forget(engine, entry);
         arcp__context_no_memory(&engine->context);
-        return false;
+        return;
     }
     DL_APPEND2(engine->oldest_key, entry, older, newer);
     entry->accepted_size = (uint32_t)arcp__idempotency_accepted(entry).size;
@@ -153,86 +145,33 @@ static bool add_to_table(arcp__engine *engine, arcp__idempotency *entry)
     engine->key_bytes += entry->accepted_size;
     entry->principal->key_count++;
     entry->principal->key_bytes += entry->accepted_size;
-    return true;
 }
 
-/* The one of two with the same key that is forgotten later is the one that counts: the other
- * had expired when it was made. Frees the entry when it returns false. */
-static bool link_entry(arcp__engine *engine, arcp__idempotency *entry)
-{
-    arcp__idempotency *other = NULL;
-    HASH_FIND(hh, engine->keys, entry->key, entry->key_size, other);
-    if (other == NULL) {
-        return add_to_table(engine, entry);
-    }
-    if (other->expires_wall_ns > entry->expires_wall_ns) {
-        take_row(other, entry);
-        if (entry->job == NULL) {
-            entry_free(entry);
-        }
-        return true;
-    }
-    take_row(entry, other);
-    const bool was_held = entry->principal->is_held;
-    entry->principal->is_held = true;
-    forget(engine, other);
-    entry->principal->is_held = was_held;
-    return add_to_table(engine, entry);
-}
-
-static arcp__idempotency *entry_new(arcp__principal *principal, arcp_span key, const char *job_id)
-{
-    arcp__idempotency *entry = arcp__alloc(sizeof(*entry) + key.size);
-    if (entry != NULL) {
-        entry->principal = principal;
-        entry->key_size = (uint32_t)key.size;
-        memcpy(entry->key, key.data, key.size);
-        memcpy(entry->job_id, job_id, strlen(job_id) + 1);
-    }
-    return entry;
-}
-
-/* NULL when out of memory. */
-static arcp__idempotency *entry_of_job(arcp__engine *engine, arcp__job *job, arcp_span key)
-{
-    arcp_buf whole = arcp__context_take_buf(&engine->context);
-    arcp__idempotency *entry = NULL;
-    if (make_key(job->principal, key, &whole)) {
-        entry = entry_new(job->principal, arcp_buf_span(&whole), job->id);
-    }
-    arcp__context_give_buf(&engine->context, &whole);
-    if (entry != NULL) {
-        entry->job = job;
-        job->idempotency = entry;
-    }
-    return entry;
-}
-
-bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
+void arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
                            const uint8_t fingerprint[32])
 {
-    arcp__idempotency *entry = entry_of_job(engine, job, key);
+    arcp__idempotency *entry = entry_new(engine, job->principal, key, job->id);
     if (entry == NULL) {
-        arcp__context_no_memory(&engine->context);
-        return false;
+        return;
     }
+    entry->job = job;
+    job->idempotency = entry;
+    memcpy(entry->fingerprint, fingerprint, 32);
+    entry->expires_wall_ns =
+        engine->context.now.wall_ns +
+        (int64_t)engine->context.settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
     arcp__idempotency *expired = NULL;
     HASH_FIND(hh, engine->keys, entry->key, entry->key_size, expired);
     if (expired != NULL) {
         delete_row(engine, expired);
     }
-    memcpy(entry->fingerprint, fingerprint, 32);
-    entry->expires_wall_ns =
-        engine->context.now.wall_ns +
-        (int64_t)engine->context.settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
-    return expired == NULL ? add_to_table(engine, entry) : link_entry(engine, entry);
+    add(engine, entry);
 }
 
 void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job)
 {
     if (job->idempotency != NULL) {
-        unlink_entry(engine, job->idempotency);
-        entry_free(job->idempotency);
+        forget(engine, job->idempotency);
     }
 }
 
@@ -241,7 +180,7 @@ void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job)
 void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
 {
     const arcp__idempotency *entry = job->idempotency;
-    if (entry == NULL || entry->hh.tbl == NULL) {
+    if (entry == NULL) {
         return;
     }
     size_t before = strlen(job->principal->name) + 1;
@@ -264,8 +203,10 @@ static bool is_oldest_due(const arcp__engine *engine)
 bool arcp__idempotency_sweep(arcp__engine *engine)
 {
     for (unsigned count = 0; count < ARCP__FORGOTTEN_AT_ONCE && is_oldest_due(engine); count++) {
+        arcp__principal *principal = engine->oldest_key->principal;
         delete_row(engine, engine->oldest_key);
         forget(engine, engine->oldest_key);
+        arcp__principal_maybe_free(engine, principal);
     }
     return is_oldest_due(engine);
 }
@@ -309,29 +250,19 @@ arcp_status arcp__idempotency_check(arcp__engine *engine, const arcp__principal 
 
 /* ---- without its job ---- */
 
-void arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job)
-{
-    arcp__idempotency *entry = job->idempotency;
-    if (entry != NULL && entry->hh.tbl != NULL &&
-        entry->expires_wall_ns > engine->context.now.wall_ns &&
-        arcp__batch_keeps_rows(engine->log)) {
-        store_row(engine, entry);
-    }
-}
-
-void arcp__idempotency_job_forgotten(arcp__job *job)
+void arcp__idempotency_outlive(arcp__engine *engine, arcp__job *job)
 {
     arcp__idempotency *entry = job->idempotency;
     if (entry == NULL) {
         return;
     }
-    if (entry->hh.tbl == NULL) {
-        entry_free(entry);
-        return;
+    if (entry->expires_wall_ns > engine->context.now.wall_ns &&
+        arcp__batch_keeps_rows(engine->log)) {
+        store_row(engine, entry);
     }
     entry->job = NULL;
-    job->idempotency = NULL;
     entry->accepted = job->accepted;
+    job->idempotency = NULL;
     job->accepted = NULL;
 }
 
@@ -355,23 +286,14 @@ void arcp__idempotency_restored(arcp__engine *engine)
     (void)arcp__idempotency_sweep(engine);
 }
 
-/* The members fingerprint and expires_at of `object`. */
+/* The members fingerprint and expires_at of `object`. False: they are damaged. */
 static bool read_facts(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,
                        arcp__idempotency *entry)
 {
-    arcp__instant until;
-    arcp_span hex =
-        arcp_json_string(row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("fingerprint")),
-                         &engine->context.scratch);
-    arcp_span expires =
-        arcp_json_string(row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("expires_at")),
-                         &engine->context.scratch);
-    if (!arcp__row_hash(hex, entry->fingerprint) ||
-        arcp__timestamp_parse(expires, &until, NULL) != ARCP_OK) {
-        return false;
-    }
-    entry->expires_wall_ns = until.wall_ns;
-    return true;
+    arcp__context *context = &engine->context;
+    return arcp__row_hash(arcp__row_text_of(context, row, object, "fingerprint"),
+                          entry->fingerprint) &&
+           arcp__row_instant(context, row, object, "expires_at", &entry->expires_wall_ns);
 }
 
 arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *row,
@@ -381,54 +303,55 @@ arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_js
     if (object == ARCP_JSON_ABSENT) {
         return ARCP_OK;
     }
-    arcp_span key = arcp_json_string(row, arcp_json_member(row, object, ARCP_SPAN_LITERAL("key")),
-                                     &engine->context.scratch);
-    arcp__idempotency *entry = entry_of_job(engine, job, key);
+    arcp__idempotency *entry = entry_new(
+        engine, job->principal, arcp__row_text_of(&engine->context, row, object, "key"), job->id);
     if (entry == NULL) {
         return arcp__row_out_of_memory(err);
     }
+    entry->job = job;
+    job->idempotency = entry;
     if (!read_facts(engine, row, object, entry)) {
-        entry_free(entry);
+        forget(engine, entry);
         return arcp__row_damaged("job", arcp_span_cstr(job->id), err);
     }
-    return link_entry(engine, entry) ? ARCP_OK : arcp__row_out_of_memory(err);
-}
-
-/* Whose key it is: see make_key. NULL when out of memory. */
-static arcp__principal *principal_of(arcp__engine *engine, arcp_span whole)
-{
-    const char *end = whole.size == 0 ? NULL : memchr(whole.data, '\n', whole.size);
-    const size_t size = end == NULL ? whole.size : (size_t)(end - whole.data);
-    return arcp__principal_get(engine, arcp_span_first(whole, size));
+    add(engine, entry);
+    return ARCP_OK;
 }
 
 arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
                                       arcp_error *err)
 {
-    arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
-    arcp_span id = arcp__row_text(&engine->context, row, "job_id");
-    if (id.size == 0 || id.size >= ARCP__ID_SIZE ||
+    const arcp_json_ref accepted =
+        arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
+    const arcp_span payload = arcp_json_raw(row, accepted);
+    const arcp_span id = arcp__row_text(&engine->context, row, "job_id");
+    const arcp_span whole = arcp__row_text(&engine->context, row, "key");
+    const char *end = whole.size == 0 ? NULL : memchr(whole.data, '\n', whole.size);
+    if (id.size == 0 || id.size >= ARCP__ID_SIZE || end == NULL ||
         !arcp_json_is(row, accepted, ARCP_JSON_OBJECT)) {
         return arcp__row_damaged("idempotency key", key, err);
     }
+    const size_t name_size = (size_t)(end - whole.data);
     char job_id[ARCP__ID_SIZE] = "";
     memcpy(job_id, id.data, id.size);
-    arcp_span whole = arcp__row_text(&engine->context, row, "key");
-    arcp__principal *principal = principal_of(engine, whole);
-    arcp__idempotency *entry = principal == NULL ? NULL : entry_new(principal, whole, job_id);
+    arcp__principal *principal = arcp__principal_get(engine, arcp_span_first(whole, name_size));
+    arcp__idempotency *entry =
+        principal == NULL
+            ? NULL
+            : entry_new(engine, principal, arcp_span_from(whole, name_size + 1), job_id);
     if (entry == NULL) {
         return arcp__row_out_of_memory(err);
     }
-    if (!read_facts(engine, row, ARCP_JSON_ROOT, entry)) {
-        entry_free(entry);
-        return arcp__row_damaged("idempotency key", key, err);
-    }
-    arcp_span text = arcp_json_raw(row, accepted);
-    entry->accepted = arcp__copy_cstr(text.data, text.size);
+    entry->accepted = arcp__copy_cstr(payload.data, payload.size);
     entry->has_row = true;
     if (entry->accepted == NULL) {
-        entry_free(entry);
+        forget(engine, entry);
         return arcp__row_out_of_memory(err);
     }
-    return link_entry(engine, entry) ? ARCP_OK : arcp__row_out_of_memory(err);
+    if (!read_facts(engine, row, ARCP_JSON_ROOT, entry)) {
+        forget(engine, entry);
+        return arcp__row_damaged("idempotency key", key, err);
+    }
+    add(engine, entry);
+    return ARCP_OK;
 }

@@ -203,9 +203,8 @@ static arcp_status fill(arcp__engine *engine, const arcp__job_order *order, arcp
         }
     }
     arcp__job_note_head(job);
-    if (order->key.size != 0 &&
-        !arcp__idempotency_add(engine, job, order->key, order->fingerprint)) {
-        return no_memory(err);
+    if (order->key.size != 0) {
+        arcp__idempotency_add(engine, job, order->key, order->fingerprint);
     }
     arcp__job_store(engine, job);
     arcp__metrics_job_began(engine, job);

@@ -10,43 +10,38 @@
 
 /* ---- what is counted ---- */
 
-static void weigh(arcp__engine *engine, arcp__job *job)
+static void count(arcp__engine *engine, arcp__job *job, arcp__kept_what what, int64_t change)
 {
-    if (!job->is_weighed) {
-        job->is_weighed = true;
-        arcp__share_add(&engine->kept[ARCP__KEPT_BYTES], job->principal, job->terminal_bytes);
-        arcp__share_add(&engine->kept[ARCP__KEPT_LEASES], job->principal, job->accepted_size);
+    if (engine->context.closing) {
+        return;
+    }
+    arcp__timer *part = &job->principal->parts[what];
+    const int64_t amount = (int64_t)arcp__share_of(part) + change;
+    assert(amount >= 0 || engine->context.failed);
+    part->owner = job->principal;
+    if (!arcp__share_set(&engine->kept[what], part, amount < 0 ? 0 : (uint64_t)amount)) {
+        arcp__context_no_memory(&engine->context);
     }
 }
 
-static void unweigh(arcp__engine *engine, arcp__job *job)
+static void weigh(arcp__engine *engine, arcp__job *job, bool is_weighed)
 {
-    if (job->is_weighed) {
-        job->is_weighed = false;
-        arcp__share_take(&engine->kept[ARCP__KEPT_BYTES], job->principal, job->terminal_bytes);
-        arcp__share_take(&engine->kept[ARCP__KEPT_LEASES], job->principal, job->accepted_size);
+    if (job->is_weighed != is_weighed) {
+        const int64_t sign = is_weighed ? 1 : -1;
+        job->is_weighed = is_weighed;
+        count(engine, job, ARCP__KEPT_BYTES, sign * (int64_t)job->terminal_bytes);
+        count(engine, job, ARCP__KEPT_LEASES, sign * (int64_t)job->accepted_size);
     }
-}
-
-static void add(arcp__engine *engine, arcp__job *job)
-{
-    if (engine->ended_jobs != NULL) {
-        weigh(engine, engine->ended_jobs->ended_prev); /* the newest so far */
-    }
-    job->is_terminal = true;
-    DL_APPEND2(engine->ended_jobs, job, ended_prev, ended_next);
-    DL_APPEND2(job->principal->ended_jobs, job, own_ended_prev, own_ended_next);
-    arcp__share_add(&engine->kept[ARCP__KEPT_JOBS], job->principal, 1);
 }
 
 static void take(arcp__engine *engine, arcp__job *job)
 {
     if (job->is_terminal) {
         job->is_terminal = false;
-        unweigh(engine, job);
+        weigh(engine, job, false);
         DL_DELETE2(engine->ended_jobs, job, ended_prev, ended_next);
         DL_DELETE2(job->principal->ended_jobs, job, own_ended_prev, own_ended_next);
-        arcp__share_take(&engine->kept[ARCP__KEPT_JOBS], job->principal, 1);
+        count(engine, job, ARCP__KEPT_JOBS, -1);
     }
 }
 
@@ -60,9 +55,9 @@ void arcp__jobs_kept_restored(arcp__engine *engine)
     if (engine->ended_jobs == NULL) {
         return;
     }
-    weigh(engine, engine->ended_jobs->ended_prev);
+    weigh(engine, engine->ended_jobs->ended_prev, true);
     DL_SORT2(engine->ended_jobs, by_end, ended_prev, ended_next);
-    unweigh(engine, engine->ended_jobs->ended_prev);
+    weigh(engine, engine->ended_jobs->ended_prev, false);
     for (arcp__principal *at = engine->principals; at != NULL; at = at->hh.next) {
         DL_SORT2(at->ended_jobs, by_end, own_ended_prev, own_ended_next);
     }
@@ -72,7 +67,13 @@ void arcp__job_keep(arcp__engine *engine, arcp__job *job, int64_t until_ns)
 {
     job->accepted_size = (uint32_t)arcp_span_cstr(job->accepted).size;
     job->terminal_bytes = job->stream->bytes + job->accepted_size; /* nothing follows an end */
-    add(engine, job);
+    if (engine->ended_jobs != NULL) {
+        weigh(engine, engine->ended_jobs->ended_prev, true); /* the newest so far */
+    }
+    job->is_terminal = true;
+    DL_APPEND2(engine->ended_jobs, job, ended_prev, ended_next);
+    DL_APPEND2(job->principal->ended_jobs, job, own_ended_prev, own_ended_next);
+    count(engine, job, ARCP__KEPT_JOBS, 1);
     arcp__context_arm(&engine->context, &job->keep_timer, ARCP__TIMER_JOB_KEEP, job, until_ns);
 }
 
@@ -92,8 +93,8 @@ uint64_t arcp__kept_record_bytes(const arcp__engine *engine, const arcp__princip
 {
     const arcp__job *newest = engine->ended_jobs == NULL ? NULL : engine->ended_jobs->ended_prev;
     const bool is_own = newest != NULL && newest->principal == principal && !newest->is_weighed;
-    return arcp__share_of(&engine->kept[ARCP__KEPT_BYTES], principal) -
-           arcp__share_of(&engine->kept[ARCP__KEPT_LEASES], principal) +
+    return arcp__share_of(&principal->parts[ARCP__KEPT_BYTES]) -
+           arcp__share_of(&principal->parts[ARCP__KEPT_LEASES]) +
            (is_own ? newest->stream->bytes : 0);
 }
 
@@ -109,7 +110,8 @@ static arcp__job *one_too_many(const arcp__engine *engine)
     };
     for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
         if (engine->kept[what].total > limits[what]) {
-            return arcp__share_most(&engine->kept[what])->ended_jobs;
+            const arcp__principal *most = arcp__share_most(&engine->kept[what])->owner;
+            return most->ended_jobs;
         }
     }
     const arcp__principal *over = engine->over_share;
@@ -208,6 +210,5 @@ void arcp__job_keep_due(arcp__engine *engine, arcp__job *job)
     }
     arcp__idempotency_outlive(engine, job);
     arcp__batch_delete(engine->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id));
-    arcp__idempotency_job_forgotten(job);
     arcp__job_drop(engine, job);
 }

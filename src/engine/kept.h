@@ -44,16 +44,14 @@ ARCP_MUST_CHECK arcp_status arcp__idempotency_check(arcp__engine *engine,
                                                     const arcp__principal *principal,
                                                     uint64_t bytes, arcp_buf *details,
                                                     arcp_error *err);
-/* The key that made the job, which has been accepted; false when out of memory. */
-bool arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
+/* The key that made the job, which has been accepted. */
+void arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
                            const uint8_t fingerprint[32]);
 /* As if the job had not been made; nothing for one without a key. */
 void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job);
-/* Before the job's row goes: its key gets a row of its own, unless it has none or that has
- * expired. */
-void arcp__idempotency_outlive(arcp__engine *engine, const arcp__job *job);
-/* Then: the key stays, with the payload that the job was answered with. */
-void arcp__idempotency_job_forgotten(arcp__job *job);
+/* Before the job's row goes and the job is forgotten: its key, if it has one, gets a row of its
+ * own, unless that has expired, and the payload that the job was answered with. */
+void arcp__idempotency_outlive(arcp__engine *engine, arcp__job *job);
 /* Writes the member "idempotency" of the job's row; nothing for one without a key. */
 void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer);
 /* Keys that have expired go, some at a time. Whether there are more. */

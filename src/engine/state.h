@@ -10,10 +10,10 @@
 #ifndef ARCP_ENGINE_STATE_H
 #define ARCP_ENGINE_STATE_H
 
+#include "base/share.h"
+#include "base/token_bucket.h"
 #include "engine/refusal.h"
-#include "engine/share.h"
 #include "engine/state_job.h"
-#include "engine/token_bucket.h"
 
 /* Of ended jobs, and of keys: so many by one input, for others want their turn. */
 #define ARCP__FORGOTTEN_AT_ONCE 256u
@@ -22,6 +22,14 @@
 #define ARCP__ENDED_LEASES_MAX 268435456u
 
 /* ---- the directory ---- */
+
+/* What is shared among principals: see kept.c. */
+typedef enum arcp__kept_what {
+    ARCP__KEPT_JOBS,   /* that have ended */
+    ARCP__KEPT_BYTES,  /* of their records and of what they were accepted with */
+    ARCP__KEPT_LEASES, /* of the latter alone */
+    ARCP__KEPT_COUNT
+} arcp__kept_what;
 
 struct arcp__principal {
     char *name; /* owned */
@@ -35,7 +43,7 @@ struct arcp__principal {
     size_t running_jobs;
     arcp__admission *admissions;         /* of these, the ones that are not jobs yet */
     arcp__job *ended_jobs;               /* that are kept; the one that ended first comes first */
-    arcp__timer parts[ARCP__KEPT_COUNT]; /* in the engine's shares */
+    arcp__timer parts[ARCP__KEPT_COUNT]; /* of the engine's shares */
     size_t owed_count;                   /* of its jobs that the engine counts so */
     uint64_t owed_bytes;
     uint64_t stored_bytes; /* of records of its jobs, running, kept or owed */
@@ -62,16 +70,15 @@ struct arcp__agent {
     arcp__agent *next; /* in order of registration */
 };
 
-/* Owned by its job, from when that is forgotten by the engine. */
 struct arcp__idempotency {
-    UT_hash_handle hh; /* hh.tbl NULL: it has expired, and is not found any more */
+    UT_hash_handle hh;
     arcp__principal *principal;
     uint8_t fingerprint[32];
     char job_id[ARCP__ID_SIZE];
     int64_t expires_wall_ns;
     arcp__job *job;                   /* whose row has the key; NULL: the job is forgotten */
     char *accepted;                   /* owned, from then on: the payload of the first answer */
-    arcp__idempotency *older, *newer; /* that can be found, by when they were made */
+    arcp__idempotency *older, *newer; /* by when they were made */
     bool has_row;                     /* in the table IDEMPOTENCY */
     uint32_t accepted_size;           /* of the payload, which the job or the key has */
     uint32_t key_size;

@@ -162,10 +162,9 @@ static void check_kept(play *self)
             watch_fail(&self->watch, "a principal's jobs have said too much", at->name);
         }
         for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
-            const arcp__share *share = &engine->kept[what];
-            is_right = is_right && sum.kept[what] == arcp__share_of(share, at) &&
+            is_right = is_right && sum.kept[what] == arcp__share_of(&at->parts[what]) &&
                        (sum.kept[what] == 0 ||
-                        sum.kept[what] <= arcp__share_of(share, arcp__share_most(share)));
+                        sum.kept[what] <= arcp__share_of(arcp__share_most(&engine->kept[what])));
         }
     }
     if (!is_right) {

@@ -16,7 +16,6 @@ static void start(rig *self, bool keeps_rows)
     self->log = arcp__log_new(&self->context,
                               &(arcp__log_options){.keeps_rows = keeps_rows, .retry_timer = RETRY});
     assert_non_null(self->log);
-    assert_true(arcp__timer_heap_reserve(&self->context.timers, 1));
 }
 
 static void stop(rig *self)

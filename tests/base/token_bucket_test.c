@@ -1,5 +1,5 @@
 /* A token bucket, on both sides of each of its bounds. */
-#include "engine/token_bucket.h"
+#include "base/token_bucket.h"
 #include "support/check.h"
 
 #define SEC 1000000000LL

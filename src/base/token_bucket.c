@@ -1,4 +1,4 @@
-#include "engine/token_bucket.h"
+#include "base/token_bucket.h"
 
 #define NS_PER_SEC 1000000000
 

@@ -2,8 +2,8 @@
  *
  * Its state is the instant at which it is full again: no timer fills it, and a setting that changes
  * takes effect at the next use. */
-#ifndef ARCP_ENGINE_TOKEN_BUCKET_H
-#define ARCP_ENGINE_TOKEN_BUCKET_H
+#ifndef ARCP_BASE_TOKEN_BUCKET_H
+#define ARCP_BASE_TOKEN_BUCKET_H
 
 #include <stdbool.h>
 #include <stdint.h>
