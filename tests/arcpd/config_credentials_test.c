@@ -85,6 +85,18 @@ static void what_is_wrong_is_named_with_its_place(void **state)
          "f.yaml:1: credentials: provisioner: static needs an endpoint"},
         {"credentials: {provisioner: http}",
          "f.yaml:1: credentials: provisioner: http needs http.issue.url and http.revoke.url"},
+        {"credentials: {provisioner: http, http: {issue: {url: 'http://a'}}}",
+         "f.yaml:1: credentials: provisioner: http needs http.issue.url and http.revoke.url"},
+        {"credentials: {provisioner: http, http: {issue: {url: 'http://a'}, revoke: {url: "
+         "'http://a'}}}",
+         "f.yaml:1: credentials: provisioner: http needs http.issue.response.value"},
+        {"credentials: {provisioner: http, http: {issue: {url: 'http://a', response: {value: /v}}, "
+         "revoke: {url: 'http://a'}}}",
+         "f.yaml:1: credentials: provisioner: http needs an endpoint, or "
+         "http.issue.response.endpoint"},
+        {"credentials: {provisioner: http, endpoint: e, http: {issue: {url: 'http://a', response: "
+         "{value: /v}}, revoke: {url: 'http://a'}, usage: {url: 'http://a'}}}",
+         "f.yaml:1: credentials: http.usage needs response.spent"},
         {"credentials:\n  http:\n    issue: {url: ftp://x}\n",
          "f.yaml:3: credentials.http.issue.url: must begin with https:// or http://"},
         {"credentials: {http: {issue: {response: {value: key}}}}",
@@ -253,6 +265,18 @@ static void at_most_32_statuses_mean_not_known(void **state)
     }
 }
 
+static void zero_is_the_default_of_a_request_s_time_and_connections(void **state)
+{
+    arcp__config config;
+    arcp_error error = {0};
+    (void)state;
+    check_ok(read_text("credentials: {http: {timeout_ms: 0, connections: 0}}", &config, &error),
+             &error);
+    assert_int_equal(config.credentials.timeout_ms, 10000);
+    assert_int_equal(config.credentials.connections, 8);
+    arcp__config_fini(&config);
+}
+
 static void what_is_printed_is_what_is_used(void **state)
 {
     arcp__config config;
@@ -299,6 +323,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_named_with_its_place),
         cmocka_unit_test(what_is_read_in_part_only_is_not_used),
         cmocka_unit_test(at_most_32_statuses_mean_not_known),
+        cmocka_unit_test(zero_is_the_default_of_a_request_s_time_and_connections),
         cmocka_unit_test(what_is_printed_is_what_is_used),
         cmocka_unit_test(a_body_has_at_most_32_levels),
         cmocka_unit_test(aliases_do_not_make_a_short_file_a_long_body),

@@ -1,6 +1,9 @@
 /* What the configuration says of tokens, keys and profiles, and how wrong ones are named. */
 #include "support/check.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "arcpd/arcpd.h"
 #include "arcpd/config.h"
 
@@ -124,6 +127,21 @@ static const struct {
      "test.yaml:1: agents[0].env.A=B: a variable needs a name without '='"},
     {"agents: [{name: a, command: [x], env: {'': c}}]\n",
      "test.yaml:1: agents[0].env.: a variable needs a name without '='"},
+    {"agents: [{name: a}]\n", "test.yaml:1: agents[0]: needs name and command (a list of words)"},
+    {"agents: [{command: [x]}]\n",
+     "test.yaml:1: agents[0]: needs name and command (a list of words)"},
+    {"agents:\n  - name: a\n    command: [x]\n    rlimits: {nofiles: 1}\n",
+     "test.yaml:4: agents[0].rlimits.nofiles: there is no resource limit \"nofiles\" (as, core, "
+     "cpu, "
+     "data, fsize, nofile, nproc, stack, ... as in setrlimit(2))"},
+    {"agents: [{name: a, command: [x], rlimits: {nofile: '2:1'}}]\n",
+     "test.yaml:1: agents[0].rlimits.nofile: the limit nofile is \"2:1\", must be a number, "
+     "\"unlimited\" or SOFT:HARD"},
+    {"agents: [{name: a, command: [x], rlimits: {cpu: null}}]\n",
+     "test.yaml:1: agents[0].rlimits.cpu: the limit cpu is \"\", must be a number, \"unlimited\" "
+     "or "
+     "SOFT:HARD"},
+    {"limits: {frame_bytes: [1]}\n", "test.yaml:1: limits.frame_bytes: must be a single value"},
     {"policy: [{max_lease: {fs.read: &a [*a]}}]\n",
      "test.yaml:1: policy[0]: fs.read[0] is null: it must be a string"},
     {"policy: [{max_budget: [[[USD:1]]]}]\n",
@@ -157,6 +175,46 @@ static void what_is_wrong_is_named_with_line_and_key(void **state)
         assert_string_equal(error.message, wrong[at].message);
         arcp__config_fini(&config);
     }
+}
+
+static void a_file_has_at_most_16_mebibytes(void **state)
+{
+    static const char key[] = "no_auth: true\n#";
+    const size_t longest = 16777216;
+    char *text = malloc(longest + 1);
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'x', longest + 1);
+    memcpy(text, key, strlen(key));
+    for (size_t size = longest; size <= longest + 1; size++) {
+        char path[] = "/tmp/arcp-config-XXXXXX";
+        arcp__config config;
+        arcp_error error = {0};
+        const int file = mkstemp(path);
+        assert_true(file >= 0);
+        assert_int_equal(write(file, text, size), (ssize_t)size);
+        (void)close(file);
+        arcp__config_init(&config);
+        const arcp_status status = arcp__config_read(&config, path, &error);
+        assert_int_equal(status, size == longest ? ARCP_OK : ARCP_E_USAGE);
+        assert_int_equal(config.no_auth, size == longest);
+        if (size != longest) {
+            assert_non_null(strstr(error.message, ": has more than 16777216 bytes"));
+        }
+        arcp__config_fini(&config);
+        (void)unlink(path);
+    }
+    free(text);
+}
+
+static void null_is_as_if_a_key_was_not_there(void **state)
+{
+    char *text = printed("agents: null\ntokens: ~\nstore: null\nlisten:\naudit: {path: null}\n");
+    (void)state;
+    assert_non_null(strstr(text, "agents:\n"));
+    assert_non_null(strstr(text, "store: null\n"));
+    assert_non_null(strstr(text, "audit:\n  path: \"\"\n")); /* but here it means none */
+    arcp_free(text);
 }
 
 /* The deepest that is read, and one more; far deeper takes no longer. */
@@ -430,6 +488,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_read_is_printed_without_secrets),
         cmocka_unit_test(what_is_wrong_is_named_with_line_and_key),
+        cmocka_unit_test(a_file_has_at_most_16_mebibytes),
+        cmocka_unit_test(null_is_as_if_a_key_was_not_there),
         cmocka_unit_test(what_is_nested_deep_is_refused_at_its_depth),
         cmocka_unit_test(agents_of_one_name_may_have_several_versions),
         cmocka_unit_test(a_principal_may_have_an_equals_sign_in_the_file),

@@ -243,9 +243,12 @@ static const char *read_frame(visitor *w)
 const char *visitor_ask(visitor *w, const char *frame)
 {
     size_t size = strlen(frame);
-    unsigned char head[8] = {0x81, 0x80 | 126, (unsigned char)(size >> 8), (unsigned char)size};
-    assert_true(size > 125 && size < 65536);
-    write_all(w, head, sizeof(head)); /* the mask is four zeros */
+    const unsigned char large[8] = {0x81, 0x80 | 126, (unsigned char)(size >> 8),
+                                    (unsigned char)size};
+    const unsigned char small[6] = {0x81, (unsigned char)(0x80 | size)};
+    assert_true(size < 65536);
+    /* The mask is four zeros. */
+    write_all(w, size > 125 ? large : small, size > 125 ? sizeof large : sizeof small);
     write_all(w, frame, size);
     return read_frame(w);
 }

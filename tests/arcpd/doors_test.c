@@ -337,6 +337,9 @@ static void a_fifo_in_the_token_s_place_is_refused_at_once(void **state)
     door_fini(&d);
 }
 
+/* Not that of the user who runs the tests. */
+#define NO_STATE "STATE_DIRECTORY=/nonexistent "
+
 /* What --check-config says of a configuration on its standard error, and on both. */
 static void check_config(const char *yaml, const char *warnings, const char *printed)
 {
@@ -348,8 +351,9 @@ static void check_config(const char *yaml, const char *warnings, const char *pri
     assert_int_equal(write(file, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
     (void)close(file);
     for (int i = 0; i < 2; i++) {
-        (void)snprintf(command, sizeof(command), ARCP_BINARY_DIR "/bin/arcpd --check-config %s %s",
-                       path, i == 0 ? "2>&1 >/dev/null" : "2>&1");
+        (void)snprintf(command, sizeof(command),
+                       NO_STATE ARCP_BINARY_DIR "/bin/arcpd --check-config %s %s", path,
+                       i == 0 ? "2>&1 >/dev/null" : "2>&1");
         FILE *out = popen(command, "r"); /* NOLINT(cert-env33-c): words of this file */
         assert_non_null(out);
         text[fread(text, 1, sizeof(text) - 1, out)] = '\0';
@@ -382,14 +386,43 @@ static void a_ceiling_that_names_some_capabilities_only_is_warned_of(void **stat
                  "", "max_budget: [\"USD:5\", \"EUR:1\"], max_lifetime_sec");
 }
 
+/* And it keeps those of arcpd that are not named. */
+static void an_agent_has_the_limits_of_its_configuration(void **state)
+{
+    door d;
+    visitor w;
+    (void)state;
+    door_init(&d);
+    door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n"
+                       "tokens: [{token: " SIXTEEN ", principal: alice}]\n"
+                       "agents:\n- name: limited\n  mode: plain\n"
+                       "  rlimits: {nofile: 64, cpu: \"100:200\", core: 0}\n"
+                       "  command: [sh, -c, 'echo $(ulimit -n; ulimit -Ht; ulimit -St; ulimit "
+                       "-c)']\n");
+    door_start(&d);
+    assert_true(visitor_connect(&w, &d, NULL, 0));
+    assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
+    assert_non_null(strstr(visitor_hello(&w, SIXTEEN), WELCOME));
+    const char *frame = visitor_ask(&w, "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"job.submit\","
+                                        "\"payload\":{\"agent\":\"limited\"}}");
+    while (strstr(frame, "\"final_status\"") == NULL) {
+        frame = visitor_next(&w);
+    }
+    if (strstr(frame, "64 200 100 0") == NULL) {
+        fail_msg("%s", frame);
+    }
+    visitor_close(&w);
+    door_fini(&d);
+}
+
 static void what_cannot_be_printed_is_an_error(void **state)
 {
     static const char *const flags[] = {"--help", "--version", "--check-config /dev/null"};
     (void)state;
     for (size_t at = 0; at < sizeof(flags) / sizeof(flags[0]); at++) {
         char command[256];
-        (void)snprintf(command, sizeof(command), ARCP_BINARY_DIR "/bin/arcpd %s >/dev/full 2>&1",
-                       flags[at]);
+        (void)snprintf(command, sizeof(command),
+                       NO_STATE ARCP_BINARY_DIR "/bin/arcpd %s >/dev/full 2>&1", flags[at]);
         int status = system(command); /* NOLINT(cert-env33-c): words of this file */
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 1);
@@ -409,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_token_of_this_machine_that_is_none_is_refused),
         cmocka_unit_test(a_fifo_in_the_token_s_place_is_refused_at_once),
         cmocka_unit_test(a_ceiling_that_names_some_capabilities_only_is_warned_of),
+        cmocka_unit_test(an_agent_has_the_limits_of_its_configuration),
         cmocka_unit_test(what_cannot_be_printed_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
