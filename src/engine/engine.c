@@ -65,17 +65,11 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__admission_free_all(engine);
     arcp__free(engine->refusals);
     arcp__credentials_fini(&engine->credentials);
-    while (engine->outbox != NULL) {
-        arcp__session *session = engine->outbox;
-        engine->outbox = session->outbox_next;
-        session->in_outbox = false;
-        arcp__session_unpin(session);
-    }
     arcp__jobs_store_due(engine); /* nothing is written any more: it lets go of them */
     arcp__budgets_store(engine);
     for (arcp__session *session = engine->sessions, *next = NULL; session != NULL; session = next) {
         next = session->hh.next;
-        arcp__session_free(engine, session);
+        arcp__session_end(engine, session, "the engine ends");
     }
     for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;

@@ -5,22 +5,6 @@
 
 #include "base/utf8.h"
 
-arcp__link *arcp__link_ref(arcp__link *link)
-{
-    link->refs++;
-    return link;
-}
-
-void arcp__link_unref(arcp__link *link)
-{
-    if (--link->refs == 0) {
-        arcp_buf_fini(&link->hello);
-        arcp_buf_fini(&link->behind);
-        arcp__free(link->preset_principal);
-        arcp__free(link);
-    }
-}
-
 arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *options)
 {
     arcp__link *link = arcp__alloc(sizeof(*link));
@@ -32,7 +16,6 @@ arcp__link *arcp__link_new(arcp__engine *engine, const arcp__link_options *optio
     link->is_local = options->is_local;
     link->is_encrypted = options->is_encrypted;
     link->peer = options->peer;
-    link->refs = 1;
     link->hello.secret = link->behind.secret = true; /* a hello has tokens in it */
     if (options->principal.size != 0) {
         link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
@@ -314,11 +297,12 @@ void arcp__link_disconnect(arcp__engine *engine, arcp__link *link)
     if (link->session != NULL) {
         arcp__session_detach(engine, link->session);
     }
-    link->port.is_closed = true;
     arcp__port_drop(&link->port);
-    link->peer = NULL;
     arcp__context_disarm(&engine->context, &link->hello_timer);
     arcp__context_disarm(&engine->context, &link->rest_timer);
     DL_DELETE2(engine->links, link, previous, next);
-    arcp__link_unref(link);
+    arcp_buf_fini(&link->hello);
+    arcp_buf_fini(&link->behind);
+    arcp__free(link->preset_principal);
+    arcp__free(link);
 }

@@ -37,8 +37,6 @@ void arcp__link_receive(arcp__engine *engine, arcp__link *link, arcp_span frame)
 bool arcp__link_takes_more(arcp__link *link);
 void arcp__link_drained(arcp__engine *engine, arcp__link *link, size_t unsent);
 void arcp__link_disconnect(arcp__engine *engine, arcp__link *link);
-arcp__link *arcp__link_ref(arcp__link *link);
-void arcp__link_unref(arcp__link *link);
 /* session.error and close (§12: it is fatal). */
 void arcp__link_fail(arcp__engine *engine, arcp__link *link, const arcp_error *error,
                      arcp_span details, int close_code);
@@ -60,10 +58,8 @@ arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id);
 /* For the audit log: a session that asked, and the job that it asked about; NULL: none. */
 arcp__audit_who arcp__session_who(const arcp__session *session, const arcp__job *job);
 arcp__session *arcp__session_new(arcp__engine *engine, arcp__principal *principal);
-/* Takes the session apart: its observations, runs, rows. Its jobs go on. */
+/* Takes the session apart (its observations, runs, rows) and frees it. Its jobs go on. */
 void arcp__session_end(arcp__engine *engine, arcp__session *session, const char *why);
-void arcp__session_pin(arcp__session *session);
-void arcp__session_unpin(arcp__session *session);
 /* Writes its row into the open batch. */
 void arcp__session_store(arcp__engine *engine, arcp__session *session);
 /* The link is gone or taken away: the window begins. */
@@ -83,7 +79,6 @@ void arcp__session_reveal(arcp__engine *engine, const arcp__session *session, ar
 /* Sends it, durable. */
 void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, arcp_span job_id,
                                  arcp_buf *frame);
-void arcp__session_free(arcp__engine *engine, arcp__session *session);
 /* Registers a session read from the store under its id (shorter than ARCP__ID_SIZE). */
 arcp__session *arcp__session_add_restored(arcp__engine *engine, arcp__principal *principal,
                                           arcp_span id);
@@ -109,11 +104,10 @@ void arcp__session_resume(arcp__engine *engine, arcp__link *link, arcp__principa
 /* ---- session_request.c ---- */
 /* A frame of which the envelope is read. */
 void arcp__session_receive(arcp__engine *engine, arcp__session *session, arcp__message *in);
-arcp__request *arcp__request_ref(arcp__request *request);
-void arcp__request_unref(arcp__request *request);
 /* To the payload, an object, request_id and reply_to are added; it waits for the open batch. */
 void arcp__request_answer(arcp__engine *engine, arcp__request *request, const char *type,
                           arcp_span job_id, arcp_span trace_id, arcp_span payload);
+/* A submit is freed when its answer has left, which may be now. */
 void arcp__request_finish(arcp__engine *engine, arcp__request *request);
 void arcp__session_fail_submits(arcp__session *session);
 /* Its list of submits, or its profile, has changed. */
@@ -187,6 +181,7 @@ uint64_t arcp__session_number(arcp__engine *engine, arcp__session *session, arcp
  * half of that is sent. */
 void arcp__session_weigh_backlog(arcp__engine *engine, arcp__session *session);
 void arcp__session_wake(arcp__engine *engine, arcp__session *session);
+void arcp__session_leave_outbox(arcp__engine *engine, arcp__session *session);
 /* The next frame for the session's link into engine->sending; false: nothing now. */
 bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session);
 void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint64_t first,

@@ -125,9 +125,6 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
         arcp__context_no_memory(&engine->context);
         return;
     }
-    if (session != NULL) {
-        arcp__session_pin(session);
-    }
     if (stream != NULL) {
         stream->refs++;
     }
@@ -519,7 +516,6 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
     }
     if (read->kind == READ_INDEX) {
         take_index(engine, read->session, first, records, count);
-        arcp__session_unpin(read->session);
     } else if (read->kind == READ_COUNT) {
         take_count(engine, read, first, records, count);
         arcp__stream_unref(engine->log, read->stream);
@@ -544,9 +540,6 @@ void arcp__restore_free(arcp__engine *engine)
     while (engine->restore->reads != NULL) {
         restore_read *read = engine->restore->reads;
         engine->restore->reads = read->next;
-        if (read->session != NULL) {
-            arcp__session_unpin(read->session);
-        }
         if (read->stream != NULL) {
             arcp__stream_unref(engine->log, read->stream);
         }

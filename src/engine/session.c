@@ -22,10 +22,8 @@ static void child_is_made(arcp__engine *engine, arcp__submitter *submitter, arcp
 static void admission_is_ready(arcp__engine *engine, arcp__submitter *submitter)
 {
     arcp__session *session = (arcp__session *)submitter;
-    if (!session->ended) {
-        arcp__session_look(engine, session);
-        arcp__session_job_ended(engine, session);
-    }
+    arcp__session_look(engine, session);
+    arcp__session_job_ended(engine, session);
 }
 
 static const arcp__submitter_ops submitter_ops = {child_is_made, admission_is_ready};
@@ -74,28 +72,6 @@ arcp__session *arcp__session_add_restored(arcp__engine *engine, arcp__principal 
     session->next_seq = 1;
     session->last_activity_ns = engine->context.now.mono_ns;
     return session_add(engine, session);
-}
-
-void arcp__session_pin(arcp__session *session)
-{
-    session->pins++;
-}
-
-static void release_memory(arcp__session *session)
-{
-    arcp__session_forget_seen(session);
-    arcp__free(session->client_name);
-    arcp__free(session->client_version);
-    arcp__free(session->runs);
-    arcp_buf_fini(&session->read_bytes);
-    arcp__free(session);
-}
-
-void arcp__session_unpin(arcp__session *session)
-{
-    if (--session->pins == 0 && session->ended) {
-        release_memory(session);
-    }
 }
 
 arcp__audit_who arcp__session_who(const arcp__session *session, const arcp__job *job)
@@ -195,7 +171,7 @@ void arcp__session_send_revealed(arcp__engine *engine, arcp__session *session, a
 
 void arcp__session_attach(arcp__engine *engine, arcp__session *session, arcp__link *link)
 {
-    session->link = arcp__link_ref(link);
+    session->link = link;
     link->session = session;
     session->said_goodbye = false;
     link->state = ARCP__LINK_OPEN;
@@ -243,7 +219,6 @@ void arcp__session_detach(arcp__engine *engine, arcp__session *session)
     session->link = NULL;
     session->submitter.viewer.is_connected = session->submitter.viewer.link_is_private = false;
     engine->connected_count--;
-    arcp__link_unref(link);
     arcp__context_disarm(&engine->context, &session->heartbeat_timer);
     arcp_buf_fini(&session->read_bytes);
     session->read_at = 0;
@@ -296,11 +271,9 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     if (session->link != NULL) {
         arcp__link_close(engine, session->link, 1000, why, false);
     }
-    session->ended = true;
-    arcp__session_pin(session); /* a request below may hold the last pin */
     arcp__session_fail_submits(session);
-    arcp__session_leave_turns(engine, session);
     arcp__submitter_leave(engine, &session->submitter);
+    arcp__session_leave_turns(engine, session);
     arcp__context_disarm(&engine->context, &session->heartbeat_timer);
     arcp__context_disarm(&engine->context, &session->window_timer);
     arcp__context_disarm(&engine->context, &session->refusal_timer);
@@ -310,7 +283,6 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     arcp__session_drop_runs(engine, session);
     if (session->own != NULL) {
         arcp__stream_unref(engine->log, session->own);
-        session->own = NULL;
     }
     if (!engine->context.closing) {
         arcp__batch_delete(engine->log, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
@@ -322,17 +294,16 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
         }
     }
     arcp__session_unmark(engine, session);
+    arcp__session_leave_outbox(engine, session);
     HASH_DEL(engine->sessions, session);
     engine->session_count--;
     session->principal->sessions--;
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);
     arcp__principal_maybe_free(engine, session->principal);
-    session->principal = NULL;
-    arcp__session_unpin(session);
-}
-
-/* For the engine's own end: no rows are touched. */
-void arcp__session_free(arcp__engine *engine, arcp__session *session)
-{
-    arcp__session_end(engine, session, "the engine ends");
+    arcp__session_forget_seen(session);
+    arcp__free(session->client_name);
+    arcp__free(session->client_version);
+    arcp__free(session->runs);
+    arcp_buf_fini(&session->read_bytes);
+    arcp__free(session);
 }

@@ -39,13 +39,12 @@ static bool catches_up(const arcp__session *session)
     return false;
 }
 
-/* The cheap questions first: it is asked in each round. Requests that are under way pin the session
- * and refer to its link, as does its place in the outbox to the session. */
+/* The cheap questions first: it is asked in each round. */
 static bool has_nothing_left(const arcp__engine *engine, const arcp__link *link)
 {
     const arcp__session *session = link->session;
-    return link->refs == 2 && link->port.waiting == NULL && link->port.unsent == 0 &&
-           session->pins == 0 && session->waits_for == 0 &&
+    return link->port.waiting == NULL && link->port.unsent == 0 && !session->in_outbox &&
+           session->submits_first == NULL && session->waits_for == 0 &&
            session->sent_seq + 1 == session->next_seq && session->answers_first == NULL &&
            !arcp__session_has_live_jobs(session) && !catches_up(session);
 }

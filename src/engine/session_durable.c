@@ -5,11 +5,8 @@
  * (session_outbox.c), and each run has the batch of its index; batches commit in order. */
 #include "engine/parts.h"
 
-#include <assert.h>
-
 void arcp__session_mark(arcp__engine *engine, arcp__session *session)
 {
-    assert(!session->ended);
     if (session->waits_for == arcp__batch_open_id(engine->log) &&
         arcp__batch_gathered(engine->log) != 0) {
         return;

@@ -226,7 +226,7 @@ static bool copy_client(arcp__engine *engine, arcp__session *session, const arcp
 static bool may_go(const arcp__session *session)
 {
     return session->said_goodbye && session->link == NULL && !session->loading &&
-           session->pins == 0 && !arcp__session_has_live_jobs(session);
+           session->submits_first == NULL && !arcp__session_has_live_jobs(session);
 }
 
 /* Sessions that said goodbye and have no live jobs may still be resumed, but not at the price of

@@ -274,14 +274,15 @@ void arcp__session_wake(arcp__engine *engine, arcp__session *session)
         return;
     }
     session->in_outbox = true;
-    session->outbox_next = NULL;
-    arcp__session_pin(session);
-    if (engine->outbox == NULL) {
-        engine->outbox = session;
-    } else {
-        engine->outbox_last->outbox_next = session;
+    DL_APPEND2(engine->outbox, session, outbox_previous, outbox_next);
+}
+
+void arcp__session_leave_outbox(arcp__engine *engine, arcp__session *session)
+{
+    if (session->in_outbox) {
+        session->in_outbox = false;
+        DL_DELETE2(engine->outbox, session, outbox_previous, outbox_next);
     }
-    engine->outbox_last = session;
 }
 
 /* The index of the run that holds seq; run_end when there is none. */
@@ -513,13 +514,8 @@ bool arcp__sessions_next_frame(arcp__engine *engine, arcp__effect *out)
             arcp__port_sent(engine->log, &link->port, out->text.size);
             return true;
         }
-        engine->outbox = session->outbox_next;
-        if (engine->outbox == NULL) {
-            engine->outbox_last = NULL;
-        }
-        session->in_outbox = false;
+        arcp__session_leave_outbox(engine, session);
         arcp__session_drained(engine, session);
-        arcp__session_unpin(session);
     }
     return false;
 }

@@ -178,7 +178,7 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
     const bool is_submit = request->type == ARCP_MESSAGE_JOB_SUBMIT;
     const bool accepts = is_submit && profile->accepts_refused_submits;
     const bool is_session_error = refuses_as_session_error(request);
-    const bool waits = accepts && is_session_error && !request->session->ended;
+    const bool waits = accepts && is_session_error;
     arcp_span job_id = subject;
     arcp_buf payload = ARCP_BUF_INIT;
     char fresh[ARCP__ID_SIZE];
@@ -211,11 +211,9 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
         arcp__context_no_memory(&engine->context);
         return;
     }
-    if (request->session->principal != NULL) { /* the session has not ended */
-        const int64_t rest_ns = arcp__principal_refused(engine, request->session->principal);
-        if (rest_ns != 0 && request->session->link != NULL) {
-            arcp__link_rest(engine, request->session->link, rest_ns);
-        }
+    const int64_t rest_ns = arcp__principal_refused(engine, request->session->principal);
+    if (rest_ns != 0 && request->session->link != NULL) {
+        arcp__link_rest(engine, request->session->link, rest_ns);
     }
     if (!waits) {
         arcp__request_finish(engine, request);

@@ -9,22 +9,12 @@
 
 /* ---- the request object ---- */
 
-arcp__request *arcp__request_ref(arcp__request *request)
+static void request_free(arcp__request *request)
 {
-    request->refs++;
-    return request;
-}
-
-void arcp__request_unref(arcp__request *request)
-{
-    if (--request->refs != 0) {
-        return;
-    }
     arcp_buf_fini(&request->frame);
     arcp_buf_fini(&request->record);
     arcp_buf_fini(&request->lone_error);
     arcp_buf_fini(&request->held);
-    arcp__session_unpin(request->session);
     arcp__free(request);
 }
 
@@ -36,7 +26,6 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
         arcp__context_no_memory(&engine->context);
         return NULL;
     }
-    request->refs = 1;
     if (envelope->id.size != 0) {
         memcpy(request->id, envelope->id.data, envelope->id.size);
     }
@@ -44,9 +33,7 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
     request->type = envelope->type;
     arcp__trace_asked(engine, envelope, request->trace_id);
     request->session = session;
-    arcp__session_pin(session);
     if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {
-        arcp__request_ref(request);
         if (session->submits_first == NULL) {
             session->submits_first = request;
         } else {
@@ -97,12 +84,11 @@ static void release_refusal(arcp__engine *engine, arcp__request *request)
 
 static void release_answer(arcp__engine *engine, arcp__request *request)
 {
-    request->sent = true;
-    if (request->is_repeated && !request->session->ended) {
+    if (request->is_repeated) {
         arcp__seen_answer_again(engine, request->session, request->hash);
         return;
     }
-    if (request->session->ended || (request->frame.size == 0 && !request->frame_is_record)) {
+    if (request->frame.size == 0 && !request->frame_is_record) {
         return;
     }
     if (request->frame_is_record) {
@@ -138,7 +124,7 @@ static void release_submits(arcp__engine *engine, arcp__session *session)
             session->submits_last = NULL;
         }
         release_answer(engine, request);
-        arcp__request_unref(request);
+        request_free(request);
     }
     arcp__session_note_submits(session);
     arcp__session_look(engine, session);
@@ -165,7 +151,7 @@ void arcp__session_fail_submits(arcp__session *session)
     while (session->submits_first != NULL) {
         arcp__request *request = session->submits_first;
         session->submits_first = request->next_submit;
-        arcp__request_unref(request);
+        request_free(request);
     }
     session->submits_last = NULL;
 }
@@ -357,7 +343,6 @@ static bool is_repeated(arcp__engine *engine, arcp__session *session,
         if (request != NULL) {
             request->is_repeated = true;
             arcp__request_finish(engine, request);
-            arcp__request_unref(request);
         }
     }
     return true;
@@ -397,6 +382,8 @@ void arcp__session_receive(arcp__engine *engine, arcp__session *session, arcp__m
     arcp__request *request = request_new(engine, session, envelope, hash);
     if (request != NULL) {
         execute(engine, request, in, &error);
-        arcp__request_unref(request);
+    }
+    if (request != NULL && envelope->type != ARCP_MESSAGE_JOB_SUBMIT) {
+        request_free(request);
     }
 }

@@ -131,14 +131,15 @@ static void answer_same_key(arcp__engine *engine, arcp__request *request,
 static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job, bool is_narrowed,
                    arcp_span key)
 {
-    if (!arcp__session_adopt(engine, request->session, job, true)) {
+    arcp__session *session = request->session;
+    if (!arcp__session_adopt(engine, session, job, true)) {
         return;
     }
     answer(engine, request, job->id, arcp_span_cstr(job->accepted), arcp_span_cstr(job->trace_id));
     arcp__audit(engine->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "allowed",
-                                    .who = arcp__session_who(request->session, job),
+                                    .who = arcp__session_who(session, job),
                                     .rule = is_narrowed ? "lease_request, policy" : "lease_request",
                                     .lease = job->live->lease,
                                     .more = {{"idempotency_key", key}}});
@@ -264,14 +265,10 @@ static bool take_turn(arcp__engine *engine, arcp__session *session)
     if (!is_held && !is_ready && child == NULL) {
         return false;
     }
-    if (is_held || is_ready) {
-        arcp__request_ref(first);
-        if (is_held) {
-            read_again(engine, first);
-        } else {
-            admit(engine, first);
-        }
-        arcp__request_unref(first);
+    if (is_held) {
+        read_again(engine, first);
+    } else if (is_ready) {
+        admit(engine, first);
     } else {
         arcp__job_admit_child(engine, child);
     }
@@ -285,7 +282,7 @@ static bool take_turn(arcp__engine *engine, arcp__session *session)
 void arcp__session_look(arcp__engine *engine, arcp__session *session)
 {
     if ((session->submits_first != NULL || session->submitter.admissions != NULL) &&
-        !session->has_turns && !session->ended) {
+        !session->has_turns) {
         session->has_turns = true;
         DL_APPEND2(engine->turns, session, turns_previous, turns_next);
     }

@@ -165,8 +165,7 @@ struct arcp__engine {
 
     arcp__mail *mail; /* owned array, delivered from mail_first on */
     size_t mail_first, mail_end, mail_capacity;
-    arcp__session *outbox; /* sessions that may have something to send */
-    arcp__session *outbox_last;
+    arcp__session *outbox;    /* sessions that may have something to send */
     arcp__session *undurable; /* sessions that wait for a batch */
 
     arcp__metrics metrics;

@@ -58,7 +58,6 @@ struct arcp__link {
     uint64_t auth_id;
     arcp_buf hello;  /* while its sender is being authenticated */
     arcp_buf behind; /* likewise, the frame behind it: only who is read is known to be there */
-    uint32_t refs;   /* the owner's, the session's, and requests' */
     arcp__link_state state;
     bool is_local, is_encrypted;
     bool has_behind;
@@ -84,11 +83,9 @@ struct arcp__session {
     bool has_previous; /* the previous token is still good */
     bool is_anonymous;
     bool said_goodbye; /* session.close or session.bye, and nobody resumed it since */
-    bool ended;        /* expired or idle: being taken apart */
     bool loading;      /* its runs are being read after a restart */
     bool in_outbox;    /* listed in engine->outbox */
     bool back_pressured;
-    uint32_t pins; /* mail, requests */
 
     bool holds_agents;    /* the agents of its jobs are not read, because of its backlog */
     uint64_t opens_at;    /* nothing is replayed before this batch, the welcome's, is durable */
@@ -136,7 +133,7 @@ struct arcp__session {
     uint64_t refused_seq; /* of its last submit that was refused by a record; 0: none */
     arcp__answer *answers_first, *answers_last; /* that keep their order behind it */
 
-    arcp__session *outbox_next;
+    arcp__session *outbox_previous, *outbox_next;
     arcp__session *undurable_previous, *undurable_next;
 };
 
@@ -152,16 +149,13 @@ struct arcp__seen_request {
     UT_hash_handle hh;
 };
 
-/* One request of a session on its way to an answer. */
+/* One request of a session on its way to an answer. A submit is in its session's list until that
+ * has left. */
 struct arcp__request {
-    uint32_t refs;
-    arcp__session *session; /* pinned */
-    arcp__link *link;       /* referenced: the answer goes to the link that asked, or to the
-                               session's new one */
+    arcp__session *session;
     arcp_message_type type;
     uint64_t hash;
     bool answered;
-    bool sent;
     arcp_buf frame;       /* the answer, while it waits for its turn */
     bool frame_is_record; /* the answer is a sequenced refusal */
     arcp_buf record; /* of the refusal; or what follows the answer as the session's own record */
