@@ -14,6 +14,7 @@ arcp__log *arcp__log_new(arcp__context *context, const arcp__log_options *option
 void arcp__log_free(arcp__log *log)
 {
     if (log != NULL) {
+        arcp__context_disarm(log->context, &log->retry_timer);
         arcp__effect_drop_all(log);
         arcp__batches_free(log);
         arcp__streams_reap(log);
