@@ -237,11 +237,20 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
                             arcp_status status, uint64_t first, const arcp_span *records,
                             size_t count)
 {
-    if (begin(engine, now)) {
-        arcp__read_done(engine, read_id, status, first, records, count);
-        advance_restore(engine);
-        settle(engine);
+    if (!begin(engine, now)) {
+        return;
     }
+    arcp__read *read = arcp__read_find(engine, read_id);
+    if (read == NULL) {
+        arcp__restore_read_done(engine, read_id, status, first, records, count);
+    } else if (read->session != NULL) {
+        arcp__session_read_done(engine, read->session, first, records, count, status != ARCP_OK);
+    } else {
+        arcp__observation_read_done(engine, read->observation, first, records, count,
+                                    status != ARCP_OK);
+    }
+    advance_restore(engine);
+    settle(engine);
 }
 
 arcp__provision_verb arcp__engine_provision_request(arcp__engine *engine, uint64_t call_id,

@@ -12,9 +12,6 @@
 
 #include "base/timestamp.h"
 
-#define PAGE_RECORDS 1024u
-#define PAGE_BYTES   262144u
-
 /* ---- the lists ---- */
 
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job)
@@ -153,6 +150,7 @@ void arcp__observation_remove(arcp__engine *engine, arcp__observation *observati
     arcp__session *session = observation->session;
     arcp__job *job = observation->observer.job;
     arcp__mail_forget_observation(engine, observation);
+    arcp__read_forget(engine, &observation->read);
     row_is_new(observation);
     DL_DELETE2(session->observations, observation, previous, next);
     arcp__job_unobserve(engine, &observation->observer);
@@ -253,7 +251,7 @@ static void number_all(arcp__engine *engine, arcp__observation *observation)
     const arcp__stream *stream = observation->observer.job->stream;
     while (observation->next_position < stream->next) {
         uint64_t left = stream->next - observation->next_position;
-        uint32_t count = (uint32_t)(left < PAGE_RECORDS ? left : PAGE_RECORDS);
+        uint32_t count = (uint32_t)(left < ARCP__READ_RECORDS_MAX ? left : ARCP__READ_RECORDS_MAX);
         if (!number(engine, observation, observation->next_position, count,
                     count * average_bytes(stream))) {
             return;
@@ -264,22 +262,17 @@ static void number_all(arcp__engine *engine, arcp__observation *observation)
 
 static void ask_store(arcp__engine *engine, arcp__observation *observation)
 {
-    arcp_buf key = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&key, observation->observer.job->stream->key);
-    observation->read_id = ++engine->next_read_id;
-    arcp__effect_push(engine->log, NULL,
-                      &(arcp__effect){.kind = ARCP__EFFECT_READ,
-                                      .id = observation->read_id,
-                                      .from = observation->next_position,
-                                      .count_max = PAGE_RECORDS,
-                                      .bytes_max = PAGE_BYTES},
-                      &key, false);
+    observation->read = arcp__read_ask(engine, observation->observer.job->stream,
+                                       observation->next_position, ARCP__READ_RECORDS_MAX);
+    if (observation->read != NULL) {
+        observation->read->observation = observation;
+    }
 }
 
 /* [arcp:7.6-5] */
 void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation)
 {
-    if (observation->observer.is_live || observation->read_id != 0) {
+    if (observation->observer.is_live || observation->read != NULL) {
         return;
     }
     if (!observation->hide_kinds) {
@@ -316,7 +309,7 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
                                  uint64_t first, const arcp_span *records, size_t count,
                                  bool failed)
 {
-    observation->read_id = 0;
+    arcp__read_forget(engine, &observation->read);
     if (failed || count == 0) {
         arcp__job_log(engine, ARCP__LOG_ERROR, observation->observer.job,
                       "its history cannot be read");

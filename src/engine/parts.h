@@ -14,8 +14,10 @@
 #include "credential/credential.h"
 #include "engine/job_lifecycle.h"
 #include "engine/kept.h"
+#include "engine/mail.h"
 #include "engine/message.h"
 #include "engine/principal_rate.h"
+#include "engine/reads.h"
 #include "engine/span.h"
 #include "engine/state.h"
 
@@ -566,15 +568,6 @@ arcp_status arcp__budget_keep_row(arcp__engine *engine, const arcp_json *row, ar
 /* When every row was read: gives the jobs their authorities and counters. */
 void arcp__authorities_restore(arcp__engine *engine);
 void arcp__budget_free_rows(arcp__engine *engine);
-
-/* ---- mail.c ---- */
-void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
-                       size_t bytes, arcp_feature feature);
-void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation);
-void arcp__mail_end(arcp__engine *engine, arcp__observation *observation);
-void arcp__mail_forget_observation(arcp__engine *engine, const arcp__observation *observation);
-/* All of it, also what is posted meanwhile. */
-void arcp__mail_deliver(arcp__engine *engine);
 
 /* The details of an error; none when there was no memory for them. */
 static inline arcp_span arcp__details(const arcp_buf *details)

@@ -485,11 +485,11 @@ arcp_status arcp__engine_restore_status(const arcp__engine *engine, arcp_error *
     return engine->restore->failure.status;
 }
 
-bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
+void arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
                              uint64_t first, const arcp_span *records, size_t count)
 {
     if (engine->restore == NULL) {
-        return false;
+        return;
     }
     restore_read *before = NULL;
     restore_read *read = engine->restore->reads;
@@ -498,7 +498,7 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
         read = read->next;
     }
     if (read == NULL) {
-        return false;
+        return;
     }
     if (before == NULL) {
         engine->restore->reads = read->next;
@@ -524,7 +524,6 @@ bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status
         arcp__stream_unref(engine->log, read->stream);
     }
     arcp__free(read);
-    return true;
 }
 
 void arcp__restore_free(arcp__engine *engine)

@@ -1,5 +1,4 @@
-/* Taking up what the store holds after a restart: its steps, what rows say, and who gets what was
- * read. */
+/* Taking up what the store holds after a restart: its steps, and what rows say. */
 #ifndef ARCP_ENGINE_RESTORE_H
 #define ARCP_ENGINE_RESTORE_H
 
@@ -13,15 +12,10 @@ void arcp__restore_begin(arcp__engine *engine);
 bool arcp__restore_advance(arcp__engine *engine);
 /* They have caught up: what was running ends. */
 void arcp__restore_end_jobs(arcp__engine *engine);
-/* Takes the answer to a READ of the restore; false when it is none of its. */
-bool arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
+/* Takes the answer to a READ of the restore; others are ignored. */
+void arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
                              uint64_t first, const arcp_span *records, size_t count);
 void arcp__restore_free(arcp__engine *engine);
-
-/* ---- read_answer.c ---- */
-/* The answer to a READ effect, for whoever asked. */
-void arcp__read_done(arcp__engine *engine, uint64_t read_id, arcp_status status, uint64_t first,
-                     const arcp_span *records, size_t count);
 
 /* ---- restore_row.c, restore_stream.c ---- */
 /* Takes the row that engine->context.json holds. ARCP_E_CORRUPT, ARCP_E_NO_MEMORY. */

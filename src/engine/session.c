@@ -222,7 +222,7 @@ void arcp__session_detach(arcp__engine *engine, arcp__session *session)
     arcp__context_disarm(&engine->context, &session->heartbeat_timer);
     arcp_buf_fini(&session->read_bytes);
     session->read_at = 0;
-    session->read_id = 0;
+    arcp__read_forget(engine, &session->read);
     if (!engine->context.closing) {
         arcp__session_start_window(engine, session);
         arcp__session_weigh_backlog(engine, session); /* its agents go on while it is away */

@@ -32,7 +32,7 @@ void arcp__session_bye(arcp__engine *engine, arcp__session *session)
 static bool catches_up(const arcp__session *session)
 {
     for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        if (at->read_id != 0) {
+        if (at->read != NULL) {
             return true;
         }
     }

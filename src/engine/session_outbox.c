@@ -15,9 +15,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#define RUN_RECORDS_MAX  1024u
-#define READ_RECORDS_MAX 1024u
-#define READ_BYTES_MAX   262144u
+#define RUN_RECORDS_MAX 1024u
 /* Handed to a link before it has written them: what a reader that stalls costs in memory. */
 #define LINK_UNSENT_MAX 65536u
 
@@ -311,20 +309,13 @@ static size_t find_run(const arcp__session *session, uint64_t seq)
 static void ask_store(arcp__engine *engine, arcp__session *session, const arcp__run *run,
                       uint64_t seq)
 {
-    uint64_t skip = seq - run->first_seq;
-    size_t count = (size_t)(run->count - skip);
-    arcp_buf key = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&key, run->stream->key);
-    session->read_id = ++engine->next_read_id;
+    const uint64_t skip = seq - run->first_seq;
     session->read_seq = seq;
-    arcp__effect_push(
-        engine->log, NULL,
-        &(arcp__effect){.kind = ARCP__EFFECT_READ,
-                        .id = session->read_id,
-                        .from = run->first_position + skip,
-                        .count_max = count < READ_RECORDS_MAX ? count : READ_RECORDS_MAX,
-                        .bytes_max = READ_BYTES_MAX},
-        &key, false);
+    session->read =
+        arcp__read_ask(engine, run->stream, run->first_position + skip, run->count - skip);
+    if (session->read != NULL) {
+        session->read->session = session;
+    }
 }
 
 /* The record of a page that was read for exactly this number. */
@@ -358,7 +349,7 @@ bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session)
     if (arcp__session_next_answer(engine, session)) {
         return true;
     }
-    if (session->sent_seq >= session->durable_seq || session->read_id != 0) {
+    if (session->sent_seq >= session->durable_seq || session->read != NULL) {
         return false;
     }
     uint64_t seq = session->sent_seq + 1;
@@ -396,7 +387,7 @@ bool arcp__session_next_frame(arcp__engine *engine, arcp__session *session)
 void arcp__session_read_done(arcp__engine *engine, arcp__session *session, uint64_t first,
                              const arcp_span *records, size_t count, bool failed)
 {
-    session->read_id = 0;
+    arcp__read_forget(engine, &session->read);
     no_page(session);
     size_t at = find_run(session, session->read_seq);
     bool expected =

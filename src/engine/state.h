@@ -171,6 +171,7 @@ struct arcp__engine {
     arcp__metrics metrics;
 
     uint64_t next_auth_id, next_read_id;
+    arcp__read *reads; /* in the order in which they were asked for */
     size_t session_count, connected_count, running_jobs;
     size_t live_agents; /* started, or about to be, and not forgotten */
     uint64_t event_count, denial_count;

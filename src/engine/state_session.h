@@ -22,6 +22,7 @@ typedef struct arcp__session arcp__session;
 typedef struct arcp__observation arcp__observation;
 typedef struct arcp__request arcp__request;
 typedef struct arcp__mail arcp__mail;
+typedef struct arcp__read arcp__read;
 typedef struct arcp__agent arcp__agent;
 typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__seen_request arcp__seen_request;
@@ -105,7 +106,7 @@ struct arcp__session {
     size_t run_first, run_end, run_capacity;
     arcp__stream *own; /* records of its request errors; made at the first */
 
-    uint64_t read_id;    /* a READ under way; 0: none */
+    arcp__read *read;    /* under way; NULL: none */
     uint64_t read_seq;   /* its first record is this event_seq */
     arcp_buf read_bytes; /* records that were read, each with its u32 length before it */
     size_t read_at;
@@ -178,7 +179,7 @@ struct arcp__observation {
     bool may_cancel;                    /* a submitting session */
     bool hide_kinds;        /* the session lacks a feature: look at each record's kind */
     uint64_t next_position; /* while catching up */
-    uint64_t read_id;       /* a READ under way for catching up */
+    arcp__read *read;       /* under way for catching up; NULL: none */
     uint64_t first_seq;     /* the first event_seq this session gave the job; 0: none */
     /* Where a restart goes on when the index has no run of the job any more. */
     uint64_t kept_position;
