@@ -133,6 +133,13 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
 /* False: the link takes no more frames for now, since its sender is not authenticated yet or does
  * not read its answers. Its owner keeps what has arrived, and goes on after RESUME_LINK. */
 bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame);
+/* The last frame of the link took so long to handle. A principal whose frames are slow rests on all
+ * of its links while others are connected: after true the owner asks arcp__engine_takes_frames of
+ * each link. */
+bool arcp__engine_frame_took(arcp__engine *engine, arcp_time now, arcp__link *link,
+                             int64_t took_ns);
+/* What arcp__engine_receive returns, without a frame. */
+bool arcp__engine_takes_frames(arcp__engine *engine, arcp__link *link);
 /* The transport has `unsent` bytes left of what it was given. */
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent);
 /* The peer sends nothing more, and still reads: what it asked for is answered. The link is closed

@@ -50,6 +50,16 @@ bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link,
     return arcp__link_takes_more(link);
 }
 
+bool arcp__engine_frame_took(arcp__engine *engine, arcp_time now, arcp__link *link, int64_t took_ns)
+{
+    return begin(engine, now) && arcp__link_took(engine, link, took_ns);
+}
+
+bool arcp__engine_takes_frames(arcp__engine *engine, arcp__link *link)
+{
+    return !engine->context.failed && arcp__link_takes_more(link);
+}
+
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)
 {
     if (begin(engine, now)) {

@@ -225,11 +225,32 @@ void arcp__link_resume(arcp__engine *engine, arcp__link *link)
 
 void arcp__link_rest(arcp__engine *engine, arcp__link *link, int64_t for_ns)
 {
-    if (!link->port.is_closed && link->state == ARCP__LINK_OPEN) {
+    const int64_t until_ns = engine->context.now.mono_ns + for_ns;
+    if (!link->port.is_closed && link->state == ARCP__LINK_OPEN &&
+        (!link->rests || link->rest_timer.at_ns < until_ns)) {
         link->rests = true;
-        arcp__context_arm(&engine->context, &link->rest_timer, ARCP__TIMER_REST, link,
-                          engine->context.now.mono_ns + for_ns);
+        arcp__context_arm(&engine->context, &link->rest_timer, ARCP__TIMER_REST, link, until_ns);
     }
+}
+
+/* A frame takes some microseconds; those with leases that are hard to compare take milliseconds,
+ * and each of them delays everybody. What is above the first millisecond is charged to the
+ * principal four times, so that one has a fifth of the loop for such frames. */
+#define SLOW_FRAME_NS  (1 * ARCP_NS_PER_MS)
+#define SLOW_FRAME_FEE 4
+
+bool arcp__link_took(arcp__engine *engine, const arcp__link *link, int64_t took_ns)
+{
+    if (took_ns <= SLOW_FRAME_NS || link->session == NULL || HASH_COUNT(engine->principals) < 2) {
+        return false;
+    }
+    const arcp__principal *principal = link->session->principal;
+    for (arcp__link *at = engine->links; at != NULL; at = at->next) {
+        if (at->session != NULL && at->session->principal == principal) {
+            arcp__link_rest(engine, at, (took_ns - SLOW_FRAME_NS) * SLOW_FRAME_FEE);
+        }
+    }
+    return true;
 }
 
 void arcp__link_rest_due(arcp__engine *engine, arcp__link *link)

@@ -51,6 +51,8 @@ void arcp__link_hello_timeout(arcp__engine *engine, arcp__link *link);
 void arcp__link_authenticated(arcp__engine *engine, arcp__link *link);
 /* It takes no frames for so long. */
 void arcp__link_rest(arcp__engine *engine, arcp__link *link, int64_t for_ns);
+/* A frame of it took so long; true when its principal's links rest for that. */
+bool arcp__link_took(arcp__engine *engine, const arcp__link *link, int64_t took_ns);
 void arcp__link_rest_due(arcp__engine *engine, arcp__link *link);
 /* Its owner may hand over frames again, unless something is still against it. */
 void arcp__link_resume(arcp__engine *engine, arcp__link *link);

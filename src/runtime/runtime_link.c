@@ -67,6 +67,18 @@ void arcp__runtime_links_next_turn(arcp_runtime *runtime)
     }
 }
 
+/* The links that the engine does not take frames of any more. */
+static void pause_refused(arcp_runtime *runtime)
+{
+    for (arcp__runtime_link *link = runtime->links; link != NULL; link = link->next) {
+        if (link->link != NULL && !link->is_refused &&
+            !arcp__engine_takes_frames(runtime->engine, link->link)) {
+            link->is_refused = true;
+            link->connection->ops->pause(link->connection);
+        }
+    }
+}
+
 static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
     arcp__runtime_link *link = user;
@@ -74,8 +86,11 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     arcp_time now = arcp__clock_now();
     link->is_refused = !arcp__engine_receive(runtime->engine, now, link->link, frame);
     /* One frame may take as long as a share is. */
-    int64_t done_ns = arcp__clock_now().mono_ns;
-    if (!arcp__turn_take(&runtime->turn, &link->share, frame.size, now.mono_ns, done_ns) &&
+    const arcp_time done = arcp__clock_now();
+    if (arcp__engine_frame_took(runtime->engine, done, link->link, done.mono_ns - now.mono_ns)) {
+        pause_refused(runtime);
+    }
+    if (!arcp__turn_take(&runtime->turn, &link->share, frame.size, now.mono_ns, done.mono_ns) &&
         !link->is_resting) {
         link->is_resting = true;
         runtime->resting_count++;

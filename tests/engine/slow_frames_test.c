@@ -1,0 +1,90 @@
+/* A principal whose frames take long to handle rests on all of its links, so that the others have
+ * their turns; a quick frame costs nothing, and neither does a slow one where nobody waits. */
+#include "base/alloc.h"
+#include "engine/frames.h"
+#include "story/engine_rig.h"
+#include "support/check.h"
+
+#define FREE_NS (1 * ARCP_NS_PER_MS) /* of each frame */
+#define FEE     4                    /* for each nanosecond above that */
+
+static engine_rig rig;
+static rig_client *first, *second, *bob;
+
+static rig_client *begin(const char *name, const char *hello)
+{
+    rig_client *client = rig_connect(&rig, name);
+    rig_send(&rig, client, hello);
+    arcp__free(rig_take(client));
+    return client;
+}
+
+/* Alice has two links and bob has one; then a frame of alice's took so long. */
+static bool take_long(int64_t took_ns)
+{
+    rig_start(&rig, NULL);
+    first = begin("a", HELLO_PLAIN);
+    second = begin("a2", HELLO_PLAIN);
+    bob = begin("b", HELLO_OF("bob", ""));
+    return arcp__engine_frame_took(rig.engine, rig.now, first->link, took_ns);
+}
+
+static bool takes_frames(rig_client *client)
+{
+    return arcp__engine_takes_frames(rig.engine, client->link);
+}
+
+static void a_slow_frame_lets_all_links_of_its_principal_rest(void **state)
+{
+    (void)state;
+    assert_true(take_long(FREE_NS + 5 * ARCP_NS_PER_MS));
+    assert_false(takes_frames(first));
+    assert_false(takes_frames(second));
+    assert_true(takes_frames(bob));
+    rig_clock(&rig, 5 * FEE * ARCP_NS_PER_MS - 1);
+    assert_false(takes_frames(first));
+    rig_clock(&rig, 1);
+    assert_true(takes_frames(first));
+    assert_true(takes_frames(second));
+    rig_stop(&rig);
+}
+
+static void a_quick_frame_costs_nothing(void **state)
+{
+    (void)state;
+    assert_false(take_long(FREE_NS));
+    assert_true(takes_frames(first));
+    rig_stop(&rig);
+}
+
+static void a_principal_that_is_alone_does_not_rest(void **state)
+{
+    (void)state;
+    rig_start(&rig, NULL);
+    first = begin("a", HELLO_PLAIN);
+    assert_false(arcp__engine_frame_took(rig.engine, rig.now, first->link, 100 * ARCP_NS_PER_MS));
+    assert_true(takes_frames(first));
+    rig_stop(&rig);
+}
+
+static void a_longer_rest_is_not_cut_by_a_shorter_one(void **state)
+{
+    (void)state;
+    assert_true(take_long(FREE_NS + 5 * ARCP_NS_PER_MS));
+    assert_true(
+        arcp__engine_frame_took(rig.engine, rig.now, second->link, FREE_NS + ARCP_NS_PER_MS));
+    rig_clock(&rig, FEE * ARCP_NS_PER_MS);
+    assert_false(takes_frames(first));
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slow_frame_lets_all_links_of_its_principal_rest),
+        cmocka_unit_test(a_quick_frame_costs_nothing),
+        cmocka_unit_test(a_principal_that_is_alone_does_not_rest),
+        cmocka_unit_test(a_longer_rest_is_not_cut_by_a_shorter_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
