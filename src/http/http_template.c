@@ -37,53 +37,44 @@ typedef enum variable {
     VAR_COUNT
 } variable;
 
-static const char *const names[VAR_COUNT] = {
-    "alias",    "id",          "value",      "credential_id", "job_id",  "principal", "agent",
-    "trace_id", "traceparent", "expires_at", "budget",        "ttl_sec", "models"};
+/* All but the last two are spans of a request. */
+#define TEXT(member) offsetof(arcp_provision_request, member)
+static const struct {
+    const char *name;
+    size_t at;
+} variables[VAR_COUNT] = {
+    {"alias", TEXT(alias)},
+    {"id", TEXT(upstream_id)},
+    {"value", TEXT(value)},
+    {"credential_id", TEXT(credential_id)},
+    {"job_id", TEXT(job_id)},
+    {"principal", TEXT(principal)},
+    {"agent", TEXT(agent)},
+    {"trace_id", TEXT(trace_id)},
+    {"traceparent", TEXT(traceparent)},
+    {"expires_at", TEXT(expires_at)},
+    {"budget", TEXT(budget)},
+    {"ttl_sec", 0},
+    {"models", 0},
+};
 
 static variable find_variable(arcp_span name)
 {
-    for (int at = 0; at < VAR_COUNT; at++) {
-        if (arcp_span_equal_cstr(name, names[at])) {
-            return (variable)at;
+    for (int i = 0; i < VAR_COUNT; i++) {
+        if (arcp_span_equal_cstr(name, variables[i].name)) {
+            return (variable)i;
         }
     }
     return VAR_COUNT;
 }
 
-static bool is_present(const arcp_provision_request *request, variable which);
-
 static arcp_span text_of(const arcp_provision_request *request, variable which)
 {
-    switch (which) {
-    case VAR_ALIAS:
-        return request->alias;
-    case VAR_ID:
-        return request->upstream_id;
-    case VAR_VALUE:
-        return request->value;
-    case VAR_CREDENTIAL_ID:
-        return request->credential_id;
-    case VAR_JOB_ID:
-        return request->job_id;
-    case VAR_PRINCIPAL:
-        return request->principal;
-    case VAR_AGENT:
-        return request->agent;
-    case VAR_TRACE_ID:
-        return request->trace_id;
-    case VAR_TRACEPARENT:
-        return request->traceparent;
-    case VAR_EXPIRES_AT:
-        return request->expires_at;
-    case VAR_BUDGET:
-        return request->budget;
-    case VAR_TTL_SEC:
-    case VAR_MODELS:
-    case VAR_COUNT:
-        break;
+    arcp_span text = {NULL, 0};
+    if (which < VAR_TTL_SEC) {
+        memcpy(&text, (const char *)request + variables[which].at, sizeof(text));
     }
-    return arcp_span_make(NULL, 0);
+    return text;
 }
 
 static bool is_present(const arcp_provision_request *request, variable which)

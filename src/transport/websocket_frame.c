@@ -7,15 +7,12 @@
 #include "base/alloc.h"
 #include "base/random.h"
 
-#define POOL_DECODERS_MAX 16 /* kept for reuse */
-
 struct arcp__websocket_decoder {
     wslay_frame_context_ptr context;
-    arcp_span input;               /* during a call */
-    uint64_t given;                /* bytes that wslay has got */
-    uint64_t used;                 /* bytes of frames that are complete */
-    uint64_t seen;                 /* payload bytes of the frame under way */
-    arcp__websocket_decoder *next; /* in the pool */
+    arcp_span input; /* during a call */
+    uint64_t given;  /* bytes that wslay has got */
+    uint64_t used;   /* bytes of frames that are complete */
+    uint64_t seen;   /* payload bytes of the frame under way */
 };
 
 struct arcp__websocket_pool {
@@ -25,8 +22,8 @@ struct arcp__websocket_pool {
      * why a pool has a role. */
     wslay_frame_context_ptr encoder;
     arcp_buf *out; /* during a call */
-    arcp__websocket_decoder *decoders;
-    size_t decoder_count;
+    /* One is enough: a connection has one only while it reads, or in the middle of a frame. */
+    arcp__websocket_decoder *spare;
     arcp__random_pool masks;
 };
 
@@ -130,10 +127,9 @@ static void decoder_free(arcp__websocket_decoder *decoder)
 
 arcp__websocket_decoder *arcp__websocket_decoder_take(arcp__websocket_pool *pool)
 {
-    arcp__websocket_decoder *decoder = pool->decoders;
+    arcp__websocket_decoder *decoder = pool->spare;
     if (decoder != NULL) {
-        pool->decoders = decoder->next;
-        pool->decoder_count--;
+        pool->spare = NULL;
         return decoder;
     }
     decoder = arcp__alloc(sizeof(*decoder));
@@ -153,15 +149,13 @@ void arcp__websocket_decoder_give(arcp__websocket_pool *pool, arcp__websocket_de
     if (decoder == NULL) {
         return;
     }
-    if (!arcp__websocket_decoder_is_at_rest(decoder) || pool->decoder_count == POOL_DECODERS_MAX) {
+    if (pool->spare != NULL || !arcp__websocket_decoder_is_at_rest(decoder)) {
         decoder_free(decoder);
         return;
     }
     decoder->given = 0;
     decoder->used = 0;
-    decoder->next = pool->decoders;
-    pool->decoders = decoder;
-    pool->decoder_count++;
+    pool->spare = decoder;
 }
 
 arcp__websocket_pool *arcp__websocket_pool_new(arcp__websocket_role role)
@@ -199,10 +193,8 @@ void arcp__websocket_pool_unref(arcp__websocket_pool *pool)
     if (pool == NULL || --pool->references > 0) {
         return;
     }
-    while (pool->decoders != NULL) {
-        arcp__websocket_decoder *decoder = pool->decoders;
-        pool->decoders = decoder->next;
-        decoder_free(decoder);
+    if (pool->spare != NULL) {
+        decoder_free(pool->spare);
     }
     wslay_frame_context_free(pool->encoder);
     arcp__random_pool_fini(&pool->masks);

@@ -286,7 +286,7 @@ static void take_request(arcp__web_exchange *exchange)
     wait_for_body(exchange);
     route->begin(server->options.user, exchange);
     if (exchange->stream != NULL && exchange->stage == IN_BODY && !exchange->is_answered &&
-        arcp__web_head_has_token(head, "Expect", "100-continue")) {
+        head->minor > 0 && arcp__web_head_has_token(head, "Expect", "100-continue")) {
         arcp_buf_append_cstr(&exchange->out, "HTTP/1.1 100 Continue\r\n\r\n");
         (void)flush(exchange);
     }
@@ -339,7 +339,9 @@ static void read_input(arcp__web_exchange *exchange, arcp_span *input)
 static void on_bytes(void *user, arcp_span bytes)
 {
     arcp__web_exchange *exchange = user;
-    if (!arcp__admission_note_bytes(&exchange->counted, bytes.size)) {
+    /* What comes behind an answer that ends the connection is dropped, and counts for nothing. */
+    if (exchange->stage != IN_LINGER &&
+        !arcp__admission_note_bytes(&exchange->counted, bytes.size)) {
         return;
     }
     if (exchange->leftover.size == 0 && (exchange->due & DUE_INPUT) == 0) {

@@ -200,36 +200,24 @@ static bool origin_parse(arcp_span text, arcp__web_origin *out)
     return true;
 }
 
-static arcp_status read_hosts(arcp__web_names *names, const char *const *hosts, size_t count,
-                              arcp_error *err)
+/* Reads a list of hosts, or of origins; the entry "*" sets *any. */
+static arcp_status read_list(const char *const *texts, size_t text_count, bool are_origins,
+                             arcp__web_origin *entries, size_t *count, bool *any, arcp_error *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(hosts[i], "*") == 0) {
-            names->any_host = true;
-        } else if (!arcp__authority_parse(arcp_span_cstr(hosts[i]), false,
-                                          &names->hosts[names->host_count])) {
-            return arcp_error_set(err, ARCP_E_USAGE, "\"%s\" is no host name or HOST:PORT",
-                                  hosts[i]);
+    for (size_t i = 0; i < text_count; i++) {
+        const arcp_span text = arcp_span_cstr(texts[i]);
+        arcp__web_origin *entry = &entries[*count];
+        if (arcp_span_equal_cstr(text, "*")) {
+            *any = true;
+        } else if (are_origins ? origin_parse(text, entry)
+                               : arcp__authority_parse(text, false, &entry->authority)) {
+            ++*count;
         } else {
-            names->host_count++;
-        }
-    }
-    return ARCP_OK;
-}
-
-static arcp_status read_origins(arcp__web_names *names, const char *const *origins, size_t count,
-                                arcp_error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(origins[i], "*") == 0) {
-            names->any_origin = true;
-        } else if (!origin_parse(arcp_span_cstr(origins[i]),
-                                 &names->origins[names->origin_count])) {
-            return arcp_error_set(err, ARCP_E_USAGE,
-                                  "\"%s\" is no origin: want http://HOST[:PORT] or https://HOST",
-                                  origins[i]);
-        } else {
-            names->origin_count++;
+            return arcp_error_set(
+                err, ARCP_E_USAGE,
+                are_origins ? "\"%s\" is no origin: want http://HOST[:PORT] or https://HOST"
+                            : "\"%s\" is no host name or HOST:PORT",
+                texts[i]);
         }
     }
     return ARCP_OK;
@@ -240,20 +228,19 @@ arcp_status arcp__web_names_init(arcp__web_names *names, const char *const *host
                                  arcp_error *err)
 {
     *names = (arcp__web_names){0};
-    if (host_count > 0) {
-        names->hosts = arcp__alloc_array(host_count, sizeof(*names->hosts));
+    if (host_count + origin_count == 0) {
+        return ARCP_OK;
     }
-    if (origin_count > 0) {
-        names->origins = arcp__alloc_array(origin_count, sizeof(*names->origins));
+    names->hosts = arcp__alloc_array(host_count + origin_count, sizeof(*names->hosts));
+    if (names->hosts == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the host lists");
     }
-    if ((host_count > 0 && names->hosts == NULL) || (origin_count > 0 && names->origins == NULL)) {
-        arcp__web_names_fini(names);
-        arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the host lists");
-        return ARCP_E_NO_MEMORY;
-    }
-    arcp_status status = read_hosts(names, hosts, host_count, err);
+    names->origins = names->hosts + host_count;
+    arcp_status status = read_list(hosts, host_count, false, names->hosts, &names->host_count,
+                                   &names->any_host, err);
     if (status == ARCP_OK) {
-        status = read_origins(names, origins, origin_count, err);
+        status = read_list(origins, origin_count, true, names->origins, &names->origin_count,
+                           &names->any_origin, err);
     }
     if (status != ARCP_OK) {
         arcp__web_names_fini(names);
@@ -264,7 +251,6 @@ arcp_status arcp__web_names_init(arcp__web_names *names, const char *const *host
 void arcp__web_names_fini(arcp__web_names *names)
 {
     arcp__free(names->hosts);
-    arcp__free(names->origins);
     *names = (arcp__web_names){0};
 }
 
@@ -288,7 +274,7 @@ static bool is_ours(const arcp__web_names *names, const arcp__authority *host, u
         return true;
     }
     for (size_t i = 0; i < names->host_count; i++) {
-        const arcp__authority *entry = &names->hosts[i];
+        const arcp__authority *entry = &names->hosts[i].authority;
         if (same_host(entry, host) && (!entry->has_port || entry->port == port)) {
             return true;
         }

@@ -58,9 +58,9 @@ typedef struct arcp__web_origin {
 } arcp__web_origin;
 
 typedef struct arcp__web_names {
-    arcp__authority *hosts; /* owned */
+    arcp__web_origin *hosts; /* owned, with the origins behind them; `secure` means nothing here */
     size_t host_count;
-    arcp__web_origin *origins; /* owned */
+    arcp__web_origin *origins;
     size_t origin_count;
     bool any_host;
     bool any_origin;

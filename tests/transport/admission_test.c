@@ -273,6 +273,24 @@ static void one_that_sends_too_much_alone_goes_itself(void **state)
     crowd_fini(&c);
 }
 
+/* It holds nothing of that. */
+static void what_a_refused_peer_still_sends_takes_nobodys_place(void **state)
+{
+    crowd c;
+    char text[4096];
+    crowd_open(&c, (arcp_admission_limits){.pending_bytes_max = strlen(raw_upgrade) + 1000});
+    raw_peer *pending = join_and_upgrade(&c);
+    send_part(&c, pending, 100);
+    raw_peer *refused = join(&c);
+    raw_peer_send_text(refused, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    raw_peer_expect(refused, "HTTP/1.1 404 ");
+    memset(text, 'x', sizeof(text));
+    raw_peer_send(refused, arcp_span_make(text, sizeof(text)));
+    test_loop_settle(&c.s.test);
+    assert_false(c.s.owners[0].closed);
+    crowd_fini(&c);
+}
+
 static void an_admitted_connection_may_send_what_it_likes(void **state)
 {
     crowd c;
@@ -388,6 +406,7 @@ int main(void)
         cmocka_unit_test(past_the_bytes_of_all_the_oldest_that_sent_some_goes),
         cmocka_unit_test(the_last_of_a_closed_listener_can_be_evicted),
         cmocka_unit_test(one_that_sends_too_much_alone_goes_itself),
+        cmocka_unit_test(what_a_refused_peer_still_sends_takes_nobodys_place),
         cmocka_unit_test(an_admitted_connection_may_send_what_it_likes),
         cmocka_unit_test(past_all_connections_a_pending_one_goes_or_the_newcomer_is_refused),
         cmocka_unit_test(a_connection_says_how_long_its_handshake_took),

@@ -1,6 +1,7 @@
 /* Requests and answers with bodies over sockets: in pieces both ways, under limits, with a peer
  * that does not read, and with one that leaves. (What is refused before a route is asked stands in
  * websocket_handshake_test, how connections are counted in admission_test and status_test.) */
+#include "support/failing_alloc.h"
 #include "transport/raw_peer.h"
 #include "transport/tls_files.h"
 
@@ -462,6 +463,60 @@ static void bodies_go_over_tls_too(void **state)
     tls_files_remove(&files);
 }
 
+/* ---- memory ---- */
+
+/* Sends a request and takes what comes of it: an answer, or the end. True: the answer has `part`.
+ * Meanwhile the n-th allocation fails (0: none does), but none of the peer's own. */
+static bool ask_failing(world *w, const char *text, const char *part, size_t n,
+                        failing_alloc_mode mode)
+{
+    raw_peer peer;
+    bool found = false;
+    raw_peer_connect(&peer, &w->test, w->url);
+    assert_true(arcp_buf_reserve(&peer.received, (PIECES + 16) * PIECE_SIZE));
+    if (n > 0) {
+        failing_alloc_arm(n, mode);
+    }
+    raw_peer_send_text(&peer, text);
+    while (!found && !peer.ended) {
+        raw_peer_receive(&peer, peer.received.size + 1);
+        found = peer.received.size > 0 &&
+                memmem(peer.received.data, peer.received.size, part, strlen(part)) != NULL;
+    }
+    raw_peer_fini(&peer);
+    test_loop_settle(&w->test);
+    return found;
+}
+
+static void each_allocation_of_an_exchange_may_fail(void **state)
+{
+    static const struct {
+        const char *request, *part;
+    } rows[] = {
+        {"POST /echo HTTP/1.1\r\n" HOST "Connection: close\r\nExpect: 100-continue\r\n"
+         "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+         "\r\n\r\nhello"},
+        {"GET /echo HTTP/1.1\r\n" HOST "\r\nGET /stream HTTP/1.1\r\n" HOST "\r\n", "\r\n0\r\n\r\n"},
+        {"GET /nothing HTTP/1.1\r\n" HOST "\r\n", " 404 "},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 2; i++) {
+        world w;
+        size_t failed = 0;
+        world_open(&w, 2 * TEST_PATIENCE_MS, NULL);
+        for (size_t n = 1; failed == n - 1 && n <= 40; n++) {
+            const bool found =
+                ask_failing(&w, rows[i / 2].request, rows[i / 2].part, n,
+                            i % 2 == 0 ? FAILING_ALLOC_ONE : FAILING_ALLOC_ALL_AFTER);
+            failed += failing_alloc_disarm();
+            assert_true(found || failed == n);
+        }
+        assert_true(failed > 3);
+        /* And it serves on. */
+        assert_true(ask_failing(&w, rows[i / 2].request, rows[i / 2].part, 0, FAILING_ALLOC_ONE));
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +533,7 @@ int main(void)
         cmocka_unit_test(a_route_is_told_when_the_server_closes),
         cmocka_unit_test(each_wait_for_the_peer_is_limited_and_the_routes_own_is_not),
         cmocka_unit_test(bodies_go_over_tls_too),
+        cmocka_unit_test(each_allocation_of_an_exchange_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
