@@ -246,7 +246,7 @@ arcp_span arcp__job_traceparent(const arcp__job *job);
 arcp_span arcp__job_tracestate(const arcp__job *job);
 /* Appends what lines of the log have as fields of a job: {"job_id":"...","agent":...}. */
 void arcp__job_fields(const arcp__job *job, arcp_buf *out);
-arcp_span arcp__job_cwd(const arcp__job *job);       /* absolute, or empty */
+arcp_span arcp__job_cwd(const arcp__job *job);       /* absolute, and ends with NUL; or empty */
 bool arcp__job_owns_cwd(const arcp__job *job);       /* made for it: remove it afterwards */
 void *arcp__job_host(const arcp__job *job);          /* of its agent's registration */
 void arcp__job_set_user(arcp__job *job, void *user); /* the host's own pointer */

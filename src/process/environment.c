@@ -7,40 +7,51 @@
 #include "base/alloc.h"
 #include "launch/launch.h"
 
-void arcp__environment_set(arcp__environment *environment, const char *name, arcp_span value)
+/* So many more have room when the list grows. */
+#define PAIRS_STEP 16u
+
+static void set(arcp__environment *environment, arcp_span name, arcp_span value)
 {
-    size_t name_size = strlen(name);
     const char *end = value.size == 0 ? NULL : memchr(value.data, '\0', value.size);
-    arcp_buf pair = ARCP_BUF_INIT;
+    const size_t value_size = end == NULL ? value.size : (size_t)(end - value.data);
+    const size_t count = environment->count;
     size_t at = 0;
-    arcp_buf_append_cstr(&pair, name);
-    arcp_buf_append_byte(&pair, '=');
-    arcp_buf_append(&pair,
-                    end == NULL ? value : arcp_span_first(value, (size_t)(end - value.data)));
-    char *text = arcp_buf_take_cstr(&pair);
-    arcp_buf_fini(&pair);
-    while (at < environment->count && (strncmp(environment->pairs[at], name, name_size) != 0 ||
-                                       environment->pairs[at][name_size] != '=')) {
+    while (at < count && (strncmp(environment->pairs[at], name.data, name.size) != 0 ||
+                          environment->pairs[at][name.size] != '=')) {
         at++;
     }
-    if (text != NULL && at == environment->count) {
-        char **pairs = arcp__realloc_array(environment->pairs, at + 2, sizeof(*pairs));
-        if (pairs != NULL) {
-            environment->pairs = pairs;
-            pairs[at] = NULL;
-            pairs[at + 1] = NULL;
-            environment->count++;
-        } else {
+    char *text = arcp__alloc(name.size + value_size + 2);
+    if (text != NULL && at == count && count % PAIRS_STEP == 0) {
+        char **pairs = arcp__realloc_array(environment->pairs, count + PAIRS_STEP + 1,
+                                           sizeof(*environment->pairs));
+        if (pairs == NULL) {
             arcp__free(text);
             text = NULL;
+        } else {
+            environment->pairs = pairs;
         }
     }
     if (text == NULL) {
         environment->failed = true;
         return;
     }
-    arcp__free(environment->pairs[at]);
+    memcpy(text, name.data, name.size);
+    text[name.size] = '=';
+    if (value_size != 0) {
+        memcpy(text + name.size + 1, value.data, value_size);
+    }
+    text[name.size + 1 + value_size] = '\0';
+    if (at < count) {
+        arcp__free(environment->pairs[at]);
+    } else {
+        environment->pairs[++environment->count] = NULL;
+    }
     environment->pairs[at] = text;
+}
+
+void arcp__environment_set(arcp__environment *environment, const char *name, arcp_span value)
+{
+    set(environment, arcp_span_cstr(name), value);
 }
 
 static void set_own(arcp__environment *environment, const char *name, const char *otherwise)
@@ -75,13 +86,8 @@ void arcp__environment_pass(arcp__environment *environment, const char *const *n
             set_own(environment, given, NULL);
             continue;
         }
-        char *name = arcp__copy_cstr(given, (size_t)(equals - given));
-        if (name == NULL) {
-            environment->failed = true;
-            return;
-        }
-        arcp__environment_set(environment, name, arcp_span_cstr(equals + 1));
-        arcp__free(name);
+        set(environment, arcp_span_make(given, (size_t)(equals - given)),
+            arcp_span_cstr(equals + 1));
     }
 }
 

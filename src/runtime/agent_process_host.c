@@ -146,16 +146,12 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     if (agent->max_jobs != 0 && agent->running->jobs >= agent->max_jobs) {
         return arcp_error_set(err, ARCP_E_LIMIT, "the agent runs as many jobs as max_jobs allows");
     }
-    arcp_span span = arcp__job_cwd(pj->job);
-    char *cwd = span.size == 0 ? NULL : arcp__copy_cstr(span.data, span.size);
-    if (span.size != 0 && cwd == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
+    const arcp_span span = arcp__job_cwd(pj->job);
+    const char *cwd = span.size == 0 ? NULL : span.data;
     arcp_status status = take_waiting(pj, cwd, err);
     if (status == ARCP_OK && pj->process == NULL) {
         status = start_program(pj, cwd, err);
     }
-    arcp__free(cwd);
     if (pj->process != NULL) {
         agent->running->jobs++;
         pj->is_counted = true;
