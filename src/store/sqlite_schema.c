@@ -55,7 +55,6 @@ static const struct {
     "INSERT OR REPLACE INTO sums SELECT '" name "', rows, total, 1,"                               \
     " arcp_crc_sum('" name "', rows, total, 1)"                                                    \
     " FROM (SELECT count(*) AS rows, coalesce(sum(" crc "), 0) AS total FROM \"" name "\");"
-#define SEAL_RUNS "UPDATE runs SET crc = arcp_crc_run(id, count, bytes, data);"
 #define SEAL_STREAMS                                                                               \
     "UPDATE streams SET open = 0, next = coalesce((SELECT (id & 274877906943) + count FROM runs"   \
     " WHERE runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"                \
@@ -63,8 +62,6 @@ static const struct {
     "UPDATE streams SET next = 0 WHERE key IS NULL;"                                               \
     "UPDATE streams SET crc = arcp_crc_stream(id, key, next, open);" SEAL_SUM(                     \
         "streams", "arcp_crc_stream_name(id, key)")
-#define SEAL_TABLE(name)                                                                           \
-    "UPDATE \"" name "\" SET crc = arcp_crc_row('" name "', key, value);" SEAL_SUM(name, "crc")
 
 /* From version 1 on; never change a step that was released: append one. */
 static const arcp__sqlite_step steps[] = {
@@ -96,13 +93,6 @@ static const arcp__sqlite_step steps[] = {
 #undef ARCP_STORE_TABLE
 };
 
-static const char *const seals[] = {
-    SEAL_RUNS SEAL_STREAMS,
-#define ARCP_STORE_TABLE(name, text) SEAL_TABLE(text),
-#include <arcp/sys/store_table.def>
-#undef ARCP_STORE_TABLE
-};
-
 static const char *const sums[] = {
     SEAL_SUM("streams", "arcp_crc_stream_name(id, key)"),
 #define ARCP_STORE_TABLE(name, text) SEAL_SUM(text, "crc"),
@@ -115,15 +105,6 @@ arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err)
     arcp_status status = ARCP_OK;
     for (size_t i = 0; status == ARCP_OK && i < sizeof(sums) / sizeof(sums[0]); i++) {
         status = arcp__sqlite_exec(sqlite, sums[i], err);
-    }
-    return status;
-}
-
-arcp_status arcp__sqlite_schema_seal(arcp__sqlite *sqlite, arcp_error *err)
-{
-    arcp_status status = ARCP_OK;
-    for (size_t i = 0; status == ARCP_OK && i < sizeof(seals) / sizeof(seals[0]); i++) {
-        status = arcp__sqlite_exec(sqlite, seals[i], err);
     }
     return status;
 }

@@ -32,11 +32,8 @@ ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_open(arcp__sqlite *sqlite, arcp_
 /* Whether what the schema says of each table is what it said when it was made. ARCP_E_CORRUPT. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp_error *err);
 
-/* Computes every checksum and every sum anew, for what is there: nothing is compared. The
- * functions of sqlite_crc.h must have been added. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_seal(arcp__sqlite *sqlite, arcp_error *err);
-
-/* The sums alone: rows have checksums that were compared. */
+/* Computes the sums anew, for rows whose checksums were compared. The functions of sqlite_crc.h
+ * must have been added. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err);
 
 /* A step leads to its version from the one before; steps to the same version are one. */
