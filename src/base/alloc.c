@@ -50,13 +50,6 @@ void arcp__free(void *memory)
     free(memory);
 }
 
-void arcp__free_pointer(void *memory_pointer)
-{
-    void **memory = memory_pointer;
-    arcp__free(*memory);
-    *memory = NULL;
-}
-
 void arcp_free(void *memory)
 {
     arcp__free(memory);

@@ -25,10 +25,4 @@ ARCP_MUST_CHECK char *arcp__copy_cstr(const char *data, size_t size);
 /* NULL is accepted. */
 void arcp__free(void *memory);
 
-/* Frees what *memory points to and makes it NULL; for scope cleanup. */
-void arcp__free_pointer(void *memory_pointer);
-
-#define ARCP__CLEANUP(function) __attribute__((cleanup(function)))
-#define ARCP__AUTO_FREE         ARCP__CLEANUP(arcp__free_pointer)
-
 #endif

@@ -28,18 +28,3 @@ void arcp__glob_set_free(arcp__glob_set *set)
 {
     arcp__free(set);
 }
-
-arcp__capability arcp__glob_set_capability(const arcp__glob_set *set)
-{
-    return set->capability;
-}
-
-size_t arcp__glob_set_count(const arcp__glob_set *set)
-{
-    return set->count;
-}
-
-arcp_span arcp__glob_set_pattern(const arcp__glob_set *set, size_t index)
-{
-    return set->patterns[index];
-}

@@ -37,9 +37,4 @@ void arcp__glob_set_free(arcp__glob_set *set); /* NULL is accepted */
 ARCP_MUST_CHECK bool arcp__glob_set_match(const arcp__glob_set *set, arcp_span canonical,
                                           size_t *index);
 
-arcp__capability arcp__glob_set_capability(const arcp__glob_set *set);
-size_t arcp__glob_set_count(const arcp__glob_set *set);
-/* As given; borrowed from whoever owns the patterns. */
-arcp_span arcp__glob_set_pattern(const arcp__glob_set *set, size_t index);
-
 #endif

@@ -60,18 +60,6 @@ static void a_copied_string_ends_with_nul(void **state)
     assert_null(arcp__copy_cstr("", SIZE_MAX));
 }
 
-static void scope_cleanup_frees(void **state)
-{
-    (void)state;
-    size_t before = failing_alloc_live();
-    {
-        ARCP__AUTO_FREE char *memory = arcp__alloc(5);
-        assert_non_null(memory);
-        assert_int_equal(failing_alloc_live(), before + 1);
-    }
-    assert_int_equal(failing_alloc_live(), before);
-}
-
 /* ---- the hook of the tests themselves ---- */
 
 static arcp_status three_blocks(void *user, arcp_error *err)
@@ -127,7 +115,6 @@ int main(void)
         cmocka_unit_test(nothing_is_a_block_too),
         cmocka_unit_test(products_that_overflow_are_refused),
         cmocka_unit_test(a_copied_string_ends_with_nul),
-        cmocka_unit_test(scope_cleanup_frees),
         cmocka_unit_test(the_sweep_reaches_every_allocation),
         cmocka_unit_test(the_chosen_allocation_fails_and_only_it),
     };

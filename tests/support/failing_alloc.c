@@ -26,7 +26,6 @@ void *real_realloc(void *memory, size_t size) REAL(arcp__realloc);
 void *real_realloc_array(void *memory, size_t count, size_t size) REAL(arcp__realloc_array);
 char *real_copy_cstr(const char *data, size_t size) REAL(arcp__copy_cstr);
 void real_free(void *memory) REAL(arcp__free);
-void real_free_pointer(void *memory_pointer) REAL(arcp__free_pointer);
 void real_public_free(void *memory) REAL(arcp_free);
 
 void *wrapped_alloc(size_t size) WRAPPER(arcp__alloc);
@@ -35,7 +34,6 @@ void *wrapped_realloc(void *memory, size_t size) WRAPPER(arcp__realloc);
 void *wrapped_realloc_array(void *memory, size_t count, size_t size) WRAPPER(arcp__realloc_array);
 char *wrapped_copy_cstr(const char *data, size_t size) WRAPPER(arcp__copy_cstr);
 void wrapped_free(void *memory) WRAPPER(arcp__free);
-void wrapped_free_pointer(void *memory_pointer) WRAPPER(arcp__free_pointer);
 void wrapped_public_free(void *memory) WRAPPER(arcp_free);
 
 static bool must_fail(void)
@@ -123,12 +121,6 @@ void wrapped_free(void *memory)
 {
     count_freed(memory);
     real_free(memory);
-}
-
-void wrapped_free_pointer(void *memory_pointer)
-{
-    count_freed(*(void **)memory_pointer);
-    real_free_pointer(memory_pointer);
 }
 
 void wrapped_public_free(void *memory)
