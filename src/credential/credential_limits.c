@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "core/name_glob.h"
 #include "credential/credential_state.h"
+#include "json/json_put.h"
 
 /* [arcp:9.8.2-11] [arcp:9.8.3-2] */
 bool arcp__credential_budget(const arcp__credentials *credentials, const arcp_budget *budget,
@@ -82,28 +83,23 @@ static void write_constraints(arcp__credentials *credentials, arcp__credential *
 {
     const arcp_provisioner_terms *terms = credentials->options->terms;
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &text);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&text);
     if ((terms->enforces & ARCP_ENFORCES_BUDGET) != 0 && credential->budget[0] != '\0') {
         char amount[ARCP_DECIMAL_TEXT_MAX + 64];
         (void)snprintf(amount, sizeof(amount), "%.60s:%s", terms->currency, credential->budget);
-        arcp_json_name(&writer, "cost.budget");
-        arcp_json_begin_array(&writer);
+        arcp__put_array(&writer, "cost.budget");
         arcp_json_write_cstr(&writer, amount);
         arcp_json_end_array(&writer);
     }
     if ((terms->enforces & ARCP_ENFORCES_MODELS) != 0 && credential->models != NULL) {
-        arcp_json_name(&writer, "model.use");
-        arcp_json_begin_array(&writer);
+        arcp__put_array(&writer, "model.use");
         for (size_t i = 0; i < credential->model_count; i++) {
             arcp_json_write_string(&writer, credential->models[i]);
         }
         arcp_json_end_array(&writer);
     }
     if ((terms->enforces & ARCP_ENFORCES_EXPIRY) != 0 && credential->expires_at[0] != '\0') {
-        arcp_json_name(&writer, "expires_at");
-        arcp_json_write_cstr(&writer, credential->expires_at);
+        arcp__put_cstr(&writer, "expires_at", credential->expires_at);
     }
     arcp_json_end_object(&writer);
     arcp__context_check_text(credentials->context, &text);

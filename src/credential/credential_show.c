@@ -5,6 +5,7 @@
  * as it is live: after its revocation the same frame leaves without. */
 #include "credential/credential_state.h"
 #include "log/log.h"
+#include "json/json_put.h"
 
 /* [arcp:9.8.2-2] [arcp:14-8] [arcp:14-16] */
 bool arcp__credentials_are_offered(const arcp__credentials *credentials, bool is_anonymous,
@@ -41,18 +42,15 @@ void arcp__credentials_write(const arcp__credentials *credentials,
     arcp_buf value = ARCP_BUF_SECRET_INIT;
     if (credential != NULL && arcp__credential_unseal(credentials, credential, &value)) {
         writer->out->secret = true;
-        arcp_json_name(writer, "credentials");
-        arcp_json_begin_array(writer);
+        arcp__put_array(writer, "credentials");
         arcp_json_begin_object(writer);
         arcp__write_text(writer, "id", credential->id);
         arcp__write_text(writer, "scheme", credential->scheme);
-        arcp_json_name(writer, "value");
-        arcp_json_write_string(writer, arcp_buf_span(&value));
+        arcp__put_string(writer, "value", arcp_buf_span(&value));
         arcp__write_text(writer, "endpoint", credential->endpoint);
         arcp__write_text(writer, "profile", credential->profile);
         if (credential->constraints != NULL) {
-            arcp_json_name(writer, "constraints");
-            arcp_json_write_raw(writer, arcp_span_cstr(credential->constraints));
+            arcp__put_raw(writer, "constraints", arcp_span_cstr(credential->constraints));
         }
         arcp_json_end_object(writer);
         arcp_json_end_array(writer);
@@ -78,9 +76,7 @@ void arcp__credentials_reveal(const arcp__credentials *credentials,
         return;
     }
     arcp_buf member = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &member);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&member);
     arcp__credentials_write(credentials, slot, &writer);
     arcp_json_end_object(&writer);
     if (!member.failed && member.size > 2) {

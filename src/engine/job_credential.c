@@ -2,6 +2,8 @@
  * (credential/credential.h). */
 #include "engine/parts.h"
 
+#include "json/json_put.h"
+
 static void answered(void *user, void *owner, const arcp_error *error)
 {
     arcp__admission_provisioned(user, owner, error);
@@ -15,10 +17,8 @@ static void rotated(void *user, void *owner, arcp_span body)
     arcp__job_emit_event(engine, job, ARCP_EVENT_STATUS, ARCP_SPAN_LITERAL("status"), body);
     if (job->agent_state == ARCP__AGENT_RUNNING || job->agent_state == ARCP__AGENT_STARTING) {
         arcp_buf line = ARCP_BUF_INIT;
-        arcp_json_writer writer;
         arcp_buf_append_cstr(&line, "{\"type\":\"job.credentials\",\"payload\":");
-        arcp_json_writer_init(&writer, &line);
-        arcp_json_begin_object(&writer);
+        arcp_json_writer writer = arcp__put_begin(&line);
         arcp__credentials_write(&engine->credentials, &job->live->credential, &writer);
         arcp_json_end_object(&writer);
         arcp_buf_append_byte(&line, '}');

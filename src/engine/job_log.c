@@ -2,6 +2,7 @@
  * in between, all with the same fields; and how it ended, for the audit log. */
 #include "engine/job_log.h"
 #include "engine/parts.h"
+#include "json/json_put.h"
 
 #include <stdio.h>
 
@@ -48,18 +49,15 @@ void arcp__job_costs_free(arcp__job_live *live)
 /* {"USD":"0.9"}; nothing without costs. */
 static void write_costs(const arcp__job *job, arcp_buf *out)
 {
-    arcp_json_writer writer;
     if (job->live->costs == NULL) {
         return;
     }
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     for (const arcp__job_cost *cost = job->live->costs; cost != NULL; cost = cost->next) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
         const size_t before = out->size;
-        arcp_json_name(&writer, cost->currency);
-        arcp_json_write_string(&writer,
-                               arcp_span_make(amount, arcp_decimal_format(cost->amount, amount)));
+        arcp__put_string(&writer, cost->currency,
+                         arcp_span_make(amount, arcp_decimal_format(cost->amount, amount)));
         if (out->size >= COSTS_BYTES_MAX) { /* and the brace */
             out->size = before;
             break;
@@ -120,11 +118,9 @@ void arcp__job_log_end(arcp__engine *engine, const arcp__job *job)
     arcp__write_text(&writer, "status", status);
     arcp__write_text(&writer, "code",
                      job->status == ARCP_JOB_SUCCESS ? NULL : arcp_status_wire_code(job->end_code));
-    arcp_json_name(&writer, "duration_ms");
-    arcp_json_write_u64(&writer, duration_ms(job));
+    arcp__put_u64(&writer, "duration_ms", duration_ms(job));
     if (costs.size != 0) {
-        arcp_json_name(&writer, "cost");
-        arcp_json_write_raw(&writer, arcp_buf_span(&costs));
+        arcp__put_raw(&writer, "cost", arcp_buf_span(&costs));
     }
     arcp_json_end_object(&writer);
     fields.failed = fields.failed || costs.failed;

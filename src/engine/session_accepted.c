@@ -2,12 +2,13 @@
  * children, and once more after a resume. */
 #include "engine/parts.h"
 
+#include "json/json_put.h"
+
 /* {"USD": 5} as {"USD": "USD:5"}. */
 static void write_budget_texts(arcp__engine *engine, const arcp_json *json, arcp_json_ref budget,
                                arcp_json_writer *writer)
 {
-    arcp_json_name(writer, "budget");
-    arcp_json_begin_object(writer);
+    arcp__put_object(writer, "budget");
     for (arcp_json_ref name = arcp_json_first(json, budget); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, budget, name)) {
         arcp_span currency = arcp_json_string(json, name, &engine->context.scratch);
@@ -37,9 +38,7 @@ void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
         out->failed = true; /* it is JSON of ours: only memory can be missing */
         return;
     }
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(out);
     for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
         arcp_span text = arcp_json_string(&json, name, &engine->context.scratch);

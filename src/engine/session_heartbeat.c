@@ -7,6 +7,8 @@
  * given up at its own time, and not a nanosecond earlier: pings do not move that. */
 #include "engine/parts.h"
 
+#include "json/json_put.h"
+
 #define INSTANTS_OF_INTERVAL 128
 
 static int64_t interval_ns(const arcp__engine *engine)
@@ -58,11 +60,8 @@ static void send_ping(arcp__engine *engine, arcp__session *session)
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf frame = ARCP_BUF_INIT;
     arcp__context_make_id(&engine->context, "msg_", id);
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "nonce");
-    arcp_json_write_cstr(&writer, id);
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_cstr(&writer, "nonce", id);
     arcp__write_timestamp(&writer, "sent_at", engine->context.now.wall_ns);
     arcp_json_end_object(&writer);
     arcp__envelope_format(&(arcp__envelope_head){.type = "session.ping",
@@ -107,18 +106,13 @@ bool arcp__session_pong(arcp__engine *engine, arcp__session *session, const arcp
     if (arcp_json_raw(&engine->context.json, nonce).size > ARCP__REPEATED_MAX) {
         return false;
     }
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&payload);
     if (!arcp_json_is_missing(&engine->context.json, nonce)) {
-        arcp_json_name(&writer, "ping_nonce");
-        arcp_json_write_raw(&writer, arcp_json_raw(&engine->context.json, nonce));
+        arcp__put_raw(&writer, "ping_nonce", arcp_json_raw(&engine->context.json, nonce));
     }
     arcp__write_timestamp(&writer, "received_at", engine->context.now.wall_ns);
-    arcp_json_name(&writer, "request_id");
-    arcp_json_write_string(&writer, envelope->id);
-    arcp_json_name(&writer, "reply_to");
-    arcp_json_write_string(&writer, envelope->id);
+    arcp__put_string(&writer, "request_id", envelope->id);
+    arcp__put_string(&writer, "reply_to", envelope->id);
     arcp_json_end_object(&writer);
     arcp__envelope_format(&(arcp__envelope_head){.type = "session.pong",
                                                  .id = envelope->id,

@@ -6,6 +6,7 @@
 #include "engine/parts.h"
 
 #include "base/timestamp.h"
+#include "json/json_put.h"
 
 #define LIMIT_DEFAULT  100u
 #define LIMIT_MAX      1000u
@@ -127,12 +128,9 @@ static void write_members(arcp__engine *engine, const arcp__job *job, const arcp
                           bool with_lease, arcp_json_writer *writer)
 {
     arcp_json_begin_object(writer);
-    arcp_json_name(writer, "job_id");
-    arcp_json_write_cstr(writer, job->id);
-    arcp_json_name(writer, "agent");
-    arcp_json_write_cstr(writer, job->agent_text);
-    arcp_json_name(writer, "status");
-    arcp_json_write_cstr(writer, arcp_job_status_name(job->status));
+    arcp__put_cstr(writer, "job_id", job->id);
+    arcp__put_cstr(writer, "agent", job->agent_text);
+    arcp__put_cstr(writer, "status", arcp_job_status_name(job->status));
     if (with_lease) {
         arcp__job_write_lease(job, writer);
     }
@@ -145,10 +143,8 @@ static void write_members(arcp__engine *engine, const arcp__job *job, const arcp
     }
     arcp__write_timestamp(writer, "created_at", job->created_wall_ns);
     arcp__write_timestamp(writer, "submitted_at", job->created_wall_ns);
-    arcp_json_name(writer, "trace_id");
-    arcp_json_write_cstr(writer, job->trace_id);
-    arcp_json_name(writer, "last_event_seq");
-    arcp_json_write_u64(writer, last_event_seq(job));
+    arcp__put_cstr(writer, "trace_id", job->trace_id);
+    arcp__put_u64(writer, "last_event_seq", last_event_seq(job));
     arcp__credentials_show(&engine->credentials, &session->submitter.viewer,
                            arcp__job_credential(job), writer);
     arcp_json_end_object(writer);

@@ -5,6 +5,7 @@
 #include <arcp/lease_subset.h>
 
 #include "core/trace.h"
+#include "json/json_put.h"
 
 /* What a peer chose is cut here: a line's size is bounded whatever was asked for. */
 #define TEXT_MAX   1024u
@@ -13,8 +14,7 @@
 static void write_text(arcp_json_writer *writer, const char *name, arcp_span text)
 {
     if (text.size != 0) {
-        arcp_json_name(writer, name);
-        arcp_json_write_string(writer, arcp_span_first(text, TEXT_MAX));
+        arcp__put_string(writer, name, arcp_span_first(text, TEXT_MAX));
     }
 }
 
@@ -55,10 +55,8 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
         return;
     }
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer;
     (void)arcp_buf_reserve(&text, LINE_BYTES);
-    arcp_json_writer_init(&writer, &text);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&text);
     arcp__write_timestamp(&writer, "ts", log->context->now.wall_ns);
     write_text(&writer, "event", arcp_span_cstr(arcp__audit_event_name(line->event)));
     write_text(&writer, "decision", arcp_span_cstr(line->decision));
@@ -68,8 +66,7 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
     write_text(&writer, "rule", arcp_span_cstr(line->rule));
     write_text(&writer, "peer", arcp_span_cstr(line->peer));
     if (line->count != 0) {
-        arcp_json_name(&writer, "count");
-        arcp_json_write_u64(&writer, line->count);
+        arcp__put_u64(&writer, "count", line->count);
     }
     write_text(&writer, "reason", arcp_span_cstr(line->reason));
     write_text(&writer, "capability", line->capability);
@@ -83,8 +80,7 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
         }
     }
     if (line->dropped.size != 0) {
-        arcp_json_name(&writer, "dropped");
-        arcp_json_write_raw(&writer, line->dropped);
+        arcp__put_raw(&writer, "dropped", line->dropped);
     }
     arcp_json_end_object(&writer);
     arcp__effect_push(log, NULL,
