@@ -118,20 +118,7 @@ bool arcp__frame_fits_job(const arcp__context *context, size_t accepted_size);
 /* How much text fits although each byte of it may need six. */
 size_t arcp__frame_room_of_text(const arcp__context *context);
 
-/* ---- row.c: members of a stored row, and of objects in it ---- */
-
-/* Empty when it is not there. Lives as long as the row and the scratch buffer's content. */
-arcp_span arcp__row_text(arcp__context *context, const arcp_json *row, const char *name);
-arcp_span arcp__row_text_of(arcp__context *context, const arcp_json *row, arcp_json_ref object,
-                            const char *name);
-/* 0 when it is not there. */
-uint64_t arcp__row_number(const arcp_json *row, const char *name);
-/* False when it is not there, or is no time stamp. */
-bool arcp__row_instant(arcp__context *context, const arcp_json *row, arcp_json_ref object,
-                       const char *name, int64_t *wall_ns);
-/* 64 lower-case hex digits; false, and nothing written that means anything, for other text. */
-bool arcp__row_hash(arcp_span hex, uint8_t out[32]);
-/* Fill *err. */
+/* ---- row.c: a stored row that cannot be read; fill *err ---- */
 arcp_status arcp__row_damaged(const char *what, arcp_span key, arcp_error *err);
 arcp_status arcp__row_out_of_memory(arcp_error *err);
 

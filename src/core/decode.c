@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/timestamp.h"
 
 static const char *const shape_texts[ARCP__SHAPES] = {
@@ -232,4 +233,77 @@ bool arcp__decode_row(const arcp_json *json, arcp_buf *scratch, arcp_json_ref ob
 {
     arcp__decoder decoder = {.json = json, .scratch = scratch};
     return decode(&decoder, object, NULL, members, out, NULL) == ARCP_OK;
+}
+
+static bool is_empty(const arcp__member *member, const char *field)
+{
+    arcp_span text;
+    if (member->field == ARCP__FIELD_SPAN) {
+        memcpy(&text, field, sizeof(text));
+        return text.size == 0;
+    }
+    size_t zeros = 0;
+    while (zeros < member->size && field[zeros] == 0) {
+        zeros++;
+    }
+    return zeros == member->size;
+}
+
+static void write_value(arcp_json_writer *writer, arcp__field kind, const char *field)
+{
+    char text[64]; /* of a hash, or a time stamp */
+    arcp_span span;
+    uint64_t number = 0;
+    int64_t wall_ns = 0;
+    switch (kind) {
+    case ARCP__FIELD_NONE:
+    case ARCP__FIELD_REF:
+        break;
+    case ARCP__FIELD_SPAN:
+        memcpy(&span, field, sizeof(span));
+        arcp_json_write_string(writer, span);
+        break;
+    case ARCP__FIELD_U64:
+        memcpy(&number, field, sizeof(number));
+        arcp_json_write_u64(writer, number);
+        break;
+    case ARCP__FIELD_BOOL:
+        arcp_json_write_bool(writer, *(const bool *)field);
+        break;
+    case ARCP__FIELD_INSTANT:
+        memcpy(&wall_ns, field, sizeof(wall_ns));
+        arcp__timestamp_format(wall_ns, text);
+        arcp_json_write_string(writer, arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
+        break;
+    case ARCP__FIELD_HASH:
+        arcp__hex_format((const uint8_t *)field, sizeof(text) / 2, text);
+        arcp_json_write_string(writer, arcp_span_make(text, sizeof(text)));
+        break;
+    case ARCP__FIELD_ID:
+        arcp_json_write_cstr(writer, field);
+        break;
+    }
+}
+
+void arcp__encode_row(arcp_json_writer *writer, const arcp__members *members, const void *row)
+{
+    for (size_t at = 0; at < members->count; at++) {
+        const arcp__member *member = &members->rows[at];
+        const char *field = (const char *)row + member->at;
+        const bool is_written =
+            member->field != ARCP__FIELD_NONE && member->field != ARCP__FIELD_REF;
+        if (is_written && (member->required || !is_empty(member, field))) {
+            arcp_json_name(writer, member->name);
+            write_value(writer, (arcp__field)member->field, field);
+        }
+    }
+}
+
+void arcp__row_format(const arcp__members *members, const void *row, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_object(&writer);
+    arcp__encode_row(&writer, members, row);
+    arcp_json_end_object(&writer);
 }

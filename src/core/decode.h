@@ -1,5 +1,5 @@
 /* From a scanned JSON object to a struct, by a table: messages, the lines of agents, bodies of
- * events, stored rows.
+ * events; and stored rows, which are written by the same table.
  *
  * A table has a row for each member that is read. Every member is looked up once, its shape is
  * checked, and it is put into its field as the field's type says. A member that is null counts as
@@ -89,6 +89,12 @@ typedef struct arcp__decoder {
  * be. */
 ARCP_MUST_CHECK arcp_status arcp__decode(arcp__decoder *decoder, arcp_json_ref object,
                                          const arcp__members *members, void *out, arcp_error *err);
+
+/* Writes the members of a row of ours into the object that is open: of those that are not required,
+ * what is not empty, zero or false. Refs are not written, nor what has no field. */
+void arcp__encode_row(arcp_json_writer *writer, const arcp__members *members, const void *row);
+/* Appends an object of them. */
+void arcp__row_format(const arcp__members *members, const void *row, arcp_buf *out);
 
 /* Reads a row of ours, whose writer may have been another version: a member of another shape counts
  * as absent. False when one that is required is. */

@@ -118,7 +118,7 @@ void arcp__credential_asked(arcp__credentials *credentials);
 void arcp__credential_answered(arcp__credentials *credentials, const arcp_provision_result *result);
 /* A row of the table CREDENTIALS; when all are there, everything that an earlier run left is
  * revoked. */
-arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_json *row,
+arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_json *json,
                                      arcp_span key, arcp_error *err);
 void arcp__credentials_restored(arcp__credentials *credentials);
 

@@ -1,9 +1,9 @@
 /* Credentials in the store: a row of the table CREDENTIALS from before the upstream is asked
  * until it said that the value is dead. docs/credentials.md describes it for `arcp
  * credentials` and for people with sqlite3. */
-#include <stddef.h>
 #include <stdio.h>
 
+#include "core/decode.h"
 #include "credential/credential_state.h"
 #include "log/log.h"
 
@@ -14,105 +14,117 @@ static const char *const state_names[] = {
 };
 #define STATES (sizeof(state_names) / sizeof(state_names[0]))
 
-/* The members that are texts, which are left out when they are empty. */
-#define OWNED(member)                                                                              \
-    {                                                                                              \
-#member, offsetof(arcp__credential, member), 0                                             \
-    }
-#define FIXED(member)                                                                              \
-    {                                                                                              \
-#member, offsetof(arcp__credential, member), sizeof(((arcp__credential *)NULL)->member)    \
-    }
-static const struct {
-    const char *name;
-    size_t at;
-    size_t size; /* of the array; 0: it is a pointer */
-} texts[] = {
-    OWNED(provisioner), FIXED(job_id),   FIXED(session_id),  OWNED(principal),
-    OWNED(agent),       FIXED(trace_id), OWNED(traceparent), OWNED(upstream_id),
-    OWNED(endpoint),    OWNED(sealed),   FIXED(last_error),
+typedef struct credential_row {
+    arcp_span id, state;
+    uint64_t generation, attempts;
+    int64_t asked_at, next_attempt_at;
+    arcp_span provisioner, job_id, session_id, principal, agent, trace_id, traceparent;
+    arcp_span upstream_id, endpoint, sealed, last_error;
+    arcp_span expires_at; /* for people and `arcp credentials` */
+    bool stuck;
+} credential_row;
+
+#define MEMBER(member, kind) ARCP__MEMBER(credential_row, member, #member, kind)
+
+static const arcp__member rows[] = {
+    {MEMBER(id, STRING), .required = true},
+    {MEMBER(generation, POSITIVE), .required = true},
+    {MEMBER(state, STRING), .required = true},
+    {MEMBER(asked_at, INSTANT), .required = true},
+    {MEMBER(provisioner, TEXT)},
+    {MEMBER(job_id, TEXT)},
+    {MEMBER(session_id, TEXT)},
+    {MEMBER(principal, TEXT)},
+    {MEMBER(agent, TEXT)},
+    {MEMBER(trace_id, TEXT)},
+    {MEMBER(traceparent, TEXT)},
+    {MEMBER(upstream_id, TEXT)},
+    {MEMBER(endpoint, TEXT)},
+    {MEMBER(sealed, TEXT)},
+    {MEMBER(last_error, TEXT)},
+    {MEMBER(expires_at, TEXT)},
+    {MEMBER(attempts, COUNT)},
+    {MEMBER(stuck, BOOL)},
+    {MEMBER(next_attempt_at, INSTANT)},
 };
-#define TEXTS (sizeof(texts) / sizeof(texts[0]))
+static const arcp__members members = ARCP__MEMBERS(rows);
 
 /* [arcp:14-14] */
 void arcp__credential_store(arcp__credentials *credentials, const arcp__credential *credential)
 {
-    arcp_buf row = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &row);
-    arcp_json_begin_object(&writer);
-    arcp__write_text(&writer, "id", credential->id);
-    arcp_json_name(&writer, "generation");
-    arcp_json_write_u64(&writer, credential->generation);
-    arcp__write_text(&writer, "state", state_names[credential->state]);
-    arcp__write_timestamp(&writer, "asked_at", credential->asked_wall_ns);
-    for (size_t i = 0; i < TEXTS; i++) {
-        const char *member = (const char *)credential + texts[i].at;
-        arcp__write_text(&writer, texts[i].name,
-                         texts[i].size != 0 ? member : *(char *const *)(const void *)member);
-    }
-    arcp__write_text(&writer, "expires_at", credential->expires_at);
-    if (credential->attempts != 0) {
-        arcp_json_name(&writer, "attempts");
-        arcp_json_write_u64(&writer, credential->attempts);
-        arcp_json_name(&writer, "stuck");
-        arcp_json_write_bool(&writer, credential->is_stuck);
-    }
-    if (credential->next_attempt_wall_ns != 0) {
-        arcp__write_timestamp(&writer, "next_attempt_at", credential->next_attempt_wall_ns);
-    }
-    arcp_json_end_object(&writer);
-    arcp__context_check_text(credentials->context, &row);
+    const credential_row row = {
+        .id = arcp_span_cstr(credential->id),
+        .state = arcp_span_cstr(state_names[credential->state]),
+        .generation = credential->generation,
+        .attempts = credential->attempts,
+        .asked_at = credential->asked_wall_ns,
+        .next_attempt_at = credential->next_attempt_wall_ns,
+        .provisioner = arcp_span_cstr(credential->provisioner),
+        .job_id = arcp_span_cstr(credential->job_id),
+        .session_id = arcp_span_cstr(credential->session_id),
+        .principal = arcp_span_cstr(credential->principal),
+        .agent = arcp_span_cstr(credential->agent),
+        .trace_id = arcp_span_cstr(credential->trace_id),
+        .traceparent = arcp_span_cstr(credential->traceparent),
+        .upstream_id = arcp_span_cstr(credential->upstream_id),
+        .endpoint = arcp_span_cstr(credential->endpoint),
+        .sealed = arcp_span_cstr(credential->sealed),
+        .last_error = arcp_span_cstr(credential->last_error),
+        .expires_at = arcp_span_cstr(credential->expires_at),
+        .stuck = credential->is_stuck,
+    };
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__row_format(&members, &row, &text);
+    arcp__context_check_text(credentials->context, &text);
     arcp__batch_put(credentials->log, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias),
-                    arcp_buf_span(&row));
-    arcp_buf_fini(&row);
+                    arcp_buf_span(&text));
+    arcp_buf_fini(&text);
 }
 
-arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_json *row,
+static void copy_fixed(char *to, size_t size, arcp_span text)
+{
+    (void)snprintf(to, size, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
+}
+
+arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_json *json,
                                      arcp_span key, arcp_error *err)
 {
-    arcp__context *context = credentials->context;
     char id[ARCP__ID_SIZE] = "";
     char alias[ARCP__CREDENTIAL_ALIAS_SIZE] = "";
-    int64_t asked_wall_ns = 0;
-    const uint64_t generation = arcp__row_number(row, "generation");
-    const uint64_t attempts = arcp__row_number(row, "attempts");
-    const arcp_span id_text = arcp__row_text(context, row, "id");
-    const arcp_span state_text = arcp__row_text(context, row, "state");
+    credential_row row = {0};
     size_t state = 0;
-    while (state < STATES && !arcp_span_equal_cstr(state_text, state_names[state])) {
+    bool is_whole =
+        arcp__decode_row(json, &credentials->context->scratch, ARCP_JSON_ROOT, &members, &row) &&
+        row.id.size < sizeof id && row.generation <= UINT32_MAX;
+    while (state < STATES && !arcp_span_equal_cstr(row.state, state_names[state])) {
         state++;
     }
-    const bool is_whole =
-        id_text.size != 0 && id_text.size < sizeof id && generation != 0 &&
-        generation <= UINT32_MAX && state < STATES &&
-        arcp__row_instant(context, row, ARCP_JSON_ROOT, "asked_at", &asked_wall_ns);
     if (is_whole) {
-        memcpy(id, id_text.data, id_text.size);
-        arcp__credential_alias(id, (uint32_t)generation, alias);
+        memcpy(id, row.id.data, row.id.size);
+        arcp__credential_alias(id, (uint32_t)row.generation, alias);
     }
-    if (!is_whole || !arcp_span_equal_cstr(key, alias)) {
+    if (!is_whole || state == STATES || !arcp_span_equal_cstr(key, alias)) {
         return arcp__row_damaged("credential", key, err);
     }
-    arcp__credential *credential = arcp__credential_new(credentials, id, (uint32_t)generation);
+    arcp__credential *credential = arcp__credential_new(credentials, id, (uint32_t)row.generation);
     if (credential == NULL) {
         return arcp__row_out_of_memory(err);
     }
-    for (size_t i = 0; i < TEXTS; i++) {
-        char *member = (char *)credential + texts[i].at;
-        const arcp_span text = arcp__row_text(context, row, texts[i].name);
-        if (texts[i].size != 0) {
-            (void)snprintf(member, texts[i].size, "%.*s", (int)text.size,
-                           text.size == 0 ? "" : text.data);
-        } else {
-            *(char **)(void *)member = arcp__credential_copy(credentials, text);
-        }
-    }
-    credential->attempts = attempts > UINT32_MAX ? UINT32_MAX : (uint32_t)attempts;
+    copy_fixed(credential->job_id, sizeof credential->job_id, row.job_id);
+    copy_fixed(credential->session_id, sizeof credential->session_id, row.session_id);
+    copy_fixed(credential->trace_id, sizeof credential->trace_id, row.trace_id);
+    copy_fixed(credential->last_error, sizeof credential->last_error, row.last_error);
+    credential->provisioner = arcp__credential_copy(credentials, row.provisioner);
+    credential->principal = arcp__credential_copy(credentials, row.principal);
+    credential->agent = arcp__credential_copy(credentials, row.agent);
+    credential->traceparent = arcp__credential_copy(credentials, row.traceparent);
+    credential->upstream_id = arcp__credential_copy(credentials, row.upstream_id);
+    credential->endpoint = arcp__credential_copy(credentials, row.endpoint);
+    credential->sealed = arcp__credential_copy(credentials, row.sealed);
+    credential->attempts = row.attempts > UINT32_MAX ? UINT32_MAX : (uint32_t)row.attempts;
     credential->state = (arcp__credential_state)state;
-    credential->asked_wall_ns = asked_wall_ns;
-    credential->is_stuck = arcp_json_is(
-        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("stuck")), ARCP_JSON_TRUE);
+    credential->asked_wall_ns = row.asked_at;
+    credential->is_stuck = row.stuck;
     credentials->stuck_count += credential->is_stuck ? 1 : 0;
     return ARCP_OK;
 }

@@ -57,13 +57,32 @@ static void row_key(arcp__engine *engine, const arcp__idempotency *entry, char o
     arcp__hex_format(hash, 32, out);
 }
 
-static void write_facts(const arcp__idempotency *entry, arcp_json_writer *writer)
+typedef struct key_row {
+    arcp_span key;
+    arcp_span job_id; /* not in the job's own row */
+    uint8_t fingerprint[32];
+    int64_t expires_at;
+    arcp_json_ref accepted;
+} key_row;
+
+#define MEMBER(member, kind) ARCP__MEMBER(key_row, member, #member, kind)
+
+static const arcp__member rows[] = {
+    {MEMBER(key, TEXT)},
+    {MEMBER(job_id, STRING)},
+    {MEMBER(fingerprint, HASH), .required = true},
+    {MEMBER(expires_at, INSTANT), .required = true},
+    {MEMBER(accepted, OBJECT)},
+};
+static const arcp__members members = ARCP__MEMBERS(rows);
+
+static void write_members(const arcp__idempotency *entry, arcp_span key, const char *job_id,
+                          arcp_json_writer *writer)
 {
-    char hex[64];
-    arcp__hex_format(entry->fingerprint, 32, hex);
-    arcp_json_name(writer, "fingerprint");
-    arcp_json_write_string(writer, arcp_span_make(hex, sizeof(hex)));
-    arcp__write_timestamp(writer, "expires_at", entry->expires_wall_ns);
+    key_row row = {
+        .key = key, .job_id = arcp_span_cstr(job_id), .expires_at = entry->expires_wall_ns};
+    memcpy(row.fingerprint, entry->fingerprint, sizeof(row.fingerprint));
+    arcp__encode_row(writer, &members, &row);
 }
 
 static void store_row(arcp__engine *engine, arcp__idempotency *entry)
@@ -74,11 +93,7 @@ static void store_row(arcp__engine *engine, arcp__idempotency *entry)
     row_key(engine, entry, key);
     arcp_json_writer_init(&writer, &row);
     arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "key");
-    arcp_json_write_string(&writer, arcp_span_make(entry->key, entry->key_size));
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_cstr(&writer, entry->job_id);
-    write_facts(entry, &writer);
+    write_members(entry, arcp_span_make(entry->key, entry->key_size), entry->job_id, &writer);
     arcp_json_name(&writer, "accepted");
     arcp_json_write_raw(&writer, arcp__idempotency_accepted(entry));
     arcp_json_end_object(&writer);
@@ -186,9 +201,8 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
     size_t before = strlen(job->principal->name) + 1;
     arcp_json_name(writer, "idempotency");
     arcp_json_begin_object(writer);
-    arcp_json_name(writer, "key");
-    arcp_json_write_string(writer, arcp_span_make(entry->key + before, entry->key_size - before));
-    write_facts(entry, writer);
+    write_members(entry, arcp_span_make(entry->key + before, entry->key_size - before), NULL,
+                  writer);
     arcp_json_end_object(writer);
 }
 
@@ -286,71 +300,62 @@ void arcp__idempotency_restored(arcp__engine *engine)
     (void)arcp__idempotency_sweep(engine);
 }
 
-/* The members fingerprint and expires_at of `object`. False: they are damaged. */
-static bool read_facts(arcp__engine *engine, const arcp_json *row, arcp_json_ref object,
-                       arcp__idempotency *entry)
+static void take_members(arcp__idempotency *entry, const key_row *row)
 {
-    arcp__context *context = &engine->context;
-    return arcp__row_hash(arcp__row_text_of(context, row, object, "fingerprint"),
-                          entry->fingerprint) &&
-           arcp__row_instant(context, row, object, "expires_at", &entry->expires_wall_ns);
+    memcpy(entry->fingerprint, row->fingerprint, sizeof(row->fingerprint));
+    entry->expires_wall_ns = row->expires_at;
 }
 
-arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *row,
-                                             arcp__job *job, arcp_error *err)
+arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *json,
+                                             arcp_json_ref object, arcp__job *job, arcp_error *err)
 {
-    arcp_json_ref object = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("idempotency"));
+    key_row row = {0};
     if (object == ARCP_JSON_ABSENT) {
         return ARCP_OK;
     }
-    arcp__idempotency *entry = entry_new(
-        engine, job->principal, arcp__row_text_of(&engine->context, row, object, "key"), job->id);
+    if (!arcp__decode_row(json, &engine->context.scratch, object, &members, &row)) {
+        return arcp__row_damaged("job", arcp_span_cstr(job->id), err);
+    }
+    arcp__idempotency *entry = entry_new(engine, job->principal, row.key, job->id);
     if (entry == NULL) {
         return arcp__row_out_of_memory(err);
     }
     entry->job = job;
     job->idempotency = entry;
-    if (!read_facts(engine, row, object, entry)) {
-        forget(engine, entry);
-        return arcp__row_damaged("job", arcp_span_cstr(job->id), err);
-    }
+    take_members(entry, &row);
     add(engine, entry);
     return ARCP_OK;
 }
 
-arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
+arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *json, arcp_span key,
                                       arcp_error *err)
 {
-    const arcp_json_ref accepted =
-        arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
-    const arcp_span payload = arcp_json_raw(row, accepted);
-    const arcp_span id = arcp__row_text(&engine->context, row, "job_id");
-    const arcp_span whole = arcp__row_text(&engine->context, row, "key");
-    const char *end = whole.size == 0 ? NULL : memchr(whole.data, '\n', whole.size);
-    if (id.size == 0 || id.size >= ARCP__ID_SIZE || end == NULL ||
-        !arcp_json_is(row, accepted, ARCP_JSON_OBJECT)) {
+    key_row row = {0};
+    const bool is_read =
+        arcp__decode_row(json, &engine->context.scratch, ARCP_JSON_ROOT, &members, &row);
+    const char *end = row.key.size == 0 ? NULL : memchr(row.key.data, '\n', row.key.size);
+    if (!is_read || end == NULL || row.job_id.size == 0 || row.job_id.size >= ARCP__ID_SIZE ||
+        row.accepted == ARCP_JSON_ABSENT) {
         return arcp__row_damaged("idempotency key", key, err);
     }
-    const size_t name_size = (size_t)(end - whole.data);
+    const size_t name_size = (size_t)(end - row.key.data);
     char job_id[ARCP__ID_SIZE] = "";
-    memcpy(job_id, id.data, id.size);
-    arcp__principal *principal = arcp__principal_get(engine, arcp_span_first(whole, name_size));
+    memcpy(job_id, row.job_id.data, row.job_id.size);
+    arcp__principal *principal = arcp__principal_get(engine, arcp_span_first(row.key, name_size));
     arcp__idempotency *entry =
         principal == NULL
             ? NULL
-            : entry_new(engine, principal, arcp_span_from(whole, name_size + 1), job_id);
+            : entry_new(engine, principal, arcp_span_from(row.key, name_size + 1), job_id);
     if (entry == NULL) {
         return arcp__row_out_of_memory(err);
     }
+    const arcp_span payload = arcp_json_raw(json, row.accepted);
+    take_members(entry, &row);
     entry->accepted = arcp__copy_cstr(payload.data, payload.size);
     entry->has_row = true;
     if (entry->accepted == NULL) {
         forget(engine, entry);
         return arcp__row_out_of_memory(err);
-    }
-    if (!read_facts(engine, row, ARCP_JSON_ROOT, entry)) {
-        forget(engine, entry);
-        return arcp__row_damaged("idempotency key", key, err);
     }
     add(engine, entry);
     return ARCP_OK;

@@ -19,58 +19,42 @@ static void note_numbers(arcp__job *job)
     }
 }
 
-static void write_number(arcp_json_writer *writer, const char *name, uint64_t number)
-{
-    arcp_json_name(writer, name);
-    arcp_json_write_u64(writer, number);
-}
-
-static void write_end(arcp__job *job, arcp_json_writer *writer)
-{
-    note_numbers(job);
-    arcp__write_timestamp(writer, "ended_at", job->ended_wall_ns);
-    write_number(writer, "records", job->stream->next);
-    write_number(writer, "bytes", job->stream->bytes);
-    if (job->last_seq != 0) {
-        write_number(writer, "first_seq", job->first_seq);
-        write_number(writer, "last_seq", job->last_seq);
-    }
-    arcp__budget_write_spent(job, writer);
-}
-
-/* What job.accepted said (id, agent, lease, when, trace, parent) is in the row as it was said. */
 void arcp__job_store(arcp__engine *engine, arcp__job *job)
 {
     if (!arcp__batch_keeps_rows(engine->log)) {
         return;
     }
-    arcp_buf row = arcp__context_take_buf(&engine->context);
-    arcp_json_writer writer;
-    (void)arcp_buf_reserve(&row, ROW_BYTES);
-    arcp_json_writer_init(&writer, &row);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "status");
-    arcp_json_write_cstr(&writer, arcp_job_status_name(job->status));
-    arcp_json_name(&writer, "session_id");
-    arcp_json_write_cstr(&writer, job->session_id);
-    arcp_json_name(&writer, "principal");
-    arcp_json_write_cstr(&writer, job->principal->name);
-    if (job->result_id[0] != '\0') {
-        arcp_json_name(&writer, "result_id");
-        arcp_json_write_cstr(&writer, job->result_id);
+    arcp__job_row row = {.status = arcp_span_cstr(arcp_job_status_name(job->status)),
+                         .session_id = arcp_span_cstr(job->session_id),
+                         .principal = arcp_span_cstr(job->principal->name),
+                         .result_id = arcp_span_cstr(job->result_id),
+                         .features = job->features};
+    const bool has_ended = arcp__job_has_ended(job);
+    if (has_ended) {
+        note_numbers(job);
+        row.ended_at = job->ended_wall_ns;
+        row.records = job->stream->next;
+        row.bytes = job->stream->bytes;
+        row.first_seq = job->last_seq == 0 ? 0 : job->first_seq;
+        row.last_seq = job->last_seq;
     }
-    if (arcp__job_has_ended(job)) {
-        write_end(job, &writer);
+    arcp_buf text = arcp__context_take_buf(&engine->context);
+    arcp_json_writer writer;
+    (void)arcp_buf_reserve(&text, ROW_BYTES);
+    arcp_json_writer_init(&writer, &text);
+    arcp_json_begin_object(&writer);
+    arcp__encode_row(&writer, &arcp__job_members, &row);
+    if (has_ended) {
+        arcp__budget_write_spent(job, &writer);
     } else {
         arcp__trace_write_row(&job->live->trace, &writer);
     }
-    write_number(&writer, "features", job->features);
     arcp_json_name(&writer, "accepted");
     arcp_json_write_raw(&writer, arcp_span_cstr(job->accepted));
     arcp__idempotency_write_row(job, &writer);
     arcp_json_end_object(&writer);
-    arcp__batch_put(engine->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&row));
-    arcp__context_give_buf(&engine->context, &row);
+    arcp__batch_put(engine->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&text));
+    arcp__context_give_buf(&engine->context, &text);
 }
 
 void arcp__job_store_with_batch(arcp__engine *engine, arcp__job *job)

@@ -51,25 +51,42 @@ static void row_is_new(arcp__observation *observation)
     }
 }
 
+typedef struct subscription_row {
+    arcp_span session_id, job_id;
+    bool may_cancel;
+    uint64_t position, first_seq;
+} subscription_row;
+
+#define MEMBER(member, kind) ARCP__MEMBER(subscription_row, member, #member, kind)
+
+static const arcp__member rows[] = {
+    {MEMBER(session_id, STRING), .required = true},
+    {MEMBER(job_id, STRING), .required = true},
+    {MEMBER(may_cancel, BOOL)},
+    {MEMBER(position, COUNT)},
+    {MEMBER(first_seq, COUNT)},
+};
+static const arcp__members members = ARCP__MEMBERS(rows);
+
 void arcp__observation_store(arcp__engine *engine, arcp__observation *observation)
 {
     if (!arcp__batch_keeps_rows(engine->log)) {
         return;
     }
     char key[2 * ARCP__ID_SIZE];
-    char row[256];
     int key_size = snprintf(key, sizeof(key), "%s/%s", observation->session->id,
                             observation->observer.job->id);
-    int row_size = snprintf(row, sizeof(row),
-                            "{\"session_id\":\"%s\",\"job_id\":\"%s\",\"may_cancel\":%s,"
-                            "\"position\":%llu,\"first_seq\":%llu}",
-                            observation->session->id, observation->observer.job->id,
-                            observation->may_cancel ? "true" : "false",
-                            (unsigned long long)observation->kept_position,
-                            (unsigned long long)observation->first_seq);
+    const subscription_row row = {.session_id = arcp_span_cstr(observation->session->id),
+                                  .job_id = arcp_span_cstr(observation->observer.job->id),
+                                  .may_cancel = observation->may_cancel,
+                                  .position = observation->kept_position,
+                                  .first_seq = observation->first_seq};
+    arcp_buf text = arcp__context_take_buf(&engine->context);
+    arcp__row_format(&members, &row, &text);
     observation->has_row = true;
     arcp__batch_put(engine->log, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
-                    arcp_span_make(row, (size_t)row_size));
+                    arcp_buf_span(&text));
+    arcp__context_give_buf(&engine->context, &text);
     row_is_new(observation);
 }
 
@@ -459,19 +476,14 @@ void arcp__job_unsubscribe(arcp__engine *engine, arcp__request *request, arcp__j
     request->answered = true;
 }
 
-arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err)
+arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *json, arcp_error *err)
 {
-    arcp_span session_id = arcp_json_string(
-        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("session_id")),
-        &engine->context.scratch);
-    arcp_span job_id =
-        arcp_json_string(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id")),
-                         &engine->context.scratch);
-    if (session_id.size == 0 || job_id.size == 0) {
+    subscription_row row = {0};
+    if (!arcp__decode_row(json, &engine->context.scratch, ARCP_JSON_ROOT, &members, &row)) {
         return arcp_error_set(err, ARCP_E_CORRUPT, "a subscription of nobody");
     }
-    arcp__session *session = arcp__session_find(engine, session_id);
-    arcp__job *job = arcp__job_find(engine, job_id);
+    arcp__session *session = arcp__session_find(engine, row.session_id);
+    arcp__job *job = arcp__job_find(engine, row.job_id);
     if (session == NULL || job == NULL) {
         return ARCP_OK; /* one of them is gone by now */
     }
@@ -483,15 +495,10 @@ arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row
     if (observation == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (arcp_json_is(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("may_cancel")),
-                     ARCP_JSON_TRUE)) {
-        observation->may_cancel = true;
-    }
+    observation->may_cancel = observation->may_cancel || row.may_cancel;
     observation->has_row = true;
-    (void)arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("position")),
-                        &observation->kept_position);
-    (void)arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("first_seq")),
-                        &observation->first_seq);
+    observation->kept_position = row.position;
+    observation->first_seq = row.first_seq;
     observation->next_position = observation->kept_position; /* the index may say more */
     return ARCP_OK;
 }

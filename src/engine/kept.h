@@ -57,9 +57,9 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
 /* Keys that have expired go, some at a time. Whether there are more. */
 bool arcp__idempotency_sweep(arcp__engine *engine);
 /* The member of the job's row, and a row of IDEMPOTENCY. */
-arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *row,
-                                             arcp__job *job, arcp_error *err);
-arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *row, arcp_span key,
+arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *json,
+                                             arcp_json_ref object, arcp__job *job, arcp_error *err);
+arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *json, arcp_span key,
                                       arcp_error *err);
 /* All rows are there. */
 void arcp__idempotency_restored(arcp__engine *engine);

@@ -18,6 +18,7 @@
 #include "engine/message.h"
 #include "engine/principal_rate.h"
 #include "engine/reads.h"
+#include "engine/row.h"
 #include "engine/span.h"
 #include "engine/state.h"
 
@@ -478,7 +479,7 @@ void arcp__job_unsubscribe(arcp__engine *engine, arcp__request *request, arcp__j
 bool arcp__record_is_hidden(const arcp__session *session, arcp_span record);
 void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
                       size_t bytes, arcp_feature feature);
-arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *row, arcp_error *err);
+arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *json, arcp_error *err);
 
 /* ---- job_delegate.c ---- */
 /* A delegate line of an agent, which gets its answer when the child exists, unless `wait` asks for
@@ -564,9 +565,9 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
 bool arcp__budget_row_key(arcp_span key, arcp_span *job_id);
 
 /* ---- restore_authority.c ---- */
-/* Keeps the member "spent" of a row for later. */
-arcp_status arcp__budget_keep_row(arcp__engine *engine, const arcp_json *row, arcp_span job_id,
-                                  bool is_own_row, arcp_error *err);
+/* Keeps the member "spent" of a row for later; it may be absent. */
+arcp_status arcp__budget_keep_row(arcp__engine *engine, const arcp_json *row, arcp_json_ref spent,
+                                  arcp_span job_id, bool is_own_row, arcp_error *err);
 /* When every row was read: gives the jobs their authorities and counters. */
 void arcp__authorities_restore(arcp__engine *engine);
 void arcp__budget_free_rows(arcp__engine *engine);

@@ -178,18 +178,20 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
         }
         return;
     }
-    arcp_span key = arcp__row_text(&engine->context, json, "stream");
-    arcp__run run = {.first_seq = arcp__row_number(json, "seq"),
-                     .first_position = arcp__row_number(json, "position"),
-                     .bytes = arcp__row_number(json, "bytes"),
-                     .count = (uint32_t)arcp__row_number(json, "count")};
+    arcp__index_record in = {0};
+    const bool is_read =
+        arcp__decode_row(json, &engine->context.scratch, ARCP_JSON_ROOT, &arcp__index_members, &in);
+    arcp__run run = {.first_seq = in.seq,
+                     .first_position = in.position,
+                     .bytes = in.bytes,
+                     .count = (uint32_t)in.count};
     bool follows = session->run_first == session->run_end ? run.first_seq != 0
                                                           : run.first_seq == session->next_seq;
-    if (!follows || run.count == 0 || key.size == 0 || key.size >= sizeof(run.stream->key)) {
+    if (!is_read || !follows || run.count == 0 || in.stream.size >= sizeof(run.stream->key)) {
         restore_damaged(engine, "index of session", arcp_span_cstr(session->id));
         return;
     }
-    run.stream = arcp__restore_stream(engine, &engine->restore->lost, session, key);
+    run.stream = arcp__restore_stream(engine, &engine->restore->lost, session, in.stream);
     if (run.stream == NULL || !arcp__session_push_run(session, &run)) {
         arcp__context_no_memory(&engine->context);
         return;
@@ -198,7 +200,7 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
     if (run.stream->next < end) {
         run.stream->next = end;
     }
-    note_total(run.stream, end, arcp__row_number(json, "total"));
+    note_total(run.stream, end, in.total);
     session->next_seq = run.first_seq + run.count;
     session->kept_bytes += run.bytes;
     if (run.stream == session->own) {

@@ -13,10 +13,9 @@ struct arcp__spent_row {
     char text[]; /* {"USD":"1.5"} */
 };
 
-arcp_status arcp__budget_keep_row(arcp__engine *engine, const arcp_json *row, arcp_span job_id,
-                                  bool is_own_row, arcp_error *err)
+arcp_status arcp__budget_keep_row(arcp__engine *engine, const arcp_json *row, arcp_json_ref spent,
+                                  arcp_span job_id, bool is_own_row, arcp_error *err)
 {
-    arcp_json_ref spent = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent"));
     if (!arcp_json_is(row, spent, ARCP_JSON_OBJECT) || job_id.size >= ARCP__ID_SIZE) {
         return ARCP_OK; /* without counters, or of no job that could have been restored */
     }

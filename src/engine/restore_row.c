@@ -10,40 +10,34 @@ static bool copy_cstr(char **to, arcp_span text)
     return *to != NULL;
 }
 
-static arcp_status restore_session(arcp__engine *engine, const arcp_json *row, arcp_span key,
+static arcp_status restore_session(arcp__engine *engine, const arcp_json *json, arcp_span key,
                                    arcp_error *err)
 {
-    arcp_span principal_name = arcp__row_text(&engine->context, row, "principal");
-    arcp_span id = arcp__row_text(&engine->context, row, "session_id");
-    if (principal_name.size == 0 || id.size == 0 || id.size >= ARCP__ID_SIZE ||
-        !arcp_span_equal(id, key)) {
+    arcp__session_row row = {0};
+    if (!arcp__decode_row(json, &engine->context.scratch, ARCP_JSON_ROOT, &arcp__session_members,
+                          &row) ||
+        row.session_id.size >= ARCP__ID_SIZE || !arcp_span_equal(row.session_id, key)) {
         return arcp__row_damaged("session", key, err);
     }
-    arcp__principal *principal = arcp__principal_get(engine, principal_name);
+    arcp__principal *principal = arcp__principal_get(engine, row.principal);
     arcp__session *session =
-        principal == NULL ? NULL : arcp__session_add_restored(engine, principal, id);
+        principal == NULL ? NULL : arcp__session_add_restored(engine, principal, row.session_id);
     if (session == NULL) {
         return arcp__row_out_of_memory(err);
     }
-    session->is_anonymous = arcp_json_is(
-        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("anonymous")), ARCP_JSON_TRUE);
-    session->features = (arcp_feature_set)arcp__row_number(row, "features") & ARCP_FEATURES_ALL;
-    session->acked_seq = arcp__row_number(row, "acked_seq");
-    session->profile =
-        arcp__peer_profile_of(engine, arcp__row_text(&engine->context, row, "client"), principal);
-    session->has_previous = arcp__row_hash(
-        arcp__row_text(&engine->context, row, "previous_token_hash"), session->previous_hash);
-    if (!arcp__row_instant(&engine->context, row, ARCP_JSON_ROOT, "created_at",
-                           &session->created_wall_ns) ||
-        !arcp__row_hash(arcp__row_text(&engine->context, row, "token_hash"), session->token_hash)) {
-        return arcp__row_damaged("session", key, err);
-    }
-    if (!copy_cstr(&session->client_name, arcp__row_text(&engine->context, row, "client")) ||
-        !copy_cstr(&session->client_version,
-                   arcp__row_text(&engine->context, row, "client_version"))) {
-        return arcp__row_out_of_memory(err);
-    }
-    return ARCP_OK;
+    session->is_anonymous = row.anonymous;
+    session->features = (arcp_feature_set)row.features & ARCP_FEATURES_ALL;
+    session->acked_seq = row.acked_seq;
+    session->profile = arcp__peer_profile_of(engine, row.client, principal);
+    session->created_wall_ns = row.created_at;
+    memcpy(session->token_hash, row.token_hash, sizeof(row.token_hash));
+    memcpy(session->previous_hash, row.previous_token_hash, sizeof(row.previous_token_hash));
+    static const uint8_t none[32] = {0};
+    session->has_previous = memcmp(row.previous_token_hash, none, sizeof(none)) != 0;
+    return copy_cstr(&session->client_name, row.client) &&
+                   copy_cstr(&session->client_version, row.client_version)
+               ? ARCP_OK
+               : arcp__row_out_of_memory(err);
 }
 
 static bool copy_id(char to[ARCP__ID_SIZE], arcp_span text)
@@ -66,66 +60,33 @@ static arcp__piece piece_of(const arcp_json *row, arcp_json_ref whole, arcp_json
 }
 
 /* Of a job that has ended, the lease is only shown, as it was written, unless it has counters. */
-static bool needs_lease(const arcp_json *row, const arcp__job *job)
-{
-    return !arcp_job_status_is_terminal(job->status) ||
-           arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent")) != ARCP_JSON_ABSENT;
-}
-
-static arcp_status restore_lease(const arcp_json *row, arcp_json_ref accepted, arcp__job *job,
-                                 arcp_error *err)
+static arcp_status restore_lease(const arcp_json *json, const arcp__job_row *row,
+                                 const arcp__accepted_row *said, arcp__job *job, arcp_error *err)
 {
     arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
     limits.patterns_max = SIZE_MAX; /* it was accepted under limits that may be others now */
     limits.bytes_max = SIZE_MAX;
-    arcp_json_ref asked = arcp_json_member(row, accepted, ARCP_SPAN_LITERAL("lease"));
-    arcp_json_ref constraints =
-        arcp_json_member(row, accepted, ARCP_SPAN_LITERAL("lease_constraints"));
     arcp_lease *lease = NULL;
     arcp_status status = ARCP_OK;
-    if (needs_lease(row, job)) {
-        status = arcp_lease_from_json(row, asked, constraints, &limits, &lease, err);
+    if (!arcp_job_status_is_terminal(job->status) || row->spent != ARCP_JSON_ABSENT) {
+        status =
+            arcp_lease_from_json(json, said->lease, said->lease_constraints, &limits, &lease, err);
     }
     job->live->lease = lease;
-    job->lease = piece_of(row, accepted, asked);
-    job->constraints = piece_of(row, accepted, constraints);
+    job->lease = piece_of(json, row->accepted, said->lease);
+    job->constraints = piece_of(json, row->accepted, said->lease_constraints);
     return status;
 }
 
-/* Most of it as job.accepted said it. */
-static arcp_status restore_job_texts(arcp__engine *engine, const arcp_json *row,
-                                     arcp_json_ref accepted, arcp__job *job, arcp_span key,
-                                     arcp_error *err)
+static void restore_end(arcp__engine *engine, const arcp__job_row *row, arcp__job *job)
 {
-    arcp_span trace = arcp__row_text_of(&engine->context, row, accepted, "trace_id");
-    if (trace.size != 32 || !arcp_json_is(row, accepted, ARCP_JSON_OBJECT) ||
-        !copy_id(job->session_id, arcp__row_text(&engine->context, row, "session_id")) ||
-        !copy_id(job->parent_id,
-                 arcp__row_text_of(&engine->context, row, accepted, "parent_job_id")) ||
-        !copy_id(job->result_id, arcp__row_text(&engine->context, row, "result_id")) ||
-        !arcp__row_instant(&engine->context, row, accepted, "accepted_at", &job->created_wall_ns)) {
-        return arcp__row_damaged("job", key, err);
-    }
-    memcpy(job->trace_id, trace.data, 32);
-    if (!copy_cstr(&job->agent_text, arcp__row_text_of(&engine->context, row, accepted, "agent")) ||
-        !copy_cstr(&job->accepted, arcp_json_raw(row, accepted))) {
-        return arcp__row_out_of_memory(err);
-    }
-    return ARCP_OK;
-}
-
-static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *job)
-{
-    if (!arcp__row_instant(&engine->context, row, ARCP_JSON_ROOT, "ended_at",
-                           &job->ended_wall_ns)) {
-        job->ended_wall_ns = engine->context.now.wall_ns;
-    }
+    job->ended_wall_ns = row->ended_at != 0 ? row->ended_at : engine->context.now.wall_ns;
     job->principal->running_jobs--;
     engine->running_jobs--;
-    job->stream->next = arcp__row_number(row, "records");
-    arcp__job_count_bytes(job, arcp__row_number(row, "bytes"));
-    job->first_seq = arcp__row_number(row, "first_seq");
-    job->last_seq = arcp__row_number(row, "last_seq");
+    job->stream->next = row->records;
+    arcp__job_count_bytes(job, row->bytes);
+    job->first_seq = row->first_seq;
+    job->last_seq = row->last_seq;
     int64_t age_ns = engine->context.now.wall_ns - job->ended_wall_ns;
     int64_t keep_ns = (int64_t)engine->context.settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
     /* Those that became due while nothing ran go some at a time. */
@@ -133,40 +94,47 @@ static void restore_end(arcp__engine *engine, const arcp_json *row, arcp__job *j
     int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : turn * OVERDUE_TURN_NS;
     arcp__job_keep(engine, job, engine->context.now.mono_ns + left_ns);
 }
-
-static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_span key,
+static arcp_status restore_job(arcp__engine *engine, const arcp_json *json, arcp_span key,
                                arcp_error *err)
 {
-    arcp_span principal_name = arcp__row_text(&engine->context, row, "principal");
-    arcp_job_status status_word =
-        arcp_job_status_from_wire(arcp__row_text(&engine->context, row, "status"));
-    if (principal_name.size == 0 || status_word == ARCP_JOB_STATUS_COUNT || key.size == 0 ||
-        key.size >= ARCP__ID_SIZE || arcp__row_number(row, "bytes") > RECORD_BYTES_MAX) {
+    arcp_buf *scratch = &engine->context.scratch;
+    arcp__job_row row = {0};
+    arcp__accepted_row said = {0};
+    if (!arcp__decode_row(json, scratch, ARCP_JSON_ROOT, &arcp__job_members, &row) ||
+        !arcp__decode_row(json, scratch, row.accepted, &arcp__accepted_members, &said) ||
+        arcp_job_status_from_wire(row.status) == ARCP_JOB_STATUS_COUNT || key.size == 0 ||
+        key.size >= ARCP__ID_SIZE || row.bytes > RECORD_BYTES_MAX || said.trace_id.size != 32) {
         return arcp__row_damaged("job", key, err);
     }
-    arcp__principal *principal = arcp__principal_get(engine, principal_name);
+    arcp__principal *principal = arcp__principal_get(engine, row.principal);
     arcp__job *job = principal == NULL ? NULL : arcp__job_add_restored(engine, principal, key);
     if (job == NULL) {
         return arcp__row_out_of_memory(err);
     }
-    job->status = status_word;
-    job->features = (arcp_feature_set)arcp__row_number(row, "features");
-    arcp_json_ref accepted = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("accepted"));
-    arcp_status status = restore_job_texts(engine, row, accepted, job, key, err);
+    job->status = arcp_job_status_from_wire(row.status);
+    job->features = (arcp_feature_set)row.features;
+    job->created_wall_ns = said.accepted_at;
+    memcpy(job->trace_id, said.trace_id.data, said.trace_id.size);
+    if (!copy_id(job->session_id, row.session_id) || !copy_id(job->parent_id, said.parent_job_id) ||
+        !copy_id(job->result_id, row.result_id)) {
+        return arcp__row_damaged("job", key, err);
+    }
+    if (!copy_cstr(&job->agent_text, said.agent) ||
+        !copy_cstr(&job->accepted, arcp_json_raw(json, row.accepted))) {
+        return arcp__row_out_of_memory(err);
+    }
+    arcp_status status = restore_lease(json, &row, &said, job, err);
     if (status == ARCP_OK) {
-        status = restore_lease(row, accepted, job, err);
+        status = arcp__budget_keep_row(engine, json, row.spent, key, false, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__budget_keep_row(engine, row, key, false, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__idempotency_restore_of_job(engine, row, job, err);
+        status = arcp__idempotency_restore_of_job(engine, json, row.idempotency, job, err);
     }
     if (status == ARCP_OK) {
         arcp__job_note_head(job);
-        arcp__trace_restore(engine, row, job);
-        if (arcp_job_status_is_terminal(status_word)) {
-            restore_end(engine, row, job);
+        arcp__trace_restore(engine, json, row.trace, job);
+        if (arcp_job_status_is_terminal(job->status)) {
+            restore_end(engine, &row, job);
         }
     }
     return status;
@@ -175,20 +143,27 @@ static arcp_status restore_job(arcp__engine *engine, const arcp_json *row, arcp_
 arcp_status arcp__restore_take_row(arcp__engine *engine, arcp_store_table table, arcp_span key,
                                    arcp_error *err)
 {
-    if (table == ARCP_STORE_SESSIONS) {
-        return restore_session(engine, &engine->context.json, key, err);
-    }
-    if (table == ARCP_STORE_JOBS) {
-        arcp_span job_id;
+    const arcp_json *json = &engine->context.json;
+    arcp_span job_id;
+    switch (table) {
+    case ARCP_STORE_SESSIONS:
+        return restore_session(engine, json, key, err);
+    case ARCP_STORE_JOBS:
         return arcp__budget_row_key(key, &job_id)
-                   ? arcp__budget_keep_row(engine, &engine->context.json, job_id, true, err)
-                   : restore_job(engine, &engine->context.json, key, err);
-    }
-    if (table == ARCP_STORE_CREDENTIALS) {
-        return arcp__credential_restore(&engine->credentials, &engine->context.json, key, err);
-    }
-    if (table == ARCP_STORE_IDEMPOTENCY) {
-        return arcp__idempotency_restore(engine, &engine->context.json, key, err);
+                   ? arcp__budget_keep_row(
+                         engine, json,
+                         arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent")), job_id,
+                         true, err)
+                   : restore_job(engine, json, key, err);
+    case ARCP_STORE_CREDENTIALS:
+        return arcp__credential_restore(&engine->credentials, json, key, err);
+    case ARCP_STORE_IDEMPOTENCY:
+        return arcp__idempotency_restore(engine, json, key, err);
+    case ARCP_STORE_META:
+    case ARCP_STORE_PROCESSES:
+    case ARCP_STORE_SUBSCRIPTIONS:
+    case ARCP_STORE_TABLE_COUNT:
+        break;
     }
     return ARCP_OK;
 }

@@ -100,47 +100,28 @@ bool arcp__session_has_live_jobs(const arcp__session *session)
     return false;
 }
 
-static void write_hex(arcp_json_writer *writer, const char *name, const uint8_t hash[32])
-{
-    char hex[64];
-    arcp__hex_format(hash, 32, hex);
-    arcp_json_name(writer, name);
-    arcp_json_write_string(writer, arcp_span_make(hex, sizeof(hex)));
-}
-
 void arcp__session_store(arcp__engine *engine, arcp__session *session)
 {
     if (!arcp__batch_keeps_rows(engine->log)) {
         return;
     }
-    arcp_buf row = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &row);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "session_id");
-    arcp_json_write_cstr(&writer, session->id);
-    arcp_json_name(&writer, "principal");
-    arcp_json_write_cstr(&writer, session->principal->name);
-    arcp_json_name(&writer, "anonymous");
-    arcp_json_write_bool(&writer, session->is_anonymous);
-    arcp_json_name(&writer, "client");
-    arcp_json_write_cstr(&writer, session->client_name == NULL ? "" : session->client_name);
-    arcp_json_name(&writer, "client_version");
-    arcp_json_write_cstr(&writer, session->client_version == NULL ? "" : session->client_version);
-    arcp_json_name(&writer, "features");
-    arcp_json_write_u64(&writer, session->features);
-    arcp__write_timestamp(&writer, "created_at", session->created_wall_ns);
-    write_hex(&writer, "token_hash", session->token_hash);
+    arcp__session_row row = {.session_id = arcp_span_cstr(session->id),
+                             .principal = arcp_span_cstr(session->principal->name),
+                             .anonymous = session->is_anonymous,
+                             .client = arcp_span_cstr(session->client_name),
+                             .client_version = arcp_span_cstr(session->client_version),
+                             .features = session->features,
+                             .created_at = session->created_wall_ns,
+                             .acked_seq = session->acked_seq};
+    memcpy(row.token_hash, session->token_hash, sizeof(row.token_hash));
     if (session->has_previous) {
-        write_hex(&writer, "previous_token_hash", session->previous_hash);
+        memcpy(row.previous_token_hash, session->previous_hash, sizeof(row.previous_token_hash));
     }
-    arcp_json_name(&writer, "acked_seq");
-    arcp_json_write_u64(&writer, session->acked_seq);
-    arcp_json_end_object(&writer);
-    arcp__context_check_text(&engine->context, &row);
+    arcp_buf text = arcp__context_take_buf(&engine->context);
+    arcp__row_format(&arcp__session_members, &row, &text);
     arcp__batch_put(engine->log, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id),
-                    arcp_buf_span(&row));
-    arcp_buf_fini(&row);
+                    arcp_buf_span(&text));
+    arcp__context_give_buf(&engine->context, &text);
 }
 
 void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *frame, bool durable)

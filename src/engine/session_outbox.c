@@ -110,19 +110,21 @@ static size_t find_run(const arcp__session *session, uint64_t seq);
 static void append_index(arcp__engine *engine, arcp__session *session, const arcp__run *run)
 {
     char key[ARCP__ID_SIZE + 2];
-    char record[256];
     index_key(session, key);
     /* The exact bytes of all that the stream has, where the run ends with it: those of a run may be
      * an average. */
     const bool is_tip = run->first_position + run->count == run->stream->next;
-    int size = snprintf(record, sizeof(record),
-                        "{\"seq\":%llu,\"count\":%u,\"stream\":\"%s\",\"position\":%llu,"
-                        "\"bytes\":%llu,\"total\":%llu}",
-                        (unsigned long long)run->first_seq, run->count, run->stream->key,
-                        (unsigned long long)run->first_position, (unsigned long long)run->bytes,
-                        (unsigned long long)(is_tip ? run->stream->bytes : 0));
+    const arcp__index_record record = {.seq = run->first_seq,
+                                       .count = run->count,
+                                       .stream = arcp_span_cstr(run->stream->key),
+                                       .position = run->first_position,
+                                       .bytes = run->bytes,
+                                       .total = is_tip ? run->stream->bytes : 0};
+    arcp_buf text = arcp__context_take_buf(&engine->context);
+    arcp__row_format(&arcp__index_members, &record, &text);
     arcp__batch_append_key(engine->log, arcp_span_cstr(key), session->index_next++,
-                           arcp_span_make(record, (size_t)size));
+                           arcp_buf_span(&text));
+    arcp__context_give_buf(&engine->context, &text);
 }
 
 void arcp__session_write_index(arcp__engine *engine, arcp__session *session)

@@ -18,7 +18,8 @@ void arcp__trace_of_child(arcp__engine *engine, const arcp__job *parent, arcp__t
 arcp_span arcp__trace_span_id(const arcp__trace *trace);
 /* The member "trace" of a running job's row. */
 void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer);
-void arcp__trace_restore(arcp__engine *engine, const arcp_json *row, arcp__job *job);
+void arcp__trace_restore(arcp__engine *engine, const arcp_json *row, arcp_json_ref stored,
+                         arcp__job *job);
 
 /* ---- span.c ---- */
 void arcp__span_job_ended(arcp__engine *engine, const arcp__job *job);

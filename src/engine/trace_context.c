@@ -161,39 +161,40 @@ arcp_span arcp__trace_span_id(const arcp__trace *trace)
 
 /* ---- over a restart ---- */
 
+#define MEMBER(member, kind) ARCP__MEMBER(arcp__trace, member, #member, kind)
+
+static const arcp__member rows[] = {
+    {MEMBER(traceparent, ID), .required = true},
+    {MEMBER(parent_id, ID)},
+    {MEMBER(session_id, ID)},
+};
+static const arcp__members members = ARCP__MEMBERS(rows);
+
 void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer)
 {
     if (trace->is_recorded) {
         arcp_json_name(writer, "trace");
         arcp_json_begin_object(writer);
-        arcp__write_text(writer, "traceparent", trace->traceparent);
-        arcp__write_text(writer, "parent_id", trace->parent_id);
-        arcp__write_text(writer, "session_id", trace->session_id);
+        arcp__encode_row(writer, &members, trace);
         arcp_json_end_object(writer);
     }
 }
 
-/* An id of ours that was stored; false when it is none. */
-static bool read_id(arcp__engine *engine, const arcp_json *row, arcp_json_ref trace,
-                    const char *name, char out[ARCP__SPAN_ID_SIZE + 1])
+/* An id of ours, or none. */
+static bool is_id(const char *text)
 {
-    arcp_span text = arcp_json_string(row, arcp_json_member(row, trace, arcp_span_cstr(name)),
-                                      &engine->context.scratch);
-    put_text(out, ARCP__SPAN_ID_SIZE + 1, arcp_span_first(text, ARCP__SPAN_ID_SIZE));
-    return text.size == 0 || text.size == ARCP__SPAN_ID_SIZE;
+    return text[0] == '\0' || strlen(text) == ARCP__SPAN_ID_SIZE;
 }
 
-void arcp__trace_restore(arcp__engine *engine, const arcp_json *row, arcp__job *job)
+void arcp__trace_restore(arcp__engine *engine, const arcp_json *row, arcp_json_ref stored,
+                         arcp__job *job)
 {
-    arcp__trace *trace = &job->live->trace;
-    arcp_json_ref stored = arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace"));
-    arcp_span parent =
-        arcp_json_string(row, arcp_json_member(row, stored, ARCP_SPAN_LITERAL("traceparent")),
-                         &engine->context.scratch);
-    *trace = (arcp__trace){.began_wall_ns = job->created_wall_ns};
-    if (engine->options.makes_spans && arcp__traceparent_is_valid(parent)) {
-        put_text(trace->traceparent, sizeof(trace->traceparent), parent);
-        trace->is_recorded = read_id(engine, row, stored, "parent_id", trace->parent_id) &&
-                             read_id(engine, row, stored, "session_id", trace->session_id);
+    arcp__trace trace = {.began_wall_ns = job->created_wall_ns};
+    job->live->trace = trace;
+    if (engine->options.makes_spans &&
+        arcp__decode_row(row, &engine->context.scratch, stored, &members, &trace) &&
+        arcp__traceparent_is_valid(arcp_span_cstr(trace.traceparent))) {
+        trace.is_recorded = is_id(trace.parent_id) && is_id(trace.session_id);
+        job->live->trace = trace;
     }
 }

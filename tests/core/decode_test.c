@@ -245,6 +245,52 @@ static void a_row_may_lack_what_it_need_not_have(void **state)
     reading_fini(&at);
 }
 
+static void a_row_that_was_written_is_read_again(void **state)
+{
+    reading at;
+    arcp_buf text = ARCP_BUF_INIT;
+    sample out = {.string = ARCP_SPAN_LITERAL("a\"b"),
+                  .count = 3,
+                  .flag = true,
+                  .at = INT64_C(1500000000000000000),
+                  .id = "xyz",
+                  .object = 0};
+    (void)state;
+    out.hash[31] = 255;
+    arcp__row_format(&members, &out, &text);
+    assert_true(arcp_span_equal_cstr(arcp_buf_span(&text),
+                                     "{\"string\":\"a\\\"b\",\"flag\":true,\"count\":3,"
+                                     "\"at\":\"2017-07-14T02:40:00.000Z\",\"hash\":\"" HEX
+                                     "\",\"id\":\"xyz\"}"));
+    arcp_buf_append_byte(&text, '\0');
+    check_ok(read_with(&at, &members, text.data), &at.error);
+    assert_true(arcp_span_equal(at.out.string, out.string));
+    assert_int_equal(at.out.count, 3);
+    assert_true(at.out.flag);
+    assert_int_equal(at.out.at, out.at);
+    assert_memory_equal(at.out.hash, out.hash, sizeof(out.hash));
+    assert_string_equal(at.out.id, "xyz");
+    reading_fini(&at);
+    arcp_buf_fini(&text);
+}
+
+static void what_a_row_must_have_is_written_although_it_is_zero(void **state)
+{
+    static const arcp__member must_rows[] = {
+        {MEMBER(string, TEXT), .required = true}, {MEMBER(text, TEXT)},
+        {MEMBER(count, COUNT), .required = true}, {MEMBER(positive, COUNT)},
+        {MEMBER(flag, BOOL), .required = true},   {MEMBER(hash, HASH)},
+    };
+    static const arcp__members must = ARCP__MEMBERS(must_rows);
+    const sample none = {0};
+    arcp_buf text = ARCP_BUF_INIT;
+    (void)state;
+    arcp__row_format(&must, &none, &text);
+    assert_true(
+        arcp_span_equal_cstr(arcp_buf_span(&text), "{\"string\":\"\",\"count\":0,\"flag\":false}"));
+    arcp_buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +299,8 @@ int main(void)
         cmocka_unit_test(what_is_right_is_read_although_something_is_wrong),
         cmocka_unit_test(an_older_name_counts_where_the_new_one_is_absent),
         cmocka_unit_test(a_row_may_lack_what_it_need_not_have),
+        cmocka_unit_test(a_row_that_was_written_is_read_again),
+        cmocka_unit_test(what_a_row_must_have_is_written_although_it_is_zero),
     };
     return run_rows(shape_rows, sizeof(shape_rows) / sizeof(shape_rows[0]), sizeof(shape_rows[0]),
                     a_shape_has_its_limits) +

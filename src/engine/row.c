@@ -1,0 +1,58 @@
+#include "engine/row.h"
+
+#define SESSION(member, kind)  ARCP__MEMBER(arcp__session_row, member, #member, kind)
+#define JOB(member, kind)      ARCP__MEMBER(arcp__job_row, member, #member, kind)
+#define ACCEPTED(member, kind) ARCP__MEMBER(arcp__accepted_row, member, #member, kind)
+#define INDEX(member, kind)    ARCP__MEMBER(arcp__index_record, member, #member, kind)
+
+static const arcp__member session_rows[] = {
+    {SESSION(session_id, STRING), .required = true},
+    {SESSION(principal, STRING), .required = true},
+    {SESSION(anonymous, BOOL)},
+    {SESSION(client, TEXT)},
+    {SESSION(client_version, TEXT)},
+    {SESSION(features, COUNT)},
+    {SESSION(created_at, INSTANT), .required = true},
+    {SESSION(token_hash, HASH), .required = true},
+    {SESSION(previous_token_hash, HASH)},
+    {SESSION(acked_seq, COUNT)},
+};
+const arcp__members arcp__session_members = ARCP__MEMBERS(session_rows);
+
+static const arcp__member job_rows[] = {
+    {JOB(status, STRING), .required = true},
+    {JOB(session_id, STRING)},
+    {JOB(principal, STRING), .required = true},
+    {JOB(result_id, STRING)},
+    {JOB(ended_at, INSTANT)},
+    {JOB(records, COUNT)},
+    {JOB(bytes, COUNT)},
+    {JOB(first_seq, COUNT)},
+    {JOB(last_seq, COUNT)},
+    {JOB(features, COUNT)},
+    {JOB(accepted, OBJECT), .required = true},
+    {JOB(spent, ANY)},
+    {JOB(trace, ANY)},
+    {JOB(idempotency, ANY)},
+};
+const arcp__members arcp__job_members = ARCP__MEMBERS(job_rows);
+
+static const arcp__member accepted_rows[] = {
+    {ACCEPTED(agent, TEXT)},
+    {ACCEPTED(trace_id, STRING), .required = true},
+    {ACCEPTED(parent_job_id, STRING)},
+    {ACCEPTED(accepted_at, INSTANT), .required = true},
+    {ACCEPTED(lease, ANY)},
+    {ACCEPTED(lease_constraints, ANY)},
+};
+const arcp__members arcp__accepted_members = ARCP__MEMBERS(accepted_rows);
+
+static const arcp__member index_rows[] = {
+    {INDEX(seq, COUNT), .required = true},
+    {INDEX(count, COUNT), .required = true},
+    {INDEX(stream, STRING), .required = true},
+    {INDEX(position, COUNT)},
+    {INDEX(bytes, COUNT)},
+    {INDEX(total, COUNT)},
+};
+const arcp__members arcp__index_members = ARCP__MEMBERS(index_rows);
