@@ -150,15 +150,14 @@ static void revoke_answered(arcp__credentials *credentials, arcp__credential *cr
                             const arcp_provision_result *result)
 {
     const arcp_settings *settings = &credentials->context->settings;
-    const bool had_value = arcp__has_text(credential->sealed);
+    const bool was_issued = result->outcome == ARCP_PROVISION_DONE ||
+                            arcp__has_text(credential->sealed) ||
+                            arcp__has_text(credential->upstream_id);
     const int64_t settled_ns =
         credential->asked_wall_ns + (int64_t)settings->credentials_settle_sec * ARCP_NS_PER_SEC;
     if (result->outcome == ARCP_PROVISION_DONE ||
         (result->outcome == ARCP_PROVISION_ABSENT &&
-         (arcp__has_text(credential->upstream_id) || had_value ||
-          credential->call_wall_ns >= settled_ns))) {
-        const bool was_issued = result->outcome == ARCP_PROVISION_DONE || had_value ||
-                                arcp__has_text(credential->upstream_id);
+         (was_issued || credential->call_wall_ns >= settled_ns))) {
         audit(credentials, credential, was_issued ? "revoked" : "never_issued", NULL);
         forget(credentials, credential);
         return;
@@ -188,13 +187,15 @@ static void revoke_answered(arcp__credentials *credentials, arcp__credential *cr
 
 /* ---- asking ---- */
 
-/* An intent with its limits, not yet written down. NULL when there is nothing to ask for. */
-static arcp__credential *intend(arcp__credentials *credentials, const arcp__credential_wish *wish,
-                                const char *id, uint32_t generation)
+/* Writes an intent down and asks for a value when that is durable: the slot's first one, or one in
+ * place of that. Nothing, when the lease leaves nothing to ask for. */
+static void ask(arcp__credentials *credentials, const arcp__credential_wish *wish,
+                arcp__credential_slot *slot, const char *id, uint32_t generation)
 {
+    const bool is_first = slot->live == NULL;
     arcp__credential *credential = arcp__credential_new(credentials, id, generation);
     if (credential == NULL) {
-        return NULL;
+        return;
     }
     (void)snprintf(credential->job_id, sizeof credential->job_id, "%s", wish->job_id);
     (void)snprintf(credential->session_id, sizeof credential->session_id, "%s", wish->session_id);
@@ -206,9 +207,14 @@ static arcp__credential *intend(arcp__credentials *credentials, const arcp__cred
     credential->traceparent = arcp__credential_copy(credentials, wish->traceparent);
     if (!arcp__credential_limit(credentials, credential, wish->lease, wish->budget)) {
         arcp__credential_free(credentials, credential);
-        return NULL;
+        return;
     }
-    return credential;
+    credential->slot = slot;
+    *(is_first ? &slot->live : &slot->replacement) = credential;
+    arcp__credential_store(credentials, credential);
+    arcp__credential_call(credentials, credential,
+                          is_first ? ARCP__PROVISION_ISSUE : ARCP__PROVISION_ROTATE);
+    audit(credentials, credential, "asked", is_first ? NULL : "rotation");
 }
 
 /* [arcp:9.8-1] */
@@ -217,16 +223,7 @@ void arcp__credential_ask(arcp__credentials *credentials, const arcp__credential
 {
     char id[ARCP__ID_SIZE];
     arcp__context_make_id(credentials->context, "cred_", id);
-    arcp__credential *credential = intend(credentials, wish, id, 1);
-    if (credential == NULL) { /* it was wanted, so that only memory can be missing */
-        arcp__context_no_memory(credentials->context);
-        return;
-    }
-    slot->live = credential;
-    credential->slot = slot;
-    arcp__credential_store(credentials, credential);
-    arcp__credential_call(credentials, credential, ARCP__PROVISION_ISSUE);
-    audit(credentials, credential, "asked", NULL);
+    ask(credentials, wish, slot, id, 1);
 }
 
 void arcp__credential_give(arcp__credential_slot *from, arcp__credential_slot *job)
@@ -238,47 +235,29 @@ void arcp__credential_give(arcp__credential_slot *from, arcp__credential_slot *j
     }
 }
 
-/* Another value for a job that has one. [arcp:9.8.2-7] */
-static void rotate(arcp__credentials *credentials, arcp__credential *credential)
-{
-    arcp__credential_slot *slot = credential->slot;
-    char budget[ARCP_DECIMAL_TEXT_MAX];
-    const arcp__credential_wish wish = {
-        .job_id = credential->job_id,
-        .session_id = credential->session_id,
-        .principal = credential->principal,
-        .trace_id = credential->trace_id,
-        .agent_name = arcp_span_cstr(credential->agent),
-        .traceparent = arcp_span_cstr(credential->traceparent),
-        .lease = slot->lease,
-        .budget = slot->budget,
-    };
-    if (slot->replacement != NULL || !arcp__credential_budget(credentials, wish.budget, budget)) {
-        return; /* one is on its way, or there is nothing left to spend */
-    }
-    /* Each attempt has an alias of its own: the one before may be in doubt, and its alias is then
-     * still being revoked. */
-    arcp__credential *fresh = intend(credentials, &wish, credential->id, ++credential->asked);
-    if (fresh == NULL) {
-        plan_attempt(credentials, credential, RETRY_FIRST_SEC);
-        return;
-    }
-    fresh->slot = slot;
-    slot->replacement = fresh;
-    arcp__credential_store(credentials, fresh);
-    arcp__credential_call(credentials, fresh, ARCP__PROVISION_ROTATE);
-    audit(credentials, fresh, "asked", "rotation");
-}
-
+/* [arcp:9.8.2-7] */
 void arcp__credential_due(arcp__credentials *credentials, arcp__timer *timer)
 {
     arcp__credential *credential = timer->owner;
+    arcp__credential_slot *slot = credential->slot;
     if (timer == &credential->usage_timer) {
         arcp__credential_call(credentials, credential, ARCP__PROVISION_USAGE);
     } else if (credential->state == ARCP__CREDENTIAL_REVOKING) {
         arcp__credential_call(credentials, credential, ARCP__PROVISION_REVOKE);
-    } else if (credential->slot != NULL && credential->slot->lease != NULL) {
-        rotate(credentials, credential);
+    } else if (slot != NULL && slot->lease != NULL && slot->replacement == NULL) {
+        const arcp__credential_wish wish = {
+            .job_id = credential->job_id,
+            .session_id = credential->session_id,
+            .principal = credential->principal,
+            .trace_id = credential->trace_id,
+            .agent_name = arcp_span_cstr(credential->agent),
+            .traceparent = arcp_span_cstr(credential->traceparent),
+            .lease = slot->lease,
+            .budget = slot->budget,
+        };
+        /* Each attempt has an alias of its own: the one before may be in doubt, and its alias is
+         * then still being revoked. */
+        ask(credentials, &wish, slot, credential->id, ++credential->asked);
     }
 }
 

@@ -7,8 +7,6 @@
 #include "credential/credential_state.h"
 #include "log/log.h"
 
-#define SPAN_TEXT_MAX 256u
-
 /* ---- as objects ---- */
 
 char *arcp__credential_copy(arcp__credentials *credentials, arcp_span text)
@@ -208,22 +206,14 @@ static void emit_span(arcp__credentials *credentials, const arcp__credential *cr
         return;
     }
     const bool failed = outcome == ARCP_PROVISION_UNKNOWN || outcome == ARCP_PROVISION_REFUSED;
-    const struct {
-        const char *name, *text;
-    } says[] = {
-        {"arcp.session_id", credential->session_id},
-        {"arcp.job_id", credential->job_id},
-        {"arcp.agent", credential->agent},
-        {"arcp.credential_id", credential->id},
-        {"arcp.provisioner", credential->provisioner},
-        {"arcp.provision.outcome", outcomes[outcome]},
+    const arcp__otlp_attribute attributes[] = {
+        {.name = "arcp.session_id", .text = arcp_span_cstr(credential->session_id)},
+        {.name = "arcp.job_id", .text = arcp_span_cstr(credential->job_id)},
+        {.name = "arcp.agent", .text = arcp_span_cstr(credential->agent)},
+        {.name = "arcp.credential_id", .text = arcp_span_cstr(credential->id)},
+        {.name = "arcp.provisioner", .text = arcp_span_cstr(credential->provisioner)},
+        {.name = "arcp.provision.outcome", .text = arcp_span_cstr(outcomes[outcome])},
     };
-    arcp__otlp_attribute attributes[sizeof says / sizeof says[0]];
-    for (size_t i = 0; i < sizeof says / sizeof says[0]; i++) {
-        attributes[i] = (arcp__otlp_attribute){
-            .name = says[i].name,
-            .text = arcp_span_first(arcp_span_cstr(says[i].text), SPAN_TEXT_MAX)};
-    }
     arcp_buf text = ARCP_BUF_INIT;
     arcp__otlp_span_format(
         &(arcp__otlp_span){
@@ -235,7 +225,7 @@ static void emit_span(arcp__credentials *credentials, const arcp__credential *cr
             .start_wall_ns = credential->call_wall_ns,
             .end_wall_ns = credentials->context->now.wall_ns,
             .attributes = attributes,
-            .attribute_count = sizeof says / sizeof says[0],
+            .attribute_count = sizeof attributes / sizeof attributes[0],
             .status = failed ? ARCP__OTLP_ERROR : ARCP__OTLP_UNSET,
             .status_message = failed ? outcomes[outcome] : NULL},
         &text);

@@ -6,9 +6,11 @@
 #include "credential/credential_state.h"
 #include "json/json_put.h"
 
-/* [arcp:9.8.2-11] [arcp:9.8.3-2] */
-bool arcp__credential_budget(const arcp__credentials *credentials, const arcp_budget *budget,
-                             char out[ARCP_DECIMAL_TEXT_MAX])
+/* What the upstream's cap is to be, as text: the least that remains in the job's tree; "" without a
+ * budget in the cap's currency. False: there is nothing left to spend.
+ * [arcp:9.8.2-11] [arcp:9.8.3-2] */
+static bool read_budget(const arcp__credentials *credentials, const arcp_budget *budget,
+                        char out[ARCP_DECIMAL_TEXT_MAX])
 {
     const char *currency = credentials->options->terms->currency;
     arcp_decimal left = ARCP_DECIMAL_ZERO;
@@ -37,7 +39,11 @@ static size_t allowed_models(const arcp__credentials *credentials, const arcp_le
     arcp_error error = {0};
     options.now = context->now;
     options.model_use_required = context->settings.model_use_required == ARCP_CHOICE_TRUE;
-    if (arcp_authority_new(lease, &options, &authority, &error) != ARCP_OK) {
+    const arcp_status status = arcp_authority_new(lease, &options, &authority, &error);
+    if (status != ARCP_OK) {
+        if (status == ARCP_E_NO_MEMORY) {
+            arcp__context_no_memory(credentials->context);
+        }
         return 0;
     }
     size_t count = 0;
@@ -45,7 +51,7 @@ static size_t allowed_models(const arcp__credentials *credentials, const arcp_le
         arcp_target_scratch scratch;
         arcp_decision decision;
         const arcp_span model = arcp_span_cstr(terms->models[i]);
-        /* A used-up budget is no matter of names: arcp__credential_budget looks at it. */
+        /* A used-up budget is no matter of names: read_budget looks at it. */
         if (arcp_authorize_model(authority, context->now, model, &scratch, &decision) ||
             decision.reason == ARCP_DENY_BUDGET) {
             if (out != NULL) {
@@ -74,7 +80,7 @@ bool arcp__credential_is_wanted(const arcp__credentials *credentials,
     for (size_t i = 0; i < terms->agent_count && !is_for_agent; i++) {
         is_for_agent = arcp__name_glob_matches(terms->agents[i], wish->agent_name);
     }
-    return is_for_agent && arcp__credential_budget(credentials, wish->budget, budget) &&
+    return is_for_agent && read_budget(credentials, wish->budget, budget) &&
            (terms->model_count == 0 || allowed_models(credentials, wish->lease, NULL) != 0);
 }
 
@@ -114,7 +120,7 @@ bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *cr
                             const arcp_lease *lease, const arcp_budget *budget)
 {
     const arcp_provisioner_terms *terms = credentials->options->terms;
-    if (!arcp__credential_budget(credentials, budget, credential->budget)) {
+    if (!read_budget(credentials, budget, credential->budget)) {
         return false;
     }
     if (arcp_lease_has_expiry(lease)) {

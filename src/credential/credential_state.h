@@ -84,10 +84,6 @@ arcp__credential *arcp__credential_end_call(arcp__credentials *credentials, uint
                                             arcp_provision_outcome outcome);
 
 /* ---- credential_limits.c ---- */
-/* What the upstream's cap is to be, as text: the least that remains in the job's tree; "" without a
- * budget in the cap's currency. False: there is nothing left to spend. */
-bool arcp__credential_budget(const arcp__credentials *credentials, const arcp_budget *budget,
-                             char out[ARCP_DECIMAL_TEXT_MAX]);
 /* What is asked for. False: the lease leaves nothing to ask for. */
 bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *credential,
                             const arcp_lease *lease, const arcp_budget *budget);
