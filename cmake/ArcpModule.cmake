@@ -11,7 +11,7 @@ endfunction()
 
 # arcp_module(NAME SOURCES a.c b.c [NEEDS other modules or imported targets])
 #   One folder of src/ as a static library arcp_NAME. Includes are written from
-#   src/ ("base/map.h") and from include/ (<arcp/span.h>).
+#   src/ ("base/alloc.h") and from include/ (<arcp/span.h>).
 function(arcp_module name)
   cmake_parse_arguments(M "" "" "SOURCES;NEEDS" ${ARGN})
   add_library(arcp_${name} STATIC ${M_SOURCES})

@@ -9,7 +9,7 @@
 
 #include "base/directory.h"
 
-/* Longer than any line: what peers chose is cut (src/engine/audit.c). */
+/* Longer than any line: what peers chose is cut (src/log/audit.c). */
 #define WINDOW_BYTES ((uint64_t)1 << 20)
 
 static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error *err)

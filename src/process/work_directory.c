@@ -39,7 +39,7 @@ arcp_status arcp__directory_make(const char *path, const char *user, arcp_error 
     struct passwd entry;
     struct passwd *found = NULL;
     if (getpwnam_r(user, &entry, buffer, sizeof(buffer), &found) != 0 || found == NULL ||
-        chown(path, found->pw_uid, found->pw_gid) != 0) {
+        lchown(path, found->pw_uid, found->pw_gid) != 0) {
         (void)rmdir(path);
         return arcp_error_set(err, found == NULL ? ARCP_E_USAGE : ARCP_E_IO,
                               "the directory %s cannot be given to the user \"%s\"", path, user);

@@ -71,82 +71,83 @@ static void nothing_secret_is_printed(void **state)
     }
 }
 
+static const struct {
+    const char *text;
+    const char *message;
+} wrong[] = {
+    {"credentials: {provisioner: magic}",
+     "f.yaml:1: credentials.provisioner: must be none, static or http"},
+    {"credentials:\n  provisioner: static\n",
+     "f.yaml:2: credentials: provisioner: static needs values or values_file"},
+    {"credentials: {provisioner: static, values: [a]}",
+     "f.yaml:1: credentials: provisioner: static needs an endpoint"},
+    {"credentials: {provisioner: http}",
+     "f.yaml:1: credentials: provisioner: http needs http.issue.url and http.revoke.url"},
+    {"credentials: {provisioner: http, http: {issue: {url: 'http://a'}}}",
+     "f.yaml:1: credentials: provisioner: http needs http.issue.url and http.revoke.url"},
+    {"credentials: {provisioner: http, http: {issue: {url: 'http://a'}, revoke: {url: "
+     "'http://a'}}}",
+     "f.yaml:1: credentials: provisioner: http needs http.issue.response.value"},
+    {"credentials: {provisioner: http, http: {issue: {url: 'http://a', response: {value: /v}}, "
+     "revoke: {url: 'http://a'}}}",
+     "f.yaml:1: credentials: provisioner: http needs an endpoint, or "
+     "http.issue.response.endpoint"},
+    {"credentials: {provisioner: http, endpoint: e, http: {issue: {url: 'http://a', response: "
+     "{value: /v}}, revoke: {url: 'http://a'}, usage: {url: 'http://a'}}}",
+     "f.yaml:1: credentials: http.usage needs response.spent"},
+    {"credentials:\n  http:\n    issue: {url: ftp://x}\n",
+     "f.yaml:3: credentials.http.issue.url: must begin with https:// or http://"},
+    {"credentials: {http: {issue: {response: {value: key}}}}",
+     "f.yaml:1: credentials.http.issue.response.value: must be a JSON pointer such as /key"},
+    {"credentials: {http: {issue: {body: text}}}",
+     "f.yaml:1: credentials.http.issue.body: must be a mapping or a list: it is sent as JSON"},
+    {"credentials: {http: {issue: {body: &b [*b]}}}",
+     "f.yaml:1: credentials.http.issue.body: stands deeper than 32 levels"},
+    {"credentials: {http: {issue: {body: &b {b: *b}}}}",
+     "f.yaml:1: credentials.http.issue.body.b.b."},
+    {"credentials: {http: {issue: {body: {a: {? [b] : c}}}}}",
+     "f.yaml:1: credentials.http.issue.body.a: a key must be a word"},
+    {"credentials: {http: {issue: {body: {a: 1, a: 2}}}}",
+     "f.yaml:1: credentials.http.issue.body.a: occurs twice"},
+    {"credentials: {http: {timeout_ms: 3600001}}",
+     "f.yaml:1: credentials.http.timeout_ms: must be a whole number from 0 to 3600000"},
+    {"credentials: {http: {connections: 1001}}",
+     "f.yaml:1: credentials.http.connections: must be a whole number from 0 to 1000"},
+    {"credentials: {http: {gone: 404}}", "f.yaml:1: credentials.http.gone: must be a list"},
+    {"credentials:\n  http:\n    gone: [404,\n      gone]\n",
+     "f.yaml:4: credentials.http.gone[1]: must be a whole number"},
+    {"credentials: {http: {gone: [100, 99]}}",
+     "f.yaml:1: credentials.http.gone[1]: must be an HTTP status, 100 to 599"},
+    {"credentials: {http: {gone: [599, 600]}}",
+     "f.yaml:1: credentials.http.gone[1]: must be an HTTP status, 100 to 599"},
+    {"credentials: {errors: [{code: TIMEOUT, status: 99}]}",
+     "f.yaml:1: credentials.errors[0].status: must be an HTTP status, 100 to 599"},
+    {"credentials: {errors: [{code: TIMEOUT, status: 600}]}",
+     "f.yaml:1: credentials.errors[0].status: must be an HTTP status, 100 to 599"},
+    {"credentials: {enforces: [magic]}",
+     "f.yaml:1: credentials.enforces: must be a list of budget, models and expiry"},
+    {"credentials: {enforces: [budget]}",
+     "f.yaml:1: credentials: enforces: budget needs a currency"},
+    {"credentials: {enforces: [models]}", "f.yaml:1: credentials: enforces: models needs models"},
+    {"credentials: {errors: [{status: 400}]}", "f.yaml:1: credentials.errors[0]: needs a code"},
+    {"credentials: {errors: [{status: 400, code: NO}]}",
+     "f.yaml:1: credentials.errors[0].code: must be an error code such as BUDGET_EXHAUSTED"},
+    {"credentials: {errors: [{code: TIMEOUT}]}",
+     "f.yaml:1: credentials.errors[0]: needs a status, or contains"},
+    {"credentials: {stuck_after: 0}", "f.yaml:1: credentials.stuck_after is \"0\", must be "},
+    {"credentials: {magic: 1}", "f.yaml:1: credentials.magic: "},
+};
+
 static void what_is_wrong_is_named_with_its_place(void **state)
 {
-    static const struct {
-        const char *text;
-        const char *message;
-    } rows[] = {
-        {"credentials: {provisioner: magic}",
-         "f.yaml:1: credentials.provisioner: must be none, static or http"},
-        {"credentials:\n  provisioner: static\n",
-         "f.yaml:2: credentials: provisioner: static needs values or values_file"},
-        {"credentials: {provisioner: static, values: [a]}",
-         "f.yaml:1: credentials: provisioner: static needs an endpoint"},
-        {"credentials: {provisioner: http}",
-         "f.yaml:1: credentials: provisioner: http needs http.issue.url and http.revoke.url"},
-        {"credentials: {provisioner: http, http: {issue: {url: 'http://a'}}}",
-         "f.yaml:1: credentials: provisioner: http needs http.issue.url and http.revoke.url"},
-        {"credentials: {provisioner: http, http: {issue: {url: 'http://a'}, revoke: {url: "
-         "'http://a'}}}",
-         "f.yaml:1: credentials: provisioner: http needs http.issue.response.value"},
-        {"credentials: {provisioner: http, http: {issue: {url: 'http://a', response: {value: /v}}, "
-         "revoke: {url: 'http://a'}}}",
-         "f.yaml:1: credentials: provisioner: http needs an endpoint, or "
-         "http.issue.response.endpoint"},
-        {"credentials: {provisioner: http, endpoint: e, http: {issue: {url: 'http://a', response: "
-         "{value: /v}}, revoke: {url: 'http://a'}, usage: {url: 'http://a'}}}",
-         "f.yaml:1: credentials: http.usage needs response.spent"},
-        {"credentials:\n  http:\n    issue: {url: ftp://x}\n",
-         "f.yaml:3: credentials.http.issue.url: must begin with https:// or http://"},
-        {"credentials: {http: {issue: {response: {value: key}}}}",
-         "f.yaml:1: credentials.http.issue.response.value: must be a JSON pointer such as /key"},
-        {"credentials: {http: {issue: {body: text}}}",
-         "f.yaml:1: credentials.http.issue.body: must be a mapping or a list: it is sent as JSON"},
-        {"credentials: {http: {issue: {body: &b [*b]}}}",
-         "f.yaml:1: credentials.http.issue.body: stands deeper than 32 levels"},
-        {"credentials: {http: {issue: {body: &b {b: *b}}}}",
-         "f.yaml:1: credentials.http.issue.body.b.b."},
-        {"credentials: {http: {issue: {body: {a: {? [b] : c}}}}}",
-         "f.yaml:1: credentials.http.issue.body.a: a key must be a word"},
-        {"credentials: {http: {issue: {body: {a: 1, a: 2}}}}",
-         "f.yaml:1: credentials.http.issue.body.a: occurs twice"},
-        {"credentials: {http: {timeout_ms: 3600001}}",
-         "f.yaml:1: credentials.http.timeout_ms: must be a whole number from 0 to 3600000"},
-        {"credentials: {http: {connections: 1001}}",
-         "f.yaml:1: credentials.http.connections: must be a whole number from 0 to 1000"},
-        {"credentials: {http: {gone: 404}}", "f.yaml:1: credentials.http.gone: must be a list"},
-        {"credentials:\n  http:\n    gone: [404,\n      gone]\n",
-         "f.yaml:4: credentials.http.gone[1]: must be a whole number"},
-        {"credentials: {http: {gone: [100, 99]}}",
-         "f.yaml:1: credentials.http.gone[1]: must be an HTTP status, 100 to 599"},
-        {"credentials: {http: {gone: [599, 600]}}",
-         "f.yaml:1: credentials.http.gone[1]: must be an HTTP status, 100 to 599"},
-        {"credentials: {errors: [{code: TIMEOUT, status: 99}]}",
-         "f.yaml:1: credentials.errors[0].status: must be an HTTP status, 100 to 599"},
-        {"credentials: {errors: [{code: TIMEOUT, status: 600}]}",
-         "f.yaml:1: credentials.errors[0].status: must be an HTTP status, 100 to 599"},
-        {"credentials: {enforces: [magic]}",
-         "f.yaml:1: credentials.enforces: must be a list of budget, models and expiry"},
-        {"credentials: {enforces: [budget]}",
-         "f.yaml:1: credentials: enforces: budget needs a currency"},
-        {"credentials: {enforces: [models]}",
-         "f.yaml:1: credentials: enforces: models needs models"},
-        {"credentials: {errors: [{status: 400}]}", "f.yaml:1: credentials.errors[0]: needs a code"},
-        {"credentials: {errors: [{status: 400, code: NO}]}",
-         "f.yaml:1: credentials.errors[0].code: must be an error code such as BUDGET_EXHAUSTED"},
-        {"credentials: {errors: [{code: TIMEOUT}]}",
-         "f.yaml:1: credentials.errors[0]: needs a status, or contains"},
-        {"credentials: {stuck_after: 0}", "f.yaml:1: credentials.stuck_after is \"0\", must be "},
-        {"credentials: {magic: 1}", "f.yaml:1: credentials.magic: "},
-    };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
         arcp__config config;
         arcp_error error = {0};
-        assert_int_equal(read_text(rows[at].text, &config, &error), ARCP_E_USAGE);
-        if (strncmp(error.message, rows[at].message, strlen(rows[at].message)) != 0) {
-            fail_msg("%s: got \"%s\", want \"%s\"", rows[at].text, error.message, rows[at].message);
+        assert_int_equal(read_text(wrong[at].text, &config, &error), ARCP_E_USAGE);
+        if (strncmp(error.message, wrong[at].message, strlen(wrong[at].message)) != 0) {
+            fail_msg("%s: got \"%s\", want \"%s\"", wrong[at].text, error.message,
+                     wrong[at].message);
         }
         arcp__config_fini(&config);
     }

@@ -1,6 +1,8 @@
 /* Files that hold secrets: which of them are read, and what a write leaves. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +111,50 @@ static void a_write_that_fails_leaves_what_was_there(void **state)
     assert_int_equal(arcp__private_file_replace(&file, ARCP_SPAN_LITERAL("x"), &error), ARCP_E_IO);
 }
 
+static void a_full_disk_leaves_what_was_there_and_nothing_beside_it(void **state)
+{
+    struct rlimit before;
+    (void)state;
+    write_text("old");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit full = {0, before.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+    const arcp_status replaced =
+        arcp__private_file_replace(&file, ARCP_SPAN_LITERAL("new"), &error);
+    const arcp_status made = arcp__private_file_make(&file, ARCP_SPAN_LITERAL("new"), NULL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, handler);
+    assert_int_equal(replaced, ARCP_E_IO);
+    assert_int_equal(made, ARCP_E_IO);
+    assert_non_null(strstr(error.message, "cannot be written: File too large"));
+    check_read("old");
+    assert_int_equal(unlink(file.path), 0);
+    assert_int_equal(rmdir(dir->path), 0);
+}
+
+static void a_path_may_be_as_long_as_the_name_beside_it_allows(void **state)
+{
+    char path[4200];
+    char suffix[32];
+    (void)state;
+    memset(path, '/', sizeof(path)); /* many slashes are one */
+    memcpy(path, dir->path, strlen(dir->path));
+    /* With what is appended to it and the end of string it has to fit 4096 bytes. */
+    const int more = snprintf(suffix, sizeof(suffix), ".new%ld", (long)getpid());
+    for (size_t over = 0; over <= 1; over++) {
+        const size_t size = 4095 - (size_t)more + over;
+        memcpy(path + size - 1, "x", 2);
+        file.path = path;
+        const arcp_status status =
+            arcp__private_file_replace(&file, ARCP_SPAN_LITERAL("x"), &error);
+        assert_int_equal(status, over == 0 ? ARCP_OK : ARCP_E_USAGE);
+        assert_int_equal(unlink(path), over == 0 ? 0 : -1);
+        path[size - 1] = '/';
+    }
+    assert_string_equal(error.message, "the key file: the path is too long");
+}
+
 static void a_link_in_place_of_the_new_file_is_not_followed(void **state)
 {
     (void)state;
@@ -209,6 +255,8 @@ int main(void)
         TEST(what_is_written_is_its_owners_alone),
         TEST(what_is_made_replaces_nothing),
         TEST(a_write_that_fails_leaves_what_was_there),
+        TEST(a_full_disk_leaves_what_was_there_and_nothing_beside_it),
+        TEST(a_path_may_be_as_long_as_the_name_beside_it_allows),
         TEST(a_link_in_place_of_the_new_file_is_not_followed),
         TEST(reading_stops_at_the_limit),
         TEST(a_file_that_others_may_use_is_refused),
