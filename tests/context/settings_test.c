@@ -1,0 +1,181 @@
+/* Each setting by its row of settings.def: its default, both ends of its range and one beyond. */
+#include <arcp/settings.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "support/check.h"
+
+static const struct {
+    const char *group, *key;
+    uint64_t initial, minimum, maximum;
+    size_t offset;
+} numbers[] = {
+#define ARCP_SETTING_NUMBER(group, key, initial, minimum, maximum, text)                           \
+    {#group, #key, initial, minimum, maximum, offsetof(arcp_settings, group##_##key)},
+#define ARCP_SETTING_CHOICE(group, key, initial, words, text)
+#include <arcp/settings.def>
+#undef ARCP_SETTING_NUMBER
+#undef ARCP_SETTING_CHOICE
+};
+
+static const struct {
+    const char *group, *key, *initial, *words;
+    size_t offset;
+} choices[] = {
+#define ARCP_SETTING_NUMBER(group, key, initial, minimum, maximum, text)
+#define ARCP_SETTING_CHOICE(group, key, initial, words, text)                                      \
+    {#group, #key, initial, words, offsetof(arcp_settings, group##_##key)},
+#include <arcp/settings.def>
+#undef ARCP_SETTING_NUMBER
+#undef ARCP_SETTING_CHOICE
+};
+
+static arcp_status set(arcp_settings *settings, const char *group, const char *key,
+                       const char *value, arcp_error *err)
+{
+    *err = (arcp_error){0};
+    return arcp_settings_set(settings, arcp_span_cstr(group), arcp_span_cstr(key),
+                             arcp_span_cstr(value), err);
+}
+
+static void check_number(size_t row, uint64_t value, bool is_taken)
+{
+    arcp_settings settings;
+    arcp_error err;
+    char text[32];
+    uint64_t now = 0;
+    arcp_settings_default(&settings);
+    (void)snprintf(text, sizeof(text), "%" PRIu64, value);
+    const arcp_status status = set(&settings, numbers[row].group, numbers[row].key, text, &err);
+    memcpy(&now, (char *)&settings + numbers[row].offset, sizeof now);
+    if (status != (is_taken ? ARCP_OK : ARCP_E_USAGE) ||
+        now != (is_taken ? value : numbers[row].initial)) {
+        fail_msg("%s.%s: %s: %s, is %" PRIu64, numbers[row].group, numbers[row].key, text,
+                 err.message, now);
+    }
+}
+
+static void a_number_is_taken_up_to_both_ends_of_its_range(void **state)
+{
+    for (size_t row = 0; row < sizeof numbers / sizeof numbers[0]; row++) {
+        check_number(row, numbers[row].minimum, true);
+        check_number(row, numbers[row].initial, true);
+        check_number(row, numbers[row].maximum, true);
+        if (numbers[row].minimum != 0) {
+            check_number(row, numbers[row].minimum - 1, false);
+        }
+        if (numbers[row].maximum != UINT64_MAX) {
+            check_number(row, numbers[row].maximum + 1, false);
+        }
+    }
+}
+
+static void a_choice_is_one_of_its_words(void **state)
+{
+    for (size_t row = 0; row < sizeof choices / sizeof choices[0]; row++) {
+        arcp_settings settings;
+        arcp_error err;
+        uint32_t index = 0;
+        for (const char *at = choices[row].words; at != NULL; index++) {
+            char word[64] = "";
+            uint32_t now = UINT32_MAX;
+            (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, "|"), at);
+            arcp_settings_default(&settings);
+            check_ok(set(&settings, choices[row].group, choices[row].key, word, &err), &err);
+            memcpy(&now, (char *)&settings + choices[row].offset, sizeof now);
+            assert_int_equal(now, index);
+            at = strchr(at, '|') == NULL ? NULL : strchr(at, '|') + 1;
+        }
+        assert_true(index > 1);
+        assert_int_equal(set(&settings, choices[row].group, choices[row].key, "", &err),
+                         ARCP_E_USAGE);
+        assert_int_equal(
+            set(&settings, choices[row].group, choices[row].key, choices[row].words, &err),
+            ARCP_E_USAGE);
+        assert_non_null(strstr(err.message, "must be one of "));
+        assert_non_null(strstr(err.message, choices[row].words));
+    }
+}
+
+static void what_is_no_setting_or_no_number_is_refused(void **state)
+{
+    static const struct {
+        const char *group, *key, *value;
+        arcp_status status;
+        const char *says;
+    } rows[] = {
+        {"limits", "json_depht", "8", ARCP_E_NOT_FOUND, "there is no setting limits.json_depht"},
+        {"jobs", "json_depth", "8", ARCP_E_NOT_FOUND, "there is no setting jobs.json_depth"},
+        {"limits", "json_depth", "", ARCP_E_USAGE, "limits.json_depth is \"\", must be a whole"},
+        {"limits", "json_depth", "-8", ARCP_E_USAGE, "number from 4 to 512"},
+        {"limits", "json_depth", "8 ", ARCP_E_USAGE, "limits.json_depth is \"8 \""},
+        {"limits", "json_depth", "0x8", ARCP_E_USAGE, "limits.json_depth is \"0x8\""},
+        {"limits", "json_depth", "18446744073709551624", ARCP_E_USAGE, "must be"}, /* 2^64 + 8 */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        arcp_settings settings;
+        arcp_error err;
+        arcp_settings_default(&settings);
+        assert_int_equal(set(&settings, rows[i].group, rows[i].key, rows[i].value, &err),
+                         rows[i].status);
+        assert_non_null(strstr(err.message, rows[i].says));
+        assert_int_equal(settings.limits_json_depth, 64);
+    }
+}
+
+static void set_again(void *user, const char *group, const char *key, const char *value,
+                      const char *text)
+{
+    arcp_error err;
+    check_ok(set(user, group, key, value, &err), &err);
+    assert_true(text[0] != '\0');
+}
+
+static void what_is_listed_can_be_set_and_comes_to_the_same(void **state)
+{
+    arcp_settings settings;
+    arcp_settings again;
+    arcp_error err;
+    memset(&settings, 0, sizeof settings);
+    memset(&again, 0, sizeof again);
+    arcp_settings_default(&settings);
+    arcp_settings_default(&again);
+    check_ok(set(&settings, "limits", "json_depth", "7", &err), &err);
+    check_ok(set(&settings, "lease", "on_expiry", "deny", &err), &err);
+    arcp_settings_each(&settings, set_again, &again);
+    assert_memory_equal(&again, &settings, sizeof settings);
+}
+
+static void what_a_store_in_memory_keeps_is_bounded(void **state)
+{
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.limits_replay_bytes = 67108864 - 1;
+    settings.jobs_keep_terminal_bytes = 268435456 - 1;
+    settings.limits_principal_bytes = 1073741824 - 1;
+    const arcp_settings lower = settings;
+    arcp_settings_fit_memory(&settings);
+    assert_int_equal(settings.limits_replay_bytes, lower.limits_replay_bytes);
+    assert_int_equal(settings.jobs_keep_terminal_bytes, lower.jobs_keep_terminal_bytes);
+    assert_int_equal(settings.limits_principal_bytes, lower.limits_principal_bytes);
+    settings.limits_replay_bytes = 67108864 + 1;
+    settings.jobs_keep_terminal_bytes = 268435456 + 1;
+    settings.limits_principal_bytes = 0; /* no limit */
+    arcp_settings_fit_memory(&settings);
+    assert_int_equal(settings.limits_replay_bytes, 67108864);
+    assert_int_equal(settings.jobs_keep_terminal_bytes, 268435456);
+    assert_int_equal(settings.limits_principal_bytes, 1073741824);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_number_is_taken_up_to_both_ends_of_its_range),
+        cmocka_unit_test(a_choice_is_one_of_its_words),
+        cmocka_unit_test(what_is_no_setting_or_no_number_is_refused),
+        cmocka_unit_test(what_is_listed_can_be_set_and_comes_to_the_same),
+        cmocka_unit_test(what_a_store_in_memory_keeps_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
