@@ -176,6 +176,22 @@ static arcp_status pairs_read(arcp__yaml_reader *r, const arcp__config_row *row,
     return arcp__yaml_members(r, node, path, read_pair, &into);
 }
 
+/* A name that YAML could read as something else is quoted. */
+static void print_name(arcp_span name, arcp_buf *out)
+{
+    bool is_plain = name.size != 0;
+    for (size_t i = 0; i < name.size && is_plain; i++) {
+        const char byte = name.data[i];
+        is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                   (byte >= '0' && byte <= '9') || byte == '_' || (byte == '-' && i != 0);
+    }
+    if (is_plain) {
+        arcp_buf_append(out, name);
+    } else {
+        arcp_json_quote(name, out);
+    }
+}
+
 static void pairs_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
                         arcp_buf *out)
 {
@@ -186,8 +202,8 @@ static void pairs_print(const arcp__config_row *row, const void *owner, arcp__pr
         const char *mark = strchr(pair, row->separator[0]);
         const char *text = mark == NULL ? NULL : mark + strlen(row->separator);
         arcp_buf_append_cstr(out, i == 0 ? "" : ", ");
-        arcp_buf_append(out, mark == NULL ? arcp_span_cstr(pair)
-                                          : arcp_span_make(pair, (size_t)(mark - pair)));
+        print_name(
+            mark == NULL ? arcp_span_cstr(pair) : arcp_span_make(pair, (size_t)(mark - pair)), out);
         arcp_buf_append_cstr(out, ": ");
         print_string(row, is_secret(row) ? pair : text, secrets, out);
     }

@@ -207,6 +207,18 @@ static void a_file_has_at_most_16_mebibytes(void **state)
     free(text);
 }
 
+static void a_name_that_is_no_plain_word_is_printed_in_quotes(void **state)
+{
+    char *text =
+        printed("agents: [{name: a, command: [x], env: {KEY_1: v, 'a b: {': v, '-': v}}]\n");
+    (void)state;
+    assert_non_null(strstr(text, "env: {KEY_1: \"***\", \"a b: {\": \"***\", \"-\": \"***\"}\n"));
+    char *again = printed(text);
+    assert_string_equal(again, text);
+    arcp_free(text);
+    arcp_free(again);
+}
+
 static void null_is_as_if_a_key_was_not_there(void **state)
 {
     char *text = printed("agents: null\ntokens: ~\nstore: null\nlisten:\naudit: {path: null}\n");
@@ -489,6 +501,7 @@ int main(void)
         cmocka_unit_test(what_was_read_is_printed_without_secrets),
         cmocka_unit_test(what_is_wrong_is_named_with_line_and_key),
         cmocka_unit_test(a_file_has_at_most_16_mebibytes),
+        cmocka_unit_test(a_name_that_is_no_plain_word_is_printed_in_quotes),
         cmocka_unit_test(null_is_as_if_a_key_was_not_there),
         cmocka_unit_test(what_is_nested_deep_is_refused_at_its_depth),
         cmocka_unit_test(agents_of_one_name_may_have_several_versions),
