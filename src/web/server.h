@@ -6,9 +6,11 @@
  *                                    -> LINGER -> gone
  *                          -> upgraded: the stream has another owner
  *
- *   HEAD    under a limit of bytes; Host, Origin, method and path are checked before a route is
- * asked. BODY    under the route's limit; skipped where there is none. Pieces go to the route as
- * they come. ANSWER  nothing is read until the answer has left; requests that were sent ahead wait.
+ *   HEAD    under a limit of bytes; Host, Origin, path and method are checked before a route
+ *           is asked.
+ *   BODY    under the limit of the route, which gets pieces as they come. Skipped where there
+ *           is none.
+ *   ANSWER  nothing is read until the answer has left; requests that were sent ahead wait.
  *   LINGER  our half is closed, and what comes is dropped until the peer ends: closing a socket
  *           with unread input would reset it, and the answer could be lost.
  *
@@ -42,8 +44,8 @@ typedef struct arcp__web_route {
     void (*body)(void *user, arcp__web_exchange *exchange, arcp_span piece, bool is_last);
     /* The peer has taken all that was written of a streamed answer so far. NULL: never streamed. */
     void (*drained)(void *user, arcp__web_exchange *exchange);
-    /* The connection ended before the answer was complete: it is not to be touched any more. NULL
-     * where begin answers. */
+    /* The connection ended before the answer was complete, or the body could not be read: the
+     * exchange is not to be touched any more. NULL where begin answers. */
     void (*gone)(void *user, arcp__web_exchange *exchange);
 } arcp__web_route;
 
