@@ -96,8 +96,9 @@ void arcp__encode_row(arcp_json_writer *writer, const arcp__members *members, co
 /* Appends an object of them. */
 void arcp__row_format(const arcp__members *members, const void *row, arcp_buf *out);
 
-/* Reads a row of ours, whose writer may have been another version: a member of another shape counts
- * as absent. False when one that is required is. */
+/* A member of another shape counts as absent, and nothing is said: for stored rows, whose writer
+ * may have been another version, and for callers with a text of their own. False when a member that
+ * is required is absent. */
 ARCP_MUST_CHECK bool arcp__decode_row(const arcp_json *json, arcp_buf *scratch,
                                       arcp_json_ref object, const arcp__members *members,
                                       void *out);
