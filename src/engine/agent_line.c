@@ -2,6 +2,7 @@
  * object or plain text per line, and what it is answered. */
 #include "engine/job_log.h"
 #include "engine/parts.h"
+#include "json/json_put.h"
 
 #include <stdio.h>
 
@@ -50,13 +51,10 @@ void arcp__agent_reply_error(arcp__engine *engine, arcp__job *job, arcp_span rep
 /* [arcp:11-2] */
 static void write_trace(const arcp__job *job, arcp_json_writer *writer)
 {
-    arcp_json_name(writer, "trace_id");
-    arcp_json_write_cstr(writer, job->trace_id);
-    arcp_json_name(writer, "traceparent");
-    arcp_json_write_cstr(writer, job->live->trace.traceparent);
+    arcp__put_cstr(writer, "trace_id", job->trace_id);
+    arcp__put_cstr(writer, "traceparent", job->live->trace.traceparent);
     if (job->live->tracestate != NULL) {
-        arcp_json_name(writer, "tracestate");
-        arcp_json_write_cstr(writer, job->live->tracestate);
+        arcp__put_cstr(writer, "tracestate", job->live->tracestate);
     }
 }
 
@@ -84,20 +82,13 @@ static void write_features(arcp__engine *engine, arcp_feature_set features,
 void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_buf *out)
 {
     arcp_buf text = arcp__context_take_buf(&engine->context);
-    arcp_json_writer writer;
     (void)arcp_buf_reserve(out, START_BYTES + arcp_span_cstr(job->live->input).size);
-    arcp_json_writer_init(&writer, out);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "type");
-    arcp_json_write_cstr(&writer, "job.start");
-    arcp_json_name(&writer, "payload");
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_cstr(&writer, job->id);
-    arcp_json_name(&writer, "agent");
-    arcp_json_write_cstr(&writer, job->agent_text);
-    arcp_json_name(&writer, "input");
-    arcp_json_write_raw(&writer, arcp_span_cstr(job->live->input));
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_cstr(&writer, "type", "job.start");
+    arcp__put_object(&writer, "payload");
+    arcp__put_cstr(&writer, "job_id", job->id);
+    arcp__put_cstr(&writer, "agent", job->agent_text);
+    arcp__put_raw(&writer, "input", arcp_span_cstr(job->live->input));
     arcp_json_name(&writer, "lease");
     arcp_lease_format(job->live->lease, &text);
     arcp__write_formatted(&writer, &text);
@@ -111,8 +102,7 @@ void arcp__agent_format_start(arcp__engine *engine, const arcp__job *job, arcp_b
     arcp__credentials_write(&engine->credentials, &job->live->credential, &writer);
     write_trace(job, &writer);
     if (job->parent_id[0] != '\0') {
-        arcp_json_name(&writer, "parent_job_id");
-        arcp_json_write_cstr(&writer, job->parent_id);
+        arcp__put_cstr(&writer, "parent_job_id", job->parent_id);
     }
     arcp_json_name(&writer, "features");
     write_features(engine, job->features, &writer);
@@ -194,9 +184,7 @@ static void reply_status(arcp__engine *engine, arcp__job *job, const line *in, a
 static void reply_budget(arcp__engine *engine, arcp__job *job, const line *in)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__budget_write_available(job, &writer);
     arcp_json_end_object(&writer);
     arcp__context_check_text(&engine->context, &payload);

@@ -2,6 +2,7 @@
 #include "engine/parts.h"
 
 #include "core/agent_name.h"
+#include "json/json_put.h"
 
 /* ---- principals ---- */
 
@@ -305,18 +306,15 @@ arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
 /* [arcp:6.2-2] */
 void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_json_writer *writer)
 {
-    arcp_json_name(writer, "agents");
-    arcp_json_begin_array(writer);
+    arcp__put_array(writer, "agents");
     for (const arcp__agent *agent = engine->agents; agent != NULL; agent = agent->next) {
         if (!rich) {
             arcp_json_write_cstr(writer, agent->name);
             continue;
         }
         arcp_json_begin_object(writer);
-        arcp_json_name(writer, "name");
-        arcp_json_write_cstr(writer, agent->name);
-        arcp_json_name(writer, "versions");
-        arcp_json_begin_array(writer);
+        arcp__put_cstr(writer, "name", agent->name);
+        arcp__put_array(writer, "versions");
         for (size_t at = 0; at < agent->version_count; at++) {
             if (agent->versions[at].version[0] != '\0') {
                 arcp_json_write_cstr(writer, agent->versions[at].version);
@@ -325,8 +323,7 @@ void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_js
         arcp_json_end_array(writer);
         const char *chosen = agent->versions[agent->default_version].version;
         if (chosen[0] != '\0') {
-            arcp_json_name(writer, "default");
-            arcp_json_write_cstr(writer, chosen);
+            arcp__put_cstr(writer, "default", chosen);
         }
         arcp_json_end_object(writer);
     }

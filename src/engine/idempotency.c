@@ -10,6 +10,7 @@
 #include "engine/restore.h"
 
 #include "core/trace.h"
+#include "json/json_put.h"
 
 arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
                                           arcp_span key)
@@ -89,13 +90,10 @@ static void store_row(arcp__engine *engine, arcp__idempotency *entry)
 {
     char key[64];
     arcp_buf row = arcp__context_take_buf(&engine->context);
-    arcp_json_writer writer;
     row_key(engine, entry, key);
-    arcp_json_writer_init(&writer, &row);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&row);
     write_members(entry, arcp_span_make(entry->key, entry->key_size), entry->job_id, &writer);
-    arcp_json_name(&writer, "accepted");
-    arcp_json_write_raw(&writer, arcp__idempotency_accepted(entry));
+    arcp__put_raw(&writer, "accepted", arcp__idempotency_accepted(entry));
     arcp_json_end_object(&writer);
     arcp__batch_put(engine->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)),
                     arcp_buf_span(&row));
@@ -199,8 +197,7 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
         return;
     }
     size_t before = strlen(job->principal->name) + 1;
-    arcp_json_name(writer, "idempotency");
-    arcp_json_begin_object(writer);
+    arcp__put_object(writer, "idempotency");
     write_members(entry, arcp_span_make(entry->key + before, entry->key_size - before), NULL,
                   writer);
     arcp_json_end_object(writer);

@@ -3,6 +3,8 @@
  * restart finds every counter as the last durable metric left it. */
 #include "engine/parts.h"
 
+#include "json/json_put.h"
+
 static const char row_suffix[] = "/spent";
 
 bool arcp__budget_row_key(arcp_span key, arcp_span *job_id)
@@ -39,8 +41,7 @@ void arcp__budget_write_spent(const arcp__job *job, arcp_json_writer *writer)
     if (budget == NULL) {
         return;
     }
-    arcp_json_name(writer, "spent");
-    arcp_json_begin_object(writer);
+    arcp__put_object(writer, "spent");
     for (size_t at = 0; at < arcp_budget_count(budget); at++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
         (void)arcp_decimal_format(arcp_budget_spent(budget, at), amount);
@@ -77,8 +78,7 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
                 continue;
             }
             if (!any) {
-                arcp_json_name(writer, "budget");
-                arcp_json_begin_object(writer);
+                arcp__put_object(writer, "budget");
                 any = true;
             }
             arcp_json_name_span(writer, currency);
@@ -108,9 +108,7 @@ static void store_row(arcp__engine *engine, arcp__job *job)
     }
     char key[ARCP__ID_SIZE + sizeof(row_suffix)];
     arcp_buf row = arcp__context_take_buf(&engine->context);
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &row);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&row);
     arcp__budget_write_spent(job, &writer);
     arcp_json_end_object(&writer);
     arcp__batch_put(engine->log, ARCP_STORE_JOBS, row_key(job, key), arcp_buf_span(&row));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/trace.h"
+#include "json/json_put.h"
 
 #define ACCEPTED_BYTES 256u /* most have less */
 
@@ -49,10 +50,8 @@ static void write_accepted(arcp__engine *engine, arcp__job *job, arcp_json_write
     const arcp_lease *lease = job->live->lease;
     arcp_buf text = arcp__context_take_buf(&engine->context);
     arcp_json_begin_object(writer);
-    arcp_json_name(writer, "job_id");
-    arcp_json_write_cstr(writer, job->id);
-    arcp_json_name(writer, "agent");
-    arcp_json_write_cstr(writer, job->agent_text);
+    arcp__put_cstr(writer, "job_id", job->id);
+    arcp__put_cstr(writer, "agent", job->agent_text);
     arcp_json_name(writer, "lease");
     arcp_lease_format(lease, &text);
     job->lease = write_piece(writer, &text);
@@ -68,13 +67,10 @@ static void write_accepted(arcp__engine *engine, arcp__job *job, arcp_json_write
         arcp__job_write_budget(job, false, false, writer);
     }
     arcp__write_timestamp(writer, "accepted_at", job->created_wall_ns);
-    arcp_json_name(writer, "trace_id");
-    arcp_json_write_cstr(writer, job->trace_id);
+    arcp__put_cstr(writer, "trace_id", job->trace_id);
     if (job->parent_id[0] != '\0') {
-        arcp_json_name(writer, "parent_job_id");
-        arcp_json_write_cstr(writer, job->parent_id);
-        arcp_json_name(writer, "delegate_id");
-        arcp_json_write_cstr(writer, job->live->delegate_id);
+        arcp__put_cstr(writer, "parent_job_id", job->parent_id);
+        arcp__put_cstr(writer, "delegate_id", job->live->delegate_id);
     }
     arcp_json_end_object(writer);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "core/lease_subset.h"
+#include "json/json_put.h"
 
 #define DELEGATE_ID_MAX 256u /* bytes; the rest is cut off */
 
@@ -97,17 +98,11 @@ static void emit_delegate(arcp__engine *engine, arcp__job *parent, const arcp__j
 {
     arcp_buf event = ARCP_BUF_INIT;
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &event);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "delegate_id");
-    arcp_json_write_string(&writer, order->delegate_id);
-    arcp_json_name(&writer, "child_job_id");
-    arcp_json_write_cstr(&writer, child->id);
-    arcp_json_name(&writer, "agent");
-    arcp_json_write_cstr(&writer, child->agent_text);
-    arcp_json_name(&writer, "input");
-    arcp_json_write_raw(&writer, order->input);
+    arcp_json_writer writer = arcp__put_begin(&event);
+    arcp__put_string(&writer, "delegate_id", order->delegate_id);
+    arcp__put_cstr(&writer, "child_job_id", child->id);
+    arcp__put_cstr(&writer, "agent", child->agent_text);
+    arcp__put_raw(&writer, "input", order->input);
     arcp_json_name(&writer, "lease");
     arcp_lease_format(child->live->lease, &text);
     arcp__write_formatted(&writer, &text);
@@ -335,35 +330,29 @@ static void answer_wait(arcp__engine *engine, arcp__job *parent, const arcp__job
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer;
     if (arcp_json_scan(&json, terminal, &limits, NULL) != ARCP_OK) {
         arcp__context_no_memory(&engine->context); /* it is JSON: the runtime wrote it */
         arcp_json_fini(&json);
         return;
     }
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_cstr(&writer, child->id);
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_cstr(&writer, "job_id", child->id);
     static const char *const copied[] = {"final_status", "result", "result_id", "result_size",
                                          "summary"};
     for (size_t at = 0; at < sizeof(copied) / sizeof(copied[0]); at++) {
         arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(copied[at]));
         if (ref != ARCP_JSON_ABSENT) {
-            arcp_json_name(&writer, copied[at]);
-            arcp_json_write_raw(&writer, arcp_json_raw(&json, ref));
+            arcp__put_raw(&writer, copied[at], arcp_json_raw(&json, ref));
         }
     }
     if (arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("code")) != ARCP_JSON_ABSENT) {
         static const char *const members[] = {"code", "message", "retryable", "details"};
-        arcp_json_name(&writer, "error");
-        arcp_json_begin_object(&writer);
+        arcp__put_object(&writer, "error");
         for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
             arcp_json_ref ref =
                 arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(members[at]));
             if (ref != ARCP_JSON_ABSENT) {
-                arcp_json_name(&writer, members[at]);
-                arcp_json_write_raw(&writer, arcp_json_raw(&json, ref));
+                arcp__put_raw(&writer, members[at], arcp_json_raw(&json, ref));
             }
         }
         arcp_json_end_object(&writer);

@@ -9,6 +9,7 @@
 #include "base/timestamp.h"
 #include "base/utf8.h"
 #include "core/event_write.h"
+#include "json/json_put.h"
 
 #define PIECES_MAX 6u /* of a record's payload */
 
@@ -106,14 +107,10 @@ void arcp__job_emit_status(arcp__engine *engine, arcp__job *job, const char *pha
                            arcp_span message)
 {
     arcp_buf body = arcp__context_take_buf(&engine->context);
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &body);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "phase");
-    arcp_json_write_cstr(&writer, phase);
+    arcp_json_writer writer = arcp__put_begin(&body);
+    arcp__put_cstr(&writer, "phase", phase);
     if (message.size != 0) {
-        arcp_json_name(&writer, "message");
-        arcp_json_write_string(&writer, message);
+        arcp__put_string(&writer, "message", message);
     }
     arcp_json_end_object(&writer);
     emit_body(engine, job, ARCP_EVENT_STATUS, ARCP_FEATURE_NONE, &body);

@@ -10,6 +10,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "json/json_put.h"
 
 #define PLAIN_INLINE_MAX 65536u
 #define PLAIN_CHUNK_MAX  524288u
@@ -86,8 +87,7 @@ static void open_payload(arcp_json_writer *writer, arcp_buf *payload, const char
 {
     arcp_json_writer_init(writer, payload);
     arcp_json_begin_object(writer);
-    arcp_json_name(writer, "final_status");
-    arcp_json_write_cstr(writer, final_status);
+    arcp__put_cstr(writer, "final_status", final_status);
 }
 
 /* [arcp:8.4-8] */
@@ -95,8 +95,7 @@ static void close_payload(const arcp__engine *engine, const arcp__job *job,
                           arcp_json_writer *writer)
 {
     arcp__write_timestamp(writer, "completed_at", engine->context.now.wall_ns);
-    arcp_json_name(writer, "job_id");
-    arcp_json_write_cstr(writer, job->id);
+    arcp__put_cstr(writer, "job_id", job->id);
     arcp_json_end_object(writer);
 }
 
@@ -231,20 +230,16 @@ void arcp__job_succeed(arcp__engine *engine, arcp__job *job, arcp_span result_js
     open_payload(&writer, &payload, "success");
     bool fits = true;
     if (chunked && streams_to_owner(job)) {
-        arcp_json_name(&writer, "result_id");
-        arcp_json_write_cstr(&writer, job->result_id);
-        arcp_json_name(&writer, "result_size");
-        arcp_json_write_u64(&writer, job->live->result_size);
+        arcp__put_cstr(&writer, "result_id", job->result_id);
+        arcp__put_u64(&writer, "result_size", job->live->result_size);
     } else if (chunked) {
         fits = write_inline(engine, job, &writer);
     } else {
-        arcp_json_name(&writer, "result");
-        arcp_json_write_raw(&writer,
-                            result_json.size == 0 ? ARCP_SPAN_LITERAL("null") : result_json);
+        arcp__put_raw(&writer, "result",
+                      result_json.size == 0 ? ARCP_SPAN_LITERAL("null") : result_json);
     }
     if (summary_json.size != 0) {
-        arcp_json_name(&writer, "summary");
-        arcp_json_write_raw(&writer, summary_json);
+        arcp__put_raw(&writer, "summary", summary_json);
     }
     close_payload(engine, job, &writer);
     if (fits) {
@@ -464,15 +459,11 @@ static void end_plain(arcp__engine *engine, arcp__job *job)
 static void fail_exit(arcp__engine *engine, arcp__job *job, const arcp__agent_exit *exit)
 {
     arcp_buf details = ARCP_BUF_INIT;
-    arcp_json_writer writer;
     char message[96];
-    arcp_json_writer_init(&writer, &details);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, exit->by_signal ? "signal" : "exit_status");
-    arcp_json_write_i64(&writer, exit->code);
+    arcp_json_writer writer = arcp__put_begin(&details);
+    arcp__put_i64(&writer, exit->by_signal ? "signal" : "exit_status", exit->code);
     if (exit->stderr_tail.size != 0) {
-        arcp_json_name(&writer, "stderr");
-        arcp_json_write_string(&writer, exit->stderr_tail);
+        arcp__put_string(&writer, "stderr", exit->stderr_tail);
     }
     arcp_json_end_object(&writer);
     if (!exit->by_signal && exit->code == 0) {

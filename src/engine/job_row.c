@@ -2,6 +2,8 @@
  * written when the job is made and when it ends; a listing reads memory. */
 #include "engine/parts.h"
 
+#include "json/json_put.h"
+
 /* What most take: one allocation where growing took several. */
 #define ROW_BYTES 768u
 
@@ -39,18 +41,15 @@ void arcp__job_store(arcp__engine *engine, arcp__job *job)
         row.last_seq = job->last_seq;
     }
     arcp_buf text = arcp__context_take_buf(&engine->context);
-    arcp_json_writer writer;
     (void)arcp_buf_reserve(&text, ROW_BYTES);
-    arcp_json_writer_init(&writer, &text);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&text);
     arcp__encode_row(&writer, &arcp__job_members, &row);
     if (has_ended) {
         arcp__budget_write_spent(job, &writer);
     } else {
         arcp__trace_write_row(&job->live->trace, &writer);
     }
-    arcp_json_name(&writer, "accepted");
-    arcp_json_write_raw(&writer, arcp_span_cstr(job->accepted));
+    arcp__put_raw(&writer, "accepted", arcp_span_cstr(job->accepted));
     arcp__idempotency_write_row(job, &writer);
     arcp_json_end_object(&writer);
     arcp__batch_put(engine->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&text));

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/timestamp.h"
+#include "json/json_put.h"
 
 /* ---- the lists ---- */
 
@@ -391,15 +392,10 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
                    uint64_t subscribed_from, bool replayed)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_cstr(&writer, job->id);
-    arcp_json_name(&writer, "current_status");
-    arcp_json_write_cstr(&writer, arcp_job_status_name(job->status));
-    arcp_json_name(&writer, "agent");
-    arcp_json_write_cstr(&writer, job->agent_text);
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_cstr(&writer, "job_id", job->id);
+    arcp__put_cstr(&writer, "current_status", arcp_job_status_name(job->status));
+    arcp__put_cstr(&writer, "agent", job->agent_text);
     arcp__job_write_lease(job, &writer);
     arcp__job_write_budget(job, true, request->session->profile->budget_as_text, &writer);
     arcp_json_name(&writer, "parent_job_id");
@@ -408,12 +404,9 @@ static void answer(arcp__engine *engine, arcp__request *request, const arcp__job
     } else {
         arcp_json_write_null(&writer);
     }
-    arcp_json_name(&writer, "trace_id");
-    arcp_json_write_cstr(&writer, job->trace_id);
-    arcp_json_name(&writer, "subscribed_from");
-    arcp_json_write_u64(&writer, subscribed_from);
-    arcp_json_name(&writer, "replayed");
-    arcp_json_write_bool(&writer, replayed);
+    arcp__put_cstr(&writer, "trace_id", job->trace_id);
+    arcp__put_u64(&writer, "subscribed_from", subscribed_from);
+    arcp__put_bool(&writer, "replayed", replayed);
     arcp_json_end_object(&writer);
     arcp__context_check_text(&engine->context, &payload);
     memcpy(request->revealed_job, job->id, sizeof(job->id));

@@ -3,6 +3,7 @@
 #include "engine/parts.h"
 
 #include "base/utf8.h"
+#include "json/json_put.h"
 
 /* What the canceller wrote is cut here. */
 #define MESSAGE_MAX 200
@@ -65,15 +66,11 @@ void arcp__session_cancel(arcp__engine *engine, arcp__request *request, const ar
         arcp_buf_fini(&text);
         return;
     }
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &text);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_cstr(&writer, job->id);
+    arcp_json_writer writer = arcp__put_begin(&text);
+    arcp__put_cstr(&writer, "job_id", job->id);
     if (reason.size != 0) {
-        arcp_json_name(&writer, "reason");
-        arcp_json_write_string(&writer,
-                               arcp_span_first(reason, arcp__utf8_cut(reason, ARCP__REPEATED_MAX)));
+        arcp__put_string(&writer, "reason",
+                         arcp_span_first(reason, arcp__utf8_cut(reason, ARCP__REPEATED_MAX)));
     }
     arcp_json_end_object(&writer);
     arcp__request_answer(engine, request, "job.cancelled", job_id, arcp_span_cstr(job->trace_id),

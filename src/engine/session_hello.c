@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/base64.h"
+#include "json/json_put.h"
 
 static void refuse(arcp__engine *engine, arcp__link *link, arcp_status status, const char *message)
 {
@@ -132,8 +133,7 @@ void arcp__session_make_token(arcp__engine *engine, arcp__session *session, arcp
 
 static void write_features(arcp_feature_set features, arcp_json_writer *writer)
 {
-    arcp_json_name(writer, "features");
-    arcp_json_begin_array(writer);
+    arcp__put_array(writer, "features");
     for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
         if ((features & ARCP_FEATURE_BIT(feature)) != 0) {
             arcp_json_write_cstr(writer, arcp_feature_name((arcp_feature)feature));
@@ -146,41 +146,29 @@ static void write_features(arcp_feature_set features, arcp_json_writer *writer)
 static void format_welcome(const arcp__engine *engine, const arcp__session *session,
                            arcp_span request_id, arcp_span token, arcp_buf *payload)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, payload);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "runtime");
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "name");
-    arcp_json_write_cstr(&writer, engine->options.runtime_name);
-    arcp_json_name(&writer, "version");
-    arcp_json_write_cstr(&writer, engine->options.runtime_version);
+    arcp_json_writer writer = arcp__put_begin(payload);
+    arcp__put_object(&writer, "runtime");
+    arcp__put_cstr(&writer, "name", engine->options.runtime_name);
+    arcp__put_cstr(&writer, "version", engine->options.runtime_version);
     arcp_json_end_object(&writer);
-    arcp_json_name(&writer, "session_id");
-    arcp_json_write_cstr(&writer, session->id);
+    arcp__put_cstr(&writer, "session_id", session->id);
     arcp__write_timestamp(&writer, "accepted_at", engine->context.now.wall_ns);
-    arcp_json_name(&writer, "resume_token");
-    arcp_json_write_string(&writer, token);
-    arcp_json_name(&writer, "resume_window_sec");
-    arcp_json_write_u64(&writer, engine->context.settings.session_resume_window_sec);
+    arcp__put_string(&writer, "resume_token", token);
+    arcp__put_u64(&writer, "resume_window_sec", engine->context.settings.session_resume_window_sec);
     if (arcp__session_has_feature(session, ARCP_FEATURE_HEARTBEAT)) {
-        arcp_json_name(&writer, "heartbeat_interval_sec");
-        arcp_json_write_u64(&writer, engine->context.settings.session_heartbeat_interval_sec);
+        arcp__put_u64(&writer, "heartbeat_interval_sec",
+                      engine->context.settings.session_heartbeat_interval_sec);
     }
-    arcp_json_name(&writer, "capabilities");
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "encodings");
-    arcp_json_begin_array(&writer);
+    arcp__put_object(&writer, "capabilities");
+    arcp__put_array(&writer, "encodings");
     arcp_json_write_cstr(&writer, "json");
     arcp_json_end_array(&writer);
     write_features(session->features, &writer);
     arcp__directory_write_agents(
         engine, arcp__session_has_feature(session, ARCP_FEATURE_AGENT_VERSIONS), &writer);
     arcp_json_end_object(&writer);
-    arcp_json_name(&writer, "request_id");
-    arcp_json_write_string(&writer, request_id);
-    arcp_json_name(&writer, "reply_to");
-    arcp_json_write_string(&writer, request_id);
+    arcp__put_string(&writer, "request_id", request_id);
+    arcp__put_string(&writer, "reply_to", request_id);
     arcp_json_end_object(&writer);
 }
 

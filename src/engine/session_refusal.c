@@ -2,6 +2,8 @@
  * (docs/protocol.md, Peer profiles). */
 #include "engine/parts.h"
 
+#include "json/json_put.h"
+
 /* For so long a refused submit waits for others that its client has sent with it. */
 #define LONE_REFUSAL_MS 200
 
@@ -47,22 +49,16 @@ static void format_payload(const arcp__engine *engine, const arcp__request *requ
                            const arcp_error *error, arcp_span job_id, arcp_span details,
                            arcp_buf *payload)
 {
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, payload);
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(payload);
     arcp__error_payload_local(&writer, error, details);
-    arcp_json_name(&writer, "final_status");
-    arcp_json_write_cstr(&writer, "error");
+    arcp__put_cstr(&writer, "final_status", "error");
     if (request->frame.size != 0) { /* it is the end of the job that the frame accepts */
         arcp__write_timestamp(&writer, "completed_at", engine->context.now.wall_ns);
     }
-    arcp_json_name(&writer, "request_id");
-    arcp_json_write_cstr(&writer, request->id);
-    arcp_json_name(&writer, "reply_to");
-    arcp_json_write_cstr(&writer, request->id);
+    arcp__put_cstr(&writer, "request_id", request->id);
+    arcp__put_cstr(&writer, "reply_to", request->id);
     if (job_id.size != 0) {
-        arcp_json_name(&writer, "job_id");
-        arcp_json_write_string(&writer, job_id);
+        arcp__put_string(&writer, "job_id", job_id);
     }
     arcp_json_end_object(&writer);
 }
@@ -106,20 +102,13 @@ static void format_accepted(const arcp__engine *engine, arcp__request *request, 
                             arcp_span agent)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer;
-    arcp_json_writer_init(&writer, &payload);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "request_id");
-    arcp_json_write_cstr(&writer, request->id);
-    arcp_json_name(&writer, "reply_to");
-    arcp_json_write_cstr(&writer, request->id);
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_string(&writer, job_id);
-    arcp_json_name(&writer, "agent");
-    arcp_json_write_string(&writer,
-                           agent.size > ARCP__ENVELOPE_ID_MAX ? (arcp_span){NULL, 0} : agent);
-    arcp_json_name(&writer, "lease");
-    arcp_json_begin_object(&writer);
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_cstr(&writer, "request_id", request->id);
+    arcp__put_cstr(&writer, "reply_to", request->id);
+    arcp__put_string(&writer, "job_id", job_id);
+    arcp__put_string(&writer, "agent",
+                     agent.size > ARCP__ENVELOPE_ID_MAX ? (arcp_span){NULL, 0} : agent);
+    arcp__put_object(&writer, "lease");
     arcp_json_end_object(&writer);
     arcp__write_timestamp(&writer, "accepted_at", engine->context.now.wall_ns);
     arcp_json_end_object(&writer);

@@ -8,6 +8,7 @@
 #include "engine/parts.h"
 
 #include "core/trace.h"
+#include "json/json_put.h"
 
 #define KEY_BYTES_MAX 256u
 
@@ -55,27 +56,19 @@ static void refuse(arcp__engine *engine, arcp__request *request, arcp_span agent
 static void format_lost_end(arcp__engine *engine, arcp_span job_id, arcp_buf *record)
 {
     char id[ARCP__ID_SIZE];
-    arcp_json_writer writer;
     arcp__context_make_id(&engine->context, "msg_", id);
-    arcp_json_writer_init(&writer, record);
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "id");
-    arcp_json_write_cstr(&writer, id);
-    arcp_json_name(&writer, "type");
-    arcp_json_write_cstr(&writer, "job.error");
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_string(&writer, job_id);
-    arcp_json_name(&writer, "payload");
-    arcp_json_begin_object(&writer);
-    arcp_json_name(&writer, "final_status");
-    arcp_json_write_cstr(&writer, "error");
+    arcp_json_writer writer = arcp__put_begin(record);
+    arcp__put_cstr(&writer, "id", id);
+    arcp__put_cstr(&writer, "type", "job.error");
+    arcp__put_string(&writer, "job_id", job_id);
+    arcp__put_object(&writer, "payload");
+    arcp__put_cstr(&writer, "final_status", "error");
     arcp__error_payload_members(
         &writer, ARCP_E_JOB_NOT_FOUND, arcp_span_cstr(arcp_status_wire_code(ARCP_E_JOB_NOT_FOUND)),
         ARCP_SPAN_LITERAL("the job of this key has ended; its end is not kept any more"), false,
         arcp_span_make(NULL, 0));
     arcp__write_timestamp(&writer, "completed_at", engine->context.now.wall_ns);
-    arcp_json_name(&writer, "job_id");
-    arcp_json_write_string(&writer, job_id);
+    arcp__put_string(&writer, "job_id", job_id);
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
 }

@@ -6,6 +6,8 @@
  * not record is not recorded here. */
 #include "engine/parts.h"
 
+#include "json/json_put.h"
+
 #define TRACESTATE_MAX 512u
 
 static void make_span_id(arcp__engine *engine, uint8_t out[8])
@@ -173,8 +175,7 @@ static const arcp__members members = ARCP__MEMBERS(rows);
 void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer)
 {
     if (trace->is_recorded) {
-        arcp_json_name(writer, "trace");
-        arcp_json_begin_object(writer);
+        arcp__put_object(writer, "trace");
         arcp__encode_row(writer, &members, trace);
         arcp_json_end_object(writer);
     }
