@@ -334,7 +334,7 @@ void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
     arcp__context_disarm(&engine->context, &job->live->grace_timer);
     /* Lines for it that still wait for their batch have no reader any more, and must not be
      * handed out after its owner let go of the job. */
-    arcp__port_drop(&job->live->agent_port);
+    arcp__port_drop(engine->log, &job->live->agent_port);
     arcp__job_agent_over(engine, job);
 }
 

@@ -318,7 +318,7 @@ void arcp__link_disconnect(arcp__engine *engine, arcp__link *link)
     if (link->session != NULL) {
         arcp__session_detach(engine, link->session);
     }
-    arcp__port_drop(&link->port);
+    arcp__port_drop(engine->log, &link->port);
     arcp__context_disarm(&engine->context, &link->hello_timer);
     arcp__context_disarm(&engine->context, &link->rest_timer);
     DL_DELETE2(engine->links, link, previous, next);

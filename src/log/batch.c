@@ -168,13 +168,7 @@ static arcp__batch *take_open(arcp__log *log)
         return NULL;
     }
     log->open_batch = NULL;
-    batch->next = NULL;
-    if (log->batches_last == NULL) {
-        log->batches = batch;
-    } else {
-        log->batches_last->next = batch;
-    }
-    log->batches_last = batch;
+    LL_APPEND(log->batches, batch);
     return batch;
 }
 
@@ -200,8 +194,7 @@ static void recycle(arcp__log *log, arcp__batch *batch)
     batch->touches = 0;
     batch->bytes = 0;
     batch->taken = false;
-    batch->next = log->batch_free;
-    log->batch_free = batch;
+    LL_PREPEND(log->batch_free, batch);
 }
 
 static void finish(arcp__log *log, arcp__batch *batch)
@@ -257,9 +250,6 @@ arcp__commit arcp__log_committed(arcp__log *log, uint64_t batch_id, arcp_status 
         return fail(log, batch) ? ARCP__COMMIT_BEGAN_TO_FAIL : ARCP__COMMIT_PENDING;
     }
     log->batches = batch->next;
-    if (log->batches == NULL) {
-        log->batches_last = NULL;
-    }
     finish(log, batch);
     if (arcp__log_is_failing(log) && log->batches == NULL) {
         log->failures = 0;

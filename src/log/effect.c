@@ -4,49 +4,33 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void push_back(arcp__effect_queue *queue, arcp__pending_effect *pending)
-{
-    pending->next = NULL;
-    if (queue->last == NULL) {
-        queue->first = pending;
-    } else {
-        queue->last->next = pending;
-    }
-    queue->last = pending;
-}
-
-static arcp__pending_effect *pop_front(arcp__effect_queue *queue)
-{
-    arcp__pending_effect *pending = queue->first;
-    if (pending != NULL) {
-        queue->first = pending->next;
-        if (queue->first == NULL) {
-            queue->last = NULL;
-        }
-    }
-    return pending;
-}
-
 static void recycle(arcp__log *log, arcp__pending_effect *pending)
 {
     arcp__context_give_buf(log->context, &pending->text);
     arcp_buf_fini(&pending->fields);
-    pending->next = log->effect_free;
-    log->effect_free = pending;
+    LL_PREPEND(log->effect_free, pending);
 }
 
-/* It waits for its port no more. */
-static void leave_port(arcp__pending_effect *pending)
+static void enter(arcp__pending_effect **queue, arcp__pending_effect *pending)
+{
+    pending->queue = queue;
+    DL_APPEND2(*queue, pending, previous, next);
+}
+
+/* It waits no more. */
+static void leave(arcp__pending_effect *pending)
 {
     arcp__port *port = pending->port;
+    DL_DELETE2(*pending->queue, pending, previous, next);
     if (port != NULL) {
         DL_DELETE2(port->waiting, pending, own_previous, own_next);
         port->queued -= pending->effect.kind == ARCP__EFFECT_SEND ? pending->text.size : 0;
     }
 }
 
-void arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
-                       bool durable)
+/* NULL when out of memory. */
+static arcp__pending_effect *push(arcp__log *log, arcp__port *port, const arcp__effect *effect,
+                                  arcp_buf *text, bool durable)
 {
     arcp__pending_effect *pending = log->effect_free;
     if (pending != NULL) {
@@ -59,7 +43,7 @@ void arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *eff
         if (text != NULL) {
             arcp_buf_fini(text);
         }
-        return;
+        return NULL;
     }
     *pending = (arcp__pending_effect){.effect = *effect, .port = port};
     if (text != NULL) {
@@ -73,30 +57,43 @@ void arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *eff
         port->queued += effect->kind == ARCP__EFFECT_SEND ? pending->text.size : 0;
     }
     if (effect->kind == ARCP__EFFECT_LOG) {
-        push_back(&log->lines, pending);
+        enter(&log->lines, pending);
     } else if (durable && !arcp__log_is_durable(log)) {
         pending->batch_id = arcp__batch_open_id(log);
-        push_back(&log->waiting, pending);
+        enter(&log->waiting, pending);
     } else {
-        push_back(&log->ready, pending);
+        enter(&log->ready, pending);
     }
+    return pending;
+}
+
+void arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
+                       bool durable)
+{
+    (void)push(log, port, effect, text, durable);
+}
+
+static void make_ready(arcp__log *log, arcp__pending_effect *pending)
+{
+    DL_DELETE2(log->waiting, pending, previous, next);
+    enter(&log->ready, pending);
 }
 
 void arcp__effects_release_committed(arcp__log *log)
 {
-    while (log->waiting.first != NULL && log->waiting.first->batch_id <= log->committed_id) {
-        push_back(&log->ready, pop_front(&log->waiting));
+    while (log->waiting != NULL && log->waiting->batch_id <= log->committed_id) {
+        make_ready(log, log->waiting);
     }
 }
 
 void arcp__effect_release(arcp__log *log, bool (*may_go)(const arcp__effect *effect))
 {
-    arcp__effect_queue kept = {NULL, NULL};
-    for (arcp__pending_effect *at = pop_front(&log->waiting); at != NULL;
-         at = pop_front(&log->waiting)) {
-        push_back(!at->is_dropped && may_go(&at->effect) ? &log->ready : &kept, at);
+    for (arcp__pending_effect *at = log->waiting, *next = NULL; at != NULL; at = next) {
+        next = at->next;
+        if (may_go(&at->effect)) {
+            make_ready(log, at);
+        }
     }
-    log->waiting = kept;
 }
 
 void arcp__effect_log(arcp__log *log, arcp__log_level level, const char *format, ...)
@@ -121,13 +118,13 @@ void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&text, message);
     arcp__context_check_text(log->context, fields);
-    arcp__effect_push(log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text,
-                      false);
-    if (log->context->failed) {
+    arcp__pending_effect *line =
+        push(log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text, false);
+    if (line == NULL) {
         arcp_buf_fini(fields);
         return;
     }
-    log->lines.last->fields = *fields;
+    line->fields = *fields;
     *fields = (arcp_buf)ARCP_BUF_INIT;
 }
 
@@ -150,52 +147,54 @@ static void take_back_line(arcp__log *log)
 
 bool arcp__effect_next_line(arcp__log *log, arcp__effect *out)
 {
+    arcp__pending_effect *line = log->lines;
     take_back_line(log);
-    log->handed_line = pop_front(&log->lines);
-    if (log->handed_line == NULL) {
+    if (line == NULL) {
         return false;
     }
-    *out = log->handed_line->effect;
-    out->text = arcp_buf_span(&log->handed_line->text);
-    out->fields = arcp_buf_span(&log->handed_line->fields);
+    leave(line);
+    log->handed_line = line;
+    *out = line->effect;
+    out->text = arcp_buf_span(&line->text);
+    out->fields = arcp_buf_span(&line->fields);
     return true;
 }
 
 bool arcp__effect_next(arcp__log *log, arcp__effect *out)
 {
-    arcp__pending_effect *pending = NULL;
-    while ((pending = pop_front(&log->ready)) != NULL) {
-        if (pending->is_dropped) {
-            recycle(log, pending);
-            continue;
-        }
-        leave_port(pending);
-        *out = pending->effect;
-        out->text = arcp_buf_span(&pending->text);
-        log->handed = pending;
-        if (out->kind == ARCP__EFFECT_SEND) {
-            arcp__port_sent(log, pending->port, out->text.size);
-        }
-        return true;
+    arcp__pending_effect *pending = log->ready;
+    if (pending == NULL) {
+        return false;
     }
-    return false;
+    leave(pending);
+    log->handed = pending;
+    *out = pending->effect;
+    out->text = arcp_buf_span(&pending->text);
+    if (out->kind == ARCP__EFFECT_SEND) {
+        arcp__port_sent(log, pending->port, out->text.size);
+    }
+    return true;
 }
 
 bool arcp__effect_is_ready(const arcp__log *log)
 {
-    return log->ready.first != NULL || log->lines.first != NULL;
+    return log->ready != NULL || log->lines != NULL;
+}
+
+static void drop(arcp__log *log, arcp__pending_effect *pending)
+{
+    leave(pending);
+    recycle(log, pending);
 }
 
 void arcp__effect_drop_all(arcp__log *log)
 {
     arcp__effect_take_back(log);
     take_back_line(log);
-    arcp__effect_queue *queues[] = {&log->lines, &log->ready, &log->waiting};
+    arcp__pending_effect **queues[] = {&log->lines, &log->ready, &log->waiting};
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) {
-        for (arcp__pending_effect *pending = pop_front(queues[i]); pending != NULL;
-             pending = pop_front(queues[i])) {
-            leave_port(pending);
-            recycle(log, pending);
+        while (*queues[i] != NULL) {
+            drop(log, *queues[i]);
         }
     }
     while (log->effect_free != NULL) {
@@ -233,13 +232,9 @@ void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes)
     port->last_sent_ns = log->context->now.mono_ns;
 }
 
-void arcp__port_drop(arcp__port *port)
+void arcp__port_drop(arcp__log *log, arcp__port *port)
 {
     while (port->waiting != NULL) {
-        arcp__pending_effect *pending = port->waiting;
-        leave_port(pending);
-        pending->port = NULL;
-        pending->is_dropped = true; /* it leaves its queue in its turn */
-        arcp_buf_fini(&pending->text);
+        drop(log, port->waiting);
     }
 }

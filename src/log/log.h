@@ -134,7 +134,7 @@ void arcp__port_close(arcp__log *log, arcp__port *port, int close_code, const ch
 /* So many bytes of a frame were handed to its owner. */
 void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes);
 /* Drops what waits for it. */
-void arcp__port_drop(arcp__port *port);
+void arcp__port_drop(arcp__log *log, arcp__port *port);
 
 /* ---- audit.c ---- */
 /* Whom a line is about. What is NULL is left out. */

@@ -9,18 +9,14 @@
 
 struct arcp__pending_effect {
     arcp__effect effect;
-    arcp__port *port;  /* NULL: it goes to none, or was dropped */
-    bool is_dropped;   /* its port is gone: it is passed over */
-    uint64_t batch_id; /* wait until this one is durable; 0: now */
-    arcp_buf text;     /* owned */
-    arcp_buf fields;   /* owned */
-    arcp__pending_effect *next;
+    arcp__port *port;                              /* NULL: it goes to none */
+    arcp__pending_effect **queue;                  /* that it stands in */
+    uint64_t batch_id;                             /* wait until this one is durable; 0: now */
+    arcp_buf text;                                 /* owned */
+    arcp_buf fields;                               /* owned */
+    arcp__pending_effect *previous, *next;         /* of its queue */
     arcp__pending_effect *own_previous, *own_next; /* of its port */
 };
-
-typedef struct arcp__effect_queue {
-    arcp__pending_effect *first, *last;
-} arcp__effect_queue;
 
 typedef struct arcp__batch {
     arcp_store_batch store; /* what the owner sees */
@@ -58,16 +54,16 @@ struct arcp__log {
     arcp__context *context;
     arcp__log_options options;
 
-    arcp__effect_queue lines; /* they wait for nothing, and go first */
-    arcp__effect_queue ready, waiting;
+    arcp__pending_effect *lines; /* they wait for nothing, and go first */
+    arcp__pending_effect *ready, *waiting;
     arcp__pending_effect *handed;      /* its text is at the owner's until the next call */
     arcp__pending_effect *handed_line; /* likewise */
     arcp__pending_effect *effect_free;
     bool audit_failing; /* what was decided cannot be recorded */
     arcp__job_gates gates;
 
-    arcp__batch *open_batch;             /* being filled */
-    arcp__batch *batches, *batches_last; /* taken or to be taken again, oldest first */
+    arcp__batch *open_batch; /* being filled */
+    arcp__batch *batches;    /* taken or to be taken again, oldest first */
     arcp__batch *batch_free;
     uint64_t next_batch_id;
     uint64_t committed_id;
@@ -76,7 +72,7 @@ struct arcp__log {
     arcp__timer retry_timer;
 
     arcp__tail *dying_tails; /* of streams without references: a batch still borrows bytes */
-    arcp__tail *oldest_tail, *newest_tail;
+    arcp__tail *tails;       /* the one that was quiet longest comes first */
     size_t tail_bytes;
 };
 

@@ -28,64 +28,6 @@ arcp__stream *arcp__stream_new(arcp__log *log, const char *prefix, arcp_span id)
 
 /* ---- tails in the order of their last record ---- */
 
-static void unlink_tail(arcp__log *log, arcp__tail *tail)
-{
-    if (tail->older != NULL) {
-        tail->older->newer = tail->newer;
-    } else {
-        log->oldest_tail = tail->newer;
-    }
-    if (tail->newer != NULL) {
-        tail->newer->older = tail->older;
-    } else {
-        log->newest_tail = tail->older;
-    }
-    tail->older = tail->newer = NULL;
-}
-
-static void link_newest(arcp__log *log, arcp__tail *tail)
-{
-    tail->older = log->newest_tail;
-    if (log->newest_tail != NULL) {
-        log->newest_tail->newer = tail;
-    } else {
-        log->oldest_tail = tail;
-    }
-    log->newest_tail = tail;
-}
-
-static void make_newest(arcp__log *log, arcp__tail *tail)
-{
-    if (log->newest_tail != tail) {
-        unlink_tail(log, tail);
-        link_newest(log, tail);
-    }
-}
-
-/* The stream's tail, or a new one that has no chunk yet; NULL when out of memory. */
-static arcp__tail *tail_of(arcp__log *log, arcp__stream *stream)
-{
-    if (stream->tail == NULL) {
-        stream->tail = arcp__alloc(sizeof(*stream->tail));
-        if (stream->tail == NULL) {
-            arcp__context_no_memory(log->context);
-            return NULL;
-        }
-        stream->tail->stream = stream;
-        link_newest(log, stream->tail);
-    }
-    return stream->tail;
-}
-
-static void free_empty(arcp__log *log, arcp__tail *tail)
-{
-    if (tail->oldest == NULL) {
-        unlink_tail(log, tail);
-        tail->stream->tail = NULL;
-        arcp__free(tail);
-    }
-}
-
 static void drop_oldest(arcp__log *log, arcp__tail *tail)
 {
     arcp__chunk *chunk = tail->oldest;
@@ -96,7 +38,12 @@ static void drop_oldest(arcp__log *log, arcp__tail *tail)
         tail->peeked = NULL;
     }
     arcp__free(chunk);
-    free_empty(log, tail);
+    if (tail->oldest == NULL) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): utlist knows its neighbours */
+        DL_DELETE2(log->tails, tail, older, newer);
+        tail->stream->tail = NULL;
+        arcp__free(tail);
+    }
 }
 
 void arcp__stream_trim_tail(arcp__log *log, arcp__stream *stream, size_t keep_bytes)
@@ -110,9 +57,9 @@ void arcp__stream_trim_tail(arcp__log *log, arcp__stream *stream, size_t keep_by
 void arcp__streams_trim(arcp__log *log)
 {
     /* The one that was quiet longest is durable before all others. */
-    while (log->tail_bytes > TAILS_BYTES_MAX && log->oldest_tail != NULL &&
-           log->oldest_tail->oldest->batch_id <= log->committed_id) {
-        drop_oldest(log, log->oldest_tail);
+    while (log->tail_bytes > TAILS_BYTES_MAX && log->tails != NULL &&
+           log->tails->oldest->batch_id <= log->committed_id) {
+        drop_oldest(log, log->tails);
     }
 }
 
@@ -178,9 +125,28 @@ static bool has_room(const arcp__chunk *chunk, size_t need)
     return need <= chunk->capacity - chunk->used - (size_t)chunk->count * sizeof(uint32_t);
 }
 
-static arcp__chunk *add_chunk(arcp__log *log, arcp__tail *tail, size_t need)
+static arcp__tail *add_tail(arcp__log *log, arcp__stream *stream)
 {
-    size_t bytes = tail->newest == NULL ? CHUNK_BYTES_MIN : (size_t)tail->newest->capacity * 4;
+    arcp__tail *tail = arcp__alloc(sizeof *tail);
+    if (tail == NULL) {
+        arcp__context_no_memory(log->context);
+        return NULL;
+    }
+    tail->stream = stream;
+    stream->tail = tail;
+    DL_APPEND2(log->tails, tail, older, newer);
+    return tail;
+}
+
+/* Where the next record of so many bytes goes; NULL when out of memory. */
+static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
+{
+    const size_t need = size + sizeof(uint32_t);
+    arcp__chunk *newest = stream->tail == NULL ? NULL : stream->tail->newest;
+    if (newest != NULL && has_room(newest, need)) {
+        return newest;
+    }
+    size_t bytes = newest == NULL ? CHUNK_BYTES_MIN : (size_t)newest->capacity * 4;
     bytes = bytes > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : bytes;
     bytes = bytes < need ? need : bytes;
     arcp__chunk *chunk = arcp__alloc(sizeof(*chunk) + bytes);
@@ -188,31 +154,23 @@ static arcp__chunk *add_chunk(arcp__log *log, arcp__tail *tail, size_t need)
         arcp__context_no_memory(log->context);
         return NULL;
     }
-    chunk->first = tail->stream->next;
+    arcp__tail *tail = newest == NULL ? add_tail(log, stream) : stream->tail;
+    if (tail == NULL) {
+        arcp__free(chunk);
+        return NULL;
+    }
+    chunk->first = stream->next;
     chunk->capacity = (uint32_t)bytes;
-    if (tail->newest == NULL) {
+    if (newest == NULL) {
         tail->oldest = chunk;
     } else {
         /* It may stay empty, and the newest tells how long all before it are borrowed. */
-        chunk->batch_id = tail->newest->batch_id;
-        tail->newest->next = chunk;
+        chunk->batch_id = newest->batch_id;
+        newest->next = chunk;
     }
     tail->newest = chunk;
     tail->bytes += bytes;
     log->tail_bytes += bytes;
-    return chunk;
-}
-
-/* Where the next record of so many bytes goes; NULL when out of memory. */
-static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
-{
-    const size_t need = size + sizeof(uint32_t);
-    arcp__tail *tail = tail_of(log, stream);
-    arcp__chunk *chunk = tail == NULL ? NULL : tail->newest;
-    if (tail != NULL && (chunk == NULL || !has_room(chunk, need))) {
-        chunk = add_chunk(log, tail, need);
-        free_empty(log, tail);
-    }
     return chunk;
 }
 
@@ -235,7 +193,10 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
     }
     chunk->used += (uint32_t)size;
     memcpy(chunk->bytes + place_of_end(chunk, chunk->count++), &chunk->used, sizeof(chunk->used));
-    make_newest(log, stream->tail);
+    if (stream->tail->newer != NULL) {
+        DL_DELETE2(log->tails, stream->tail, older, newer);
+        DL_APPEND2(log->tails, stream->tail, older, newer);
+    }
     *position = stream->next++;
     *bytes = size;
     stream->bytes += size;

@@ -111,7 +111,7 @@ static void what_waits_for_a_port_that_is_gone_is_never_handed_out(void **state)
     arcp__batch_touch(self.log);
     send(&self, "ready", false);
     send(&self, "waiting", true);
-    arcp__port_drop(&self.port);
+    arcp__port_drop(self.log, &self.port);
     assert_null(self.port.waiting);
     assert_int_equal(self.port.queued, 0);
     send(&self, "of one that came later", false);
