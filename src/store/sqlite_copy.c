@@ -68,16 +68,22 @@ static arcp_status copy_pages(arcp__sqlite *from, arcp__sqlite *to, arcp_error *
     return arcp__sqlite_error(to, code == SQLITE_DONE ? finished : code, err);
 }
 
-/* `to` must not be there. */
+/* An empty file for a copy. ARCP_E_EXISTS: it is somebody else's. */
+static arcp_status make_empty(const char *path, arcp_error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return io_error(path, "cannot be made", err);
+    }
+    close(fd);
+    return ARCP_OK;
+}
+
+/* Into an empty file. */
 static arcp_status copy_database(const char *path, const char *to, arcp_error *err)
 {
     arcp__sqlite source = {0};
     arcp__sqlite target = {0};
-    int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        return io_error(to, "cannot be made", err);
-    }
-    close(fd);
     arcp_status status = arcp__sqlite_open(&source, path, false, "", err);
     if (status == ARCP_OK) {
         status = check_owner(&source, err);
@@ -180,11 +186,15 @@ arcp_status arcp__sqlite_backup(const char *path, const char *to, arcp__sqlite_f
     if (access(to, F_OK) == 0) {
         return arcp_error_set(err, ARCP_E_EXISTS, "%s is there already: give another name", to);
     }
-    if (access(partial, F_OK) == 0) {
+    status = make_empty(partial, err);
+    if (status == ARCP_E_EXISTS) {
         return arcp_error_set(err, ARCP_E_EXISTS,
                               "%s is there: another backup is being made, or one was not finished; "
                               "remove it",
                               partial);
+    }
+    if (status != ARCP_OK) {
+        return status;
     }
     status = make_backup(path, partial, to, out, err);
     remove_copy(partial);
@@ -322,7 +332,10 @@ static arcp_status restore_into(const char *copy, int old_fd,
                                 const arcp__sqlite_restore_options *options,
                                 arcp__sqlite_found *out, arcp_error *err)
 {
-    arcp_status status = copy_database(options->from, copy, err);
+    arcp_status status = make_empty(copy, err);
+    if (status == ARCP_OK) {
+        status = copy_database(options->from, copy, err);
+    }
     if (status == ARCP_OK) {
         status = prepare(copy, options, err);
     }

@@ -367,6 +367,21 @@ static void a_restore_that_was_killed_can_be_tried_again(void **state)
     assert_non_null(strstr(err.message, "s.db.replaced"));
 }
 
+static void a_backup_that_is_being_made_is_left_alone(void **state)
+{
+    fixture *self = *state;
+    arcp_error err = {0};
+    arcp__sqlite_found found;
+    rig_close(make_store(self));
+    const char *partial = temp_dir_join(self->dir, "", "b.db.partial");
+    sql_change(partial, "CREATE TABLE t(x)");
+    const off_t bytes = size_of(partial);
+    assert_int_equal(arcp__sqlite_backup(self->path, self->backup, &found, &err), ARCP_E_EXISTS);
+    assert_non_null(strstr(err.message, "b.db.partial is there: another backup is being made"));
+    assert_int_equal(size_of(temp_dir_join(self->dir, "", "b.db.partial")), bytes);
+    assert_int_equal(size_of(self->backup), -1);
+}
+
 /* ---- a disk that fails ---- */
 
 static void check_nothing_is_left(const fixture *self)
@@ -434,6 +449,7 @@ int main(void)
         COPY_TEST(a_backup_does_not_leave_out_what_a_damaged_log_hides),
         COPY_TEST(a_restore_through_a_link_replaces_what_it_names),
         COPY_TEST(a_restore_that_was_killed_can_be_tried_again),
+        COPY_TEST(a_backup_that_is_being_made_is_left_alone),
         COPY_TEST(what_a_failing_disk_stopped_leaves_no_files),
     };
     return cmocka_run_group_tests_name("store_sqlite_copy", tests, NULL, NULL);
