@@ -11,13 +11,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/options.h"
 #include "launch/launcher_plan.h"
+#include "launch/launcher_watch.h"
 
 #if defined(__x86_64__)
 #include "launch/vfork_into_x86_64.h"
@@ -31,10 +31,12 @@
 typedef struct direct_launcher {
     arcp_launcher base;
     char *helper; /* owned or NULL */
+    bool no_pidfd;
 } direct_launcher;
 
 typedef struct direct_process {
-    arcp_process base; /* exit_fd is a pidfd */
+    arcp_process base;
+    arcp__launch_watch watch;
     bool is_taken;
     arcp_process_exit end;
 } direct_process;
@@ -50,13 +52,6 @@ static void process_signal(arcp_process *process, int number)
     }
 }
 
-/* libc's waitid has no place for what the process used. */
-static int wait_for(const direct_process *direct, int options, siginfo_t *info, struct rusage *used)
-{
-    info->si_pid = 0;
-    return (int)syscall(SYS_waitid, P_PIDFD, direct->base.exit_fd, info, options, used);
-}
-
 static uint64_t microseconds(struct timeval time)
 {
     return (uint64_t)time.tv_sec * 1000000u + (uint64_t)time.tv_usec;
@@ -67,14 +62,15 @@ static void fetch(direct_process *direct)
     siginfo_t info;
     struct rusage used = {0};
     arcp_process_exit *end = &direct->end;
-    if (wait_for(direct, WEXITED | WNOWAIT | WNOHANG, &info, NULL) == 0) {
+    if (arcp__launch_watch_wait(&direct->watch, WEXITED | WNOWAIT | WNOHANG, &info, NULL) == 0) {
         if (info.si_pid == 0) {
             return; /* it still runs */
         }
         /* While its status waits to be fetched nobody else can have its number, so nobody
          * else's group is hit. */
         (void)kill(-direct->base.pid, SIGKILL);
-        end->is_known = wait_for(direct, WEXITED | WNOHANG, &info, &used) == 0;
+        end->is_known =
+            arcp__launch_watch_wait(&direct->watch, WEXITED | WNOHANG, &info, &used) == 0;
     } else if (errno != ECHILD) {
         return; /* interrupted: the descriptor stays readable */
     }
@@ -112,7 +108,7 @@ static void process_release(arcp_process *process)
         (void)poll(&waited, 1, -1);
         fetch(direct);
     }
-    (void)close(direct->base.exit_fd);
+    arcp__launch_watch_fini(&direct->watch);
     arcp__free(direct);
 }
 
@@ -206,7 +202,21 @@ static arcp_status describe(const arcp__launch_plan *plan, const arcp__launch_fa
                           strerror(failure->number));
 }
 
-static arcp_status start_planned(arcp__launch_plan *plan, direct_process *direct, arcp_error *err)
+static arcp_status adopt(direct_launcher *launcher, direct_process *direct, pid_t pid,
+                         arcp_error *err)
+{
+    arcp_status status = arcp__launch_watch_init(&direct->watch, pid, &launcher->no_pidfd, err);
+    if (status != ARCP_OK) {
+        (void)kill(-pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        return status;
+    }
+    direct->base = (arcp_process){&process_ops, pid, direct->watch.fd};
+    return ARCP_OK;
+}
+
+static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *plan,
+                                 direct_process *direct, arcp_error *err)
 {
     int errors[2];
     arcp__launch_failure failure = {0, 0};
@@ -229,22 +239,13 @@ static arcp_status start_planned(arcp__launch_plan *plan, direct_process *direct
         (void)waitpid(pid, NULL, 0);
         return describe(plan, &failure, err);
     }
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* closes on exec */
-    if (fd < 0) {
-        arcp_status status =
-            arcp_error_set(err, ARCP_E_IO, "a process cannot be watched: %s", strerror(errno));
-        (void)kill(-pid, SIGKILL);
-        (void)waitpid(pid, NULL, 0);
-        return status;
-    }
-    direct->base = (arcp_process){&process_ops, pid, fd};
-    return ARCP_OK;
+    return adopt(launcher, direct, pid, err);
 }
 
 static arcp_status start(arcp_launcher *launcher, const arcp_launch_spec *spec, arcp_process **out,
                          arcp_error *err)
 {
-    const direct_launcher *direct = (const direct_launcher *)launcher;
+    direct_launcher *direct = (direct_launcher *)launcher;
     arcp__launch_plan plan;
     direct_process *process = arcp__alloc(sizeof(*process));
     if (process == NULL) {
@@ -252,7 +253,7 @@ static arcp_status start(arcp_launcher *launcher, const arcp_launch_spec *spec, 
     }
     arcp_status status = arcp__launch_plan_init(&plan, spec, direct->helper, err);
     if (status == ARCP_OK) {
-        status = start_planned(&plan, process, err);
+        status = start_planned(direct, &plan, process, err);
     }
     arcp__launch_plan_fini(&plan);
     if (status == ARCP_OK) {

@@ -1,5 +1,6 @@
 #include "process/stray.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -68,18 +69,22 @@ bool arcp__stray_parse(arcp_span text, arcp__stray *out)
 
 /* ---- ending them ---- */
 
-/* The descriptor pins the process: the second look is at what will get the signal. */
+/* The descriptor pins the process: the second look is at what will get the signal. Where
+ * there are none (see launcher_watch.h), the number has to do. */
 static bool kill_exactly(pid_t pid, uint64_t started, bool whole_group)
 {
     arcp__proc_stat found;
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (fd < 0) {
-        return false;
-    }
+    bool has_fd = fd >= 0 || (errno != ENOSYS && errno != EPERM);
     bool is_it = arcp__proc_stat_read(pid, &found) && found.started == started;
-    bool killed = is_it && ((whole_group && found.group == pid && kill(-pid, SIGKILL) == 0) ||
-                            syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0);
-    (void)close(fd);
+    bool killed = is_it && whole_group && found.group == pid && kill(-pid, SIGKILL) == 0;
+    if (is_it && !killed) {
+        killed = has_fd ? syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0
+                        : kill(pid, SIGKILL) == 0;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
     return killed;
 }
 

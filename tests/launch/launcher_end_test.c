@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "launch/launcher_fixture.h"
+#include "launch/launcher_watch.h"
 
 /* ---- its end ---- */
 
@@ -97,6 +98,34 @@ static void a_status_that_somebody_else_fetched_is_unknown_and_not_waited_for(vo
     process->ops->release(process);
 }
 
+static void an_end_is_seen_where_the_kernel_has_no_descriptor_for_it(void **state)
+{
+    fixture *f = *state;
+    arcp__launch_watch watch;
+    siginfo_t info;
+    struct rusage used;
+    int hold[2];
+    assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char byte;
+        (void)close(hold[1]);
+        _exit(read(hold[0], &byte, 1) == 0 ? 5 : 6); /* until the test lets go */
+    }
+    bool no_pidfd = true;
+    check_ok(arcp__launch_watch_init(&watch, pid, &no_pidfd, &f->error), &f->error);
+    struct pollfd waited = {.fd = watch.fd, .events = POLLIN};
+    assert_int_equal(poll(&waited, 1, 0), 0);
+    assert_int_equal(arcp__launch_watch_wait(&watch, WEXITED | WNOHANG, &info, &used), 0);
+    assert_int_equal(info.si_pid, 0);
+    (void)close(hold[0]);
+    (void)close(hold[1]);
+    assert_int_equal(poll(&waited, 1, 60000), 1);
+    assert_int_equal(arcp__launch_watch_wait(&watch, WEXITED | WNOHANG, &info, &used), 0);
+    assert_int_equal(info.si_status, 5);
+    arcp__launch_watch_fini(&watch);
+}
+
 static void a_thousand_starts_leave_nothing_behind(void **state)
 {
     fixture *f = *state;
@@ -119,6 +148,7 @@ int main(void)
         FIXTURE_TEST(a_signal_reaches_the_whole_group),
         FIXTURE_TEST(a_release_ends_what_still_runs),
         FIXTURE_TEST(a_status_that_somebody_else_fetched_is_unknown_and_not_waited_for),
+        FIXTURE_TEST(an_end_is_seen_where_the_kernel_has_no_descriptor_for_it),
         FIXTURE_TEST(a_thousand_starts_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
