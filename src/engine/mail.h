@@ -19,11 +19,10 @@ struct arcp__mail {
     arcp_feature feature; /* needed to see the record */
 };
 
-void arcp__mail_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
-                       size_t bytes, arcp_feature feature);
+/* Goes on numbering history. */
 void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation);
+/* Numbers the job's end once more, for a client that has forgotten it (peer profiles). */
 void arcp__mail_end(arcp__engine *engine, arcp__observation *observation);
-void arcp__mail_forget_observation(arcp__engine *engine, const arcp__observation *observation);
 /* All of it, also what is posted meanwhile. */
 void arcp__mail_deliver(arcp__engine *engine);
 

@@ -128,6 +128,11 @@ void arcp__session_leave_turns(arcp__engine *engine, arcp__session *session);
 /* All that have their turn; part of settling. */
 void arcp__sessions_take_turns(arcp__engine *engine);
 
+/* ---- session_subscribe.c ---- */
+void arcp__session_subscribe(arcp__engine *engine, arcp__request *request, const arcp__message *in);
+void arcp__session_unsubscribe(arcp__engine *engine, arcp__request *request,
+                               const arcp__message *in);
+
 /* ---- session_cancel.c ---- */
 void arcp__session_cancel(arcp__engine *engine, arcp__request *request, const arcp__message *in);
 
@@ -385,7 +390,7 @@ arcp__job_outcome arcp__job_admit(arcp__engine *engine, arcp__admission *admissi
                                   arcp_error *err);
 
 /* ---- job_event.c ---- */
-/* Appends a terminal record (job.result, job.error) to the job's stream and mails it to its
+/* Appends a terminal record (job.result, job.error) to the job's stream and tells its
  * observers. False when out of memory, or when it is `is_bounded` and has no room
  * (job_bytes.c). */
 bool arcp__job_emit_terminal(arcp__engine *engine, arcp__job *job, const char *type,
@@ -443,7 +448,7 @@ void arcp__jobs_follow_wall_clock(arcp__engine *engine);
 void arcp__job_stop_agent(arcp__engine *engine, arcp__job *job, arcp__cancel_reason reason,
                           uint64_t grace_ms);
 
-/* ---- job_subscribe.c ---- */
+/* ---- observation.c ---- */
 static inline arcp__observation *arcp__observation_of(arcp__observer *observer)
 {
     return (arcp__observation *)observer;
@@ -468,17 +473,10 @@ void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session
 void arcp__observation_remove(arcp__engine *engine, arcp__observation *observation);
 /* Numbers what the session has not got yet, and goes live. */
 void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation);
-/* The end of a job once more, for a client that has forgotten it (peer profiles). */
-void arcp__observation_repeat_end(arcp__engine *engine, arcp__observation *observation);
 void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observation,
                                  uint64_t first, const arcp_span *records, size_t count,
                                  bool failed);
-void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job *job, bool history,
-                         uint64_t from_seq);
-void arcp__job_unsubscribe(arcp__engine *engine, arcp__request *request, arcp__job *job);
 bool arcp__record_is_hidden(const arcp__session *session, arcp_span record);
-void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
-                      size_t bytes, arcp_feature feature);
 arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *json, arcp_error *err);
 
 /* ---- job_delegate.c ---- */

@@ -211,27 +211,6 @@ static void refuse(arcp__engine *engine, arcp__request *request, arcp_status sta
     arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
 }
 
-/* [arcp:7.6-2] */
-static void subscribe(arcp__engine *engine, arcp__request *request, const arcp__message *in)
-{
-    arcp__job *job = arcp__job_find(engine, in->job.job_id);
-    if (job == NULL) {
-        arcp__request_refuse_unknown_job(engine, request, in->job.job_id);
-    } else {
-        arcp__job_subscribe(engine, request, job, in->job.history, in->job.from_event_seq);
-    }
-}
-
-static void unsubscribe(arcp__engine *engine, arcp__request *request, const arcp__message *in)
-{
-    arcp__job *job = arcp__job_find(engine, in->job.job_id);
-    if (job == NULL || arcp__observation_find(request->session, job) == NULL) {
-        arcp__request_refuse_unknown_job(engine, request, in->job.job_id);
-    } else {
-        arcp__job_unsubscribe(engine, request, job);
-    }
-}
-
 static void refuse_ping(arcp__engine *engine, arcp__request *request, const arcp__message *in)
 {
     refuse(engine, request, ARCP_E_INVALID_REQUEST, "payload.nonce is larger than 4096 bytes");
@@ -286,9 +265,9 @@ static const message_row messages[ARCP_MESSAGE_COUNT] = {
     [ARCP_MESSAGE_JOB_CANCEL] = {ARCP_FEATURE_NONE, .is_remembered = true,
                                  .handle = arcp__session_cancel},
     [ARCP_MESSAGE_JOB_SUBSCRIBE] = {ARCP_FEATURE_SUBSCRIBE, .is_remembered = true,
-                                    .names_job = true, .handle = subscribe},
+                                    .names_job = true, .handle = arcp__session_subscribe},
     [ARCP_MESSAGE_JOB_UNSUBSCRIBE] = {ARCP_FEATURE_SUBSCRIBE, .is_remembered = true,
-                                      .names_job = true, .handle = unsubscribe},
+                                      .names_job = true, .handle = arcp__session_unsubscribe},
 };
 
 static bool is_ours(const arcp__session *session, const arcp__envelope *envelope)

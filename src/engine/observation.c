@@ -109,11 +109,45 @@ void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session
     }
 }
 
+/* ---- mail: what waits for the end of the input ---- */
+
+static void post(arcp__engine *engine, const arcp__mail *mail)
+{
+    if (engine->mail_end == engine->mail_capacity) {
+        const size_t capacity = engine->mail_capacity == 0 ? 16 : engine->mail_capacity * 2;
+        arcp__mail *grown = arcp__realloc_array(engine->mail, capacity, sizeof *grown);
+        if (grown == NULL) {
+            arcp__context_no_memory(&engine->context);
+            return;
+        }
+        engine->mail = grown;
+        engine->mail_capacity = capacity;
+    }
+    engine->mail[engine->mail_end++] = *mail;
+}
+
+/* A record that is numbered at once could end the link or add another record. */
 static void record_is_new(arcp__engine *engine, arcp__observer *observer, uint64_t position,
                           size_t bytes, arcp_feature feature)
 {
-    arcp__mail_record(engine, arcp__observation_of(observer), position, bytes, feature);
+    post(engine, &(arcp__mail){.kind = ARCP__MAIL_RECORD,
+                               .observation = arcp__observation_of(observer),
+                               .position = position,
+                               .bytes = bytes,
+                               .feature = feature});
 }
+
+void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation)
+{
+    post(engine, &(arcp__mail){.kind = ARCP__MAIL_CATCH_UP, .observation = observation});
+}
+
+void arcp__mail_end(arcp__engine *engine, arcp__observation *observation)
+{
+    post(engine, &(arcp__mail){.kind = ARCP__MAIL_END, .observation = observation});
+}
+
+/* ---- whom the job tells ---- */
 
 static void job_ended(arcp__engine *engine, arcp__observer *observer)
 {
@@ -167,8 +201,12 @@ void arcp__observation_remove(arcp__engine *engine, arcp__observation *observati
 {
     arcp__session *session = observation->session;
     arcp__job *job = observation->observer.job;
-    arcp__mail_forget_observation(engine, observation);
     arcp__read_forget(engine, &observation->read);
+    for (size_t i = engine->mail_first; i < engine->mail_end; i++) {
+        if (engine->mail[i].observation == observation) {
+            engine->mail[i].observation = NULL;
+        }
+    }
     row_is_new(observation);
     DL_DELETE2(session->observations, observation, previous, next);
     arcp__job_unobserve(engine, &observation->observer);
@@ -235,8 +273,8 @@ static bool number(arcp__engine *engine, arcp__observation *observation, uint64_
     return true;
 }
 
-void arcp__job_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
-                      size_t bytes, arcp_feature feature)
+static void take_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
+                        size_t bytes, arcp_feature feature)
 {
     if (!observation->observer.is_live || position != observation->next_position) {
         return; /* it was, or will be, numbered by catching up */
@@ -314,7 +352,7 @@ void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observa
 }
 
 /* A job that goes on will end by itself, and what is being caught up with has the end in it. */
-void arcp__observation_repeat_end(arcp__engine *engine, arcp__observation *observation)
+static void repeat_end(arcp__engine *engine, arcp__observation *observation)
 {
     const arcp__stream *stream = observation->observer.job->stream;
     if (arcp__job_has_ended(observation->observer.job) && observation->observer.is_live &&
@@ -351,123 +389,29 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
     arcp__observation_catch_up(engine, observation);
 }
 
-/* ---- job.subscribe ---- */
-
-/* [arcp:14-21] */
-static void audit(arcp__engine *engine, const arcp__request *request, const arcp__job *job,
-                  arcp_status code)
+void arcp__mail_deliver(arcp__engine *engine)
 {
-    arcp__audit(engine->log,
-                &(arcp__audit_line){.event = ARCP__AUDIT_SUBSCRIBE,
-                                    .decision = code == ARCP_OK ? "allowed" : "denied",
-                                    .who = arcp__session_who(request->session, job),
-                                    .code = code,
-                                    .rule = engine->context.settings.authorization_subscribe ==
-                                                    ARCP_SUBSCRIBE_ANY
-                                                ? "authorization.subscribe: any"
-                                                : "authorization.subscribe: same_principal",
-                                    .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
+    while (engine->mail_first < engine->mail_end) {
+        const arcp__mail mail = engine->mail[engine->mail_first++]; /* delivering may post more */
+        if (mail.observation == NULL) {
+            continue;
+        }
+        switch (mail.kind) {
+        case ARCP__MAIL_RECORD:
+            take_record(engine, mail.observation, mail.position, mail.bytes, mail.feature);
+            break;
+        case ARCP__MAIL_CATCH_UP:
+            arcp__observation_catch_up(engine, mail.observation);
+            break;
+        case ARCP__MAIL_END:
+            repeat_end(engine, mail.observation);
+            break;
+        }
+    }
+    engine->mail_first = engine->mail_end = 0;
 }
 
-/* [arcp:7.6-12] */
-static void refuse(arcp__engine *engine, arcp__request *request, const arcp__job *job)
-{
-    bool hide = engine->context.settings.authorization_hide_existence == ARCP_CHOICE_TRUE;
-    arcp_error error = {0};
-    arcp_buf details = ARCP_BUF_INIT;
-    if (hide) {
-        (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%s\"", job->id);
-    } else {
-        (void)arcp_error_set(&error, ARCP_E_PERMISSION_DENIED,
-                             "the job belongs to another principal");
-    }
-    arcp_buf_append_format(&details, "{\"job_id\":\"%s\"}", job->id);
-    audit(engine, request, job, error.status);
-    arcp__request_refuse(engine, request, &error, arcp_span_cstr(job->id), arcp__details(&details));
-    arcp_buf_fini(&details);
-}
-
-/* The authority descriptor (§7.6). [arcp:7.6-6] */
-static void answer(arcp__engine *engine, arcp__request *request, const arcp__job *job,
-                   uint64_t subscribed_from, bool replayed)
-{
-    arcp_buf payload = ARCP_BUF_INIT;
-    arcp_json_writer writer = arcp__put_begin(&payload);
-    arcp__put_cstr(&writer, "job_id", job->id);
-    arcp__put_cstr(&writer, "current_status", arcp_job_status_name(job->status));
-    arcp__put_cstr(&writer, "agent", job->agent_text);
-    arcp__job_write_lease(job, &writer);
-    arcp__job_write_budget(job, true, request->session->profile->budget_as_text, &writer);
-    arcp_json_name(&writer, "parent_job_id");
-    if (job->parent_id[0] != '\0') {
-        arcp_json_write_cstr(&writer, job->parent_id);
-    } else {
-        arcp_json_write_null(&writer);
-    }
-    arcp__put_cstr(&writer, "trace_id", job->trace_id);
-    arcp__put_u64(&writer, "subscribed_from", subscribed_from);
-    arcp__put_bool(&writer, "replayed", replayed);
-    arcp_json_end_object(&writer);
-    arcp__context_check_text(&engine->context, &payload);
-    memcpy(request->revealed_job, job->id, sizeof(job->id));
-    arcp__request_answer(engine, request, "job.subscribed", arcp_span_cstr(job->id),
-                         arcp_span_cstr(job->trace_id), arcp_buf_span(&payload));
-    arcp_buf_fini(&payload);
-}
-
-/* [arcp:7.6-1] [arcp:7.6-3] [arcp:7.6-4] */
-void arcp__job_subscribe(arcp__engine *engine, arcp__request *request, arcp__job *job, bool history,
-                         uint64_t from_seq)
-{
-    arcp__session *session = request->session;
-    if (!arcp__job_is_visible_to(engine, job, session->principal)) {
-        refuse(engine, request, job);
-        return;
-    }
-    arcp_error error = {0};
-    arcp_span details = arcp_span_make(NULL, 0);
-    arcp_status status = arcp__audit_check(engine->log, &error);
-    if (status == ARCP_OK && !arcp__frame_fits_job(&engine->context, strlen(job->accepted))) {
-        /* It was made when frames could be larger. */
-        details = ARCP__FRAME_LIMIT;
-        status = arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
-                                "the job's lease is too large for one frame (limits.frame_bytes)");
-    }
-    if (status != ARCP_OK) {
-        audit(engine, request, job, error.status);
-        arcp__request_refuse(engine, request, &error, arcp_span_cstr(job->id), details);
-        return;
-    }
-    audit(engine, request, job, ARCP_OK);
-    uint64_t tip = job->stream->next;
-    arcp__observation *observation = arcp__observation_find(session, job);
-    if (observation != NULL) {
-        /* It gets the job's events already, each once. */
-        answer(engine, request, job, arcp__job_owner_seq(job, tip), false);
-        return;
-    }
-    const uint64_t start = history ? arcp__job_position_after(job, from_seq) : tip;
-    observation = arcp__observation_add(engine, session, job);
-    if (observation == NULL) {
-        return;
-    }
-    observation->next_position = start;
-    observation->kept_position = start;
-    arcp__observation_store(engine, observation);
-    answer(engine, request, job, arcp__job_owner_seq(job, start), start < tip);
-    arcp__observation_catch_up(engine, observation);
-}
-
-/* [arcp:7.6-13] */
-void arcp__job_unsubscribe(arcp__engine *engine, arcp__request *request, arcp__job *job)
-{
-    arcp__observation *observation = arcp__observation_find(request->session, job);
-    if (observation != NULL && !observation->may_cancel) {
-        arcp__observation_remove(engine, observation);
-    }
-    /* The draft has no answer to unsubscribe; silence is success. */
-    request->answered = true;
-}
+/* ---- over a restart ---- */
 
 arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *json, arcp_error *err)
 {

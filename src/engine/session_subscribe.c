@@ -1,0 +1,109 @@
+/* job.subscribe and job.unsubscribe (§7.6). */
+#include "engine/parts.h"
+
+#include "json/json_put.h"
+
+/* The authority descriptor (§7.6). [arcp:7.6-6] */
+static void write_descriptor(const arcp__session *session, const arcp__job *job, uint64_t start,
+                             arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_cstr(&writer, "job_id", job->id);
+    arcp__put_cstr(&writer, "current_status", arcp_job_status_name(job->status));
+    arcp__put_cstr(&writer, "agent", job->agent_text);
+    arcp__job_write_lease(job, &writer);
+    arcp__job_write_budget(job, true, session->profile->budget_as_text, &writer);
+    arcp_json_name(&writer, "parent_job_id");
+    if (job->parent_id[0] != '\0') {
+        arcp_json_write_cstr(&writer, job->parent_id);
+    } else {
+        arcp_json_write_null(&writer);
+    }
+    arcp__put_cstr(&writer, "trace_id", job->trace_id);
+    arcp__put_u64(&writer, "subscribed_from", arcp__job_owner_seq(job, start));
+    arcp__put_bool(&writer, "replayed", start < job->stream->next);
+    arcp_json_end_object(&writer);
+}
+
+/* [arcp:7.6-1] [arcp:7.6-2] [arcp:7.6-3] [arcp:7.6-4] [arcp:7.6-12] [arcp:14-21] */
+void arcp__session_subscribe(arcp__engine *engine, arcp__request *request, const arcp__message *in)
+{
+    const arcp_settings *settings = &engine->context.settings;
+    arcp__session *session = request->session;
+    arcp__job *job = arcp__job_find(engine, in->job.job_id);
+    if (job == NULL) {
+        arcp__request_refuse_unknown_job(engine, request, in->job.job_id);
+        return;
+    }
+    arcp_error error = {0};
+    arcp_buf text = ARCP_BUF_INIT;
+    if (!arcp__job_is_visible_to(engine, job, session->principal)) {
+        if (settings->authorization_hide_existence == ARCP_CHOICE_TRUE) {
+            (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%s\"", job->id);
+        } else {
+            (void)arcp_error_set(&error, ARCP_E_PERMISSION_DENIED,
+                                 "the job belongs to another principal");
+        }
+        arcp_buf_append_format(&text, "{\"job_id\":\"%s\"}", job->id);
+    } else if (arcp__audit_check(engine->log, &error) == ARCP_OK &&
+               !arcp__frame_fits_job(&engine->context, strlen(job->accepted))) {
+        /* It was made when frames could be larger. */
+        arcp_buf_append(&text, ARCP__FRAME_LIMIT);
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "the job's lease is too large for one frame (limits.frame_bytes)");
+    }
+    arcp__audit(engine->log,
+                &(arcp__audit_line){.event = ARCP__AUDIT_SUBSCRIBE,
+                                    .decision = error.status == ARCP_OK ? "allowed" : "denied",
+                                    .who = arcp__session_who(session, job),
+                                    .code = error.status,
+                                    .rule = settings->authorization_subscribe == ARCP_SUBSCRIBE_ANY
+                                                ? "authorization.subscribe: any"
+                                                : "authorization.subscribe: same_principal",
+                                    .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
+    if (error.status != ARCP_OK) {
+        arcp__request_refuse(engine, request, &error, arcp_span_cstr(job->id),
+                             arcp__details(&text));
+        arcp_buf_fini(&text);
+        return;
+    }
+    const uint64_t tip = job->stream->next;
+    uint64_t start = tip;
+    arcp__observation *added = NULL;
+    if (arcp__observation_find(session, job) == NULL) { /* else it gets each event already */
+        start = in->job.history ? arcp__job_position_after(job, in->job.from_event_seq) : tip;
+        added = arcp__observation_add(engine, session, job);
+        if (added == NULL) {
+            return;
+        }
+        added->next_position = start;
+        added->kept_position = start;
+        arcp__observation_store(engine, added);
+    }
+    write_descriptor(session, job, start, &text);
+    arcp__context_check_text(&engine->context, &text);
+    memcpy(request->revealed_job, job->id, sizeof(job->id));
+    arcp__request_answer(engine, request, "job.subscribed", arcp_span_cstr(job->id),
+                         arcp_span_cstr(job->trace_id), arcp_buf_span(&text));
+    arcp_buf_fini(&text);
+    if (added != NULL) {
+        arcp__observation_catch_up(engine, added);
+    }
+}
+
+/* The draft has no answer to it; silence is success. [arcp:7.6-13] */
+void arcp__session_unsubscribe(arcp__engine *engine, arcp__request *request,
+                               const arcp__message *in)
+{
+    const arcp__job *job = arcp__job_find(engine, in->job.job_id);
+    arcp__observation *observation =
+        job == NULL ? NULL : arcp__observation_find(request->session, job);
+    if (observation == NULL) {
+        arcp__request_refuse_unknown_job(engine, request, in->job.job_id);
+        return;
+    }
+    if (!observation->may_cancel) {
+        arcp__observation_remove(engine, observation);
+    }
+    request->answered = true;
+}
