@@ -4,7 +4,7 @@
 
 #include "store/sqlite_sums.h"
 
-/* What a PUT met: set by the statement itself, which reads the row that it would replace
+/* What a PUT or DELETE met: set by the statement itself, which reads the row that it would change
  * anyway. */
 typedef struct arcp__sqlite_met_row {
     const arcp_store_op *op;
