@@ -203,10 +203,12 @@ static uint64_t owed_bytes(const arcp__link *link)
            (session == NULL ? 0 : session->refusal_bytes + session->held_bytes);
 }
 
-static bool takes_frames(const arcp__link *link)
+/* A link that rests is not full: it need not be emptied before it goes on. */
+static bool takes_frames(arcp__link *link)
 {
-    size_t most = link->paused ? UNSENT_PAUSE_BYTES / 2 : UNSENT_PAUSE_BYTES;
-    return !link->has_behind && !link->rests && owed_bytes(link) <= most;
+    link->is_full =
+        owed_bytes(link) > (link->is_full ? UNSENT_PAUSE_BYTES / 2 : UNSENT_PAUSE_BYTES);
+    return !link->is_full && !link->has_behind && !link->rests;
 }
 
 void arcp__link_resume(arcp__engine *engine, arcp__link *link)

@@ -63,6 +63,7 @@ struct arcp__link {
     bool is_local, is_encrypted;
     bool has_behind;
     bool rests;      /* until its timer: too much of what it sent was refused */
+    bool is_full;    /* its answers are over their limit, and not yet down to half of it */
     bool paused;     /* its owner was told to hand over no more frames */
     bool input_over; /* the peer sends nothing more */
 };

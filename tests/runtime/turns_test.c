@@ -130,6 +130,16 @@ static void several_that_pipeline_share_what_one_turn_has(void **state)
     assert_in_range(most_between, 1, TURNS_OF_A_ROUND * arcp__turn_of_links.frames);
 }
 
+static size_t unsent_of(const peer *of)
+{
+    return of->served->ops->unsent(of->served);
+}
+
+static bool is_at_its_limit(void *user)
+{
+    return unsent_of(user) >= PAUSE_BYTES;
+}
+
 static void who_reads_nothing_is_sent_no_more_than_its_limit(void **state)
 {
     (void)state;
@@ -150,12 +160,12 @@ static void who_reads_nothing_is_sent_no_more_than_its_limit(void **state)
     while (bob.pongs < ROUNDS) {
         (void)uv_run(&rig.loop, UV_RUN_ONCE);
     }
+    runtime_rig_until(&rig, is_at_its_limit, &floods[0]);
     /* By now all of it could have been taken. */
     for (unsigned turn = 0; turn < FLOOD / arcp__turn_of_links.taker_frames * 2; turn++) {
         (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
     }
-    size_t unsent = floods[0].served->ops->unsent(floods[0].served);
-    assert_in_range(unsent, PAUSE_BYTES, PAUSE_BYTES + 4096);
+    assert_in_range(unsent_of(&floods[0]), PAUSE_BYTES, PAUSE_BYTES + 4096);
     floods[0].connection->ops->resume(floods[0].connection);
     runtime_rig_until(&rig, has_all, &one);
     leave(&floods[0]);
