@@ -4,14 +4,27 @@
 #include "core/agent_name.h"
 #include "json/json_put.h"
 
+/* Principals that stay for their buckets alone; of more the one that left first goes. */
+#define STAYING_MAX 1024u
+
 /* ---- principals ---- */
+
+/* The principal has a session or a job again, or is freed. */
+static void unlist(arcp__engine *engine, arcp__principal *principal)
+{
+    if (principal->is_staying) {
+        principal->is_staying = false;
+        DL_DELETE2(engine->staying, principal, staying_previous, staying_next);
+        engine->staying_count--;
+    }
+}
 
 arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
 {
     arcp__principal *principal = NULL;
     HASH_FIND(hh, engine->principals, name.data, name.size, principal);
     if (principal != NULL) {
-        arcp__principal_unlist(engine, principal);
+        unlist(engine, principal);
         return principal;
     }
     principal = arcp__alloc(sizeof(*principal));
@@ -32,9 +45,9 @@ arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
     return principal;
 }
 
-void arcp__principal_free(arcp__engine *engine, arcp__principal *principal)
+static void principal_free(arcp__engine *engine, arcp__principal *principal)
 {
-    arcp__principal_unlist(engine, principal);
+    unlist(engine, principal);
     HASH_DEL(engine->principals, principal);
     if (engine->over_share == principal) {
         engine->over_share = NULL;
@@ -44,13 +57,34 @@ void arcp__principal_free(arcp__engine *engine, arcp__principal *principal)
     arcp__free(principal);
 }
 
-/* Principals exist as long as something of theirs does. */
+/* Principals exist as long as something of theirs does, and until their buckets are full. */
 void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal)
 {
-    if (!principal->is_held && principal->sessions == 0 && principal->running_jobs == 0 &&
-        principal->job_first == principal->job_count && principal->key_count == 0 &&
-        !arcp__principal_stays(engine, principal)) {
-        arcp__principal_free(engine, principal);
+    const int64_t now_ns = engine->context.now.mono_ns;
+    if (principal->is_held || principal->sessions != 0 || principal->running_jobs != 0 ||
+        principal->job_first != principal->job_count || principal->key_count != 0) {
+        return;
+    }
+    if (engine->context.closing || (arcp__token_bucket_is_full(&principal->submits, now_ns) &&
+                                    arcp__token_bucket_is_full(&principal->refusals, now_ns))) {
+        principal_free(engine, principal);
+        return;
+    }
+    if (!principal->is_staying) {
+        principal->is_staying = true;
+        DL_APPEND2(engine->staying, principal, staying_previous, staying_next);
+        engine->staying_count++;
+    }
+    if (engine->staying_count > STAYING_MAX) {
+        principal_free(engine, engine->staying); /* another one: this one came last */
+    }
+}
+
+void arcp__principals_sweep(arcp__engine *engine)
+{
+    for (arcp__principal *at = engine->staying, *next = NULL; at != NULL; at = next) {
+        next = at->staying_next;
+        arcp__principal_maybe_free(engine, at);
     }
 }
 

@@ -256,8 +256,9 @@ const arcp__peer_profile *arcp__peer_profile_of(const arcp__engine *engine, arcp
 
 /* ---- directory.c ---- */
 arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name);
-void arcp__principal_free(arcp__engine *engine, arcp__principal *principal);
 void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal);
+/* Frees those that stayed until their buckets were full. */
+void arcp__principals_sweep(arcp__engine *engine);
 bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job);
 void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job);
 /* Resolves name[@version] (§7.5). Errors: INVALID_REQUEST, AGENT_NOT_AVAILABLE,

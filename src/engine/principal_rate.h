@@ -19,11 +19,5 @@ ARCP_MUST_CHECK arcp_status arcp__principal_may_submit(arcp__engine *engine,
                                                        arcp_buf *details, arcp_error *err);
 /* Something of it was refused: for how long the link that it came over is not to be read. */
 int64_t arcp__principal_refused(arcp__engine *engine, arcp__principal *principal);
-/* Nothing else is left of the principal: true when it stays for its buckets. */
-bool arcp__principal_stays(arcp__engine *engine, arcp__principal *principal);
-/* The principal has a session or a job again, or is freed. */
-void arcp__principal_unlist(arcp__engine *engine, arcp__principal *principal);
-/* Frees those whose buckets are full by now. */
-void arcp__principals_sweep(arcp__engine *engine);
 
 #endif

@@ -6,7 +6,7 @@
 #include "story/engine_rig.h"
 #include "support/check.h"
 
-#define STAYING_MAX 1024u /* src/engine/principal_rate.c */
+#define STAYING_MAX 1024u /* src/engine/directory.c */
 
 static engine_rig rig;
 
