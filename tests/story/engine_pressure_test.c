@@ -229,6 +229,27 @@ static void a_job_that_has_ended_lets_go(void **state)
     rig_stop(&rig);
 }
 
+static void a_session_that_is_behind_holds_back_what_it_starts(void **state)
+{
+    (void)state;
+    start(LIMIT, PLENTY);
+    rig_client *client = hello("a");
+    rig_agent *first = submit(client);
+    client->slow = true;
+    (void)say_until_paused(first);
+    rig_send(&rig, client,
+             "{\"arcp\":\"1.1\",\"id\":\"s2\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
+             "\"echo\",\"max_runtime_sec\":5}}");
+    rig_agent *second = rig_agent_last(&rig);
+    assert_ptr_not_equal(first, second);
+    assert_true(second->paused); /* before it said anything */
+    /* When its job has ended it is read, so that it can end too. */
+    rig_clock(&rig, 6 * ARCP_NS_PER_SEC);
+    assert_false(second->paused);
+    assert_true(first->paused);
+    rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +259,7 @@ int main(void)
         cmocka_unit_test(an_owner_who_is_away_holds_nobody_back),
         cmocka_unit_test(the_queue_of_the_store_holds_everybody_back),
         cmocka_unit_test(a_job_that_has_ended_lets_go),
+        cmocka_unit_test(a_session_that_is_behind_holds_back_what_it_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
