@@ -1,5 +1,6 @@
 #include "web/head.h"
 
+#include <assert.h>
 #include <http_parser.h>
 
 #include "web/names.h"
@@ -219,6 +220,7 @@ static arcp_span trim(arcp_span text)
 
 static bool header_at(const arcp__web_head *head, size_t i, const char *name, arcp_span *value)
 {
+    assert(head->text.data != NULL); /* it has headers */
     const arcp__web_header *header = &head->headers[i];
     arcp_span found = arcp_span_make(head->text.data + header->name_at, header->name_size);
     if (!arcp__web_equal(found, arcp_span_cstr(name))) {

@@ -6,7 +6,7 @@
 #include "support/check.h"
 
 #define FREE_NS (1 * ARCP_NS_PER_MS) /* of each frame */
-#define FEE     4                    /* for each nanosecond above that */
+#define FEE     INT64_C(4)           /* for each nanosecond above that */
 
 static engine_rig rig;
 static rig_client *first, *second, *bob;
