@@ -154,18 +154,32 @@ bool arcp__context_can_read(arcp__context *context, arcp_span text)
            (text.size <= SMALL_TEXT_BYTES || can_allocate(text.size * COPIES_OF_A_TEXT));
 }
 
+static arcp_status read_frame(arcp__context *context, arcp_span frame,
+                              const arcp_json_limits *limits, arcp__envelope *envelope,
+                              arcp_error *err)
+{
+    if (!arcp__context_can_read(context, frame)) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    const arcp_status status = arcp_json_scan(&context->json, frame, limits, err);
+    return status == ARCP_OK
+               ? arcp__envelope_parse(&context->json, &context->scratch, envelope, err)
+               : status;
+}
+
 arcp_status arcp__context_read_frame(arcp__context *context, arcp_span frame,
                                      arcp__envelope *envelope, arcp_error *err)
 {
     const arcp_json_limits limits =
         arcp__context_json_limits(context, context->settings.limits_frame_bytes);
-    if (!arcp__context_can_read(context, frame)) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    const arcp_status status = arcp_json_scan(&context->json, frame, &limits, err);
-    return status == ARCP_OK
-               ? arcp__envelope_parse(&context->json, &context->scratch, envelope, err)
-               : status;
+    return read_frame(context, frame, &limits, envelope, err);
+}
+
+arcp_status arcp__context_read_held(arcp__context *context, arcp_span frame,
+                                    arcp__envelope *envelope)
+{
+    const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    return read_frame(context, frame, &limits, envelope, NULL);
 }
 
 void arcp__write_text(arcp_json_writer *writer, const char *name, const char *value)

@@ -72,6 +72,10 @@ arcp_json_limits arcp__context_json_limits(const arcp__context *context, uint64_
  * what its size takes, and the engine goes on. */
 ARCP_MUST_CHECK arcp_status arcp__context_read_frame(arcp__context *context, arcp_span frame,
                                                      arcp__envelope *envelope, arcp_error *err);
+/* The same of a frame that was read before and held: settings that were lowered since do not count.
+ */
+ARCP_MUST_CHECK arcp_status arcp__context_read_held(arcp__context *context, arcp_span frame,
+                                                    arcp__envelope *envelope);
 /* Clears the scratch buffer for `text`, whose size a peer or an agent chose, and looks whether
  * there is memory for what is made of it. False: it is refused, and the engine goes on. */
 ARCP_MUST_CHECK bool arcp__context_can_read(arcp__context *context, arcp_span text);

@@ -367,12 +367,15 @@ static void take_json_line(arcp__engine *engine, arcp__job *job, arcp_span text)
     const arcp_json_limits limits = arcp__context_json_limits(
         &engine->context, engine->context.settings.limits_agent_line_bytes);
     arcp_error error = {0};
-    if (!arcp__context_can_read(&engine->context, text)) { /* its agent chose its size */
+    arcp_status status = arcp__context_can_read(&engine->context, text)
+                             ? arcp_json_scan(json, text, &limits, &error)
+                             : ARCP_E_NO_MEMORY;
+    if (status == ARCP_E_NO_MEMORY) { /* its agent chose its size */
         arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
                             "there is no memory for a line of this size");
         return;
     }
-    if (arcp_json_scan(json, text, &limits, &error) != ARCP_OK) {
+    if (status != ARCP_OK) {
         job->bad_line = true;
         arcp__job_emit_log(engine, job, "error", arcp_span_cstr(error.message));
         return;

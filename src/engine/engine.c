@@ -65,6 +65,11 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__admission_free_all(engine);
     arcp__free(engine->refusals);
     arcp__credentials_fini(&engine->credentials);
+    while (engine->over_limit != NULL) { /* pinned; a failed engine ends none of them */
+        arcp__job *job = engine->over_limit;
+        engine->over_limit = job->next_over_limit;
+        arcp__job_unpin(job);
+    }
     arcp__jobs_store_due(engine); /* nothing is written any more: it lets go of them */
     arcp__budgets_store(engine);
     for (arcp__session *session = engine->sessions, *next = NULL; session != NULL; session = next) {

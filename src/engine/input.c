@@ -394,6 +394,9 @@ static void watch_wall_clock(arcp__engine *engine)
 {
     int64_t ahead_ns = 0;
     int64_t moved_ns = 0;
+    if (engine->restore != NULL) {
+        return; /* no job ends before its stream is known */
+    }
     if (__builtin_sub_overflow(engine->context.now.wall_ns, engine->context.now.mono_ns,
                                &ahead_ns) ||
         __builtin_sub_overflow(ahead_ns, engine->wall_ahead_ns, &moved_ns) ||

@@ -234,6 +234,7 @@ void arcp__job_admit_child(arcp__engine *engine, arcp__admission *admission)
     arcp_json json = ARCP_JSON_INIT;
     arcp_buf scratch = ARCP_BUF_INIT;
     const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    arcp__admission_order(admission, &order); /* whom to answer, also when it cannot be read */
     if (arcp_json_scan(&json, arcp_span_cstr(admission->body), &limits, &error) == ARCP_OK &&
         read_body(&json, ARCP_JSON_ROOT, &scratch, &order, &error) == ARCP_OK) {
         arcp__admission_order(admission, &order);
@@ -294,6 +295,7 @@ arcp_status arcp__job_delegate(arcp__engine *engine, arcp__job *parent, const ar
     arcp_buf notes = ARCP_BUF_INIT;
     arcp__trace_of_child(engine, parent, &trace);
     arcp_json_compact(json, order.asked_input, &input);
+    arcp__context_check_text(&engine->context, &input);
     order.input = input.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&input);
     arcp__admission *admission = NULL;
     status = check(engine, parent, &order, &notes, details, err);

@@ -318,14 +318,14 @@ arcp_status arcp__job_chunk(arcp__engine *engine, arcp__job *job, arcp_span data
     job->live->result_size += size;
     if (!streams_to_owner(job)) {
         if (is_base64) {
-            if (arcp__base64_decode(data, ARCP__BASE64_STANDARD, &job->live->inline_result, err) !=
-                ARCP_OK) {
-                arcp__context_no_memory(
-                    &engine->context); /* it was checked: only memory can be missing */
-                return ARCP_E_INTERNAL_ERROR;
-            }
+            /* It was checked: only memory can be missing, which is looked at below. */
+            (void)(arcp__base64_decode(data, ARCP__BASE64_STANDARD, &job->live->inline_result,
+                                       err) == ARCP_OK);
         } else {
             arcp_buf_append(&job->live->inline_result, data);
+        }
+        if (job->live->inline_result.failed) { /* its agent chose its size */
+            return violation(engine, job, "there is no memory for a result of this size", err);
         }
         if (job->live->inline_result.size > engine->context.settings.limits_frame_bytes) {
             return violation(engine, job,

@@ -265,7 +265,9 @@ static void hold(arcp__engine *engine, arcp__link *link, arcp_span frame)
 {
     link->has_behind = true;
     arcp_buf_append(&link->behind, frame);
-    arcp__context_check_text(&engine->context, &link->behind);
+    if (link->behind.failed) { /* its sender chose its size, and is a stranger yet */
+        arcp__link_close(engine, link, 1011, "there is no memory for a frame of this size", false);
+    }
 }
 
 void arcp__link_authenticated(arcp__engine *engine, arcp__link *link)

@@ -117,6 +117,6 @@ arcp_status arcp__message_read_payload(arcp__context *context, arcp__message *me
 
 bool arcp__message_read(arcp__context *context, arcp_span frame, arcp__message *out)
 {
-    return arcp__context_read_frame(context, frame, &out->envelope, NULL) == ARCP_OK &&
+    return arcp__context_read_held(context, frame, &out->envelope) == ARCP_OK &&
            arcp__message_read_payload(context, out, NULL) == ARCP_OK;
 }

@@ -1,8 +1,7 @@
 /* What the engine's files offer each other, by file. Private to src/engine.
  *
- * Out of memory: functions that cannot report it leave the state consistent and call
- * arcp__context_no_memory; the input at hand then closes its link or ends its job with
- * INTERNAL_ERROR (input.c). */
+ * Out of memory: a function calls arcp__context_no_memory and returns at once; the engine has
+ * failed then (input.c). */
 #ifndef ARCP_ENGINE_PARTS_H
 #define ARCP_ENGINE_PARTS_H
 

@@ -224,6 +224,10 @@ arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_order *order, arc
 
 void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_buf *notes)
 {
+    arcp__context_check_text(&engine->context, notes);
+    if (notes->failed) {
+        return; /* the last of them may not have its end */
+    }
     for (size_t at = 0; at < notes->size;) {
         const char *rule = notes->data + at;
         const char *dropped = rule + strlen(rule) + 1;

@@ -221,6 +221,9 @@ void arcp__session_job_ended(arcp__engine *engine, arcp__session *session)
 /* [arcp:14-20] */
 void arcp__session_window_due(arcp__engine *engine, arcp__session *session)
 {
+    if (session->link != NULL && engine->context.settings.session_idle_timeout_sec == 0) {
+        return; /* a reload has switched it off */
+    }
     if (arcp__session_has_live_jobs(session)) {
         if (session->link != NULL) {
             arcp__context_arm(

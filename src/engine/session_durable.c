@@ -12,6 +12,9 @@ void arcp__session_mark(arcp__engine *engine, arcp__session *session)
         return;
     }
     arcp__batch_touch(engine->log);
+    if (arcp__batch_gathered(engine->log) == 0) {
+        return; /* out of memory: there is no batch to wait for */
+    }
     if (session->waits_for == 0) {
         DL_APPEND2(engine->undurable, session, undurable_previous, undurable_next);
     }

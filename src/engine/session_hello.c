@@ -324,7 +324,8 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
     arcp_span frame = arcp_buf_span(&link->hello);
     arcp__message in;
     if (!arcp__message_read(&engine->context, frame, &in)) {
-        arcp__context_no_memory(&engine->context); /* it was read before: only memory is missing */
+        /* It was read before: there is no memory for its size any more. */
+        arcp__link_close(engine, link, 1011, "there is no memory for a frame of this size", false);
         return;
     }
     if (!speaks_json(&engine->context.json, in.hello.encodings)) {

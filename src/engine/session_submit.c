@@ -223,7 +223,11 @@ static void read_again(arcp__engine *engine, arcp__request *request)
     if (arcp__message_read(&engine->context, arcp_buf_span(&frame), &in)) {
         arcp__session_submit(engine, request, &in);
     } else {
-        arcp__context_no_memory(&engine->context); /* it was read before */
+        arcp_error error = {0}; /* it was read before: there is no memory for its size any more */
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "there is no memory for a frame of this size");
+        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0),
+                             arcp_span_make(NULL, 0));
     }
     arcp_buf_fini(&frame);
 }

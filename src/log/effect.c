@@ -38,8 +38,9 @@ static arcp__pending_effect *push(arcp__log *log, arcp__port *port, const arcp__
     } else {
         pending = arcp__alloc(sizeof *pending);
     }
-    if (pending == NULL) {
+    if (pending == NULL || (text != NULL && text->failed)) { /* nothing that is cut goes out */
         arcp__context_no_memory(log->context);
+        arcp__free(pending);
         if (text != NULL) {
             arcp_buf_fini(text);
         }
@@ -47,7 +48,6 @@ static arcp__pending_effect *push(arcp__log *log, arcp__port *port, const arcp__
     }
     *pending = (arcp__pending_effect){.effect = *effect, .port = port};
     if (text != NULL) {
-        arcp__context_check_text(log->context, text);
         pending->text = *text;
         *text = (arcp_buf)ARCP_BUF_INIT;
     }
@@ -117,7 +117,7 @@ void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&text, message);
-    arcp__context_check_text(log->context, fields);
+    text.failed = text.failed || fields->failed;
     arcp__pending_effect *line =
         push(log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text, false);
     if (line == NULL) {

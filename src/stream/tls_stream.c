@@ -80,8 +80,8 @@ static bool encrypt(tls_stream *stream, size_t *left)
             *left += done;
         }
     }
-    if (stream->plain.size > 0 && stream->plain_done == stream->plain.size &&
-        stream->lower_busy == 0) {
+    /* What is encrypted is not needed any more, wherever it waits. */
+    if (stream->plain.size > 0 && stream->plain_done == stream->plain.size) {
         stream->plain_done = 0;
         arcp__loop_share_give_buffer(stream->share, &stream->plain);
     }
@@ -189,6 +189,12 @@ static void on_lower_bytes(void *user, arcp_span bytes)
     }
     assert(taken == bytes.size);
     advance(stream);
+    /* OpenSSL answers some records by itself: a peer that sends those and does not read would make
+     * it keep any number of answers. */
+    if (!stream->closed && stream->lower_busy > 0 &&
+        BIO_ctrl_pending(SSL_get_wbio(stream->ssl)) > TLS_PIECE_BYTES) {
+        fail(stream, "the peer does not read");
+    }
 }
 
 static void on_lower_ended(void *user, const arcp_error *why)

@@ -11,12 +11,13 @@ _Static_assert(sizeof(http_parser) <= sizeof(((arcp__web_head *)NULL)->parser.by
 
 /* http_parser gives names and values in as many pieces as the bytes come in. */
 
-/* It is lenient in three points where RFC 9112 is not; requests are checked for them. */
+/* It is lenient in four points where RFC 9112 is not; requests are checked for them. */
 static void check_lines(arcp__web_head *head, arcp_span bytes)
 {
     for (size_t i = 0; i < bytes.size; i++) {
         char byte = bytes.data[i];
         head->is_lax = head->is_lax || (byte == '\n' && head->last != '\r') ||
+                       (byte != '\n' && head->last == '\r') ||
                        (head->last == '\n' && (byte == ' ' || byte == '\t'));
         head->last = byte;
     }

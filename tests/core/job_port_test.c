@@ -118,6 +118,7 @@ static void a_refused_call_becomes_a_result_that_the_agent_may_not_give_itself(v
         ARCP_E_PERMISSION_DENIED);
     assert_true(message.is_decided);
     check_span(message.kind_text, "tool_result");
+    arcp_buf_append_byte(&f->out, '\0');
     assert_non_null(strstr(f->out.data, "\"call_id\":\"c1\""));
     assert_non_null(strstr(f->out.data, "\"PERMISSION_DENIED\""));
     assert_null(strstr(f->out.data, "\"tool\":"));

@@ -21,7 +21,7 @@ static void start(rig *self, bool keeps_rows)
 static void stop(rig *self)
 {
     arcp__log_free(self->log);
-    arcp__timer_heap_fini(&self->context.timers);
+    arcp__context_fini(&self->context);
 }
 
 static void put(rig *self, const char *key)

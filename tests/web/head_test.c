@@ -29,6 +29,8 @@ static void what_is_not_http_is_invalid(void **state)
         "GET /arcp HTTP/1.1\r\nX: a\r\n b\r\n\r\n",
         "GET /arcp HTTP/1.1\r\nX: a\r\n\tOrigin: b\r\n\r\n",
         "GET /arcp HTTP/1.1\r\nA: b\rc\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nA:\rXHost: a\r\n\r\n",
+        "GET /arcp HTTP/1.1\r\nHost: a\r\n\rX",
         "GET /arcp HTTP/1.1\r\nHost: a\x01\r\n\r\n",
         "GET /arcp HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         "POST /a HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",

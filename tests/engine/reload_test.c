@@ -1,0 +1,76 @@
+/* Settings that a reload changes while something that they are about is under way. */
+#include "base/alloc.h"
+#include "engine/frames.h"
+#include "story/engine_rig.h"
+#include "support/check.h"
+
+static engine_rig rig;
+
+static void reload(void)
+{
+    arcp__engine_set_settings(rig.engine, &rig.settings);
+}
+
+static bool takes(rig_client *client, const char *word)
+{
+    bool found = false;
+    for (char *frame = rig_take(client); frame != NULL; frame = rig_take(client)) {
+        found = found || strstr(frame, word) != NULL;
+        arcp__free(frame);
+    }
+    return found;
+}
+
+static void a_session_does_not_idle_out_when_that_was_switched_off(void **state)
+{
+    (void)state;
+    for (int with_job = 0; with_job < 2; with_job++) {
+        arcp_settings settings;
+        arcp_settings_default(&settings);
+        settings.session_idle_timeout_sec = 10;
+        rig_start(&rig, &settings);
+        rig_client *client = rig_connect(&rig, "a");
+        rig_send(&rig, client, HELLO_PLAIN);
+        if (with_job) {
+            rig_send(&rig, client, FRAME("1", "job.submit", "{\"agent\":\"echo\"}"));
+            assert_non_null(rig_agent_last(&rig));
+        }
+        rig.settings.session_idle_timeout_sec = 0;
+        reload();
+        rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
+        assert_non_null(client->link);
+        rig_stop(&rig);
+    }
+}
+
+#define DEEP "[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]"
+
+static void a_hello_that_waits_for_its_verifier_is_read_by_the_limits_of_its_arrival(void **state)
+{
+    (void)state;
+    rig_start(&rig, NULL);
+    rig.hold_questions = true;
+    rig_client *client = rig_connect(&rig, "a");
+    rig_send(&rig, client,
+             FRAME("h", "session.hello",
+                   "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"x\":" DEEP
+                   ",\"capabilities\":{\"encodings\":[\"json\"],\"features\":[]}}"));
+    assert_int_equal(rig.question_count, 1);
+    rig.settings.limits_json_depth = 16;
+    reload();
+    arcp__engine_authenticated(rig.engine, rig.now, rig.questions[0], ARCP_OK,
+                               ARCP_SPAN_LITERAL("alice"), false);
+    rig_run(&rig);
+    assert_false(arcp__engine_has_failed(rig.engine));
+    assert_true(takes(client, "session.welcome"));
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_does_not_idle_out_when_that_was_switched_off),
+        cmocka_unit_test(a_hello_that_waits_for_its_verifier_is_read_by_the_limits_of_its_arrival),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
