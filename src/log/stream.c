@@ -177,6 +177,9 @@ static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
 bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *pieces,
                          size_t count, uint64_t *position, size_t *bytes)
 {
+    if (log->context->failed) {
+        return false; /* the record may be cut */
+    }
     size_t size = 0;
     for (size_t at = 0; at < count; at++) {
         size += pieces[at].size;
