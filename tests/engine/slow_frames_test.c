@@ -5,7 +5,7 @@
 #include "story/engine_rig.h"
 #include "support/check.h"
 
-#define FREE_NS (1 * ARCP_NS_PER_MS) /* of each frame */
+#define FREE_NS (3 * ARCP_NS_PER_MS) /* of each frame */
 #define FEE     INT64_C(4)           /* for each nanosecond above that */
 
 static engine_rig rig;
