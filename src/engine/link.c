@@ -236,7 +236,7 @@ void arcp__link_rest(arcp__engine *engine, arcp__link *link, int64_t for_ns)
 }
 
 /* A frame takes some microseconds; those with leases that are hard to compare take milliseconds,
- * and each of them delays everybody. What is above the first millisecond is charged to the
+ * and each of them delays everybody. What is above the first three is charged to the
  * principal four times, so that one has a fifth of the loop for such frames. */
 #define SLOW_FRAME_NS  (3 * ARCP_NS_PER_MS)
 #define SLOW_FRAME_FEE 4
