@@ -67,10 +67,10 @@ typedef struct arcp_runtime_options {
     /* Whether each agent that is a program gets a cgroup of its own below this program's, where
      * that can be done: what it starts then ends with its job, whatever it does to hide. */
     bool makes_cgroups;
-    /* Called once, on the loop's thread, when a small allocation failed inside the runtime: it has
-     * closed its connections (1011), stores nothing more and hears no agent. Free it, not from
-     * within the call, and make another one, which takes up what the store has. NULL: nobody is
-     * told, and arcp_runtime_is_ready says why the runtime is not ready. */
+    /* Called once, on the loop's thread, when an allocation failed inside the runtime. The runtime
+     * has closed its connections (1011) by then; it stores nothing more and ignores its agents. The
+     * program frees it after this call has returned and makes another one from the same store, which
+     * takes up the sessions and jobs. May be NULL: arcp_runtime_is_ready then reports the failure. */
     void (*failed)(void *user);
     void *failed_user;
 } arcp_runtime_options;
