@@ -69,8 +69,9 @@ typedef struct arcp_runtime_options {
     bool makes_cgroups;
     /* Called once, on the loop's thread, when an allocation failed inside the runtime. The runtime
      * has closed its connections (1011) by then; it stores nothing more and ignores its agents. The
-     * program frees it after this call has returned and makes another one from the same store, which
-     * takes up the sessions and jobs. May be NULL: arcp_runtime_is_ready then reports the failure. */
+     * program frees it after this call has returned and makes another one from the same store,
+     * which takes up the sessions and jobs. May be NULL: arcp_runtime_is_ready then reports the
+     * failure. */
     void (*failed)(void *user);
     void *failed_user;
 } arcp_runtime_options;
