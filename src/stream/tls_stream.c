@@ -23,6 +23,7 @@ typedef struct tls_stream {
     bool secured;          /* the handshake is done */
     bool ended;            /* was told */
     bool broken;           /* was told */
+    bool unwritable;       /* a write has failed: what was lost is missing before all others */
     bool finish_due;       /* when the lower stream has written everything */
     bool closed;
 } tls_stream;
@@ -34,6 +35,7 @@ static void tell_ended(tls_stream *stream, const arcp_error *why)
     }
     stream->ended = true;
     stream->broken = why != NULL;
+    stream->lower->ops->stop(stream->lower); /* nobody takes what still comes */
     stream->base.events.ended(stream->base.events.user, why);
 }
 
@@ -244,8 +246,13 @@ static void run_task(arcp__task *task)
     tls_stream *stream = (tls_stream *)((char *)task - offsetof(tls_stream, task));
     if (stream->closed) {
         tls_free(stream);
-    } else {
-        advance(stream);
+        return;
+    }
+    advance(stream);
+    /* Not before what has been read is taken: records may be much smaller than what is read at a
+     * time, and an owner that stops at each would let them pile up. */
+    if (!stream->closed && !stream->ended && (stream->wanted || !stream->secured)) {
+        stream->lower->ops->start(stream->lower);
     }
 }
 
@@ -253,7 +260,6 @@ static void tls_start(arcp__stream *base)
 {
     tls_stream *stream = (tls_stream *)base;
     stream->wanted = true;
-    stream->lower->ops->start(stream->lower);
     arcp__task_post(stream->share, &stream->task);
 }
 
@@ -269,12 +275,17 @@ static void tls_stop(arcp__stream *base)
 static bool tls_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
 {
     tls_stream *stream = (tls_stream *)base;
-    assert(stream->plain.size == 0 && bytes->size > 0);
     *written = 0;
+    if (stream->unwritable) {
+        arcp__loop_share_give_buffer(stream->share, bytes);
+        return false;
+    }
+    assert(stream->plain.size == 0 && bytes->size > 0);
     stream->plain = *bytes;
     stream->plain_done = 0;
     *bytes = (arcp_buf)ARCP_BUF_INIT;
-    return encrypt(stream, written);
+    stream->unwritable = !encrypt(stream, written);
+    return !stream->unwritable;
 }
 
 static void tls_finish(arcp__stream *base)

@@ -1,0 +1,372 @@
+/* TLS over a lower stream that the test plays, with a peer of OpenSSL's own: what a peer that does
+ * not read, or that sends faster than its records are taken, makes the stream keep. */
+#include "transport/loop_support.h"
+#include "transport/tls_files.h"
+
+#include <openssl/core_names.h>
+#include <openssl/kdf.h>
+#include <openssl/ssl.h>
+
+#include "stream/stream.h"
+
+typedef struct world {
+    arcp__stream lower; /* first: the operations get a pointer to it */
+    test_loop test;
+    arcp__loop_share *share;
+    arcp__tls_context *context;
+    arcp__stream *tls;
+    SSL_CTX *peer_context;
+    SSL *peer;
+    bool is_wanted;     /* the TLS stream reads from the lower one */
+    bool is_stuck;      /* the lower stream takes nothing at once */
+    bool is_broken;     /* the lower stream cannot be written */
+    arcp_buf kept;      /* what it has not written yet */
+    bool stops_on_read; /* the owner, at each piece */
+    size_t received;
+    size_t written;
+    size_t ended;
+    arcp_error why;
+} world;
+
+static tls_files files;
+
+/* ---- the lower stream ---- */
+
+static void lower_start(arcp__stream *lower)
+{
+    ((world *)lower)->is_wanted = true;
+}
+
+static void lower_stop(arcp__stream *lower)
+{
+    ((world *)lower)->is_wanted = false;
+}
+
+static void to_peer(world *w, arcp_buf *bytes)
+{
+    assert_int_equal(BIO_write(SSL_get_rbio(w->peer), bytes->data, (int)bytes->size), bytes->size);
+    arcp_buf_fini(bytes);
+}
+
+static bool lower_write(arcp__stream *lower, arcp_buf *bytes, size_t *written)
+{
+    world *w = (world *)lower;
+    assert_int_equal(w->kept.size, 0);
+    *written = 0;
+    if (w->is_stuck || w->is_broken) {
+        w->kept = *bytes;
+        *bytes = (arcp_buf)ARCP_BUF_INIT;
+        return !w->is_broken;
+    }
+    *written = bytes->size;
+    to_peer(w, bytes);
+    return true;
+}
+
+/* What it kept leaves. */
+static void lower_drain(world *w)
+{
+    const size_t size = w->kept.size;
+    arcp_buf bytes = w->kept;
+    w->kept = (arcp_buf)ARCP_BUF_INIT;
+    to_peer(w, &bytes);
+    w->lower.events.written(w->lower.events.user, size);
+}
+
+static void lower_end(arcp__stream *lower)
+{
+}
+
+static const arcp__stream_ops lower_ops = {lower_start, lower_stop, lower_write, lower_end,
+                                           lower_end};
+
+/* ---- the owner ---- */
+
+static void on_bytes(void *user, arcp_span bytes)
+{
+    world *w = user;
+    w->received += bytes.size;
+    if (w->stops_on_read) {
+        w->tls->ops->stop(w->tls);
+    }
+}
+
+static void on_ended(void *user, const arcp_error *why)
+{
+    world *w = user;
+    w->ended++;
+    if (why != NULL) {
+        w->why = *why;
+    }
+}
+
+static void on_written(void *user, size_t size)
+{
+    ((world *)user)->written += size;
+}
+
+static bool owner_write(world *w, const char *text)
+{
+    arcp_buf bytes = ARCP_BUF_INIT;
+    size_t written = 0;
+    arcp_buf_append_cstr(&bytes, text);
+    const bool took = w->tls->ops->write(w->tls, &bytes, &written);
+    w->written += written;
+    return took;
+}
+
+/* ---- the peer ---- */
+
+/* Hands on what the peer wrote. */
+static void from_peer(world *w)
+{
+    char *data = NULL;
+    const long size = BIO_get_mem_data(SSL_get_wbio(w->peer), &data);
+    if (size > 0) {
+        arcp_buf bytes = ARCP_BUF_INIT;
+        arcp_buf_append(&bytes, arcp_span_make(data, (size_t)size));
+        (void)BIO_reset(SSL_get_wbio(w->peer));
+        w->lower.events.bytes(w->lower.events.user, arcp_buf_span(&bytes));
+        arcp_buf_fini(&bytes);
+    }
+}
+
+static void peer_write(world *w, const char *text)
+{
+    assert_int_equal(SSL_write(w->peer, text, (int)strlen(text)), strlen(text));
+}
+
+static void peer_read(world *w, const char *text)
+{
+    char got[64] = "";
+    assert_int_equal(SSL_read(w->peer, got, sizeof(got) - 1), strlen(text));
+    assert_string_equal(got, text);
+}
+
+#define GCM_KEY  16
+#define GCM_SALT 4
+#define GCM_TAG  16
+
+/* The key and the salt that the peer writes with in TLS 1.2 with AES-128-GCM (RFC 5246 section 6.3,
+ * RFC 5288 section 3). */
+static void client_keys(const SSL *ssl, unsigned char key[GCM_KEY], unsigned char salt[GCM_SALT])
+{
+    unsigned char secret[SSL_MAX_MASTER_KEY_LENGTH];
+    unsigned char seed[13 + 2 * SSL3_RANDOM_SIZE] = "key expansion";
+    unsigned char block[2 * GCM_KEY + 2 * GCM_SALT];
+    const size_t size = SSL_SESSION_get_master_key(SSL_get_session(ssl), secret, sizeof(secret));
+    (void)SSL_get_server_random(ssl, seed + 13, SSL3_RANDOM_SIZE);
+    (void)SSL_get_client_random(ssl, seed + 13 + SSL3_RANDOM_SIZE, SSL3_RANDOM_SIZE);
+    EVP_KDF *kdf = EVP_KDF_fetch(NULL, "TLS1-PRF", NULL);
+    EVP_KDF_CTX *context = EVP_KDF_CTX_new(kdf);
+    const OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)"SHA256", 0),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SECRET, secret, size),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SEED, seed, sizeof(seed)),
+        OSSL_PARAM_construct_end(),
+    };
+    assert_int_equal(EVP_KDF_derive(context, block, sizeof(block), params), 1);
+    EVP_KDF_CTX_free(context);
+    EVP_KDF_free(kdf);
+    memcpy(key, block, GCM_KEY);
+    memcpy(salt, block + 2 * GCM_KEY, GCM_SALT);
+}
+
+/* A ClientHello inside the session, as the peer's record number `number`: OpenSSL's own client
+ * sends one only, and waits. The server's OpenSSL refuses each with a record of its own. */
+static void send_client_hello(world *w, uint16_t number)
+{
+    enum { HEAD = 5, NONCE = 8, HELLO = 4 };
+    unsigned char key[GCM_KEY];
+    unsigned char nonce[GCM_SALT + NONCE] = {0};
+    unsigned char record[HEAD + NONCE + HELLO + GCM_TAG] = {22, 3, 3, 0, NONCE + HELLO + GCM_TAG};
+    unsigned char about[13] = {0, 0, 0, 0, 0, 0, 0, 0, 22, 3, 3, 0, HELLO};
+    static const unsigned char hello[HELLO] = {1, 0, 0, 0};
+    int size = 0;
+    client_keys(w->peer, key, nonce);
+    about[6] = nonce[GCM_SALT + 6] = (unsigned char)(number >> 8);
+    about[7] = nonce[GCM_SALT + 7] = (unsigned char)number;
+    memcpy(record + HEAD, nonce + GCM_SALT, NONCE);
+    EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
+    assert_int_equal(EVP_EncryptInit(cipher, EVP_aes_128_gcm(), key, nonce), 1);
+    assert_int_equal(EVP_EncryptUpdate(cipher, NULL, &size, about, sizeof(about)), 1);
+    assert_int_equal(EVP_EncryptUpdate(cipher, record + HEAD + NONCE, &size, hello, HELLO), 1);
+    assert_int_equal(EVP_EncryptFinal(cipher, record + sizeof(record), &size), 1);
+    assert_int_equal(
+        EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, GCM_TAG, record + HEAD + NONCE + HELLO),
+        1);
+    EVP_CIPHER_CTX_free(cipher);
+    w->lower.events.bytes(w->lower.events.user,
+                          arcp_span_make((const char *)record, sizeof(record)));
+}
+
+/* ---- the world ---- */
+
+static void world_open(world *w, int version)
+{
+    arcp_error err = {0};
+    memset(w, 0, sizeof(*w));
+    test_loop_init(&w->test);
+    w->share = arcp__loop_share_new(&w->test.loop);
+    check_ok(arcp__tls_context_new_server(files.certificate, files.key, &w->context, &err), &err);
+    w->lower.ops = &lower_ops;
+    check_ok(arcp__tls_stream_new(w->share, w->context, NULL, &w->lower, &w->tls, &err), &err);
+    w->tls->events = (arcp__stream_events){on_bytes, on_ended, on_written, w};
+    w->peer_context = SSL_CTX_new(TLS_client_method());
+    SSL_CTX_set_max_proto_version(w->peer_context, version);
+    assert_int_equal(SSL_CTX_set_cipher_list(w->peer_context, "ECDHE+AES128+AESGCM"), 1);
+    w->peer = SSL_new(w->peer_context);
+    SSL_set_bio(w->peer, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    BIO_set_mem_eof_return(SSL_get_rbio(w->peer), -1);
+    SSL_set_connect_state(w->peer);
+    w->tls->ops->start(w->tls);
+    while (SSL_do_handshake(w->peer) != 1) {
+        test_loop_settle(&w->test);
+        from_peer(w);
+    }
+    from_peer(w);
+    test_loop_settle(&w->test);
+    assert_true(w->is_wanted);
+    assert_int_equal(w->ended, 0);
+}
+
+static void world_close(world *w)
+{
+    arcp__stream_close(&w->tls);
+    SSL_free(w->peer);
+    SSL_CTX_free(w->peer_context);
+    arcp__tls_context_free(w->context);
+    arcp__loop_share_unref(w->share);
+    arcp_buf_fini(&w->kept);
+    test_loop_fini(&w->test);
+}
+
+/* ---- peers that let OpenSSL answer ---- */
+
+static void an_answer_of_tls_itself_does_not_count_as_what_was_written(void **state)
+{
+    world w;
+    world_open(&w, TLS1_2_VERSION);
+    w.is_stuck = true;
+    assert_true(owner_write(&w, "first"));
+    assert_int_equal(w.written, 0);
+    send_client_hello(&w, 1);
+    lower_drain(&w); /* the answer comes behind it, and is kept in its turn */
+    assert_int_equal(w.written, strlen("first"));
+    assert_true(w.kept.size > 0);
+    assert_true(owner_write(&w, "second")); /* the owner was told that it may */
+    lower_drain(&w);
+    lower_drain(&w);
+    assert_int_equal(w.written, strlen("first") + strlen("second"));
+    peer_read(&w, "first");
+    world_close(&w);
+}
+
+static void a_peer_that_lets_tls_answer_and_does_not_read_is_dropped(void **state)
+{
+    world w;
+    uint16_t count = 0;
+    world_open(&w, TLS1_2_VERSION);
+    w.is_stuck = true;
+    assert_true(owner_write(&w, "first"));
+    while (count < 10000 && w.ended == 0) {
+        send_client_hello(&w, ++count);
+    }
+    assert_int_equal(w.ended, 1);
+    assert_string_equal(w.why.message, "TLS: the peer does not read");
+    assert_true(count > 1000); /* one that is only slow is not */
+    world_close(&w);
+}
+
+static void one_that_reads_may_let_tls_answer_as_often_as_it_likes(void **state)
+{
+    world w;
+    world_open(&w, TLS1_3_VERSION);
+    for (size_t i = 0; i < 10000; i++) {
+        assert_int_equal(SSL_key_update(w.peer, SSL_KEY_UPDATE_REQUESTED), 1);
+        assert_int_equal(SSL_do_handshake(w.peer), 1);
+        from_peer(&w);
+    }
+    assert_true(owner_write(&w, "still here"));
+    peer_read(&w, "still here");
+    assert_int_equal(w.ended, 0);
+    world_close(&w);
+}
+
+/* ---- peers that send faster than they are read ---- */
+
+static void nothing_more_is_read_while_records_wait_to_be_taken(void **state)
+{
+    world w;
+    world_open(&w, TLS1_3_VERSION);
+    w.stops_on_read = true;
+    for (size_t i = 0; i < 100; i++) {
+        peer_write(&w, "x");
+    }
+    from_peer(&w); /* in one piece; the owner takes one record and stops */
+    while (w.received < 100) {
+        const size_t before = w.received;
+        w.tls->ops->start(w.tls);
+        assert_false(w.is_wanted); /* the records that are here come first */
+        run_until(&w.test, w.received > before);
+        assert_int_equal(w.received, before + 1);
+        assert_false(w.is_wanted);
+    }
+    w.tls->ops->start(w.tls);
+    run_until(&w.test, w.is_wanted);
+    world_close(&w);
+}
+
+static void nothing_more_is_read_behind_the_end(void **state)
+{
+    world w;
+    world_open(&w, TLS1_3_VERSION);
+    SSL_shutdown(w.peer);
+    from_peer(&w);
+    test_loop_settle(&w.test);
+    assert_int_equal(w.ended, 1);
+    assert_false(w.is_wanted);
+    assert_true(owner_write(&w, "still heard"));
+    peer_read(&w, "still heard");
+    world_close(&w);
+}
+
+/* ---- writes that fail ---- */
+
+static void each_write_behind_one_that_failed_fails_too(void **state)
+{
+    world w;
+    world_open(&w, TLS1_3_VERSION);
+    w.is_broken = true;
+    assert_false(owner_write(&w, "lost"));
+    w.is_broken = false;
+    arcp_buf_fini(&w.kept);
+    assert_false(owner_write(&w, "second")); /* a record is missing before it */
+    assert_int_equal(w.written, 0);
+    world_close(&w);
+}
+
+static int setup(void **state)
+{
+    tls_files_make(&files);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    tls_files_remove(&files);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_of_tls_itself_does_not_count_as_what_was_written),
+        cmocka_unit_test(a_peer_that_lets_tls_answer_and_does_not_read_is_dropped),
+        cmocka_unit_test(one_that_reads_may_let_tls_answer_as_often_as_it_likes),
+        cmocka_unit_test(nothing_more_is_read_while_records_wait_to_be_taken),
+        cmocka_unit_test(nothing_more_is_read_behind_the_end),
+        cmocka_unit_test(each_write_behind_one_that_failed_fails_too),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
