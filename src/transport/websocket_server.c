@@ -140,7 +140,6 @@ static arcp_status open_server(websocket_listener *listener, uv_loop_t *loop, ar
         .origins = options->origins,
         .origin_count = options->origin_count,
         .admission = admission == NULL ? options->admission : admission,
-        .is_pending_from_accept = true,
         .head_bytes_max = options->handshake_bytes_max == 0 ? ARCP_HANDSHAKE_BYTES_DEFAULT
                                                             : options->handshake_bytes_max,
         .linger_ms = options->close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT

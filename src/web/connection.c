@@ -33,6 +33,7 @@ struct arcp__web_exchange {
     arcp_buf leftover;            /* came when it could not be read */
     arcp_buf out;                 /* not given to the stream yet */
     size_t busy;                  /* bytes that the stream has */
+    uint64_t body_left_ms;        /* of the time for the whole body */
     enum { IN_HEAD, IN_BODY, IN_ANSWER, IN_LINGER } stage;
     bool is_idle; /* a request was answered, and nothing of another one has come */
     bool is_paused;
@@ -134,8 +135,8 @@ static bool flush(arcp__web_exchange *exchange)
 {
     const size_t size = exchange->out.size;
     size_t written = 0;
-    if (exchange->busy > 0) {
-        return true;
+    if (exchange->busy > 0 || (exchange->due & DUE_BROKEN) != 0) {
+        return exchange->busy > 0;
     }
     if (exchange->out.failed ||
         (size > 0 && !exchange->stream->ops->write(exchange->stream, &exchange->out, &written))) {
@@ -156,9 +157,6 @@ static void on_written(void *user, size_t size)
     arcp__web_exchange *exchange = user;
     assert(size <= exchange->busy);
     exchange->busy -= size;
-    if (!exchange->is_complete) {
-        restart_timer(exchange);
-    }
     (void)flush(exchange);
 }
 
@@ -173,6 +171,9 @@ void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_re
     arcp__web_respond(response, &exchange->head, exchange->keeps_alive, &exchange->out);
     restart_timer(exchange);
     const bool took = flush(exchange);
+    if (exchange->is_complete) {
+        yield_place(exchange);
+    }
     if (response->status >= 400) {
         arcp__web_server_refused(exchange->server, exchange->peer, took ? response->status : 0,
                                  response->why == NULL ? "" : response->why);
@@ -182,7 +183,11 @@ void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_re
 void arcp__web_exchange_write(arcp__web_exchange *exchange, arcp_span piece)
 {
     assert(exchange->stream != NULL && exchange->is_answered && !exchange->is_complete);
-    if (piece.size == 0 || exchange->head.method == ARCP__WEB_HEAD) {
+    if (exchange->head.method == ARCP__WEB_HEAD) {
+        make_due(exchange, DUE_SENT); /* dropped, and `drained` follows as for one that was sent */
+        return;
+    }
+    if (piece.size == 0) {
         return;
     }
     if (exchange->is_chunked) {
@@ -202,6 +207,7 @@ void arcp__web_exchange_end(arcp__web_exchange *exchange)
         arcp__web_last_chunk(&exchange->out);
     }
     (void)flush(exchange);
+    yield_place(exchange);
 }
 
 size_t arcp__web_exchange_unsent(const arcp__web_exchange *exchange)
@@ -230,16 +236,6 @@ static void refuse(arcp__web_exchange *exchange, int status, const char *why)
     }
 }
 
-/* What the answer takes is up to the route, and so is a pause. */
-static void wait_for_body(arcp__web_exchange *exchange)
-{
-    if (exchange->stage == IN_BODY && !exchange->is_paused) {
-        restart_timer(exchange);
-    } else {
-        uv_timer_stop(&exchange->timer);
-    }
-}
-
 static void take_body(arcp__web_exchange *exchange, arcp_span *input)
 {
     const arcp__web_route *route = exchange->route;
@@ -252,9 +248,9 @@ static void take_body(arcp__web_exchange *exchange, arcp_span *input)
     }
     if (result == ARCP__WEB_COMPLETE) {
         exchange->stage = IN_ANSWER;
-    }
-    if (!exchange->is_answered) {
-        wait_for_body(exchange);
+        if (!exchange->is_answered) {
+            uv_timer_stop(&exchange->timer); /* what the answer takes is up to the route */
+        }
     }
     if (!exchange->is_complete && (piece.size > 0 || result == ARCP__WEB_COMPLETE)) {
         route->body(exchange->server->options.user, exchange, piece, result == ARCP__WEB_COMPLETE);
@@ -283,8 +279,15 @@ static void take_request(arcp__web_exchange *exchange)
         }
     }
     exchange->route = route;
-    wait_for_body(exchange);
+    if (exchange->stage == IN_BODY) {
+        restart_timer(exchange);
+    } else {
+        uv_timer_stop(&exchange->timer);
+    }
     route->begin(server->options.user, exchange);
+    if (exchange->stream != NULL && !exchange->is_complete) {
+        arcp__admission_admit(&exchange->counted); /* the route has something to do for it */
+    }
     if (exchange->stream != NULL && exchange->stage == IN_BODY && !exchange->is_answered &&
         head->minor > 0 && arcp__web_head_has_token(head, "Expect", "100-continue")) {
         arcp_buf_append_cstr(&exchange->out, "HTTP/1.1 100 Continue\r\n\r\n");
@@ -294,9 +297,10 @@ static void take_request(arcp__web_exchange *exchange)
 
 static void take_head(arcp__web_exchange *exchange, arcp_span *input)
 {
-    if (exchange->is_idle) {
+    if (exchange->is_idle) { /* it has waited no longer than the others from now on */
         exchange->is_idle = false;
         arcp__admission_admit(&exchange->counted);
+        yield_place(exchange);
     }
     switch (arcp__web_head_feed(&exchange->head, input)) {
     case ARCP__WEB_MORE:
@@ -378,13 +382,20 @@ static void on_ended(void *user, const arcp_error *why)
 void arcp__web_exchange_pause(arcp__web_exchange *exchange, bool is_paused)
 {
     assert(exchange->stream != NULL && !exchange->is_answered);
-    exchange->is_paused = is_paused;
-    wait_for_body(exchange);
-    if (is_paused) {
-        exchange->stream->ops->stop(exchange->stream);
-    } else {
-        make_due(exchange, DUE_INPUT);
+    if (is_paused == exchange->is_paused) {
+        return;
     }
+    exchange->is_paused = is_paused;
+    if (is_paused) {
+        exchange->body_left_ms = uv_timer_get_due_in(&exchange->timer);
+        uv_timer_stop(&exchange->timer);
+        exchange->stream->ops->stop(exchange->stream);
+        return;
+    }
+    if (exchange->stage == IN_BODY) {
+        uv_timer_start(&exchange->timer, on_timer, exchange->body_left_ms, 0);
+    }
+    make_due(exchange, DUE_INPUT);
 }
 
 /* ---- between requests ---- */
@@ -395,7 +406,6 @@ static void linger(arcp__web_exchange *exchange)
     exchange->is_paused = false;
     exchange->stream->ops->finish(exchange->stream);
     uv_timer_start(&exchange->timer, on_timer, exchange->server->options.linger_ms, 0);
-    yield_place(exchange);
     make_due(exchange, DUE_INPUT);
 }
 
@@ -407,11 +417,9 @@ static void next_request(arcp__web_exchange *exchange)
     exchange->state = NULL;
     exchange->is_answered = false;
     exchange->is_complete = false;
+    exchange->is_paused = false;
     exchange->is_idle = exchange->leftover.size == 0;
     restart_timer(exchange);
-    if (exchange->is_idle) {
-        yield_place(exchange);
-    }
     make_due(exchange, DUE_INPUT);
 }
 
@@ -518,9 +526,6 @@ void arcp__web_exchange_open(arcp__web_server *server, arcp__stream *tcp, arcp__
     server->references++;
     arcp__admission_move(counted, &exchange->counted);
     arcp__admission_set_owner(&exchange->counted, evict, exchange);
-    if (!server->options.is_pending_from_accept) {
-        arcp__admission_admit(&exchange->counted);
-    }
     arcp__web_head_init(&exchange->head, ARCP__WEB_REQUEST, server->options.head_bytes_max);
     uv_timer_init(server->handle.loop, &exchange->timer); /* cannot fail */
     exchange->timer.data = exchange;

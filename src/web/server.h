@@ -14,10 +14,12 @@
  *   LINGER  our half is closed, and what comes is dropped until the peer ends: closing a socket
  *           with unread input would reset it, and the answer could be lost.
  *
- * Time is limited in each: to the whole head, to each wait for a piece of a body, to a whole answer
- * or each wait for the peer to take more of a streamed one, and to the linger. Admission
- * (arcp_admission) counts a connection from accept to its end; while it is pending another may be
- * given its place. */
+ * Time is limited in each, and nothing that the peer does in pieces extends it: to the whole head,
+ * to the whole body but for what the route pauses it, to a whole answer or, of a streamed one, to
+ * what was written at a time, and to the linger. Admission (arcp_admission) counts a connection
+ * from accept to its end. While it waits for its peer it is pending, and another may be given its
+ * place: until a request is complete that its route does not answer at once, and again from the end
+ * of that answer. An upgraded one is pending until its owner admits it. */
 #ifndef ARCP_WEB_SERVER_H
 #define ARCP_WEB_SERVER_H
 
@@ -64,9 +66,6 @@ typedef struct arcp__web_server_options {
     const char *const *origins;
     size_t origin_count;
     arcp_admission *admission; /* a reference is taken */
-    /* True: a connection is pending until it is upgraded and its owner admits it. False: while it
-     * waits for a possible next request, or lingers. */
-    bool is_pending_from_accept;
     size_t head_bytes_max;
     uint32_t linger_ms;
     const arcp__web_route *routes; /* the first that fits; they outlive the server */
@@ -105,7 +104,8 @@ void **arcp__web_exchange_state(arcp__web_exchange *exchange);
 void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_response *response);
 
 /* Of an answer that is_streamed: the next piece of its body, and its end. What the peer has not
- * taken is kept: a route that has much to write waits for `drained`. */
+ * taken is kept: a route that has much to write waits for `drained`. To HEAD the pieces are not
+ * sent. */
 void arcp__web_exchange_write(arcp__web_exchange *exchange, arcp_span piece);
 void arcp__web_exchange_end(arcp__web_exchange *exchange);
 

@@ -97,6 +97,43 @@ static void on_stream(void *user, arcp__web_exchange *exchange)
     write_more(w, exchange);
 }
 
+/* One piece each time the peer has taken the one before. */
+static void write_one(void *user, arcp__web_exchange *exchange)
+{
+    world *w = user;
+    if (w->pieces++ < 3) {
+        arcp__web_exchange_write(exchange, ARCP_SPAN_LITERAL("piece"));
+    } else {
+        arcp__web_exchange_end(exchange);
+    }
+}
+
+static void on_one_by_one(void *user, arcp__web_exchange *exchange)
+{
+    const arcp__web_response response = {.status = 200, .is_streamed = true};
+    ((world *)user)->pieces = 0;
+    arcp__web_exchange_respond(exchange, &response);
+}
+
+/* Of an answer that comes in one piece of 32 MiB. */
+static void on_large(void *user, arcp__web_exchange *exchange)
+{
+    const arcp__web_response response = {.status = 200, .is_streamed = true};
+    const size_t size = 512 * PIECE_SIZE;
+    char *text = calloc(1, size);
+    arcp__web_exchange_respond(exchange, &response);
+    arcp__web_exchange_write(exchange, arcp_span_make(text, size));
+    free(text);
+}
+
+static void on_pause_behind(void *user, arcp__web_exchange *exchange, arcp_span piece, bool is_last)
+{
+    if (is_last) {
+        arcp__web_exchange_pause(exchange, true);
+        respond(exchange, ARCP_SPAN_LITERAL("paused"));
+    }
+}
+
 static void on_gone(void *user, arcp__web_exchange *exchange)
 {
     world *w = user;
@@ -117,17 +154,19 @@ static const arcp__web_route routes[] = {
     {"/pause", "POST", 64 * PIECE_SIZE, on_pause, on_echo, NULL, on_gone},
     {"/later", "GET", 0, on_later, NULL, NULL, on_gone},
     {"/stream", "GET, HEAD", 0, on_stream, NULL, write_more, on_gone},
+    {"/one_by_one", "GET, HEAD", 0, on_one_by_one, NULL, write_one, on_gone},
+    {"/large", "GET", 0, on_large, NULL, NULL, on_gone},
+    {"/pause_behind", "POST", BODY_MAX, on_begin, on_pause_behind, NULL, on_gone},
 };
 
-static void world_open(world *w, uint32_t timeout_ms, const tls_files *files)
+static void world_open_limited(world *w, arcp_admission_limits limits, const tls_files *files)
 {
-    arcp_admission_limits limits = ARCP_ADMISSION_LIMITS_INIT;
     arcp__authority listen;
     arcp_admission *admission = NULL;
     arcp_error err = {0};
     memset(w, 0, sizeof(*w));
     test_loop_init(&w->test);
-    limits.pending_timeout_ms = timeout_ms;
+    limits.struct_size = sizeof(limits);
     check_ok(arcp_admission_new(&limits, &admission, &err), &err);
     assert_true(arcp__authority_parse(ARCP_SPAN_LITERAL("127.0.0.1:0"), true, &listen));
     const arcp__web_server_options options = {
@@ -147,6 +186,11 @@ static void world_open(world *w, uint32_t timeout_ms, const tls_files *files)
     snprintf(w->url, sizeof(w->url), "http://127.0.0.1:%u",
              (unsigned)arcp__web_server_authority(w->server)->port);
     raw_peer_connect(&w->peer, &w->test, w->url);
+}
+
+static void world_open(world *w, uint32_t timeout_ms, const tls_files *files)
+{
+    world_open_limited(w, (arcp_admission_limits){.pending_timeout_ms = timeout_ms}, files);
 }
 
 static void world_close(world *w)
@@ -368,6 +412,33 @@ static void a_client_of_http_1_0_gets_a_streamed_answer_until_the_end(void **sta
     world_close(&w);
 }
 
+static void a_streamed_answer_to_head_goes_on_to_its_end(void **state)
+{
+    world w;
+    world_open(&w, 2 * TEST_PATIENCE_MS, NULL);
+    ask(&w, "GET /one_by_one HTTP/1.1\r\n" HOST "\r\n");
+    raw_peer_expect(&w.peer, "\r\n\r\n5\r\npiece\r\n5\r\npiece\r\n5\r\npiece\r\n0\r\n\r\n");
+    ask(&w, "HEAD /one_by_one HTTP/1.1\r\n" HOST "\r\nGET /echo HTTP/1.1\r\n" HOST "\r\n");
+    raw_peer_expect(&w.peer, "Connection: keep-alive\r\n\r\nHTTP/1.1 200 OK\r\n");
+    raw_peer_expect(&w.peer, "none");
+    ask(&w, "HEAD /one_by_one HTTP/1.0\r\n" HOST "\r\n");
+    raw_peer_expect_end(&w.peer);
+    assert_memory_equal(w.peer.received.data + w.peer.received.size - 4, "\r\n\r\n", 4);
+    assert_int_equal(w.gone, 0);
+    world_close(&w);
+}
+
+static void a_pause_ends_with_its_request(void **state)
+{
+    world w;
+    world_open(&w, 2 * TEST_PATIENCE_MS, NULL);
+    ask(&w, "POST /pause_behind HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\nx");
+    raw_peer_expect(&w.peer, "paused");
+    ask(&w, echoed[0]);
+    raw_peer_expect(&w.peer, "hello");
+    world_close(&w);
+}
+
 /* ---- peers that leave, wait or say nothing ---- */
 
 static void a_route_is_told_when_its_peer_leaves(void **state)
@@ -398,17 +469,23 @@ static void a_route_is_told_when_the_server_closes(void **state)
     assert_int_equal(w.gone, 1);
 }
 
+/* Time for the loop, and for the peer's next byte. */
+static void pass_ms(world *w, uint64_t ms)
+{
+    const uint64_t until = uv_now(&w->test.loop) + ms;
+    while (uv_now(&w->test.loop) < until) {
+        test_loop_settle(&w->test);
+        uv_update_time(&w->test.loop);
+    }
+}
+
 static void each_wait_for_the_peer_is_limited_and_the_routes_own_is_not(void **state)
 {
     world w;
     world_open(&w, 50, NULL);
     ask(&w, "GET /later HTTP/1.1\r\n" HOST "\r\n");
     run_until(&w.test, w.asked != NULL);
-    const uint64_t since = uv_now(&w.test.loop);
-    while (uv_now(&w.test.loop) < since + 100) {
-        test_loop_settle(&w.test);
-        uv_update_time(&w.test.loop);
-    }
+    pass_ms(&w, 100);
     assert_int_equal(w.gone, 0);
     respond(w.asked, ARCP_SPAN_LITERAL("late"));
     raw_peer_expect(&w.peer, "late");
@@ -429,6 +506,129 @@ static void each_wait_for_the_peer_is_limited_and_the_routes_own_is_not(void **s
     raw_peer_connect(&w.peer, &w.test, w.url);
     ask(&w, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
     run_until(&w.test, w.gone == 2); /* it reads nothing */
+    world_close(&w);
+}
+
+static void a_body_that_comes_slowly_does_not_extend_its_time(void **state)
+{
+    world w;
+    size_t sent = 0;
+    world_open(&w, 200, NULL);
+    ask(&w, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 100\r\n\r\n");
+    for (; sent < BODY_MAX && !w.peer.ended; sent++) {
+        raw_peer_send_text(&w.peer, "x");
+        pass_ms(&w, 20);
+        raw_peer_poll(&w.peer);
+    }
+    assert_in_range(sent, 1, BODY_MAX / 2);
+    assert_int_equal(w.gone, 1);
+    assert_int_equal(w.refused, 1);
+    world_close(&w);
+}
+
+static void the_time_that_a_route_pauses_a_body_does_not_count(void **state)
+{
+    world w;
+    world_open(&w, 300, NULL);
+    ask(&w, "POST /pause HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhel");
+    run_until(&w.test, w.asked != NULL);
+    pass_ms(&w, 600);
+    assert_int_equal(w.gone, 0);
+    arcp__web_exchange_pause(w.asked, false);
+    raw_peer_send_text(&w.peer, "lo");
+    raw_peer_expect(&w.peer, "hello");
+    world_close(&w);
+}
+
+static void a_peer_that_reads_slowly_does_not_extend_the_time_of_what_was_written(void **state)
+{
+    static char bytes[PIECE_SIZE];
+    world w;
+    size_t read = 0;
+    world_open(&w, 300, NULL);
+    ask(&w, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+    while (w.gone == 0) {
+        const ssize_t size = recv(w.peer.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        read += size > 0 ? (size_t)size : 0;
+        assert_true(read < 512 * PIECE_SIZE);
+        pass_ms(&w, 10);
+    }
+    world_close(&w);
+}
+
+/* ---- places ---- */
+
+static void who_keeps_a_place_and_asks_nothing_gives_it_to_a_newcomer(void **state)
+{
+    static const char *const begun[] = {"", "GET /ec", "POST /echo HTTP/1.1\r\n"};
+    for (size_t i = 0; i < sizeof(begun) / sizeof(begun[0]); i++) {
+        world w;
+        raw_peer second;
+        world_open_limited(&w,
+                           (arcp_admission_limits){.connections_max = 1,
+                                                   .pending_timeout_ms = 2 * TEST_PATIENCE_MS},
+                           NULL);
+        ask(&w, begun[i]);
+        test_loop_settle(&w.test);
+        raw_peer_connect(&second, &w.test, w.url);
+        raw_peer_send_text(&second, "GET /echo HTTP/1.1\r\n" HOST "\r\n");
+        raw_peer_expect(&second, "none");
+        raw_peer_expect(&w.peer, "HTTP/1.1 503 ");
+        raw_peer_expect_end(&w.peer);
+        raw_peer_fini(&second);
+        world_close(&w);
+    }
+}
+
+static void the_oldest_that_waits_goes_and_none_that_is_served(void **state)
+{
+    world w;
+    raw_peer others[4];
+    world_open_limited(
+        &w,
+        (arcp_admission_limits){.connections_max = 3, .pending_timeout_ms = 2 * TEST_PATIENCE_MS},
+        NULL);
+    ask(&w, "GET /later HTTP/1.1\r\n" HOST "\r\n"); /* the oldest, and the route has it */
+    run_until(&w.test, w.asked != NULL);
+    for (size_t i = 0; i < 2; i++) {
+        raw_peer_connect(&others[i], &w.test, w.url);
+        test_loop_settle(&w.test);
+    }
+    /* The older of these asks and waits again: then the other one is the oldest. */
+    raw_peer_send_text(&others[0], "GET /echo HTTP/1.1\r\n" HOST "\r\n");
+    raw_peer_expect(&others[0], "none");
+    raw_peer_forget(&others[0]);
+    raw_peer_send_text(&others[0], "GET /echo HTTP/1.1\r\n" HOST "\r\n");
+    raw_peer_expect(&others[0], "none");
+    raw_peer_connect(&others[2], &w.test, w.url);
+    raw_peer_expect_end(&others[1]);
+    raw_peer_send_text(&others[0], "GET /one_by_one HTTP/1.1\r\n" HOST "\r\n");
+    raw_peer_expect(&others[0], "\r\n0\r\n\r\n");
+    raw_peer_connect(&others[3], &w.test, w.url);
+    raw_peer_expect_end(&others[2]);
+    respond(w.asked, ARCP_SPAN_LITERAL("late"));
+    raw_peer_expect(&w.peer, "late");
+    for (size_t i = 0; i < 4; i++) {
+        raw_peer_fini(&others[i]);
+    }
+    world_close(&w);
+}
+
+static void where_every_place_is_served_a_newcomer_is_refused(void **state)
+{
+    world w;
+    raw_peer other;
+    world_open_limited(
+        &w,
+        (arcp_admission_limits){.connections_max = 1, .pending_timeout_ms = 2 * TEST_PATIENCE_MS},
+        NULL);
+    ask(&w, "GET /later HTTP/1.1\r\n" HOST "\r\n");
+    run_until(&w.test, w.asked != NULL);
+    raw_peer_connect(&other, &w.test, w.url);
+    raw_peer_expect(&other, "HTTP/1.1 503 ");
+    raw_peer_expect_end(&other);
+    assert_int_equal(w.gone, 0);
+    raw_peer_fini(&other);
     world_close(&w);
 }
 
@@ -517,6 +717,50 @@ static void each_allocation_of_an_exchange_may_fail(void **state)
     }
 }
 
+/* As a client of TLS, which allocates elsewhere. */
+static void stream_failing_over_tls(world *w, size_t n)
+{
+    static char bytes[PIECE_SIZE];
+    raw_peer peer;
+    raw_peer_connect(&peer, &w->test, w->url);
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *ssl = SSL_new(context);
+    SSL_set_fd(ssl, peer.fd);
+    while (SSL_connect(ssl) != 1) {
+        uv_run(&w->test.loop, UV_RUN_NOWAIT);
+    }
+    test_loop_settle(&w->test);
+    failing_alloc_arm(n, FAILING_ALLOC_ONE);
+    assert_true(SSL_write(ssl, "GET /stream HTTP/1.0\r\n" HOST "\r\n", 41) == 41);
+    for (;;) {
+        const int size = SSL_read(ssl, bytes, sizeof(bytes));
+        if (size <= 0 && SSL_get_error(ssl, size) != SSL_ERROR_WANT_READ) {
+            break;
+        }
+        uv_run(&w->test.loop, UV_RUN_NOWAIT);
+    }
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    raw_peer_fini(&peer);
+    test_loop_settle(&w->test);
+}
+
+static void each_allocation_of_a_streamed_answer_over_tls_may_fail(void **state)
+{
+    world w;
+    tls_files files;
+    size_t failed = 0;
+    tls_files_make(&files);
+    world_open(&w, 2 * TEST_PATIENCE_MS, &files);
+    for (size_t n = 1; failed == n - 1 && n <= 40; n++) {
+        stream_failing_over_tls(&w, n);
+        failed += failing_alloc_disarm();
+    }
+    assert_true(failed > 3);
+    world_close(&w);
+    tls_files_remove(&files);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +773,15 @@ int main(void)
         cmocka_unit_test(an_answer_may_come_later),
         cmocka_unit_test(a_streamed_answer_goes_in_chunks_no_faster_than_it_is_read),
         cmocka_unit_test(a_client_of_http_1_0_gets_a_streamed_answer_until_the_end),
+        cmocka_unit_test(a_streamed_answer_to_head_goes_on_to_its_end),
+        cmocka_unit_test(a_pause_ends_with_its_request),
+        cmocka_unit_test(a_body_that_comes_slowly_does_not_extend_its_time),
+        cmocka_unit_test(the_time_that_a_route_pauses_a_body_does_not_count),
+        cmocka_unit_test(a_peer_that_reads_slowly_does_not_extend_the_time_of_what_was_written),
+        cmocka_unit_test(who_keeps_a_place_and_asks_nothing_gives_it_to_a_newcomer),
+        cmocka_unit_test(the_oldest_that_waits_goes_and_none_that_is_served),
+        cmocka_unit_test(where_every_place_is_served_a_newcomer_is_refused),
+        cmocka_unit_test(each_allocation_of_a_streamed_answer_over_tls_may_fail),
         cmocka_unit_test(a_route_is_told_when_its_peer_leaves),
         cmocka_unit_test(a_route_is_told_when_the_server_closes),
         cmocka_unit_test(each_wait_for_the_peer_is_limited_and_the_routes_own_is_not),
