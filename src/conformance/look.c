@@ -3,46 +3,33 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "conformance/match.h"
-
 void arcp__look_fini(arcp__look *look)
 {
     arcp_buf_fini(&look->session);
     memset(look, 0, sizeof(*look));
 }
 
-/* ---- reading ---- */
-
-arcp_json_ref arcp__frame_member(const arcp_json *json, const char *name)
+arcp_json_ref arcp__capability(const arcp_json *welcome, const char *name)
 {
-    return arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
+    return arcp_json_member(welcome, arcp__payload_member(welcome, "capabilities"),
+                            arcp_span_cstr(name));
 }
 
-arcp_json_ref arcp__payload_member(const arcp_json *json, const char *name)
+bool arcp__list_has(const arcp_json *json, arcp_json_ref list, arcp_span word)
 {
-    return arcp_json_member(json, arcp__frame_member(json, "payload"), arcp_span_cstr(name));
-}
-
-bool arcp__frame_is(const arcp_json *json, const char *type)
-{
-    return arcp_json_string_equals(json, arcp__frame_member(json, "type"), arcp_span_cstr(type));
-}
-
-bool arcp__frame_begins(const arcp_json *json, const char *prefix)
-{
-    arcp_span raw = arcp_json_raw(json, arcp__frame_member(json, "type"));
-    return raw.size > 2 && arcp_span_starts_with(arcp_span_from(raw, 1), arcp_span_cstr(prefix));
-}
-
-static bool lists(const arcp_json *json, arcp_json_ref list, const char *word)
-{
-    for (arcp_json_ref item = arcp_json_first(json, list); item != ARCP_JSON_ABSENT;
-         item = arcp_json_next(json, list, item)) {
-        if (arcp_json_string_equals(json, item, arcp_span_cstr(word))) {
-            return true;
-        }
+    arcp_json_ref item =
+        arcp_json_is(json, list, ARCP_JSON_ARRAY) ? arcp_json_first(json, list) : ARCP_JSON_ABSENT;
+    while (item != ARCP_JSON_ABSENT && !arcp_json_string_equals(json, item, word)) {
+        item = arcp_json_next(json, list, item);
     }
-    return false;
+    return item != ARCP_JSON_ABSENT;
+}
+
+static bool is_in_both(const arcp_json *own, const arcp_json *welcome, const char *feature)
+{
+    const arcp_span word = arcp_span_cstr(feature);
+    return arcp__list_has(own, ARCP_JSON_ROOT, word) &&
+           arcp__list_has(welcome, arcp__capability(welcome, "features"), word);
 }
 
 void arcp__look_welcome(arcp__look *look, const arcp_json *welcome, arcp_span asked)
@@ -52,19 +39,9 @@ void arcp__look_welcome(arcp__look *look, const arcp_json *welcome, arcp_span as
     arcp_buf_clear(&look->session);
     arcp_buf_append(&look->session,
                     arcp_json_raw(welcome, arcp__frame_member(welcome, "session_id")));
-    arcp_json_ref capabilities = arcp__payload_member(welcome, "capabilities");
-    arcp_json_ref theirs =
-        arcp_json_is(welcome, capabilities, ARCP_JSON_OBJECT)
-            ? arcp_json_member(welcome, capabilities, ARCP_SPAN_LITERAL("features"))
-            : ARCP_JSON_ABSENT;
-    look->may_progress = look->may_chunk = false;
-    if (arcp__wire_scan(&own, asked, &err) == ARCP_OK &&
-        arcp_json_is(welcome, theirs, ARCP_JSON_ARRAY)) {
-        look->may_progress =
-            lists(&own, ARCP_JSON_ROOT, "progress") && lists(welcome, theirs, "progress");
-        look->may_chunk =
-            lists(&own, ARCP_JSON_ROOT, "result_chunk") && lists(welcome, theirs, "result_chunk");
-    }
+    const bool is_list = arcp__wire_scan(&own, asked, &err) == ARCP_OK;
+    look->may_progress = is_list && is_in_both(&own, welcome, "progress");
+    look->may_chunk = is_list && is_in_both(&own, welcome, "result_chunk");
     arcp_json_fini(&own);
 }
 
@@ -175,18 +152,18 @@ static bool look_at_error(const arcp_json *json, const char **section, arcp_buf 
 {
     arcp_json_ref code = arcp__payload_member(json, "code");
     arcp_json_ref retryable = arcp__payload_member(json, "retryable");
-    arcp_span said = arcp_json_raw(json, retryable);
+    const bool is_true = arcp_json_is(json, retryable, ARCP_JSON_TRUE);
     if (!arcp_json_is(json, code, ARCP_JSON_STRING)) {
         return wrong(section, why, "12", "an error's payload.code is no string", json, code);
     }
-    if (!arcp_span_equal_cstr(said, "true") && !arcp_span_equal_cstr(said, "false")) {
+    if (!is_true && !arcp_json_is(json, retryable, ARCP_JSON_FALSE)) {
         return wrong(section, why, "12", "an error does not say whether it is retryable", json,
                      retryable);
     }
     bool never = arcp_json_string_equals(json, code, ARCP_SPAN_LITERAL("LEASE_EXPIRED")) ||
                  arcp_json_string_equals(json, code, ARCP_SPAN_LITERAL("BUDGET_EXHAUSTED"));
     bool always = arcp_json_string_equals(json, code, ARCP_SPAN_LITERAL("INTERNAL_ERROR"));
-    if ((never && said.size == 4) || (always && said.size == 5)) {
+    if (is_true ? never : always) {
         return wrong(section, why, "12", "retryable cannot be that with this code", json, code);
     }
     return true;

@@ -1,5 +1,5 @@
-/* arcp-conformance, which `arcp conformance` runs: the cases of cases.c, one after the other, each
- * on connections of its own, against whatever speaks the draft. */
+/* arcp-conformance, which `arcp conformance` runs: the cases of cases.story, one after the other,
+ * each on connections of its own, against whatever speaks the draft. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,6 @@ typedef struct kit {
     arcp_json json;   /* of it */
     arcp_buf runtime; /* its name and version */
     bool has_agent, has_version, has_long, has_token, has_other, is_stdio;
-    int64_t wait_ms;
 } kit;
 
 /* ---- the command line ---- */
@@ -37,27 +36,24 @@ static arcp_status take_url(arcp__arguments *arguments, arcp_error *err)
     if (arcp__has(arguments, ARCP__OPTION_URL)) {
         return arcp_error_set(err, ARCP_E_USAGE, "URL and --url cannot be given together");
     }
-    const char **values = arcp__alloc_array(1, sizeof(*values));
-    if (values == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    values[0] = arguments->words[0];
-    arcp__free(arguments->values[ARCP__OPTION_URL]);
-    arguments->values[ARCP__OPTION_URL] = values;
+    arguments->values[ARCP__OPTION_URL] = arguments->words;
     arguments->counts[ARCP__OPTION_URL] = 1;
+    arguments->words = NULL;
+    arguments->word_count = 0;
     return ARCP_OK;
 }
 
-static arcp_status take_wait(kit *k, arcp_error *err)
+/* How long a step may take. */
+static arcp_status read_wait(const arcp__arguments *arguments, int64_t *wait_ms, arcp_error *err)
 {
-    const char *text = arcp__value(&k->program->arguments, ARCP__OPTION_CONFORMANCE_TIMEOUT);
+    const char *text = arcp__value(arguments, ARCP__OPTION_CONFORMANCE_TIMEOUT);
     int64_t wait_ns = WAIT_MS * ARCP_NS_PER_MS;
     arcp_error why = {0};
     if (text != NULL && arcp__duration_parse(text, &wait_ns, &why) != ARCP_OK) {
         return arcp_error_set(err, ARCP_E_USAGE, "--timeout: %s", why.message);
     }
-    k->wait_ms = wait_ns / ARCP_NS_PER_MS;
-    if (k->wait_ms < 1 || k->wait_ms > WAIT_MS_MAX) {
+    *wait_ms = wait_ns / ARCP_NS_PER_MS;
+    if (*wait_ms < 1 || *wait_ms > WAIT_MS_MAX) {
         return arcp_error_set(err, ARCP_E_USAGE, "--timeout %s is not from 1ms to 1h", text);
     }
     return ARCP_OK;
@@ -77,22 +73,6 @@ static arcp_status take_input(kit *k, const char *variable, arcp__option option,
     }
     arcp_buf_fini(&text);
     return status;
-}
-
-static void set_times(kit *k)
-{
-    char text[ARCP__TIMESTAMP_SIZE + 8];
-    int64_t now_ns = arcp__now_wall_ns();
-    arcp__timestamp_format(now_ns, text);
-    arcp__variable_set_text(&k->variables, "now", arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
-    arcp__timestamp_format(now_ns - HOUR_NS, text);
-    arcp__variable_set_text(&k->variables, "past", arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
-    arcp__timestamp_format(now_ns + HOUR_NS, text);
-    arcp__variable_set_text(&k->variables, "future", arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
-    arcp__timestamp_format(now_ns + 2 * HOUR_NS, text);
-    memcpy(text + ARCP__TIMESTAMP_SIZE - 1, "+01:00", 6); /* an hour ahead, and no UTC */
-    arcp__variable_set_text(&k->variables, "offset",
-                            arcp_span_make(text, ARCP__TIMESTAMP_SIZE + 5));
 }
 
 static void set_features(kit *k)
@@ -118,21 +98,13 @@ static arcp_status prepare(kit *k, arcp_error *err)
 {
     arcp__program *program = k->program;
     const char *other = getenv("ARCP_OTHER_TOKEN");
-    arcp_status status = take_url(&program->arguments, err);
-    if (status == ARCP_OK) {
-        status = take_wait(k, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__target_find(&program->arguments, &program->target, err);
-    }
-    if (status == ARCP_OK) {
-        status = take_input(k, "input", ARCP__OPTION_CONFORMANCE_INPUT, true, err);
-    }
-    if (status == ARCP_OK) {
-        status = take_input(k, "long_input", ARCP__OPTION_LONG_INPUT, false, err);
-    }
-    if (status != ARCP_OK) {
-        return status;
+    int64_t wait_ms = 0;
+    if (take_url(&program->arguments, err) != ARCP_OK ||
+        read_wait(&program->arguments, &wait_ms, err) != ARCP_OK ||
+        arcp__target_find(&program->arguments, &program->target, err) != ARCP_OK ||
+        take_input(k, "input", ARCP__OPTION_CONFORMANCE_INPUT, true, err) != ARCP_OK ||
+        take_input(k, "long_input", ARCP__OPTION_LONG_INPUT, false, err) != ARCP_OK) {
+        return err->status;
     }
     k->has_token = program->target.token != NULL;
     arcp__variable_set_text(&k->variables, "token",
@@ -143,24 +115,14 @@ static arcp_status prepare(kit *k, arcp_error *err)
         arcp__variable_set_text(&k->variables, "other", arcp_span_cstr(other));
     }
     k->is_stdio = strncmp(program->target.url, "stdio:", 6) == 0;
-    set_times(k);
     set_features(k);
-    k->wire = arcp__wire_new(program->target.url, program->target.ca_file, (uint64_t)k->wait_ms);
+    k->wire = arcp__wire_new(program->target.url, program->target.ca_file, (uint64_t)wait_ms);
     return k->wire == NULL || k->variables.failed
                ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                : ARCP_OK;
 }
 
 /* ---- the first session ---- */
-
-static arcp_json_ref capability(const kit *k, const char *name)
-{
-    arcp_json_ref payload =
-        arcp_json_member(&k->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    arcp_json_ref capabilities =
-        arcp_json_member(&k->json, payload, ARCP_SPAN_LITERAL("capabilities"));
-    return arcp_json_member(&k->json, capabilities, arcp_span_cstr(name));
-}
 
 static void append_text(const kit *k, arcp_json_ref value, arcp_buf *out)
 {
@@ -169,37 +131,26 @@ static void append_text(const kit *k, arcp_json_ref value, arcp_buf *out)
     arcp_buf_fini(&scratch);
 }
 
-/* Whether the inventory shows versions of the agent. */
-static bool is_versioned(const kit *k, arcp_span name)
+static arcp_json_ref member(const kit *k, arcp_json_ref object, const char *name)
 {
-    arcp_json_ref agents = capability(k, "agents");
-    for (arcp_json_ref item = arcp_json_first(&k->json, agents); item != ARCP_JSON_ABSENT;
-         item = arcp_json_next(&k->json, agents, item)) {
-        arcp_json_ref called = arcp_json_member(&k->json, item, ARCP_SPAN_LITERAL("name"));
-        arcp_json_ref versions = arcp_json_member(&k->json, item, ARCP_SPAN_LITERAL("versions"));
-        if (arcp_json_string_equals(&k->json, called, name)) {
-            return arcp_json_count(&k->json, versions) != 0;
-        }
-    }
-    return false;
+    return arcp_json_member(&k->json, object, arcp_span_cstr(name));
 }
 
-/* The agent that was asked for, else the first of the inventory, by name or as {name, ...}. */
+/* The agent that was asked for, else the first of the inventory, by name or as {name, ...}; and
+ * whether the inventory shows versions of it. */
 static void set_agents(kit *k)
 {
     const arcp__arguments *arguments = &k->program->arguments;
     const char *asked = arcp__value(arguments, ARCP__OPTION_CONFORMANCE_AGENT);
     const char *long_agent = arcp__value(arguments, ARCP__OPTION_LONG_AGENT);
+    const arcp_json_ref agents = arcp__capability(&k->json, "agents");
+    arcp_json_ref item = arcp_json_first(&k->json, agents);
     arcp_buf agent = ARCP_BUF_INIT;
     if (asked != NULL) {
         arcp_buf_append_cstr(&agent, asked);
     } else {
-        arcp_json_ref first = arcp_json_first(&k->json, capability(k, "agents"));
-        append_text(k,
-                    arcp_json_is(&k->json, first, ARCP_JSON_OBJECT)
-                        ? arcp_json_member(&k->json, first, ARCP_SPAN_LITERAL("name"))
-                        : first,
-                    &agent);
+        bool is_object = arcp_json_is(&k->json, item, ARCP_JSON_OBJECT);
+        append_text(k, is_object ? member(k, item, "name") : item, &agent);
     }
     k->has_agent = agent.size != 0;
     k->has_long = long_agent != NULL;
@@ -207,40 +158,40 @@ static void set_agents(kit *k)
     if (k->has_long) {
         arcp__variable_set_text(&k->variables, "long", arcp_span_cstr(long_agent));
     }
-    for (size_t at = 0; at < agent.size; at++) {
-        if (agent.data[at] == '@') {
-            agent.size = at;
-        }
+    const char *version = agent.size == 0 ? NULL : memchr(agent.data, '@', agent.size);
+    agent.size = version == NULL ? agent.size : (size_t)(version - agent.data);
+    while (item != ARCP_JSON_ABSENT &&
+           !arcp_json_string_equals(&k->json, member(k, item, "name"), arcp_buf_span(&agent))) {
+        item = arcp_json_next(&k->json, agents, item);
     }
-    k->has_version = k->has_agent && is_versioned(k, arcp_buf_span(&agent));
+    k->has_version = k->has_agent && arcp_json_count(&k->json, member(k, item, "versions")) != 0;
     arcp_buf_append_cstr(&agent, "@0.0.0-nobodys");
     arcp__variable_set_text(&k->variables, "no_version", arcp_buf_span(&agent));
     arcp_buf_fini(&agent);
 }
 
-static void set_runtime(kit *k)
+static bool print(kit *k, arcp_buf *text)
 {
-    arcp_json_ref payload =
-        arcp_json_member(&k->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    arcp_json_ref runtime = arcp_json_member(&k->json, payload, ARCP_SPAN_LITERAL("runtime"));
-    append_text(k, arcp_json_member(&k->json, runtime, ARCP_SPAN_LITERAL("name")), &k->runtime);
-    arcp_buf_append_byte(&k->runtime, ' ');
-    append_text(k, arcp_json_member(&k->json, runtime, ARCP_SPAN_LITERAL("version")), &k->runtime);
+    bool printed = arcp__program_print_buf(k->program, text);
+    arcp_buf_fini(text);
+    return printed;
 }
 
 /* The exit status; 0 goes on. A runtime that answers, and not with a welcome, fails the first case.
  */
-static int begin(kit *k)
+static int begin(kit *k, const arcp__case *first)
 {
-    static const arcp__case first = {"6.2", "a hello is answered by a welcome", "", "hello a"};
     arcp__verdict verdict = {0};
     arcp_buf text = ARCP_BUF_INIT;
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_SUCCESS;
-    arcp__case_play(&first, k->wire, &k->variables, &verdict, &k->welcome);
+    arcp__case_play(first, k->wire, &k->variables, &verdict, &k->welcome);
     if (verdict.passed && arcp__wire_scan(&k->json, arcp_buf_span(&k->welcome), &err) == ARCP_OK) {
+        const arcp_json_ref runtime = arcp__payload_member(&k->json, "runtime");
         set_agents(k);
-        set_runtime(k);
+        append_text(k, member(k, runtime, "name"), &k->runtime);
+        arcp_buf_append_byte(&k->runtime, ' ');
+        append_text(k, member(k, runtime, "version"), &k->runtime);
     } else if (verdict.status != ARCP_OK && verdict.frame.size == 0) {
         arcp_failure failure = ARCP_FAILURE_INIT;
         (void)arcp_error_set(&failure.error, verdict.status, "%.*s", (int)verdict.why.size,
@@ -252,8 +203,8 @@ static int begin(kit *k)
             (void)arcp__program_fail(k->program, &failure);
         }
     } else {
-        arcp__conformance_report(&first, &verdict, NULL, k->program->is_json, &text);
-        (void)arcp__program_print_buf(k->program, &text);
+        arcp__conformance_report(first, &verdict, NULL, k->program->is_json, &text);
+        (void)print(k, &text);
         exit_status = ARCP__EXIT_ERROR;
         if (memmem(verdict.frame.data, verdict.frame.size, "\"UNAUTHENTICATED\"", 17) != NULL) {
             (void)arcp__program_say_no_token(k->program);
@@ -261,26 +212,10 @@ static int begin(kit *k)
         }
     }
     arcp__verdict_fini(&verdict);
-    arcp_buf_fini(&text);
     return exit_status;
 }
 
 /* ---- the cases ---- */
-
-static bool is_negotiated(const kit *k, arcp_span feature)
-{
-    arcp_json_ref list = capability(k, "features");
-    if (!arcp_json_is(&k->json, list, ARCP_JSON_ARRAY)) {
-        return false;
-    }
-    for (arcp_json_ref item = arcp_json_first(&k->json, list); item != ARCP_JSON_ABSENT;
-         item = arcp_json_next(&k->json, list, item)) {
-        if (arcp_json_string_equals(&k->json, item, feature)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* Why there cannot be what a case needs; NULL when there is. */
 static const char *lacks(const kit *k, arcp_span need, char room[96])
@@ -302,70 +237,78 @@ static const char *lacks(const kit *k, arcp_span need, char room[96])
             return rows[row].is_there ? NULL : rows[row].why;
         }
     }
-    if (is_negotiated(k, need)) {
+    if (arcp__list_has(&k->json, arcp__capability(&k->json, "features"), need)) {
         return NULL;
     }
     (void)snprintf(room, 96, "%.*s was not negotiated", (int)need.size, need.data);
     return room;
 }
 
-static const char *why_skipped(const kit *k, const arcp__case *played, char room[96])
+static const char *why_skipped(const kit *k, arcp_span needs, char room[96])
 {
-    arcp_span needs = arcp_span_cstr(played->needs);
-    while (needs.size != 0) {
-        size_t at = 0;
-        while (at < needs.size && needs.data[at] != ',') {
-            at++;
-        }
-        const char *why = lacks(k, arcp_span_first(needs, at), room);
-        if (why != NULL) {
-            return why;
-        }
-        needs = arcp_span_from(needs, at < needs.size ? at + 1 : at);
+    const char *why = NULL;
+    while (needs.size != 0 && why == NULL) {
+        const char *space = memchr(needs.data, ' ', needs.size);
+        const size_t size = space == NULL ? needs.size : (size_t)(space - needs.data);
+        why = lacks(k, arcp_span_first(needs, size), room);
+        needs = arcp_span_from(needs, size + 1);
     }
-    return NULL;
+    return why;
+}
+
+/* What is another in each case: $key, and an hour ahead with an offset from UTC. */
+static void set_own(kit *k, size_t index)
+{
+    char key[80];
+    char text[ARCP__TIMESTAMP_SIZE + 8];
+    const int64_t now_ns = arcp__now_wall_ns();
+    (void)snprintf(key, sizeof(key), "arcp-conformance-%ld-%" PRId64 "-%zu", (long)getpid(), now_ns,
+                   index);
+    arcp__variable_set_text(&k->variables, "key", arcp_span_cstr(key));
+    arcp__timestamp_format(now_ns + 2 * HOUR_NS, text);
+    memcpy(text + ARCP__TIMESTAMP_SIZE - 1, "+01:00", 6);
+    arcp__variable_set_text(&k->variables, "offset",
+                            arcp_span_make(text, ARCP__TIMESTAMP_SIZE + 5));
 }
 
 /* False when standard output is gone. */
-static bool play(kit *k, size_t index)
+static bool play(kit *k, const arcp__case *played, size_t index)
 {
-    const arcp__case *played = &arcp__cases[index];
     arcp__verdict verdict = {0};
     arcp_buf text = ARCP_BUF_INIT;
     char room[96];
-    char key[80];
-    const char *skipped = why_skipped(k, played, room);
+    const char *skipped = why_skipped(k, played->needs, room);
     if (skipped == NULL) {
-        (void)snprintf(key, sizeof(key), "arcp-conformance-%ld-%" PRId64 "-%zu", (long)getpid(),
-                       arcp__now_wall_ns(), index);
-        arcp__variable_set_text(&k->variables, "key", arcp_span_cstr(key));
-        set_times(k);
+        set_own(k, index);
         arcp__case_play(played, k->wire, &k->variables, &verdict, NULL);
-    }
-    if (skipped == NULL) {
         arcp__tally_add(&k->tally, &verdict);
     } else {
         k->tally.skipped++;
     }
     arcp__conformance_report(played, &verdict, skipped, k->program->is_json, &text);
-    bool printed = arcp__program_print_buf(k->program, &text);
-    arcp_buf_fini(&text);
     arcp__verdict_fini(&verdict);
-    return printed;
+    return print(k, &text);
 }
 
 static int play_all(kit *k)
 {
-    arcp_buf text = ARCP_BUF_INIT;
-    for (size_t index = 0; index < arcp__case_count; index++) {
-        if (!play(k, index)) {
+    arcp_span text = arcp_span_cstr(arcp__cases_text);
+    arcp_buf summary = ARCP_BUF_INIT;
+    arcp__case played;
+    int exit_status = ARCP__EXIT_ERROR;
+    if (arcp__case_next(&text, &played)) {
+        exit_status = begin(k, &played);
+    }
+    if (exit_status != ARCP__EXIT_SUCCESS) {
+        return exit_status;
+    }
+    for (size_t index = 0; arcp__case_next(&text, &played); index++) {
+        if (!play(k, &played, index)) {
             return ARCP__EXIT_ERROR;
         }
     }
-    arcp__conformance_summary(&k->tally, arcp_buf_span(&k->runtime), k->program->is_json, &text);
-    bool printed = arcp__program_print_buf(k->program, &text);
-    arcp_buf_fini(&text);
-    return printed && k->tally.failed == 0 ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+    arcp__conformance_summary(&k->tally, arcp_buf_span(&k->runtime), k->program->is_json, &summary);
+    return print(k, &summary) && k->tally.failed == 0 ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
 }
 
 /* 0 no case failed; 1 one did; 3 no session could be opened. */
@@ -373,15 +316,8 @@ static int conformance(arcp__program *program)
 {
     kit k = {.program = program, .json = ARCP_JSON_INIT};
     arcp_error err = {0};
-    int exit_status = ARCP__EXIT_ERROR;
-    if (prepare(&k, &err) != ARCP_OK) {
-        exit_status = arcp__program_usage(program, &err);
-    } else {
-        exit_status = begin(&k);
-        if (exit_status == ARCP__EXIT_SUCCESS) {
-            exit_status = play_all(&k);
-        }
-    }
+    int exit_status =
+        prepare(&k, &err) == ARCP_OK ? play_all(&k) : arcp__program_usage(program, &err);
     arcp__wire_free(k.wire);
     arcp__variables_fini(&k.variables);
     arcp_buf_fini(&k.welcome);

@@ -81,8 +81,8 @@ static void report_json(const arcp__case *played, const arcp__verdict *verdict, 
 {
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__put_cstr(&writer, "result", word_for(verdict, skipped));
-    arcp__put_cstr(&writer, "section", skipped == NULL ? verdict->section : played->section);
-    arcp__put_cstr(&writer, "case", played->title);
+    arcp__put_string(&writer, "section", skipped == NULL ? verdict->section : played->section);
+    arcp__put_string(&writer, "case", played->title);
     if (skipped != NULL) {
         arcp__put_cstr(&writer, "why", skipped);
     } else if (!verdict->passed) {
@@ -94,7 +94,7 @@ static void report_json(const arcp__case *played, const arcp__verdict *verdict, 
             arcp_json_write_string(&writer, frame);
         }
         if (verdict->left_open.size != 0) {
-            arcp__put_string(&writer, "left_open", verdict->left_open);
+            arcp__put_string(&writer, "left_open", arcp_buf_span(&verdict->left_open));
         }
     }
     arcp_json_end_object(&writer);
@@ -104,8 +104,9 @@ static void report_json(const arcp__case *played, const arcp__verdict *verdict, 
 static void report_text(const arcp__case *played, const arcp__verdict *verdict, const char *skipped,
                         arcp_span frame, arcp_buf *out)
 {
-    const char *section = skipped == NULL ? verdict->section : played->section;
-    arcp_buf_append_format(out, "%s  %-4s  %s", word_for(verdict, skipped), section, played->title);
+    const arcp_span section = skipped == NULL ? verdict->section : played->section;
+    arcp_buf_append_format(out, "%s  %-4.*s  %.*s", word_for(verdict, skipped), (int)section.size,
+                           section.data, (int)played->title.size, played->title.data);
     if (skipped != NULL) {
         arcp_buf_append_format(out, " (%s)", skipped);
     } else if (!verdict->passed) {

@@ -30,6 +30,7 @@ struct arcp__wire_end {
     bool has_failed;             /* while connecting */
     bool is_closed;
     bool lacks_memory;
+    int close_code;
     arcp_error why; /* of either */
     frame *first, **last;
 };
@@ -115,6 +116,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
 {
     arcp__wire_end *end = user;
     end->is_closed = true;
+    end->close_code = (int)code;
     (void)arcp_error_set(&end->why, ARCP_E_CLOSED, "the runtime closed the connection (%d%s%s)",
                          (int)code, reason[0] == '\0' ? "" : ": ", reason);
     end->connection = NULL;
@@ -152,8 +154,7 @@ static bool has_frame(const arcp__wire_end *end)
 arcp_status arcp__wire_open(arcp__wire *wire, arcp__wire_end **out, arcp_error *err)
 {
     arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
-    const arcp_connect_callbacks callbacks = {.connected = on_connected, .failed = on_failed};
-    arcp_connect_callbacks own = callbacks;
+    arcp_connect_callbacks own = {.connected = on_connected, .failed = on_failed};
     arcp_connector *connector = NULL;
     arcp__wire_end *end = arcp__alloc(sizeof(*end));
     if (end == NULL) {
@@ -241,4 +242,10 @@ arcp_status arcp__wire_next(arcp__wire_end *end, arcp_buf *out, arcp_error *err)
     }
     return arcp_error_set(err, ARCP_E_DEADLINE, "it did not come within %llu ms",
                           (unsigned long long)end->wire->wait_ms);
+}
+
+int arcp__wire_close_code(arcp__wire_end *end)
+{
+    wait_for(end->wire, has_frame, end);
+    return end->first == NULL ? end->close_code : 0;
 }

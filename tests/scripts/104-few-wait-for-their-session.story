@@ -1,14 +1,14 @@
 # docs/protocol.md, Sessions: of jobs that wait for their sessions no more are kept than of others.
 setting jobs.keep_terminal_max 1
-hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$first"}
+hello a alice
+a> job.submit #1 {"agent":"echo"}
+a< job.accepted {"job_id":"$first"}
 a< {"event_seq":1}
-a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$second"}
+a> job.submit #2 {"agent":"echo"}
+a< job.accepted {"job_id":"$second"}
 a< {"event_seq":2}
-a> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$third"}
+a> job.submit #3 {"agent":"echo"}
+a< job.accepted {"job_id":"$third"}
 a< {"event_seq":3}
 drop a
 agent $first> {"type":"job.result","payload":{}}
@@ -20,16 +20,17 @@ clock +1s
 agent $third> {"type":"job.result","payload":{}}
 agent $third exits 0
 clock +2s
-hello(b, alice)
-b> {"arcp":"1.1","id":"1","type":"session.list_jobs","payload":{}}
-b< {"type":"session.jobs","payload":{"jobs":[{"job_id":"$first"},{"job_id":"$third"}]}}
+hello b alice
+b> session.list_jobs #1
+b< session.jobs {"payload":{"jobs":[{"job_id":"$first"},{"job_id":"$third"}]}}
 # The first one waits no longer when its session has what there is of it; the second one's end is there all the same.
-a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":3}}}
-a< {"type":"session.welcome","session_id":"$s_a"}
-a< {"type":"job.result","event_seq":4,"job_id":"$first"}
-a< {"type":"job.result","event_seq":5,"job_id":"$second"}
-a< {"type":"job.result","event_seq":6,"job_id":"$third"}
+a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":3}}
+a< session.welcome {"session_id":"$session_a"}
+a< job.result {"event_seq":4,"job_id":"$first"}
+a< job.result {"event_seq":5,"job_id":"$second"}
+a< job.result {"event_seq":6,"job_id":"$third"}
 clock +2s
-b> {"arcp":"1.1","id":"2","type":"session.list_jobs","payload":{}}
-b< {"type":"session.jobs","payload":{"jobs":[{"job_id":"$third"}]}}
+b> session.list_jobs #2
+b< session.jobs {"payload":{"jobs":[{"job_id":"$third"}]}}
 b< nothing

@@ -6,113 +6,119 @@ profile py-* * python
 profile cs-* * csharp
 
 # ts
-hello(t, alice, ts-app)
+hello_as t alice ts-app
 store holds
-t> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-t"}}
-t> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"nobody"}}
-t> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-t","input":2}}
-t> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-t"}}
-t> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-t"}}
-t> {"arcp":"1.1","id":"5","type":"job.submit","payload":{"agent":"echo@@"}}
-t> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo"}}
+t> job.submit #1 {"agent":"echo","idempotency_key":"k-t"}
+t> job.submit #2 {"agent":"nobody"}
+t> job.submit #3 {"agent":"echo","idempotency_key":"k-t","input":2}
+t> job.submit #4 {"agent":"echo","idempotency_key":"k-t"}
+t> job.submit #1 {"agent":"echo","idempotency_key":"k-t"}
+t> job.submit #5 {"agent":"echo@@"}
+t> job.submit #6 {"agent":"echo"}
 store writes
-t< {"type":"job.accepted","id":"1","job_id":"$k_t"}
-t< {"type":"job.error","id":"2","event_seq":"$_","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
-t< {"type":"job.error","id":"3","event_seq":"$_","payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
-t< {"type":"job.accepted","id":"4","job_id":"$k_t"}
-t< {"type":"job.accepted","id":"1","job_id":"$k_t"}
-t< {"type":"job.error","id":"5","event_seq":"$_","payload":{"code":"INVALID_REQUEST","request_id":"5"}}
-t< {"type":"job.accepted","id":"6","job_id":"$l_t"}
+t< job.accepted {"id":"1","job_id":"$k_t"}
+t< job.error {"id":"2","event_seq":"$_","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
+t< job.error {"id":"3","event_seq":"$_","payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
+t< job.accepted {"id":"4","job_id":"$k_t"}
+t< job.accepted {"id":"1","job_id":"$k_t"}
+t< job.error {"id":"5","event_seq":"$_","payload":{"code":"INVALID_REQUEST","request_id":"5"}}
+t< job.accepted {"id":"6","job_id":"$l_t"}
 # go
-hello(g, alice, arcp-go-client)
+hello_as g alice arcp-go-client
 store holds
-g> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-g"}}
-g> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"nobody"}}
-g> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-g","input":2}}
-g> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-g"}}
-g> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-g"}}
-g> {"arcp":"1.1","id":"5","type":"job.submit","payload":{"agent":"echo@@"}}
-g> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo"}}
+g> job.submit #1 {"agent":"echo","idempotency_key":"k-g"}
+g> job.submit #2 {"agent":"nobody"}
+g> job.submit #3 {"agent":"echo","idempotency_key":"k-g","input":2}
+g> job.submit #4 {"agent":"echo","idempotency_key":"k-g"}
+g> job.submit #1 {"agent":"echo","idempotency_key":"k-g"}
+g> job.submit #5 {"agent":"echo@@"}
+g> job.submit #6 {"agent":"echo"}
 store writes
-g< {"type":"job.accepted","id":"1","job_id":"$k_g"}
-g< {"type":"session.error","id":"2","event_seq":"$absent","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
-g< {"type":"session.error","id":"3","event_seq":"$absent","payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
-g< {"type":"job.accepted","id":"4","job_id":"$k_g"}
-g< {"type":"job.accepted","id":"1","job_id":"$k_g"}
-g< {"type":"session.error","id":"5","event_seq":"$absent","payload":{"code":"INVALID_REQUEST","request_id":"5"}}
-g< {"type":"job.accepted","id":"6","job_id":"$l_g"}
+g< job.accepted {"id":"1","job_id":"$k_g"}
+g< session.error {"id":"2","event_seq":"$absent",
+    "payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
+g< session.error {"id":"3","event_seq":"$absent",
+    "payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
+g< job.accepted {"id":"4","job_id":"$k_g"}
+g< job.accepted {"id":"1","job_id":"$k_g"}
+g< session.error {"id":"5","event_seq":"$absent",
+    "payload":{"code":"INVALID_REQUEST","request_id":"5"}}
+g< job.accepted {"id":"6","job_id":"$l_g"}
 # python
-hello(p, alice, py-app)
+hello_as p alice py-app
 store holds
-p> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-p"}}
-p> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"nobody"}}
-p> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-p","input":2}}
-p> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-p"}}
-p> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-p"}}
-p> {"arcp":"1.1","id":"5","type":"job.submit","payload":{"agent":"echo@@"}}
-p> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo"}}
+p> job.submit #1 {"agent":"echo","idempotency_key":"k-p"}
+p> job.submit #2 {"agent":"nobody"}
+p> job.submit #3 {"agent":"echo","idempotency_key":"k-p","input":2}
+p> job.submit #4 {"agent":"echo","idempotency_key":"k-p"}
+p> job.submit #1 {"agent":"echo","idempotency_key":"k-p"}
+p> job.submit #5 {"agent":"echo@@"}
+p> job.submit #6 {"agent":"echo"}
 store writes
-p< {"type":"job.accepted","id":"1","job_id":"$k_p"}
-p< {"type":"job.accepted","id":"2","job_id":"$p2","payload":{"request_id":"2"}}
-p< {"type":"job.accepted","id":"3","job_id":"$p3","payload":{"request_id":"3"}}
-p< {"type":"job.accepted","id":"4","job_id":"$k_p"}
-p< {"type":"job.accepted","id":"1","job_id":"$k_p"}
-p< {"type":"job.accepted","id":"5","job_id":"$p5","payload":{"request_id":"5"}}
-p< {"type":"job.accepted","id":"6","job_id":"$l_p"}
-p< {"type":"job.error","event_seq":"$_","job_id":"$p2","payload":{"code":"AGENT_NOT_AVAILABLE"}}
-p< {"type":"job.error","event_seq":"$_","job_id":"$p3","payload":{"code":"DUPLICATE_KEY"}}
-p< {"type":"job.error","event_seq":"$_","job_id":"$p5","payload":{"code":"INVALID_REQUEST"}}
+p< job.accepted {"id":"1","job_id":"$k_p"}
+p< job.accepted {"id":"2","job_id":"$p2","payload":{"request_id":"2"}}
+p< job.accepted {"id":"3","job_id":"$p3","payload":{"request_id":"3"}}
+p< job.accepted {"id":"4","job_id":"$k_p"}
+p< job.accepted {"id":"1","job_id":"$k_p"}
+p< job.accepted {"id":"5","job_id":"$p5","payload":{"request_id":"5"}}
+p< job.accepted {"id":"6","job_id":"$l_p"}
+p< job.error {"event_seq":"$_","job_id":"$p2","payload":{"code":"AGENT_NOT_AVAILABLE"}}
+p< job.error {"event_seq":"$_","job_id":"$p3","payload":{"code":"DUPLICATE_KEY"}}
+p< job.error {"event_seq":"$_","job_id":"$p5","payload":{"code":"INVALID_REQUEST"}}
 # csharp
-hello(c, alice, cs-app)
+hello_as c alice cs-app
 store holds
-c> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-c"}}
-c> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"nobody"}}
-c> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-c","input":2}}
-c> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-c"}}
-c> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-c"}}
-c> {"arcp":"1.1","id":"5","type":"job.submit","payload":{"agent":"echo@@"}}
-c> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo"}}
+c> job.submit #1 {"agent":"echo","idempotency_key":"k-c"}
+c> job.submit #2 {"agent":"nobody"}
+c> job.submit #3 {"agent":"echo","idempotency_key":"k-c","input":2}
+c> job.submit #4 {"agent":"echo","idempotency_key":"k-c"}
+c> job.submit #1 {"agent":"echo","idempotency_key":"k-c"}
+c> job.submit #5 {"agent":"echo@@"}
+c> job.submit #6 {"agent":"echo"}
 store writes
-c< {"type":"job.accepted","id":"1","job_id":"$k_c"}
-c< {"type":"session.error","id":"2","event_seq":"$absent","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
-c< {"type":"session.error","id":"3","event_seq":"$absent","payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
-c< {"type":"job.accepted","id":"4","job_id":"$k_c"}
-c< {"type":"job.accepted","id":"1","job_id":"$k_c"}
-c< {"type":"session.error","id":"5","event_seq":"$absent","payload":{"code":"INVALID_REQUEST","request_id":"5"}}
-c< {"type":"job.accepted","id":"6","job_id":"$l_c"}
+c< job.accepted {"id":"1","job_id":"$k_c"}
+c< session.error {"id":"2","event_seq":"$absent",
+    "payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
+c< session.error {"id":"3","event_seq":"$absent",
+    "payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
+c< job.accepted {"id":"4","job_id":"$k_c"}
+c< job.accepted {"id":"1","job_id":"$k_c"}
+c< session.error {"id":"5","event_seq":"$absent",
+    "payload":{"code":"INVALID_REQUEST","request_id":"5"}}
+c< job.accepted {"id":"6","job_id":"$l_c"}
 # java
-hello(j, alice, arcp-client-java)
+hello_as j alice arcp-client-java
 store holds
-j> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-j"}}
-j> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"nobody"}}
-j> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-j","input":2}}
-j> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-j"}}
-j> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-j"}}
-j> {"arcp":"1.1","id":"5","type":"job.submit","payload":{"agent":"echo@@"}}
-j> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo"}}
+j> job.submit #1 {"agent":"echo","idempotency_key":"k-j"}
+j> job.submit #2 {"agent":"nobody"}
+j> job.submit #3 {"agent":"echo","idempotency_key":"k-j","input":2}
+j> job.submit #4 {"agent":"echo","idempotency_key":"k-j"}
+j> job.submit #1 {"agent":"echo","idempotency_key":"k-j"}
+j> job.submit #5 {"agent":"echo@@"}
+j> job.submit #6 {"agent":"echo"}
 store writes
-j< {"type":"job.accepted","id":"1","job_id":"$k_j"}
-j< {"type":"job.error","id":"2","event_seq":"$_","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
-j< {"type":"job.error","id":"3","event_seq":"$_","payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
-j< {"type":"job.accepted","id":"4","job_id":"$k_j"}
-j< {"type":"job.accepted","id":"1","job_id":"$k_j"}
-j< {"type":"job.error","id":"5","event_seq":"$_","payload":{"code":"INVALID_REQUEST","request_id":"5"}}
-j< {"type":"job.accepted","id":"6","job_id":"$l_j"}
+j< job.accepted {"id":"1","job_id":"$k_j"}
+j< job.error {"id":"2","event_seq":"$_","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
+j< job.error {"id":"3","event_seq":"$_","payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
+j< job.accepted {"id":"4","job_id":"$k_j"}
+j< job.accepted {"id":"1","job_id":"$k_j"}
+j< job.error {"id":"5","event_seq":"$_","payload":{"code":"INVALID_REQUEST","request_id":"5"}}
+j< job.accepted {"id":"6","job_id":"$l_j"}
 # ruby
-hello(r, alice, arcp-ruby)
+hello_as r alice arcp-ruby
 store holds
-r> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-r"}}
-r> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"nobody"}}
-r> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-r","input":2}}
-r> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-r"}}
-r> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","idempotency_key":"k-r"}}
-r> {"arcp":"1.1","id":"5","type":"job.submit","payload":{"agent":"echo@@"}}
-r> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo"}}
+r> job.submit #1 {"agent":"echo","idempotency_key":"k-r"}
+r> job.submit #2 {"agent":"nobody"}
+r> job.submit #3 {"agent":"echo","idempotency_key":"k-r","input":2}
+r> job.submit #4 {"agent":"echo","idempotency_key":"k-r"}
+r> job.submit #1 {"agent":"echo","idempotency_key":"k-r"}
+r> job.submit #5 {"agent":"echo@@"}
+r> job.submit #6 {"agent":"echo"}
 store writes
-r< {"type":"job.accepted","id":"1","job_id":"$k_r"}
-r< {"type":"job.error","id":"2","event_seq":"$_","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
-r< {"type":"job.error","id":"3","event_seq":"$_","payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
-r< {"type":"job.accepted","id":"4","job_id":"$k_r"}
-r< {"type":"job.accepted","id":"1","job_id":"$k_r"}
-r< {"type":"job.error","id":"5","event_seq":"$_","payload":{"code":"INVALID_REQUEST","request_id":"5"}}
-r< {"type":"job.accepted","id":"6","job_id":"$l_r"}
+r< job.accepted {"id":"1","job_id":"$k_r"}
+r< job.error {"id":"2","event_seq":"$_","payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2"}}
+r< job.error {"id":"3","event_seq":"$_","payload":{"code":"DUPLICATE_KEY","request_id":"3"}}
+r< job.accepted {"id":"4","job_id":"$k_r"}
+r< job.accepted {"id":"1","job_id":"$k_r"}
+r< job.error {"id":"5","event_seq":"$_","payload":{"code":"INVALID_REQUEST","request_id":"5"}}
+r< job.accepted {"id":"6","job_id":"$l_r"}

@@ -4,23 +4,23 @@ setting model_use.required false
 policy {"principal":"alice","max_lease":{"tool.call":["**"]}}
 policy {"principal":"bob","max_budget":["USD:5"]}
 policy {"principal":"carol","max_lease":{},"max_budget":["USD:5"]}
-hello(a, alice)
-hello(b, bob)
-hello(c, carol)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"tool.call":["t"]}}}
-a< {"type":"job.accepted","job_id":"$j","payload":{"lease":{"tool.call":["t"],"model.use":[]}}}
-a< {"type":"job.event","payload":{"kind":"status"}}
+hello a alice
+hello b bob
+hello c carol
+a> job.submit #1 {"agent":"work","lease_request":{"tool.call":["t"]}}
+a< job.accepted {"job_id":"$j","payload":{"lease":{"tool.call":["t"],"model.use":[]}}}
+a< job.event {"payload":{"kind":"status"}}
 agent $j< {"type":"job.start"}
 agent $j> {"type":"authorize","id":"1","payload":{"capability":"model.use","target":"gpt-4"}}
 agent $j< {"re":"1","payload":{"error":{"code":"PERMISSION_DENIED"}}}
 # A row with a budget only leaves them, and everything else, open.
-b> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"tool.call":["t"]}}}
-b< {"type":"job.accepted","job_id":"$k","payload":{"lease":{"tool.call":["t"],"cost.budget":["USD:5"]}}}
-b< {"type":"job.event","payload":{"kind":"status"}}
+b> job.submit #1 {"agent":"work","lease_request":{"tool.call":["t"]}}
+b< job.accepted {"job_id":"$k","payload":{"lease":{"tool.call":["t"],"cost.budget":["USD:5"]}}}
+b< job.event {"payload":{"kind":"status"}}
 agent $k< {"type":"job.start"}
 agent $k> {"type":"authorize","id":"1","payload":{"capability":"model.use","target":"gpt-4"}}
 agent $k< {"re":"1","payload":{"allow":true}}
 # A max_lease that names nothing closes everything, beside a budget too.
-c> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"tool.call":["t"]}}}
-c< {"type":"job.accepted","payload":{"lease":{"tool.call":[],"model.use":[],"cost.budget":["USD:5"]}}}
-c< {"type":"job.event","payload":{"kind":"status"}}
+c> job.submit #1 {"agent":"work","lease_request":{"tool.call":["t"]}}
+c< job.accepted {"payload":{"lease":{"tool.call":[],"model.use":[],"cost.budget":["USD:5"]}}}
+c< job.event {"payload":{"kind":"status"}}

@@ -1,38 +1,40 @@
 # §7.4: a cancel that was acknowledged is how the job ends. A deadline or the lease's expiry in the
 # grace stops the agent then; the code stays.
 # [arcp:7.4-1] [arcp:9.5-7]
-hello(a, alice)
+hello a alice
 # The deadline.
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","max_runtime_sec":2}}
-a< {"type":"job.accepted","job_id":"$t"}
-a< {"type":"job.event","payload":{"kind":"status"}}
+a> job.submit #1 {"agent":"echo","max_runtime_sec":2}
+a< job.accepted {"job_id":"$t"}
+a< job.event {"payload":{"kind":"status"}}
 agent $t< {"type":"job.start"}
-a> {"arcp":"1.1","id":"2","type":"job.cancel","payload":{"job_id":"$t"}}
-a< {"type":"job.cancelled","payload":{"job_id":"$t"}}
+a> job.cancel #2 {"job_id":"$t"}
+a< job.cancelled {"payload":{"job_id":"$t"}}
 agent $t< {"type":"job.cancel","payload":{"reason":"client","grace_ms":30000}}
 clock +1999ms
 a< nothing
 clock +1ms
-a< {"type":"job.error","job_id":"$t","payload":{"code":"CANCELLED","final_status":"cancelled","retryable":false}}
+a< job.error {"job_id":"$t","payload":{"code":"CANCELLED","final_status":"cancelled",
+    "retryable":false}}
 agent $t killed
 # The expiry of the lease.
-a> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","lease_constraints":{"expires_at":"$in_2s"}}}
-a< {"type":"job.accepted","job_id":"$e"}
-a< {"type":"job.event","payload":{"kind":"status"}}
+a> job.submit #3 {"agent":"echo","lease_constraints":{"expires_at":"$in_2s"}}
+a< job.accepted {"job_id":"$e"}
+a< job.event {"payload":{"kind":"status"}}
 agent $e< {"type":"job.start"}
-a> {"arcp":"1.1","id":"4","type":"job.cancel","payload":{"job_id":"$e"}}
-a< {"type":"job.cancelled","payload":{"job_id":"$e"}}
+a> job.cancel #4 {"job_id":"$e"}
+a< job.cancelled {"payload":{"job_id":"$e"}}
 clock +2s
 audit< {"event":"expiry","job_id":"$e","code":"LEASE_EXPIRED"}
-a< {"type":"job.error","job_id":"$e","payload":{"code":"CANCELLED","final_status":"cancelled","retryable":false}}
+a< job.error {"job_id":"$e","payload":{"code":"CANCELLED","final_status":"cancelled",
+    "retryable":false}}
 agent $e< {"type":"job.cancel","payload":{"reason":"client"}}
 agent $e killed
 # Without a cancel they are what they were.
-a> {"arcp":"1.1","id":"5","type":"job.submit","payload":{"agent":"echo","max_runtime_sec":2}}
-a< {"type":"job.accepted","job_id":"$o"}
-a< {"type":"job.event","payload":{"kind":"status"}}
+a> job.submit #5 {"agent":"echo","max_runtime_sec":2}
+a< job.accepted {"job_id":"$o"}
+a< job.event {"payload":{"kind":"status"}}
 clock +2s
-a< {"type":"job.error","job_id":"$o","payload":{"code":"TIMEOUT","final_status":"timed_out"}}
+a< job.error {"job_id":"$o","payload":{"code":"TIMEOUT","final_status":"timed_out"}}
 # Asked after the end, there is nothing to cancel.
-a> {"arcp":"1.1","id":"6","type":"job.cancel","payload":{"job_id":"$o"}}
-a< {"type":"job.error","payload":{"code":"JOB_NOT_FOUND"}}
+a> job.cancel #6 {"job_id":"$o"}
+a< job.error {"payload":{"code":"JOB_NOT_FOUND"}}

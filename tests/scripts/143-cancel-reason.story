@@ -1,41 +1,45 @@
 # What the canceller wrote reaches the agent, the audit log and everyone who watches; as one line, and
 # not without end.
 # [arcp:7.4-1]
-hello(a, alice)
-hello(b, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$j"}
-a< {"type":"job.event"}
-b> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$j"}}
-b< {"type":"job.subscribed"}
+hello a alice
+hello b alice
+a> job.submit #1 {"agent":"echo"}
+a< job.accepted {"job_id":"$j"}
+a< job.event
+b> job.subscribe #1 {"job_id":"$j"}
+b< job.subscribed
 agent $j< {"type":"job.start"}
-a> {"arcp":"1.1","id":"2","type":"job.cancel","payload":{"job_id":"$j","reason":"wrong branch\u001b[2J\nof \u00e4pples"}}
-a< {"type":"job.cancelled","payload":{"job_id":"$j","reason":"wrong branch\u001b[2J\nof \u00e4pples"}}
-audit< {"event":"cancel","decision":"allowed","principal":"alice","job_id":"$j","reason":"wrong branch?[2J?of \u00e4pples"}
-agent $j< {"type":"job.cancel","payload":{"reason":"client","message":"wrong branch?[2J?of \u00e4pples","grace_ms":30000}}
+a> job.cancel #2 {"job_id":"$j","reason":"wrong branch\u001b[2J\nof \u00e4pples"}
+a< job.cancelled {"payload":{"job_id":"$j","reason":"wrong branch\u001b[2J\nof \u00e4pples"}}
+audit< {"event":"cancel","decision":"allowed","principal":"alice","job_id":"$j",
+    "reason":"wrong branch?[2J?of \u00e4pples"}
+agent $j< {"type":"job.cancel","payload":{"reason":"client",
+    "message":"wrong branch?[2J?of \u00e4pples","grace_ms":30000}}
 # The first one counts.
-a> {"arcp":"1.1","id":"3","type":"job.cancel","payload":{"job_id":"$j","reason":"another"}}
-a< {"type":"job.cancelled","payload":{"reason":"another"}}
+a> job.cancel #3 {"job_id":"$j","reason":"another"}
+a< job.cancelled {"payload":{"reason":"another"}}
 agent $j exits 0
-a< {"type":"job.error","payload":{"code":"CANCELLED","message":"the job was cancelled: wrong branch?[2J?of \u00e4pples"}}
-b< {"type":"job.error","payload":{"code":"CANCELLED","message":"the job was cancelled: wrong branch?[2J?of \u00e4pples"}}
+a< job.error {"payload":{"code":"CANCELLED",
+    "message":"the job was cancelled: wrong branch?[2J?of \u00e4pples"}}
+b< job.error {"payload":{"code":"CANCELLED",
+    "message":"the job was cancelled: wrong branch?[2J?of \u00e4pples"}}
 # Two hundred bytes of it, and no half character.
-a> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$k"}
-a< {"type":"job.event"}
+a> job.submit #4 {"agent":"echo"}
+a< job.accepted {"job_id":"$k"}
+a< job.event
 agent $k< {"type":"job.start"}
-a> {"arcp":"1.1","id":"5","type":"job.cancel","payload":{"job_id":"$k","reason":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\u00e4more"}}
-a< {"type":"job.cancelled"}
+a> job.cancel #5 {"job_id":"$k","reason":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\u00e4more"}
+a< job.cancelled
 agent $k< {"type":"job.cancel","payload":{"message":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}}
 agent $k exits 0
-a< {"type":"job.error","payload":{"code":"CANCELLED"}}
+a< job.error {"payload":{"code":"CANCELLED"}}
 # Without one there is none.
-a> {"arcp":"1.1","id":"6","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$l"}
-a< {"type":"job.event"}
+a> job.submit #6 {"agent":"echo"}
+a< job.accepted {"job_id":"$l"}
+a< job.event
 agent $l< {"type":"job.start"}
-a> {"arcp":"1.1","id":"7","type":"job.cancel","payload":{"job_id":"$l"}}
-a< {"type":"job.cancelled","payload":{"reason":"$absent"}}
+a> job.cancel #7 {"job_id":"$l"}
+a< job.cancelled {"payload":{"reason":"$absent"}}
 agent $l< {"type":"job.cancel","payload":{"reason":"client","message":"$absent"}}
 agent $l exits 0
-a< {"type":"job.error","payload":{"code":"CANCELLED","message":"the job was cancelled"}}
+a< job.error {"payload":{"code":"CANCELLED","message":"the job was cancelled"}}

@@ -1,27 +1,32 @@
 # Instants to the year 9999, which many programs write for "never": compared by seconds and digits.
 # [arcp:9.5-1]
-hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"agent.delegate":["**"]},"lease_constraints":{"expires_at":"9999-12-31T23:59:58Z"}}}
-a< {"type":"job.accepted","job_id":"$p","payload":{"lease_constraints":{"expires_at":"9999-12-31T23:59:58Z"}}}
-a< {"type":"job.event","payload":{"kind":"status"}}
+hello a alice
+a> job.submit #1 {"agent":"echo","lease_request":{"agent.delegate":["**"]},
+    "lease_constraints":{"expires_at":"9999-12-31T23:59:58Z"}}
+a< job.accepted {"job_id":"$p","payload":{"lease_constraints":{"expires_at":"9999-12-31T23:59:58Z"}}}
+a< job.event {"payload":{"kind":"status"}}
 agent $p< {"type":"job.start"}
 # A child's may be as late, and no later.
-agent $p> {"type":"delegate","id":"1","payload":{"agent":"echo","lease_constraints":{"expires_at":"9999-12-31T23:59:58.0000000001Z"}}}
-a< {"type":"job.event","job_id":"$p","payload":{"kind":"tool_result","body":{"error":{"code":"LEASE_SUBSET_VIOLATION"}}}}
+agent $p> {"type":"delegate","id":"1",
+    "payload":{"agent":"echo","lease_constraints":{"expires_at":"9999-12-31T23:59:58.0000000001Z"}}}
+a< job.event {"job_id":"$p","payload":{"kind":"tool_result",
+    "body":{"error":{"code":"LEASE_SUBSET_VIOLATION"}}}}
 agent $p< {"re":"1","payload":{"error":{"code":"LEASE_SUBSET_VIOLATION"}}}
-agent $p> {"type":"delegate","id":"2","payload":{"agent":"echo","lease_constraints":{"expires_at":"2999-01-01T00:00:00Z"}}}
-a< {"type":"job.accepted","payload":{"parent_job_id":"$p","lease_constraints":{"expires_at":"2999-01-01T00:00:00Z"}}}
-a< {"type":"job.event","job_id":"$p","payload":{"kind":"delegate"}}
-a< {"type":"job.event","payload":{"kind":"status"}}
+agent $p> {"type":"delegate","id":"2",
+    "payload":{"agent":"echo","lease_constraints":{"expires_at":"2999-01-01T00:00:00Z"}}}
+a< job.accepted {"payload":{"parent_job_id":"$p",
+    "lease_constraints":{"expires_at":"2999-01-01T00:00:00Z"}}}
+a< job.event {"job_id":"$p","payload":{"kind":"delegate"}}
+a< job.event {"payload":{"kind":"status"}}
 # Filters.
-a> {"arcp":"1.1","id":"2","type":"session.list_jobs","payload":{"filter":{"created_before":"9999-12-31T23:59:59Z"}}}
-a< {"type":"session.jobs","payload":{"jobs":["$_","$_"]}}
-a> {"arcp":"1.1","id":"3","type":"session.list_jobs","payload":{"filter":{"created_after":"9999-12-31T23:59:59Z"}}}
-a< {"type":"session.jobs","payload":{"jobs":[]}}
+a> session.list_jobs #2 {"filter":{"created_before":"9999-12-31T23:59:59Z"}}
+a< session.jobs {"payload":{"jobs":["$_","$_"]}}
+a> session.list_jobs #3 {"filter":{"created_after":"9999-12-31T23:59:59Z"}}
+a< session.jobs {"payload":{"jobs":[]}}
 # Before 1970 there is none.
-a> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","lease_constraints":{"expires_at":"1969-12-31T23:59:59Z"}}}
-a< {"type":"job.error","payload":{"code":"INVALID_REQUEST"}}
+a> job.submit #4 {"agent":"echo","lease_constraints":{"expires_at":"1969-12-31T23:59:59Z"}}
+a< job.error {"payload":{"code":"INVALID_REQUEST"}}
 # A restart reads it again.
 restart
-a> {"arcp":"1.1","id":"5","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"}}}
-a< {"type":"session.welcome"}
+a> session.hello #5 {"auth":{"scheme":"bearer","token":"t-alice"}}
+a< session.welcome

@@ -1,8 +1,8 @@
 # §6.3: the same session on a new link; replay after last_event_seq; tokens rotate.
 # [arcp:6.3-3] [arcp:7.7-3] [arcp:8.3-1]
-hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$j"}
+hello a alice
+a> job.submit #1 {"agent":"echo"}
+a< job.accepted {"job_id":"$j"}
 a< {"event_seq":1}
 agent $j> one
 agent $j> two
@@ -11,30 +11,36 @@ drop a
 agent $j> three
 agent $j> four
 # A wrong token or another principal changes nothing.
-b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"rt_no","last_event_seq":2}}}
-b< {"type":"session.error","payload":{"code":"RESUME_WINDOW_EXPIRED"}}
-b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-bob"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":2}}}
-b< {"type":"session.error","payload":{"code":"UNAUTHENTICATED"}}
-b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":99}}}
-b< {"type":"session.error","payload":{"code":"RESUME_WINDOW_EXPIRED"}}
-a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":2}}}
-a< {"type":"session.welcome","id":"r","session_id":"$s_a","payload":{"resume_token":"$t2"}}
+b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"rt_no","last_event_seq":2}}
+b< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED"}}
+b> session.hello #r {"auth":{"scheme":"bearer","token":"t-bob"},
+    "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":2}}
+b< session.error {"payload":{"code":"UNAUTHENTICATED"}}
+b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":99}}
+b< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED"}}
+a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":2}}
+a< session.welcome {"id":"r","session_id":"$session_a","payload":{"resume_token":"$t2"}}
 a< {"event_seq":3,"payload":{"body":{"message":"two"}}}
 a< {"event_seq":4,"payload":{"body":{"message":"three"}}}
 a< {"event_seq":5,"payload":{"body":{"message":"four"}}}
 agent $j> five
 a< {"event_seq":6,"payload":{"body":{"message":"five"}}}
 # The old token is good until the new link has spoken.
-a> {"arcp":"1.1","id":"p","type":"session.ping","payload":{}}
-a< {"type":"session.pong"}
-b> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":6}}}
-b< {"type":"session.error","payload":{"code":"RESUME_WINDOW_EXPIRED"}}
+a> session.ping #p
+a< session.pong
+b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":6}}
+b< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED"}}
 # As a message of its own; at the exact tip; the old link is closed; cancel authority stays.
-c> {"arcp":"1.1","id":"r","type":"session.resume","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"session_id":"$s_a","resume_token":"$t2","last_event_seq":6}}
+c> session.resume #r {"auth":{"scheme":"bearer","token":"t-alice"},"session_id":"$session_a",
+    "resume_token":"$t2","last_event_seq":6}
 a< close 1000
-c< {"type":"session.welcome","session_id":"$s_a"}
+c< session.welcome {"session_id":"$session_a"}
 c< nothing
-c> {"arcp":"1.1","id":"x","type":"job.cancel","payload":{"job_id":"$j"}}
-c< {"type":"job.cancelled"}
+c> job.cancel #x {"job_id":"$j"}
+c< job.cancelled
 agent $j exits 0
-c< {"type":"job.error","event_seq":7,"payload":{"code":"CANCELLED"}}
+c< job.error {"event_seq":7,"payload":{"code":"CANCELLED"}}

@@ -1,18 +1,23 @@
 # docs/protocol.md, Events: of what a job says, limits.job_bytes are kept; what is more is not stored, and ends the job.
 setting limits.job_bytes 1024
-hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$j"}
+hello a alice
+a> job.submit #1 {"agent":"echo"}
+a< job.accepted {"job_id":"$j"}
 a< {"payload":{"kind":"status"}}
-agent $j> {"type":"job.event","id":"r","payload":{"kind":"log","body":{"level":"info","message":"little"}}}
+agent $j> {"type":"job.event","id":"r",
+    "payload":{"kind":"log","body":{"level":"info","message":"little"}}}
 a< {"payload":{"kind":"log","body":{"message":"little"}}}
-agent $j> {"type":"job.event","payload":{"kind":"log","body":{"level":"info","message":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}}}
-a< {"type":"job.error","job_id":"$j","payload":{"final_status":"error","code":"INTERNAL_ERROR","retryable":true,"details":{"limit":"limits.job_bytes"}}}
+agent $j> {"type":"job.event","payload":{"kind":"log",
+    "body":{"level":"info",
+    "message":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}}}
+a< job.error {"job_id":"$j","payload":{"final_status":"error","code":"INTERNAL_ERROR",
+    "retryable":true,"details":{"limit":"limits.job_bytes"}}}
 agent $j killed
 # A result counts, too, and a job's children count on their own.
-a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$k"}
+a> job.submit #2 {"agent":"echo"}
+a< job.accepted {"job_id":"$k"}
 a< {"payload":{"kind":"status"}}
 agent $k> {"type":"job.result","payload":{"result":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}}
-a< {"type":"job.error","job_id":"$k","payload":{"code":"INTERNAL_ERROR","details":{"limit":"limits.job_bytes"}}}
+a< job.error {"job_id":"$k","payload":{"code":"INTERNAL_ERROR",
+    "details":{"limit":"limits.job_bytes"}}}
 a< nothing

@@ -1,53 +1,72 @@
 # §9.2: a runtime may narrow a lease, never widen it; job.accepted shows it, the log says why.
 # [arcp:LA-1] [arcp:LA-10]
-policy {"principal":"alice","agent":"work","max_lease":{"fs.read":["/srv/**"],"tool.call":["web.*"],"agent.delegate":["**"]},"max_budget":["USD:5"]}
+policy {"principal":"alice","agent":"work",
+    "max_lease":{"fs.read":["/srv/**"],"tool.call":["web.*"],"agent.delegate":["**"]},
+    "max_budget":["USD:5"]}
 policy {"principal":"bob","max_lifetime_sec":60}
-policy {"agent":"echo","max_lease":{"net.fetch":["https://api.example.com/**"],"fs.read":["**"],"agent.delegate":["**"]}}
+policy {"agent":"echo","max_lease":{"net.fetch":["https://api.example.com/**"],"fs.read":["**"],
+    "agent.delegate":["**"]}}
 policy {"principal":"carol","max_budget":["USD:7"],"max_lifetime_sec":100000}
-hello(a, alice)
-hello(b, bob)
-hello(c, carol)
+hello a alice
+hello b bob
+hello c carol
 # Within the ceiling stays, the rest falls away, and so does what the ceiling does not name; [] when
 # nothing is left; the budget is the smaller.
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"fs.read":["/srv/a/**","/etc/**"],"tool.call":["rm"],"fs.write":["/tmp/x"],"net.fetch":["https://**"],"x-vendor.a.b":["**"],"cost.budget":["USD:9","EUR:1"]}}}
-a< {"type":"job.accepted","job_id":"$j","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.call":[],"fs.write":[],"net.fetch":[],"x-vendor.a.b":[],"cost.budget":["USD:5","EUR:1"]},"budget":{"USD":5,"EUR":1}}}
-a< {"type":"job.event","payload":{"kind":"status"}}
-audit< {"decision":"narrowed","principal":"alice","agent":"work@1.0.0","rule":"policy[0]: principal alice, agent work","job_id":"$j","dropped":[{"capability":"fs.read","pattern":"/etc/**","narrowed_to":[]},{"capability":"tool.call","pattern":"rm","narrowed_to":[]},{"capability":"fs.write","pattern":"/tmp/x","narrowed_to":[]},{"capability":"net.fetch","pattern":"https://**","narrowed_to":[]},{"capability":"x-vendor.a.b","pattern":"**","narrowed_to":[]},{"capability":"cost.budget","pattern":"USD:9","narrowed_to":["USD:5"]}]}
-agent $j< {"type":"job.start","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.call":[]},"budget":{"USD":5,"EUR":1}}}
+a> job.submit #1 {"agent":"work","lease_request":{"fs.read":["/srv/a/**","/etc/**"],
+    "tool.call":["rm"],"fs.write":["/tmp/x"],"net.fetch":["https://**"],"x-vendor.a.b":["**"],
+    "cost.budget":["USD:9","EUR:1"]}}
+a< job.accepted {"job_id":"$j","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.call":[],
+    "fs.write":[],"net.fetch":[],"x-vendor.a.b":[],"cost.budget":["USD:5","EUR:1"]},
+    "budget":{"USD":5,"EUR":1}}}
+a< job.event {"payload":{"kind":"status"}}
+audit< {"decision":"narrowed","principal":"alice","agent":"work@1.0.0",
+    "rule":"policy[0]: principal alice, agent work","job_id":"$j",
+    "dropped":[{"capability":"fs.read","pattern":"/etc/**","narrowed_to":[]},
+    {"capability":"tool.call","pattern":"rm","narrowed_to":[]},
+    {"capability":"fs.write","pattern":"/tmp/x","narrowed_to":[]},
+    {"capability":"net.fetch","pattern":"https://**","narrowed_to":[]},
+    {"capability":"x-vendor.a.b","pattern":"**","narrowed_to":[]},
+    {"capability":"cost.budget","pattern":"USD:9","narrowed_to":["USD:5"]}]}
+agent $j< {"type":"job.start","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.call":[]},
+    "budget":{"USD":5,"EUR":1}}}
 agent $j> {"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/etc/passwd"}}
 agent $j< {"re":"1","payload":{"error":{"code":"PERMISSION_DENIED"}}}
 # A currency that was not asked for is limited all the same.
-a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"work"}}
-a< {"type":"job.accepted","payload":{"lease":{"cost.budget":["USD:5"]},"budget":{"USD":5}}}
-a< {"type":"job.event","payload":{"kind":"status"}}
+a> job.submit #2 {"agent":"work"}
+a< job.accepted {"payload":{"lease":{"cost.budget":["USD:5"]},"budget":{"USD":5}}}
+a< job.event {"payload":{"kind":"status"}}
 # A row is for its agent, and for its principal. One without max_lease leaves capabilities open.
-a> {"arcp":"1.1","id":"3","type":"job.submit","payload":{"agent":"echo","lease_request":{"fs.read":["/etc/**"],"net.fetch":["https://**"]}}}
-a< {"type":"job.accepted","payload":{"lease":{"fs.read":["/etc/**"],"net.fetch":["https://api.example.com/**"]},"budget":"$absent"}}
-a< {"type":"job.event","payload":{"kind":"status"}}
-c> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"fs.read":["/etc/**"]}}}
-c< {"type":"job.accepted","payload":{"lease":{"fs.read":["/etc/**"],"cost.budget":["USD:7"]}}}
-c< {"type":"job.event","payload":{"kind":"status"}}
+a> job.submit #3 {"agent":"echo","lease_request":{"fs.read":["/etc/**"],"net.fetch":["https://**"]}}
+a< job.accepted {"payload":{"lease":{"fs.read":["/etc/**"],
+    "net.fetch":["https://api.example.com/**"]},"budget":"$absent"}}
+a< job.event {"payload":{"kind":"status"}}
+c> job.submit #1 {"agent":"work","lease_request":{"fs.read":["/etc/**"]}}
+c< job.accepted {"payload":{"lease":{"fs.read":["/etc/**"],"cost.budget":["USD:7"]}}}
+c< job.event {"payload":{"kind":"status"}}
 # A lifetime becomes an expiry, and shortens one, never lengthens it.
-b> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work"}}
-b< {"type":"job.accepted","job_id":"$l","payload":{"lease_constraints":{"expires_at":"$_"}}}
-b< {"type":"job.event","payload":{"kind":"status"}}
-audit< {"decision":"narrowed","principal":"bob","rule":"policy[1]: principal bob, agent *","job_id":"$l","dropped":[{"capability":"expires_at"}]}
-b> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"work","lease_constraints":{"expires_at":"$in_30s"}}}
-b< {"type":"job.accepted","payload":{"lease_constraints":{"expires_at":"$in_30s"}}}
-b< {"type":"job.event","payload":{"kind":"status"}}
+b> job.submit #1 {"agent":"work"}
+b< job.accepted {"job_id":"$l","payload":{"lease_constraints":{"expires_at":"$_"}}}
+b< job.event {"payload":{"kind":"status"}}
+audit< {"decision":"narrowed","principal":"bob","rule":"policy[1]: principal bob, agent *",
+    "job_id":"$l","dropped":[{"capability":"expires_at"}]}
+b> job.submit #2 {"agent":"work","lease_constraints":{"expires_at":"$in_30s"}}
+b< job.accepted {"payload":{"lease_constraints":{"expires_at":"$in_30s"}}}
+b< job.event {"payload":{"kind":"status"}}
 # The ceiling of a child's agent narrows the child too.
-a> {"arcp":"1.1","id":"4","type":"job.submit","payload":{"agent":"echo","lease_request":{"fs.read":["/**"],"agent.delegate":["work"]}}}
-a< {"type":"job.accepted","job_id":"$p"}
-a< {"type":"job.event","payload":{"kind":"status"}}
-agent $p> {"type":"delegate","payload":{"agent":"work","lease_request":{"fs.read":["/srv/x","/etc/x"]}}}
-a< {"type":"job.accepted","payload":{"parent_job_id":"$p","lease":{"fs.read":["/srv/x"],"cost.budget":["USD:5"]}}}
-a< {"type":"job.event","payload":{"kind":"delegate"}}
-a< {"type":"job.event","payload":{"kind":"status"}}
+a> job.submit #4 {"agent":"echo","lease_request":{"fs.read":["/**"],"agent.delegate":["work"]}}
+a< job.accepted {"job_id":"$p"}
+a< job.event {"payload":{"kind":"status"}}
+agent $p> {"type":"delegate","payload":{"agent":"work",
+    "lease_request":{"fs.read":["/srv/x","/etc/x"]}}}
+a< job.accepted {"payload":{"parent_job_id":"$p",
+    "lease":{"fs.read":["/srv/x"],"cost.budget":["USD:5"]}}}
+a< job.event {"payload":{"kind":"delegate"}}
+a< job.event {"payload":{"kind":"status"}}
 # A request that asks for more than it may use of the protocol is looked at as it was written.
-d> {"arcp":"1.1","id":"h","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"features":[]}}}
-d< {"type":"session.welcome"}
-d> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"work","lease_request":{"cost.budget":[]}}}
-d< {"type":"job.error","payload":{"code":"INVALID_REQUEST"}}
-d> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"work"}}
-d< {"type":"job.accepted","payload":{"lease":{"cost.budget":["USD:5"]},"budget":"$absent"}}
-d< {"type":"job.event","payload":{"kind":"status"}}
+d> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"features":[]}}
+d< session.welcome
+d> job.submit #1 {"agent":"work","lease_request":{"cost.budget":[]}}
+d< job.error {"payload":{"code":"INVALID_REQUEST"}}
+d> job.submit #2 {"agent":"work"}
+d< job.accepted {"payload":{"lease":{"cost.budget":["USD:5"]},"budget":"$absent"}}
+d< job.event {"payload":{"kind":"status"}}

@@ -2,33 +2,40 @@
 # session gets the job's history and its end; in the form of its own peer profile.
 # [arcp:7.2-1]
 profile snake * python
-hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}}
-a< {"type":"job.accepted","job_id":"$j","payload":{"budget":{"USD":5}}}
+hello a alice
+a> job.submit #1 {"agent":"echo","input":{"n":1},"idempotency_key":"K",
+    "lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}
+a< job.accepted {"job_id":"$j","payload":{"budget":{"USD":5}}}
 a< {"event_seq":1}
 later +2s
-a< {"type":"job.error","job_id":"$j","event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
+a< job.error {"job_id":"$j","event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
 # The expiry has passed since: a new submit of it would be refused, this one is no new one.
-hello(b, alice, snake)
-b> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","input":{"n":1.0},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}}
-b< {"type":"job.accepted","id":"1","job_id":"$j","payload":{"job_id":"$j","request_id":"1","lease":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"},"budget":{"USD":"USD:5"}}}
-b< {"type":"job.event","event_seq":1,"payload":{"kind":"status"}}
-b< {"type":"job.error","event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
+hello_as b alice snake
+b> job.submit #1 {"agent":"echo","input":{"n":1.0},"idempotency_key":"K",
+    "lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}
+b< job.accepted {"id":"1","job_id":"$j",
+    "payload":{"job_id":"$j","request_id":"1","lease":{"cost.budget":["USD:5"]},
+    "lease_constraints":{"expires_at":"$in_2s"},"budget":{"USD":"USD:5"}}}
+b< job.event {"event_seq":1,"payload":{"kind":"status"}}
+b< job.error {"event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
 # Asked again where the job is observed already: the answer, and nothing a second time.
-a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}}
-a< {"type":"job.accepted","id":"2","job_id":"$j","payload":{"request_id":"2","budget":{"USD":5}}}
+a> job.submit #2 {"agent":"echo","input":{"n":1},"idempotency_key":"K",
+    "lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}
+a< job.accepted {"id":"2","job_id":"$j","payload":{"request_id":"2","budget":{"USD":5}}}
 a< nothing
 # But for a client of the profile python, which has forgotten it: the end again.
-b> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}}
-b< {"type":"job.accepted","id":"2","job_id":"$j","payload":{"request_id":"2","budget":{"USD":"USD:5"}}}
-b< {"type":"job.error","event_seq":3,"payload":{"code":"LEASE_EXPIRED"}}
+b> job.submit #2 {"agent":"echo","input":{"n":1},"idempotency_key":"K",
+    "lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}
+b< job.accepted {"id":"2","job_id":"$j","payload":{"request_id":"2","budget":{"USD":"USD:5"}}}
+b< job.error {"event_seq":3,"payload":{"code":"LEASE_EXPIRED"}}
 b< nothing
 # It survives a restart, with the job.
 restart
-hello(c, alice)
-c> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","input":{"n":1},"idempotency_key":"K","lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}}
-c< {"type":"job.accepted","job_id":"$j","payload":{"budget":{"USD":5}}}
-c< {"type":"job.event","event_seq":1}
-c< {"type":"job.error","event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
-c> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo","input":{"n":2},"idempotency_key":"K"}}
-c< {"type":"job.error","payload":{"code":"DUPLICATE_KEY","details":{"job_id":"$j"}}}
+hello c alice
+c> job.submit #1 {"agent":"echo","input":{"n":1},"idempotency_key":"K",
+    "lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}
+c< job.accepted {"job_id":"$j","payload":{"budget":{"USD":5}}}
+c< job.event {"event_seq":1}
+c< job.error {"event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
+c> job.submit #2 {"agent":"echo","input":{"n":2},"idempotency_key":"K"}
+c< job.error {"payload":{"code":"DUPLICATE_KEY","details":{"job_id":"$j"}}}

@@ -1,26 +1,29 @@
 # An agent learns what it can still spend: at its start, and in the answer to a metric; of its own
 # counters and of its ancestors', whichever has less left.
-hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo","lease_request":{"agent.delegate":["**"],"cost.budget":["USD:10","EUR:3"]}}}
-a< {"type":"job.accepted","job_id":"$p"}
+hello a alice
+a> job.submit #1 {"agent":"echo","lease_request":{"agent.delegate":["**"],
+    "cost.budget":["USD:10","EUR:3"]}}
+a< job.accepted {"job_id":"$p"}
 a< {"payload":{"kind":"status"}}
 agent $p< {"type":"job.start","payload":{"budget":{"USD":10,"EUR":3}}}
-agent $p> {"type":"job.event","id":"1","payload":{"kind":"metric","body":{"name":"cost.x","value":2.50,"unit":"USD"}}}
+agent $p> {"type":"job.event","id":"1",
+    "payload":{"kind":"metric","body":{"name":"cost.x","value":2.50,"unit":"USD"}}}
 a< {"payload":{"body":{"name":"cost.x"}}}
 a< {"payload":{"body":{"name":"cost.budget.remaining"}}}
 agent $p< {"re":"1","payload":{"budget":{"USD":7.5,"EUR":3}}}
 # A child with a budget of its own, and one without: both see their ancestors' as well.
 agent $p> {"type":"delegate","payload":{"agent":"work","lease_request":{"cost.budget":["USD:5"]}}}
-a< {"type":"job.accepted","job_id":"$a","payload":{"budget":{"USD":5,"EUR":"$absent"}}}
+a< job.accepted {"job_id":"$a","payload":{"budget":{"USD":5,"EUR":"$absent"}}}
 a< {"payload":{"kind":"delegate"}}
 a< {"job_id":"$a","payload":{"kind":"status"}}
 agent $a< {"type":"job.start","payload":{"budget":{"USD":5,"EUR":3}}}
 agent $p> {"type":"delegate","payload":{"agent":"work"}}
-a< {"type":"job.accepted","job_id":"$b","payload":{"budget":"$absent"}}
+a< job.accepted {"job_id":"$b","payload":{"budget":"$absent"}}
 a< {"payload":{"kind":"delegate"}}
 a< {"job_id":"$b","payload":{"kind":"status"}}
 agent $b< {"type":"job.start","payload":{"budget":{"USD":7.5,"EUR":3}}}
-agent $b> {"type":"job.event","id":"1","payload":{"kind":"metric","body":{"name":"cost.x","value":6,"unit":"USD"}}}
+agent $b> {"type":"job.event","id":"1",
+    "payload":{"kind":"metric","body":{"name":"cost.x","value":6,"unit":"USD"}}}
 a< {"job_id":"$b","payload":{"body":{"name":"cost.x"}}}
 a< {"job_id":"$p","payload":{"body":{"name":"cost.budget.remaining","value":1.5}}}
 agent $b< {"re":"1","payload":{"budget":{"USD":1.5,"EUR":3}}}
@@ -29,10 +32,11 @@ agent $a> {"type":"job.event","id":"1","payload":{"kind":"metric","body":{"name"
 a< {"job_id":"$a","payload":{"body":{"name":"any"}}}
 agent $a< {"re":"1","payload":{"budget":{"USD":1.5,"EUR":3}}}
 # Where nothing is counted there is nothing to say.
-a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$n"}
+a> job.submit #2 {"agent":"echo"}
+a< job.accepted {"job_id":"$n"}
 a< {"job_id":"$n","payload":{"kind":"status"}}
 agent $n< {"type":"job.start","payload":{"budget":"$absent"}}
-agent $n> {"type":"job.event","id":"1","payload":{"kind":"metric","body":{"name":"cost.x","value":1,"unit":"USD"}}}
+agent $n> {"type":"job.event","id":"1",
+    "payload":{"kind":"metric","body":{"name":"cost.x","value":1,"unit":"USD"}}}
 a< {"job_id":"$n","payload":{"body":{"name":"cost.x"}}}
 agent $n< {"re":"1","payload":{"budget":"$absent"}}

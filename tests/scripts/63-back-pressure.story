@@ -2,19 +2,20 @@
 # causes it, to all who observe it. Nobody is delayed by it.
 # [arcp:6.5-4]
 setting session.ack_lag_events 3
-hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$quiet"}
+hello a alice
+a> job.submit #1 {"agent":"echo"}
+a< job.accepted {"job_id":"$quiet"}
 a< {"event_seq":1}
-a> {"arcp":"1.1","id":"2","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$loud"}
+a> job.submit #2 {"agent":"echo"}
+a< job.accepted {"job_id":"$loud"}
 a< {"event_seq":2}
 agent $loud> 3
 a< {"event_seq":3}
 # Three are outstanding: the limit. The fourth crosses it.
 agent $loud> 4
 a< {"event_seq":4}
-a< {"event_seq":5,"job_id":"$loud","payload":{"kind":"status","body":{"phase":"back_pressure","message":"$_"}}}
+a< {"event_seq":5,"job_id":"$loud",
+    "payload":{"kind":"status","body":{"phase":"back_pressure","message":"$_"}}}
 # Once, however far it falls behind, and whoever adds to it.
 agent $loud> 6
 a< {"event_seq":6}
@@ -24,15 +25,15 @@ agent $loud> 8
 a< {"event_seq":8}
 a< nothing
 # At the limit it is still behind; under it the crossing is over, and the next is told again.
-a> {"arcp":"1.1","id":"3","type":"session.ack","payload":{"last_processed_seq":5}}
-a> {"arcp":"1.1","id":"p3","type":"session.ping","payload":{}}
-a< {"type":"session.pong"}
+a> session.ack #3 {"last_processed_seq":5}
+a> session.ping #p3
+a< session.pong
 agent $loud> 9
 a< {"event_seq":9}
 a< nothing
-a> {"arcp":"1.1","id":"4","type":"session.ack","payload":{"last_processed_seq":9}}
-a> {"arcp":"1.1","id":"p4","type":"session.ping","payload":{}}
-a< {"type":"session.pong"}
+a> session.ack #4 {"last_processed_seq":9}
+a> session.ping #p4
+a< session.pong
 agent $quiet> 10
 a< {"event_seq":10}
 agent $quiet> 11
@@ -43,10 +44,11 @@ agent $quiet> 13
 a< {"event_seq":13}
 a< {"event_seq":14,"job_id":"$quiet","payload":{"kind":"status","body":{"phase":"back_pressure"}}}
 # A client that never negotiated acknowledgements is never told that it is behind.
-b> {"arcp":"1.1","id":"h","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"features":["subscribe"]}}}
-b< {"type":"session.welcome"}
-b> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
-b< {"type":"job.accepted","job_id":"$k"}
+b> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},
+    "capabilities":{"features":["subscribe"]}}
+b< session.welcome
+b> job.submit #1 {"agent":"echo"}
+b< job.accepted {"job_id":"$k"}
 b< {"event_seq":1}
 agent $k> 2
 b< {"event_seq":2}
@@ -58,9 +60,9 @@ agent $k> 5
 b< {"event_seq":5}
 b< nothing
 # Nor is a subscriber's lag anybody's advice.
-hello(c, alice)
-c> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$k","history":true}}
-c< {"type":"job.subscribed"}
+hello c alice
+c> job.subscribe #1 {"job_id":"$k","history":true}
+c< job.subscribed
 c< {"event_seq":1}
 c< {"event_seq":2}
 c< {"event_seq":3}

@@ -2,61 +2,63 @@
 # received; any frame counts as life; pings are answered always.
 # [arcp:6.4-1] [arcp:6.4-3] [arcp:6.4-6] [arcp:6.4-7]
 setting session.heartbeat_interval_sec 10
-hello(a, alice)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$j"}
+hello a alice
+a> job.submit #1 {"agent":"echo"}
+a< job.accepted {"job_id":"$j"}
 a< {"event_seq":1}
 # Much is sent, nothing comes back: a ping all the same, to see whether anybody is there.
 clock +9s
 agent $j> 2
 a< {"event_seq":2}
 clock +1s
-a< {"type":"session.ping","payload":{"nonce":"$n1","sent_at":"$_"}}
-a> {"arcp":"1.1","id":"2","type":"session.pong","payload":{"ping_nonce":"$n1"}}
+a< session.ping {"payload":{"nonce":"$n1","sent_at":"$_"}}
+a> session.pong #2 {"ping_nonce":"$n1"}
 # Much comes, nothing is sent: a ping too, or the client would think us dead. Frames that
 # get no answer: acknowledgements, and vendors' own.
 clock +5s
-a> {"arcp":"1.1","id":"3","type":"session.ack","payload":{"last_processed_seq":1}}
+a> session.ack #3 {"last_processed_seq":1}
 clock +4s
 a< nothing
-a> {"arcp":"1.1","id":"4","type":"x-vendor.acme.hum","payload":{}}
+a> x-vendor.acme.hum #4
 clock +1s
-a< {"type":"session.ping","payload":{"nonce":"$n2"}}
+a< session.ping {"payload":{"nonce":"$n2"}}
 # Any frame is life, no pong needed: for a minute only acknowledgements come.
 clock +8s
-a> {"arcp":"1.1","id":"5","type":"session.ack","payload":{"last_processed_seq":1}}
+a> session.ack #5 {"last_processed_seq":1}
 clock +2s
-a< {"type":"session.ping"}
+a< session.ping
 clock +6s
-a> {"arcp":"1.1","id":"6","type":"session.ack","payload":{"last_processed_seq":2}}
+a> session.ack #6 {"last_processed_seq":2}
 clock +4s
-a< {"type":"session.ping"}
+a< session.ping
 clock +5s
-a> {"arcp":"1.1","id":"7","type":"session.list_jobs","payload":{}}
-a< {"type":"session.jobs"}
+a> session.list_jobs #7
+a< session.jobs
 clock +9s
 a< nothing
 # A client's ping is answered at once, with its nonce whatever it is, and is life as well.
-a> {"arcp":"1.1","id":"8","type":"session.ping","payload":{"nonce":{"x":[1]}}}
-a< {"type":"session.pong","id":"8","session_id":"$s_a","event_seq":"$absent","payload":{"ping_nonce":{"x":[1]},"received_at":"$_","request_id":"8"}}
+a> session.ping #8 {"nonce":{"x":[1]}}
+a< session.pong {"id":"8","session_id":"$session_a","event_seq":"$absent",
+    "payload":{"ping_nonce":{"x":[1]},"received_at":"$_","request_id":"8"}}
 clock +9s
 a< nothing
 # Half-open: two intervals without any frame. The job goes on, the session can be resumed.
 clock +1s
-a< {"type":"session.ping"}
+a< session.ping
 clock +9999ms
-a< {"type":"session.ping"}
+a< session.ping
 agent $j> before
 a< {"event_seq":3}
 clock +1ms
-a< {"type":"session.error","session_id":"$s_a","payload":{"code":"HEARTBEAT_LOST","retryable":true}}
+a< session.error {"session_id":"$session_a","payload":{"code":"HEARTBEAT_LOST","retryable":true}}
 a< close 1001
 agent $j> after
-a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":3}}}
-a< {"type":"session.welcome","payload":{"heartbeat_interval_sec":10}}
+a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":3}}
+a< session.welcome {"payload":{"heartbeat_interval_sec":10}}
 a< {"event_seq":4,"payload":{"body":{"message":"after"}}}
 # The intervals begin anew with the transport.
 clock +9s
 a< nothing
 clock +1s
-a< {"type":"session.ping"}
+a< session.ping

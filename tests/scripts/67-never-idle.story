@@ -1,9 +1,10 @@
 # Limits: session.idle_timeout_sec 0 is never.
 setting session.idle_timeout_sec 0
-a> {"arcp":"1.1","id":"h","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"features":["list_jobs"]}}}
-a< {"type":"session.welcome"}
+a> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},
+    "capabilities":{"features":["list_jobs"]}}
+a< session.welcome
 clock +1000h
-a> {"arcp":"1.1","id":"1","type":"session.list_jobs","payload":{}}
-a< {"type":"session.jobs"}
+a> session.list_jobs #1
+a< session.jobs
 clock +1000h
 a< nothing

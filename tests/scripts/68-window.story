@@ -1,21 +1,25 @@
 # §6.3: the window counts from the disconnect, anew each time; after a restart of the runtime
 # as well; 0 forgets a session as soon as it is away.
 setting session.resume_window_sec 100
-hello(a, alice)
+hello a alice
 clock +20s
 drop a
 clock +99s
-a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t_a","last_event_seq":0}}}
-a< {"type":"session.welcome","payload":{"resume_token":"$t2","resume_window_sec":100}}
+a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":0}}
+a< session.welcome {"payload":{"resume_token":"$t2","resume_window_sec":100}}
 drop a
 clock +99s
-a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t2","last_event_seq":0}}}
-a< {"type":"session.welcome","payload":{"resume_token":"$t3"}}
+a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"$t2","last_event_seq":0}}
+a< session.welcome {"payload":{"resume_token":"$t3"}}
 restart
 clock +98s
-a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t3","last_event_seq":0}}}
-a< {"type":"session.welcome","payload":{"resume_token":"$t4"}}
+a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"$t3","last_event_seq":0}}
+a< session.welcome {"payload":{"resume_token":"$t4"}}
 restart
 clock +101s
-a> {"arcp":"1.1","id":"r","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume":{"session_id":"$s_a","resume_token":"$t4","last_event_seq":0}}}
-a< {"type":"session.error","payload":{"code":"RESUME_WINDOW_EXPIRED"}}
+a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
+    "resume":{"session_id":"$session_a","resume_token":"$t4","last_event_seq":0}}
+a< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED"}}

@@ -2,21 +2,26 @@
 # exactly like one that is not there.
 # [arcp:6.6-6]
 setting authorization.hide_existence true
-hello(a, alice)
-hello(b, bob)
-a> {"arcp":"1.1","id":"1","type":"job.submit","payload":{"agent":"echo"}}
-a< {"type":"job.accepted","job_id":"$j"}
+hello a alice
+hello b bob
+a> job.submit #1 {"agent":"echo"}
+a< job.accepted {"job_id":"$j"}
 a< {"event_seq":1}
-b> {"arcp":"1.1","id":"1","type":"job.subscribe","payload":{"job_id":"$j"}}
-b< {"type":"job.error","id":"1","job_id":"$absent","trace_id":"$absent","event_seq":1,"payload":{"code":"JOB_NOT_FOUND","message":"$said","retryable":false,"final_status":"error","details":{"job_id":"$j"}}}
+b> job.subscribe #1 {"job_id":"$j"}
+b< job.error {"id":"1","job_id":"$absent","trace_id":"$absent","event_seq":1,
+    "payload":{"code":"JOB_NOT_FOUND","message":"$said","retryable":false,"final_status":"error",
+    "details":{"job_id":"$j"}}}
 audit< {"event":"subscribe","principal":"bob","job_id":"$j","decision":"denied"}
-b> {"arcp":"1.1","id":"2","type":"job.cancel","payload":{"job_id":"$j"}}
-b< {"type":"job.error","event_seq":2,"payload":{"code":"JOB_NOT_FOUND","message":"$said"}}
-b> {"arcp":"1.1","id":"3","type":"job.subscribe","payload":{"job_id":"job_00000000000000000000000000"}}
-b< {"type":"job.error","id":"3","job_id":"$absent","trace_id":"$absent","event_seq":3,"payload":{"code":"JOB_NOT_FOUND","message":"there is no job \"job_00000000000000000000000000\"","retryable":false,"final_status":"error","details":{"job_id":"job_00000000000000000000000000"}}}
+b> job.cancel #2 {"job_id":"$j"}
+b< job.error {"event_seq":2,"payload":{"code":"JOB_NOT_FOUND","message":"$said"}}
+b> job.subscribe #3 {"job_id":"job_00000000000000000000000000"}
+b< job.error {"id":"3","job_id":"$absent","trace_id":"$absent","event_seq":3,
+    "payload":{"code":"JOB_NOT_FOUND",
+    "message":"there is no job \"job_00000000000000000000000000\"","retryable":false,
+    "final_status":"error","details":{"job_id":"job_00000000000000000000000000"}}}
 # Its own principal sees it as ever; who may not cancel is told so.
-hello(c, alice)
-c> {"arcp":"1.1","id":"1","type":"job.cancel","payload":{"job_id":"$j"}}
-c< {"type":"job.error","payload":{"code":"PERMISSION_DENIED"}}
-c> {"arcp":"1.1","id":"2","type":"job.subscribe","payload":{"job_id":"$j"}}
-c< {"type":"job.subscribed"}
+hello c alice
+c> job.cancel #1 {"job_id":"$j"}
+c< job.error {"payload":{"code":"PERMISSION_DENIED"}}
+c> job.subscribe #2 {"job_id":"$j"}
+c< job.subscribed

@@ -4,16 +4,17 @@ connect a
 clock +4999ms
 a< nothing
 clock +1ms
-a< {"type":"session.error","session_id":"$_","payload":{"code":"UNAUTHENTICATED","message":"no session.hello within 5 s","retryable":false}}
+a< session.error {"session_id":"$_","payload":{"code":"UNAUTHENTICATED",
+    "message":"no session.hello within 5 s","retryable":false}}
 a< close 1008
 # Who has said hello has time.
-hello(b, alice)
+hello b alice
 clock +10s
-b> {"arcp":"1.1","id":"1","type":"session.ping","payload":{}}
-b< {"type":"session.pong"}
+b> session.ping #1
+b< session.pong
 # Half a frame is no hello, and the attempt with a wrong token ends at once.
 connect c
 clock +4s
-c> {"arcp":"1.1","id":"1","type":"session.hello","payload":{"auth":{"scheme":"bearer","token":"no"}}}
-c< {"type":"session.error","payload":{"code":"UNAUTHENTICATED"}}
+c> session.hello #1 {"auth":{"scheme":"bearer","token":"no"}}
+c< session.error {"payload":{"code":"UNAUTHENTICATED"}}
 c< close 1008

@@ -1,6 +1,6 @@
 /* A story on a real arcpd: WebSockets over loopback, agents that are processes, a store on
  * disk, and kill -9 for a restart. Blocking, with one deadline for everything. */
-#include "story/story.h"
+#include "story/stage.h"
 
 #include <poll.h>
 #include <time.h>
@@ -92,7 +92,7 @@ static bool is_connected(void *user, const char *client)
     return p->wire.fd >= 0 && peer_close_code(p) == 0;
 }
 
-static void connect_client(void *user, const char *client)
+static bool connect_client(void *user, const char *client)
 {
     stage *s = user;
     if (s->daemon.start_count == 0) {
@@ -101,11 +101,13 @@ static void connect_client(void *user, const char *client)
         start_arcpd(s);
     }
     peer_connect(client_of(s, client), s->daemon.port);
+    return true;
 }
 
-static void send_frame(void *user, const char *client, const char *frame)
+static bool send_frame(void *user, const char *client, const char *frame)
 {
     peer_say(client_of(user, client), frame);
+    return true;
 }
 
 static const char *peek(void *user, const char *client, unsigned index)
@@ -171,9 +173,10 @@ static bool read_audit(stage *s, unsigned index)
     return size > 0 && s->audit[size - 1] == '\n';
 }
 
-static const char *audit_peek(void *user, unsigned index)
+static const char *audit_peek(void *user, const char *name, unsigned index)
 {
     stage *s = user;
+    (void)name;
     for (int left = WIRE_PATIENCE_MS; !read_audit(s, index); left -= 20) {
         if (left <= 0) {
             return NULL;
@@ -181,6 +184,14 @@ static const char *audit_peek(void *user, unsigned index)
         (void)poll(NULL, 0, 20);
     }
     return s->audit;
+}
+
+/* One record may be looked at twice. */
+static void audit_keep(void *user, const char *name, unsigned index)
+{
+    (void)user;
+    (void)name;
+    (void)index;
 }
 
 /* ---- agents ---- */
@@ -235,27 +246,25 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
     }
     set(&s, "shutdown", "grace_sec", "0"); /* stories may leave jobs running */
     *out = (story_stage){
-        .user = &s,
+        .story = {.user = &s,
+                  .clients = {ARCP__STORY_ANY, peek, remove_frame},
+                  .is_connected = is_connected,
+                  .connect = connect_client,
+                  .send = send_frame,
+                  .close_code = close_code,
+                  .drop = drop,
+                  .now = now},
+        .agents = {ARCP__STORY_ANY, agent_peek, agent_remove},
+        .audit = {ARCP__STORY_ANY, audit_peek, audit_keep},
         .set = set,
         .profile = profile,
-        .is_connected = is_connected,
-        .connect = connect_client,
-        .send = send_frame,
-        .peek = peek,
-        .remove = remove_frame,
-        .close_code = close_code,
-        .drop = drop,
         .restart = restart,
         .hold_store = hold_store,
         .policy = policy,
         .clock = no_clock,
         .set_wall = no_clock,
         .later = later,
-        .now = now,
-        .audit_peek = audit_peek,
         .agent_says = agent_says,
-        .agent_peek = agent_peek,
-        .agent_remove = agent_remove,
         .agent_exits = agent_exits,
         .agent_is_killed = agent_is_killed,
     };
@@ -263,7 +272,7 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
 
 void story_stage_arcpd_end(story_stage *out)
 {
-    stage *s = out->user;
+    stage *s = out->story.user;
     arcpd_peers_end(&s->peers);
     assert_true(s->daemon.pid > 0);
     if (daemon_stop(&s->daemon) != 0) {

@@ -1,6 +1,6 @@
 /* A story in memory: the engine, a fake clock, agents that say what the script says. */
 #include "story/engine_rig.h"
-#include "story/story.h"
+#include "story/stage.h"
 
 #include "support/check.h"
 
@@ -57,10 +57,19 @@ static int64_t now(void *user)
     return rig->now.wall_ns;
 }
 
-static const char *audit_peek(void *user, unsigned index)
+static const char *audit_peek(void *user, const char *name, unsigned index)
 {
+    (void)name;
     const engine_rig *rig = user;
     return text_at(rig->audit_records, index);
+}
+
+/* One record may be looked at twice. */
+static void audit_keep(void *user, const char *name, unsigned index)
+{
+    (void)user;
+    (void)name;
+    (void)index;
 }
 
 static bool is_connected(void *user, const char *client)
@@ -68,14 +77,16 @@ static bool is_connected(void *user, const char *client)
     return rig_find(user, client)->link != NULL;
 }
 
-static void connect_client(void *user, const char *client)
+static bool connect_client(void *user, const char *client)
 {
     (void)rig_connect(user, client);
+    return true;
 }
 
-static void send_frame(void *user, const char *client, const char *frame)
+static bool send_frame(void *user, const char *client, const char *frame)
 {
     rig_send(user, rig_find(user, client), frame);
+    return true;
 }
 
 static const char *peek(void *user, const char *client, unsigned index)
@@ -156,28 +167,25 @@ void story_stage_memory_begin(story_stage *stage, bool is_volatile)
     rig.is_volatile = is_volatile;
     rig.keep_audit = true;
     *stage = (story_stage){
-        .is_strict = true,
-        .user = &rig,
+        .story = {.user = &rig,
+                  .clients = {ARCP__STORY_NEXT, peek, remove_frame},
+                  .is_connected = is_connected,
+                  .connect = connect_client,
+                  .send = send_frame,
+                  .close_code = close_code,
+                  .drop = drop,
+                  .now = now},
+        .agents = {ARCP__STORY_NEXT, agent_peek, agent_remove},
+        .audit = {ARCP__STORY_ANY, audit_peek, audit_keep},
         .set = set,
         .profile = profile,
-        .is_connected = is_connected,
-        .connect = connect_client,
-        .send = send_frame,
-        .peek = peek,
-        .remove = remove_frame,
-        .close_code = close_code,
-        .drop = drop,
         .restart = restart,
         .hold_store = hold_store,
         .policy = policy,
         .clock = forward,
         .set_wall = set_wall,
         .later = forward,
-        .now = now,
-        .audit_peek = audit_peek,
         .agent_says = agent_says,
-        .agent_peek = agent_peek,
-        .agent_remove = agent_remove,
         .agent_exits = agent_exits,
         .agent_is_killed = agent_is_killed,
     };
@@ -185,5 +193,5 @@ void story_stage_memory_begin(story_stage *stage, bool is_volatile)
 
 void story_stage_memory_end(story_stage *stage)
 {
-    rig_stop(stage->user);
+    rig_stop(stage->story.user);
 }

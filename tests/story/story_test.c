@@ -2,7 +2,7 @@
  * a store that nothing outlives; or with the arguments ARCPD AGENT on a real arcpd. */
 #include <dirent.h>
 
-#include "story/story.h"
+#include "story/stage.h"
 #include "support/check.h"
 
 static const char *arcpd;

@@ -1,7 +1,6 @@
-/* Patterns over JSON and the variables that they bind, for `arcp conformance` and the stories of
- * tests/scripts. What a pattern may say: cases.c. */
-#ifndef ARCP_CONFORMANCE_MATCH_H
-#define ARCP_CONFORMANCE_MATCH_H
+/* Patterns over JSON and the variables that they bind. What a pattern may say: story.h. */
+#ifndef ARCP_STORY_MATCH_H
+#define ARCP_STORY_MATCH_H
 
 #include <arcp/buf.h>
 #include <arcp/json.h>
@@ -41,14 +40,10 @@ static inline ARCP_MUST_CHECK arcp_status arcp__wire_scan(arcp_json *json, arcp_
 ARCP_MUST_CHECK bool arcp__variables_replace(const arcp__variables *variables, arcp_span text,
                                              arcp_buf *out);
 
-/* What a list in a pattern says: these are among the items that are there, or these are all, in
- * this order. */
-typedef enum arcp__lists { ARCP__LISTS_CONTAIN, ARCP__LISTS_EQUAL } arcp__lists;
-
 /* Whether the value fits. If not, `why` says where and what would be right: "payload.code is
  * missing, must be a string"; then no variable has been bound. */
 ARCP_MUST_CHECK bool arcp__pattern_matches(arcp__variables *variables, const arcp_json *pattern,
-                                           arcp__lists lists, const arcp_json *json, arcp_buf *why);
+                                           const arcp_json *json, arcp_buf *why);
 
 /* Appends the value as it was written, "missing" for none; a long one is cut. */
 void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref value);

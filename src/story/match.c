@@ -1,4 +1,4 @@
-#include "conformance/match.h"
+#include "story/match.h"
 
 #include <string.h>
 
@@ -117,7 +117,6 @@ bool arcp__variables_replace(const arcp__variables *variables, arcp_span text, a
 typedef struct match {
     arcp__variables *variables;
     const arcp_json *pattern, *json;
-    arcp__lists lists;
     arcp_buf *why;
     char path[WHERE_MAX]; /* where we are: payload.jobs */
 } match;
@@ -150,23 +149,6 @@ static bool differs(match *m, arcp_json_ref value, const char *must, arcp_span w
     return false;
 }
 
-static const struct {
-    const char *word;
-    arcp_json_type type;
-    const char *called;
-} types[] = {
-    {"$string", ARCP_JSON_STRING, "a string"},
-    {"$number", ARCP_JSON_NUMBER, "a number"},
-    {"$array", ARCP_JSON_ARRAY, "a list"},
-    {"$object", ARCP_JSON_OBJECT, "an object"},
-};
-
-static bool is_boolean(const arcp_json *json, arcp_json_ref value)
-{
-    return value != ARCP_JSON_ABSENT && (arcp_span_equal_cstr(arcp_json_raw(json, value), "true") ||
-                                         arcp_span_equal_cstr(arcp_json_raw(json, value), "false"));
-}
-
 static bool are_equal(const arcp_json *a, arcp_json_ref at, const arcp_json *b, arcp_json_ref other)
 {
     arcp_buf left = ARCP_BUF_INIT;
@@ -196,36 +178,38 @@ static bool fits_variable(match *m, arcp_span name, arcp_json_ref value)
     bool equal = arcp__wire_scan(&json, arcp_buf_span(known), &err) == ARCP_OK &&
                  are_equal(&json, 0, m->json, value);
     arcp_json_fini(&json);
-    return equal ? true : differs(m, value, "", arcp_buf_span(known));
+    return equal || differs(m, value, "", arcp_buf_span(known));
 }
 
+/* "$string", or a variable. */
 static bool fits_word(match *m, arcp_span word, arcp_json_ref value)
 {
-    for (size_t row = 0; row < sizeof(types) / sizeof(types[0]); row++) {
-        if (arcp_span_equal_cstr(word, types[row].word)) {
-            return arcp_json_is(m->json, value, types[row].type)
-                       ? true
-                       : differs(m, value, types[row].called, arcp_span_make(NULL, 0));
-        }
-    }
-    if (arcp_span_equal_cstr(word, "$boolean")) {
-        return is_boolean(m->json, value)
-                   ? true
-                   : differs(m, value, "true or false", arcp_span_make(NULL, 0));
-    }
+    static const struct {
+        const char *word;
+        unsigned types; /* a bit for each that fits */
+        const char *called;
+    } kinds[] = {
+        {"$string", 1u << ARCP_JSON_STRING, "a string"},
+        {"$number", 1u << ARCP_JSON_NUMBER, "a number"},
+        {"$boolean", 1u << ARCP_JSON_TRUE | 1u << ARCP_JSON_FALSE, "true or false"},
+        {"$array", 1u << ARCP_JSON_ARRAY, "a list"},
+        {"$object", 1u << ARCP_JSON_OBJECT, "an object"},
+        {"$versioned", 1u << ARCP_JSON_STRING, "name@version"},
+        {"$_", ~0u, "there"},
+    };
+    const bool is_there = value != ARCP_JSON_ABSENT;
     if (arcp_span_equal_cstr(word, "$absent")) {
-        return value == ARCP_JSON_ABSENT ? true
-                                         : differs(m, value, "absent", arcp_span_make(NULL, 0));
+        return !is_there || differs(m, value, "absent", arcp_span_make(NULL, 0));
     }
-    if (arcp_span_equal_cstr(word, "$versioned")) {
-        arcp_span raw = arcp_json_raw(m->json, value);
-        return arcp_json_is(m->json, value, ARCP_JSON_STRING) && memchr(raw.data, '@', raw.size)
-                   ? true
-                   : differs(m, value, "name@version", arcp_span_make(NULL, 0));
-    }
-    if (arcp_span_equal_cstr(word, "$_")) {
-        return value != ARCP_JSON_ABSENT ? true
-                                         : differs(m, value, "there", arcp_span_make(NULL, 0));
+    for (size_t row = 0; row < sizeof(kinds) / sizeof(kinds[0]); row++) {
+        if (arcp_span_equal_cstr(word, kinds[row].word)) {
+            const arcp_span raw = arcp_json_raw(m->json, value);
+            bool fit = is_there && (kinds[row].types >> arcp_json_type_of(m->json, value) & 1) != 0;
+            if (fit && arcp_span_equal_cstr(word, "$versioned")) {
+                fit = memchr(raw.data, '@', raw.size) != NULL;
+            }
+            return fit || differs(m, value, kinds[row].called, arcp_span_make(NULL, 0));
+        }
     }
     return fits_variable(m, arcp_span_from(word, 1), value);
 }
@@ -258,55 +242,54 @@ static bool fits_object(match *m, arcp_json_ref wanted, arcp_json_ref value)
     return true;
 }
 
-/* Those that are wanted are all there is, in this order. */
-static bool equals_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
+static bool is_more(const match *m, arcp_json_ref item)
 {
-    if (arcp_json_count(m->pattern, wanted) != arcp_json_count(m->json, value)) {
-        return differs(m, value, "", arcp_json_raw(m->pattern, wanted));
-    }
-    arcp_json_ref have = arcp_json_first(m->json, value);
-    for (arcp_json_ref item = arcp_json_first(m->pattern, wanted); item != ARCP_JSON_ABSENT;
-         item = arcp_json_next(m->pattern, wanted, item)) {
-        if (!fits(m, item, have)) {
-            return false;
-        }
-        have = arcp_json_next(m->json, value, have);
-    }
-    return true;
+    return arcp_json_string_equals(m->pattern, item, ARCP_SPAN_LITERAL("$more"));
 }
 
-/* Each that is wanted is among those that are there. */
-static bool contains_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
+/* Whether one of the list's items is the one that is wanted. */
+static bool contains(match *m, arcp_json_ref wanted, arcp_json_ref list)
 {
-    for (arcp_json_ref item = arcp_json_first(m->pattern, wanted); item != ARCP_JSON_ABSENT;
-         item = arcp_json_next(m->pattern, wanted, item)) {
-        arcp_buf *why = m->why;
-        arcp_buf first = ARCP_BUF_INIT; /* why the first does not fit: there is often one only */
-        bool found = false;
-        for (arcp_json_ref have = arcp_json_first(m->json, value);
-             have != ARCP_JSON_ABSENT && !found; have = arcp_json_next(m->json, value, have)) {
-            m->why = &first;
-            found = fits(m, item, have);
-            m->why = why;
-        }
-        if (!found && first.size != 0 && arcp_json_count(m->json, value) == 1) {
-            arcp_buf_append(why, arcp_buf_span(&first));
-        }
-        arcp_buf_fini(&first);
-        if (!found) {
-            return differs(m, value, "a list with ", arcp_json_raw(m->pattern, item));
-        }
+    arcp_buf *why = m->why;
+    arcp_buf first = ARCP_BUF_INIT; /* why the first does not fit: there is often one only */
+    bool found = false;
+    m->why = &first;
+    for (arcp_json_ref have = arcp_json_first(m->json, list); have != ARCP_JSON_ABSENT && !found;
+         have = arcp_json_next(m->json, list, have)) {
+        found = fits(m, wanted, have);
     }
-    return true;
+    m->why = why;
+    if (!found && first.size != 0 && arcp_json_count(m->json, list) == 1) {
+        arcp_buf_append(why, arcp_buf_span(&first));
+    }
+    arcp_buf_fini(&first);
+    return found || differs(m, list, "a list with ", arcp_json_raw(m->pattern, wanted));
 }
 
+/* The items that are wanted are all there is, in this order; with "$more" behind them, they are
+ * among those that are there. */
 static bool fits_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
 {
     if (!arcp_json_is(m->json, value, ARCP_JSON_ARRAY)) {
         return differs(m, value, "a list", arcp_span_make(NULL, 0));
     }
-    return m->lists == ARCP__LISTS_EQUAL ? equals_array(m, wanted, value)
-                                         : contains_array(m, wanted, value);
+    bool is_whole = true;
+    for (arcp_json_ref item = arcp_json_first(m->pattern, wanted); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(m->pattern, wanted, item)) {
+        is_whole = !is_more(m, item);
+    }
+    if (is_whole && arcp_json_count(m->pattern, wanted) != arcp_json_count(m->json, value)) {
+        return differs(m, value, "", arcp_json_raw(m->pattern, wanted));
+    }
+    arcp_json_ref have = arcp_json_first(m->json, value);
+    for (arcp_json_ref item = arcp_json_first(m->pattern, wanted); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(m->pattern, wanted, item)) {
+        if (is_whole ? !fits(m, item, have) : !is_more(m, item) && !contains(m, item, value)) {
+            return false;
+        }
+        have = is_whole ? arcp_json_next(m->json, value, have) : have;
+    }
+    return true;
 }
 
 static bool fits_any(match *m, arcp_json_ref wanted, arcp_json_ref value)
@@ -321,9 +304,8 @@ static bool fits_any(match *m, arcp_json_ref wanted, arcp_json_ref value)
     if (raw.size > 3 && raw.data[0] == '"' && raw.data[1] == '$') {
         return fits_word(m, arcp_span_make(raw.data + 1, raw.size - 2), value);
     }
-    return value != ARCP_JSON_ABSENT && are_equal(m->pattern, wanted, m->json, value)
-               ? true
-               : differs(m, value, "", raw);
+    return (value != ARCP_JSON_ABSENT && are_equal(m->pattern, wanted, m->json, value)) ||
+           differs(m, value, "", raw);
 }
 
 static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value)
@@ -336,10 +318,9 @@ static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value)
     return fit;
 }
 
-bool arcp__pattern_matches(arcp__variables *variables, const arcp_json *pattern, arcp__lists lists,
+bool arcp__pattern_matches(arcp__variables *variables, const arcp_json *pattern,
                            const arcp_json *json, arcp_buf *why)
 {
-    match m = {
-        .variables = variables, .pattern = pattern, .json = json, .lists = lists, .why = why};
+    match m = {.variables = variables, .pattern = pattern, .json = json, .why = why};
     return fits(&m, ARCP_JSON_ROOT, ARCP_JSON_ROOT);
 }
