@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,29 +19,6 @@
 #define FIRST_FRAME_BYTES_MAX 65536u
 
 enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
-/* What can be answered without a configuration; -1 when one is to be read. */
-static int first_pass(arcp__daemon *state, int argc, char **argv)
-{
-    arcp_error error = {0};
-    if (arcp__arguments_look(argc, argv, &state->arguments, &error) != ARCP_OK) {
-        (void)fprintf(stderr, "arcpd: %s (see --help)\n", error.message);
-        return EXIT_USAGE;
-    }
-    if (!state->arguments.wants_help && !state->arguments.wants_version) {
-        return -1;
-    }
-    if (state->arguments.wants_help) {
-        (void)fputs(arcp__arcpd_help, stdout);
-    } else {
-        (void)printf("arcpd %s (ARCP 1.1)\n", ARCP_VERSION_STRING);
-    }
-    if (fflush(stdout) != 0) {
-        (void)fprintf(stderr, "arcpd: cannot write: %s\n", strerror(errno));
-        return EXIT_FAILED;
-    }
-    return EXIT_STOPPED;
-}
 
 /* ---- the runtime ---- */
 
@@ -57,14 +35,6 @@ static arcp_status open_store(arcp__daemon *state, arcp_store **out, arcp_error 
     }
     arcp_buf_fini(&url);
     return status == ARCP_E_USAGE ? ARCP_E_IO : status;
-}
-
-/* Of a damaged store the message names what is damaged. */
-static void say_what_to_do(arcp_error *err)
-{
-    const arcp_error found = *err;
-    (void)arcp_error_set(err, found.status, "%s; arcpd(8), DAMAGED STORES: what can be saved",
-                         found.message);
 }
 
 /* What agents do now is seen by nobody: they end with this process, and whoever looks after it
@@ -99,14 +69,16 @@ static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers,
     options.log = arcp__logger_log_fields;
     options.log_user = &state->logger;
     options.audit_barrier = arcp__audit_trail_barrier;
-    options.audit_barrier_user = state->logger.audit;
-    options.trace_span = state->traces == NULL ? NULL : arcp__trace_export_add;
-    options.trace_span_user = state->traces;
+    options.audit_barrier_user = &state->audit;
+    options.trace_span = state->traces.exporter == NULL ? NULL : arcp__trace_export_add;
+    options.trace_span_user = &state->traces;
     options.failed = on_failed;
     options.failed_user = state;
     status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
-    if (status == ARCP_E_CORRUPT) {
-        say_what_to_do(err);
+    if (status == ARCP_E_CORRUPT) { /* the message names what is damaged */
+        const arcp_error found = *err;
+        (void)arcp_error_set(err, status, "%s; arcpd(8), DAMAGED STORES: what can be saved",
+                             found.message);
     }
     if (status == ARCP_OK) {
         status = arcp__daemon_take_verifiers(state, verifiers, err);
@@ -154,17 +126,16 @@ static void on_terminate(uv_signal_t *handle, int number)
 {
     arcp__daemon *state = handle->data;
     const char *name = number == SIGTERM ? "SIGTERM" : "SIGINT";
-    char text[128];
     if (state->is_stopping) {
-        (void)snprintf(text, sizeof(text), "%s again: running jobs are ended now", name);
+        arcp__logger_say(&state->logger, ARCP_LOG_INFO, "%s again: running jobs are ended now",
+                         name);
     } else {
-        (void)snprintf(text, sizeof(text),
-                       "stopping on %s; running jobs get %llu s (shutdown.grace_sec), the next "
-                       "signal ends them",
-                       name, (unsigned long long)state->config.settings.shutdown_grace_sec);
+        arcp__logger_say(&state->logger, ARCP_LOG_INFO,
+                         "stopping on %s; running jobs get %llu s (shutdown.grace_sec), the next "
+                         "signal ends them",
+                         name, (unsigned long long)state->config.settings.shutdown_grace_sec);
     }
     state->is_stopping = true;
-    arcp__logger_log(&state->logger, ARCP_LOG_INFO, text);
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
@@ -248,50 +219,25 @@ static arcp_status serve_stdio(arcp__daemon *state, arcp_error *err)
     return arcp_runtime_serve(state->runtime, connection, &serve, err);
 }
 
-static arcp_status say_ready(const arcp__daemon *state, const arcp_buf *urls, arcp_error *err)
-{
-    FILE *to = state->config.use_stdio ? stderr : stdout;
-    if (urls->failed) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    (void)fprintf(to, "arcpd: ready%.*s\n", (int)urls->size, urls->size == 0 ? "" : urls->data);
-    (void)fflush(to);
-    return ARCP_OK;
-}
-
-static arcp_status open_status(arcp__daemon *state, arcp_error *err)
-{
-    state->status.traces = state->traces;
-    arcp_status status =
-        arcp__status_open(&state->status, &state->loop, &state->config, state->directories.state,
-                          state->runtime, state->logger.audit, err);
-    if (status == ARCP_OK && state->status.server != NULL) {
-        char text[320];
-        char where[ARCP__HOST_MAX + 16];
-        arcp__authority_format(arcp__web_server_authority(state->status.server), where,
-                               sizeof(where));
-        (void)snprintf(text, sizeof(text), "metrics at http://%s/metrics", where);
-        arcp__logger_log(&state->logger, ARCP_LOG_INFO, text);
-    }
-    return status;
-}
-
 static arcp_status start(arcp__daemon *state, arcp_error *err)
 {
+    const arcp__config *config = &state->config;
+    const char *directory = state->directories.state;
+    arcp__logger *logger = &state->logger;
     arcp_buf urls = ARCP_BUF_INIT;
     arcp__verifiers verifiers = {NULL, 0};
-    state->frame_bytes_max = state->config.settings.limits_frame_bytes;
-    state->has_other_users = arcp__config_has_users(&state->config);
+    state->frame_bytes_max = config->settings.limits_frame_bytes;
+    state->has_other_users = arcp__config_has_users(config);
     arcp_status status = arcp__directories_find(&state->directories, state->has_other_users, err);
     if (status == ARCP_OK && state->directories.closed[0] != '\0') {
-        arcp__daemon_log(
-            state, ARCP_LOG_WARN,
+        arcp__logger_say(
+            logger, ARCP_LOG_WARN,
             "agents with a user of their own cannot reach their directories in %s: other "
             "users may not pass %s (chmod o+x it, or set STATE_DIRECTORY)",
             state->directories.work, state->directories.closed);
     }
     if (status == ARCP_OK) {
-        status = arcp__verifiers_make(&state->config, state->directories.state, &verifiers, err);
+        status = arcp__verifiers_make(config, directory, &verifiers, err);
     }
     if (status == ARCP_OK) {
         const arcp__token_facts tokens = arcp__verifiers_look(&verifiers);
@@ -303,32 +249,40 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
     }
     if (status == ARCP_OK) {
         status =
-            arcp__audit_trail_open(&state->loop, &state->config, state->directories.state,
-                                   arcp__logger_log, &state->logger, &state->logger.audit, err);
+            arcp__audit_trail_open(&state->audit, &state->loop, config, directory, logger, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__trace_export_open(&state->loop, &state->config.tracing, arcp__logger_log,
-                                         &state->logger, &state->traces, err);
+        status = arcp__trace_export_open(&state->traces, &state->loop, config, logger, err);
     }
     if (status == ARCP_OK) {
         status = make_runtime(state, &verifiers, err);
     }
     if (status == ARCP_OK) {
-        arcp__audit_trail_attach(state->logger.audit, state->runtime);
-        arcp__audit_trail_policy(state->logger.audit, "start", &state->config, NULL);
+        arcp__audit_trail_attach(&state->audit, state->runtime);
+        arcp__audit_trail_policy(&state->audit, "start", config, NULL);
+        state->status.runtime = state->runtime;
+        status = arcp__status_open(&state->status, &state->loop, config, directory, err);
     }
-    if (status == ARCP_OK) {
-        status = open_status(state, err);
+    if (status == ARCP_OK && state->status.server != NULL) {
+        char where[ARCP__HOST_MAX + 16];
+        arcp__authority_format(arcp__web_server_authority(state->status.server), where,
+                               sizeof where);
+        arcp__logger_say(logger, ARCP_LOG_INFO, "metrics at http://%s/metrics", where);
     }
     if (status == ARCP_OK) {
         status = listen_everywhere(state, &urls, err);
     }
-    if (status == ARCP_OK && state->config.use_stdio) {
+    if (status == ARCP_OK && config->use_stdio) {
         status = serve_stdio(state, err);
     }
     if (status == ARCP_OK) {
         watch_signals(state);
-        status = say_ready(state, &urls, err);
+        status = urls.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+    }
+    if (status == ARCP_OK) {
+        FILE *to = config->use_stdio ? stderr : stdout;
+        (void)fprintf(to, "arcpd: ready%.*s\n", (int)urls.size, urls.size == 0 ? "" : urls.data);
+        (void)fflush(to);
     }
     arcp_buf_fini(&urls);
     arcp__verifiers_fini(&verifiers);
@@ -337,31 +291,21 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
 
 /* ---- process ---- */
 
-static void close_handle(uv_handle_t *handle)
-{
-    if (!uv_is_closing(handle)) {
-        uv_close(handle, NULL);
-    }
-}
-
 static void clean_up(arcp__daemon *state)
 {
+    void *const handles[] = {&state->terminate, &state->interrupt, &state->hangup, &state->child,
+                             &state->last_call};
     arcp__status_close(&state->status);
-    arcp__audit_trail_attach(state->logger.audit, NULL);
+    arcp__audit_trail_attach(&state->audit, NULL);
     arcp_runtime_free(state->runtime);
     arcp_store_close(state->store);
-    arcp__trace_export_close(state->traces);
-    arcp__audit_trail_close(state->logger.audit);
-    state->logger.audit = NULL;
-    uv_signal_t *const handles[] = {&state->terminate, &state->interrupt, &state->hangup,
-                                    &state->child};
-    for (size_t at = 0; at < sizeof(handles) / sizeof(handles[0]); at++) {
-        if (handles[at]->data != NULL) {
-            close_handle((uv_handle_t *)handles[at]);
+    arcp__trace_export_close(&state->traces);
+    arcp__audit_trail_close(&state->audit);
+    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
+        uv_handle_t *handle = handles[i];
+        if (handle->data != NULL && !uv_is_closing(handle)) {
+            uv_close(handle, NULL);
         }
-    }
-    if (state->last_call.data != NULL) {
-        close_handle((uv_handle_t *)&state->last_call);
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&state->loop);
@@ -373,15 +317,19 @@ static void clean_up(arcp__daemon *state)
     arcp__arguments_free(state->argc, state->argv_copy);
 }
 
-static arcp_status run(arcp__daemon *state, arcp_error *err)
+/* Raises the soft limit of descriptors to the hard one; agents get what arcpd was started with. */
+static void raise_descriptors(arcp_launch_limit *started_with)
 {
-    state->logger.level = state->config.log_level;
-    state->logger.format = state->config.log_format;
-    arcp_status status = start(state, err);
-    while (status == ARCP_OK && !state->stopped) {
-        (void)uv_run(&state->loop, UV_RUN_DEFAULT);
+    struct rlimit files = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    const bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0;
+    *started_with = (arcp_launch_limit){
+        .resource = RLIMIT_NOFILE,
+        .soft = files.rlim_cur == RLIM_INFINITY ? ARCP_LAUNCH_NO_LIMIT : (uint64_t)files.rlim_cur,
+        .hard = files.rlim_max == RLIM_INFINITY ? ARCP_LAUNCH_NO_LIMIT : (uint64_t)files.rlim_max};
+    if (is_known) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files); /* else there are as many as before */
     }
-    return status;
 }
 
 int main(int argc, char **argv)
@@ -391,10 +339,21 @@ int main(int argc, char **argv)
     /* Agents may have our user: they cannot trace us, nor read what secrets are in our memory. It
      * holds until we become another program, so that agents are as they were. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    state.logger = (arcp__logger){.level = ARCP_LOG_INFO};
-    int early = first_pass(&state, argc, argv);
-    if (early >= 0) {
-        return early;
+    if (arcp__arguments_look(argc, argv, &state.arguments, &error) != ARCP_OK) {
+        (void)fprintf(stderr, "arcpd: %s (see --help)\n", error.message);
+        return EXIT_USAGE;
+    }
+    if (state.arguments.wants_help || state.arguments.wants_version) {
+        if (state.arguments.wants_help) {
+            (void)fputs(arcp__arcpd_help, stdout);
+        } else {
+            (void)printf("arcpd %s (ARCP 1.1)\n", ARCP_VERSION_STRING);
+        }
+        if (fflush(stdout) != 0) {
+            (void)fprintf(stderr, "arcpd: cannot write: %s\n", strerror(errno));
+            return EXIT_FAILED;
+        }
+        return EXIT_STOPPED;
     }
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails */
@@ -403,7 +362,10 @@ int main(int argc, char **argv)
     siginfo_t child = {0};
     state.had_children = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0;
     (void)umask(077);
-    arcp__descriptors_raise(&state.files);
+    raise_descriptors(&state.files);
+    state.logger = (arcp__logger){.level = ARCP_LOG_INFO, .audit = &state.audit};
+    state.status.audit = &state.audit;
+    state.status.traces = &state.traces;
     arcp__config_init(&state.config);
     state.argc = argc;
     state.argv_copy = arcp__arguments_copy(argc, argv);
@@ -418,7 +380,12 @@ int main(int argc, char **argv)
     } else if (status == ARCP_OK && state.arguments.only_checks_store) {
         status = arcp__check_store(&state.config, &error);
     } else if (status == ARCP_OK) {
-        status = run(&state, &error);
+        state.logger.level = state.config.log_level;
+        state.logger.format = state.config.log_format;
+        status = start(&state, &error);
+        while (status == ARCP_OK && !state.stopped) {
+            (void)uv_run(&state.loop, UV_RUN_DEFAULT);
+        }
     }
     if (status != ARCP_OK) {
         (void)fprintf(stderr, "arcpd: %s\n", error.message);

@@ -2,6 +2,7 @@
 #ifndef ARCP_ARCPD_ARCPD_H
 #define ARCP_ARCPD_ARCPD_H
 
+#include <pthread.h>
 #include <uv.h>
 
 #include <arcp/error.h>
@@ -15,25 +16,13 @@
 #include "tracing/span_exporter.h"
 #include "web/server.h"
 
-/* ---- help.c: what `arcpd --help` prints ---- */
-
-extern const char arcp__arcpd_help[];
-
-/* ---- descriptors.c ---- */
-
-/* How many file descriptors there may be: arcpd takes what the system allows, its agents get what
- * arcpd was started with. */
-
-/* Raises the soft limit to the hard one; what it was goes to *started_with. */
-void arcp__descriptors_raise(arcp_launch_limit *started_with);
-
 /* ---- module.c: what is loaded only when it is configured ---- */
 
 /* Loads NAME.so from where it was installed, or beside this program in a build tree, and finds
- * its one function. *module is for arcp__module_close. ARCP_E_USAGE: it cannot be loaded; the
- * message begins with `key`, which asks for it. */
+ * its one function: `function` points to a pointer to it. *module is for arcp__module_close.
+ * ARCP_E_USAGE: it cannot be loaded; the message begins with `key`, which asks for it. */
 ARCP_MUST_CHECK arcp_status arcp__module_open(const char *name, const char *symbol, const char *key,
-                                              void **module, void **function, arcp_error *err);
+                                              void **module, void *function, arcp_error *err);
 void arcp__module_close(void *module); /* NULL is accepted */
 
 /* Whether what lies in the directory can be loaded: it belongs to root, to us or to the owner of
@@ -82,6 +71,9 @@ ARCP_MUST_CHECK arcp_status arcp__directories_find(arcp__directories *out, bool 
  * change it. */
 ARCP_MUST_CHECK arcp_status arcp__directories_look(arcp__directories *out, arcp_error *err);
 
+/* A name that begins with / as it is, any other in the directory. False: it is too long. */
+ARCP_MUST_CHECK bool arcp__path_in(const char *directory, const char *name, char *out, size_t size);
+
 /* Appends the URL of the store, the configuration's or that of arcp.db in the state directory, and
  * an end of string. ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__store_url(const arcp__config *config,
@@ -102,6 +94,8 @@ typedef struct arcp__arguments {
     bool only_checks_store;  /* --check-store */
     bool wants_help, wants_version;
 } arcp__arguments;
+
+extern const char arcp__arcpd_help[]; /* what --help prints */
 
 /* What decides how to begin. ARCP_E_USAGE names a flag that there is not, that lacks its value
  * or has none to take, and a word that belongs to no flag. */
@@ -183,44 +177,9 @@ ARCP_MUST_CHECK arcp_status arcp__check_config(const arcp__config *config, arcp_
  * none is kept, ARCP_E_IO. */
 ARCP_MUST_CHECK arcp_status arcp__check_store(const arcp__config *config, arcp_error *err);
 
-/* ---- audit_trail.c ---- */
-
-/* arcpd's side of the audit log: from the runtime's records to the file, and back what the
- * file's state means for the runtime. */
+/* ---- logger.c: logs to standard error, decisions to the audit trail ---- */
 
 typedef struct arcp__audit_trail arcp__audit_trail;
-
-/* Opens the log that the configuration names, relative to `directory`; NULL in *out when it
- * names none. Failures go to `log`, as a runtime's would. */
-ARCP_MUST_CHECK arcp_status
-arcp__audit_trail_open(struct uv_loop_s *loop, const arcp__config *config, const char *directory,
-                       void (*log)(void *user, arcp_log_level level, const char *text),
-                       void *log_user, arcp__audit_trail **out, arcp_error *err);
-
-/* Who is told when records cannot be kept; NULL: nobody any more. */
-void arcp__audit_trail_attach(arcp__audit_trail *trail, arcp_runtime *runtime);
-
-/* Takes a record of the runtime. NULL is accepted as a trail, here and below. */
-void arcp__audit_trail_append(arcp__audit_trail *trail, const char *record);
-
-/* A runtime's audit_barrier; `user` is the trail, or NULL. */
-void arcp__audit_trail_barrier(void *user, bool must_wait);
-
-/* Records what tokens, agents and policies the daemon works with from now on, or why a
- * reload was refused (`refusal`). `cause`: start, or SIGHUP. */
-void arcp__audit_trail_policy(arcp__audit_trail *trail, const char *cause,
-                              const arcp__config *config, const arcp_error *refusal);
-
-/* New settings; and the file may have been moved away (SIGHUP). */
-void arcp__audit_trail_reload(arcp__audit_trail *trail, const arcp_settings *settings);
-
-/* False: there is no log. */
-bool arcp__audit_trail_stats(arcp__audit_trail *trail, arcp__audit_stats *out);
-
-/* Writes what is left and closes the file. The loop runs on until its handles are closed. */
-void arcp__audit_trail_close(arcp__audit_trail *trail);
-
-/* ---- logger.c: logs to standard error, decisions to the audit trail ---- */
 
 typedef struct arcp__logger {
     int level;
@@ -238,6 +197,69 @@ void arcp__logger_log(void *user, arcp_log_level level, const char *text);
  * brackets, = or \, so that nothing that an agent or a peer says can imitate them. */
 void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text,
                              const char *fields);
+void arcp__logger_say(arcp__logger *logger, arcp_log_level level, const char *format, ...)
+    ARCP_PRINTF(3, 4);
+
+/* ---- notice.c ---- */
+
+/* What a thread says to the loop: that it begins to fail, and why, or that it works again. */
+typedef struct arcp__notice {
+    uv_async_t async;
+    void (*changed)(void *user, const char *why);
+    void *user;
+    pthread_mutex_t lock; /* for what follows */
+    bool fails;
+    char why[256];
+} arcp__notice;
+
+/* `changed` gets the last that was sent, on the loop's thread; NULL: it works. `of`: whose it is,
+ * for people. */
+ARCP_MUST_CHECK arcp_status arcp__notice_open(arcp__notice *notice, uv_loop_t *loop, const char *of,
+                                              void (*changed)(void *user, const char *why),
+                                              void *user, arcp_error *err);
+/* `user` is the notice. Any thread. */
+void arcp__notice_send(void *user, const char *why);
+/* Nobody sends any more. The memory stays until the loop ran. */
+void arcp__notice_close(arcp__notice *notice);
+
+/* ---- audit_trail.c ---- */
+
+/* arcpd's side of the audit log: from the runtime's records to the file, and back what the
+ * file's state means for the runtime. */
+
+struct arcp__audit_trail {
+    arcp__audit_log *log;  /* NULL: there is none */
+    arcp_runtime *runtime; /* NULL: nobody is told */
+    arcp__logger *logger;
+    bool is_failing; /* as the runtime was told */
+    arcp__notice notice;
+};
+
+/* Opens the log, if the configuration names one, relative to `directory`. */
+ARCP_MUST_CHECK arcp_status arcp__audit_trail_open(arcp__audit_trail *trail, uv_loop_t *loop,
+                                                   const arcp__config *config,
+                                                   const char *directory, arcp__logger *logger,
+                                                   arcp_error *err);
+
+/* Who is told when records cannot be kept; NULL: nobody any more. */
+void arcp__audit_trail_attach(arcp__audit_trail *trail, arcp_runtime *runtime);
+
+/* Takes a record of the runtime. */
+void arcp__audit_trail_append(arcp__audit_trail *trail, const char *record);
+
+/* A runtime's audit_barrier; `user` is the trail. */
+void arcp__audit_trail_barrier(void *user, bool must_wait);
+
+/* Records what tokens, agents and policies the daemon works with from now on, or why a
+ * reload was refused (`refusal`). `cause`: start, or SIGHUP. */
+void arcp__audit_trail_policy(arcp__audit_trail *trail, const char *cause,
+                              const arcp__config *config, const arcp_error *refusal);
+
+/* New settings; and the file may have been moved away (SIGHUP). */
+void arcp__audit_trail_reload(arcp__audit_trail *trail, const arcp_settings *settings);
+
+/* Writes what is left and closes the file. */
+void arcp__audit_trail_close(arcp__audit_trail *trail);
 
 /* ---- credentials.c: from the configuration's part `credentials:` to a provisioner ---- */
 
@@ -273,23 +295,26 @@ ARCP_MUST_CHECK arcp_status arcp__service_offer(arcp_runtime *runtime, const arc
 
 /* arcpd's side of spans: from the runtime to the module that sends them. */
 
-typedef struct arcp__trace_export arcp__trace_export;
+typedef struct arcp__trace_export {
+    arcp__span_exporter *exporter; /* NULL: not configured */
+    void *module;
+    uint64_t flush_ms;
+    arcp__logger *logger;
+    bool is_dropping; /* it was said that spans find no room */
+    arcp__notice notice;
+} arcp__trace_export;
 
-/* Loads the module and starts it. *out is NULL without an endpoint. `config` is borrowed during
- * the call: a reload changes nothing here. ARCP_E_USAGE: no module, or a header is wrong. */
-ARCP_MUST_CHECK arcp_status
-arcp__trace_export_open(struct uv_loop_s *loop, const arcp__config_tracing *config,
-                        void (*log)(void *user, arcp_log_level level, const char *text),
-                        void *log_user, arcp__trace_export **out, arcp_error *err);
+/* Loads the module and starts it, if an endpoint is configured. What config->tracing points to is
+ * borrowed until it is closed: a reload leaves that as it is. ARCP_E_USAGE: no module, or a header
+ * is wrong. */
+ARCP_MUST_CHECK arcp_status arcp__trace_export_open(arcp__trace_export *self, uv_loop_t *loop,
+                                                    const arcp__config *config,
+                                                    arcp__logger *logger, arcp_error *err);
 
 /* A runtime's trace_span; `user` is the arcp__trace_export. */
 void arcp__trace_export_add(void *user, arcp_span json);
 
-/* False: there is none (NULL). */
-bool arcp__trace_export_stats(arcp__trace_export *self, arcp__span_exporter_stats *out);
-
-/* Sends what is left, within tracing.otlp.flush_ms. The loop runs on until its handles are
- * closed. NULL is accepted. */
+/* Sends what is left, within tracing.otlp.flush_ms. */
 void arcp__trace_export_close(arcp__trace_export *self);
 
 /* ---- status.c ---- */
@@ -304,9 +329,9 @@ void arcp__trace_export_close(arcp__trace_export *self);
 typedef struct arcp__status {
     arcp__web_server *server; /* NULL: not configured */
     const arcp_runtime *runtime;
-    arcp__audit_trail *audit;   /* may be NULL */
-    arcp__trace_export *traces; /* likewise */
-    char store_path[4096];      /* of the database; empty: none */
+    const arcp__audit_trail *audit;
+    const arcp__trace_export *traces;
+    char store_path[4096]; /* of the database; empty: none */
     int64_t started_wall_ns;
     bool reload_failed; /* the last one */
 } arcp__status;
@@ -319,12 +344,8 @@ ARCP_MUST_CHECK arcp_status arcp__status_listen_parse(const char *listen, arcp__
  * is. */
 ARCP_MUST_CHECK arcp_status arcp__status_open(arcp__status *status, uv_loop_t *loop,
                                               const arcp__config *config, const char *directory,
-                                              const arcp_runtime *runtime, arcp__audit_trail *audit,
                                               arcp_error *err);
 void arcp__status_close(arcp__status *status);
-
-/* Appends every metric of the daemon. */
-void arcp__status_write_metrics(const arcp__status *status, arcp_buf *out);
 
 /* ---- arcpd.c and reload.c: what arcpd is while it runs; the other files leave it alone ---- */
 
@@ -333,6 +354,8 @@ typedef struct arcp__daemon {
     bool store_is_memory;
     uint64_t frame_bytes_max; /* of listeners and standard input, which keep theirs */
     arcp__logger logger;
+    arcp__audit_trail audit;
+    arcp__trace_export traces;
     arcp__status status;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
@@ -342,8 +365,7 @@ typedef struct arcp__daemon {
     arcp_store *store; /* until the runtime has taken it over */
     arcp__credentials credentials;
     arcp__arguments arguments;
-    arcp__trace_export *traces; /* NULL: not configured */
-    arcp_launch_limit files;    /* that this process was started with */
+    arcp_launch_limit files; /* that this process was started with */
     int argc;
     char **argv_copy;
     bool is_stopping, stopped;
@@ -351,10 +373,6 @@ typedef struct arcp__daemon {
     bool had_children;    /* when it began: the program that became arcpd started them */
     int exit_status;
 } arcp__daemon;
-
-/* One line in the log. */
-void arcp__daemon_log(arcp__daemon *daemon, arcp_log_level level, const char *format, ...)
-    ARCP_PRINTF(3, 4);
 
 /* The file first, then the flags, which win; checked as a whole. */
 ARCP_MUST_CHECK arcp_status arcp__daemon_read_config(const arcp__daemon *daemon,

@@ -6,6 +6,37 @@
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
+#include "transport/command_words.h"
+
+const char arcp__arcpd_help[] =
+    "arcpd - host agents as jobs that cannot exceed their lease\n"
+    "\n"
+    "usage: arcpd [options]\n"
+    "\n"
+    "  --config FILE                 read FILE (YAML); flags win over it\n"
+    "  --check-config FILE           check FILE and flags, print what they come to, and exit\n"
+    "  --check-store                 compare everything in the store with its checksums, print\n"
+    "                                what is damaged, and exit; nothing else may have it\n"
+    "  --listen URL                  accept sessions here; may be repeated\n"
+    "                                (default ws://127.0.0.1:7777/arcp; port 0 picks one)\n"
+    "  --store URL                   sqlite:PATH or memory:\n"
+    "                                (default arcp.db in the state directory)\n"
+    "  --token TOKEN=PRINCIPAL       who may come in; may be repeated\n"
+    "  --token-file FILE             lines TOKEN=PRINCIPAL, read again on SIGHUP\n"
+    "  --no-auth                     everybody may come in, on loopback only\n"
+    "  --agent NAME[@VERSION]=COMMAND  a program that runs jobs; may be repeated\n"
+    "  --stdio                       one session over standard input and output\n"
+    "  --log-level LEVEL             debug, info, warn or error\n"
+    "  --version, --help\n"
+    "\n"
+    "When it accepts sessions it prints one line: arcpd: ready URL...\n"
+    "Without tokens of your own it makes one, keeps it in the state directory\n"
+    "($STATE_DIRECTORY, else $XDG_STATE_HOME/arcp, else ~/.local/state/arcp) and `arcp` on\n"
+    "this machine finds it there.\n"
+    "\n"
+    "Try:  arcpd --agent 'hello=echo hi' &  arcp submit hello\n"
+    "SIGTERM stops it (running jobs have shutdown.grace_sec), SIGHUP reads tokens, keys,\n"
+    "certificates, agents and policies again. See arcpd(8), arcpd.yaml(5), arcp-agent(7).\n";
 
 /* ---- flags ---- */
 
@@ -104,50 +135,92 @@ arcp_status arcp__arguments_look(int argc, char **argv, arcp__arguments *out, ar
                : arcp_error_set(err, ARCP_E_USAGE, "%.200s belongs to no flag", argv[optind]);
 }
 
-static arcp_status replace_text(char **text, const char *with, arcp_error *err)
+/* ---- into the configuration ---- */
+
+static arcp_status no_memory(arcp_error *err)
 {
-    char *copy = arcp__copy_cstr(with, strlen(with));
-    if (copy == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    arcp__free(*text);
-    *text = copy;
-    return ARCP_OK;
+    return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
-/* One flag into the configuration; the first --listen replaces the file's. */
-static arcp_status apply_flag(arcp__config *config, int flag, const char *value, bool *listen_given,
-                              arcp_error *err)
+/* The value of the file has no place any more. */
+static arcp_status replace_text(arcp__config *config, char **text, const char *key,
+                                const char *with, arcp_error *err)
 {
-    switch (flag) {
-    case FLAG_LISTEN:
-        if (!*listen_given) {
-            arcp__text_list_clear(&config->listen);
-            arcp__config_places_forget(&config->places, "listen");
-        }
-        *listen_given = true;
-        return arcp__text_list_add(&config->listen, value, err);
-    case FLAG_STORE:
-        arcp__config_places_forget(&config->places, "store");
-        return replace_text(&config->store, value, err);
-    case FLAG_TOKEN:
-        return arcp__config_add_token_flag(config, value, err);
-    case FLAG_TOKEN_FILE:
-        arcp__config_places_forget(&config->places, "token_file");
-        return replace_text(&config->token_file, value, err);
-    case FLAG_AGENT:
-        return arcp__config_add_agent_flag(config, value, err);
-    case FLAG_LOG_LEVEL:
-        return arcp__config_set_log_level(config, value, err);
-    case FLAG_NO_AUTH:
-        config->no_auth = true;
-        return ARCP_OK;
-    case FLAG_STDIO:
-        config->use_stdio = true;
-        return ARCP_OK;
-    default:
-        return ARCP_OK;
+    arcp__config_places_forget(&config->places, key);
+    arcp__free(*text);
+    *text = arcp__copy_cstr(with, strlen(with));
+    return *text == NULL ? no_memory(err) : ARCP_OK;
+}
+
+/* A new item of one of the configuration's lists. */
+static void *add_item(arcp__config *config, const char *key)
+{
+    const arcp__config_row *row = arcp__config_top.rows;
+    while (strcmp(row->key, key) != 0) {
+        row++;
     }
+    return arcp__config_list_add(row, config);
+}
+
+/* TOKEN=PRINCIPAL; the last '=' separates. The message never shows the text. */
+static arcp_status add_token(arcp__config *config, const char *text, arcp_error *err)
+{
+    const char *equals = strrchr(text, '=');
+    if (equals == NULL || equals == text || equals[1] == '\0') {
+        return arcp_error_set(err, ARCP_E_USAGE, "--token must be TOKEN=PRINCIPAL");
+    }
+    arcp_token_row *token = add_item(config, "tokens");
+    if (token == NULL) {
+        return no_memory(err);
+    }
+    token->token = arcp__copy_cstr(text, (size_t)(equals - text));
+    token->principal = arcp__copy_cstr(equals + 1, strlen(equals + 1));
+    return token->token == NULL || token->principal == NULL ? no_memory(err) : ARCP_OK;
+}
+
+/* NAME[@VERSION]=COMMAND. */
+static arcp_status add_agent(arcp__config *config, const char *text, arcp_error *err)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text || equals[1] == '\0') {
+        return arcp_error_set(err, ARCP_E_USAGE, "--agent %.200s: must be NAME[@VERSION]=COMMAND",
+                              text);
+    }
+    const char *at_sign = memchr(text, '@', (size_t)(equals - text));
+    const char *name_end = at_sign == NULL ? equals : at_sign;
+    arcp__config_agent *agent = add_item(config, "agents");
+    if (agent == NULL) {
+        return no_memory(err);
+    }
+    agent->name = arcp__copy_cstr(text, (size_t)(name_end - text));
+    if (at_sign != NULL) {
+        agent->version = arcp__copy_cstr(at_sign + 1, (size_t)(equals - at_sign - 1));
+    }
+    if (agent->name == NULL || (at_sign != NULL && agent->version == NULL)) {
+        return no_memory(err);
+    }
+    char **words = NULL;
+    arcp_status status = arcp__command_words(arcp_span_cstr(equals + 1), &words, err);
+    for (size_t i = 0; status == ARCP_OK && words[i] != NULL; i++) {
+        status = arcp__text_list_add(&agent->command, words[i], err);
+    }
+    arcp__free(words);
+    return status == ARCP_OK && agent->command.count == 0
+               ? arcp_error_set(err, ARCP_E_USAGE, "the command of agent \"%s\" is empty",
+                                agent->name)
+               : status;
+}
+
+static arcp_status set_log_level(arcp__config *config, const char *text, arcp_error *err)
+{
+    for (int i = 0; arcp__config_log_levels[i] != NULL; i++) {
+        if (strcmp(text, arcp__config_log_levels[i]) == 0) {
+            config->log_level = i;
+            return ARCP_OK;
+        }
+    }
+    return arcp_error_set(err, ARCP_E_USAGE,
+                          "the log level is \"%.200s\", must be debug, info, warn or error", text);
 }
 
 arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, arcp_error *err)
@@ -156,7 +229,39 @@ arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, a
     bool listen_given = false;
     for (int flag = first_flag(argc, argv); status == ARCP_OK && flag != -1;
          flag = next_flag(argc, argv)) {
-        status = apply_flag(config, flag, optarg, &listen_given, err);
+        switch (flag) {
+        case FLAG_LISTEN:
+            if (!listen_given) {
+                arcp__text_list_clear(&config->listen);
+                arcp__config_places_forget(&config->places, "listen");
+            }
+            listen_given = true;
+            status = arcp__text_list_add(&config->listen, optarg, err);
+            break;
+        case FLAG_STORE:
+            status = replace_text(config, &config->store, "store", optarg, err);
+            break;
+        case FLAG_TOKEN:
+            status = add_token(config, optarg, err);
+            break;
+        case FLAG_TOKEN_FILE:
+            status = replace_text(config, &config->token_file, "token_file", optarg, err);
+            break;
+        case FLAG_AGENT:
+            status = add_agent(config, optarg, err);
+            break;
+        case FLAG_LOG_LEVEL:
+            status = set_log_level(config, optarg, err);
+            break;
+        case FLAG_NO_AUTH:
+            config->no_auth = true;
+            break;
+        case FLAG_STDIO:
+            config->use_stdio = true;
+            break;
+        default:
+            break;
+        }
     }
     return status;
 }

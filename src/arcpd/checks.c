@@ -12,40 +12,39 @@ static void print_warning(void *user, const char *line)
     (void)fprintf(stderr, "arcpd: %s\n", line);
 }
 
-/* Would the store and the directory that it may stand in be used? */
-static arcp_status check_trust(const arcp__config *config, arcp_error *err)
+/* The URL of the store, whose default is in the state directory. */
+static arcp_status find_store(const arcp__config *config, bool checks_trust, arcp_buf *url,
+                              arcp_error *err)
 {
-    arcp__directories directories;
-    arcp_buf url = ARCP_BUF_INIT;
-    arcp_status status = arcp__directories_look(&directories, err);
-    if (status == ARCP_OK) {
-        status = arcp__store_url(config, &directories, &url, err);
+    arcp__directories directories = {.work = ""};
+    arcp_status status = ARCP_OK;
+    if (checks_trust || config->store == NULL) {
+        status = arcp__directories_look(&directories, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__store_check_trust(url.data, err);
+        status = arcp__store_url(config, &directories, url, err);
     }
-    arcp_buf_fini(&url);
-    return status;
+    return status == ARCP_OK && checks_trust ? arcp__store_check_trust(url->data, err) : status;
 }
 
-/* --check-config: what was read is right; are the files that it names? */
+/* What was read is right; are the files that it names? */
 arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp__token_facts tokens;
     arcp_status status = arcp__verifiers_check(config, &tokens, err);
     if (status == ARCP_OK) {
-        status = check_trust(config, err);
+        status = find_store(config, true, &text, err);
     }
-    if (status != ARCP_OK) {
-        return status;
-    }
-    arcp__config_warn(config, &tokens, ARCP__CONFIG_CHECK, print_warning, NULL);
-    arcp__config_print(config, &text);
-    status = text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
-    if (status == ARCP_OK &&
-        (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)) {
-        status = arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
+    if (status == ARCP_OK) {
+        arcp__config_warn(config, &tokens, ARCP__CONFIG_CHECK, print_warning, NULL);
+        arcp_buf_clear(&text);
+        arcp__config_print(config, &text);
+        if (text.failed) {
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        } else if (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0) {
+            status = arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
+        }
     }
     arcp_buf_fini(&text);
     return status;
@@ -56,42 +55,32 @@ static void print_damage(void *user, const char *line)
     (void)printf("%s\n", line);
 }
 
-static arcp_status print_found(const char *path, const arcp__sqlite_found *found, arcp_error *err)
-{
-    if (found->damages == 0) {
-        (void)printf("%s: whole: %" PRIu64 " rows, %" PRIu64 " streams, %" PRIu64
-                     " runs with %" PRIu64 " bytes\n",
-                     path, found->rows, found->streams, found->runs, found->bytes);
-    }
-    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-        return arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
-    }
-    return found->damages == 0
-               ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_CORRUPT,
-                                "%s: %" PRIu64 " damages; arcpd(8), DAMAGED STORES: what to do",
-                                path, found->damages);
-}
-
 static arcp_status check_file(const char *path, arcp_error *err)
 {
     arcp__sqlite_found found = {0};
     const arcp_status status = arcp__sqlite_check(path, print_damage, NULL, &found, err);
-    if (status == ARCP_E_USAGE) {
-        return ARCP_E_IO; /* the command line is right */
+    if (status != ARCP_OK) {
+        return status == ARCP_E_USAGE ? ARCP_E_IO : status; /* the command line is right */
     }
-    return status == ARCP_OK ? print_found(path, &found, err) : status;
+    if (found.damages == 0) {
+        (void)printf("%s: whole: %" PRIu64 " rows, %" PRIu64 " streams, %" PRIu64
+                     " runs with %" PRIu64 " bytes\n",
+                     path, found.rows, found.streams, found.runs, found.bytes);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        return arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
+    }
+    return found.damages == 0
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_CORRUPT,
+                                "%s: %" PRIu64 " damages; arcpd(8), DAMAGED STORES: what to do",
+                                path, found.damages);
 }
 
 arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
 {
-    arcp__directories directories = {.work = ""};
     arcp_buf url = ARCP_BUF_INIT;
-    arcp_status status =
-        config->store == NULL ? arcp__directories_look(&directories, err) : ARCP_OK;
-    if (status == ARCP_OK) {
-        status = arcp__store_url(config, &directories, &url, err);
-    }
+    arcp_status status = find_store(config, false, &url, err);
     if (status == ARCP_OK) {
         status =
             strncmp(url.data, "sqlite:", 7) == 0

@@ -1,13 +1,10 @@
 #include "arcpd/config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
-#include <arcp/runtime.h>
-
 #include "arcpd/arcpd.h"
-#include "base/alloc.h"
-#include "transport/command_words.h"
 
 void arcp__config_init(arcp__config *config)
 {
@@ -52,81 +49,136 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
     arcp__config_fields_print(&arcp__config_top, config, 0, out);
 }
 
-/* ---- the command line ---- */
+/* ---- rows that are read at the start only ---- */
 
-arcp_status arcp__config_set_log_level(arcp__config *config, const char *text, arcp_error *err)
+typedef struct comparison {
+    arcp_buf path; /* of the row: credentials.http.issue.url */
+    arcp_buf *changes;
+} comparison;
+
+static void report(const comparison *c, arcp_span from, arcp_span to)
 {
-    for (int i = 0; arcp__config_log_levels[i] != NULL; i++) {
-        if (strcmp(text, arcp__config_log_levels[i]) == 0) {
-            config->log_level = i;
-            return ARCP_OK;
+    arcp_buf_append_cstr(c->changes, c->changes->size == 0 ? "" : ", ");
+    arcp_buf_append(c->changes, arcp_buf_span(&c->path));
+    if (arcp_span_equal(from, to)) {
+        arcp_buf_append_cstr(c->changes, " (its values are not shown)");
+        return;
+    }
+    arcp_buf_append_cstr(c->changes, " (from ");
+    arcp_buf_append(c->changes, from);
+    arcp_buf_append_cstr(c->changes, " to ");
+    arcp_buf_append(c->changes, to);
+    arcp_buf_append_byte(c->changes, ')');
+}
+
+/* Values are compared as they are printed, with their secrets, and shown without. NULL: an item
+ * that one of the lists does not have. */
+static void compare_value(const comparison *c, const arcp__config_row *row, const void *used,
+                          const void *wanted)
+{
+    const void *const owners[] = {used, wanted};
+    arcp_buf whole[] = {ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT};
+    arcp_buf shown[] = {ARCP_BUF_INIT, ARCP_BUF_INIT};
+    for (int i = 0; i < 2; i++) {
+        if (owners[i] == NULL) {
+            arcp_buf_append_cstr(&whole[i], "null");
+            arcp_buf_append_cstr(&shown[i], "null");
+        } else {
+            row->type->print(row, owners[i], &whole[i]);
+            row->type->print(row, owners[i], &shown[i]);
+        }
+        c->changes->failed = c->changes->failed || whole[i].failed || shown[i].failed;
+    }
+    if (!arcp_span_equal(arcp_buf_span(&whole[0]), arcp_buf_span(&whole[1]))) {
+        report(c, arcp_buf_span(&shown[0]), arcp_buf_span(&shown[1]));
+    }
+    for (int i = 0; i < 2; i++) {
+        arcp_buf_fini(&whole[i]);
+        arcp_buf_fini(&shown[i]);
+    }
+}
+
+static void compare(comparison *c, const arcp__config_fields *fields, const void *used,
+                    const void *wanted, bool is_started)
+{
+    const size_t path_size = c->path.size;
+    for (size_t i = 0; i < fields->count; i++) {
+        const arcp__config_row *row = &fields->rows[i];
+        const bool row_is_started = is_started || (row->flags & ARCP__CONFIG_RESTART) != 0;
+        if (row->applies != NULL && !(row->applies(used) && row->applies(wanted))) {
+            continue; /* the key on which that depends says it already */
+        }
+        arcp_buf_append_format(&c->path, "%s%s", path_size == 0 ? "" : ".", row->key);
+        if (row->fields != NULL && !row->fields->is_flow) {
+            compare(c, row->fields, arcp__config_value(row, used), arcp__config_value(row, wanted),
+                    row_is_started);
+        } else if (row_is_started && row->item != NULL && row->item->fields != NULL) {
+            /* Items are named one by one. */
+            const size_t used_count = arcp__config_list_count(row, used);
+            const size_t wanted_count = arcp__config_list_count(row, wanted);
+            const size_t row_path_size = c->path.size;
+            for (size_t k = 0; k < used_count || k < wanted_count; k++) {
+                arcp_buf_append_format(&c->path, "[%zu]", k);
+                compare_value(c, row->item,
+                              k < used_count ? arcp__config_list_item(row, used, k) : NULL,
+                              k < wanted_count ? arcp__config_list_item(row, wanted, k) : NULL);
+                c->path.size = row_path_size;
+            }
+        } else if (row_is_started) {
+            compare_value(c, row, used, wanted);
+        }
+        c->path.size = path_size;
+    }
+}
+
+static void exchange_bytes(void *one, void *other, size_t offset, size_t size)
+{
+    char *left = (char *)one + offset;
+    char *right = (char *)other + offset;
+    for (size_t i = 0; i < size; i++) {
+        const char kept = left[i];
+        left[i] = right[i];
+        right[i] = kept;
+    }
+}
+
+/* Values of rows that are read at the start go to the other struct. */
+static void exchange(const arcp__config_fields *fields, void *one, void *other, bool is_started)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const arcp__config_row *row = &fields->rows[i];
+        const bool row_is_started = is_started || (row->flags & ARCP__CONFIG_RESTART) != 0;
+        if (row->fields != NULL) {
+            exchange(row->fields, arcp__config_value(row, one), arcp__config_value(row, other),
+                     row_is_started);
+        } else if (row_is_started) {
+            exchange_bytes(one, other, row->offset, row->size);
+            if (row->item != NULL) {
+                exchange_bytes(one, other, row->count_offset, sizeof(size_t));
+            }
         }
     }
-    return arcp_error_set(err, ARCP_E_USAGE,
-                          "the log level is \"%.200s\", must be debug, info, warn or error", text);
 }
 
-arcp_status arcp__config_add_token_flag(arcp__config *config, const char *text, arcp_error *err)
+void arcp__config_keep_started(arcp__config *fresh, arcp__config *running, uint64_t frame_bytes_max,
+                               arcp_buf *changes)
 {
-    const char *equals = strrchr(text, '=');
-    if (equals == NULL || equals == text || equals[1] == '\0') {
-        return arcp_error_set(err, ARCP_E_USAGE, "--token must be TOKEN=PRINCIPAL");
+    comparison c = {.changes = changes};
+    uint64_t *frame_bytes = &fresh->settings.limits_frame_bytes;
+    compare(&c, &arcp__config_top, running, fresh, false);
+    exchange(&arcp__config_top, fresh, running, false);
+    /* What is listened on need not be what the new file says there. */
+    arcp__config_places_forget(&fresh->places, "listen");
+    arcp__config_places_forget(&fresh->places, "http.listen");
+    if (*frame_bytes > frame_bytes_max) { /* smaller ones are taken up */
+        char from[32];
+        char to[32];
+        (void)snprintf(from, sizeof from, "%" PRIu64, frame_bytes_max);
+        (void)snprintf(to, sizeof to, "%" PRIu64, *frame_bytes);
+        arcp_buf_append_cstr(&c.path, "limits.frame_bytes");
+        report(&c, arcp_span_cstr(from), arcp_span_cstr(to));
+        *frame_bytes = frame_bytes_max;
     }
-    arcp__config_token *tokens =
-        arcp__realloc_array(config->tokens, config->token_count + 1, sizeof *tokens);
-    if (tokens == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    config->tokens = tokens;
-    arcp__config_token *token = &tokens[config->token_count++];
-    token->token = arcp__copy_cstr(text, (size_t)(equals - text));
-    token->principal = arcp__copy_cstr(equals + 1, strlen(equals + 1));
-    return token->token == NULL || token->principal == NULL
-               ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-               : ARCP_OK;
-}
-
-static arcp_status split_command(const char *command, arcp__text_list *out, arcp_error *err)
-{
-    char **words = NULL;
-    arcp_status status = arcp__command_words(arcp_span_cstr(command), &words, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    for (size_t i = 0; status == ARCP_OK && words[i] != NULL; i++) {
-        status = arcp__text_list_add(out, words[i], err);
-    }
-    arcp__free(words);
-    return status;
-}
-
-arcp_status arcp__config_add_agent_flag(arcp__config *config, const char *text, arcp_error *err)
-{
-    const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text || equals[1] == '\0') {
-        return arcp_error_set(err, ARCP_E_USAGE, "--agent %.200s: must be NAME[@VERSION]=COMMAND",
-                              text);
-    }
-    arcp__config_agent *agents =
-        arcp__realloc_array(config->agents, config->agent_count + 1, sizeof *agents);
-    if (agents == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    config->agents = agents;
-    arcp__config_agent *agent = &agents[config->agent_count++];
-    *agent = (arcp__config_agent){0};
-    const char *at_sign = memchr(text, '@', (size_t)(equals - text));
-    const char *name_end = at_sign == NULL ? equals : at_sign;
-    agent->name = arcp__copy_cstr(text, (size_t)(name_end - text));
-    if (at_sign != NULL) {
-        agent->version = arcp__copy_cstr(at_sign + 1, (size_t)(equals - at_sign - 1));
-    }
-    if (agent->name == NULL || (at_sign != NULL && agent->version == NULL)) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    const arcp_status status = split_command(equals + 1, &agent->command, err);
-    return status == ARCP_OK && agent->command.count == 0
-               ? arcp_error_set(err, ARCP_E_USAGE, "the command of agent \"%s\" is empty",
-                                agent->name)
-               : status;
+    changes->failed = changes->failed || c.path.failed;
+    arcp_buf_fini(&c.path);
 }

@@ -3,26 +3,12 @@
 #ifndef ARCP_ARCPD_CONFIG_H
 #define ARCP_ARCPD_CONFIG_H
 
-#include <arcp/buf.h>
-#include <arcp/lease.h>
-#include <arcp/settings.h>
+#include <arcp/runtime.h>
 #include <arcp/token.h>
 
 #include "config/config.h"
 #include "provisioner/http_provisioner.h"
-
-typedef struct arcp__config_token {
-    char *token; /* wiped when freed */
-    char *principal;
-} arcp__config_token;
-
-/* A key for JSON Web Tokens: see arcp_jwt_options. */
-typedef struct arcp__config_jwt {
-    arcp_jwt_algorithm algorithm;
-    char *key_file;
-    char *key_id, *issuer, *audience, *principal_claim; /* may be NULL */
-    uint64_t leeway_sec;
-} arcp__config_jwt;
+#include "tracing/span_exporter.h"
 
 typedef struct arcp__config_agent {
     char *name, *version; /* version may be NULL */
@@ -36,13 +22,6 @@ typedef struct arcp__config_agent {
     arcp__text_list env;     /* NAME=VALUE; NAME: arcpd's own variable */
     arcp__text_list rlimits; /* NAME=VALUE, valid for arcp__launch_limit_parse */
 } arcp__config_agent;
-
-typedef struct arcp__config_policy {
-    char *principal, *agent;
-    arcp_lease *ceiling; /* of max_lease and max_budget; NULL: none */
-    bool has_lease;      /* max_lease is there: what it does not name is closed */
-    uint64_t max_lifetime_sec;
-} arcp__config_policy;
 
 typedef struct arcp__config_profile {
     char *client, *principal; /* globs; NULL: any */
@@ -58,37 +37,18 @@ typedef enum arcp__provisioner_kind {
     ARCP__PROVISIONER_HTTP
 } arcp__provisioner_kind;
 
-/* One kind of request to an upstream; members are NULL where the file gives none. */
-typedef struct arcp__config_request {
-    char *method, *url, *body; /* body: a JSON template */
-    arcp__text_list headers;   /* "Name: value", templates */
-    char *pointers[ARCP__HTTP_POINTER_COUNT];
-} arcp__config_request;
-
+/* `http` has what both provisioners need (terms, endpoint, scheme, profile, rules for errors), and
+ * what is of http alone; it lacks its loop and its structs' sizes. */
 typedef struct arcp__config_credentials {
     arcp__provisioner_kind kind;
-    char *key_file; /* NULL: credentials.key in the state directory */
-    char *endpoint, *scheme, *profile, *currency;
-    arcp__text_list agents, models;
-    unsigned enforces; /* ARCP_ENFORCES_... */
-    arcp__upstream_rule *errors;
-    size_t error_count;
+    char *key_file;         /* NULL: credentials.key in the state directory */
     arcp__text_list values; /* of static; wiped when freed */
     char *values_file;      /* one value a line */
-    arcp__config_request requests[ARCP__HTTP_REQUEST_COUNT];
-    uint64_t timeout_ms, connections;
-    char *ca_file;
-    int *gone;         /* statuses of revoke that mean "not known here" */
-    size_t gone_count; /* 0: 404 and 410 */
+    arcp__http_provisioner_options http;
 } arcp__config_credentials;
 
-typedef struct arcp__config_tracing {
-    char *endpoint;          /* NULL: no spans are made */
-    arcp__text_list headers; /* "Name: value", templates */
-    char *ca_file;           /* NULL: the system's */
-    char *service_name;      /* NULL: arcpd */
-    uint64_t timeout_ms, delay_ms, flush_ms, queue_bytes;
-} arcp__config_tracing;
+/* What spans are said to be of where the configuration does not say. */
+#define ARCP__SERVICE_NAME "arcpd"
 
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
 
@@ -101,18 +61,19 @@ typedef struct arcp__config {
     char *audit_path;  /* NULL: the default name in the state directory; "": none */
     char *tls_certificate, *tls_key;
     arcp__text_list origins, hosts;
-    arcp__config_token *tokens;
+    arcp_token_row *tokens; /* wiped when freed */
     size_t token_count;
-    arcp__config_jwt *jwt;
+    arcp_jwt_options *jwt; /* without struct_size */
     size_t jwt_count;
     arcp__config_agent *agents;
     size_t agent_count;
-    arcp__config_policy *policies;
+    arcp_policy *policies; /* without struct_size; no glob: any */
     size_t policy_count;
     arcp__config_profile *profiles;
     size_t profile_count;
     arcp__config_credentials credentials;
-    arcp__config_tracing tracing;
+    arcp__span_exporter_options tracing; /* without what no key is about; no url: no spans */
+    uint64_t tracing_flush_ms;
     int log_level; /* arcp_log_level */
     arcp__log_format log_format;
     bool no_auth;
@@ -135,19 +96,17 @@ ARCP_MUST_CHECK arcp_status arcp__config_read_text(arcp__config *config, const c
 /* Prints the effective configuration as YAML, secrets masked. */
 void arcp__config_print(const arcp__config *config, arcp_buf *out);
 
+/* Keys that are read at the start only stay as they are at a reload, which says which of them have
+ * changed. Makes of `fresh`, as it was read, what can be in effect without a restart: what was
+ * opened at the start stays that of `running` (which gets the other, to be freed), and no frame can
+ * be larger than `frame_bytes_max`, the listeners' limit. Appends to `changes` the keys for which
+ * that makes a difference, with both values but for secrets: `store (from "memory:" to null), ...`;
+ * nothing when there are none. It has failed when memory ran out, and then all the same is done. */
+void arcp__config_keep_started(arcp__config *fresh, arcp__config *running, uint64_t frame_bytes_max,
+                               arcp_buf *changes);
+
 /* The key of a request in credentials.http. */
 const char *arcp__config_request_key(arcp__http_request_kind kind);
-
-/* ---- for the command line: after a failure the configuration is good for fini only ---- */
-
-/* TOKEN=PRINCIPAL; the last '=' separates. The message never shows the text. */
-ARCP_MUST_CHECK arcp_status arcp__config_add_token_flag(arcp__config *config, const char *text,
-                                                        arcp_error *err);
-/* NAME[@VERSION]=COMMAND. */
-ARCP_MUST_CHECK arcp_status arcp__config_add_agent_flag(arcp__config *config, const char *text,
-                                                        arcp_error *err);
-ARCP_MUST_CHECK arcp_status arcp__config_set_log_level(arcp__config *config, const char *text,
-                                                       arcp_error *err);
 
 /* ---- config_table.c ---- */
 
@@ -159,12 +118,11 @@ extern const arcp__config_fields arcp__config_top;
 /* The words of log.level, in the order of arcp_log_level. */
 extern const char *const arcp__config_log_levels[];
 
-/* max_lease and max_budget of an arcp__config_policy (config_ceiling.c). */
+/* max_lease and max_budget of an arcp_policy (config_ceiling.c). */
 extern const arcp__config_type arcp__config_ceiling_lease;
 extern const arcp__config_type arcp__config_ceiling_budget;
-/* Of an arcp__config_policy: makes its ceiling of both, and its globs "*" where none is given. */
-arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner, const char *path,
-                                      const yaml_node_t *node);
+/* Makes the ceiling of both. */
+arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner);
 
 /* ---- config_check.c ---- */
 
@@ -174,18 +132,5 @@ arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner, const c
 /* ARCP_E_USAGE names the key and what would be right. Reads the files of `tls` when there is a
  * wss:// to listen on; changes nothing. */
 ARCP_MUST_CHECK arcp_status arcp__config_check(const arcp__config *config, arcp_error *err);
-
-/* ---- config_restart.c ---- */
-
-/* Keys of the configuration that are read at the start only: a reload leaves them as they are, and
- * says which of them have changed. */
-
-/* Makes of `fresh`, as it was read, what can be in effect without a restart: what was opened at the
- * start stays that of `running` (which gets the other, to be freed), and no frame can be larger
- * than `frame_bytes_max`, the listeners' limit. Appends to `changes` the keys for which that makes
- * a difference, with both values but for secrets: `store (from "memory:" to null), ...`; nothing
- * when there are none. It has failed when memory ran out, and then all the same is done. */
-void arcp__config_keep_started(arcp__config *fresh, arcp__config *running, uint64_t frame_bytes_max,
-                               arcp_buf *changes);
 
 #endif

@@ -14,9 +14,12 @@
 #define NAMES   ARCP__CONFIG_NAMES
 
 #define ROW(name, kind, owner, member) ARCP__CONFIG_ROW(name, kind, owner, member)
-/* A list: where its items and their count are, and what each is. */
 #define LIST(name, owner, member, counted, its_item)                                               \
-    ROW(name, list, owner, member), .count_offset = offsetof(owner, counted), .item = (its_item)
+    ARCP__CONFIG_LIST(name, list, owner, member, counted, its_item)
+#define PAIRS(name, owner, member, counted, kind)                                                  \
+    ARCP__CONFIG_LIST(name, pairs, owner, member, counted, &arcp__config_##kind##_item)
+#define TEXTS(name, owner, member, counted)                                                        \
+    LIST(name, owner, member, counted, &arcp__config_text_item)
 /* A group whose values stand in the struct of its own owner. */
 #define GROUP(name, its_fields) .key = (name), .type = &arcp__config_group, .fields = (its_fields)
 /* A group of the runtime's settings. */
@@ -28,19 +31,20 @@
 
 /* ---- the runtime's settings ---- */
 
-static arcp_status read_setting(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key,
-                                const char *path, const yaml_node_t *node)
+static arcp_status read_setting(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key)
 {
     arcp__config *config = owner;
     arcp_error why = {0};
-    if (node->type != YAML_SCALAR_NODE) {
-        return arcp__yaml_refuse(r, node, path, "must be a single value");
+    if (r->node->type != YAML_SCALAR_NODE) {
+        return arcp__yaml_refuse(r, "must be a single value");
     }
     const arcp_status status = arcp_settings_set(&config->settings, arcp_span_cstr(group), key,
-                                                 arcp__yaml_scalar(node), &why);
-    return status == ARCP_OK || status == ARCP_E_NOT_FOUND
-               ? status
-               : arcp__yaml_refuse(r, node, "", why.message); /* which names the setting */
+                                                 arcp__yaml_scalar(r->node), &why);
+    if (status == ARCP_OK || status == ARCP_E_NOT_FOUND) {
+        return status;
+    }
+    r->path[0] = '\0'; /* the message names the setting */
+    return arcp__yaml_refuse(r, "%s", why.message);
 }
 
 typedef struct setting_printer {
@@ -80,80 +84,74 @@ static bool same_text(const char *a, const char *b)
 /* ---- tokens ---- */
 
 static const arcp__config_row token_rows[] = {
-    {ROW("token", text, arcp__config_token, token), .flags = SECRET},
-    {ROW("principal", text, arcp__config_token, principal)},
+    {ROW("token", text, arcp_token_row, token), .flags = SECRET},
+    {ROW("principal", text, arcp_token_row, principal)},
 };
 
-static arcp_status check_token(arcp__yaml_reader *r, void *owner, const char *path,
-                               const yaml_node_t *node)
+static arcp_status check_token(arcp__yaml_reader *r, void *owner)
 {
-    const arcp__config_token *token = owner;
+    const arcp_token_row *token = owner;
     return is_empty(token->token) || is_empty(token->principal)
-               ? arcp__yaml_refuse(r, node, path, "needs token and principal")
+               ? arcp__yaml_refuse(r, "needs token and principal")
                : ARCP_OK;
 }
 
 static const arcp__config_fields token_fields = {ROWS(token_rows), .is_flow = true,
                                                  .check = check_token};
-static const arcp__config_row token_item = {ITEM(arcp__config_token, &token_fields)};
+static const arcp__config_row token_item = {ITEM(arcp_token_row, &token_fields)};
 
 /* ---- keys for JSON Web Tokens ---- */
 
 static const char *const algorithms[] = {"HS256", "RS256", "ES256", NULL};
 
 static const arcp__config_row jwt_rows[] = {
-    {ROW("algorithm", word, arcp__config_jwt, algorithm), .words = algorithms},
-    {ROW("key_file", text, arcp__config_jwt, key_file)},
-    {ROW("key_id", text, arcp__config_jwt, key_id)},
-    {ROW("issuer", text, arcp__config_jwt, issuer)},
-    {ROW("audience", text, arcp__config_jwt, audience)},
-    {ROW("principal_claim", text, arcp__config_jwt, principal_claim)},
-    {ROW("leeway_sec", number, arcp__config_jwt, leeway_sec), .initial = 60,
+    {ROW("algorithm", word, arcp_jwt_options, algorithm), .words = algorithms},
+    {ROW("key_file", text, arcp_jwt_options, key_file)},
+    {ROW("key_id", text, arcp_jwt_options, key_id)},
+    {ROW("issuer", text, arcp_jwt_options, issuer)},
+    {ROW("audience", text, arcp_jwt_options, audience)},
+    {ROW("principal_claim", text, arcp_jwt_options, principal_claim)},
+    {ROW("leeway_sec", number, arcp_jwt_options, leeway_sec), .initial = 60,
      .maximum = ARCP_JWT_LEEWAY_SEC_MAX},
 };
 
-static arcp_status check_jwt(arcp__yaml_reader *r, void *owner, const char *path,
-                             const yaml_node_t *node)
+static arcp_status check_jwt(arcp__yaml_reader *r, void *owner)
 {
-    const arcp__config_jwt *jwt = owner;
-    return arcp__yaml_find(r, node, "algorithm") == NULL || jwt->key_file == NULL
-               ? arcp__yaml_refuse(r, node, path, "needs algorithm and key_file")
+    const arcp_jwt_options *jwt = owner;
+    return arcp__yaml_find(r, "algorithm") == NULL || jwt->key_file == NULL
+               ? arcp__yaml_refuse(r, "needs algorithm and key_file")
                : ARCP_OK;
 }
 
 static const arcp__config_fields jwt_fields = {ROWS(jwt_rows), .check = check_jwt};
-static const arcp__config_row jwt_item = {ITEM(arcp__config_jwt, &jwt_fields)};
+static const arcp__config_row jwt_item = {ITEM(arcp_jwt_options, &jwt_fields)};
 
 /* ---- agents ---- */
 
 static const char *const modes[] = {"arcp", "plain", NULL};
 
-static arcp_status accept_cwd(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                              const char *path, const yaml_node_t *node)
+static arcp_status accept_cwd(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     const arcp__config_agent *agent = owner;
     return agent->cwd != NULL && agent->cwd[0] != '/'
-               ? arcp__yaml_refuse(r, node, path,
-                                   "must be an absolute path, or null for a fresh directory")
+               ? arcp__yaml_refuse(r, "must be an absolute path, or null for a fresh directory")
                : ARCP_OK;
 }
 
-static arcp_status accept_variable(arcp__yaml_reader *r, const char *name, const char *text,
-                                   const char *path, const yaml_node_t *node)
+static arcp_status accept_variable(arcp__yaml_reader *r, const char *name, const char *text)
 {
     return name[0] == '\0' || strchr(name, '=') != NULL
-               ? arcp__yaml_refuse(r, node, path, "a variable needs a name without '='")
+               ? arcp__yaml_refuse(r, "a variable needs a name without '='")
                : ARCP_OK;
 }
 
-static arcp_status accept_limit(arcp__yaml_reader *r, const char *name, const char *text,
-                                const char *path, const yaml_node_t *node)
+static arcp_status accept_limit(arcp__yaml_reader *r, const char *name, const char *text)
 {
     arcp_launch_limit ignored;
     arcp_error why = {0};
     const arcp_status status =
         arcp__launch_limit_parse(name, text == NULL ? "" : text, &ignored, &why);
-    return status == ARCP_OK ? ARCP_OK : arcp__yaml_refuse(r, node, path, why.message);
+    return status == ARCP_OK ? ARCP_OK : arcp__yaml_refuse(r, "%s", why.message);
 }
 
 static const arcp__config_row agent_rows[] = {
@@ -162,37 +160,34 @@ static const arcp__config_row agent_rows[] = {
     {ROW("default", flag, arcp__config_agent, is_default)},
     {ROW("mode", word, arcp__config_agent, is_plain), .words = modes},
     {ROW("warm", number, arcp__config_agent, warm)},
-    {ROW("command", texts, arcp__config_agent, command)},
+    {TEXTS("command", arcp__config_agent, command.items, command.count)},
     {ROW("cwd", text, arcp__config_agent, cwd), .accept = accept_cwd},
     {ROW("user", text, arcp__config_agent, user)},
     {ROW("stderr_in_errors", flag, arcp__config_agent, stderr_in_errors)},
     {ROW("max_jobs", number, arcp__config_agent, max_jobs)},
-    {ROW("env", pairs, arcp__config_agent, env), .flags = SECRET | NAMES, .separator = "=",
-     .accept_pair = accept_variable},
-    {ROW("rlimits", pairs, arcp__config_agent, rlimits), .separator = "=",
+    {PAIRS("env", arcp__config_agent, env.items, env.count, secret), .flags = NAMES,
+     .separator = "=", .accept_pair = accept_variable},
+    {PAIRS("rlimits", arcp__config_agent, rlimits.items, rlimits.count, text), .separator = "=",
      .accept_pair = accept_limit},
 };
 
 /* Of two entries that mean the same the last one would win: that is a mistake. */
-static arcp_status check_agent(arcp__yaml_reader *r, void *owner, const char *path,
-                               const yaml_node_t *node)
+static arcp_status check_agent(arcp__yaml_reader *r, void *owner)
 {
     const arcp__config *config = r->root;
     const arcp__config_agent *agent = owner;
     if (agent->name == NULL || agent->command.count == 0) {
-        return arcp__yaml_refuse(r, node, path, "needs name and command (a list of words)");
+        return arcp__yaml_refuse(r, "needs name and command (a list of words)");
     }
     for (const arcp__config_agent *other = config->agents; other < agent; other++) {
         if (!same_text(agent->name, other->name)) {
             continue;
         }
         if (same_text(agent->version, other->version)) {
-            return arcp__yaml_refuse(r, node, path,
-                                     "an agent of this name and version stands above");
+            return arcp__yaml_refuse(r, "an agent of this name and version stands above");
         }
         if (agent->is_default && other->is_default) {
-            return arcp__yaml_refuse(r, node, path,
-                                     "another version of this agent is the default already");
+            return arcp__yaml_refuse(r, "another version of this agent is the default already");
         }
     }
     return ARCP_OK;
@@ -205,27 +200,27 @@ static const arcp__config_row agent_item = {ITEM(arcp__config_agent, &agent_fiel
 
 static bool has_lease(const void *owner)
 {
-    const arcp__config_policy *policy = owner;
-    return policy->has_lease;
+    const arcp_policy *policy = owner;
+    return !policy->leaves_others_open;
 }
 
 /* With a lease the budget is printed as its cost.budget. */
 static bool has_budget_only(const void *owner)
 {
-    const arcp__config_policy *policy = owner;
-    return !policy->has_lease && policy->ceiling != NULL;
+    const arcp_policy *policy = owner;
+    return policy->leaves_others_open && policy->ceiling != NULL;
 }
 
 static const arcp__config_row policy_rows[] = {
-    {ROW("principal", text, arcp__config_policy, principal)},
-    {ROW("agent", text, arcp__config_policy, agent)},
-    {ROW("max_lease", ceiling_lease, arcp__config_policy, ceiling), .applies = has_lease},
-    {ROW("max_budget", ceiling_budget, arcp__config_policy, ceiling), .applies = has_budget_only},
-    {ROW("max_lifetime_sec", number, arcp__config_policy, max_lifetime_sec)},
+    {ROW("principal", text, arcp_policy, principal_glob), .otherwise = "*"},
+    {ROW("agent", text, arcp_policy, agent_glob), .otherwise = "*"},
+    {ROW("max_lease", ceiling_lease, arcp_policy, ceiling), .applies = has_lease},
+    {ROW("max_budget", ceiling_budget, arcp_policy, ceiling), .applies = has_budget_only},
+    {ROW("max_lifetime_sec", number, arcp_policy, max_lifetime_sec)},
 };
 static const arcp__config_fields policy_fields = {ROWS(policy_rows), .is_flow = true,
                                                   .check = arcp__config_policy_check};
-static const arcp__config_row policy_item = {ITEM(arcp__config_policy, &policy_fields)};
+static const arcp__config_row policy_item = {ITEM(arcp_policy, &policy_fields)};
 
 /* ---- peer profiles ---- */
 
@@ -235,17 +230,14 @@ static const arcp__config_row profile_rows[] = {
     {ROW("profile", text, arcp__config_profile, profile)},
 };
 
-static arcp_status check_profile(arcp__yaml_reader *r, void *owner, const char *path,
-                                 const yaml_node_t *node)
+static arcp_status check_profile(arcp__yaml_reader *r, void *owner)
 {
     const arcp__config_profile *profile = owner;
     if ((profile->client == NULL && profile->principal == NULL) || profile->profile == NULL) {
-        return arcp__yaml_refuse(r, node, path, "needs profile, and client or principal");
+        return arcp__yaml_refuse(r, "needs profile, and client or principal");
     }
     if (arcp__peer_profile_named(arcp_span_cstr(profile->profile)) == NULL) {
-        char what[256];
-        (void)snprintf(what, sizeof what, "names no profile: %s", arcp__peer_profile_names());
-        return arcp__yaml_refuse(r, node, path, what);
+        return arcp__yaml_refuse(r, "names no profile: %s", arcp__peer_profile_names());
     }
     return ARCP_OK;
 }
@@ -283,15 +275,14 @@ static const arcp__config_row error_rows[] = {
     {ROW("contains", text, arcp__upstream_rule, contains), .flags = SPARSE},
 };
 
-static arcp_status check_error(arcp__yaml_reader *r, void *owner, const char *path,
-                               const yaml_node_t *node)
+static arcp_status check_error(arcp__yaml_reader *r, void *owner)
 {
     const arcp__upstream_rule *rule = owner;
     if (rule->code == ARCP_OK) {
-        return arcp__yaml_refuse(r, node, path, "needs a code");
+        return arcp__yaml_refuse(r, "needs a code");
     }
     return rule->http_status == 0 && rule->contains == NULL
-               ? arcp__yaml_refuse(r, node, path, "needs a status, or contains")
+               ? arcp__yaml_refuse(r, "needs a status, or contains")
                : ARCP_OK;
 }
 
@@ -299,17 +290,16 @@ static const arcp__config_fields error_fields = {ROWS(error_rows), .is_flow = tr
                                                  .check = check_error};
 static const arcp__config_row error_item = {ITEM(arcp__upstream_rule, &error_fields)};
 
-static arcp_status accept_pointer(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                                  const char *path, const yaml_node_t *node)
+static arcp_status accept_pointer(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     char *const *pointer = arcp__config_value(row, owner);
     return *pointer != NULL && (*pointer)[0] != '/'
-               ? arcp__yaml_refuse(r, node, path, "must be a JSON pointer such as /key")
+               ? arcp__yaml_refuse(r, "must be a JSON pointer such as /key")
                : ARCP_OK;
 }
 
 #define POINTER(name, kind)                                                                        \
-    ROW(name, text, arcp__config_request, pointers[kind]), .flags = SPARSE, .accept = accept_pointer
+    ROW(name, text, arcp__http_request, pointers[kind]), .flags = SPARSE, .accept = accept_pointer
 static const arcp__config_row response_rows[] = {
     {POINTER("value", ARCP__HTTP_VALUE)},       {POINTER("id", ARCP__HTTP_ID)},
     {POINTER("endpoint", ARCP__HTTP_ENDPOINT)}, {POINTER("scheme", ARCP__HTTP_SCHEME)},
@@ -318,29 +308,27 @@ static const arcp__config_row response_rows[] = {
 };
 static const arcp__config_fields response_fields = {ROWS(response_rows), .is_flow = true};
 
-static arcp_status accept_url(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                              const char *path, const yaml_node_t *node)
+static arcp_status accept_url(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    const arcp_span url = arcp_span_cstr(((const arcp__config_request *)owner)->url);
+    const arcp_span url = arcp_span_cstr(((const arcp__http_request *)owner)->url);
     return arcp_span_starts_with(url, ARCP_SPAN_LITERAL("https://")) ||
                    arcp_span_starts_with(url, ARCP_SPAN_LITERAL("http://"))
                ? ARCP_OK
-               : arcp__yaml_refuse(r, node, path, "must begin with https:// or http://");
+               : arcp__yaml_refuse(r, "must begin with https:// or http://");
 }
 
 /* Headers and bodies may hold secrets. */
 static const arcp__config_row request_rows[] = {
-    {ROW("method", text, arcp__config_request, method)},
-    {ROW("url", text, arcp__config_request, url), .accept = accept_url},
-    {ROW("headers", pairs, arcp__config_request, headers), .flags = SECRET, .separator = ": "},
-    {ROW("body", json, arcp__config_request, body), .flags = SECRET},
+    {ROW("method", text, arcp__http_request, method)},
+    {ROW("url", text, arcp__http_request, url), .accept = accept_url},
+    {PAIRS("headers", arcp__http_request, headers, header_count, secret), .separator = ": "},
+    {ROW("body", json, arcp__http_request, body), .flags = SECRET},
     {GROUP("response", &response_fields)},
 };
 static const arcp__config_fields request_fields = {ROWS(request_rows)};
 
 /* 0 stands for the default. */
-static arcp_status accept_zero(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                               const char *path, const yaml_node_t *node)
+static arcp_status accept_zero(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     uint64_t *number = arcp__config_value(row, owner);
     *number = *number == 0 ? row->initial : *number;
@@ -350,19 +338,19 @@ static arcp_status accept_zero(arcp__yaml_reader *r, const arcp__config_row *row
 static const arcp__config_row gone_item = {.type = &arcp__config_http_status, .size = sizeof(int)};
 
 #define REQUEST(name, kind)                                                                        \
-    ROW(name, group, arcp__config, credentials.requests[kind]), .fields = &request_fields,         \
-                                                                .flags = SPARSE
+    ROW(name, group, arcp__config, credentials.http.requests[kind]), .fields = &request_fields,    \
+                                                                     .flags = SPARSE
 static const arcp__config_row upstream_rows[] = {
     {REQUEST("issue", ARCP__HTTP_ISSUE)},
     {REQUEST("revoke", ARCP__HTTP_REVOKE)},
     {REQUEST("rotate", ARCP__HTTP_ROTATE)},
     {REQUEST("usage", ARCP__HTTP_USAGE)},
-    {ROW("timeout_ms", number, arcp__config, credentials.timeout_ms), .initial = 10000,
+    {ROW("timeout_ms", number, arcp__config, credentials.http.timeout_ms), .initial = 10000,
      .maximum = 3600000, .accept = accept_zero},
-    {ROW("connections", number, arcp__config, credentials.connections), .initial = 8,
+    {ROW("connections", number, arcp__config, credentials.http.connections), .initial = 8,
      .maximum = 1000, .accept = accept_zero},
-    {ROW("ca_file", text, arcp__config, credentials.ca_file)},
-    {LIST("gone", arcp__config, credentials.gone, credentials.gone_count, &gone_item),
+    {ROW("ca_file", text, arcp__config, credentials.http.ca_file)},
+    {LIST("gone", arcp__config, credentials.http.gone, credentials.http.gone_count, &gone_item),
      .maximum = ARCP__GONE_MAX, .item_name = "statuses", .otherwise = "[404, 410]"},
 };
 static const arcp__config_fields upstream_fields = {ROWS(upstream_rows)};
@@ -372,67 +360,72 @@ const char *arcp__config_request_key(arcp__http_request_kind kind)
     return upstream_rows[kind].key;
 }
 
+#define TERMS(member)                  credentials.http.terms.member
 #define CREDENTIAL(name, kind, member) ROW(name, kind, arcp__config, credentials.member)
 static const arcp__config_row credentials_rows[] = {
     {CREDENTIAL("provisioner", word, kind), .flags = RESTART, .words = kinds},
     {CREDENTIAL("key_file", text, key_file), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("endpoint", text, endpoint), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("scheme", text, scheme), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("profile", text, profile), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("currency", text, currency), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("agents", texts, agents), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("models", texts, models), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("enforces", words, enforces), .flags = RESTART, .words = enforceable,
+    {CREDENTIAL("endpoint", text, http.endpoint), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("scheme", text, http.scheme), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("profile", text, http.profile), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("currency", text, http.terms.currency), .flags = RESTART,
      .applies = has_provisioner},
-    {LIST("errors", arcp__config, credentials.errors, credentials.error_count, &error_item),
+    {TEXTS("agents", arcp__config, TERMS(agents), TERMS(agent_count)), .flags = RESTART,
+     .applies = has_provisioner},
+    {TEXTS("models", arcp__config, TERMS(models), TERMS(model_count)), .flags = RESTART,
+     .applies = has_provisioner},
+    {CREDENTIAL("enforces", words, http.terms.enforces), .flags = RESTART, .words = enforceable,
+     .applies = has_provisioner},
+    {LIST("errors", arcp__config, credentials.http.error_rules, credentials.http.error_rule_count,
+          &error_item),
      .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("values", texts, values), .flags = RESTART | SECRET, .applies = is_static},
+    {LIST("values", arcp__config, credentials.values.items, credentials.values.count,
+          &arcp__config_secret_item),
+     .flags = RESTART, .applies = is_static},
     {CREDENTIAL("values_file", text, values_file), .flags = RESTART, .applies = is_static},
     {GROUP("http", &upstream_fields), .flags = RESTART, .applies = is_http},
 };
 
-static const char *missing_of_kind(const arcp__config_credentials *credentials)
+/* What is missing; NULL: nothing. */
+static const char *missing_credentials(const arcp__config_credentials *credentials)
 {
-    const arcp__config_request *issue = &credentials->requests[ARCP__HTTP_ISSUE];
-    const arcp__config_request *usage = &credentials->requests[ARCP__HTTP_USAGE];
-    switch (credentials->kind) {
-    case ARCP__PROVISIONER_NONE:
-        return NULL;
-    case ARCP__PROVISIONER_STATIC:
+    const arcp__http_provisioner_options *http = &credentials->http;
+    const arcp__http_request *issue = &http->requests[ARCP__HTTP_ISSUE];
+    const arcp__http_request *usage = &http->requests[ARCP__HTTP_USAGE];
+    if (credentials->kind == ARCP__PROVISIONER_STATIC) {
         if (credentials->values.count == 0 && credentials->values_file == NULL) {
             return "provisioner: static needs values or values_file";
         }
-        return credentials->endpoint == NULL ? "provisioner: static needs an endpoint" : NULL;
-    case ARCP__PROVISIONER_HTTP:
-        if (issue->url == NULL || credentials->requests[ARCP__HTTP_REVOKE].url == NULL) {
+        if (http->endpoint == NULL) {
+            return "provisioner: static needs an endpoint";
+        }
+    }
+    if (credentials->kind == ARCP__PROVISIONER_HTTP) {
+        if (issue->url == NULL || http->requests[ARCP__HTTP_REVOKE].url == NULL) {
             return "provisioner: http needs http.issue.url and http.revoke.url";
         }
         if (issue->pointers[ARCP__HTTP_VALUE] == NULL) {
             return "provisioner: http needs http.issue.response.value";
         }
-        if (credentials->endpoint == NULL && issue->pointers[ARCP__HTTP_ENDPOINT] == NULL) {
+        if (http->endpoint == NULL && issue->pointers[ARCP__HTTP_ENDPOINT] == NULL) {
             return "provisioner: http needs an endpoint, or http.issue.response.endpoint";
         }
-        return usage->url != NULL && usage->pointers[ARCP__HTTP_SPENT] == NULL
-                   ? "http.usage needs response.spent"
-                   : NULL;
+        if (usage->url != NULL && usage->pointers[ARCP__HTTP_SPENT] == NULL) {
+            return "http.usage needs response.spent";
+        }
     }
-    return NULL;
+    if ((http->terms.enforces & ARCP_ENFORCES_BUDGET) != 0 && http->terms.currency == NULL) {
+        return "enforces: budget needs a currency";
+    }
+    return (http->terms.enforces & ARCP_ENFORCES_MODELS) != 0 && http->terms.model_count == 0
+               ? "enforces: models needs models"
+               : NULL;
 }
 
-static arcp_status check_credentials(arcp__yaml_reader *r, void *owner, const char *path,
-                                     const yaml_node_t *node)
+static arcp_status check_credentials(arcp__yaml_reader *r, void *owner)
 {
-    const arcp__config_credentials *credentials = &((const arcp__config *)owner)->credentials;
-    const char *what = missing_of_kind(credentials);
-    if (what == NULL && (credentials->enforces & ARCP_ENFORCES_BUDGET) != 0 &&
-        credentials->currency == NULL) {
-        what = "enforces: budget needs a currency";
-    } else if (what == NULL && (credentials->enforces & ARCP_ENFORCES_MODELS) != 0 &&
-               credentials->models.count == 0) {
-        what = "enforces: models needs models";
-    }
-    return what == NULL ? ARCP_OK : arcp__yaml_refuse(r, node, path, what);
+    const char *what = missing_credentials(&((const arcp__config *)owner)->credentials);
+    return what == NULL ? ARCP_OK : arcp__yaml_refuse(r, "%s", what);
 }
 
 static const arcp__config_fields credentials_fields = {ROWS(credentials_rows), .others = &settings,
@@ -442,8 +435,7 @@ static const arcp__config_fields credentials_fields = {ROWS(credentials_rows), .
 /* ---- audit ---- */
 
 /* null means no log, as "" does; a file without the key has one. */
-static arcp_status accept_audit_path(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                                     const char *path, const yaml_node_t *node)
+static arcp_status accept_audit_path(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     arcp__config *config = owner;
     if (config->audit_path == NULL) {
@@ -462,11 +454,10 @@ static const arcp__config_fields audit_fields = {ROWS(audit_rows), .others = &se
 /* ---- tracing ---- */
 
 /* A collector's bare address gets the usual path. */
-static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                                   const char *path, const yaml_node_t *node)
+static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    arcp__config_tracing *tracing = &((arcp__config *)owner)->tracing;
-    const char *text = tracing->endpoint;
+    char **endpoint = arcp__config_value(row, owner);
+    const char *text = *endpoint;
     if (text == NULL) {
         return ARCP_OK;
     }
@@ -474,13 +465,11 @@ static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row 
                        : strncmp(text, "http://", 7) == 0 ? text + 7
                                                           : "";
     if (host[0] == '\0' || host[0] == '/') {
-        return arcp__yaml_refuse(r, node, path,
-                                 "must be a URL such as http://127.0.0.1:4318/v1/traces");
+        return arcp__yaml_refuse(r, "must be a URL such as http://127.0.0.1:4318/v1/traces");
     }
     /* The endpoint is printed and logged; a header is not. */
     if (memchr(host, '@', strcspn(host, "/?#")) != NULL) {
-        return arcp__yaml_refuse(r, node, path,
-                                 "must not have a name or password: put them into a header");
+        return arcp__yaml_refuse(r, "must not have a name or password: put them into a header");
     }
     const char *slash = strchr(host, '/');
     arcp_buf url = ARCP_BUF_INIT;
@@ -488,21 +477,22 @@ static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row 
     if (slash == NULL || slash[1] == '\0') {
         arcp_buf_append_cstr(&url, slash == NULL ? "/v1/traces" : "v1/traces");
     }
-    arcp__free(tracing->endpoint);
-    tracing->endpoint = arcp_buf_take_cstr(&url);
+    arcp__free(*endpoint);
+    *endpoint = arcp_buf_take_cstr(&url);
     arcp_buf_fini(&url);
-    return tracing->endpoint == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
+    return *endpoint == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
 }
 
 #define OTLP(name, kind, member) ROW(name, kind, arcp__config, tracing.member)
 static const arcp__config_row otlp_rows[] = {
-    {OTLP("endpoint", text, endpoint), .accept = accept_endpoint},
-    {OTLP("headers", pairs, headers), .flags = SECRET, .separator = ": "},
+    {OTLP("endpoint", text, url), .accept = accept_endpoint},
+    {PAIRS("headers", arcp__config, tracing.headers, tracing.header_count, secret),
+     .separator = ": "},
     {OTLP("ca_file", text, ca_file)},
-    {OTLP("service_name", text, service_name), .otherwise = "arcpd"},
+    {OTLP("service_name", text, service_name), .otherwise = ARCP__SERVICE_NAME},
     {OTLP("timeout_ms", number, timeout_ms), .initial = 10000, .minimum = 100, .maximum = 600000},
     {OTLP("delay_ms", number, delay_ms), .initial = 1000, .maximum = 60000},
-    {OTLP("flush_ms", number, flush_ms), .initial = 3000, .maximum = 60000},
+    {ROW("flush_ms", number, arcp__config, tracing_flush_ms), .initial = 3000, .maximum = 60000},
     {OTLP("queue_bytes", number, queue_bytes), .initial = 4194304, .minimum = 65536,
      .maximum = 1073741824},
 };
@@ -529,7 +519,7 @@ static const arcp__config_row log_rows[] = {
 static const arcp__config_fields log_fields = {ROWS(log_rows)};
 
 static const arcp__config_row top_rows[] = {
-    {ROW("listen", texts, arcp__config, listen), .flags = RESTART},
+    {TEXTS("listen", arcp__config, listen.items, listen.count), .flags = RESTART},
     {ROW("store", text, arcp__config, store), .flags = RESTART},
     {ROW("token_file", text, arcp__config, token_file)},
     {LIST("tokens", arcp__config, tokens, token_count, &token_item)},
@@ -549,8 +539,8 @@ static const arcp__config_row top_rows[] = {
     {GROUP("tracing", &tracing_fields), .flags = RESTART},
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},
     {LIST("peer_profiles", arcp__config, profiles, profile_count, &profile_item)},
-    {ROW("origins", texts, arcp__config, origins), .flags = RESTART},
-    {ROW("hosts", texts, arcp__config, hosts), .flags = RESTART},
+    {TEXTS("origins", arcp__config, origins.items, origins.count), .flags = RESTART},
+    {TEXTS("hosts", arcp__config, hosts.items, hosts.count), .flags = RESTART},
     {GROUP("http", &http_fields), .flags = RESTART},
     {GROUP("tls", &tls_fields), .flags = RESTART},
     {GROUP("log", &log_fields)},

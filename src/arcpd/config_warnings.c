@@ -22,66 +22,49 @@ typedef struct warnings {
 } warnings;
 
 ARCP_PRINTF(3, 4)
-static void say(const warnings *w, const arcp__config_name *name, const char *format, ...)
+static void say(const warnings *w, arcp__config_name name, const char *format, ...)
 {
     char what[LINE_BYTES];
-    char line[LINE_BYTES + sizeof(name->text)];
+    char line[LINE_BYTES + sizeof(name.text)];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(what, sizeof(what), format, arguments);
+    (void)vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    (void)snprintf(line, sizeof(line), "%s: %s", name->text, what);
+    (void)snprintf(line, sizeof line, "%s: %s", name.text, what);
     w->warn(w->user, line);
 }
 
 /* ---- who can reach us ---- */
 
-static bool is_beyond_loopback(const arcp__config *config)
-{
-    bool found = false;
-    for (size_t at = 0; at < config->listen.count && !found; at++) {
-        found = !arcp__listen_is_loopback(config->listen.items[at]);
-    }
-    return found;
-}
-
 static void warn_of_listeners(const warnings *w)
 {
     const arcp__config *config = w->config;
-    for (size_t at = 0; at < config->listen.count; at++) {
-        const char *url = config->listen.items[at];
-        if (strncasecmp(url, "ws://", 5) == 0 && !arcp__listen_is_loopback(url)) {
-            const arcp__config_name name = arcp__config_name_of(&config->places, "listen[%zu]", at);
-            say(w, &name,
+    bool is_beyond_loopback = false;
+    for (size_t i = 0; i < config->listen.count; i++) {
+        const char *url = config->listen.items[i];
+        if (arcp__listen_is_loopback(url)) {
+            continue;
+        }
+        is_beyond_loopback = true;
+        if (strncasecmp(url, "ws://", 5) == 0) {
+            say(w, arcp__config_name_of(&config->places, "listen[%zu]", i),
                 "%.300s: the network can read tokens and results; use wss:// (tls), or listen on "
                 "127.0.0.1 behind a proxy with TLS",
                 url);
         }
     }
-}
-
-static void warn_of_short_tokens(const warnings *w)
-{
-    const arcp__config *config = w->config;
-    if (is_beyond_loopback(config) && w->tokens->token_bytes_min < TOKEN_BYTES_MIN) {
-        const arcp__config_name name = arcp__config_name_of(&config->places, "tokens");
-        say(w, &name,
+    if (is_beyond_loopback && w->tokens->token_bytes_min < TOKEN_BYTES_MIN) {
+        say(w, arcp__config_name_of(&config->places, "tokens"),
             "one of fewer than %u bytes can be guessed over the network; make tokens at random, "
             "with `openssl rand -hex 32` for example",
             TOKEN_BYTES_MIN);
     }
-}
-
-static void warn_of_metrics(const warnings *w)
-{
-    const arcp__config *config = w->config;
     arcp__authority address;
     arcp_error why = {0};
     if (config->http_listen != NULL &&
         arcp__status_listen_parse(config->http_listen, &address, &why) == ARCP_OK &&
         !arcp__authority_is_loopback(&address)) {
-        const arcp__config_name name = arcp__config_name_of(&config->places, "http.listen");
-        say(w, &name,
+        say(w, arcp__config_name_of(&config->places, "http.listen"),
             "%.300s: the network can read the metrics without authentication; listen on 127.0.0.1, "
             "or behind a proxy that asks for it",
             config->http_listen);
@@ -90,121 +73,94 @@ static void warn_of_metrics(const warnings *w)
 
 /* ---- agents ---- */
 
-/* The first agent without a user of its own, and how many more there are. */
-static const arcp__config_agent *first_without_user(const arcp__config *config, size_t *others)
-{
-    const arcp__config_agent *first = NULL;
-    *others = 0;
-    for (size_t at = 0; at < config->agent_count; at++) {
-        if (config->agents[at].user == NULL) {
-            *others += first != NULL;
-            first = first == NULL ? &config->agents[at] : first;
-        }
-    }
-    return first;
-}
-
 static void warn_of_users(const warnings *w)
 {
     const arcp__config *config = w->config;
-    const arcp__config_name name = arcp__config_name_of(&config->places, "agents");
+    const arcp__config_agent *first = NULL; /* without a user of its own */
     size_t others = 0;
-    const arcp__config_agent *agent = first_without_user(config, &others);
     char which[256];
-    if (agent == NULL) {
+    for (size_t i = 0; i < config->agent_count; i++) {
+        if (config->agents[i].user == NULL) {
+            others += first != NULL;
+            first = first == NULL ? &config->agents[i] : first;
+        }
+    }
+    if (first == NULL) {
         return;
     }
-    (void)snprintf(which, sizeof(which), "\"%.80s\"", agent->name);
+    (void)snprintf(which, sizeof which, "\"%.80s\"", first->name);
     if (others != 0) {
-        (void)snprintf(which, sizeof(which), "\"%.80s\" and %zu more", agent->name, others);
+        (void)snprintf(which, sizeof which, "\"%.80s\" and %zu more", first->name, others);
     }
     if (geteuid() == 0) {
-        say(w, &name,
+        say(w, arcp__config_name_of(&config->places, "agents"),
             "those without user: (%s) run as root and can do everything, whatever a lease says; "
             "give each a user of its own (user:), or run arcpd as another user",
             which);
     }
     if (w->tokens->has_other_principals || config->jwt_count != 0) {
-        say(w, &name,
+        say(w, arcp__config_name_of(&config->places, "agents"),
             "those without user: (%s) run as arcpd's user and can read the tokens, files and "
             "results of all principals; give each a user of its own (user:)",
             which);
     }
 }
 
-/* A file that stands here, or beside the configuration, is not in a job's directory. */
-static bool find_file(const arcp__config *config, const char *name, char real[PATH_MAX])
+/* A file that stands here, or beside the configuration, and not in the directory of the jobs. */
+static bool is_misplaced(const arcp__config *config, const char *cwd, const char *name,
+                         char real[PATH_MAX])
 {
     struct stat about;
-    char beside[PATH_MAX];
+    char path[PATH_MAX];
     const char *file = config->places.file;
     const char *slash = file == NULL ? NULL : strrchr(file, '/');
-    bool is_there = stat(name, &about) == 0 && S_ISREG(about.st_mode) && realpath(name, real);
-    if (!is_there && slash != NULL &&
-        snprintf(beside, sizeof(beside), "%.*s/%s", (int)(slash - file), file, name) <
-            (int)sizeof(beside)) {
-        is_there = stat(beside, &about) == 0 && S_ISREG(about.st_mode) && realpath(beside, real);
+    if (cwd != NULL && snprintf(path, sizeof path, "%s/%s", cwd, name) < (int)sizeof path &&
+        access(path, F_OK) == 0) {
+        return false;
     }
-    return is_there;
+    if (stat(name, &about) == 0 && S_ISREG(about.st_mode) && realpath(name, real)) {
+        return true;
+    }
+    return slash != NULL &&
+           snprintf(path, sizeof path, "%.*s/%s", (int)(slash - file), file, name) <
+               (int)sizeof path &&
+           stat(path, &about) == 0 && S_ISREG(about.st_mode) && realpath(path, real);
 }
 
-static bool is_in_directory(const char *directory, const char *name)
+static void warn_of_words(const warnings *w, size_t index)
 {
-    char path[PATH_MAX];
-    return directory != NULL &&
-           snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) &&
-           access(path, F_OK) == 0;
-}
-
-static void warn_of_relative_words(const warnings *w)
-{
-    const arcp__config *config = w->config;
-    for (size_t at = 0; at < config->agent_count; at++) {
-        const arcp__config_agent *agent = &config->agents[at];
-        for (size_t i = 1; i < agent->command.count; i++) {
-            const char *word = agent->command.items[i];
-            char real[PATH_MAX];
-            if (word[0] != '\0' && word[0] != '/' && word[0] != '-' &&
-                !is_in_directory(agent->cwd, word) && find_file(config, word, real)) {
-                const arcp__config_name name =
-                    arcp__config_name_of(&config->places, "agents[%zu].command[%zu]", at, i);
-                say(w, &name,
-                    "agent \"%.80s\": its jobs look for %.200s in %s, where it is not; write "
-                    "%.600s",
-                    agent->name, word, agent->cwd == NULL ? "a fresh directory" : agent->cwd, real);
-            }
+    const arcp__config_agent *agent = &w->config->agents[index];
+    for (size_t i = 1; i < agent->command.count; i++) {
+        const char *word = agent->command.items[i];
+        char real[PATH_MAX];
+        if (word[0] != '\0' && word[0] != '/' && word[0] != '-' &&
+            is_misplaced(w->config, agent->cwd, word, real)) {
+            say(w, arcp__config_name_of(&w->config->places, "agents[%zu].command[%zu]", index, i),
+                "agent \"%.80s\": its jobs look for %.200s in %s, where it is not; write "
+                "%.600s",
+                agent->name, word, agent->cwd == NULL ? "a fresh directory" : agent->cwd, real);
         }
     }
 }
 
-/* The runtime keeps no plain agent waiting. */
-static void warn_of_warm_plain(const warnings *w)
+static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment moment)
 {
-    const arcp__config *config = w->config;
-    for (size_t at = 0; at < config->agent_count; at++) {
-        const arcp__config_agent *agent = &config->agents[at];
-        if (agent->is_plain && agent->warm != 0) {
-            const arcp__config_name name = arcp__config_name_of(&config->places, "agents[%zu]", at);
-            say(w, &name,
-                "agent \"%.80s\": warm has no effect with mode: plain, whose processes take "
-                "one job each; remove one of the two",
-                agent->name);
-        }
+    const arcp__config_agent *agent = &w->config->agents[index];
+    const arcp__config_name name = arcp__config_name_of(&w->config->places, "agents[%zu]", index);
+    arcp_error why = {0};
+    warn_of_words(w, index);
+    if (agent->is_plain && agent->warm != 0) { /* the runtime keeps none waiting */
+        say(w, name,
+            "agent \"%.80s\": warm has no effect with mode: plain, whose processes take "
+            "one job each; remove one of the two",
+            agent->name);
     }
-}
-
-static void warn_of_programs(const warnings *w)
-{
-    const arcp__config *config = w->config;
-    for (size_t at = 0; at < config->agent_count; at++) {
-        const arcp__config_agent *agent = &config->agents[at];
-        const arcp__config_name name = arcp__config_name_of(&config->places, "agents[%zu]", at);
-        arcp_error why = {0};
+    if (moment == ARCP__CONFIG_CHECK) {
         const arcp_status status =
             arcp__process_check((const char *const *)agent->command.items,
                                 (const char *const *)agent->env.items, agent->user, &why);
         if (status != ARCP_OK && status != ARCP_E_NO_MEMORY) {
-            say(w, &name, "agent \"%.80s\": %s; its jobs will fail", agent->name, why.message);
+            say(w, name, "agent \"%.80s\": %s; its jobs will fail", agent->name, why.message);
         }
     }
 }
@@ -212,13 +168,13 @@ static void warn_of_programs(const warnings *w)
 /* ---- the environment ---- */
 
 /* {env:NAME} in a template that stands at `key`. */
-static void warn_of_variables_in(const warnings *w, const arcp__config_name *name, const char *text)
+static void warn_of_variables(const warnings *w, const char *text, arcp__config_name name)
 {
     for (const char *at = text == NULL ? NULL : strstr(text, "{env:"); at != NULL;
          at = strstr(at + 5, "{env:")) {
         char variable[256];
         const size_t size = strcspn(at + 5, "}");
-        if (at[5 + size] == '\0' || size >= sizeof(variable)) {
+        if (at[5 + size] == '\0' || size >= sizeof variable) {
             return;
         }
         memcpy(variable, at + 5, size);
@@ -230,34 +186,32 @@ static void warn_of_variables_in(const warnings *w, const arcp__config_name *nam
     }
 }
 
-static void warn_of_headers(const warnings *w, const char *key, const arcp__text_list *headers)
+static void warn_of_headers(const warnings *w, const char *key, const char *const *headers,
+                            size_t count)
 {
-    for (size_t at = 0; at < headers->count; at++) {
-        const char *line = headers->items[at];
-        const arcp__config_name name = arcp__config_name_of(&w->config->places, "%s.headers.%.*s",
-                                                            key, (int)strcspn(line, ":"), line);
-        warn_of_variables_in(w, &name, line);
+    for (size_t i = 0; i < count; i++) {
+        warn_of_variables(w, headers[i],
+                          arcp__config_name_of(&w->config->places, "%s.headers.%.*s", key,
+                                               (int)strcspn(headers[i], ":"), headers[i]));
     }
 }
 
-static void warn_of_variables(const warnings *w)
+static void warn_of_templates(const warnings *w)
 {
     const arcp__config *config = w->config;
     const arcp__config_credentials *credentials = &config->credentials;
-    for (size_t at = 0;
-         credentials->kind == ARCP__PROVISIONER_HTTP && at < ARCP__HTTP_REQUEST_COUNT; at++) {
-        const arcp__config_request *request = &credentials->requests[at];
+    for (size_t i = 0; credentials->kind == ARCP__PROVISIONER_HTTP && i < ARCP__HTTP_REQUEST_COUNT;
+         i++) {
+        const arcp__http_request *request = &credentials->http.requests[i];
         char key[64];
-        (void)snprintf(key, sizeof(key), "credentials.http.%s",
-                       arcp__config_request_key((arcp__http_request_kind)at));
-        const arcp__config_name url = arcp__config_name_of(&config->places, "%s.url", key);
-        const arcp__config_name body = arcp__config_name_of(&config->places, "%s.body", key);
-        warn_of_variables_in(w, &url, request->url);
-        warn_of_variables_in(w, &body, request->body);
-        warn_of_headers(w, key, &request->headers);
+        (void)snprintf(key, sizeof key, "credentials.http.%s",
+                       arcp__config_request_key((arcp__http_request_kind)i));
+        warn_of_variables(w, request->url, arcp__config_name_of(&config->places, "%s.url", key));
+        warn_of_variables(w, request->body, arcp__config_name_of(&config->places, "%s.body", key));
+        warn_of_headers(w, key, request->headers, request->header_count);
     }
-    if (config->tracing.endpoint != NULL) {
-        warn_of_headers(w, "tracing.otlp", &config->tracing.headers);
+    if (config->tracing.url != NULL) {
+        warn_of_headers(w, "tracing.otlp", config->tracing.headers, config->tracing.header_count);
     }
 }
 
@@ -271,47 +225,37 @@ static void warn_of_policy(const warnings *w, size_t index)
 #include <arcp/capability.def>
 #undef ARCP_CAPABILITY
     };
-    const arcp__config_policy *policy = &w->config->policies[index];
+    const arcp_policy *policy = &w->config->policies[index];
     char closed[LINE_BYTES / 2] = "";
     size_t size = 0;
-    for (size_t at = 0; policy->has_lease && at < sizeof(names) / sizeof(names[0]); at++) {
-        const arcp_span capability = arcp_span_cstr(names[at]);
+    for (size_t i = 0; !policy->leaves_others_open && i < sizeof names / sizeof names[0]; i++) {
+        const arcp_span capability = arcp_span_cstr(names[i]);
         if (arcp_capability_is_reserved(capability) &&
             !arcp_span_equal_cstr(capability, "cost.budget") &&
-            !arcp_lease_names(policy->ceiling, capability) && size < sizeof(closed)) {
-            size += (size_t)snprintf(closed + size, sizeof(closed) - size, "%s%s",
-                                     size == 0 ? "" : ", ", names[at]);
+            !arcp_lease_names(policy->ceiling, capability) && size < sizeof closed) {
+            size += (size_t)snprintf(closed + size, sizeof closed - size, "%s%s",
+                                     size == 0 ? "" : ", ", names[i]);
         }
     }
     if (size != 0) {
-        const arcp__config_name name =
-            arcp__config_name_of(&w->config->places, "policy[%zu]", index);
-        say(w, &name, "max_lease does not name %s: what it does not name is closed", closed);
-    }
-}
-
-static void warn_of_policies(const warnings *w)
-{
-    for (size_t at = 0; at < w->config->policy_count; at++) {
-        warn_of_policy(w, at);
+        say(w, arcp__config_name_of(&w->config->places, "policy[%zu]", index),
+            "max_lease does not name %s: what it does not name is closed", closed);
     }
 }
 
 void arcp__config_warn(const arcp__config *config, const arcp__token_facts *tokens,
                        arcp__config_moment moment, arcp__config_warn_fn warn, void *user)
 {
-    static const struct {
-        void (*warn_of)(const warnings *w);
-        bool at_check_only;
-    } rows[] = {
-        {warn_of_listeners, false}, {warn_of_short_tokens, false},   {warn_of_metrics, false},
-        {warn_of_users, false},     {warn_of_relative_words, false}, {warn_of_warm_plain, false},
-        {warn_of_programs, true},   {warn_of_variables, true},       {warn_of_policies, true},
-    };
     const warnings w = {.config = config, .tokens = tokens, .warn = warn, .user = user};
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        if (moment == ARCP__CONFIG_CHECK || !rows[at].at_check_only) {
-            rows[at].warn_of(&w);
+    warn_of_listeners(&w);
+    warn_of_users(&w);
+    for (size_t i = 0; i < config->agent_count; i++) {
+        warn_of_agent(&w, i, moment);
+    }
+    if (moment == ARCP__CONFIG_CHECK) {
+        warn_of_templates(&w);
+        for (size_t i = 0; i < config->policy_count; i++) {
+            warn_of_policy(&w, i);
         }
     }
 }

@@ -57,23 +57,27 @@ static arcp_status set_mode(const char *path, mode_t mode, arcp_error *err)
                                                                       : strerror(number));
 }
 
-/* True: the place was named, and not chosen by us. */
-static bool find_state(char *to, size_t size, int *written)
+/* *is_given: the place was named, and not chosen by us. */
+static arcp_status name_state(arcp__directories *out, bool *is_given, arcp_error *err)
 {
     const char *given = getenv("STATE_DIRECTORY");
     const char *xdg = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
+    int size = 0;
+    *out = (arcp__directories){.work = ""};
+    *is_given = true;
     if (given != NULL && given[0] == '/') {
-        *written = snprintf(to, size, "%.*s", (int)strcspn(given, ":"), given);
-        return true;
+        size = snprintf(out->state, sizeof out->state, "%.*s", (int)strcspn(given, ":"), given);
+    } else if (xdg != NULL && xdg[0] == '/') {
+        size = snprintf(out->state, sizeof out->state, "%s/arcp", xdg);
+    } else {
+        *is_given = false;
+        size = snprintf(out->state, sizeof out->state, "%s/.local/state/arcp",
+                        home == NULL || home[0] != '/' ? "/root" : home);
     }
-    if (xdg != NULL && xdg[0] == '/') {
-        *written = snprintf(to, size, "%s/arcp", xdg);
-        return true;
-    }
-    *written =
-        snprintf(to, size, "%s/.local/state/arcp", home == NULL || home[0] != '/' ? "/root" : home);
-    return false;
+    return size >= 0 && size < (int)sizeof out->state
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
 }
 
 static arcp_status make_work(arcp__directories *out, const char *state, arcp_error *err)
@@ -129,16 +133,6 @@ static arcp_status let_pass(arcp__directories *out, bool is_given, arcp_error *e
     return status;
 }
 
-static arcp_status name_state(arcp__directories *out, bool *is_given, arcp_error *err)
-{
-    int size = 0;
-    *out = (arcp__directories){.work = ""};
-    *is_given = find_state(out->state, sizeof(out->state), &size);
-    return size >= 0 && size < (int)sizeof(out->state)
-               ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
-}
-
 arcp_status arcp__directories_look(arcp__directories *out, arcp_error *err)
 {
     bool ignored = false;
@@ -157,6 +151,13 @@ arcp_status arcp__directories_find(arcp__directories *out, bool has_other_users,
         status = make_work(out, out->state, err);
     }
     return status == ARCP_OK && has_other_users ? let_pass(out, is_given, err) : status;
+}
+
+bool arcp__path_in(const char *directory, const char *name, char *out, size_t size)
+{
+    const bool is_absolute = name[0] == '/';
+    return snprintf(out, size, "%s%s%s", is_absolute ? "" : directory, is_absolute ? "" : "/",
+                    name) < (int)size;
 }
 
 arcp_status arcp__store_url(const arcp__config *config, const arcp__directories *directories,

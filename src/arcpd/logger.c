@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,11 +66,6 @@ static void write_line(arcp__logger *logger, arcp_span line)
     write_all(STDERR_FILENO, line);
 }
 
-static void now_text(char out[ARCP__TIMESTAMP_SIZE])
-{
-    arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), out);
-}
-
 /* A peer's bytes must not control a terminal or fake a line. */
 static void append_clean(arcp_span left, arcp_buf *line)
 {
@@ -129,11 +125,23 @@ void arcp__logger_log(void *user, arcp_log_level level, const char *text)
     arcp__logger_log_fields(user, level, text, "");
 }
 
+void arcp__logger_say(arcp__logger *logger, arcp_log_level level, const char *format, ...)
+{
+    char text[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    arcp__logger_log(logger, level, text);
+}
+
 void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text, const char *fields)
 {
     arcp__logger *logger = user;
     if (level == ARCP_LOG_AUDIT) {
-        arcp__audit_trail_append(logger->audit, text);
+        if (logger->audit != NULL) {
+            arcp__audit_trail_append(logger->audit, text);
+        }
         return;
     }
     if ((int)level < logger->level) {
@@ -142,7 +150,7 @@ void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text,
     char when[ARCP__TIMESTAMP_SIZE];
     arcp_buf line = ARCP_BUF_INIT;
     arcp_span about = arcp_span_cstr(fields);
-    now_text(when);
+    arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), when);
     if (logger->format == ARCP__LOG_JSON) {
         arcp_buf_append_format(&line, "{\"ts\":\"%.*s\",\"level\":\"%s\",\"message\":",
                                ARCP__TIMESTAMP_SIZE, when, level_names[level]);

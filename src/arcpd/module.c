@@ -54,27 +54,25 @@ static void *load(const char *name, char *unsafe, size_t size)
 }
 
 arcp_status arcp__module_open(const char *name, const char *symbol, const char *key, void **module,
-                              void **function, arcp_error *err)
+                              void *function, arcp_error *err)
 {
     char unsafe[3200] = "";
     void *loaded = load(name, unsafe, sizeof(unsafe));
     void *found = loaded == NULL ? NULL : dlsym(loaded, symbol);
-    if (found == NULL && unsafe[0] != '\0') {
-        arcp__module_close(loaded);
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "%s: its module is not loaded from %s, which others may write to",
-                              key, unsafe);
-    }
     if (found == NULL) {
         const char *why = dlerror();
-        arcp_status status =
-            arcp_error_set(err, ARCP_E_USAGE, "%s: its module cannot be loaded: %s", key,
-                           why == NULL ? name : why);
+        const arcp_status status =
+            unsafe[0] != '\0'
+                ? arcp_error_set(err, ARCP_E_USAGE,
+                                 "%s: its module is not loaded from %s, which others may write to",
+                                 key, unsafe)
+                : arcp_error_set(err, ARCP_E_USAGE, "%s: its module cannot be loaded: %s", key,
+                                 why == NULL ? name : why);
         arcp__module_close(loaded);
         return status;
     }
     *module = loaded;
-    *function = found;
+    memcpy(function, &found, sizeof found); /* ISO C has no cast for this */
     return ARCP_OK;
 }
 

@@ -1,21 +1,6 @@
 /* SIGHUP: the configuration is read again while everything goes on. */
 #include "arcpd/arcpd.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-#include "arcpd/config.h"
-
-void arcp__daemon_log(arcp__daemon *daemon, arcp_log_level level, const char *format, ...)
-{
-    char text[8192];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    arcp__logger_log(&daemon->logger, level, text);
-}
-
 bool arcp__config_has_users(const arcp__config *config)
 {
     bool found = false;
@@ -90,64 +75,58 @@ static arcp_status apply(arcp__daemon *daemon, const arcp__config *fresh, arcp__
     return status;
 }
 
-static void say_what_takes_a_restart(arcp__daemon *daemon, const arcp_buf *changes)
-{
-    if (arcp__config_has_users(&daemon->config) && !daemon->has_other_users) {
-        arcp__logger_log(&daemon->logger, ARCP_LOG_WARN,
-                         "agents have a user of their own now: they may not be able to reach their "
-                         "directories before a restart");
-    }
-    arcp_buf text = ARCP_BUF_INIT;
-    if (changes->failed) {
-        arcp_buf_append_cstr(&text, "out of memory: whether a key has changed that takes a restart "
-                                    "is not known");
-    } else {
-        arcp_buf_append_cstr(&text, "changed, and takes a restart: ");
-        arcp_buf_append(&text, arcp_buf_span(changes));
-    }
-    arcp_buf_append_byte(&text, '\0');
-    if (!text.failed && (changes->failed || changes->size != 0)) {
-        arcp__logger_log(&daemon->logger, ARCP_LOG_WARN, text.data);
-    }
-    arcp_buf_fini(&text);
-}
-
 void arcp__daemon_reload(arcp__daemon *daemon)
 {
     arcp__config fresh;
     arcp_error error = {0};
+    arcp_buf changes = ARCP_BUF_INIT;
+    arcp__logger *logger = &daemon->logger;
     arcp__token_facts tokens = {.token_bytes_min = SIZE_MAX};
     arcp__config_init(&fresh);
     arcp_status status = arcp__daemon_read_config(daemon, &fresh, &error);
     if (status == ARCP_OK) {
         status = apply(daemon, &fresh, &tokens, &error);
     }
+    daemon->status.reload_failed = status != ARCP_OK;
     if (status != ARCP_OK) {
-        arcp__audit_trail_reload(daemon->logger.audit, &daemon->config.settings);
-        arcp__audit_trail_policy(daemon->logger.audit, "SIGHUP", &fresh, &error);
-        daemon->status.reload_failed = true;
-        arcp__daemon_log(daemon, ARCP_LOG_ERROR,
+        arcp__audit_trail_reload(&daemon->audit, &daemon->config.settings);
+        arcp__audit_trail_policy(&daemon->audit, "SIGHUP", &fresh, &error);
+        arcp__logger_say(logger, ARCP_LOG_ERROR,
                          "not reloaded, the configuration of before stays in effect: %s",
                          error.message);
         arcp__config_fini(&fresh);
         return;
     }
-    arcp_buf changes = ARCP_BUF_INIT;
     arcp__config_keep_started(&fresh, &daemon->config, daemon->frame_bytes_max, &changes);
     if (daemon->store_is_memory) {
         arcp_settings_fit_memory(&fresh.settings);
     }
     arcp_runtime_set_settings(daemon->runtime, &fresh.settings);
-    arcp__audit_trail_reload(daemon->logger.audit, &fresh.settings);
-    arcp__audit_trail_policy(daemon->logger.audit, "SIGHUP", &fresh, NULL);
-    daemon->logger.level = fresh.log_level;
-    daemon->logger.format = fresh.log_format;
+    arcp__audit_trail_reload(&daemon->audit, &fresh.settings);
+    arcp__audit_trail_policy(&daemon->audit, "SIGHUP", &fresh, NULL);
+    logger->level = fresh.log_level;
+    logger->format = fresh.log_format;
     arcp__config_fini(&daemon->config);
     daemon->config = fresh;
-    say_what_takes_a_restart(daemon, &changes);
+    if (arcp__config_has_users(&daemon->config) && !daemon->has_other_users) {
+        arcp__logger_say(logger, ARCP_LOG_WARN,
+                         "agents have a user of their own now: they may not be able to reach their "
+                         "directories before a restart");
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&text, "changed, and takes a restart: ");
+    arcp_buf_append(&text, arcp_buf_span(&changes));
+    arcp_buf_append_byte(&text, '\0');
+    if (changes.failed || text.failed) {
+        arcp__logger_log(logger, ARCP_LOG_WARN,
+                         "out of memory: whether a key has changed that takes a restart is not "
+                         "known");
+    } else if (changes.size != 0) {
+        arcp__logger_log(logger, ARCP_LOG_WARN, text.data);
+    }
+    arcp_buf_fini(&text);
     arcp__daemon_warn(daemon, &tokens);
-    daemon->status.reload_failed = false;
-    arcp__daemon_log(daemon, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
+    arcp__logger_say(logger, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
                      changes.failed || changes.size != 0 ? ", but for the keys of the warning above"
                                                          : "");
     arcp_buf_fini(&changes);

@@ -31,12 +31,13 @@ static arcp_status limits_of(const arcp__config_agent *agent, const arcp_launch_
     return ARCP_OK;
 }
 
-static arcp_status register_agents(arcp_runtime *runtime, const arcp__config *config,
-                                   const arcp_launch_limit *files, arcp_error *err)
+arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
+                                const arcp_launch_limit *files, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
-    for (size_t at = 0; status == ARCP_OK && at < config->agent_count; at++) {
-        const arcp__config_agent *from = &config->agents[at];
+    arcp_runtime_clear_agents(runtime);
+    for (size_t i = 0; status == ARCP_OK && i < config->agent_count; i++) {
+        const arcp__config_agent *from = &config->agents[i];
         arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
         arcp_launch_limit limits[LIMITS_MAX];
         agent.name = from->name;
@@ -56,47 +57,25 @@ static arcp_status register_agents(arcp_runtime *runtime, const arcp__config *co
             status = arcp_runtime_register_process(runtime, &agent, err);
         }
     }
-    return status;
-}
-
-static arcp_status apply_policies(arcp_runtime *runtime, const arcp__config *config,
-                                  arcp_error *err)
-{
-    arcp_status status = ARCP_OK;
+    if (status != ARCP_OK) {
+        return status;
+    }
     arcp_runtime_clear_policies(runtime);
-    for (size_t at = 0; status == ARCP_OK && at < config->policy_count; at++) {
-        const arcp__config_policy *from = &config->policies[at];
-        arcp_policy policy = ARCP_POLICY_INIT;
-        policy.principal_glob = from->principal;
-        policy.agent_glob = from->agent;
-        policy.ceiling = from->ceiling;
-        policy.leaves_others_open = !from->has_lease;
-        policy.max_lifetime_sec = from->max_lifetime_sec;
+    for (size_t i = 0; status == ARCP_OK && i < config->policy_count; i++) {
+        arcp_policy policy = config->policies[i];
+        policy.struct_size = sizeof policy;
+        policy.principal_glob = policy.principal_glob == NULL ? "*" : policy.principal_glob;
+        policy.agent_glob = policy.agent_glob == NULL ? "*" : policy.agent_glob;
         status = arcp_runtime_add_policy(runtime, &policy, err);
     }
-    return status;
-}
-
-static arcp_status apply_peer_profiles(arcp_runtime *runtime, const arcp__config *config,
-                                       arcp_error *err)
-{
-    arcp_status status = ARCP_OK;
+    if (status != ARCP_OK) {
+        return status;
+    }
     arcp_runtime_clear_peer_profiles(runtime);
-    for (size_t at = 0; status == ARCP_OK && at < config->profile_count; at++) {
-        const arcp__config_profile *rule = &config->profiles[at];
+    for (size_t i = 0; status == ARCP_OK && i < config->profile_count; i++) {
+        const arcp__config_profile *rule = &config->profiles[i];
         status = arcp_runtime_add_peer_profile(runtime, rule->client, rule->principal,
                                                rule->profile, err);
     }
     return status;
-}
-
-arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
-                                const arcp_launch_limit *files, arcp_error *err)
-{
-    arcp_runtime_clear_agents(runtime);
-    arcp_status status = register_agents(runtime, config, files, err);
-    if (status == ARCP_OK) {
-        status = apply_policies(runtime, config, err);
-    }
-    return status == ARCP_OK ? apply_peer_profiles(runtime, config, err) : status;
 }

@@ -18,49 +18,6 @@ static uint64_t file_bytes(const char *path, const char *suffix)
     return stat(name, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
-static void write_store(const arcp__status *status, arcp_buf *out)
-{
-    if (status->store_path[0] != '\0') {
-        arcp__exposition_one(
-            out, "arcp_store_bytes", "gauge", "Size of the database and its log on disk.",
-            file_bytes(status->store_path, "") + file_bytes(status->store_path, "-wal"));
-    }
-}
-
-static void write_audit(const arcp__status *status, arcp_buf *out)
-{
-    arcp__audit_stats stats;
-    if (!arcp__audit_trail_stats(status->audit, &stats)) {
-        return;
-    }
-    arcp__exposition_one(out, "arcp_audit_lines", "gauge",
-                         "Number of the last line in the audit log.", stats.head.seq);
-    arcp__exposition_one(out, "arcp_audit_lost_total", "counter",
-                         "Audit records dropped because the queue was full.", stats.lost);
-    arcp__exposition_one(out, "arcp_audit_queue_bytes", "gauge",
-                         "Bytes that wait for the audit log.", stats.queued_bytes);
-    arcp__exposition_one(out, "arcp_audit_failing", "gauge",
-                         "1 while the audit log cannot be written.", stats.is_failing);
-}
-
-static void write_traces(const arcp__status *status, arcp_buf *out)
-{
-    arcp__span_exporter_stats stats;
-    if (!arcp__trace_export_stats(status->traces, &stats)) {
-        return;
-    }
-    arcp__exposition_one(out, "arcp_trace_spans_exported_total", "counter",
-                         "Trace spans that the collector accepted.", stats.exported);
-    arcp__exposition_one(
-        out, "arcp_trace_spans_dropped_total", "counter",
-        "Trace spans dropped: the queue was full, the collector refused them, or arcpd stopped.",
-        stats.dropped);
-    arcp__exposition_one(out, "arcp_trace_queue_bytes", "gauge",
-                         "Bytes of spans that wait for the collector.", stats.queued_bytes);
-    arcp__exposition_one(out, "arcp_trace_failing", "gauge",
-                         "1 while the collector does not accept spans.", stats.is_failing);
-}
-
 /* The second number of statm is resident pages. */
 static uint64_t resident_bytes(void)
 {
@@ -77,9 +34,41 @@ static uint64_t resident_bytes(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void write_process(const arcp__status *status, arcp_buf *out)
+static void write_metrics(const arcp__status *status, arcp_buf *out)
 {
     const char *labels[] = {"version", ARCP_VERSION_STRING, NULL};
+    const char *path = status->store_path;
+    if (path[0] != '\0') {
+        arcp__exposition_one(out, "arcp_store_bytes", "gauge",
+                             "Size of the database and its log on disk.",
+                             file_bytes(path, "") + file_bytes(path, "-wal"));
+    }
+    if (status->audit->log != NULL) {
+        arcp__audit_stats stats;
+        arcp__audit_log_get_stats(status->audit->log, &stats);
+        arcp__exposition_one(out, "arcp_audit_lines", "gauge",
+                             "Number of the last line in the audit log.", stats.head.seq);
+        arcp__exposition_one(out, "arcp_audit_lost_total", "counter",
+                             "Audit records dropped because the queue was full.", stats.lost);
+        arcp__exposition_one(out, "arcp_audit_queue_bytes", "gauge",
+                             "Bytes that wait for the audit log.", stats.queued_bytes);
+        arcp__exposition_one(out, "arcp_audit_failing", "gauge",
+                             "1 while the audit log cannot be written.", stats.is_failing);
+    }
+    if (status->traces->exporter != NULL) {
+        arcp__span_exporter_stats stats;
+        status->traces->exporter->ops->get_stats(status->traces->exporter, &stats);
+        arcp__exposition_one(out, "arcp_trace_spans_exported_total", "counter",
+                             "Trace spans that the collector accepted.", stats.exported);
+        arcp__exposition_one(out, "arcp_trace_spans_dropped_total", "counter",
+                             "Trace spans dropped: the queue was full, the collector refused "
+                             "them, or arcpd stopped.",
+                             stats.dropped);
+        arcp__exposition_one(out, "arcp_trace_queue_bytes", "gauge",
+                             "Bytes of spans that wait for the collector.", stats.queued_bytes);
+        arcp__exposition_one(out, "arcp_trace_failing", "gauge",
+                             "1 while the collector does not accept spans.", stats.is_failing);
+    }
     arcp__exposition_family(out, "arcp_build_info", "gauge", "1, with the version as a label.");
     arcp__exposition_u64(out, "arcp_build_info", labels, 1);
     arcp__exposition_one(out, "process_start_time_seconds", "gauge",
@@ -93,45 +82,33 @@ static void write_process(const arcp__status *status, arcp_buf *out)
                          resident_bytes());
 }
 
-void arcp__status_write_metrics(const arcp__status *status, arcp_buf *out)
-{
-    if (arcp_runtime_write_metrics(status->runtime, out) != ARCP_OK) {
-        return; /* out->failed says so */
-    }
-    write_store(status, out);
-    write_audit(status, out);
-    write_traces(status, out);
-    write_process(status, out);
-}
-
 /* ---- serving ---- */
 
-static void answer(arcp__web_exchange *exchange, int status, arcp_span body)
+static void answer(arcp__web_exchange *exchange, int status, const char *type, arcp_span body)
 {
     const arcp__web_response response = {
-        .status = status, .headers = "Cache-Control: no-store\r\n", .body = body};
+        .status = status, .type = type, .headers = "Cache-Control: no-store\r\n", .body = body};
     arcp__web_exchange_respond(exchange, &response);
 }
 
 static void serve_metrics(void *user, arcp__web_exchange *exchange)
 {
+    const arcp__status *status = user;
     arcp_buf text = ARCP_BUF_INIT;
-    arcp__status_write_metrics(user, &text);
+    if (arcp_runtime_write_metrics(status->runtime, &text) == ARCP_OK) {
+        write_metrics(status, &text);
+    }
     if (text.failed) {
-        answer(exchange, 503, ARCP_SPAN_LITERAL("out of memory\n"));
+        answer(exchange, 503, NULL, ARCP_SPAN_LITERAL("out of memory\n"));
     } else {
-        const arcp__web_response response = {.status = 200,
-                                             .type = "text/plain; version=0.0.4; charset=utf-8",
-                                             .headers = "Cache-Control: no-store\r\n",
-                                             .body = arcp_buf_span(&text)};
-        arcp__web_exchange_respond(exchange, &response);
+        answer(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", arcp_buf_span(&text));
     }
     arcp_buf_fini(&text);
 }
 
 static void serve_health(void *user, arcp__web_exchange *exchange)
 {
-    answer(exchange, 200, ARCP_SPAN_LITERAL("ok\n"));
+    answer(exchange, 200, NULL, ARCP_SPAN_LITERAL("ok\n"));
 }
 
 static void serve_readiness(void *user, arcp__web_exchange *exchange)
@@ -140,16 +117,16 @@ static void serve_readiness(void *user, arcp__web_exchange *exchange)
     const char *why = NULL;
     char text[128];
     if (arcp_runtime_is_ready(status->runtime, &why)) {
-        answer(exchange, 200, ARCP_SPAN_LITERAL("ready\n"));
+        answer(exchange, 200, NULL, ARCP_SPAN_LITERAL("ready\n"));
     } else {
         (void)snprintf(text, sizeof(text), "not ready: %s\n", why);
-        answer(exchange, 503, arcp_span_cstr(text));
+        answer(exchange, 503, NULL, arcp_span_cstr(text));
     }
 }
 
 static void serve_nothing(void *user, arcp__web_exchange *exchange)
 {
-    answer(exchange, 404, ARCP_SPAN_LITERAL("there is /metrics, /healthz and /readyz\n"));
+    answer(exchange, 404, NULL, ARCP_SPAN_LITERAL("there is /metrics, /healthz and /readyz\n"));
 }
 
 static const arcp__web_route routes[] = {
@@ -169,13 +146,24 @@ arcp_status arcp__status_listen_parse(const char *listen, arcp__authority *out, 
     return ARCP_OK;
 }
 
-static arcp_status open_server(arcp__status *status, uv_loop_t *loop, const arcp__config *config,
-                               arcp_error *err)
+arcp_status arcp__status_open(arcp__status *status, uv_loop_t *loop, const arcp__config *config,
+                              const char *directory, arcp_error *err)
 {
+    static const char sqlite[] = "sqlite:";
     arcp__authority listen;
     arcp_admission *admission = NULL;
     arcp_admission_limits limits = ARCP_ADMISSION_LIMITS_INIT;
     limits.connections_max = ARCP__STATUS_CONNECTIONS_MAX;
+    if (config->http_listen == NULL) {
+        return ARCP_OK;
+    }
+    status->started_wall_ns = arcp__clock_ns(CLOCK_REALTIME);
+    if (config->store == NULL) {
+        (void)snprintf(status->store_path, sizeof status->store_path, "%s/arcp.db", directory);
+    } else if (strncmp(config->store, sqlite, sizeof sqlite - 1) == 0) {
+        (void)snprintf(status->store_path, sizeof status->store_path, "%s",
+                       config->store + sizeof sqlite - 1);
+    }
     arcp_status result = arcp__status_listen_parse(config->http_listen, &listen, err);
     if (result == ARCP_OK) {
         result = arcp_admission_new(&limits, &admission, err);
@@ -191,7 +179,7 @@ static arcp_status open_server(arcp__status *status, uv_loop_t *loop, const arcp
         .head_bytes_max = ARCP__STATUS_HEAD_BYTES_MAX,
         .linger_ms = ARCP_CLOSE_TIMEOUT_MS_DEFAULT,
         .routes = routes,
-        .route_count = sizeof(routes) / sizeof(routes[0]),
+        .route_count = sizeof routes / sizeof routes[0],
         .user = status,
     };
     arcp_error why = {0};
@@ -199,26 +187,6 @@ static arcp_status open_server(arcp__status *status, uv_loop_t *loop, const arcp
     arcp_admission_unref(admission);
     return result == ARCP_OK ? ARCP_OK
                              : arcp_error_set(err, result, "http.listen: %s", why.message);
-}
-
-arcp_status arcp__status_open(arcp__status *status, uv_loop_t *loop, const arcp__config *config,
-                              const char *directory, const arcp_runtime *runtime,
-                              arcp__audit_trail *audit, arcp_error *err)
-{
-    static const char sqlite[] = "sqlite:";
-    if (config->http_listen == NULL) {
-        return ARCP_OK;
-    }
-    status->started_wall_ns = arcp__clock_ns(CLOCK_REALTIME);
-    status->runtime = runtime;
-    status->audit = audit;
-    if (config->store == NULL) {
-        (void)snprintf(status->store_path, sizeof(status->store_path), "%s/arcp.db", directory);
-    } else if (strncmp(config->store, sqlite, sizeof(sqlite) - 1) == 0) {
-        (void)snprintf(status->store_path, sizeof(status->store_path), "%s",
-                       config->store + sizeof(sqlite) - 1);
-    }
-    return open_server(status, loop, config, err);
 }
 
 void arcp__status_close(arcp__status *status)

@@ -21,61 +21,45 @@ static arcp_status no_memory(arcp_error *err)
 
 /* ---- the token of this machine ---- */
 
-static arcp_status read_token(const arcp__private_file *file, arcp_buf *token, arcp_error *err)
-{
-    unsigned char bytes[32];
-    arcp_buf fresh = ARCP_BUF_SECRET_INIT;
-    arcp__random(bytes, sizeof(bytes));
-    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
-                        &fresh);
-    arcp_wipe(bytes, sizeof(bytes));
-    arcp_buf_append_byte(&fresh, '\n');
-    const arcp_status status =
-        fresh.failed ? no_memory(err)
-                     : arcp__private_file_read_or_make(file, arcp_buf_span(&fresh), token, err);
-    arcp_buf_fini(&fresh);
-    return status;
-}
-
-/* One line, without its end. */
-static arcp_status take_line(const char *path, arcp_buf *token, arcp_error *err)
-{
-    bool is_whole = token->size < FILE_BYTES_MAX;
-    while (token->size != 0 &&
-           (token->data[token->size - 1] == '\n' || token->data[token->size - 1] == '\r')) {
-        token->size--;
-    }
-    if (!is_whole || token->size < TOKEN_BYTES_MIN || token->size > TOKEN_BYTES_MAX ||
-        memchr(token->data, '\n', token->size) != NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "the token file %s holds no token, one line of 16 to 511 bytes; "
-                              "remove it to get a new one",
-                              path);
-    }
-    return ARCP_OK;
-}
-
+/* In the state directory, made when it is not there. */
 static arcp_status own_token(const char *state_directory, arcp_token_verifier **out,
                              arcp_error *err)
 {
     char path[4096];
+    unsigned char bytes[32];
+    arcp_buf fresh = ARCP_BUF_SECRET_INIT;
     arcp_buf token = ARCP_BUF_SECRET_INIT;
     const arcp__private_file file = {
         .what = "the token file", .path = path, .bytes_max = FILE_BYTES_MAX, .closed_to = 077};
-    if (snprintf(path, sizeof(path), "%s/token", state_directory) >= (int)sizeof(path)) {
+    if (snprintf(path, sizeof path, "%s/token", state_directory) >= (int)sizeof path) {
         return arcp_error_set(err, ARCP_E_USAGE, "the state directory's path is too long");
     }
-    arcp_status status = read_token(&file, &token, err);
-    if (status == ARCP_OK) {
-        status = take_line(path, &token, err);
+    arcp__random(bytes, sizeof bytes);
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof bytes), ARCP__BASE64_URL,
+                        &fresh);
+    arcp_wipe(bytes, sizeof bytes);
+    arcp_buf_append_byte(&fresh, '\n');
+    arcp_status status =
+        fresh.failed ? no_memory(err)
+                     : arcp__private_file_read_or_make(&file, arcp_buf_span(&fresh), &token, err);
+    arcp_buf_fini(&fresh);
+    const bool is_whole = token.size < FILE_BYTES_MAX;
+    while (token.size != 0 &&
+           (token.data[token.size - 1] == '\n' || token.data[token.size - 1] == '\r')) {
+        token.size--;
     }
-    arcp_buf_append_byte(&token, '\0');
-    if (status == ARCP_OK && token.failed) {
-        status = no_memory(err);
+    if (status == ARCP_OK &&
+        (!is_whole || token.size < TOKEN_BYTES_MIN || token.size > TOKEN_BYTES_MAX ||
+         memchr(token.data, '\n', token.size) != NULL)) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "the token file %s holds no token, one line of 16 to 511 bytes; "
+                                "remove it to get a new one",
+                                path);
     }
     if (status == ARCP_OK) {
-        arcp_token_row row = {token.data, "local"};
-        status = arcp_token_verifier_new_table(&row, 1, out, err);
+        arcp_buf_append_byte(&token, '\0');
+        const arcp_token_row row = {token.data, "local"};
+        status = token.failed ? no_memory(err) : arcp_token_verifier_new_table(&row, 1, out, err);
     }
     arcp_buf_fini(&token);
     return status;
@@ -98,8 +82,8 @@ void arcp__verifiers_taken(arcp__verifiers *verifiers)
 }
 
 /* Takes over what was made, if it was. */
-static arcp_status add(arcp__verifiers *verifiers, arcp_status status,
-                       arcp_token_verifier *const *made, arcp_error *err)
+static arcp_status add(arcp__verifiers *verifiers, arcp_status status, arcp_token_verifier *made,
+                       arcp_error *err)
 {
     if (status != ARCP_OK) {
         return status;
@@ -107,40 +91,12 @@ static arcp_status add(arcp__verifiers *verifiers, arcp_status status,
     arcp_token_verifier **items =
         arcp__realloc_array(verifiers->items, verifiers->count + 1, sizeof(arcp_token_verifier *));
     if (items == NULL) {
-        arcp_token_verifier_free(*made);
+        arcp_token_verifier_free(made);
         return no_memory(err);
     }
     verifiers->items = items;
-    items[verifiers->count++] = *made;
+    items[verifiers->count++] = made;
     return ARCP_OK;
-}
-
-static arcp_status make_table(const arcp__config *config, arcp_token_verifier **out,
-                              arcp_error *err)
-{
-    arcp_token_row *rows = arcp__alloc_array(config->token_count, sizeof(*rows));
-    if (rows == NULL) {
-        return no_memory(err);
-    }
-    for (size_t at = 0; at < config->token_count; at++) {
-        rows[at] = (arcp_token_row){config->tokens[at].token, config->tokens[at].principal};
-    }
-    arcp_status status = arcp_token_verifier_new_table(rows, config->token_count, out, err);
-    arcp__free(rows);
-    return status;
-}
-
-static arcp_status make_jwt(const arcp__config_jwt *jwt, arcp_token_verifier **out, arcp_error *err)
-{
-    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
-    options.algorithm = jwt->algorithm;
-    options.key_file = jwt->key_file;
-    options.key_id = jwt->key_id;
-    options.issuer = jwt->issuer;
-    options.audience = jwt->audience;
-    options.principal_claim = jwt->principal_claim;
-    options.leeway_sec = jwt->leeway_sec;
-    return arcp_token_verifier_new_jwt(&options, out, err);
 }
 
 bool arcp__config_has_tokens(const arcp__config *config)
@@ -154,13 +110,18 @@ static arcp_status make_configured(const arcp__config *config, arcp__verifiers *
     arcp_token_verifier *made = NULL;
     arcp_status status = ARCP_OK;
     if (config->token_count != 0) {
-        status = add(out, make_table(config, &made, err), &made, err);
+        status = arcp_token_verifier_new_table(config->tokens, config->token_count, &made, err);
+        status = add(out, status, made, err);
     }
     if (status == ARCP_OK && config->token_file != NULL) {
-        status = add(out, arcp_token_verifier_new_file(config->token_file, &made, err), &made, err);
+        status = arcp_token_verifier_new_file(config->token_file, &made, err);
+        status = add(out, status, made, err);
     }
-    for (size_t at = 0; status == ARCP_OK && at < config->jwt_count; at++) {
-        status = add(out, make_jwt(&config->jwt[at], &made, err), &made, err);
+    for (size_t i = 0; status == ARCP_OK && i < config->jwt_count; i++) {
+        arcp_jwt_options jwt = config->jwt[i];
+        jwt.struct_size = sizeof jwt;
+        status = arcp_token_verifier_new_jwt(&jwt, &made, err);
+        status = add(out, status, made, err);
     }
     return status;
 }
@@ -192,9 +153,11 @@ arcp_status arcp__verifiers_make(const arcp__config *config, const char *state_d
     arcp_token_verifier *made = NULL;
     arcp_status status = make_configured(config, &fresh, err);
     if (status == ARCP_OK && config->no_auth) {
-        status = add(&fresh, arcp_token_verifier_new_anonymous(&made, err), &made, err);
+        status = arcp_token_verifier_new_anonymous(&made, err);
+        status = add(&fresh, status, made, err);
     } else if (status == ARCP_OK && !arcp__config_has_tokens(config) && !config->use_stdio) {
-        status = add(&fresh, own_token(state_directory, &made, err), &made, err);
+        status = own_token(state_directory, &made, err);
+        status = add(&fresh, status, made, err);
     }
     if (status != ARCP_OK) {
         arcp__verifiers_fini(&fresh);

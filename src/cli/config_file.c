@@ -24,22 +24,18 @@ typedef struct reading {
 
 /* ---- the keys ---- */
 
-static arcp_status accept_text(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                               const char *path, const yaml_node_t *node)
+static arcp_status accept_text(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     char *const *text = arcp__config_value(row, owner);
-    return *text == NULL || (*text)[0] == '\0'
-               ? arcp__yaml_refuse(r, node, path, "must be a string")
-               : ARCP_OK;
+    return *text == NULL || (*text)[0] == '\0' ? arcp__yaml_refuse(r, "must be a string") : ARCP_OK;
 }
 
 /* ~/ is the home directory. */
-static arcp_status accept_path(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                               const char *path, const yaml_node_t *node)
+static arcp_status accept_path(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     const char *home = getenv("HOME");
     char **text = arcp__config_value(row, owner);
-    const arcp_status status = accept_text(r, row, owner, path, node);
+    const arcp_status status = accept_text(r, row, owner);
     if (status != ARCP_OK || strncmp(*text, "~/", 2) != 0 || home == NULL) {
         return status;
     }
@@ -52,18 +48,17 @@ static arcp_status accept_path(arcp__yaml_reader *r, const arcp__config_row *row
 }
 
 /* A program and its words; no shell is involved. */
-static arcp_status accept_words(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                                const char *path, const yaml_node_t *node)
+static arcp_status accept_words(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    const arcp__text_list *words = arcp__config_value(row, owner);
+    const arcp__config_level *level = owner;
+    const arcp__text_list *words = &level->token_command;
     return words->count == 0 || words->items[0][0] == '\0'
-               ? arcp__yaml_refuse(r, node, path, "must be a list of words: [pass, show, arcp]")
+               ? arcp__yaml_refuse(r, "must be a list of words: [pass, show, arcp]")
                : ARCP_OK;
 }
 
 /* Profiles are read after the other keys, one of which names the wanted one. */
-static arcp_status pass_over(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                             const char *path, const yaml_node_t *node)
+static arcp_status pass_over(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     return ARCP_OK;
 }
@@ -78,7 +73,8 @@ static const arcp__config_row rows[] = {
     {ARCP__CONFIG_ROW("token", text, arcp__config_level, token), .flags = ARCP__CONFIG_SECRET,
      .accept = accept_text},
     {ARCP__CONFIG_ROW("token_file", text, arcp__config_level, token_file), .accept = accept_path},
-    {ARCP__CONFIG_ROW("token_command", texts, arcp__config_level, token_command),
+    {ARCP__CONFIG_LIST("token_command", list, arcp__config_level, token_command.items,
+                       token_command.count, &arcp__config_text_item),
      .accept = accept_words},
     {ARCP__CONFIG_ROW("ca_file", text, arcp__config_level, ca_file), .accept = accept_path},
     {ARCP__CONFIG_ROW("profile", text, arcp__config_file, default_profile), .accept = accept_text},
@@ -89,30 +85,31 @@ static const arcp__config_fields level_fields = {.rows = rows, .count = LEVEL_KE
 /* ---- profiles ---- */
 
 /* Every profile is read, so that each mistake is reported; the wanted one is kept. */
-static arcp_status read_profile(arcp__yaml_reader *r, void *user, arcp_span name, const char *path,
-                                const yaml_node_t *node)
+static arcp_status read_profile(arcp__yaml_reader *r, void *user, arcp_span name)
 {
     reading *into = user;
     const bool is_wanted = into->profile != NULL && arcp_span_equal_cstr(name, into->profile);
     arcp__config_level other = {0};
-    if (node->type != YAML_MAPPING_NODE) {
-        return arcp__yaml_refuse(r, node, path, "must be a mapping (key: value)");
+    if (r->node->type != YAML_MAPPING_NODE) {
+        return arcp__yaml_refuse(r, "must be a mapping (key: value)");
     }
-    const arcp_status status = arcp__config_fields_read(
-        r, &level_fields, is_wanted ? &into->file.profile : &other, path, node);
+    const arcp_status status =
+        arcp__config_fields_read(r, &level_fields, is_wanted ? &into->file.profile : &other);
     into->profile_found = into->profile_found || is_wanted;
     arcp__config_fields_fini(&level_fields, &other);
     return status;
 }
 
-static arcp_status read_profiles(arcp__yaml_reader *r, void *owner, const char *path,
-                                 const yaml_node_t *node)
+static arcp_status read_profiles(arcp__yaml_reader *r, void *owner)
 {
     reading *into = owner;
-    const yaml_node_t *profiles = arcp__yaml_find(r, node, "profiles");
+    const yaml_node_t *profiles = arcp__yaml_find(r, "profiles");
     into->profile = into->profile != NULL ? into->profile : into->file.default_profile;
-    return profiles == NULL ? ARCP_OK
-                            : arcp__yaml_members(r, profiles, "profiles", read_profile, into);
+    if (profiles == NULL) {
+        return ARCP_OK;
+    }
+    (void)arcp__yaml_enter(r, profiles, "profiles");
+    return arcp__yaml_members(r, read_profile, into);
 }
 
 static const arcp__config_fields file_fields = {

@@ -9,21 +9,6 @@
 #include <arcp/buf.h>
 #include <arcp/error.h>
 
-/* ---- text_list.c ---- */
-
-/* A growing list of owned strings, NULL-terminated once it is not empty. */
-
-typedef struct arcp__text_list {
-    char **items;
-    size_t count;
-} arcp__text_list;
-
-ARCP_MUST_CHECK arcp_status arcp__text_list_add(arcp__text_list *list, const char *text,
-                                                arcp_error *err);
-void arcp__text_list_clear(arcp__text_list *list);
-/* Of texts that may be secrets: wipes them first. */
-void arcp__text_list_wipe(arcp__text_list *list);
-
 /* ---- places.c ---- */
 
 /* Where in the configuration file a value stands, for what is found to be wrong with it after the
@@ -57,10 +42,10 @@ typedef struct arcp__config_name {
 ARCP_PRINTF(2, 3)
 arcp__config_name arcp__config_name_of(const arcp__config_places *places, const char *format, ...);
 
-/* ---- yaml_reader.c ---- */
+/* ---- yaml.c ---- */
 
-/* Reading YAML nodes with errors that name file, line and key. Every function returns
- * ARCP_OK or describes in the reader's error what would be right (ARCP_E_USAGE), or
+/* Reading a YAML document node by node, with errors that name file, line and key. Every function
+ * returns ARCP_OK or describes in the reader's error what would be right (ARCP_E_USAGE), or
  * ARCP_E_NO_MEMORY. */
 
 #define ARCP__YAML_PATH_BYTES 160
@@ -69,34 +54,56 @@ typedef struct arcp__yaml_reader {
     void *root;                  /* the struct of the whole configuration */
     arcp__config_places *places; /* where strings and items stand */
     const char *name;            /* of the file */
-    arcp_span text;              /* of the file */
-    yaml_document_t document;
     arcp_error *err;
+    /* Where it is: the value that is read, and its key, agents[0].name. The root has "". */
+    const yaml_node_t *node;
+    char path[ARCP__YAML_PATH_BYTES];
+    arcp_span text; /* of the file */
+    yaml_document_t document;
 } arcp__yaml_reader;
 
-/* One key of a mapping, with its path. ARCP_E_NOT_FOUND: there is no such key. */
-typedef arcp_status (*arcp__yaml_member_fn)(arcp__yaml_reader *r, void *into, arcp_span key,
-                                            const char *path, const yaml_node_t *value);
+/* One key of a mapping; the reader is at its value. ARCP_E_NOT_FOUND: there is no such key. */
+typedef arcp_status (*arcp__yaml_member_fn)(arcp__yaml_reader *r, void *into, arcp_span key);
 
-/* Says what is wrong with a node. `key` is its path, "" where `what` names it. */
-arcp_status arcp__yaml_refuse(const arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
-                              const char *what);
+/* Says what is wrong with the value. */
+arcp_status arcp__yaml_refuse(const arcp__yaml_reader *r, const char *what, ...) ARCP_PRINTF(2, 3);
 arcp_status arcp__yaml_no_memory(const arcp__yaml_reader *r);
+
+/* Where the reader was. */
+typedef struct arcp__yaml_place {
+    const yaml_node_t *node;
+    size_t path_size;
+} arcp__yaml_place;
+
+/* Goes to a value in the present one; `more` is what its path has behind the present one's. */
+arcp__yaml_place arcp__yaml_enter(arcp__yaml_reader *r, const yaml_node_t *node, const char *more,
+                                  ...) ARCP_PRINTF(3, 4);
+void arcp__yaml_leave(arcp__yaml_reader *r, arcp__yaml_place place);
+
 /* The node of an index. */
 yaml_node_t *arcp__yaml_node(arcp__yaml_reader *r, int index);
 /* The text of a scalar node, borrowed from the document; of another node nothing. */
 arcp_span arcp__yaml_scalar(const yaml_node_t *node);
 /* Empty, null or ~, not in quotes. */
 bool arcp__yaml_is_null(const yaml_node_t *node);
-/* A string into *out (owned; what was there is freed); null makes it NULL. */
-arcp_status arcp__yaml_text(arcp__yaml_reader *r, const yaml_node_t *node, const char *key,
-                            char **out);
 /* Calls `member` for each key of a mapping, in order; a key that occurs twice is refused, and so is
  * one that `member` does not find. */
-arcp_status arcp__yaml_members(arcp__yaml_reader *r, const yaml_node_t *node, const char *path,
-                               arcp__yaml_member_fn member, void *into);
-/* The value of a key of a mapping; NULL: it is not there, or the node is no mapping. */
-const yaml_node_t *arcp__yaml_find(arcp__yaml_reader *r, const yaml_node_t *node, const char *key);
+arcp_status arcp__yaml_members(arcp__yaml_reader *r, arcp__yaml_member_fn member, void *into);
+/* The value of a key of a mapping; NULL: it is not there, or the value is no mapping. */
+const yaml_node_t *arcp__yaml_find(arcp__yaml_reader *r, const char *key);
+
+/* ---- lists of texts (types.c) ---- */
+
+/* A growing list of owned strings, NULL-terminated once it is not empty. */
+typedef struct arcp__text_list {
+    char **items;
+    size_t count;
+} arcp__text_list;
+
+ARCP_MUST_CHECK arcp_status arcp__text_list_add(arcp__text_list *list, const char *text,
+                                                arcp_error *err);
+/* Of texts that may be secrets: they are wiped. */
+void arcp__text_list_clear(arcp__text_list *list);
 
 /* ---- fields.c ---- */
 
@@ -105,10 +112,6 @@ const yaml_node_t *arcp__yaml_find(arcp__yaml_reader *r, const yaml_node_t *node
  * is secret. Rows nest: a group is a row with rows of its own, and the items of a list are
  * described by a row. Reading, defaults, printing, freeing (fields.c) and comparing walk the rows;
  * a type (types.c, json.c) knows one kind of value. */
-
-/* What is printed for a secret: the same for all of them, or what tells two apart without showing
- * either (for comparisons, not for people). */
-typedef enum arcp__print_secrets { ARCP__SECRETS_MASKED, ARCP__SECRETS_HASHED } arcp__print_secrets;
 
 typedef struct arcp__config_row arcp__config_row;
 typedef struct arcp__config_fields arcp__config_fields;
@@ -119,12 +122,11 @@ typedef struct arcp__config_type {
     void (*init)(const arcp__config_row *row, void *owner);
     /* NULL: there is nothing to free. */
     void (*fini)(const arcp__config_row *row, void *owner);
-    arcp_status (*read)(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                        const char *path, const yaml_node_t *node);
+    arcp_status (*read)(arcp__yaml_reader *r, const arcp__config_row *row, void *owner);
     /* Appends the value on one line, as YAML that is read as the same value. "null", "[]" and "{}"
-     * stand for no value. NULL: the configuration is never printed. */
-    void (*print)(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                  arcp_buf *out);
+     * stand for no value. A secret is shown in a secret buffer only (to compare it), else masked.
+     * NULL: the configuration is never printed. */
+    void (*print)(const arcp__config_row *row, const void *owner, arcp_buf *out);
 } arcp__config_type;
 
 enum {
@@ -133,9 +135,6 @@ enum {
     ARCP__CONFIG_SPARSE = 4,  /* not printed while it has no value */
     ARCP__CONFIG_NAMES = 8    /* pairs: a name whose value is null stands alone */
 };
-
-typedef arcp_status (*arcp__config_hook)(arcp__yaml_reader *r, const arcp__config_row *row,
-                                         void *owner, const char *path, const yaml_node_t *node);
 
 struct arcp__config_row {
     const char *key;
@@ -153,10 +152,9 @@ struct arcp__config_row {
     size_t count_offset;               /* of a list: its size_t beside the items */
     const char *item_name;             /* of a list with a maximum, in the plural */
     /* Refuses or completes what was read. */
-    arcp__config_hook accept;
+    arcp_status (*accept)(arcp__yaml_reader *r, const arcp__config_row *row, void *owner);
     /* Pairs: refuses one; `name` and `text` are what was read. */
-    arcp_status (*accept_pair)(arcp__yaml_reader *r, const char *name, const char *text,
-                               const char *path, const yaml_node_t *node);
+    arcp_status (*accept_pair)(arcp__yaml_reader *r, const char *name, const char *text);
     /* Whether the key has an effect, given the other values of its owner; a key without one is
      * neither printed nor compared. NULL: always. */
     bool (*applies)(const void *owner);
@@ -165,8 +163,7 @@ struct arcp__config_row {
 /* Keys of a group that have no rows here, such as the runtime's settings. `read` returns
  * ARCP_E_NOT_FOUND for a key that does not exist; `print` prints all of the group, a line each. */
 typedef struct arcp__config_others {
-    arcp_status (*read)(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key,
-                        const char *path, const yaml_node_t *node);
+    arcp_status (*read)(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key);
     void (*print)(const char *group, const void *owner, unsigned indent, arcp_buf *out);
 } arcp__config_others;
 
@@ -178,20 +175,22 @@ struct arcp__config_fields {
     const char *group;                 /* the name of the group that `others` gets */
     bool is_flow;                      /* printed on one line */
     /* Checks what depends on several keys, after all were read. NULL: nothing does. */
-    arcp_status (*check)(arcp__yaml_reader *r, void *owner, const char *path,
-                         const yaml_node_t *node);
+    arcp_status (*check)(arcp__yaml_reader *r, void *owner);
 };
 
 /* A row begins with its key, its type, and the struct and member of its value. */
 #define ARCP__CONFIG_ROW(name, kind, owner, member)                                                \
     .key = (name), .type = &arcp__config_##kind, .offset = offsetof(owner, member),                \
     .size = sizeof(((owner *)NULL)->member)
+/* A list (or pairs): where its items and their count are, and what each is. */
+#define ARCP__CONFIG_LIST(name, kind, owner, member, counted, its_item)                            \
+    ARCP__CONFIG_ROW(name, kind, owner, member), .count_offset = offsetof(owner, counted),         \
+                                                 .item = (its_item)
 
 /* ---- types ---- */
 
 extern const arcp__config_type arcp__config_text;   /* char *; NULL: null */
-extern const arcp__config_type arcp__config_texts;  /* arcp__text_list */
-extern const arcp__config_type arcp__config_pairs;  /* arcp__text_list of NAME, separator, VALUE */
+extern const arcp__config_type arcp__config_pairs;  /* list of texts: NAME, separator, VALUE */
 extern const arcp__config_type arcp__config_flag;   /* bool */
 extern const arcp__config_type arcp__config_number; /* uint64_t; null: 0 */
 extern const arcp__config_type arcp__config_word;  /* bool, int or an enum: an index into `words` */
@@ -200,7 +199,11 @@ extern const arcp__config_type arcp__config_http_status; /* int; 0: none */
 extern const arcp__config_type arcp__config_error_code;  /* arcp_status */
 extern const arcp__config_type arcp__config_json;        /* char *: YAML as JSON */
 extern const arcp__config_type arcp__config_group;       /* the struct of `fields`, in its owner */
-extern const arcp__config_type arcp__config_list;        /* pointer and count */
+extern const arcp__config_type arcp__config_list;        /* pointer and count; see below */
+
+/* Items that are strings. */
+extern const arcp__config_row arcp__config_text_item;
+extern const arcp__config_row arcp__config_secret_item;
 
 /* ---- walking ---- */
 
@@ -209,11 +212,15 @@ void *arcp__config_value(const arcp__config_row *row, const void *owner);
 /* The items of a list: their count, and one of them. */
 size_t arcp__config_list_count(const arcp__config_row *row, const void *owner);
 void *arcp__config_list_item(const arcp__config_row *row, const void *owner, size_t index);
+/* A new item at the end, with its defaults, and zeroes behind it: lists of pointers end with NULL.
+ * NULL: out of memory. */
+void *arcp__config_list_add(const arcp__config_row *row, void *owner);
 
 void arcp__config_fields_init(const arcp__config_fields *fields, void *owner);
 void arcp__config_fields_fini(const arcp__config_fields *fields, void *owner);
+/* Reads the mapping where the reader is. */
 arcp_status arcp__config_fields_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
-                                     void *owner, const char *path, const yaml_node_t *node);
+                                     void *owner);
 /* As a block of lines, each indented by so many blanks. */
 void arcp__config_fields_print(const arcp__config_fields *fields, const void *owner,
                                unsigned indent, arcp_buf *out);

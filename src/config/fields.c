@@ -62,32 +62,31 @@ typedef struct struct_reading {
     void *owner;
 } struct_reading;
 
-static arcp_status read_member(arcp__yaml_reader *r, void *user, arcp_span key, const char *path,
-                               const yaml_node_t *value)
+static arcp_status read_value(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
+{
+    const arcp_status status = row->type->read(r, row, owner);
+    return status == ARCP_OK && row->accept != NULL ? row->accept(r, row, owner) : status;
+}
+
+static arcp_status read_member(arcp__yaml_reader *r, void *user, arcp_span key)
 {
     const struct_reading *into = user;
     const arcp__config_fields *fields = into->fields;
     for (size_t i = 0; i < fields->count; i++) {
-        const arcp__config_row *row = &fields->rows[i];
-        if (arcp_span_equal_cstr(key, row->key)) {
-            const arcp_status status = row->type->read(r, row, into->owner, path, value);
-            return status == ARCP_OK && row->accept != NULL
-                       ? row->accept(r, row, into->owner, path, value)
-                       : status;
+        if (arcp_span_equal_cstr(key, fields->rows[i].key)) {
+            return read_value(r, &fields->rows[i], into->owner);
         }
     }
-    return fields->others == NULL
-               ? ARCP_E_NOT_FOUND
-               : fields->others->read(r, fields->group, into->owner, key, path, value);
+    return fields->others == NULL ? ARCP_E_NOT_FOUND
+                                  : fields->others->read(r, fields->group, into->owner, key);
 }
 
 arcp_status arcp__config_fields_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
-                                     void *owner, const char *path, const yaml_node_t *node)
+                                     void *owner)
 {
     struct_reading into = {fields, owner};
-    const arcp_status status = arcp__yaml_members(r, node, path, read_member, &into);
-    return status == ARCP_OK && fields->check != NULL ? fields->check(r, owner, path, node)
-                                                      : status;
+    const arcp_status status = arcp__yaml_members(r, read_member, &into);
+    return status == ARCP_OK && fields->check != NULL ? fields->check(r, owner) : status;
 }
 
 /* ---- printing ---- */
@@ -103,7 +102,7 @@ static bool has_value(const arcp__config_row *row, const void *owner, arcp_buf *
         return found;
     }
     arcp_buf text = ARCP_BUF_INIT;
-    row->type->print(row, owner, ARCP__SECRETS_MASKED, &text);
+    row->type->print(row, owner, &text);
     out->failed = out->failed || text.failed;
     found = !arcp__config_is_nothing(arcp_buf_span(&text));
     arcp_buf_fini(&text);
@@ -139,7 +138,7 @@ static void print_items(const arcp__config_row *row, const void *owner, unsigned
         const void *item = arcp__config_list_item(row, owner, i);
         arcp_buf_append_format(out, "%*s- ", (int)indent, "");
         if (row->item->fields->is_flow) {
-            row->item->type->print(row->item, item, ARCP__SECRETS_MASKED, out);
+            row->item->type->print(row->item, item, out);
             arcp_buf_append_byte(out, '\n');
         } else {
             print_rows(row->item->fields, item, indent + 2, true, out);
@@ -159,7 +158,7 @@ static void print_row(const arcp__config_row *row, const void *owner, unsigned i
         print_items(row, owner, indent + 2, out);
     } else {
         arcp_buf_append_cstr(out, ": ");
-        row->type->print(row, owner, ARCP__SECRETS_MASKED, out);
+        row->type->print(row, owner, out);
         arcp_buf_append_byte(out, '\n');
     }
 }
@@ -185,14 +184,16 @@ static void group_fini(const arcp__config_row *row, void *owner)
     arcp__config_fields_fini(row->fields, arcp__config_value(row, owner));
 }
 
-static arcp_status group_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                              const char *path, const yaml_node_t *node)
+static arcp_status group_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    return arcp__config_fields_read(r, row->fields, arcp__config_value(row, owner), path, node);
+    const arcp_status status =
+        arcp__config_places_add(r->places, r->path, r->node->start_mark.line + 1, r->err);
+    return status == ARCP_OK
+               ? arcp__config_fields_read(r, row->fields, arcp__config_value(row, owner))
+               : status;
 }
 
-static void group_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                        arcp_buf *out)
+static void group_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     const void *value = arcp__config_value(row, owner);
     const char *separator = "";
@@ -201,7 +202,7 @@ static void group_print(const arcp__config_row *row, const void *owner, arcp__pr
         const arcp__config_row *member = &row->fields->rows[i];
         if (is_printed(member, value, out)) {
             arcp_buf_append_format(out, "%s%s: ", separator, member->key);
-            member->type->print(member, value, secrets, out);
+            member->type->print(member, value, out);
             separator = ", ";
         }
     }
@@ -230,64 +231,55 @@ static void list_fini(const arcp__config_row *row, void *owner)
     list_set(row, owner, NULL, 0);
 }
 
-/* A new item at the end, with its defaults; NULL: out of memory. */
-static void *add_item(const arcp__config_row *row, void *owner)
+void *arcp__config_list_add(const arcp__config_row *row, void *owner)
 {
     const size_t count = arcp__config_list_count(row, owner);
-    void *items = arcp__realloc_array(items_of(row, owner), count + 1, row->item->size);
+    void *items = arcp__realloc_array(items_of(row, owner), count + 2, row->item->size);
     if (items == NULL) {
         return NULL;
     }
     list_set(row, owner, items, count + 1);
     void *item = arcp__config_list_item(row, owner, count);
-    memset(item, 0, row->item->size);
+    memset(item, 0, 2 * row->item->size);
     if (row->item->type->init != NULL) {
         row->item->type->init(row->item, item);
     }
     return item;
 }
 
-static arcp_status read_item(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                             const char *path, const yaml_node_t *node)
+static arcp_status read_item(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     if (row->maximum != 0 && arcp__config_list_count(row, owner) == row->maximum) {
-        char what[64];
-        (void)snprintf(what, sizeof what, "there are at most %u %s", (unsigned)row->maximum,
-                       row->item_name);
-        return arcp__yaml_refuse(r, node, path, what);
+        return arcp__yaml_refuse(r, "there are at most %u %s", (unsigned)row->maximum,
+                                 row->item_name);
     }
-    const arcp_status status =
-        arcp__config_places_add(r->places, path, node->start_mark.line + 1, r->err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    void *item = add_item(row, owner);
-    return item == NULL ? arcp__yaml_no_memory(r)
-                        : row->item->type->read(r, row->item, item, path, node);
+    void *item = arcp__config_list_add(row, owner);
+    return item == NULL ? arcp__yaml_no_memory(r) : read_value(r, row->item, item);
 }
 
-static arcp_status list_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                             const char *path, const yaml_node_t *node)
+static arcp_status list_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    if (arcp__yaml_is_null(node)) {
+    if (arcp__yaml_is_null(r->node)) {
         return ARCP_OK;
     }
-    if (node->type != YAML_SEQUENCE_NODE) {
-        return arcp__yaml_refuse(r, node, path, "must be a list");
+    if (r->node->type != YAML_SEQUENCE_NODE) {
+        return arcp__yaml_refuse(r, "must be a list%s",
+                                 row->item->type == &arcp__config_text ? " of strings" : "");
     }
+    const yaml_node_t *list = r->node;
     arcp_status status = ARCP_OK;
-    size_t index = 0;
-    for (yaml_node_item_t *item = node->data.sequence.items.start;
-         status == ARCP_OK && item < node->data.sequence.items.top; item++) {
-        char here[ARCP__YAML_PATH_BYTES];
-        (void)snprintf(here, sizeof here, "%s[%zu]", path, index++);
-        status = read_item(r, row, owner, here, arcp__yaml_node(r, *item));
+    for (yaml_node_item_t *item = list->data.sequence.items.start;
+         status == ARCP_OK && item < list->data.sequence.items.top; item++) {
+        const arcp__yaml_place place =
+            arcp__yaml_enter(r, arcp__yaml_node(r, *item), "[%zu]",
+                             (size_t)(item - list->data.sequence.items.start));
+        status = read_item(r, row, owner);
+        arcp__yaml_leave(r, place);
     }
     return status;
 }
 
-static void list_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                       arcp_buf *out)
+static void list_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     const size_t count = arcp__config_list_count(row, owner);
     if (count == 0 && row->otherwise != NULL) {
@@ -297,7 +289,7 @@ static void list_print(const arcp__config_row *row, const void *owner, arcp__pri
     arcp_buf_append_byte(out, '[');
     for (size_t i = 0; i < count; i++) {
         arcp_buf_append_cstr(out, i == 0 ? "" : ", ");
-        row->item->type->print(row->item, arcp__config_list_item(row, owner, i), secrets, out);
+        row->item->type->print(row->item, arcp__config_list_item(row, owner, i), out);
     }
     arcp_buf_append_byte(out, ']');
 }

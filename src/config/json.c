@@ -9,106 +9,84 @@
 /* A body's own levels; an alias can make a list an element of itself. */
 #define DEPTH_MAX 32u
 /* Aliases can make a short file a long text. */
-#define BYTES_MAX ((size_t)1 << 20)
+#define BYTES_MAX 1048576u
 
 typedef struct draft {
     arcp_json_writer writer;
     unsigned depth;
 } draft;
 
-static arcp_status write_json(arcp__yaml_reader *r, draft *into, const char *path,
-                              const yaml_node_t *node);
-
-static bool is_json_literal(const yaml_node_t *node)
-{
-    arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = {4, 4, 4096};
-    arcp_span text = arcp__yaml_scalar(node);
-    bool plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && text.size != 0 &&
-                 text.data[0] != '"' && text.data[0] != '{' && text.data[0] != '[';
-    bool literal = plain && arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK;
-    arcp_json_fini(&json);
-    return literal;
-}
+static arcp_status write_json(arcp__yaml_reader *r, draft *into);
 
 /* Plain numbers, true, false and null are what they look like. */
 static void write_scalar(draft *into, const yaml_node_t *node)
 {
+    const arcp_json_limits limits = {4, 4, 4096};
+    const arcp_span text = arcp__yaml_scalar(node);
+    const bool is_plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && text.size != 0 &&
+                          text.data[0] != '"' && text.data[0] != '{' && text.data[0] != '[';
+    arcp_json json = ARCP_JSON_INIT;
     if (arcp__yaml_is_null(node)) {
         arcp_json_write_null(&into->writer);
-    } else if (is_json_literal(node)) {
-        arcp_json_write_raw(&into->writer, arcp__yaml_scalar(node));
+    } else if (is_plain && arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK) {
+        arcp_json_write_raw(&into->writer, text);
     } else {
-        arcp_json_write_string(&into->writer, arcp__yaml_scalar(node));
+        arcp_json_write_string(&into->writer, text);
     }
+    arcp_json_fini(&json);
 }
 
-static arcp_status write_list(arcp__yaml_reader *r, draft *into, const char *path,
-                              const yaml_node_t *node)
-{
-    arcp_status status = ARCP_OK;
-    arcp_json_begin_array(&into->writer);
-    for (yaml_node_item_t *item = node->data.sequence.items.start;
-         status == ARCP_OK && item < node->data.sequence.items.top; item++) {
-        status = write_json(r, into, path, arcp__yaml_node(r, *item));
-    }
-    if (status == ARCP_OK) {
-        arcp_json_end_array(&into->writer);
-    }
-    return status;
-}
-
-static arcp_status write_member(arcp__yaml_reader *r, void *user, arcp_span key, const char *path,
-                                const yaml_node_t *value)
+static arcp_status write_member(arcp__yaml_reader *r, void *user, arcp_span key)
 {
     draft *into = user;
     arcp_json_name_span(&into->writer, key);
-    return write_json(r, into, path, value);
+    return write_json(r, into);
 }
 
-static arcp_status write_mapping(arcp__yaml_reader *r, draft *into, const char *path,
-                                 const yaml_node_t *node)
+/* What was written before a refusal is of no use. An item is named by its list. */
+static arcp_status write_json(arcp__yaml_reader *r, draft *into)
 {
-    arcp_json_begin_object(&into->writer);
-    arcp_status status = arcp__yaml_members(r, node, path, write_member, into);
-    if (status == ARCP_OK) {
-        arcp_json_end_object(&into->writer);
-    }
-    return status;
-}
-
-/* What was written before a refusal is of no use. */
-static arcp_status write_json(arcp__yaml_reader *r, draft *into, const char *path,
-                              const yaml_node_t *node)
-{
+    const yaml_node_t *node = r->node;
     arcp_status status = ARCP_OK;
     if (into->depth == DEPTH_MAX && node->type != YAML_SCALAR_NODE) {
-        return arcp__yaml_refuse(r, node, path, "stands deeper than 32 levels");
+        return arcp__yaml_refuse(r, "stands deeper than %u levels", DEPTH_MAX);
     }
     into->depth++;
     if (node->type == YAML_SCALAR_NODE) {
         write_scalar(into, node);
     } else if (node->type == YAML_SEQUENCE_NODE) {
-        status = write_list(r, into, path, node);
+        arcp_json_begin_array(&into->writer);
+        for (yaml_node_item_t *item = node->data.sequence.items.start;
+             status == ARCP_OK && item < node->data.sequence.items.top; item++) {
+            r->node = arcp__yaml_node(r, *item);
+            status = write_json(r, into);
+        }
+        if (status == ARCP_OK) {
+            arcp_json_end_array(&into->writer);
+        }
     } else {
-        status = write_mapping(r, into, path, node);
+        arcp_json_begin_object(&into->writer);
+        status = arcp__yaml_members(r, write_member, into);
+        if (status == ARCP_OK) {
+            arcp_json_end_object(&into->writer);
+        }
     }
     into->depth--;
+    r->node = node;
     return status == ARCP_OK && into->writer.out->size > BYTES_MAX
-               ? arcp__yaml_refuse(r, node, path, "makes the body longer than 1048576 bytes")
+               ? arcp__yaml_refuse(r, "makes the body longer than %u bytes", BYTES_MAX)
                : status;
 }
 
-static arcp_status json_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                             const char *path, const yaml_node_t *node)
+static arcp_status json_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    if (node->type != YAML_MAPPING_NODE && node->type != YAML_SEQUENCE_NODE) {
-        return arcp__yaml_refuse(r, node, path, "must be a mapping or a list: it is sent as JSON");
+    if (r->node->type != YAML_MAPPING_NODE && r->node->type != YAML_SEQUENCE_NODE) {
+        return arcp__yaml_refuse(r, "must be a mapping or a list: it is sent as JSON");
     }
     arcp_buf text = ARCP_BUF_SECRET_INIT;
     draft into = {.depth = 0};
     arcp_json_writer_init(&into.writer, &text);
-    arcp_status status = write_json(r, &into, path, node);
+    arcp_status status = write_json(r, &into);
     if (status == ARCP_OK) {
         char **value = arcp__config_value(row, owner);
         arcp__config_text.fini(row, owner);
@@ -124,10 +102,9 @@ static void json_fini(const arcp__config_row *row, void *owner)
     arcp__config_text.fini(row, owner);
 }
 
-static void json_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                       arcp_buf *out)
+static void json_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
-    arcp__config_text.print(row, owner, secrets, out);
+    arcp__config_text.print(row, owner, out);
 }
 
 const arcp__config_type arcp__config_json = {

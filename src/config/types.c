@@ -1,4 +1,4 @@
-/* The types of single values in the configuration. */
+/* The types of single values in the configuration, and of texts in lists. */
 #include "config/config.h"
 
 #include <inttypes.h>
@@ -9,171 +9,142 @@
 
 #include "base/alloc.h"
 #include "base/digits.h"
-#include "base/hash.h"
 
-static bool is_secret(const arcp__config_row *row)
+/* ---- lists of texts ---- */
+
+void arcp__text_list_clear(arcp__text_list *list)
 {
-    return (row->flags & ARCP__CONFIG_SECRET) != 0;
+    for (size_t i = 0; i < list->count; i++) {
+        arcp_wipe(list->items[i], strlen(list->items[i]));
+        arcp__free(list->items[i]);
+    }
+    arcp__free(list->items);
+    *list = (arcp__text_list){NULL, 0};
 }
 
-/* JSON's strings are YAML's too. */
-static void print_string(const arcp__config_row *row, const char *text, arcp__print_secrets secrets,
-                         arcp_buf *out)
+arcp_status arcp__text_list_add(arcp__text_list *list, const char *text, arcp_error *err)
 {
-    if (text == NULL) {
-        arcp_buf_append_cstr(out, "null");
-    } else if (!is_secret(row)) {
-        arcp_json_quote(arcp_span_cstr(text), out);
-    } else if (secrets == ARCP__SECRETS_MASKED) {
-        arcp_buf_append_cstr(out, "\"***\"");
-    } else {
-        arcp_buf_append_format(out, "\"***%016" PRIx64 "\"",
-                               (uint64_t)arcp__hash_bytes(text, strlen(text)));
+    char **items = arcp__realloc_array(list->items, list->count + 2, sizeof *items);
+    char *copy = arcp__copy_cstr(text, strlen(text));
+    if (items != NULL) {
+        list->items = items;
     }
+    if (items == NULL || copy == NULL) {
+        arcp__free(copy);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    items[list->count++] = copy;
+    items[list->count] = NULL;
+    return ARCP_OK;
 }
 
 /* ---- text ---- */
 
+static bool is_masked(const arcp__config_row *row, const arcp_buf *out)
+{
+    return (row->flags & ARCP__CONFIG_SECRET) != 0 && !out->secret;
+}
+
 static void text_fini(const arcp__config_row *row, void *owner)
 {
     char **text = arcp__config_value(row, owner);
-    if (*text != NULL && is_secret(row)) {
+    if (*text != NULL && (row->flags & ARCP__CONFIG_SECRET) != 0) {
         arcp_wipe(*text, strlen(*text));
     }
     arcp__free(*text);
     *text = NULL;
 }
 
-static arcp_status text_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                             const char *path, const yaml_node_t *node)
+static arcp_status text_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    return arcp__yaml_text(r, node, path, arcp__config_value(row, owner));
+    const arcp_span text = arcp__yaml_scalar(r->node);
+    text_fini(row, owner);
+    if (arcp__yaml_is_null(r->node)) {
+        return ARCP_OK;
+    }
+    if (r->node->type != YAML_SCALAR_NODE || memchr(text.data, '\0', text.size)) {
+        return arcp__yaml_refuse(r, "must be a string");
+    }
+    char **value = arcp__config_value(row, owner);
+    *value = arcp__copy_cstr(text.data, text.size);
+    return *value == NULL
+               ? arcp__yaml_no_memory(r)
+               : arcp__config_places_add(r->places, r->path, r->node->start_mark.line + 1, r->err);
 }
 
-static void text_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                       arcp_buf *out)
+/* JSON's strings are YAML's too. */
+static void text_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
-    char *const *text = arcp__config_value(row, owner);
-    print_string(row, *text == NULL ? row->otherwise : *text, secrets, out);
+    char *const *value = arcp__config_value(row, owner);
+    const char *text = *value == NULL ? row->otherwise : *value;
+    if (text == NULL) {
+        arcp_buf_append_cstr(out, "null");
+    } else if (is_masked(row, out)) {
+        arcp_buf_append_cstr(out, "\"***\"");
+    } else {
+        arcp_json_quote(arcp_span_cstr(text), out);
+    }
 }
 
 const arcp__config_type arcp__config_text = {
     .fini = text_fini, .read = text_read, .print = text_print};
 
-/* ---- lists of texts ---- */
-
-static void texts_fini(const arcp__config_row *row, void *owner)
+static arcp_status accept_item(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    if (is_secret(row)) {
-        arcp__text_list_wipe(arcp__config_value(row, owner));
-    } else {
-        arcp__text_list_clear(arcp__config_value(row, owner));
-    }
+    char *const *text = arcp__config_value(row, owner);
+    return *text == NULL ? arcp__yaml_refuse(r, "must be a string") : ARCP_OK;
 }
 
-static arcp_status read_item(arcp__yaml_reader *r, arcp__text_list *into, const char *path,
-                             const yaml_node_t *node)
-{
-    char *text = NULL;
-    arcp_status status = arcp__yaml_text(r, node, path, &text);
-    if (status == ARCP_OK) {
-        status = text == NULL ? arcp__yaml_refuse(r, node, path, "must be a string")
-                              : arcp__text_list_add(into, text, r->err);
-    }
-    if (text != NULL) {
-        arcp_wipe(text, strlen(text));
-    }
-    arcp__free(text);
-    return status;
-}
-
-static arcp_status texts_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                              const char *path, const yaml_node_t *node)
-{
-    arcp__text_list *texts = arcp__config_value(row, owner);
-    texts_fini(row, owner);
-    if (arcp__yaml_is_null(node)) {
-        return ARCP_OK;
-    }
-    if (node->type != YAML_SEQUENCE_NODE) {
-        return arcp__yaml_refuse(r, node, path, "must be a list of strings");
-    }
-    arcp_status status = ARCP_OK;
-    for (yaml_node_item_t *item = node->data.sequence.items.start;
-         status == ARCP_OK && item < node->data.sequence.items.top; item++) {
-        char here[ARCP__YAML_PATH_BYTES];
-        (void)snprintf(here, sizeof here, "%s[%zu]", path, texts->count);
-        status = read_item(r, texts, here, arcp__yaml_node(r, *item));
-    }
-    return status;
-}
-
-static void texts_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                        arcp_buf *out)
-{
-    const arcp__text_list *texts = arcp__config_value(row, owner);
-    arcp_buf_append_byte(out, '[');
-    for (size_t i = 0; i < texts->count; i++) {
-        arcp_buf_append_cstr(out, i == 0 ? "" : ", ");
-        print_string(row, texts->items[i], secrets, out);
-    }
-    arcp_buf_append_byte(out, ']');
-}
-
-const arcp__config_type arcp__config_texts = {
-    .fini = texts_fini, .read = texts_read, .print = texts_print};
+const arcp__config_row arcp__config_text_item = {
+    .type = &arcp__config_text, .size = sizeof(char *), .accept = accept_item};
+const arcp__config_row arcp__config_secret_item = {.type = &arcp__config_text,
+                                                   .size = sizeof(char *),
+                                                   .flags = ARCP__CONFIG_SECRET,
+                                                   .accept = accept_item};
 
 /* ---- names with texts ---- */
 
 typedef struct pairs {
     const arcp__config_row *row;
-    arcp__text_list *list;
+    void *owner;
 } pairs;
 
-static arcp_status add_pair(arcp__yaml_reader *r, const pairs *into, const char *name,
-                            const char *text)
-{
-    arcp_buf pair = ARCP_BUF_SECRET_INIT;
-    arcp_buf_append_cstr(&pair, name);
-    if (text != NULL || (into->row->flags & ARCP__CONFIG_NAMES) == 0) {
-        arcp_buf_append_cstr(&pair, into->row->separator);
-        arcp_buf_append_cstr(&pair, text == NULL ? "" : text);
-    }
-    arcp_buf_append_byte(&pair, '\0');
-    const arcp_status status =
-        pair.failed ? arcp__yaml_no_memory(r) : arcp__text_list_add(into->list, pair.data, r->err);
-    arcp_buf_fini(&pair);
-    return status;
-}
-
-static arcp_status read_pair(arcp__yaml_reader *r, void *user, arcp_span key, const char *path,
-                             const yaml_node_t *value)
+static arcp_status read_pair(arcp__yaml_reader *r, void *user, arcp_span key)
 {
     const pairs *into = user;
+    const arcp__config_row *row = into->row;
     char *text = NULL;
     char *name = arcp__copy_cstr(key.data, key.size);
-    arcp_status status =
-        name == NULL ? arcp__yaml_no_memory(r) : arcp__yaml_text(r, value, path, &text);
-    if (status == ARCP_OK && into->row->accept_pair != NULL) {
-        status = into->row->accept_pair(r, name, text, path, value);
+    char **item = arcp__config_list_add(row, into->owner);
+    if (name == NULL || item == NULL) {
+        arcp__free(name);
+        return arcp__yaml_no_memory(r);
+    }
+    /* Read as an item, and then put behind its name. */
+    arcp_status status = text_read(r, row->item, &text);
+    if (status == ARCP_OK && row->accept_pair != NULL) {
+        status = row->accept_pair(r, name, text);
     }
     if (status == ARCP_OK) {
-        status = add_pair(r, into, name, text);
+        arcp_buf pair = ARCP_BUF_SECRET_INIT;
+        arcp_buf_append_cstr(&pair, name);
+        if (text != NULL || (row->flags & ARCP__CONFIG_NAMES) == 0) {
+            arcp_buf_append_cstr(&pair, row->separator);
+            arcp_buf_append_cstr(&pair, text == NULL ? "" : text);
+        }
+        *item = arcp_buf_take_cstr(&pair);
+        arcp_buf_fini(&pair);
+        status = *item == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
     }
-    if (text != NULL) {
-        arcp_wipe(text, strlen(text));
-    }
-    arcp__free(text);
+    text_fini(row->item, &text);
     arcp__free(name);
     return status;
 }
 
-static arcp_status pairs_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                              const char *path, const yaml_node_t *node)
+static arcp_status pairs_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    pairs into = {row, arcp__config_value(row, owner)};
-    texts_fini(row, owner);
-    return arcp__yaml_members(r, node, path, read_pair, &into);
+    pairs into = {row, owner};
+    return arcp__yaml_members(r, read_pair, &into);
 }
 
 /* A name that YAML could read as something else is quoted. */
@@ -192,43 +163,45 @@ static void print_name(arcp_span name, arcp_buf *out)
     }
 }
 
-static void pairs_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                        arcp_buf *out)
+static void pairs_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
-    const arcp__text_list *list = arcp__config_value(row, owner);
+    const size_t count = arcp__config_list_count(row, owner);
     arcp_buf_append_byte(out, '{');
-    for (size_t i = 0; i < list->count; i++) {
-        const char *pair = list->items[i];
+    for (size_t i = 0; i < count; i++) {
+        const char *pair = *(char *const *)arcp__config_list_item(row, owner, i);
         const char *mark = strchr(pair, row->separator[0]);
         const char *text = mark == NULL ? NULL : mark + strlen(row->separator);
         arcp_buf_append_cstr(out, i == 0 ? "" : ", ");
         print_name(
             mark == NULL ? arcp_span_cstr(pair) : arcp_span_make(pair, (size_t)(mark - pair)), out);
         arcp_buf_append_cstr(out, ": ");
-        print_string(row, is_secret(row) ? pair : text, secrets, out);
+        text_print(row->item, is_masked(row->item, out) ? &pair : &text, out);
     }
     arcp_buf_append_byte(out, '}');
 }
 
+static void pairs_fini(const arcp__config_row *row, void *owner)
+{
+    arcp__config_list.fini(row, owner);
+}
+
 const arcp__config_type arcp__config_pairs = {
-    .fini = texts_fini, .read = pairs_read, .print = pairs_print};
+    .fini = pairs_fini, .read = pairs_read, .print = pairs_print};
 
 /* ---- flags and numbers ---- */
 
-static arcp_status flag_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                             const char *path, const yaml_node_t *node)
+static arcp_status flag_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    const arcp_span text = arcp__yaml_scalar(node);
+    const arcp_span text = arcp__yaml_scalar(r->node);
     const bool is_true = arcp_span_equal_cstr(text, "true");
     if (!is_true && !arcp_span_equal_cstr(text, "false")) {
-        return arcp__yaml_refuse(r, node, path, "must be true or false");
+        return arcp__yaml_refuse(r, "must be true or false");
     }
     *(bool *)arcp__config_value(row, owner) = is_true;
     return ARCP_OK;
 }
 
-static void flag_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                       arcp_buf *out)
+static void flag_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     const bool *flag = arcp__config_value(row, owner);
     arcp_buf_append_cstr(out, *flag ? "true" : "false");
@@ -236,13 +209,12 @@ static void flag_print(const arcp__config_row *row, const void *owner, arcp__pri
 
 const arcp__config_type arcp__config_flag = {.read = flag_read, .print = flag_print};
 
-static arcp_status read_number(arcp__yaml_reader *r, const char *path, const yaml_node_t *node,
-                               uint64_t *out)
+static arcp_status read_number(arcp__yaml_reader *r, uint64_t *out)
 {
-    const arcp_span text = arcp__yaml_scalar(node);
+    const arcp_span text = arcp__yaml_scalar(r->node);
     uint64_t number = 0;
-    if (!arcp__digits_parse(text, &number) && !arcp__yaml_is_null(node)) {
-        return arcp__yaml_refuse(r, node, path, "must be a whole number of 0 or more");
+    if (!arcp__digits_parse(text, &number) && !arcp__yaml_is_null(r->node)) {
+        return arcp__yaml_refuse(r, "must be a whole number of 0 or more");
     }
     *out = number;
     return ARCP_OK;
@@ -253,26 +225,22 @@ static void number_init(const arcp__config_row *row, void *owner)
     *(uint64_t *)arcp__config_value(row, owner) = row->initial;
 }
 
-static arcp_status number_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                               const char *path, const yaml_node_t *node)
+static arcp_status number_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     uint64_t number = 0;
-    const arcp_status status = read_number(r, path, node, &number);
+    const arcp_status status = read_number(r, &number);
     if (status != ARCP_OK) {
         return status;
     }
     if (row->maximum != 0 && (number < row->minimum || number > row->maximum)) {
-        char what[96];
-        (void)snprintf(what, sizeof what, "must be a whole number from %" PRIu64 " to %" PRIu64,
-                       row->minimum, row->maximum);
-        return arcp__yaml_refuse(r, node, path, what);
+        return arcp__yaml_refuse(r, "must be a whole number from %" PRIu64 " to %" PRIu64,
+                                 row->minimum, row->maximum);
     }
     *(uint64_t *)arcp__config_value(row, owner) = number;
     return ARCP_OK;
 }
 
-static void number_print(const arcp__config_row *row, const void *owner,
-                         arcp__print_secrets secrets, arcp_buf *out)
+static void number_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     arcp_buf_append_u64(out, *(const uint64_t *)arcp__config_value(row, owner));
 }
@@ -292,14 +260,17 @@ static unsigned find_word(const char *const *words, arcp_span text)
     return index;
 }
 
-/* "a, b or c", with another word before the last. */
-static void list_words(const char *const *words, const char *last, char *out, size_t size)
+/* "must be a, b or c", with another word before the last. */
+static arcp_status refuse_word(const arcp__yaml_reader *r, const arcp__config_row *row,
+                               const char *of, const char *last)
 {
+    char text[96] = "";
     size_t used = 0;
-    for (size_t i = 0; words[i] != NULL && used < size; i++) {
-        const char *between = i == 0 ? "" : words[i + 1] == NULL ? last : ", ";
-        used += (size_t)snprintf(out + used, size - used, "%s%s", between, words[i]);
+    for (size_t i = 0; row->words[i] != NULL && used < sizeof text; i++) {
+        const char *between = i == 0 ? "" : row->words[i + 1] == NULL ? last : ", ";
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", between, row->words[i]);
     }
+    return arcp__yaml_refuse(r, "must be %s%s", of, text);
 }
 
 /* Enumerations are distinct types for the compiler: their bytes are copied. */
@@ -318,23 +289,17 @@ static void word_init(const arcp__config_row *row, void *owner)
     word_set(row, owner, (unsigned)row->initial);
 }
 
-static arcp_status word_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                             const char *path, const yaml_node_t *node)
+static arcp_status word_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    const unsigned index = find_word(row->words, arcp__yaml_scalar(node));
+    const unsigned index = find_word(row->words, arcp__yaml_scalar(r->node));
     if (row->words[index] == NULL) {
-        char words[96] = "";
-        char what[128];
-        list_words(row->words, " or ", words, sizeof words);
-        (void)snprintf(what, sizeof what, "must be %s", words);
-        return arcp__yaml_refuse(r, node, path, what);
+        return refuse_word(r, row, "", " or ");
     }
     word_set(row, owner, index);
     return ARCP_OK;
 }
 
-static void word_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                       arcp_buf *out)
+static void word_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     const void *value = arcp__config_value(row, owner);
     unsigned index = 0;
@@ -349,33 +314,28 @@ static void word_print(const arcp__config_row *row, const void *owner, arcp__pri
 const arcp__config_type arcp__config_word = {
     .init = word_init, .read = word_read, .print = word_print};
 
-static arcp_status words_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                              const char *path, const yaml_node_t *node)
+static arcp_status words_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    const arcp__config_row list_row = {.size = sizeof(arcp__text_list)};
+    const arcp__config_row list_row = {
+        ARCP__CONFIG_LIST("", list, arcp__text_list, items, count, &arcp__config_text_item)};
     arcp__text_list list = {NULL, 0};
     unsigned bits = 0;
-    arcp_status status = texts_read(r, &list_row, &list, path, node);
+    arcp_status status = arcp__config_list.read(r, &list_row, &list);
     for (size_t i = 0; status == ARCP_OK && i < list.count; i++) {
         const unsigned index = find_word(row->words, arcp_span_cstr(list.items[i]));
         bits |= 1u << index;
         if (row->words[index] == NULL) {
-            char words[96] = "";
-            char what[128];
-            list_words(row->words, " and ", words, sizeof words);
-            (void)snprintf(what, sizeof what, "must be a list of %s", words);
-            status = arcp__yaml_refuse(r, node, path, what);
+            status = refuse_word(r, row, "a list of ", " and ");
         }
     }
-    arcp__text_list_clear(&list);
+    arcp__config_list.fini(&list_row, &list);
     if (status == ARCP_OK) {
         *(unsigned *)arcp__config_value(row, owner) = bits;
     }
     return status;
 }
 
-static void words_print(const arcp__config_row *row, const void *owner, arcp__print_secrets secrets,
-                        arcp_buf *out)
+static void words_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     const unsigned bits = *(const unsigned *)arcp__config_value(row, owner);
     const char *separator = "";
@@ -393,20 +353,18 @@ const arcp__config_type arcp__config_words = {.read = words_read, .print = words
 
 /* ---- statuses ---- */
 
-static arcp_status http_status_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                                    const char *path, const yaml_node_t *node)
+static arcp_status http_status_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     uint64_t number = 0;
-    const arcp_status status = read_number(r, path, node, &number);
+    const arcp_status status = read_number(r, &number);
     if (status == ARCP_OK && (number < 100 || number > 599)) {
-        return arcp__yaml_refuse(r, node, path, "must be an HTTP status, 100 to 599");
+        return arcp__yaml_refuse(r, "must be an HTTP status, 100 to 599");
     }
     *(int *)arcp__config_value(row, owner) = (int)number;
     return status;
 }
 
-static void http_status_print(const arcp__config_row *row, const void *owner,
-                              arcp__print_secrets secrets, arcp_buf *out)
+static void http_status_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     const int status = *(const int *)arcp__config_value(row, owner);
     if (status == 0) {
@@ -419,18 +377,16 @@ static void http_status_print(const arcp__config_row *row, const void *owner,
 const arcp__config_type arcp__config_http_status = {.read = http_status_read,
                                                     .print = http_status_print};
 
-static arcp_status error_code_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner,
-                                   const char *path, const yaml_node_t *node)
+static arcp_status error_code_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    const arcp_span text = arcp__yaml_scalar(node);
+    const arcp_span text = arcp__yaml_scalar(r->node);
     *(arcp_status *)arcp__config_value(row, owner) = arcp_status_from_wire(text);
     return arcp_status_is_wire_code(text)
                ? ARCP_OK
-               : arcp__yaml_refuse(r, node, path, "must be an error code such as BUDGET_EXHAUSTED");
+               : arcp__yaml_refuse(r, "must be an error code such as BUDGET_EXHAUSTED");
 }
 
-static void error_code_print(const arcp__config_row *row, const void *owner,
-                             arcp__print_secrets secrets, arcp_buf *out)
+static void error_code_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     const arcp_status *code = arcp__config_value(row, owner);
     arcp_buf_append_cstr(out, arcp_status_wire_code(*code));

@@ -35,14 +35,14 @@ static void an_upstream_is_described_by_templates(void **state)
     (void)state;
     check_ok(read_text(HTTP, &config, &error), &error);
     const arcp__config_credentials *credentials = &config.credentials;
-    const arcp__config_request *issue = &credentials->requests[ARCP__HTTP_ISSUE];
+    const arcp__http_request *issue = &credentials->http.requests[ARCP__HTTP_ISSUE];
     assert_int_equal(credentials->kind, ARCP__PROVISIONER_HTTP);
-    assert_int_equal(credentials->enforces, ARCP_ENFORCES_BUDGET | ARCP_ENFORCES_MODELS);
+    assert_int_equal(credentials->http.terms.enforces, ARCP_ENFORCES_BUDGET | ARCP_ENFORCES_MODELS);
     assert_string_equal(issue->body, "{\"key_alias\":\"{alias}\",\"n\":5,\"s\":\"5\",\"t\":true,"
                                      "\"l\":[\"{models}\",null]}");
-    assert_string_equal(issue->headers.items[0], "Authorization: Bearer sk-master");
+    assert_string_equal(issue->headers[0], "Authorization: Bearer sk-master");
     assert_string_equal(issue->pointers[ARCP__HTTP_VALUE], "/key");
-    assert_int_equal(credentials->errors[0].code, ARCP_E_BUDGET_EXHAUSTED);
+    assert_int_equal(credentials->http.error_rules[0].code, ARCP_E_BUDGET_EXHAUSTED);
     assert_int_equal(config.settings.credentials_rotate_sec, 60);
     arcp__config_fini(&config);
 }
@@ -165,7 +165,7 @@ static void a_body_has_at_most_32_levels(void **state)
         memset(list + levels, ']', levels);
         snprintf(text, sizeof(text), "credentials: {http: {issue: {body: %s}}}", list);
         assert_int_equal(read_text(text, &config, &error), levels == 32 ? ARCP_OK : ARCP_E_USAGE);
-        const char *body = config.credentials.requests[ARCP__HTTP_ISSUE].body;
+        const char *body = config.credentials.http.requests[ARCP__HTTP_ISSUE].body;
         if (levels == 32) {
             assert_string_equal(body, list);
         } else {
@@ -217,7 +217,7 @@ static void a_body_has_at_most_a_mebibyte(void **state)
         arcp_buf_append(&text, ARCP_SPAN_LITERAL("}}}}\0"));
         assert_int_equal(read_text(text.data, &config, &error),
                          size == longest ? ARCP_OK : ARCP_E_USAGE);
-        assert_int_equal(config.credentials.requests[ARCP__HTTP_ISSUE].body != NULL,
+        assert_int_equal(config.credentials.http.requests[ARCP__HTTP_ISSUE].body != NULL,
                          size == longest);
         arcp_buf_fini(&text);
         arcp__config_fini(&config);
@@ -256,7 +256,7 @@ static void at_most_32_statuses_mean_not_known(void **state)
         arcp_buf_append_byte(&text, '\0');
         if (count == ARCP__GONE_MAX) {
             check_ok(read_text(text.data, &config, &error), &error);
-            assert_int_equal(config.credentials.gone_count, ARCP__GONE_MAX);
+            assert_int_equal(config.credentials.http.gone_count, ARCP__GONE_MAX);
         } else {
             assert_int_equal(read_text(text.data, &config, &error), ARCP_E_USAGE);
             assert_non_null(strstr(error.message, "http.gone[32]: there are at most 32 statuses"));
@@ -273,8 +273,8 @@ static void zero_is_the_default_of_a_request_s_time_and_connections(void **state
     (void)state;
     check_ok(read_text("credentials: {http: {timeout_ms: 0, connections: 0}}", &config, &error),
              &error);
-    assert_int_equal(config.credentials.timeout_ms, 10000);
-    assert_int_equal(config.credentials.connections, 8);
+    assert_int_equal(config.credentials.http.timeout_ms, 10000);
+    assert_int_equal(config.credentials.http.connections, 8);
     arcp__config_fini(&config);
 }
 

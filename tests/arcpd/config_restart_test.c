@@ -142,8 +142,8 @@ static void a_list_stays_whole(void **state)
     (void)state;
     reload_begin(&r, UPSTREAM("", "    gone: [404]\n"),
                  UPSTREAM("", "    gone: [410, 404, 403]\n"));
-    assert_int_equal(r.running.credentials.gone_count, 1);
-    assert_int_equal(r.running.credentials.gone[0], 404);
+    assert_int_equal(r.running.credentials.http.gone_count, 1);
+    assert_int_equal(r.running.credentials.http.gone[0], 404);
     arcp_buf_append_byte(&r.changes, '\0');
     assert_string_equal(r.changes.data, "credentials.http.gone (from [404] to [410, 404, 403])");
     reload_to(&r, UPSTREAM("", ""));

@@ -41,7 +41,7 @@ typedef void (*key_fn)(void *user, const table_key *key);
 static void print_initial(const arcp__config_row *row, const void *owner, char *out, size_t size)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    row->type->print(row, owner, ARCP__SECRETS_MASKED, &text);
+    row->type->print(row, owner, &text);
     arcp_span shown = arcp_buf_span(&text);
     if (arcp__config_is_nothing(shown)) {
         shown = arcp_span_first(shown, 0);

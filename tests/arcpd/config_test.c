@@ -485,7 +485,10 @@ static void only_loopback_is_safe_without_tokens(void **state)
         if ((status == ARCP_OK) != rows[at].is_loopback) {
             fail_msg("%s", rows[at].url);
         }
-        check_ok(arcp__config_add_token_flag(&config, "t=alice", &error), &error);
+        char program[] = "arcpd";
+        char token[] = "--token=t=alice";
+        char *words[] = {program, token, NULL};
+        check_ok(arcp__arguments_apply(2, words, &config, &error), &error);
         check_ok(arcp__listen_is_safe(&config, &config.listen, &error), &error);
         /* A door that is open to everybody has no use for tokens. */
         config.no_auth = true;
