@@ -4,23 +4,21 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 300
-# How long `make soak` goes on, and the first seed it takes: another one each day.
-SECONDS ?= 600
-FIRST ?= $(shell date +%Y%m%d)0000
 # Where `make demo` looks around: a directory of your choice.
 DIR ?= .
 # What `make bench-peers` is told besides: see tools/bench-peers.
 PEERS ?=
-# How many compilers and tests run at once.
+# How many compilers run at once, and tests: these wait much, so one more.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+TEST_JOBS ?= $(shell echo $$(($(JOBS) + 1)))
 
 CMAKE_QUIET = --log-level=WARNING
 build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)
 # What a failed test is given: --repeat until-pass:3 on a machine that is busy with other things.
 REPEAT ?=
-test = ctest --preset $(1) --parallel $(JOBS) $(REPEAT) $(2)
+test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
-.PHONY: all help deps dev-deps demo test check-fast asan tsan valgrind fuzz soak bench bench-hostile bench-peers \
+.PHONY: all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
 	interop coverage analyze lint format docs install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
@@ -38,14 +36,17 @@ dev-deps:
 demo: all ## a real job, end to end, over a directory: make demo DIR=/etc
 	@examples/survey/demo.sh "$(DIR)"
 
-test: all ## build, then all tests
-	@$(call test,release)
+test: deps ## all tests, in a build of their own (build-test)
+	@$(call build,test) && $(call test,test)
 
 check-fast: deps ## the unit tests of a debug build: seconds
 	@$(call build,dev) && $(call test,dev,-L unit)
 
 asan: dev-deps ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(call build,asan) && tools/without-aslr $(call test,asan)
+
+msan: dev-deps ## the tests of libarcp and the engine under MemorySanitizer
+	@$(call build,msan) && tools/without-aslr $(call test,msan)
 
 tsan: dev-deps ## the tests under ThreadSanitizer
 	@$(call build,tsan) && tools/without-aslr $(call test,tsan)
@@ -56,26 +57,24 @@ valgrind: dev-deps ## the unit tests under valgrind
 fuzz: dev-deps ## every fuzzer for FUZZ_SECONDS (300) seconds
 	@$(call build,fuzz) && tools/without-aslr tools/run-fuzzers build-fuzz $(FUZZ_SECONDS)
 
-soak: all ## 2000 damages of a store, then the simulation for SECONDS (600) seconds, from seed FIRST (today's date) on
-	@ARCP_TEST_DAMAGES=2000 ARCP_TEST_SEED=$(FIRST) build/tests/store_random_damage_test
-	@ARCP_SIMULATION_SECONDS=$(SECONDS) build/tests/engine_simulation_test 0 $(FIRST)
+soak: ## every check, for hours: what runs each night (tools/soak)
+	@tools/soak
 
-bench: all ## every benchmark: medians over several runs, then the programs under load
-	@tools/run-benches build
-	@tools/bench-daemon build
+bench: deps ## every benchmark: medians over several runs, then the programs under load (build-bench)
+	@$(call build,bench) && tools/run-benches build-bench && tools/bench-daemon build-bench
 
-bench-hostile: all ## what one principal has while another does its worst: docs/performance.md
-	@build/bench/hostile_load
+bench-hostile: deps ## what one principal has while another does its worst: docs/performance.md
+	@$(call build,bench) && build-bench/bench/hostile_load
 
-bench-peers: all ## beside the runtimes of other SDKs: docs/performance.md (PEERS='--minutes 3')
+bench-peers: deps ## beside the runtimes of other SDKs: docs/performance.md (PEERS='--minutes 3')
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
-	@tools/bench-peers build $(PEERS)
+	@$(call build,bench) && tools/bench-peers build-bench $(PEERS)
 
 # --check writes nothing, --accept what is expected from now on.
 INTEROP ?=
-interop: all ## the published SDKs with arcpd and the client, both ways: docs/interop.md
+interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
-	@tests/interop/run $(INTEROP) build
+	@$(call build,test) && tests/interop/run $(INTEROP) build-test
 
 coverage: dev-deps ## which lines the tests enter: build-coverage/coverage/index.html
 	@$(call build,coverage) && $(call test,coverage) && tools/coverage-report build-coverage
@@ -83,8 +82,10 @@ coverage: dev-deps ## which lines the tests enter: build-coverage/coverage/index
 analyze: dev-deps ## gcc's static analyzer over all sources
 	@$(call build,analyze)
 
-lint: dev-deps ## format, clang-tidy, shellcheck; changes nothing
-	@cmake --preset clang $(CMAKE_QUIET) >/dev/null && tools/lint build-clang $(JOBS)
+# A commit: clang-tidy reads only what has changed since.
+SINCE ?=
+lint: dev-deps ## format, clang-tidy, shellcheck; changes nothing (SINCE=COMMIT: clang-tidy on what changed)
+	@cmake --preset clang $(CMAKE_QUIET) >/dev/null && tools/lint build-clang $(JOBS) $(SINCE)
 
 format: dev-deps ## clang-format over all C sources, in place
 	@tools/format

@@ -56,7 +56,9 @@ endfunction()
 # Labels say which runs take it in: `unit` (the default: in one process, milliseconds),
 # `integration` (starts programs), `slow` (seconds), `house` (about the tree itself: no
 # sense under a sanitizer), `native` (no sense under valgrind: it forks by itself, measures
-# time or runs for minutes there).
+# time or runs for minutes there), `crash` (kills programs, cuts connections or fails the disk many
+# times) and `exhaustive` (tries all small cases): these two `.ci/run` runs once, and `make soak` under
+# sanitizers, too.
 function(arcp_register_test name)
   cmake_parse_arguments(R "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
   if(NOT R_LABELS)
@@ -83,7 +85,9 @@ function(arcp_test name)
     ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_definitions(${name} PRIVATE
     ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  target_link_libraries(${name} PRIVATE ${T_NEEDS} arcp_flags PkgConfig::CMOCKA)
+  target_link_libraries(${name} PRIVATE ${T_NEEDS} arcp_flags PkgConfig::CMOCKA
+    $<TARGET_NAME_IF_EXISTS:arcp_openssl_unseen>)
+  set_property(GLOBAL APPEND PROPERTY ARCP_TESTS ${name})
   arcp_register_test(${name} COMMAND $<TARGET_FILE:${name}> ${T_ARGS}
     LABELS ${T_LABELS} TIMEOUT ${T_TIMEOUT})
 endfunction()

@@ -8,7 +8,7 @@ option(ARCP_LTO "Optimise the programs and the shared libraries as a whole (rele
 option(ARCP_COVERAGE "Instrument for coverage" OFF)
 option(ARCP_VALGRIND "Run the tests under valgrind" OFF)
 option(ARCP_ANALYZE "Compile with gcc's static analyzer" OFF)
-set(ARCP_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
+set(ARCP_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread or, with clang, memory)")
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)

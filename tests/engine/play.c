@@ -132,7 +132,7 @@ static void label_seed(play *self, uint64_t seed, const char *program)
     (void)snprintf(self->watch.label, sizeof(self->watch.label), "seed %llu",
                    (unsigned long long)seed);
     (void)snprintf(self->watch.again, sizeof(self->watch.again),
-                   "\nagain: ARCP_SIMULATION_TRACE=1 ARCP_SIMULATION_SEED=%llu build/tests/%s",
+                   "\nagain: ARCP_SIMULATION_TRACE=1 ARCP_SIMULATION_SEED=%llu build-test/tests/%s",
                    (unsigned long long)seed, program);
 }
 

@@ -169,7 +169,7 @@ it talks to. Frames are shown as they came, without ids, times and secrets.
 SDKs that no registry serves are built from a checkout: `make interop INTEROP='--ts-sdk DIR --java-sdk DIR --go-sdk DIR'`;
 the page says of which commit. The TypeScript SDK needs `npm` (Node.js 22 and pnpm 10 come from the npm registry by the lock
 file here), the Java SDK `mvn` and a JDK 25, which is looked for in `JAVA_HOME` and `/usr/lib/jvm`. Both are built in a copy
-below `build/interop`; nothing is written into a checkout. `--check` leaves out what is known to fail, and plays pipelining
+below `build-test/interop`; nothing is written into a checkout. `--check` leaves out what is known to fail, and plays pipelining
 and disturbance a few times only.
 
 `arcpd` has the SDK's peer profile ([protocol.md](protocol.md#peer-profiles)); the column beside it shows what

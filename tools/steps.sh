@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# For scripts that run many checks: each runs even when one before it failed, and the end says how many
+# passed. Sourced by .ci/run and tools/soak.
+#
+#   step NAME COMMAND...    runs it, with its output; says how long it took
+#   steps_end               prints what failed, what passed only when it was tried again, and
+#                           "N passed, N failed"; its status is 0 when nothing failed
+export JOBS=${JOBS:-$(nproc)}
+exec </dev/null
+
+steps_passed=0
+steps_failed=0
+steps_failures=()
+steps_retried=()
+steps_times=()
+steps_log=$(mktemp)
+trap 'rm -f "$steps_log"' EXIT
+
+# steps_count STATUS NAME: what the step that wrote $steps_log adds up to. ctest and run-fuzzers
+# name what they ran; any other step is one thing that passed or failed.
+steps_count() {
+    local status=$1 name=$2 total=0 bad=0
+    if grep -qE 'tests passed, [0-9]+ tests failed out of' "$steps_log"; then
+        total=$(sed -n 's/.* tests failed out of \([0-9]*\)$/\1/p' "$steps_log" | tail -n 1)
+        bad=$(sed -n 's/.*tests passed, \([0-9]*\) tests failed out of .*/\1/p' "$steps_log" | tail -n 1)
+    elif grep -qE '^(ok  |FAIL) ' "$steps_log"; then
+        total=$(grep -cE '^(ok  |FAIL) ' "$steps_log") || true
+        bad=$(grep -cE '^FAIL ' "$steps_log") || true
+    fi
+    # A step that failed before or besides its tests has failed all the same.
+    if [ "$total" -eq 0 ] || { [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; }; then
+        total=$((total + 1))
+        [ "$status" -eq 0 ] || bad=$((bad + 1))
+    fi
+    steps_passed=$((steps_passed + total - bad))
+    steps_failed=$((steps_failed + bad))
+    [ "$status" -eq 0 ] || steps_failures+=("$name")
+    # A test that fails first has a line of its own for each try; the list at the end of ctest's output
+    # has those that failed for good.
+    local test
+    while read -r test; do
+        grep -qE "^[[:space:]]+[0-9]+ - $test \(" "$steps_log" || steps_retried+=("$name: $test")
+    done < <(sed -nE 's/.*Test +#[0-9]+: ([^ ]+) \.*(\*\*\*|Subprocess|Child|Exit|Bus|SegFault|Timeout).*/\1/p' "$steps_log" | sort -u)
+}
+
+step() {
+    local name=$1 started=$SECONDS status=0
+    shift
+    echo "==== $name: $*"
+    "$@" 2>&1 | tee "$steps_log" || status=$?
+    steps_count "$status" "$name"
+    steps_times+=("$(printf '%5d s  %s' $((SECONDS - started)) "$name")")
+    echo "==== $name: $([ "$status" -eq 0 ] && echo passed || echo FAILED) in $((SECONDS - started)) s"
+}
+
+steps_end() {
+    printf '%s\n' "${steps_times[@]}"
+    local name
+    for name in "${steps_retried[@]+"${steps_retried[@]}"}"; do
+        echo "FAILED FIRST, and passed when tried again: $name"
+    done
+    for name in "${steps_failures[@]+"${steps_failures[@]}"}"; do
+        echo "FAILED: $name"
+    done
+    echo "took $((SECONDS / 60)) min $((SECONDS % 60)) s; ${#steps_retried[@]} tests passed only when tried again"
+    echo "$steps_passed passed, $steps_failed failed"
+    [ "$steps_failed" -eq 0 ]
+}
