@@ -8,39 +8,6 @@
  * ours (any more) is nobody's. */
 #include "client/client_job.h"
 
-static arcp__client_request *find(arcp__client_session *session, arcp_span id)
-{
-    arcp__client_request *request = NULL;
-    if (id.size == ARCP__MESSAGE_ID_SIZE) {
-        HASH_FIND(hh, session->by_id, id.data, ARCP__MESSAGE_ID_SIZE, request);
-    }
-    return request;
-}
-
-arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session,
-                                               const arcp__client_frame *frame)
-{
-    const arcp_span names[] = {
-        arcp__client_frame_id(session, frame->payload, "request_id"),
-        arcp__client_frame_id(session, frame->payload, "reply_to"),
-        arcp__client_frame_id(session, frame->payload, "correlation_id"),
-        arcp__client_frame_id(session, ARCP_JSON_ROOT, "correlation_id"),
-        arcp__client_frame_id(session, ARCP_JSON_ROOT, "reply_to"),
-    };
-    arcp__client_binding binding = {NULL, false};
-    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
-        binding.names_request = binding.names_request || names[at].size != 0;
-        if (binding.request == NULL) {
-            binding.request = find(session, names[at]);
-        }
-    }
-    if (binding.request == NULL && !binding.names_request) {
-        binding.request = find(session, frame->id);
-        binding.names_request = binding.request != NULL;
-    }
-    return binding;
-}
-
 /* Kinds of requests, as bits. */
 #define KIND(kind) (1u << (unsigned)(kind))
 #define SUBMIT     KIND(ARCP__CLIENT_ASK_SUBMIT)
@@ -49,15 +16,41 @@ arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session,
     (SUBMIT | KIND(ARCP__CLIENT_ASK_SUBSCRIBE) | KIND(ARCP__CLIENT_ASK_CANCEL) |                   \
      KIND(ARCP__CLIENT_ASK_LIST))
 
-static arcp__client_request *find_by_trace(arcp__client_session *session,
-                                           const arcp__client_frame *frame)
+arcp__client_request *arcp__client_find_request(arcp__client_session *session, arcp_span id)
 {
+    arcp__client_request *request = NULL;
+    if (id.size == ARCP__MESSAGE_ID_SIZE) {
+        HASH_FIND(hh, session->by_id, id.data, ARCP__MESSAGE_ID_SIZE, request);
+    }
+    return request;
+}
+
+arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session)
+{
+    const arcp__client_message *in = &session->in;
+    arcp__client_binding binding = {NULL, false};
+    for (size_t at = 0; at < sizeof(in->names) / sizeof(in->names[0]); at++) {
+        binding.names_request = binding.names_request || in->names[at].size != 0;
+        if (binding.request == NULL) {
+            binding.request = arcp__client_find_request(session, in->names[at]);
+        }
+    }
+    if (binding.request == NULL && !binding.names_request) {
+        binding.request = arcp__client_find_request(session, in->id);
+        binding.names_request = binding.request != NULL;
+    }
+    return binding;
+}
+
+static arcp__client_request *find_by_trace(const arcp__client_session *session)
+{
+    const arcp__client_message *in = &session->in;
     char trace[ARCP__TRACE_ID_SIZE];
-    arcp_span text = arcp__client_frame_id(session, frame->payload, "trace_id");
-    if (!arcp__trace_id_parse(text.size != 0 ? text : frame->trace_id, trace)) {
+    arcp__client_request *request = NULL;
+    if (!arcp__trace_id_parse(in->trace_id.size != 0 ? in->trace_id : in->envelope_trace_id,
+                              trace)) {
         return NULL;
     }
-    arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
         if (request->kind == ARCP__CLIENT_ASK_SUBMIT && request->sends != 0 &&
             memcmp(request->trace_id, trace, sizeof(trace)) == 0) {
@@ -67,27 +60,25 @@ static arcp__client_request *find_by_trace(arcp__client_session *session,
     return NULL;
 }
 
-static arcp__client_request *find_by_job(arcp__client_session *session,
-                                         const arcp__client_frame *frame, unsigned kinds)
+static arcp__client_request *find_by_job(const arcp__client_session *session, unsigned kinds)
 {
-    arcp_span job_id = arcp__client_frame_job(session, frame);
     arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
         if (request->sends != 0 && (kinds & KIND(request->kind)) != 0 && request->job_id != NULL &&
-            arcp_span_equal_cstr(job_id, request->job_id)) {
+            arcp_span_equal_cstr(session->in.job_id, request->job_id)) {
             return request;
         }
     }
     return NULL;
 }
 
-static arcp__client_request *find_oldest(arcp__client_session *session, unsigned kinds,
+static arcp__client_request *find_oldest(const arcp__client_session *session, unsigned kinds,
                                          bool is_keyed)
 {
     arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
-        if (request->is_sent && !request->is_passed && (kinds & KIND(request->kind)) != 0 &&
-            (request->is_keyed || !is_keyed)) {
+        if (request->state == ARCP__REQUEST_SENT && !request->is_passed &&
+            (kinds & KIND(request->kind)) != 0 && (request->is_keyed || !is_keyed)) {
             return request;
         }
     }
@@ -95,109 +86,98 @@ static arcp__client_request *find_oldest(arcp__client_session *session, unsigned
 }
 
 /* Where the runtime does not tell: by job, else by trace, else the one that was asked first. */
-static arcp__client_request *guess(arcp__client_session *session, const arcp__client_frame *frame,
-                                   unsigned kinds)
+static arcp__client_request *guess(const arcp__client_session *session, unsigned kinds)
 {
-    arcp__client_request *request = find_by_job(session, frame, kinds);
+    arcp__client_request *request = find_by_job(session, kinds);
     if (request == NULL && (kinds & SUBMIT) != 0) {
-        request = find_by_trace(session, frame);
+        request = find_by_trace(session);
     }
     return request != NULL ? request : find_oldest(session, kinds, false);
 }
 
 arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
-                                             const arcp__client_frame *frame,
                                              arcp__client_request_kind kind)
 {
-    arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
+    arcp__client_binding binding = arcp__client_bind_by_name(session);
     if (binding.request != NULL && binding.request->kind != kind) {
         binding.request = NULL;
     }
     if (!binding.names_request && !session->tells_requests) {
-        binding.request = guess(session, frame, KIND(kind));
+        binding.request = guess(session, KIND(kind));
     }
     return binding;
 }
 
-arcp__client_request *arcp__client_bind_error(arcp__client_session *session,
-                                              const arcp__client_frame *frame)
+arcp__client_request *arcp__client_bind_error(arcp__client_session *session)
 {
-    return session->tells_requests ? NULL : guess(session, frame, REFUSABLE);
+    return session->tells_requests ? NULL : guess(session, REFUSABLE);
 }
 
 arcp__client_request *arcp__client_bind_by_job(arcp__client_session *session,
-                                               const arcp__client_frame *frame,
                                                arcp__client_request_kind kind)
 {
-    return session->tells_requests ? NULL : find_by_job(session, frame, KIND(kind));
+    return session->tells_requests ? NULL : find_by_job(session, KIND(kind));
 }
 
-arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session,
-                                                 const arcp__client_frame *frame)
+arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session)
 {
-    arcp__client_request *request = find_by_trace(session, frame);
+    arcp__client_request *request = find_by_trace(session);
     return request != NULL && !request->can_repeat ? request : NULL;
 }
 
-arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session,
-                                              const arcp__client_frame *frame)
+arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session)
 {
     if (session->tells_requests) {
         return NULL;
     }
-    arcp__client_request *request = find_by_trace(session, frame);
+    arcp__client_request *request = find_by_trace(session);
     return request != NULL ? request : find_oldest(session, SUBMIT, true);
 }
 
-static bool has_code(const arcp__client_session *session, const arcp__client_frame *frame,
-                     arcp_status status)
+static bool has_code(const arcp__client_session *session, arcp_status status)
 {
-    arcp_json_ref code =
-        arcp_json_member(&session->json, frame->payload, ARCP_SPAN_LITERAL("code"));
-    return arcp_json_string_equals(&session->json, code,
-                                   arcp_span_cstr(arcp_status_wire_code(status)));
+    return arcp_span_equal_cstr(session->in.end.code, arcp_status_wire_code(status));
 }
 
 /* Whether a job.error about the job of a cancel or a subscribe refuses that, rather than being the
  * job's end. `job` is NULL when nothing was heard of it so far. */
-static bool refuses(const arcp__client_session *session, const arcp__client_frame *frame,
-                    const arcp__client_request *request, const arcp_job *job)
+static bool refuses(const arcp__client_session *session, const arcp__client_request *request,
+                    const arcp_job *job)
 {
-    if (has_code(session, frame, ARCP_E_JOB_NOT_FOUND)) {
+    if (has_code(session, ARCP_E_JOB_NOT_FOUND)) {
         return true;
     }
-    bool is_denied = has_code(session, frame, ARCP_E_PERMISSION_DENIED);
+    bool is_denied = has_code(session, ARCP_E_PERMISSION_DENIED);
     if (request->kind == ARCP__CLIENT_ASK_SUBSCRIBE) {
         return job == NULL && is_denied;
     }
     if (job != NULL) {
         return is_denied && !job->is_accepted; /* a subscriber may not cancel */
     }
-    return !has_code(session, frame, ARCP_E_CANCELLED) && !has_code(session, frame, ARCP_E_TIMEOUT);
+    return !has_code(session, ARCP_E_CANCELLED) && !has_code(session, ARCP_E_TIMEOUT);
 }
 
 /* The TypeScript SDK's runtime refuses with a job.error that names no request: a submit under a
  * fresh job id, anything else under the id of the job meant. */
-arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session,
-                                               const arcp__client_frame *frame)
+arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session)
 {
+    const arcp__client_message *in = &session->in;
     const arcp__client_binding none = {NULL, false};
-    arcp_span id = arcp__client_frame_job(session, frame);
-    if (session->tells_requests || frame->type != ARCP_MESSAGE_JOB_ERROR || id.size == 0) {
+    if (session->tells_requests || in->type != ARCP_MESSAGE_JOB_ERROR || in->job_id.size == 0) {
         return none;
     }
-    if (has_code(session, frame, ARCP_E_DUPLICATE_KEY)) { /* no job ends so */
-        return (arcp__client_binding){arcp__client_bind_keyed(session, frame), true};
+    if (has_code(session, ARCP_E_DUPLICATE_KEY)) { /* no job ends so */
+        return (arcp__client_binding){arcp__client_bind_keyed(session), true};
     }
-    const arcp_job *job = arcp__client_session_find_job(session, id);
-    arcp__client_request *request = find_by_job(session, frame, REFUSABLE);
+    const arcp_job *job = arcp__client_session_find_job(session, in->job_id);
+    arcp__client_request *request = find_by_job(session, REFUSABLE);
     if (request != NULL) {
-        return (arcp__client_binding){request, refuses(session, frame, request, job)};
+        return (arcp__client_binding){request, refuses(session, request, job)};
     }
     /* In a session of another process the id may be that of a job which is not known here. */
-    if (job != NULL || session->is_adopted || arcp__client_past_is_gone(session, id)) {
+    if (job != NULL || session->is_adopted || arcp__client_past_is_gone(session, in->job_id)) {
         return none;
     }
-    request = guess(session, frame, SUBMIT);
+    request = guess(session, SUBMIT);
     return (arcp__client_binding){request, request != NULL};
 }

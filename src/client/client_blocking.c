@@ -121,7 +121,7 @@ static void *run_loop(void *user)
     return NULL;
 }
 
-static arcp_status make_loop(arcp_client *client, arcp_error *err)
+static arcp_status start_thread(arcp_client *client, arcp_error *err)
 {
     int result = uv_loop_init(&client->own_loop);
     if (result != 0) {
@@ -130,57 +130,35 @@ static arcp_status make_loop(arcp_client *client, arcp_error *err)
     client->loop = &client->own_loop;
     client->wake.data = client;
     client->timer.data = client;
-    result = uv_async_init(&client->own_loop, &client->wake, on_wake);
+    (void)uv_timer_init(&client->own_loop, &client->timer);
+    const int wake = uv_async_init(&client->own_loop, &client->wake, on_wake);
+    const int mutex = uv_mutex_init(&client->mutex);
+    const int changed = uv_cond_init(&client->changed);
+    const char *what = "event loop";
+    result = wake != 0 ? wake : mutex;
+    result = result != 0 ? result : changed;
     if (result == 0) {
-        result = uv_mutex_init(&client->mutex);
-        if (result == 0) {
-            result = uv_cond_init(&client->changed);
-            if (result == 0) {
-                (void)uv_timer_init(&client->own_loop, &client->timer);
-                return ARCP_OK;
-            }
-            uv_mutex_destroy(&client->mutex);
-        }
-        uv_close((uv_handle_t *)&client->wake, NULL);
-        (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
+        what = "thread";
+        client->has_thread = true;
+        result = -arcp__thread_start(&client->thread, NULL, run_loop, client);
     }
-    (void)uv_loop_close(&client->own_loop);
-    return arcp_error_set(err, ARCP_E_IO, "no event loop: %s", uv_strerror(result));
-}
-
-static void destroy_loop(arcp_client *client)
-{
-    uv_cond_destroy(&client->changed);
-    uv_mutex_destroy(&client->mutex);
-    (void)uv_loop_close(&client->own_loop);
-}
-
-static arcp_status start_thread(arcp_client *client, arcp_error *err)
-{
-    arcp_status status = make_loop(client, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    client->has_thread = true;
-    int result = arcp__thread_start(&client->thread, NULL, run_loop, client);
     if (result == 0) {
         return ARCP_OK;
     }
-    uv_close((uv_handle_t *)&client->wake, NULL);
-    uv_close((uv_handle_t *)&client->timer, NULL);
-    (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
-    destroy_loop(client);
     client->has_thread = false;
-    return arcp_error_set(err, ARCP_E_IO, "no thread: %s", uv_strerror(-result));
-}
-
-static void stop_thread(arcp_client *client)
-{
-    uv_mutex_lock(&client->mutex);
-    client->stops = true;
-    uv_mutex_unlock(&client->mutex);
-    (void)uv_async_send(&client->wake);
-    (void)pthread_join(client->thread, NULL);
+    uv_close((uv_handle_t *)&client->timer, NULL);
+    if (wake == 0) {
+        uv_close((uv_handle_t *)&client->wake, NULL);
+    }
+    (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
+    if (mutex == 0) {
+        uv_mutex_destroy(&client->mutex);
+    }
+    if (changed == 0) {
+        uv_cond_destroy(&client->changed);
+    }
+    (void)uv_loop_close(&client->own_loop);
+    return arcp_error_set(err, ARCP_E_IO, "no %s: %s", what, uv_strerror(result));
 }
 
 /* ---- connecting and closing ---- */
@@ -248,14 +226,20 @@ void arcp_client_free(arcp_client *client)
         }
         return;
     }
-    stop_thread(client);
+    uv_mutex_lock(&client->mutex);
+    client->stops = true;
+    uv_mutex_unlock(&client->mutex);
+    (void)uv_async_send(&client->wake);
+    (void)pthread_join(client->thread, NULL);
     arcp__client_item_free(client->current);
     while (client->unread != NULL) {
         arcp__client_item *item = client->unread;
         arcp__client_take_unread(client, item);
         arcp__client_item_free(item);
     }
-    destroy_loop(client);
+    uv_cond_destroy(&client->changed);
+    uv_mutex_destroy(&client->mutex);
+    (void)uv_loop_close(&client->own_loop);
     arcp__client_destroy(client);
 }
 

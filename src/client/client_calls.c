@@ -76,29 +76,37 @@ static arcp_status start(arcp_client *client, const arcp__client_ask *ask, arcp_
     return status;
 }
 
-/* Where a request's reply goes; on the stack of the call that waits. */
+/* Where a request's reply goes; on the stack of the call that waits. NULL: it is not wanted. */
 typedef struct reply_slot {
-    arcp_failure *failure; /* the caller's, may be NULL */
+    arcp_failure *failure;
+    arcp_job **job;       /* the caller's then */
+    arcp_job_page **page; /* likewise */
+    int64_t *round_trip_ns;
     bool done;
-    arcp_reply reply;
+    arcp_status status;
 } reply_slot;
 
 static void fill_slot(void *user, arcp_client *client, const arcp_reply *reply)
 {
     reply_slot *slot = user;
     slot->done = true;
-    slot->reply = *reply;
+    slot->status = reply->status;
     if (reply->failure != NULL) {
         (void)arcp__client_failure_copy(slot->failure, reply->failure);
+    } else if (slot->job != NULL) {
+        *slot->job = reply->job;
+    } else if (slot->page != NULL) {
+        *slot->page = reply->page;
+    } else if (slot->round_trip_ns != NULL) {
+        *slot->round_trip_ns = reply->round_trip_ns;
     }
     uv_cond_broadcast(&client->changed);
 }
 
-/* Starts the request and waits for its reply, whose job and page are the caller's. */
+/* Starts the request and waits for its reply. */
 static arcp_status ask_and_wait(arcp_client *client, arcp__client_ask ask, int64_t timeout_ms,
-                                arcp_reply *reply, arcp_failure *failure)
+                                reply_slot slot)
 {
-    reply_slot slot = {.failure = failure};
     arcp__client_request *request = NULL;
     arcp__client_wait wait;
     arcp_error err = {0};
@@ -109,22 +117,19 @@ static arcp_status ask_and_wait(arcp_client *client, arcp__client_ask ask, int64
         arcp__client_session_ask(client->session, arcp__clock_now(), &ask, &request, &err);
     if (status != ARCP_OK) {
         uv_mutex_unlock(&client->mutex);
-        return arcp__client_failure_from_error(failure, &err);
+        return arcp__client_failure_from_error(slot.failure, &err);
     }
     arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp__client_settle(client);
     while (!slot.done && status == ARCP_OK) {
-        status = arcp__client_wait_more(client, &wait, failure);
+        status = arcp__client_wait_more(client, &wait, slot.failure);
     }
     arcp__client_end_wait(client);
-    if (slot.done) {
-        status = slot.reply.status;
-        *reply = slot.reply;
-    } else {
+    if (!slot.done) {
         arcp__client_request_abandon(client->session, request);
     }
     uv_mutex_unlock(&client->mutex);
-    return status;
+    return slot.done ? slot.status : status;
 }
 
 arcp_status arcp_client_submit_start(arcp_client *client, const arcp_submit_options *options,
@@ -139,12 +144,7 @@ arcp_status arcp_client_submit(arcp_client *client, const arcp_submit_options *o
                                int64_t timeout_ms, arcp_job **out, arcp_failure *failure)
 {
     const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBMIT, .submit = options};
-    arcp_reply reply = {0};
-    arcp_status status = ask_and_wait(client, ask, timeout_ms, &reply, failure);
-    if (status == ARCP_OK) {
-        *out = reply.job;
-    }
-    return status;
+    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .failure = failure});
 }
 
 arcp_status arcp_client_subscribe_start(arcp_client *client, const arcp_subscribe_options *options,
@@ -161,12 +161,7 @@ arcp_status arcp_client_subscribe(arcp_client *client, const arcp_subscribe_opti
                                   int64_t timeout_ms, arcp_job **out, arcp_failure *failure)
 {
     const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBSCRIBE, .subscribe = options};
-    arcp_reply reply = {0};
-    arcp_status status = ask_and_wait(client, ask, timeout_ms, &reply, failure);
-    if (status == ARCP_OK) {
-        *out = reply.job;
-    }
-    return status;
+    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .failure = failure});
 }
 
 arcp_status arcp_client_cancel_start(arcp_client *client, arcp_span job_id, arcp_span reason,
@@ -185,8 +180,7 @@ arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id, arcp_span 
 {
     const arcp__client_ask ask = {
         .kind = ARCP__CLIENT_ASK_CANCEL, .job_id = job_id, .reason = reason};
-    arcp_reply reply = {0};
-    return ask_and_wait(client, ask, timeout_ms, &reply, failure);
+    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.failure = failure});
 }
 
 arcp_status arcp_client_list_start(arcp_client *client, const arcp_list_options *options,
@@ -201,12 +195,7 @@ arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *optio
                              int64_t timeout_ms, arcp_job_page **out, arcp_failure *failure)
 {
     const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_LIST, .list = options};
-    arcp_reply reply = {0};
-    arcp_status status = ask_and_wait(client, ask, timeout_ms, &reply, failure);
-    if (status == ARCP_OK) {
-        *out = reply.page;
-    }
-    return status;
+    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.page = out, .failure = failure});
 }
 
 arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, void *user,
@@ -221,12 +210,8 @@ arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *r
                              arcp_failure *failure)
 {
     const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_PING};
-    arcp_reply reply = {0};
-    arcp_status status = ask_and_wait(client, ask, timeout_ms, &reply, failure);
-    if (status == ARCP_OK && round_trip_ns != NULL) {
-        *round_trip_ns = reply.round_trip_ns;
-    }
-    return status;
+    return ask_and_wait(client, ask, timeout_ms,
+                        (reply_slot){.round_trip_ns = round_trip_ns, .failure = failure});
 }
 
 /* ---- what is not answered ---- */

@@ -1,6 +1,6 @@
 #include "client/client_job.h"
 
-#include "base/alloc.h"
+#include "core/decode.h"
 #include "json/json_put.h"
 
 #define CREDENTIALS  ARCP_SPAN_LITERAL("credentials")
@@ -35,49 +35,45 @@ void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object
     arcp_json_end_object(&writer);
 }
 
-static bool has_text(const arcp_json *json, arcp_json_ref object, const char *name)
-{
-    arcp_json_ref ref = arcp_json_member(json, object, arcp_span_cstr(name));
-    return arcp_json_is(json, ref, ARCP_JSON_STRING) && arcp_json_raw(json, ref).size > 2;
-}
+typedef struct members {
+    arcp_credential seen;
+    arcp_span scheme;
+    arcp_json_ref constraints;
+} members;
+
+static const arcp__member rows[] = {
+    {ARCP__MEMBER(members, scheme, "scheme", STRING), .required = true},
+    {ARCP__MEMBER(members, seen.id, "id", STRING), .required = true},
+    {ARCP__MEMBER(members, seen.value, "value", STRING), .required = true},
+    {ARCP__MEMBER(members, seen.endpoint, "endpoint", LOOSE)},
+    {ARCP__MEMBER(members, seen.profile, "profile", LOOSE)},
+    {ARCP__MEMBER(members, constraints, "constraints", ANY)},
+};
+static const arcp__members table = ARCP__MEMBERS(rows);
 
 /* [arcp:9.8.1-2] */
-arcp_status arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref payload,
-                                          arcp_secret **out)
+bool arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref list, arcp_secret **out)
 {
-    arcp_json_ref list = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("credentials"));
-    *out = NULL;
-    if (!arcp_json_is(json, list, ARCP_JSON_ARRAY)) {
-        return ARCP_OK;
-    }
     arcp_buf text = ARCP_BUF_SECRET_INIT;
-    size_t count = 0;
-    arcp_buf_append_byte(&text, '[');
+    arcp_buf scratch = ARCP_BUF_SECRET_INIT;
     for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(json, list, at)) {
-        arcp_json_ref scheme = arcp_json_member(json, at, ARCP_SPAN_LITERAL("scheme"));
-        if (arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("bearer")) &&
-            has_text(json, at, "id") && has_text(json, at, "value")) {
-            if (count++ != 0) {
-                arcp_buf_append_byte(&text, ',');
-            }
+        members in = {0};
+        if (arcp__decode_row(json, &scratch, at, &table, &in) &&
+            arcp_span_equal_cstr(in.scheme, "bearer")) {
+            arcp_buf_append_byte(&text, text.size == 0 ? '[' : ',');
             arcp_json_compact(json, at, &text);
         }
     }
-    arcp_buf_append_byte(&text, ']');
-    arcp_status status = arcp_buf_status(&text);
-    if (status == ARCP_OK && count != 0) {
-        *out = arcp_secret_new(arcp_buf_span(&text));
-        status = *out == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
+    bool is_kept = !text.failed && !scratch.failed;
+    if (is_kept && text.size != 0) {
+        arcp_buf_append_byte(&text, ']');
+        *out = text.failed ? NULL : arcp_secret_new(arcp_buf_span(&text));
+        is_kept = *out != NULL;
     }
     arcp_buf_fini(&text);
-    return status;
-}
-
-static arcp_span text_of(const arcp_json *json, arcp_json_ref object, const char *name,
-                         arcp_buf *scratch)
-{
-    return arcp_json_string(json, arcp_json_member(json, object, arcp_span_cstr(name)), scratch);
+    arcp_buf_fini(&scratch);
+    return is_kept;
 }
 
 size_t arcp__client_credentials_visit(const arcp_secret *kept,
@@ -94,16 +90,12 @@ size_t arcp__client_credentials_visit(const arcp_secret *kept,
         arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK) {
         for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;
              at = arcp_json_next(&json, ARCP_JSON_ROOT, at)) {
-            arcp_credential credential = {
-                .id = text_of(&json, at, "id", &scratch),
-                .value = text_of(&json, at, "value", &scratch),
-                .endpoint = text_of(&json, at, "endpoint", &scratch),
-                .profile = text_of(&json, at, "profile", &scratch),
-                .constraints = arcp_json_raw(
-                    &json, arcp_json_member(&json, at, ARCP_SPAN_LITERAL("constraints"))),
-            };
-            visit(user, &credential);
-            count++;
+            members in = {0};
+            if (arcp__decode_row(&json, &scratch, at, &table, &in)) {
+                in.seen.constraints = arcp_json_raw(&json, in.constraints);
+                visit(user, &in.seen);
+                count++;
+            }
         }
     }
     arcp_buf_fini(&scratch);

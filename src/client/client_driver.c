@@ -20,7 +20,8 @@ arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **o
 {
     arcp_client *client = arcp__alloc(sizeof(*client));
     if (client == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        return ARCP_E_NO_MEMORY;
     }
     arcp_status status =
         arcp__client_session_new(options, draw_random, client, &client->session, err);
@@ -28,7 +29,7 @@ arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **o
         arcp__free(client);
         return status;
     }
-    client->given = &client->session->options.given;
+    client->given = &client->session->given;
     client->timer_due_ns = ARCP_TIME_NEVER;
     atomic_init(&client->is_interrupted, false);
     *out = client;
@@ -59,40 +60,29 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
     client->unflushed = 0; /* the transport goes on by itself when it could not write all */
 }
 
-/* What the runtime's close says of what it was sent; ARCP_E_IO: nothing. */
-static arcp_status verdict_of(const arcp_connection *connection, arcp_close_code code)
-{
-    static const struct {
-        arcp_close_code code;
-        arcp_status status;
-    } rows[] = {{ARCP_CLOSE_TOO_BIG, ARCP_E_LIMIT},
-                {ARCP_CLOSE_PROTOCOL_ERROR, ARCP_E_INVALID_REQUEST},
-                {ARCP_CLOSE_UNSUPPORTED, ARCP_E_INVALID_REQUEST},
-                {ARCP_CLOSE_BAD_DATA, ARCP_E_INVALID_REQUEST},
-                {ARCP_CLOSE_POLICY, ARCP_E_INVALID_REQUEST}};
-    arcp_connection_info info = {0};
-    connection->ops->info(connection, &info);
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]) && info.closed_by_peer; row++) {
-        if (rows[row].code == code) {
-            return rows[row].status;
-        }
-    }
-    return ARCP_E_IO;
-}
-
 static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
                       const char *reason)
 {
     arcp_client *client = user;
+    arcp_connection_info info = {0};
     arcp_error why = {0};
+    const char *colon = reason[0] == '\0' ? "" : ": ";
     arcp__client_lock(client);
+    connection->ops->info(connection, &info);
+    /* What the runtime's close says of what it was sent; ARCP_E_IO: nothing. */
+    arcp_status verdict = ARCP_E_IO;
+    if (info.closed_by_peer && code == ARCP_CLOSE_TOO_BIG) {
+        verdict = ARCP_E_LIMIT;
+    } else if (info.closed_by_peer &&
+               (code == ARCP_CLOSE_PROTOCOL_ERROR || code == ARCP_CLOSE_UNSUPPORTED ||
+                code == ARCP_CLOSE_BAD_DATA || code == ARCP_CLOSE_POLICY)) {
+        verdict = ARCP_E_INVALID_REQUEST;
+    }
     if (code == ARCP_CLOSE_ABNORMAL) {
-        (void)arcp_error_set(&why, ARCP_E_IO, "the connection was lost%s%s",
-                             reason[0] == '\0' ? "" : ": ", reason);
+        (void)arcp_error_set(&why, ARCP_E_IO, "the connection was lost%s%s", colon, reason);
     } else {
-        (void)arcp_error_set(&why, verdict_of(connection, code),
-                             "the runtime closed the connection (%d%s%s)", (int)code,
-                             reason[0] == '\0' ? "" : ": ", reason);
+        (void)arcp_error_set(&why, verdict, "the runtime closed the connection (%d%s%s)", (int)code,
+                             colon, reason);
     }
     client->connection = NULL;
     client->is_cutting = false;
@@ -137,51 +127,44 @@ static void on_failed(void *user, const arcp_error *err)
 
 /* ---- the session's wishes ---- */
 
-/* Whether the attempt to resume may be made now, and with which token. */
-static bool prepare_resume(arcp_client *client)
-{
-    const arcp_client_hooks *hooks = &client->given->hooks;
-    if (hooks->before_resume == NULL || !client->session->has_session) {
-        return true;
-    }
-    arcp_buf token = ARCP_BUF_SECRET_INIT;
-    bool go_on = hooks->before_resume(hooks->user, &token);
-    if (go_on && token.size != 0) {
-        go_on = arcp__client_session_set_resume_token(client->session, arcp_buf_span(&token)) ==
-                ARCP_OK;
-    }
-    arcp_buf_fini(&token);
-    return go_on;
-}
-
 static void dial(arcp_client *client)
 {
     const arcp_client_options *given = client->given;
+    const arcp_client_hooks *hooks = &given->hooks;
     arcp_error err = {0};
-    if (!prepare_resume(client)) {
+    bool go_on = true;
+    if (hooks->before_resume != NULL && client->session->has_session) {
+        arcp_buf token = ARCP_BUF_SECRET_INIT;
+        go_on = hooks->before_resume(hooks->user, &token) &&
+                (token.size == 0 || arcp__client_session_set_resume_token(
+                                        client->session, arcp_buf_span(&token)) == ARCP_OK);
+        arcp_buf_fini(&token);
+    }
+    if (!go_on) {
         arcp__client_session_postpone(client->session, arcp__clock_now(), ARCP__CLIENT_POSTPONE_MS);
         return;
     }
+    arcp_connection *connection = NULL;
+    arcp_status status = ARCP_OK;
     if (given->dial != NULL) {
-        arcp_connection *connection = given->dial(given->dial_user, client->loop, &err);
-        if (connection != NULL) {
-            take_connection(client, connection);
-        } else {
-            arcp__client_session_disconnected(client->session, arcp__clock_now(), &err);
-        }
-        return;
+        connection = given->dial(given->dial_user, client->loop, &err);
+        status = connection == NULL ? ARCP_E_IO : ARCP_OK;
+    } else {
+        arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+        options.ca_file = given->tls_ca_file.data;
+        options.frame_bytes_max = given->frame_bytes_max;
+        options.timeout_ms = given->connect_timeout_ms > UINT32_MAX
+                                 ? UINT32_MAX
+                                 : (uint32_t)given->connect_timeout_ms;
+        const arcp_connect_callbacks callbacks = {
+            .connected = on_connected, .failed = on_failed, .user = client};
+        status = arcp_connect(client->loop, given->url.data, &options, &callbacks,
+                              &client->connector, &err);
     }
-    arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
-    options.ca_file = given->tls_ca_file.data;
-    options.frame_bytes_max = given->frame_bytes_max;
-    options.timeout_ms =
-        given->connect_timeout_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)given->connect_timeout_ms;
-    const arcp_connect_callbacks callbacks = {
-        .connected = on_connected, .failed = on_failed, .user = client};
-    arcp_status status =
-        arcp_connect(client->loop, given->url.data, &options, &callbacks, &client->connector, &err);
     if (status != ARCP_OK) {
         arcp__client_session_disconnected(client->session, arcp__clock_now(), &err);
+    } else if (connection != NULL) {
+        take_connection(client, connection);
     }
 }
 
@@ -252,28 +235,6 @@ static bool send_frames(arcp_client *client)
 
 /* ---- the program's side ---- */
 
-static void tell_welcome(arcp_client *client)
-{
-    const arcp__client_session *session = client->session;
-    const arcp_client_hooks *hooks = &client->given->hooks;
-    if (hooks->welcomed != NULL) {
-        const arcp_session_state state = {
-            .session_id = arcp_buf_span(&session->id),
-            .resume_token = arcp__client_session_resume_token(session),
-            .last_event_seq = session->handed_seq,
-        };
-        hooks->welcomed(hooks->user, &state);
-    }
-}
-
-static void hand_reply(arcp_client *client, arcp__client_item *item)
-{
-    item->on_reply(item->reply_user, client, &item->reply);
-    item->reply.job = NULL; /* the receiver's now */
-    item->reply.page = NULL;
-    arcp__client_item_free(item);
-}
-
 /* On a program's own loop: calls back. */
 static void hand_event(arcp_client *client, arcp__client_item *item)
 {
@@ -292,29 +253,43 @@ static void hand_event(arcp_client *client, arcp__client_item *item)
     arcp__client_item_free(item);
 }
 
+static void hand_item(arcp_client *client, arcp__client_item *item)
+{
+    const arcp__client_session *session = client->session;
+    const arcp_client_hooks *hooks = &client->given->hooks;
+    const arcp_client_event_type type = item->event.type;
+    if (item->is_reply) {
+        item->on_reply(item->reply_user, client, &item->reply);
+        item->reply.job = NULL; /* the receiver's now */
+        item->reply.page = NULL;
+        arcp__client_item_free(item);
+        return;
+    }
+    if (hooks->welcomed != NULL && (type == ARCP_CLIENT_CONNECTED || type == ARCP_CLIENT_RESUMED)) {
+        const arcp_session_state state = {
+            .session_id = arcp_buf_span(&session->id),
+            .resume_token = arcp__client_session_resume_token(session),
+            .last_event_seq = session->handed_seq,
+        };
+        hooks->welcomed(hooks->user, &state);
+    }
+    if (client->has_thread) {
+        arcp__client_queue_unread(client, item);
+    } else {
+        hand_event(client, item);
+    }
+}
+
 /* Returns whether there was anything. */
 static bool hand_items(arcp_client *client)
 {
     arcp__client_item *item = arcp__client_session_next_item(client->session);
     bool any = item != NULL;
-    while (item != NULL) {
-        if (item->is_reply) {
-            hand_reply(client, item);
-        } else {
-            if (item->event.type == ARCP_CLIENT_CONNECTED ||
-                item->event.type == ARCP_CLIENT_RESUMED) {
-                tell_welcome(client);
-            }
-            if (client->has_thread) {
-                arcp__client_queue_unread(client, item);
-            } else {
-                hand_event(client, item);
-            }
-        }
+    for (; item != NULL; item = arcp__client_session_next_item(client->session)) {
+        hand_item(client, item);
         if (client->is_freed) {
             return false;
         }
-        item = arcp__client_session_next_item(client->session);
     }
     uint64_t last_seq = client->session->last_seq;
     if (!client->has_thread && last_seq != client->session->handed_seq) {
@@ -410,4 +385,49 @@ void arcp__client_settle(arcp_client *client)
         client->timer_due_ns = 0;
         (void)uv_timer_start(&client->timer, arcp__client_timer_fired, 0, 0);
     }
+}
+
+/* ---- on a program's own loop ---- */
+
+static void free_on_loop(uv_handle_t *timer)
+{
+    arcp_client *client = timer->data;
+    arcp__free(client);
+}
+
+void arcp__client_release_on_loop(arcp_client *client)
+{
+    arcp__client_drop_connection(client);
+    arcp__client_session_free(client->session);
+    client->session = NULL;
+    uv_close((uv_handle_t *)&client->timer, free_on_loop);
+}
+
+/* Nothing is called back from inside arcp_client_open: the first turn begins on the loop. */
+static void on_begin(uv_timer_t *timer)
+{
+    arcp_client *client = timer->data;
+    client->timer_due_ns = ARCP_TIME_NEVER;
+    arcp__client_session_start(client->session, arcp__clock_now());
+    arcp__client_pump(client);
+}
+
+arcp_status arcp_client_open(const arcp_client_options *options, struct uv_loop_s *loop,
+                             arcp_client_event_fn on_event, void *user, arcp_client **out,
+                             arcp_error *err)
+{
+    arcp_client *client = NULL;
+    arcp_status status = arcp__client_new(options, &client, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    client->loop = loop;
+    client->on_event = on_event;
+    client->user = user;
+    (void)uv_timer_init(loop, &client->timer);
+    client->timer.data = client;
+    client->timer_due_ns = 0;
+    (void)uv_timer_start(&client->timer, on_begin, 0, 0);
+    *out = client;
+    return ARCP_OK;
 }

@@ -88,8 +88,6 @@ static inline void arcp__client_unlock(arcp_client *client)
     }
 }
 
-/* ---- client_loop.c ---- */
-
 /* The end of a client on a program's loop; what libuv still holds goes with its callback. */
 void arcp__client_release_on_loop(arcp_client *client);
 

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 
+/* TEXT: a string, or a number's literal. */
 typedef enum member_form { TEXT, JSON } member_form;
 
 typedef struct member_row {
@@ -53,35 +54,6 @@ static const member_row member_rows[] = {
 };
 #define MEMBER_ROWS (sizeof(member_rows) / sizeof(member_rows[0]))
 
-/* Keeps the reusable memory, forgets the rest. */
-static void reset(arcp_event_view *view)
-{
-    arcp_json json = view->json;
-    arcp_buf scratch = view->scratch;
-    *view = (arcp_event_view){.json = json, .scratch = scratch};
-    arcp_buf_clear(&view->scratch);
-}
-
-/* A string's text, a number's literal, else nothing. */
-static arcp_span read_text(arcp_event_view *view, arcp_json_ref ref)
-{
-    if (arcp_json_is(&view->json, ref, ARCP_JSON_NUMBER)) {
-        return arcp_json_raw(&view->json, ref);
-    }
-    return arcp_json_string(&view->json, ref, &view->scratch);
-}
-
-static arcp_json_ref member_of(const arcp_json *json, arcp_json_ref object, const member_row *row)
-{
-    for (size_t at = 0; at < 3 && row->names[at] != NULL; at++) {
-        arcp_json_ref ref = arcp_json_member(json, object, arcp_span_cstr(row->names[at]));
-        if (!arcp_json_is_missing(json, ref)) {
-            return ref;
-        }
-    }
-    return ARCP_JSON_ABSENT;
-}
-
 /* The id of a rotated credential, wherever the runtime puts it; never its value. */
 static arcp_span credential_id(arcp_event_view *view)
 {
@@ -102,13 +74,15 @@ arcp_status arcp_event_view_read(arcp_event_view *view, const arcp_client_event 
                                  arcp_error *err)
 {
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
-    reset(view);
-    view->kind = event->kind;
+    const arcp_json *json = &view->json;
+    /* The memory is used again. */
+    *view = (arcp_event_view){.json = view->json, .scratch = view->scratch, .kind = event->kind};
+    arcp_buf_clear(&view->scratch);
     arcp_status status = arcp_json_scan(&view->json, event->body, &limits, err);
     if (status != ARCP_OK) {
         return status;
     }
-    if (!arcp_json_is(&view->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+    if (!arcp_json_is(json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "the event's body is no object");
     }
     /* Room for all strings, each read once, so that none moves. */
@@ -117,15 +91,22 @@ arcp_status arcp_event_view_read(arcp_event_view *view, const arcp_client_event 
     }
     for (size_t at = 0; at < MEMBER_ROWS; at++) {
         const member_row *row = &member_rows[at];
+        arcp_json_ref ref = ARCP_JSON_ABSENT;
         if (row->kind != event->kind) {
             continue;
         }
-        arcp_json_ref ref = member_of(&view->json, ARCP_JSON_ROOT, row);
+        for (size_t name = 0;
+             name < 3 && row->names[name] != NULL && arcp_json_is_missing(json, ref); name++) {
+            ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(row->names[name]));
+        }
+        bool is_raw = row->form == JSON || arcp_json_is(json, ref, ARCP_JSON_NUMBER);
         arcp_span *field = (arcp_span *)(void *)((char *)view + row->offset);
-        *field = row->form == JSON ? arcp_json_raw(&view->json, ref) : read_text(view, ref);
+        *field = is_raw && !arcp_json_is_missing(json, ref)
+                     ? arcp_json_raw(json, ref)
+                     : arcp_json_string(json, ref, &view->scratch);
     }
-    arcp_json_ref more = arcp_json_member(&view->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("more"));
-    view->more = arcp_json_is(&view->json, more, ARCP_JSON_TRUE);
+    arcp_json_ref more = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("more"));
+    view->more = arcp_json_is(json, more, ARCP_JSON_TRUE);
     if (arcp_span_equal_cstr(view->phase, "credential_rotated")) {
         view->credential_id = credential_id(view);
     }

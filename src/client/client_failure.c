@@ -15,39 +15,30 @@ void arcp_failure_fini(arcp_failure *failure)
 }
 
 /* [arcp:EG-4] */
-static arcp_json_ref details_of(const arcp_json *json, arcp_json_ref object)
+void arcp__client_failure_read(arcp__client_session *session, arcp_failure *failure)
 {
-    arcp_json_ref details = arcp_json_member(json, object, ARCP_SPAN_LITERAL("details"));
-    if (arcp_json_is_missing(json, details)) {
-        details = arcp_json_member(json, object, ARCP_SPAN_LITERAL("detail"));
-    }
-    return arcp_json_is_missing(json, details) ? ARCP_JSON_ABSENT : details;
-}
-
-arcp_status arcp__client_failure_read(arcp_failure *failure, const arcp_json *json,
-                                      arcp_json_ref object, arcp_buf *scratch)
-{
+    const arcp_json *json = &session->json;
+    const arcp_json_ref object = session->in.payload;
     arcp__error_payload parsed;
     arcp_failure_fini(failure);
-    if (arcp__error_payload_parse(json, object, scratch, &parsed, NULL) != ARCP_OK) {
+    if (arcp__error_payload_parse(json, object, &session->scratch, &parsed, NULL) != ARCP_OK) {
         arcp_json_ref text = arcp_json_member(json, object, ARCP_SPAN_LITERAL("message"));
         parsed = (arcp__error_payload){.status = ARCP_E_INTERNAL_ERROR,
-                                       .message = arcp_json_string(json, text, scratch)};
+                                       .message = arcp_json_string(json, text, &session->scratch)};
         if (parsed.message.size == 0) {
             parsed.message = ARCP_SPAN_LITERAL("the runtime sent an error without a code");
         }
     }
-    if (scratch->failed) {
-        return ARCP_E_NO_MEMORY;
+    arcp_json_ref details = arcp_json_member(json, object, ARCP_SPAN_LITERAL("details"));
+    if (arcp_json_is_missing(json, details)) {
+        details = arcp_json_member(json, object, ARCP_SPAN_LITERAL("detail"));
     }
-    arcp_json_ref details = details_of(json, object);
-    if (details != ARCP_JSON_ABSENT) {
+    if (!arcp_json_is_missing(json, details)) {
         arcp_span raw = arcp_json_raw(json, details);
         failure->details = arcp__copy_cstr(raw.data, raw.size);
-        if (failure->details == NULL) {
-            return ARCP_E_NO_MEMORY;
-        }
+        session->failed = session->failed || failure->details == NULL;
     }
+    session->failed = session->failed || session->scratch.failed;
     (void)arcp_error_set(&failure->error, parsed.status, "%.*s", (int)parsed.message.size,
                          parsed.message.data);
     failure->error.retryable = parsed.retryable;
@@ -56,7 +47,6 @@ arcp_status arcp__client_failure_read(arcp_failure *failure, const arcp_json *js
         memcpy(failure->code, parsed.code.data, size);
     }
     failure->code[size] = '\0';
-    return ARCP_OK;
 }
 
 arcp_status arcp__client_failure_set_v(arcp_failure *failure, arcp_status status,

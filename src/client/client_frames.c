@@ -23,7 +23,7 @@ typedef struct envelope {
     arcp_span id, job_id, trace_id, payload, extensions;
 } envelope;
 
-static arcp_status queue(arcp__client_session *session, const envelope *e)
+static bool queue(arcp__client_session *session, const envelope *e)
 {
     static const char no_size[sizeof(uint32_t)] = {0};
     arcp_buf *frames = &session->frames;
@@ -45,12 +45,12 @@ static arcp_status queue(arcp__client_session *session, const envelope *e)
     if (frames->failed || size > UINT32_MAX) {
         frames->size = start;
         frames->failed = false;
-        return ARCP_E_NO_MEMORY;
+        return false;
     }
     uint32_t prefix = (uint32_t)size;
     memcpy(frames->data + start, &prefix, sizeof(prefix));
     session->sent_ns = session->now.mono_ns;
-    return ARCP_OK;
+    return true;
 }
 
 bool arcp__client_session_next_frame(arcp__client_session *session, arcp_span *out)
@@ -72,17 +72,16 @@ bool arcp__client_session_next_frame(arcp__client_session *session, arcp_span *o
     return true;
 }
 
-arcp_status arcp__client_send_request(arcp__client_session *session, const char *type,
-                                      const arcp__client_request *request)
+bool arcp__client_send_request(arcp__client_session *session, const arcp__client_request *request)
 {
-    envelope e = {.type = type,
+    envelope e = {.type = arcp__client_request_type(request->kind),
                   .id = arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE),
                   .payload = arcp_buf_span(&request->payload),
                   .extensions = arcp_buf_span(&request->extensions)};
     if (request->kind == ARCP__CLIENT_ASK_CANCEL) {
         e.job_id = arcp_span_cstr(request->job_id);
     }
-    if (request->has_trace) {
+    if (request->kind == ARCP__CLIENT_ASK_SUBMIT) {
         e.trace_id = arcp_span_make(request->trace_id, ARCP__TRACE_ID_SIZE);
     }
     return queue(session, &e);
@@ -90,34 +89,27 @@ arcp_status arcp__client_send_request(arcp__client_session *session, const char 
 
 /* ---- the session's own messages ---- */
 
-/* Takes the payload's memory. `id` is empty: a new one. */
-static arcp_status send_payload(arcp__client_session *session, const char *type, arcp_span id,
-                                arcp_span job_id, arcp_buf *payload)
+/* Takes the payload's memory. `e` has an id, or gets a new one. */
+static bool send_payload(arcp__client_session *session, envelope e, arcp_buf *payload)
 {
     char own[ARCP__MESSAGE_ID_SIZE];
-    if (id.size == 0) {
+    if (e.id.size == 0) {
         arcp__client_message_id(session, own);
-        id = arcp_span_make(own, sizeof(own));
+        e.id = arcp_span_make(own, sizeof(own));
     }
-    const envelope e = {
-        .type = type, .id = id, .job_id = job_id, .payload = arcp_buf_span(payload)};
-    arcp_status status = arcp_buf_status(payload);
-    if (status == ARCP_OK) {
-        status = queue(session, &e);
-    }
+    e.payload = arcp_buf_span(payload);
+    bool is_queued = !payload->failed && queue(session, &e);
     arcp_buf_fini(payload);
-    return status;
+    return is_queued;
 }
 
-#define NO_SPAN arcp_span_make(NULL, 0)
-
 /* A message that the welcome answers. */
-static arcp_status send_secret(arcp__client_session *session, const char *type, arcp_buf *payload)
+static bool send_secret(arcp__client_session *session, const char *type, arcp_buf *payload)
 {
     session->frames.secret = true;
     arcp__client_message_id(session, session->hello_id);
-    return send_payload(session, type, arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE),
-                        NO_SPAN, payload);
+    arcp_span id = arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE);
+    return send_payload(session, (envelope){.type = type, .id = id}, payload);
 }
 
 /* The members that name the session to come back to. Some runtimes call the token `token`,
@@ -133,26 +125,11 @@ static void write_resume(arcp__client_session *session, arcp_json_writer *writer
     arcp__put_u64(writer, "last_event_seq", session->last_seq);
 }
 
-/* [arcp:6.2-1] */
-static void write_features(arcp__client_session *session, arcp_json_writer *writer)
-{
-    arcp__put_object(writer, "capabilities");
-    arcp__put_raw(writer, "encodings", ARCP_SPAN_LITERAL("[\"json\"]"));
-    arcp__put_array(writer, "features");
-    for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
-        if ((session->options.given.features & ARCP_FEATURE_BIT(feature)) != 0) {
-            arcp_json_write_cstr(writer, arcp_feature_name((arcp_feature)feature));
-        }
-    }
-    arcp_json_end_array(writer);
-    arcp_json_end_object(writer);
-}
-
 /* [arcp:6.1-1] */
-arcp_status arcp__client_send_hello(arcp__client_session *session)
+bool arcp__client_send_hello(arcp__client_session *session)
 {
-    const arcp_client_options *given = &session->options.given;
-    const arcp_secret *token = session->options.token;
+    const arcp_client_options *given = &session->given;
+    const arcp_secret *token = session->token;
     arcp_buf payload = ARCP_BUF_SECRET_INIT;
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_object(&writer, "client");
@@ -165,7 +142,16 @@ arcp_status arcp__client_send_hello(arcp__client_session *session)
         arcp__put_text(&writer, "token", arcp_secret_reveal(token));
     }
     arcp_json_end_object(&writer);
-    write_features(session, &writer);
+    arcp__put_object(&writer, "capabilities"); /* [arcp:6.2-1] */
+    arcp__put_raw(&writer, "encodings", ARCP_SPAN_LITERAL("[\"json\"]"));
+    arcp__put_array(&writer, "features");
+    for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
+        if ((given->features & ARCP_FEATURE_BIT(feature)) != 0) {
+            arcp_json_write_cstr(&writer, arcp_feature_name((arcp_feature)feature));
+        }
+    }
+    arcp_json_end_array(&writer);
+    arcp_json_end_object(&writer);
     if (session->has_session) {
         arcp__put_object(&writer, "resume");
         write_resume(session, &writer, true);
@@ -176,7 +162,7 @@ arcp_status arcp__client_send_hello(arcp__client_session *session)
     return send_secret(session, "session.hello", &payload);
 }
 
-arcp_status arcp__client_send_resume(arcp__client_session *session)
+bool arcp__client_send_resume(arcp__client_session *session)
 {
     arcp_buf payload = ARCP_BUF_SECRET_INIT;
     arcp_json_writer writer = arcp__put_begin(&payload);
@@ -186,52 +172,56 @@ arcp_status arcp__client_send_resume(arcp__client_session *session)
 }
 
 /* [arcp:6.4-2] */
-arcp_status arcp__client_send_ping(arcp__client_session *session)
+bool arcp__client_send_ping(arcp__client_session *session)
 {
     char id[ARCP__MESSAGE_ID_SIZE];
     arcp_buf payload = ARCP_BUF_INIT;
     arcp__client_message_id(session, id);
     arcp__client_payload_ping(session, id, &payload);
-    return send_payload(session, "session.ping", arcp_span_make(id, sizeof(id)), NO_SPAN, &payload);
+    return send_payload(session,
+                        (envelope){.type = "session.ping", .id = arcp_span_make(id, sizeof(id))},
+                        &payload);
 }
 
-arcp_status arcp__client_send_pong(arcp__client_session *session, const arcp__client_frame *ping)
+/* [arcp:6.4-3] */
+void arcp__client_on_ping(arcp__client_session *session)
 {
+    const arcp__client_message *in = &session->in;
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_json_writer writer = arcp__put_begin(&payload);
-    arcp_json_ref nonce =
-        arcp_json_member(&session->json, ping->payload, ARCP_SPAN_LITERAL("nonce"));
-    arcp__put_raw(&writer, "ping_nonce", arcp_json_raw(&session->json, nonce));
+    arcp__put_raw(&writer, "ping_nonce", arcp_json_raw(&session->json, in->nonce.value));
     write_time(&writer, "received_at", session->now.wall_ns);
     arcp_json_end_object(&writer);
-    bool older = arcp_span_equal_cstr(ping->type_text, "ping");
-    return send_payload(session, older ? "pong" : "session.pong", older ? ping->id : NO_SPAN,
-                        NO_SPAN, &payload);
+    envelope e = {.type = "session.pong"};
+    if (in->is_older) {
+        e = (envelope){.type = "pong", .id = in->id};
+    }
+    session->failed = !send_payload(session, e, &payload) || session->failed;
 }
 
 /* [arcp:6.5-6] */
-arcp_status arcp__client_send_ack(arcp__client_session *session, uint64_t event_seq)
+bool arcp__client_send_ack(arcp__client_session *session, uint64_t event_seq)
 {
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_buf_append_format(&payload, "{\"last_processed_seq\":%llu}",
                            (unsigned long long)event_seq);
-    return send_payload(session, "session.ack", NO_SPAN, NO_SPAN, &payload);
+    return send_payload(session, (envelope){.type = "session.ack"}, &payload);
 }
 
 /* [arcp:7.6-13] */
-arcp_status arcp__client_send_unsubscribe(arcp__client_session *session, arcp_span job_id)
+bool arcp__client_send_unsubscribe(arcp__client_session *session, arcp_span job_id)
 {
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp__client_payload_cancel(job_id, NO_SPAN, &payload);
-    return send_payload(session, "job.unsubscribe", NO_SPAN, job_id, &payload);
+    arcp__client_payload_cancel(job_id, arcp_span_make(NULL, 0), &payload);
+    return send_payload(session, (envelope){.type = "job.unsubscribe", .job_id = job_id}, &payload);
 }
 
-arcp_status arcp__client_send_goodbye(arcp__client_session *session, const char *type)
+bool arcp__client_send_goodbye(arcp__client_session *session, const char *type)
 {
     arcp_buf payload = ARCP_BUF_INIT;
     /* Some runtimes do not take a goodbye without a reason. */
     arcp_buf_append_cstr(&payload, "{\"reason\":\"done\"}");
-    return send_payload(session, type, NO_SPAN, NO_SPAN, &payload);
+    return send_payload(session, (envelope){.type = type}, &payload);
 }
 
 /* ---- payloads of requests ---- */

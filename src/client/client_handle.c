@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "client/client_driver.h"
 #include "client/client_job.h"
+#include "core/decode.h"
 
 arcp_feature_set arcp_client_features(arcp_client *client)
 {
@@ -20,19 +21,19 @@ arcp_status arcp_client_session_state(arcp_client *client, arcp_buf *storage,
     arcp_status status = ARCP_OK;
     arcp_buf_clear(storage);
     storage->secret = true;
-    if (id.size == 0 || token.size == 0) {
-        status = arcp_error_set(err, ARCP_E_NOT_FOUND, "there is no session to resume");
-    } else {
+    bool exists = id.size != 0 && token.size != 0;
+    if (exists) {
         arcp_buf_append(storage, id);
         arcp_buf_append(storage, token);
-        status = arcp_buf_status(storage);
     }
-    if (status == ARCP_OK) {
+    if (!exists) {
+        status = arcp_error_set(err, ARCP_E_NOT_FOUND, "there is no session to resume");
+    } else if (storage->failed) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    } else {
         out->session_id = arcp_span_make(storage->data, id.size);
         out->resume_token = arcp_span_make(storage->data + id.size, token.size);
         out->last_event_seq = client->session->handed_seq;
-    } else if (status == ARCP_E_NO_MEMORY) {
-        (void)arcp_error_set(err, status, "out of memory");
     }
     arcp__client_unlock(client);
     return status;
@@ -53,95 +54,68 @@ arcp_status arcp_client_welcome(arcp_client *client, arcp_buf *out, arcp_error *
 
 /* ---- agents ---- */
 
-/* Room for the versions of one agent; grows. */
-typedef struct version_list {
-    arcp_span *spans;
-    size_t capacity;
-} version_list;
+typedef struct agent {
+    arcp_agent_row row;
+    arcp_json_ref versions;
+} agent;
 
-static bool read_versions(const arcp_json *json, arcp_json_ref list, arcp_buf *scratch,
-                          version_list *room, arcp_agent_row *agent)
-{
-    size_t count = arcp_json_is(json, list, ARCP_JSON_ARRAY) ? arcp_json_count(json, list) : 0;
-    if (count > room->capacity) {
-        arcp_span *grown = arcp__realloc_array(room->spans, count, sizeof(*grown));
-        if (grown == NULL) {
-            return false;
-        }
-        room->spans = grown;
-        room->capacity = count;
-    }
-    agent->versions = room->spans;
-    agent->version_count = 0;
-    for (arcp_json_ref at = count == 0 ? ARCP_JSON_ABSENT : arcp_json_first(json, list);
-         at != ARCP_JSON_ABSENT; at = arcp_json_next(json, list, at)) {
-        if (arcp_json_is(json, at, ARCP_JSON_STRING)) {
-            room->spans[agent->version_count++] = arcp_json_string(json, at, scratch);
-        }
-    }
-    return true;
-}
+static const arcp__member agent_rows[] = {
+    {ARCP__MEMBER(agent, row.name, "name", LOOSE)},
+    {ARCP__MEMBER(agent, row.default_version, "default", LOOSE)},
+    {ARCP__MEMBER(agent, versions, "versions", ARRAY)},
+};
+static const arcp__members agent_members = ARCP__MEMBERS(agent_rows);
 
-/* Agents are objects, or names alone. */
-static bool read_agent(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch,
-                       version_list *room, arcp_agent_row *agent)
+/* `versions` has room for those of any agent. Agents are objects, or names alone. */
+static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_span *versions,
+                        void (*each)(void *user, const arcp_agent_row *agent), void *user)
 {
-    *agent = (arcp_agent_row){.name = arcp_json_string(json, ref, scratch)};
-    if (arcp_json_is(json, ref, ARCP_JSON_OBJECT)) {
-        agent->name =
-            arcp_json_string(json, arcp_json_member(json, ref, ARCP_SPAN_LITERAL("name")), scratch);
-        agent->default_version = arcp_json_string(
-            json, arcp_json_member(json, ref, ARCP_SPAN_LITERAL("default")), scratch);
+    arcp_json_ref capabilities =
+        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("capabilities"));
+    arcp_json_ref list = arcp_json_member(json, capabilities, ARCP_SPAN_LITERAL("agents"));
+    if (!arcp_json_is(json, list, ARCP_JSON_ARRAY)) {
+        return;
     }
-    return read_versions(json, arcp_json_member(json, ref, ARCP_SPAN_LITERAL("versions")), scratch,
-                         room, agent);
-}
-
-static arcp_status each_agent(arcp_span welcome,
-                              void (*each)(void *user, const arcp_agent_row *agent), void *user)
-{
-    arcp_json json = ARCP_JSON_INIT;
-    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
-    arcp_buf scratch = ARCP_BUF_INIT;
-    version_list room = {NULL, 0};
-    arcp_status status = ARCP_E_NO_MEMORY;
-    /* Room for all strings, so that no read fails. */
-    if (arcp_buf_reserve(&scratch, welcome.size) &&
-        arcp_json_scan(&json, welcome, &limits, NULL) == ARCP_OK) {
-        arcp_json_ref capabilities =
-            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("capabilities"));
-        arcp_json_ref list = arcp_json_member(&json, capabilities, ARCP_SPAN_LITERAL("agents"));
-        arcp_json_ref at = arcp_json_is(&json, list, ARCP_JSON_ARRAY) ? arcp_json_first(&json, list)
-                                                                      : ARCP_JSON_ABSENT;
-        status = ARCP_OK;
-        for (; at != ARCP_JSON_ABSENT && status == ARCP_OK; at = arcp_json_next(&json, list, at)) {
-            arcp_agent_row agent;
-            if (!read_agent(&json, at, &scratch, &room, &agent)) {
-                status = ARCP_E_NO_MEMORY;
-            } else if (agent.name.size != 0) {
-                each(user, &agent);
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        agent in = {.row = {.name = arcp_json_string(json, at, scratch), .versions = versions}};
+        (void)!arcp__decode_row(json, scratch, at, &agent_members, &in);
+        for (arcp_json_ref version = arcp_json_first(json, in.versions);
+             version != ARCP_JSON_ABSENT; version = arcp_json_next(json, in.versions, version)) {
+            if (arcp_json_is(json, version, ARCP_JSON_STRING)) {
+                versions[in.row.version_count++] = arcp_json_string(json, version, scratch);
             }
         }
+        if (in.row.name.size != 0) {
+            each(user, &in.row);
+        }
     }
-    arcp__free(room.spans);
-    arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
-    return status;
 }
 
 arcp_status arcp_client_agents(arcp_client *client,
                                void (*each)(void *user, const arcp_agent_row *agent), void *user,
                                arcp_error *err)
 {
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     arcp_buf welcome = ARCP_BUF_INIT;
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_span *versions = NULL;
     arcp_status status = arcp_client_welcome(client, &welcome, err);
-    if (status == ARCP_OK) {
-        status = each_agent(arcp_buf_span(&welcome), each, user);
-        if (status != ARCP_OK) {
-            (void)arcp_error_set(err, status, "out of memory");
-        }
+    /* Room for all strings, so that no read fails. */
+    if (status == ARCP_OK && arcp_buf_reserve(&scratch, welcome.size) &&
+        arcp_json_scan(&json, arcp_buf_span(&welcome), &limits, NULL) == ARCP_OK) {
+        versions = arcp__alloc_array(json.count, sizeof(*versions));
     }
+    if (versions != NULL) {
+        show_agents(&json, &scratch, versions, each, user);
+    } else if (status == ARCP_OK) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp__free(versions);
     arcp_buf_fini(&welcome);
+    arcp_buf_fini(&scratch);
+    arcp_json_fini(&json);
     return status;
 }
 

@@ -22,44 +22,19 @@ static int64_t seconds_of(const arcp_json *json, arcp_json_ref ref)
     return ns > ARCP_TIME_NEVER ? ARCP_TIME_NEVER : (int64_t)ns;
 }
 
-static arcp_feature_set read_features(arcp__client_session *session, arcp_json_ref payload)
+/* Takes the token, the terms and the inventory. False when out of memory. [arcp:6.2-3] */
+static bool take_terms(arcp__client_session *session)
 {
     const arcp_json *json = &session->json;
-    arcp_json_ref capabilities = arcp_json_member(json, payload, ARCP_SPAN_LITERAL("capabilities"));
-    arcp_json_ref list = arcp_json_member(json, capabilities, ARCP_SPAN_LITERAL("features"));
-    arcp_feature_set features = 0;
-    if (!arcp_json_is(json, list, ARCP_JSON_ARRAY)) {
-        return 0;
-    }
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
-        arcp_buf_clear(&session->scratch);
-        arcp_feature feature =
-            arcp_feature_from_wire(arcp_json_string(json, at, &session->scratch));
-        if (feature != ARCP_FEATURE_NONE) {
-            features |= ARCP_FEATURE_BIT(feature);
-        }
-    }
-    return features & session->options.given.features;
-}
-
-/* Takes the token, the terms and the inventory. [arcp:6.2-3] */
-static arcp_status take_terms(arcp__client_session *session, const arcp__client_frame *frame)
-{
-    const arcp_json *json = &session->json;
-    arcp_json_ref token = arcp_json_member(json, frame->payload, ARCP_SPAN_LITERAL("resume_token"));
-    arcp_buf_clear(&session->scratch);
-    arcp_span text = arcp_json_string(json, token, &session->scratch);
-    arcp_secret *secret = text.size == 0 ? NULL : arcp_secret_new(text);
-    if (text.size != 0 && secret == NULL) {
-        return ARCP_E_NO_MEMORY;
-    }
+    const arcp__client_message *in = &session->in;
+    arcp_span token = in->welcome.resume_token;
+    arcp_secret *secret = token.size == 0 ? NULL : arcp_secret_new(token);
     arcp_buf welcome = ARCP_BUF_INIT;
-    arcp__client_credentials_redact(json, frame->payload, &welcome);
-    if (arcp_buf_status(&welcome) != ARCP_OK) {
+    arcp__client_credentials_redact(json, in->payload, &welcome);
+    if (welcome.failed || (token.size != 0 && secret == NULL)) {
         arcp_secret_free(secret);
         arcp_buf_fini(&welcome);
-        return ARCP_E_NO_MEMORY;
+        return false;
     }
     arcp_buf_fini(&session->welcome);
     session->welcome = welcome;
@@ -67,29 +42,78 @@ static arcp_status take_terms(arcp__client_session *session, const arcp__client_
     session->resume_token = secret;
     session->has_session = secret != NULL;
 
-    session->features = read_features(session, frame->payload);
-    arcp_json_ref window =
-        arcp_json_member(json, frame->payload, ARCP_SPAN_LITERAL("resume_window_sec"));
-    session->resume_window_ns =
-        arcp_json_is_missing(json, window) ? RESUME_WINDOW_DEFAULT_NS : seconds_of(json, window);
+    session->features = 0;
+    for (arcp_json_ref at = arcp_json_first(json, in->welcome.features); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, in->welcome.features, at)) {
+        arcp_feature feature =
+            arcp_feature_from_wire(arcp_json_string(json, at, &session->scratch));
+        if (feature != ARCP_FEATURE_NONE) {
+            session->features |= ARCP_FEATURE_BIT(feature) & session->given.features;
+        }
+    }
+    session->resume_window_ns = arcp_json_is_missing(json, in->welcome.resume_window_sec)
+                                    ? RESUME_WINDOW_DEFAULT_NS
+                                    : seconds_of(json, in->welcome.resume_window_sec);
     session->heartbeat_ns = 0;
     if (arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT)) {
-        session->heartbeat_ns =
-            seconds_of(json, arcp_json_member(json, frame->payload,
-                                              ARCP_SPAN_LITERAL("heartbeat_interval_sec")));
+        session->heartbeat_ns = seconds_of(json, in->welcome.heartbeat_interval_sec);
         /* An interval shorter than this would only be noise on the wire. */
         if (session->heartbeat_ns != 0 && session->heartbeat_ns < 50 * ARCP_NS_PER_MS) {
             session->heartbeat_ns = 50 * ARCP_NS_PER_MS;
         }
     }
-    return ARCP_OK;
+    return true;
 }
 
-static arcp_status go_live(arcp__client_session *session, arcp_client_event_type type)
+/* The runtime began another session instead of resuming ours. */
+static void ask_again(arcp__client_session *session, arcp_span new_id)
 {
-    arcp_status status = arcp__client_tell(session, type, NULL, 0);
-    if (status != ARCP_OK) {
-        return status;
+    if (session->state == ARCP__SESSION_RESUMING) {
+        arcp__client_break(session, ARCP_E_RESUME_WINDOW_EXPIRED,
+                           "the runtime did not resume the session but began a new one");
+        return;
+    }
+    arcp_buf_clear(&session->interim_id);
+    arcp_buf_append(&session->interim_id, new_id);
+    if (session->interim_id.failed || !arcp__client_send_resume(session)) {
+        session->failed = true;
+        return;
+    }
+    arcp__client_enter(session, ARCP__SESSION_RESUMING, session->wait_until_ns);
+}
+
+void arcp__client_on_welcome(arcp__client_session *session)
+{
+    const arcp__client_message *in = &session->in;
+    if (!arcp__client_is_handshaking(session)) {
+        arcp__client_notice(session, "ignored a second welcome");
+        return;
+    }
+    arcp_span id = in->session_id.size != 0 ? in->session_id : in->welcome.session_id;
+    if (id.size == 0) {
+        arcp__client_break(session, ARCP_E_INVALID_REQUEST,
+                           "the runtime's welcome names no session");
+        return;
+    }
+    bool resumes = session->has_session;
+    if (resumes && !arcp_span_equal(id, arcp_buf_span(&session->id))) {
+        ask_again(session, id);
+        return;
+    }
+    arcp_buf_clear(&session->interim_id);
+    if (!resumes) {
+        arcp_buf_clear(&session->id);
+        arcp_buf_append(&session->id, id);
+    }
+    /* A runtime that says which message the welcome answers says so for every answer. */
+    arcp_span hello = arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE);
+    session->tells_requests =
+        arcp_span_equal(in->names[0], hello) || arcp_span_equal(in->names[1], hello);
+    if (session->id.failed || !take_terms(session) ||
+        !arcp__client_tell(session, resumes ? ARCP_CLIENT_RESUMED : ARCP_CLIENT_CONNECTED, NULL,
+                           0)) {
+        session->failed = true;
+        return;
     }
     arcp__client_enter(session, ARCP__SESSION_LIVE, ARCP_TIME_NEVER);
     session->was_live = true;
@@ -98,70 +122,6 @@ static arcp_status go_live(arcp__client_session *session, arcp_client_event_type
     session->pinged_ns = session->now.mono_ns;
     session->acked_ns = session->now.mono_ns;
     arcp__client_requests_flush(session);
-    return ARCP_OK;
-}
-
-/* The runtime began another session instead of resuming ours. */
-static arcp_status ask_again(arcp__client_session *session, arcp_span new_id)
-{
-    if (session->state == ARCP__SESSION_RESUMING) {
-        arcp__client_break(session, ARCP_E_RESUME_WINDOW_EXPIRED,
-                           "the runtime did not resume the session but began a new one");
-        return ARCP_OK;
-    }
-    arcp_buf_clear(&session->interim_id);
-    arcp_buf_append(&session->interim_id, new_id);
-    arcp_status status = arcp_buf_status(&session->interim_id);
-    if (status == ARCP_OK) {
-        status = arcp__client_send_resume(session);
-    }
-    if (status == ARCP_OK) {
-        arcp__client_enter(session, ARCP__SESSION_RESUMING, session->wait_until_ns);
-    }
-    return status;
-}
-
-/* A runtime that says which message the welcome answers says so for every answer. */
-static bool names_hello(arcp__client_session *session, const arcp__client_frame *frame)
-{
-    arcp_span hello = arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE);
-    return arcp_span_equal(arcp__client_frame_id(session, frame->payload, "request_id"), hello) ||
-           arcp_span_equal(arcp__client_frame_id(session, frame->payload, "reply_to"), hello);
-}
-
-arcp_status arcp__client_on_welcome(arcp__client_session *session, const arcp__client_frame *frame)
-{
-    if (!arcp__client_is_handshaking(session)) {
-        arcp__client_notice(session, "ignored a second welcome");
-        return ARCP_OK;
-    }
-    arcp_span id = frame->session_id;
-    if (id.size == 0) {
-        id = arcp__client_frame_id(session, frame->payload, "session_id");
-    }
-    if (id.size == 0) {
-        arcp__client_break(session, ARCP_E_INVALID_REQUEST,
-                           "the runtime's welcome names no session");
-        return ARCP_OK;
-    }
-    bool resumes = session->has_session;
-    if (resumes && !arcp_span_equal(id, arcp_buf_span(&session->id))) {
-        return ask_again(session, id);
-    }
-    arcp_buf_clear(&session->interim_id);
-    if (!resumes) {
-        arcp_buf_clear(&session->id);
-        arcp_buf_append(&session->id, id);
-        if (arcp_buf_status(&session->id) != ARCP_OK) {
-            return ARCP_E_NO_MEMORY;
-        }
-    }
-    session->tells_requests = names_hello(session, frame);
-    arcp_status status = take_terms(session, frame);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    return go_live(session, resumes ? ARCP_CLIENT_RESUMED : ARCP_CLIENT_CONNECTED);
 }
 
 /* ---- session.error ---- */
@@ -173,64 +133,52 @@ static bool concerns_session(arcp_status status)
            status == ARCP_E_HEARTBEAT_LOST;
 }
 
-static void note_trouble(arcp__client_session *session, const arcp_failure *failure)
-{
-    if (session->trouble.error.status == ARCP_OK) {
-        (void)arcp__client_failure_copy(&session->trouble, failure);
-    }
-}
-
 /* In the draft a session.error is fatal: the transport closes after it. Some runtimes refuse
  * requests with it and go on. So it refuses the request it belongs to, if there is one, and
  * else is remembered as the reason should the connection close. */
-static arcp_status on_live_error(arcp__client_session *session, const arcp__client_frame *frame,
-                                 const arcp_failure *failure)
+static void on_live_error(arcp__client_session *session, const arcp_failure *failure)
 {
-    arcp__client_binding binding = arcp__client_bind_by_name(session, frame);
+    arcp__client_binding binding = arcp__client_bind_by_name(session);
     if (binding.request == NULL && !binding.names_request &&
         !concerns_session(failure->error.status)) {
-        binding.request = arcp__client_bind_error(session, frame);
+        binding.request = arcp__client_bind_error(session);
     }
-    arcp_status status = ARCP_OK;
     if (binding.request != NULL) {
-        status = arcp__client_over_refused(session, binding.request, failure);
+        arcp__client_over_refused(session, binding.request, failure);
     }
-    if (binding.names_request || status != ARCP_OK) {
-        return status;
+    if (session->failed) {
+        return;
     }
-    if (session->state == ARCP__SESSION_CLOSING) {
+    if (!binding.names_request && session->state == ARCP__SESSION_CLOSING) {
         session->wait_until_ns = session->now.mono_ns; /* session.close is not known: bye */
-        return ARCP_OK;
+    } else if (!binding.names_request && session->trouble.error.status == ARCP_OK) {
+        (void)arcp__client_failure_copy(&session->trouble, failure);
     }
-    note_trouble(session, failure);
-    return ARCP_OK;
+    arcp__client_session_announce_held(session);
 }
 
 /* [arcp:EG-8] [arcp:EG-13] */
-arcp_status arcp__client_on_session_error(arcp__client_session *session,
-                                          const arcp__client_frame *frame)
+void arcp__client_on_session_error(arcp__client_session *session)
 {
     arcp_failure failure = ARCP_FAILURE_INIT;
-    arcp_status status =
-        arcp__client_failure_read(&failure, &session->json, frame->payload, &session->scratch);
-    if (status != ARCP_OK) {
+    arcp__client_failure_read(session, &failure);
+    if (session->failed) {
         arcp_failure_fini(&failure);
-        return status;
+        return;
     }
     if (!arcp__client_is_handshaking(session)) {
-        status = on_live_error(session, frame, &failure);
-        if (status == ARCP_OK) {
-            status = arcp__client_session_announce_held(session);
-        }
-    } else {
-        /* While resuming, a runtime that knows no session.resume says so in its own way. */
-        if (session->state == ARCP__SESSION_RESUMING && !concerns_session(failure.error.status)) {
-            (void)arcp__client_failure_set(&failure, ARCP_E_RESUME_WINDOW_EXPIRED,
-                                           "the runtime did not resume the session");
-        }
-        note_trouble(session, &failure);
-        session->action = ARCP__SESSION_CLOSE;
+        on_live_error(session, &failure);
+        arcp_failure_fini(&failure);
+        return;
     }
+    /* While resuming, a runtime that knows no session.resume says so in its own way. */
+    if (session->state == ARCP__SESSION_RESUMING && !concerns_session(failure.error.status)) {
+        (void)arcp__client_failure_set(&failure, ARCP_E_RESUME_WINDOW_EXPIRED,
+                                       "the runtime did not resume the session");
+    }
+    if (session->trouble.error.status == ARCP_OK) {
+        (void)arcp__client_failure_copy(&session->trouble, &failure);
+    }
+    session->action = ARCP__SESSION_CLOSE;
     arcp_failure_fini(&failure);
-    return status;
 }

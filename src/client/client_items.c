@@ -63,26 +63,22 @@ arcp__client_item *arcp__client_session_next_item(arcp__client_session *session)
     return item;
 }
 
-arcp_status arcp__client_tell(arcp__client_session *session, arcp_client_event_type type,
-                              const arcp_failure *failure, int64_t retry_in_ms)
+bool arcp__client_tell(arcp__client_session *session, arcp_client_event_type type,
+                       const arcp_failure *failure, int64_t retry_in_ms)
 {
-    arcp__client_item *item = NULL;
-    if (type == ARCP_CLIENT_CLOSED) {
-        item = session->closed;
-        session->closed = NULL;
-    } else {
-        item = arcp__client_item_new(type, NULL, 0);
-    }
+    bool is_last = type == ARCP_CLIENT_CLOSED;
+    arcp__client_item *item = is_last ? session->closed : arcp__client_item_new(type, NULL, 0);
     if (item == NULL) {
-        return ARCP_E_NO_MEMORY;
+        return false;
     }
+    session->closed = is_last ? NULL : session->closed;
     if (failure != NULL) {
         (void)arcp__client_failure_copy(&item->failure, failure);
         item->event.failure = &item->failure;
     }
     item->event.retry_in_ms = retry_in_ms;
     arcp__client_item_queue(session, item);
-    return ARCP_OK;
+    return true;
 }
 
 void arcp__client_notice(arcp__client_session *session, const char *format, ...)
@@ -107,5 +103,13 @@ void arcp__client_break(arcp__client_session *session, arcp_status status, const
         va_start(arguments, format);
         (void)arcp__client_failure_set_v(&session->trouble, status, format, arguments);
         va_end(arguments);
+    }
+}
+
+void arcp__client_end_input(arcp__client_session *session)
+{
+    if (session->failed) {
+        session->failed = false;
+        arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory");
     }
 }

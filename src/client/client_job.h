@@ -18,10 +18,9 @@
 
 /* ---- client_failure.c: failures as the wire tells them, read leniently ---- */
 
-/* Reads an error object: `detail` for `details`, any type of them, an unknown code, no
- * code at all (INTERNAL_ERROR), no message. Replaces *failure. ARCP_E_NO_MEMORY. */
-ARCP_MUST_CHECK arcp_status arcp__client_failure_read(arcp_failure *failure, const arcp_json *json,
-                                                      arcp_json_ref object, arcp_buf *scratch);
+/* Reads the payload of the frame under way as an error: `detail` for `details`, any type of them,
+ * an unknown code, no code at all (INTERNAL_ERROR), no message. Replaces *failure. */
+void arcp__client_failure_read(arcp__client_session *session, arcp_failure *failure);
 
 /* A local failure. Returns `status`. `failure` may be NULL. */
 arcp_status arcp__client_failure_set(arcp_failure *failure, arcp_status status, const char *format,
@@ -44,17 +43,17 @@ arcp_status arcp__client_failure_from_error(arcp_failure *out, const arcp_error 
  * without `resume_token`). {} for what is no object. */
 void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object, arcp_buf *out);
 
-/* Keeps those of payload.credentials that a client can use: scheme "bearer" with an id and
- * a value. *out is NULL when there are none; else the caller's. ARCP_E_NO_MEMORY. */
-ARCP_MUST_CHECK arcp_status arcp__client_credentials_keep(const arcp_json *json,
-                                                          arcp_json_ref payload, arcp_secret **out);
+/* Keeps those of the list that a client can use: scheme "bearer" with an id and a value. *out stays
+ * as it was when there are none; else it is the caller's. False when out of memory. */
+ARCP_MUST_CHECK bool arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref list,
+                                                   arcp_secret **out);
 
 /* Shows each of the kept ones; returns how many. */
 size_t arcp__client_credentials_visit(const arcp_secret *kept,
                                       void (*visit)(void *user, const arcp_credential *credential),
                                       void *user);
 
-/* ---- client_gone.c ---- */
+/* ---- client_jobs.c ---- */
 
 /* Ids of jobs that a session has seen end and has forgotten: a hash of each, the latest
  * ARCP__GONE_JOBS_MAX of them. Finding one looks at no other but those of its bucket. */
@@ -93,8 +92,7 @@ void arcp__client_result_stream_fini(arcp__client_result_stream *stream);
 
 /* Takes the body of a result_chunk event. What is wrong is kept in stream->error:
  * ARCP_E_CORRUPT for chunks that do not fit together, ARCP_E_LIMIT, or the sink's. */
-void arcp__client_result_stream_take(arcp__client_result_stream *stream, const arcp_json *json,
-                                     arcp_json_ref body);
+void arcp__client_result_stream_take(arcp__client_result_stream *stream, arcp_span body);
 
 /* The job succeeded with this result_id (empty: an inline result) and result_size
  * (UINT64_MAX: not told): checks that they belong to what was streamed. */
@@ -154,19 +152,13 @@ void arcp__client_job_drop_handle(arcp_job *job); /* NULL is accepted */
 /* Frees what is held for the job. Held items hold the job: without this it stays. */
 void arcp__client_job_drop_held(arcp_job *job);
 
-/* Fills what is not known yet from the payload of job.accepted or job.subscribed. What the
- * payload has a wrong shape for counts as left out. ARCP_E_NO_MEMORY. */
-ARCP_MUST_CHECK arcp_status arcp__client_job_describe(arcp_job *job, const arcp_json *json,
-                                                      arcp_json_ref payload, arcp_buf *scratch);
-
-/* Notes what a metric event says about a budget. ARCP_E_NO_MEMORY. */
-ARCP_MUST_CHECK arcp_status arcp__client_job_note_metric(arcp_job *job, const arcp_json *json,
-                                                         arcp_json_ref body);
-
-/* Prepares the outcome from the payload of job.result or job.error. */
-ARCP_MUST_CHECK arcp_status arcp__client_job_end(arcp_job *job, const arcp_json *json,
-                                                 arcp_json_ref payload, bool is_error,
-                                                 arcp_buf *scratch);
+/* Fills what is not known yet from the job.accepted or job.subscribed under way. False when out of
+ * memory. */
+ARCP_MUST_CHECK bool arcp__client_job_describe(arcp__client_session *session, arcp_job *job);
+/* Notes what the metric event under way says about a budget. */
+void arcp__client_job_note_metric(arcp__client_session *session, arcp_job *job);
+/* Prepares the outcome from the job.result or job.error under way. False when out of memory. */
+ARCP_MUST_CHECK bool arcp__client_job_end(arcp__client_session *session, arcp_job *job);
 
 /* To be called for each of the job's events, in order, just before the program gets it:
  * feeds the result's sink and, with JOB_ENDED, finishes the outcome. May block as the sink

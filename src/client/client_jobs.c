@@ -40,14 +40,14 @@ arcp_job *arcp__client_session_job(arcp__client_session *session, arcp_span id)
 
 /* ---- becoming known ---- */
 
-arcp_status arcp__client_session_announce(arcp__client_session *session, arcp_job *job,
-                                          bool by_reply)
+void arcp__client_session_announce(arcp__client_session *session, arcp_job *job, bool by_reply)
 {
     if (!job->announced && !by_reply) {
         arcp__client_item *added =
             arcp__client_item_new(ARCP_CLIENT_JOB_ADDED, job, job->descriptor.size);
         if (added == NULL) {
-            return ARCP_E_NO_MEMORY;
+            session->failed = true;
+            return;
         }
         added->event.payload = arcp__client_item_place(added, job->descriptor);
         arcp__client_item_queue(session, added);
@@ -61,7 +61,47 @@ arcp_status arcp__client_session_announce(arcp__client_session *session, arcp_jo
         arcp__client_item_queue(session, item);
         item->floor_seq = seq == 0 ? item->floor_seq : seq - 1;
     }
-    return ARCP_OK;
+}
+
+/* ---- ids of those that are gone ---- */
+
+static uint16_t *bucket_of(arcp__gone_jobs *gone, uint64_t hash)
+{
+    return &gone->buckets[hash % ARCP__GONE_JOBS_MAX];
+}
+
+/* Takes the place out of its bucket, to be used again. */
+static void drop(arcp__gone_jobs *gone, size_t place)
+{
+    uint16_t *at = bucket_of(gone, gone->hashes[place]);
+    while (*at != place + 1) {
+        at = &gone->next[*at - 1];
+    }
+    *at = gone->next[place];
+}
+
+void arcp__gone_jobs_add(arcp__gone_jobs *gone, arcp_span id)
+{
+    uint64_t hash = arcp__hash_bytes(id.data, id.size);
+    size_t place = gone->added % ARCP__GONE_JOBS_MAX;
+    if (gone->added >= ARCP__GONE_JOBS_MAX) {
+        drop(gone, place);
+    }
+    uint16_t *bucket = bucket_of(gone, hash);
+    gone->hashes[place] = hash;
+    gone->next[place] = *bucket;
+    *bucket = (uint16_t)(place + 1);
+    gone->added++;
+}
+
+bool arcp__gone_jobs_has(const arcp__gone_jobs *gone, arcp_span id)
+{
+    uint64_t hash = arcp__hash_bytes(id.data, id.size);
+    uint16_t at = gone->buckets[hash % ARCP__GONE_JOBS_MAX];
+    while (at != 0 && gone->hashes[at - 1] != hash) {
+        at = gone->next[at - 1];
+    }
+    return at != 0;
 }
 
 /* ---- being over ---- */

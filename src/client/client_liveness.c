@@ -29,36 +29,6 @@ static int64_t lost_due(const arcp__client_session *session)
                               session->heartbeat_ns);
 }
 
-int64_t arcp__client_liveness_deadline(const arcp__client_session *session)
-{
-    if (session->heartbeat_ns == 0) {
-        return ARCP_TIME_NEVER;
-    }
-    int64_t ping = ping_due(session);
-    int64_t lost = lost_due(session);
-    return ping < lost ? ping : lost;
-}
-
-void arcp__client_liveness_tick(arcp__client_session *session)
-{
-    if (session->heartbeat_ns == 0) {
-        return;
-    }
-    if (session->now.mono_ns >= lost_due(session)) {
-        arcp__client_break(
-            session, ARCP_E_HEARTBEAT_LOST,
-            "nothing was heard from the runtime for two heartbeat intervals (%lld ms)",
-            2 * (long long)(session->heartbeat_ns / ARCP_NS_PER_MS));
-        return;
-    }
-    if (session->now.mono_ns >= ping_due(session)) {
-        session->pinged_ns = session->now.mono_ns;
-        if (arcp__client_send_ping(session) != ARCP_OK) {
-            arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a ping");
-        }
-    }
-}
-
 void arcp__client_session_set_reading(arcp__client_session *session, arcp_time now, bool reading)
 {
     session->now = now;
@@ -72,40 +42,25 @@ void arcp__client_session_set_reading(arcp__client_session *session, arcp_time n
 
 static bool acks_itself(const arcp__client_session *session)
 {
-    return !session->options.given.manual_ack &&
-           arcp__client_session_has(session, ARCP_FEATURE_ACK);
+    return !session->given.manual_ack && arcp__client_session_has(session, ARCP_FEATURE_ACK);
 }
 
 /* [arcp:6.5-5] */
-static bool acks_by_count(const arcp__client_session *session)
-{
-    return session->handed_seq - session->acked_seq >= session->options.given.ack_events;
-}
-
-/* [arcp:6.5-5] */
-int64_t arcp__client_ack_deadline(const arcp__client_session *session)
+static int64_t ack_due(const arcp__client_session *session)
 {
     if (!acks_itself(session) || session->handed_seq <= session->acked_seq) {
         return ARCP_TIME_NEVER;
     }
-    return arcp__client_after(session->acked_ns, arcp__client_ms(session->options.given.ack_ms));
+    return arcp__client_after(session->acked_ns, arcp__client_ms(session->given.ack_ms));
 }
 
 static void acknowledge(arcp__client_session *session, uint64_t event_seq)
 {
-    if (arcp__client_send_ack(session, event_seq) == ARCP_OK) {
+    if (arcp__client_send_ack(session, event_seq)) {
         session->acked_seq = event_seq;
     }
     /* When memory is short the next turn tries again: an ack is only advice. */
     session->acked_ns = session->now.mono_ns;
-}
-
-/* [arcp:6.5-1] */
-void arcp__client_ack_tick(arcp__client_session *session)
-{
-    if (session->now.mono_ns >= arcp__client_ack_deadline(session)) {
-        acknowledge(session, session->handed_seq);
-    }
 }
 
 void arcp__client_session_handed_over(arcp__client_session *session, arcp_time now,
@@ -117,8 +72,8 @@ void arcp__client_session_handed_over(arcp__client_session *session, arcp_time n
     }
     session->handed_seq = event_seq;
     if (session->state == ARCP__SESSION_LIVE && session->action == ARCP__SESSION_NOTHING &&
-        acks_itself(session) && acks_by_count(session)) {
-        acknowledge(session, session->handed_seq);
+        acks_itself(session) && event_seq - session->acked_seq >= session->given.ack_events) {
+        acknowledge(session, event_seq);
     }
 }
 
@@ -136,4 +91,37 @@ arcp_status arcp__client_session_ack(arcp__client_session *session, arcp_time no
         acknowledge(session, event_seq);
     }
     return ARCP_OK;
+}
+
+/* ---- both ---- */
+
+int64_t arcp__client_liveness_deadline(const arcp__client_session *session)
+{
+    int64_t due = ack_due(session);
+    if (session->heartbeat_ns != 0) {
+        int64_t ping = ping_due(session);
+        int64_t lost = lost_due(session);
+        due = ping < due ? ping : due;
+        due = lost < due ? lost : due;
+    }
+    return due;
+}
+
+void arcp__client_liveness_tick(arcp__client_session *session)
+{
+    int64_t now_ns = session->now.mono_ns;
+    if (session->heartbeat_ns != 0 && now_ns >= lost_due(session)) {
+        arcp__client_break(
+            session, ARCP_E_HEARTBEAT_LOST,
+            "nothing was heard from the runtime for two heartbeat intervals (%lld ms)",
+            2 * (long long)(session->heartbeat_ns / ARCP_NS_PER_MS));
+    } else if (session->heartbeat_ns != 0 && now_ns >= ping_due(session)) {
+        session->pinged_ns = now_ns;
+        if (!arcp__client_send_ping(session)) {
+            arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a ping");
+        }
+    }
+    if (now_ns >= ack_due(session)) { /* [arcp:6.5-1] */
+        acknowledge(session, session->handed_seq);
+    }
 }

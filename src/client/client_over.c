@@ -21,121 +21,70 @@
  * says so at once. */
 #define PROBE_AFTER_MS 1000
 
+/* NULL when out of memory, which is noted. */
 static arcp__client_request *own_request(arcp__client_session *session,
-                                         arcp__client_request_kind kind, arcp_span job_id)
+                                         arcp__client_request_kind kind, const arcp_job *job)
 {
     arcp__client_request *request = arcp__client_request_new(session, kind);
     if (request == NULL) {
+        session->failed = true;
         return NULL;
     }
     request->is_own = true;
     request->abandoned = true;
-    request->job_id = arcp__copy_cstr(job_id.data, job_id.size);
+    request->job_id = arcp__copy_cstr(job->id.data, job->id.size);
     if (kind == ARCP__CLIENT_ASK_PING) {
         arcp__client_payload_ping(session, request->id, &request->payload);
     } else {
-        const arcp_subscribe_options options = {.job_id = job_id};
+        const arcp_subscribe_options options = {.job_id = job->id};
         arcp__client_payload_subscribe(&options, &request->payload);
     }
     if (request->job_id == NULL || request->payload.failed) {
+        session->failed = true;
         arcp__client_request_free(session, request);
         return NULL;
     }
     return request;
 }
 
-arcp_status arcp__client_over_probe(arcp__client_session *session, const arcp_job *job)
+static void arm(arcp__client_session *session, arcp__client_request *request, int64_t ms)
+{
+    if (arcp__timer_arm(&session->timers, &request->timer, arcp__client_in_ms(session, ms)) !=
+        ARCP_OK) {
+        session->failed = true;
+    }
+}
+
+void arcp__client_over_probe(arcp__client_session *session, const arcp_job *job)
 {
     if (job->was_heard || job->ended || session->tells_requests ||
         !arcp__client_session_has(session, ARCP_FEATURE_SUBSCRIBE)) {
-        return ARCP_OK;
+        return;
     }
-    arcp__client_request *probe = own_request(session, ARCP__CLIENT_ASK_SUBSCRIBE, job->id);
-    if (probe == NULL) {
-        return ARCP_E_NO_MEMORY;
+    arcp__client_request *probe = own_request(session, ARCP__CLIENT_ASK_SUBSCRIBE, job);
+    if (probe != NULL) {
+        probe->state = ARCP__REQUEST_WAITING;
+        arm(session, probe, PROBE_AFTER_MS);
     }
-    probe->waits = true;
-    return arcp__timer_arm(&session->timers, &probe->timer,
-                           arcp__client_in_ms(session, PROBE_AFTER_MS));
 }
 
-/* Whether the runtime promises to tell the end after this job.subscribed. */
-static bool promises_end(const arcp__client_session *session, const arcp__client_frame *frame)
+void arcp__client_over_fence(arcp__client_session *session, const arcp_job *job)
 {
-    arcp_json_ref replayed =
-        arcp_json_member(&session->json, frame->payload, ARCP_SPAN_LITERAL("replayed"));
-    return session->tells_requests && !arcp_json_is(&session->json, replayed, ARCP_JSON_FALSE);
-}
-
-arcp_status arcp__client_over_fence(arcp__client_session *session, const arcp__client_frame *frame,
-                                    const arcp_job *job)
-{
-    if (job->ended || !arcp_job_status_is_terminal(job->status) || promises_end(session, frame)) {
-        return ARCP_OK;
+    /* Our runtime tells the end after the answer, unless it says that nothing is replayed. */
+    bool is_promised =
+        session->tells_requests &&
+        !arcp_json_is(&session->json, session->in.description.replayed, ARCP_JSON_FALSE);
+    if (job->ended || !arcp_job_status_is_terminal(job->status) || is_promised) {
+        return;
     }
-    arcp__client_request *fence = own_request(session, ARCP__CLIENT_ASK_PING, job->id);
+    arcp__client_request *fence = own_request(session, ARCP__CLIENT_ASK_PING, job);
     if (fence == NULL) {
-        return ARCP_E_NO_MEMORY;
+        return;
     }
-    /* Without heartbeats only its time tells. */
-    fence->waits = !arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT);
+    if (!arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT)) {
+        fence->state = ARCP__REQUEST_WAITING; /* only its time tells */
+    }
     arcp__client_requests_flush(session);
-    return ARCP_OK;
-}
-
-static arcp_status status_of(arcp_job_status told)
-{
-    if (told == ARCP_JOB_CANCELLED) {
-        return ARCP_E_CANCELLED;
-    }
-    return told == ARCP_JOB_TIMED_OUT ? ARCP_E_TIMEOUT : ARCP_E_CLOSED;
-}
-
-/* Ends the job for the program; `told` is COUNT where not even its status is known. */
-static arcp_status declare(arcp__client_session *session, arcp_job *job, arcp_job_status told)
-{
-    if (job == NULL || job->ended) {
-        return ARCP_OK;
-    }
-    const bool is_told = told != ARCP_JOB_STATUS_COUNT;
-    arcp_outcome outcome = {.final_status = is_told ? told : ARCP_JOB_ERROR,
-                            .status = status_of(told),
-                            .failure = &job->failure,
-                            .streamed_bytes = UINT64_MAX};
-    if (is_told) {
-        (void)arcp__client_failure_set(
-            &job->failure, outcome.status,
-            "job %.*s is over (%s); the runtime does not tell its result again", (int)job->id.size,
-            job->id.data, arcp_job_status_name(told));
-    } else {
-        (void)arcp__client_failure_set(&job->failure, outcome.status,
-                                       "job %.*s is over; the runtime does not tell how it ended",
-                                       (int)job->id.size, job->id.data);
-    }
-    /* What stands for the job.result or job.error that is not sent. */
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_json_writer writer = arcp__put_begin(&text);
-    arcp__put_string(&writer, "job_id", job->id);
-    if (is_told) {
-        arcp__put_cstr(&writer, "final_status", arcp_job_status_name(told));
-    }
-    arcp__put_cstr(&writer, "message", job->failure.error.message);
-    arcp_json_end_object(&writer);
-    outcome.payload = arcp__arena_copy(&job->strings, arcp_buf_span(&text));
-    arcp__client_item *item =
-        text.failed || outcome.payload.data == NULL
-            ? NULL
-            : arcp__client_item_new(ARCP_CLIENT_JOB_ENDED, job, outcome.payload.size);
-    arcp_buf_fini(&text);
-    if (item == NULL) {
-        return ARCP_E_NO_MEMORY;
-    }
-    item->event.payload = arcp__client_item_place(item, outcome.payload);
-    job->outcome = outcome;
-    job->status = outcome.final_status;
-    job->ended = true;
-    arcp__client_item_queue(session, item);
-    return ARCP_OK;
 }
 
 static arcp_job *job_of(arcp__client_session *session, const arcp__client_request *request)
@@ -145,55 +94,90 @@ static arcp_job *job_of(arcp__client_session *session, const arcp__client_reques
                : arcp__client_session_find_job(session, arcp_span_cstr(request->job_id));
 }
 
-arcp_status arcp__client_over_answered(arcp__client_session *session,
-                                       const arcp__client_request *request)
+/* Ends the job for the program; `told` is COUNT where not even its status is known. */
+static void declare(arcp__client_session *session, arcp_job *job, arcp_job_status told)
+{
+    if (job == NULL || job->ended) {
+        return;
+    }
+    const bool is_told = told != ARCP_JOB_STATUS_COUNT;
+    arcp_outcome outcome = {.final_status = is_told ? told : ARCP_JOB_ERROR,
+                            .status = ARCP_E_CLOSED,
+                            .failure = &job->failure,
+                            .streamed_bytes = UINT64_MAX};
+    if (told == ARCP_JOB_CANCELLED) {
+        outcome.status = ARCP_E_CANCELLED;
+    } else if (told == ARCP_JOB_TIMED_OUT) {
+        outcome.status = ARCP_E_TIMEOUT;
+    }
+    /* What stands for the job.result or job.error that is not sent. */
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer = arcp__put_begin(&text);
+    arcp__put_string(&writer, "job_id", job->id);
+    if (is_told) {
+        (void)arcp__client_failure_set(
+            &job->failure, outcome.status,
+            "job %.*s is over (%s); the runtime does not tell its result again", (int)job->id.size,
+            job->id.data, arcp_job_status_name(told));
+        arcp__put_cstr(&writer, "final_status", arcp_job_status_name(told));
+    } else {
+        (void)arcp__client_failure_set(&job->failure, outcome.status,
+                                       "job %.*s is over; the runtime does not tell how it ended",
+                                       (int)job->id.size, job->id.data);
+    }
+    arcp__put_cstr(&writer, "message", job->failure.error.message);
+    arcp_json_end_object(&writer);
+    outcome.payload = arcp__arena_copy(&job->strings, arcp_buf_span(&text));
+    arcp__client_item *item = arcp__client_item_new(ARCP_CLIENT_JOB_ENDED, job, text.size);
+    bool lacks_memory = text.failed || outcome.payload.data == NULL || item == NULL;
+    arcp_buf_fini(&text);
+    if (lacks_memory) {
+        arcp__client_item_free(item);
+        session->failed = true;
+        return;
+    }
+    item->event.payload = arcp__client_item_place(item, outcome.payload);
+    job->outcome = outcome;
+    job->status = outcome.final_status;
+    job->ended = true;
+    arcp__client_item_queue(session, item);
+}
+
+void arcp__client_over_answered(arcp__client_session *session, const arcp__client_request *request)
 {
     arcp_job *job = request->is_own ? job_of(session, request) : NULL;
-    return job != NULL && arcp_job_status_is_terminal(job->status)
-               ? declare(session, job, job->status)
-               : ARCP_OK;
+    if (job != NULL && arcp_job_status_is_terminal(job->status)) {
+        declare(session, job, job->status);
+    }
 }
 
-arcp_status arcp__client_over_refused(arcp__client_session *session, arcp__client_request *request,
-                                      const arcp_failure *failure)
+void arcp__client_over_refused(arcp__client_session *session, arcp__client_request *request,
+                               const arcp_failure *failure)
 {
-    arcp_status status = request->is_own && failure->error.status == ARCP_E_JOB_NOT_FOUND
-                             ? declare(session, job_of(session, request), ARCP_JOB_STATUS_COUNT)
-                             : ARCP_OK;
-    if (status == ARCP_OK) {
-        arcp__client_request_finish(session, request, failure, NULL, NULL);
+    if (request->is_own && failure->error.status == ARCP_E_JOB_NOT_FOUND) {
+        declare(session, job_of(session, request), ARCP_JOB_STATUS_COUNT);
     }
-    return status;
+    if (!session->failed) {
+        arcp__client_request_finish(session, request, (arcp_reply){.failure = failure});
+    }
 }
 
-/* The probe's time has come: it is sent, unless the job has said something since. */
-static arcp_status send_probe(arcp__client_session *session, arcp__client_request *probe)
+void arcp__client_over_expire(arcp__client_session *session, arcp__client_request *request)
 {
-    const arcp_job *job = job_of(session, probe);
-    probe->waits = false;
-    if (job == NULL || job->ended || job->was_heard) {
-        arcp__client_request_free(session, probe);
-        return ARCP_OK;
-    }
-    int64_t due_ns = arcp__client_in_ms(session, session->options.given.request_timeout_ms);
-    arcp_status status = arcp__timer_arm(&session->timers, &probe->timer, due_ns);
-    if (status == ARCP_OK) {
+    const arcp_job *job = job_of(session, request);
+    bool is_probe = request->kind == ARCP__CLIENT_ASK_SUBSCRIBE;
+    if (is_probe && request->state == ARCP__REQUEST_WAITING && job != NULL && !job->ended &&
+        !job->was_heard) { /* it has said nothing so far: it is asked for */
+        request->state = ARCP__REQUEST_UNSENT;
         session->unsent = session->requests;
+        arm(session, request, session->given.request_timeout_ms);
         arcp__client_requests_flush(session);
+        return;
     }
-    return status;
-}
-
-arcp_status arcp__client_over_expire(arcp__client_session *session, arcp__client_request *request)
-{
-    if (request->kind == ARCP__CLIENT_ASK_SUBSCRIBE && request->waits) {
-        return send_probe(session, request);
+    if (!is_probe) {
+        arcp__client_over_answered(session, request);
     }
-    arcp_status status = request->kind == ARCP__CLIENT_ASK_PING
-                             ? arcp__client_over_answered(session, request)
-                             : ARCP_OK;
     arcp__client_request_free(session, request);
-    return status;
 }
 
 arcp_status arcp__client_session_unsubscribe(arcp__client_session *session, arcp_time now,
@@ -211,6 +195,7 @@ arcp_status arcp__client_session_unsubscribe(arcp__client_session *session, arcp
             arcp__client_request_free(session, request);
         }
     }
-    arcp_status status = arcp__client_send_unsubscribe(session, job_id);
-    return status == ARCP_OK ? ARCP_OK : arcp_error_set(err, status, "out of memory");
+    return arcp__client_send_unsubscribe(session, job_id)
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }

@@ -4,11 +4,9 @@
 #include "client/client_driver.h"
 #include "client/client_job.h"
 
-#include <assert.h>
-
 /* A runtime that asks for more than a day is waited for that long, or until the program's timeout.
  */
-#define ASKED_PAUSE_MAX_MS ((int64_t)86400000)
+#define ASKED_PAUSE_MAX_MS UINT64_C(86400000)
 
 /* Hands the item over: the result's sink may block, so the lock is off meanwhile. False when
  * it is not for the program's eyes; then it is freed. */
@@ -65,25 +63,27 @@ arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
                                    const arcp_client_event **out, arcp_failure *failure)
 {
     arcp__client_wait wait;
-    arcp__client_item *item = NULL;
     uv_mutex_lock(&client->mutex);
     arcp__client_item_free(client->current);
     client->current = NULL;
     arcp__client_begin_wait(client, timeout_ms, &wait);
-    arcp_status status = next_item(client, NULL, &wait, &item, failure);
+    arcp_status status = next_item(client, NULL, &wait, &client->current, failure);
     arcp__client_end_wait(client);
     if (status == ARCP_OK) {
-        client->current = item;
-        *out = &item->event;
+        *out = &client->current->event;
     }
     uv_mutex_unlock(&client->mutex);
     return status;
 }
 
-/* The job's events are read by one thread at a time; takes the lock. */
-static arcp_status begin_reading(arcp_job *job, arcp_client **out, arcp_failure *failure)
+/* Reads the job's next event into job->current (`out` is NULL: all of them until it is over). One
+ * thread at a time does. */
+static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
+                            arcp_failure *failure)
 {
     arcp_client *client = job->owner;
+    arcp__client_wait wait;
+    arcp_status status = ARCP_OK;
     if (client == NULL) {
         return arcp__client_failure_set(failure, ARCP_E_CLOSED,
                                         atomic_load(&job->over) ? "the job has ended"
@@ -96,67 +96,41 @@ static arcp_status begin_reading(arcp_job *job, arcp_client **out, arcp_failure 
                                         "another thread is reading the job's events");
     }
     job->is_being_read = true;
-    arcp__client_item_free(job->current);
-    job->current = NULL;
-    *out = client;
-    return ARCP_OK;
-}
-
-static void end_reading(arcp_client *client, arcp_job *job)
-{
+    arcp__client_begin_wait(client, timeout_ms, &wait);
+    do {
+        /* Kept without its reference to the job: a job must not keep itself alive. */
+        arcp__client_item_free(job->current);
+        job->current = NULL;
+        if (out != NULL || !atomic_load(&job->over)) {
+            status = next_item(client, job, &wait, &job->current, failure);
+        }
+    } while (out == NULL && status == ARCP_OK && job->current != NULL);
+    arcp__client_end_wait(client);
+    if (out != NULL && status == ARCP_OK) {
+        *out = &job->current->event;
+    }
     job->is_being_read = false;
     uv_mutex_unlock(&client->mutex);
+    return status;
 }
 
 arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
                                 arcp_failure *failure)
 {
-    arcp_client *client = NULL;
-    arcp__client_wait wait;
-    arcp__client_item *item = NULL;
-    arcp_status status = begin_reading(job, &client, failure);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    assert(client != NULL);
-    arcp__client_begin_wait(client, timeout_ms, &wait);
-    status = next_item(client, job, &wait, &item, failure);
-    arcp__client_end_wait(client);
-    if (status == ARCP_OK) {
-        /* Kept without its reference to the job: a job must not keep itself alive. */
-        job->current = item;
-        *out = &item->event;
-    }
-    end_reading(client, job);
-    return status;
+    return read_job(job, timeout_ms, out, failure);
 }
 
 arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms, const arcp_outcome **out,
                           arcp_failure *failure)
 {
-    arcp_client *client = NULL;
-    arcp__client_wait wait;
+    arcp_status status = ARCP_OK;
+    if (!atomic_load(&job->over)) {
+        status = read_job(job, timeout_ms, NULL, failure);
+    }
     if (atomic_load(&job->over)) {
         *out = &job->outcome;
         return ARCP_OK;
     }
-    arcp_status status = begin_reading(job, &client, failure);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    assert(client != NULL);
-    arcp__client_begin_wait(client, timeout_ms, &wait);
-    while (status == ARCP_OK && !atomic_load(&job->over)) {
-        arcp__client_item *item = NULL;
-        status = next_item(client, job, &wait, &item, failure);
-        arcp__client_item_free(item);
-    }
-    arcp__client_end_wait(client);
-    if (atomic_load(&job->over)) {
-        status = ARCP_OK;
-        *out = &job->outcome;
-    }
-    end_reading(client, job);
     return status;
 }
 
@@ -166,13 +140,6 @@ static void random_bytes(void *user, void *out, size_t size)
 {
     (void)user;
     arcp__random(out, size);
-}
-
-static void make_key(char key[4 + ARCP__ULID_SIZE])
-{
-    arcp__ulid_source source = {.random = random_bytes};
-    memcpy(key, "run_", 4);
-    arcp__ulid_next(&source, arcp__clock_now().wall_ns / ARCP_NS_PER_MS, key + 4);
 }
 
 /* What is left of the whole time. */
@@ -185,28 +152,24 @@ static int64_t left_ms(int64_t until_ns)
     return left_ns <= 0 ? 0 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
 }
 
-/* The least pause that the runtime asked for; 0 when it asked for none. */
-static int64_t asked_pause_ms(const arcp_failure *why)
-{
-    arcp_json json = ARCP_JSON_INIT;
-    const arcp_json_limits limits = {64, 1000, 65536};
-    uint64_t pause = 0;
-    if (why->details != NULL &&
-        arcp_json_scan(&json, arcp_span_cstr(why->details), &limits, NULL) == ARCP_OK) {
-        (void)arcp_json_u64(
-            &json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("retry_after_ms")),
-            &pause);
-    }
-    arcp_json_fini(&json);
-    return pause < ASKED_PAUSE_MAX_MS ? (int64_t)pause : ASKED_PAUSE_MAX_MS;
-}
-
 /* Sleeps the pause before the attempt, half of it random, or for as long as was asked for.
  * ARCP_E_DEADLINE when the time does not allow it, ARCP_E_INTERRUPTED. */
 static arcp_status pause_before(arcp_client *client, const arcp_retry_options *retry,
                                 const arcp_failure *why, uint32_t attempt, int64_t until_ns,
                                 arcp_failure *failure)
 {
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 1000, 65536};
+    uint64_t asked = 0;
+    if (why->details != NULL &&
+        arcp_json_scan(&json, arcp_span_cstr(why->details), &limits, NULL) == ARCP_OK) {
+        arcp_json_ref least =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("retry_after_ms"));
+        (void)arcp_json_u64(&json, least, &asked);
+    }
+    arcp_json_fini(&json);
+    asked = asked < ASKED_PAUSE_MAX_MS ? asked : ASKED_PAUSE_MAX_MS;
+
     int64_t pause = retry->first_ms;
     for (uint32_t step = 1; step < attempt && pause < 60000; step++) {
         pause *= 2;
@@ -214,8 +177,7 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
     uint64_t random = 0;
     arcp__random(&random, sizeof(random));
     pause -= (int64_t)(random % (uint64_t)(pause / 2 + 1));
-    const int64_t asked = asked_pause_ms(why);
-    pause = pause < asked ? asked : pause;
+    pause = pause < (int64_t)asked ? (int64_t)asked : pause;
     if (pause >= left_ms(until_ns)) {
         return ARCP_E_DEADLINE;
     }
@@ -234,59 +196,46 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
     return ARCP_OK;
 }
 
-/* One attempt: submit and follow to the end. *job is set when one was accepted. */
-static arcp_status attempt_once(arcp_client *client, const arcp_submit_options *options,
-                                int64_t until_ns, arcp_job **job, arcp_failure *failure)
-{
-    int64_t submit_ms = left_ms(until_ns);
-    const arcp_outcome *outcome = NULL;
-    if (submit_ms > client->given->request_timeout_ms) {
-        submit_ms = ARCP_WAIT_DEFAULT;
-    }
-    arcp_status status = arcp_client_submit(client, options, submit_ms, job, failure);
-    return status == ARCP_OK ? arcp_job_wait(*job, left_ms(until_ns), &outcome, failure) : status;
-}
-
-static arcp_status check_run(const arcp_submit_options *submit, const arcp_retry_options *retry,
-                             arcp_error *err)
-{
-    arcp_status status =
-        arcp__options_check(submit, sizeof(*submit), "ARCP_SUBMIT_OPTIONS_INIT", err);
-    if (status == ARCP_OK) {
-        status = arcp__options_check(retry, sizeof(*retry), "ARCP_RETRY_OPTIONS_INIT", err);
-    }
-    if (status == ARCP_OK && (retry->attempts == 0 || retry->first_ms < 0)) {
-        status = arcp_error_set(err, ARCP_E_USAGE,
-                                "attempts must be at least 1, and first_ms at least 0");
-    }
-    return status;
-}
-
 /* [arcp:EG-11] */
 arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *submit,
                             const arcp_retry_options *retry, arcp_job **out, arcp_failure *failure)
 {
     arcp_retry_options defaults = ARCP_RETRY_OPTIONS_INIT;
     arcp_failure local = ARCP_FAILURE_INIT;
-    char key[4 + ARCP__ULID_SIZE];
-    retry = retry == NULL ? &defaults : retry;
+    char key[4 + ARCP__ULID_SIZE] = "run_";
     arcp_error err = {0};
-    if (check_run(submit, retry, &err) != ARCP_OK) {
+    retry = retry == NULL ? &defaults : retry;
+    arcp_status status =
+        arcp__options_check(submit, sizeof(*submit), "ARCP_SUBMIT_OPTIONS_INIT", &err);
+    if (status == ARCP_OK) {
+        status = arcp__options_check(retry, sizeof(*retry), "ARCP_RETRY_OPTIONS_INIT", &err);
+    }
+    if (status == ARCP_OK && (retry->attempts == 0 || retry->first_ms < 0)) {
+        status = arcp_error_set(&err, ARCP_E_USAGE,
+                                "attempts must be at least 1, and first_ms at least 0");
+    }
+    if (status != ARCP_OK) {
         return arcp__client_failure_from_error(failure, &err);
     }
     arcp_submit_options options = *submit;
     bool has_key = options.idempotency_key.size != 0;
+    bool needs_key = !has_key;
     int64_t now_ns = arcp__clock_now().mono_ns;
     int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry->timeout_ms));
-    arcp_status status = ARCP_OK;
-    bool needs_key = !has_key;
     for (uint32_t attempt = 1;; attempt++) {
         arcp_job *job = NULL;
+        const arcp_outcome *outcome = NULL;
         if (needs_key) {
-            make_key(key);
+            arcp__ulid_source source = {.random = random_bytes};
+            arcp__ulid_next(&source, arcp__clock_now().wall_ns / ARCP_NS_PER_MS, key + 4);
             options.idempotency_key = arcp_span_make(key, sizeof(key));
         }
-        status = attempt_once(client, &options, until_ns, &job, &local);
+        int64_t submit_ms = left_ms(until_ns);
+        submit_ms = submit_ms > client->given->request_timeout_ms ? ARCP_WAIT_DEFAULT : submit_ms;
+        status = arcp_client_submit(client, &options, submit_ms, &job, &local);
+        if (status == ARCP_OK) {
+            status = arcp_job_wait(job, left_ms(until_ns), &outcome, &local);
+        }
         bool has_ended = status == ARCP_OK;
         const arcp_failure *why = has_ended ? job->outcome.failure : &local;
         /* For a key there is one job, whatever became of it: once it has ended only another key

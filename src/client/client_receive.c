@@ -8,131 +8,68 @@
 #include "client/client_job.h"
 
 /* The runtime says goodbye: what comes next is the transport's end. */
-static arcp_status on_goodbye(arcp__client_session *session, const arcp__client_frame *frame)
+static void on_goodbye(arcp__client_session *session)
 {
     session->action = ARCP__SESSION_CLOSE;
     if (session->state != ARCP__SESSION_CLOSING && session->trouble.error.status == ARCP_OK) {
         (void)arcp__client_failure_set(&session->trouble, ARCP_E_CLOSED,
                                        "the runtime closed the session");
     }
-    return ARCP_OK;
 }
 
-static arcp_status on_other(arcp__client_session *session, const arcp__client_frame *frame)
+/* What runtimes say. */
+static const struct {
+    arcp__client_handler *handle;
+    bool is_early; /* it means something before the welcome */
+} handlers[ARCP_MESSAGE_COUNT] = {
+    [ARCP_MESSAGE_SESSION_WELCOME] = {arcp__client_on_welcome, true},
+    [ARCP_MESSAGE_SESSION_ERROR] = {arcp__client_on_session_error, true},
+    [ARCP_MESSAGE_SESSION_PING] = {arcp__client_on_ping, true},
+    [ARCP_MESSAGE_SESSION_PONG] = {arcp__client_on_pong, false},
+    [ARCP_MESSAGE_SESSION_JOBS] = {arcp__client_on_jobs, false},
+    [ARCP_MESSAGE_SESSION_CLOSED] = {on_goodbye, true},
+    [ARCP_MESSAGE_SESSION_BYE] = {on_goodbye, true},
+    [ARCP_MESSAGE_JOB_ACCEPTED] = {arcp__client_on_accepted, false},
+    [ARCP_MESSAGE_JOB_CANCELLED] = {arcp__client_on_cancelled, false},
+    [ARCP_MESSAGE_JOB_SUBSCRIBED] = {arcp__client_on_subscribed, false},
+    [ARCP_MESSAGE_JOB_EVENT] = {arcp__client_on_job_event, false},
+    [ARCP_MESSAGE_JOB_RESULT] = {arcp__client_on_job_end, false},
+    [ARCP_MESSAGE_JOB_ERROR] = {arcp__client_on_job_end, false},
+};
+
+static void dispatch(arcp__client_session *session)
 {
-    if (arcp_span_equal_cstr(frame->type_text, "ping")) {
-        return arcp__client_send_pong(session, frame);
-    }
-    if (arcp_span_equal_cstr(frame->type_text, "pong")) {
-        return arcp__client_on_pong(session, frame);
-    }
-    if (arcp_span_equal_cstr(frame->type_text, "nack")) {
-        return arcp__client_on_session_error(session, frame);
-    }
-    if (frame->type != ARCP_MESSAGE_VENDOR) {
+    const arcp__client_message *in = &session->in;
+    if (handlers[in->type].handle != NULL) {
+        handlers[in->type].handle(session);
+    } else if (in->type != ARCP_MESSAGE_VENDOR) {
         arcp__client_notice(session, "ignored a frame of the unknown type %.*s",
-                            (int)frame->type_text.size, frame->type_text.data);
+                            (int)in->type_text.size, in->type_text.data);
     }
-    return ARCP_OK;
-}
-
-static arcp_status dispatch(arcp__client_session *session, const arcp__client_frame *frame)
-{
-    switch (frame->type) {
-    case ARCP_MESSAGE_SESSION_WELCOME:
-        return arcp__client_on_welcome(session, frame);
-    case ARCP_MESSAGE_SESSION_ERROR:
-        return arcp__client_on_session_error(session, frame);
-    case ARCP_MESSAGE_SESSION_PING:
-        return arcp__client_send_pong(session, frame); /* [arcp:6.4-3] */
-    case ARCP_MESSAGE_SESSION_PONG:
-        return arcp__client_on_pong(session, frame);
-    case ARCP_MESSAGE_SESSION_JOBS:
-        return arcp__client_on_jobs(session, frame);
-    case ARCP_MESSAGE_SESSION_CLOSED:
-    case ARCP_MESSAGE_SESSION_BYE:
-        return on_goodbye(session, frame);
-    case ARCP_MESSAGE_JOB_ACCEPTED:
-        return arcp__client_on_accepted(session, frame);
-    case ARCP_MESSAGE_JOB_CANCELLED:
-        return arcp__client_on_cancelled(session, frame);
-    case ARCP_MESSAGE_JOB_SUBSCRIBED:
-        return arcp__client_on_subscribed(session, frame);
-    case ARCP_MESSAGE_JOB_EVENT:
-        return arcp__client_on_job_event(session, frame);
-    case ARCP_MESSAGE_JOB_RESULT:
-    case ARCP_MESSAGE_JOB_ERROR:
-        if (arcp__client_is_handshaking(session)) {
-            return arcp__client_on_session_error(session, frame);
-        }
-        return arcp__client_on_job_end(session, frame);
-    case ARCP_MESSAGE_SESSION_HELLO:
-    case ARCP_MESSAGE_SESSION_RESUME:
-    case ARCP_MESSAGE_SESSION_ACK:
-    case ARCP_MESSAGE_SESSION_LIST_JOBS:
-    case ARCP_MESSAGE_SESSION_CLOSE:
-    case ARCP_MESSAGE_JOB_SUBMIT:
-    case ARCP_MESSAGE_JOB_CANCEL:
-    case ARCP_MESSAGE_JOB_SUBSCRIBE:
-    case ARCP_MESSAGE_JOB_UNSUBSCRIBE:
-    case ARCP_MESSAGE_VENDOR:
-    case ARCP_MESSAGE_UNKNOWN:
-    case ARCP_MESSAGE_COUNT:
-        break;
-    }
-    return on_other(session, frame);
-}
-
-/* Before the welcome only the handshake's answers mean anything. The Java SDK's runtime refuses
- * with a job.error that names no job. */
-static bool is_handshake(const arcp__client_frame *frame)
-{
-    return (frame->type == ARCP_MESSAGE_JOB_ERROR && frame->job_id.size == 0) ||
-           frame->type == ARCP_MESSAGE_SESSION_WELCOME ||
-           frame->type == ARCP_MESSAGE_SESSION_ERROR || frame->type == ARCP_MESSAGE_SESSION_PING ||
-           frame->type == ARCP_MESSAGE_SESSION_BYE || frame->type == ARCP_MESSAGE_SESSION_CLOSED;
-}
-
-/* Whether the frame is the next one. A repeated one is dropped; a gap breaks the connection,
- * and the resume brings what was missed. [arcp:8.3-2] */
-static bool is_next(arcp__client_session *session, const arcp__client_frame *frame)
-{
-    if (frame->event_seq == 0 || frame->event_seq == session->last_seq + 1) {
-        return true;
-    }
-    if (frame->event_seq > session->last_seq) {
-        session->broken++;
-        arcp__client_break(session, session->broken > ARCP__BROKEN_MAX ? ARCP_E_CORRUPT : ARCP_E_IO,
-                           "event %llu came, %llu was next", (unsigned long long)frame->event_seq,
-                           (unsigned long long)session->last_seq + 1);
-    }
-    return false;
 }
 
 /* The last number of the numbering that the frame's job has to itself; NULL when the session's
  * holds, or may hold. */
-static uint64_t *own_numbering(arcp__client_session *session, const arcp__client_frame *frame)
+static uint64_t *own_numbering(arcp__client_session *session)
 {
-    arcp_span id = arcp__client_frame_job(session, frame);
-    if (session->tells_requests || frame->event_seq == 0 || id.size == 0 ||
-        arcp__client_bind_refusal(session, frame).names_request) {
+    const arcp__client_message *in = &session->in;
+    if (session->tells_requests || in->event_seq == 0 || in->job_id.size == 0 ||
+        arcp__client_bind_refusal(session).names_request) {
         return NULL;
     }
-    arcp_job *job = arcp__client_session_find_job(session, id);
+    arcp_job *job = arcp__client_session_find_job(session, in->job_id);
     if (job != NULL && job->numbers_apart) {
         return &job->apart_seq;
     }
-    arcp__client_request *asked =
-        arcp__client_bind_by_job(session, frame, ARCP__CLIENT_ASK_SUBSCRIBE);
+    arcp__client_request *asked = arcp__client_bind_by_job(session, ARCP__CLIENT_ASK_SUBSCRIBE);
     bool is_early = asked != NULL && (job == NULL || asked->early_seq != 0);
-    return is_early && frame->event_seq <= asked->early_seq + 1 ? &asked->early_seq : NULL;
+    return is_early && in->event_seq <= asked->early_seq + 1 ? &asked->early_seq : NULL;
 }
 
 /* Whether the frame is the next one of a numbering of its own, which it leaves. */
-static bool is_next_apart(arcp__client_session *session, arcp__client_frame *frame,
-                          uint64_t *last_seq)
+static bool is_next_apart(arcp__client_session *session, uint64_t *last_seq)
 {
-    uint64_t seq = frame->event_seq;
+    uint64_t seq = session->in.event_seq;
     if (seq > *last_seq + 1) {
         arcp__client_break(session, ARCP_E_IO, "event %llu of a subscription came, %llu was next",
                            (unsigned long long)seq, (unsigned long long)*last_seq + 1);
@@ -141,50 +78,60 @@ static bool is_next_apart(arcp__client_session *session, arcp__client_frame *fra
         return false;
     }
     *last_seq = seq;
-    frame->event_seq = 0;
+    session->in.event_seq = 0;
     return true;
 }
 
-/* The frame counts as not received. Where its number was kept may have gone with the request that
- * it answered: it is looked for again. */
-static void take_back(arcp__client_session *session, arcp__client_frame *frame, uint64_t seq,
-                      const uint64_t *kept_in)
+/* Whether the frame is the next one. A repeated one is dropped; a gap breaks the connection,
+ * and the resume brings what was missed. [arcp:8.3-2] */
+static bool is_next(arcp__client_session *session)
 {
-    frame->event_seq = seq;
-    uint64_t *own = own_numbering(session, frame);
-    if (own != NULL && own == kept_in) {
-        *own = seq - 1;
+    uint64_t seq = session->in.event_seq;
+    if (seq == 0 || seq == session->last_seq + 1) {
+        return true;
     }
+    if (seq > session->last_seq) {
+        session->broken++;
+        arcp__client_break(session, session->broken > ARCP__BROKEN_MAX ? ARCP_E_CORRUPT : ARCP_E_IO,
+                           "event %llu came, %llu was next", (unsigned long long)seq,
+                           (unsigned long long)session->last_seq + 1);
+    }
+    return false;
 }
 
-static void receive_live(arcp__client_session *session, arcp__client_frame *frame)
+static void receive_live(arcp__client_session *session)
 {
-    if (frame->session_id.size != 0 && frame->type != ARCP_MESSAGE_SESSION_ERROR &&
-        !arcp_span_equal(frame->session_id, arcp_buf_span(&session->id))) {
+    arcp__client_message *in = &session->in;
+    bool is_error = in->type == ARCP_MESSAGE_SESSION_ERROR && !in->is_older;
+    if (in->session_id.size != 0 && !is_error &&
+        !arcp_span_equal(in->session_id, arcp_buf_span(&session->id))) {
         arcp__client_notice(session, "ignored a frame of another session");
         return;
     }
-    uint64_t seq = frame->event_seq;
-    uint64_t *own = own_numbering(session, frame);
-    if (own != NULL ? !is_next_apart(session, frame, own) : !is_next(session, frame)) {
+    uint64_t seq = in->event_seq;
+    uint64_t *own = own_numbering(session);
+    if (own != NULL ? !is_next_apart(session, own) : !is_next(session)) {
         return;
     }
-    if (dispatch(session, frame) != ARCP_OK) {
-        /* The only way to fail. It counts as not received: the resume brings it again. */
-        if (own != NULL) {
-            take_back(session, frame, seq, own);
-        }
-        arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a frame");
-        return;
-    }
-    if (frame->event_seq != 0) {
-        session->last_seq = frame->event_seq;
+    dispatch(session);
+    if (!session->failed && in->event_seq != 0) {
+        session->last_seq = in->event_seq;
         session->broken = 0;
+    }
+    if (session->failed && own != NULL) {
+        /* It counts as not received. Where its number was kept may have gone with the request that
+         * it answered: it is looked for again. */
+        in->event_seq = seq;
+        uint64_t *kept_in = own_numbering(session);
+        if (kept_in == own) {
+            *kept_in = seq - 1;
+        }
     }
 }
 
 void arcp__client_session_receive(arcp__client_session *session, arcp_time now, arcp_span text)
 {
+    const arcp__client_message *in = &session->in;
     session->now = now;
     bool is_live = session->state == ARCP__SESSION_LIVE || session->state == ARCP__SESSION_CLOSING;
     if ((!is_live && !arcp__client_is_handshaking(session)) ||
@@ -192,9 +139,8 @@ void arcp__client_session_receive(arcp__client_session *session, arcp_time now, 
         return;
     }
     session->received_ns = now.mono_ns;
-    arcp__client_frame frame;
     arcp_error err = {0};
-    arcp_status status = arcp__client_frame_read(session, text, &frame, &err);
+    arcp_status status = arcp__client_message_read(session, text, &err);
     if (status != ARCP_OK) {
         session->broken++;
         bool hopeless = status != ARCP_E_NO_MEMORY && session->broken > ARCP__BROKEN_MAX;
@@ -202,14 +148,17 @@ void arcp__client_session_receive(arcp__client_session *session, arcp_time now, 
                            "a frame could not be read: %s", err.message);
         return;
     }
+    /* The Java SDK's runtime refuses a handshake with a job.error that names no job. */
+    bool is_refusal = in->type == ARCP_MESSAGE_JOB_ERROR && in->envelope_job_id.size == 0;
     if (is_live) {
-        receive_live(session, &frame);
-    } else if (is_handshake(&frame)) {
-        if (dispatch(session, &frame) != ARCP_OK) {
-            arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a frame");
-        }
+        receive_live(session);
+    } else if (is_refusal) {
+        arcp__client_on_session_error(session);
+    } else if (handlers[in->type].is_early && !in->is_older) {
+        dispatch(session);
     } else {
-        arcp__client_notice(session, "ignored a %.*s before the welcome", (int)frame.type_text.size,
-                            frame.type_text.data);
+        arcp__client_notice(session, "ignored a %.*s before the welcome", (int)in->type_text.size,
+                            in->type_text.data);
     }
+    arcp__client_end_input(session);
 }

@@ -12,31 +12,25 @@ arcp__client_request *arcp__client_request_new(arcp__client_session *session,
                                                arcp__client_request_kind kind)
 {
     arcp__client_request *request = arcp__alloc(sizeof(*request));
-    if (request == NULL) {
+    arcp__client_item *reply_item = arcp__client_item_new(ARCP_CLIENT_NOTICE, NULL, 0);
+    if (request == NULL || reply_item == NULL) {
+        arcp__free(request);
+        arcp__client_item_free(reply_item);
         return NULL;
     }
-    request->kind = kind;
-    request->can_repeat = true;
-    request->timer.owner = request;
+    *request = (arcp__client_request){
+        .kind = kind, .can_repeat = true, .timer = {.owner = request}, .reply_item = reply_item};
     arcp__client_message_id(session, request->id);
-    int64_t due_ns = arcp__client_in_ms(session, session->options.given.request_timeout_ms);
-    request->reply_item = arcp__client_item_new(ARCP_CLIENT_NOTICE, NULL, 0);
-    if (request->reply_item == NULL ||
-        arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
-        arcp__client_item_free(request->reply_item);
-        arcp__free(request);
-        return NULL;
-    }
-    HASH_ADD(hh, session->by_id, id, ARCP__MESSAGE_ID_SIZE, request);
-    if (!ARCP__HASH_ADDED(request)) {
-        arcp__timer_disarm(&session->timers, &request->timer);
-        arcp__client_item_free(request->reply_item);
-        arcp__free(request);
-        return NULL;
-    }
     DL_APPEND(session->requests, request);
     if (session->unsent == NULL) {
         session->unsent = request;
+    }
+    HASH_ADD(hh, session->by_id, id, ARCP__MESSAGE_ID_SIZE, request);
+    int64_t due_ns = arcp__client_in_ms(session, session->given.request_timeout_ms);
+    if (!ARCP__HASH_ADDED(request) ||
+        arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
+        arcp__client_request_free(session, request);
+        return NULL;
     }
     return request;
 }
@@ -44,7 +38,9 @@ arcp__client_request *arcp__client_request_new(arcp__client_session *session,
 void arcp__client_request_free(arcp__client_session *session, arcp__client_request *request)
 {
     arcp__timer_disarm(&session->timers, &request->timer);
-    HASH_DELETE(hh, session->by_id, request);
+    if (ARCP__HASH_ADDED(request)) {
+        HASH_DELETE(hh, session->by_id, request);
+    }
     if (session->unsent == request) {
         session->unsent = request->next;
     }
@@ -56,7 +52,7 @@ void arcp__client_request_free(arcp__client_session *session, arcp__client_reque
     arcp__free(request);
 }
 
-static const char *request_type(arcp__client_request_kind kind)
+const char *arcp__client_request_type(arcp__client_request_kind kind)
 {
     switch (kind) {
     case ARCP__CLIENT_ASK_SUBMIT:
@@ -75,93 +71,79 @@ static const char *request_type(arcp__client_request_kind kind)
 
 /* ---- ending ---- */
 
-/* Hands the reply over; job and page are taken. */
 static void queue_reply(arcp__client_session *session, arcp__client_request *request,
-                        const arcp_failure *failure, arcp_job *job, arcp_job_page *page)
+                        arcp_reply result)
 {
     arcp__client_item *item = request->reply_item;
     request->reply_item = NULL;
     item->is_reply = true;
     item->on_reply = request->on_reply;
     item->reply_user = request->user;
-    item->reply = (arcp_reply){.status = ARCP_OK,
-                               .job = job,
-                               .page = page,
-                               .round_trip_ns = session->now.mono_ns - request->sent_ns};
-    if (failure != NULL) {
-        item->reply.status = arcp__client_failure_copy(&item->failure, failure);
+    item->reply = result;
+    item->reply.round_trip_ns = session->now.mono_ns - request->sent_ns;
+    if (result.failure != NULL) {
+        item->reply.status = arcp__client_failure_copy(&item->failure, result.failure);
         item->reply.failure = &item->failure;
     }
-    if (job != NULL) {
-        arcp__client_job_hold_handle(job);
+    if (result.job != NULL) {
+        arcp__client_job_hold_handle(result.job);
     }
     arcp__client_item_queue(session, item);
 }
 
-/* Where answers are bound by their order, one that comes shows that what was asked before it and
- * given up is not answered in its turn any more: it gets no answer that could be another's. */
-static void pass_over_abandoned(arcp__client_session *session, const arcp__client_request *answered)
-{
-    arcp__client_request *request = NULL;
-    DL_FOREACH (session->requests, request) {
-        if (request == answered) {
-            return;
-        }
-        request->is_passed = request->abandoned && !request->is_own;
-    }
-}
-
 void arcp__client_request_finish(arcp__client_session *session, arcp__client_request *request,
-                                 const arcp_failure *failure, arcp_job *job, arcp_job_page *page)
+                                 arcp_reply result)
 {
-    if (request->is_sent) {
+    if (request->state == ARCP__REQUEST_SENT) {
         session->finished++;
-        pass_over_abandoned(session, request);
+        /* Where answers are bound by their order, one that comes shows that what was asked before
+         * it and given up is not answered in its turn any more: it gets no answer that could be
+         * another's. */
+        for (arcp__client_request *before = session->requests; before != request;
+             before = before->next) {
+            before->is_passed = before->abandoned && !before->is_own;
+        }
     }
     if (request->abandoned) {
-        arcp_job_page_free(page);
+        arcp_job_page_free(result.page);
     } else {
-        queue_reply(session, request, failure, job, page);
+        queue_reply(session, request, result);
     }
     arcp__client_request_free(session, request);
 }
 
-/* The largest request that is out; NULL when none is. */
-static arcp__client_request *largest_sent(arcp__client_session *session)
+void arcp__client_request_fail(arcp__client_session *session, arcp__client_request *request,
+                               arcp_status status, const char *format, ...)
 {
-    arcp__client_request *request = NULL;
-    arcp__client_request *largest = NULL;
-    DL_FOREACH (session->requests, request) {
-        if (request->is_sent &&
-            (largest == NULL || request->payload.size > largest->payload.size)) {
-            largest = request;
-        }
-    }
-    return largest;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)arcp__client_failure_set_v(&failure, status, format, arguments);
+    va_end(arguments);
+    arcp__client_request_finish(session, request, (arcp_reply){.failure = &failure});
 }
 
 void arcp__client_requests_blame(arcp__client_session *session, const arcp_error *why)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp__client_request *largest = NULL;
     arcp__client_request *request = NULL;
     arcp__client_request *next = NULL;
-    if (why->status == ARCP_E_LIMIT) {
-        request = largest_sent(session);
-        if (request != NULL) {
-            (void)arcp__client_failure_set(
-                &failure, ARCP_E_LIMIT,
-                "%s with %zu bytes is too large for the runtime (arcpd: limits.frame_bytes); %s",
-                request_type(request->kind), request->payload.size, why->message);
-            arcp__client_request_finish(session, request, &failure, NULL, NULL);
-        }
-        return;
-    }
     DL_FOREACH_SAFE (session->requests, request, next) {
-        if (request->is_sent && !request->is_own) {
-            (void)arcp__client_failure_set(&failure, why->status, "%s is not sent again: %s",
-                                           request_type(request->kind), why->message);
-            arcp__client_request_finish(session, request, &failure, NULL, NULL);
+        if (request->state != ARCP__REQUEST_SENT) {
+            continue;
         }
+        if (why->status != ARCP_E_LIMIT && !request->is_own) {
+            arcp__client_request_fail(session, request, why->status, "%s is not sent again: %s",
+                                      arcp__client_request_type(request->kind), why->message);
+        } else if (largest == NULL || request->payload.size > largest->payload.size) {
+            largest = request;
+        }
+    }
+    if (why->status == ARCP_E_LIMIT && largest != NULL) {
+        arcp__client_request_fail(
+            session, largest, ARCP_E_LIMIT,
+            "%s with %zu bytes is too large for the runtime (arcpd: limits.frame_bytes); %s",
+            arcp__client_request_type(largest->kind), largest->payload.size, why->message);
     }
 }
 
@@ -170,23 +152,35 @@ void arcp__client_requests_fail(arcp__client_session *session, const arcp_failur
     arcp_failure closed = ARCP_FAILURE_INIT;
     if (failure == NULL) {
         (void)arcp__client_failure_set(&closed, ARCP_E_CLOSED, "the client was closed");
+        failure = &closed;
     }
     while (session->requests != NULL) {
-        arcp__client_request_finish(session, session->requests, failure != NULL ? failure : &closed,
-                                    NULL, NULL);
+        arcp__client_request_finish(session, session->requests, (arcp_reply){.failure = failure});
     }
 }
 
-/* The answer to a ping that is sent now shows that the turn of what was asked before is over. */
-static void send_mark(arcp__client_session *session)
+/* Where answers are bound by their order, the place of a request that was given up is kept
+ * until its turn is over, and for one more timeout at most, so that its late answer is not taken
+ * for the next one's, nor the next one's for its. */
+void arcp__client_request_abandon(arcp__client_session *session, arcp__client_request *request)
 {
+    bool keeps_place =
+        request->state == ARCP__REQUEST_SENT && !session->tells_requests && !request->abandoned;
+    request->abandoned = true;
+    int64_t due_ns = arcp__client_in_ms(session, session->given.request_timeout_ms);
+    if (!keeps_place || arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
+        arcp__client_request_free(session, request);
+        return;
+    }
     if (session->state != ARCP__SESSION_LIVE ||
         !arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT)) {
         return;
     }
+    /* The answer to a ping that is sent now shows that the turn of what was asked before is over.
+     * Without memory for it the place is kept for the time that it is kept for without. */
     arcp__client_request *mark = arcp__client_request_new(session, ARCP__CLIENT_ASK_PING);
     if (mark == NULL) {
-        return; /* the place is kept for the time that it is kept for without */
+        return;
     }
     mark->abandoned = true;
     arcp__client_payload_ping(session, mark->id, &mark->payload);
@@ -197,39 +191,25 @@ static void send_mark(arcp__client_session *session)
     arcp__client_requests_flush(session);
 }
 
-/* Where answers are bound by their order, the place of a request that was given up is kept
- * until its turn is over, and for one more timeout at most, so that its late answer is not taken
- * for the next one's, nor the next one's for its. */
-void arcp__client_request_abandon(arcp__client_session *session, arcp__client_request *request)
-{
-    bool keeps_place = request->is_sent && !session->tells_requests && !request->abandoned;
-    request->abandoned = true;
-    int64_t due_ns = arcp__client_in_ms(session, session->options.given.request_timeout_ms);
-    if (!keeps_place || arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
-        arcp__client_request_free(session, request);
-        return;
-    }
-    send_mark(session);
-}
-
 void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request)
 {
     arcp_failure failure = ARCP_FAILURE_INIT;
-    const char *type = request_type(request->kind);
-    long long timeout_ms = session->options.given.request_timeout_ms;
+    const char *type = arcp__client_request_type(request->kind);
+    const char *unknown = request->kind == ARCP__CLIENT_ASK_SUBMIT
+                              ? "; whether the job was started is not known"
+                              : "";
+    long long timeout_ms = session->given.request_timeout_ms;
+    if (request->sends == 0) {
+        (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
+                                       "%s could not be sent within %lld ms: no connection", type,
+                                       timeout_ms);
+    } else {
+        (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
+                                       "%s was not answered within %lld ms%s", type, timeout_ms,
+                                       unknown);
+    }
     if (!request->abandoned) {
-        if (request->sends == 0) {
-            (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
-                                           "%s could not be sent within %lld ms: no connection",
-                                           type, timeout_ms);
-        } else {
-            (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
-                                           "%s was not answered within %lld ms%s", type, timeout_ms,
-                                           request->kind == ARCP__CLIENT_ASK_SUBMIT
-                                               ? "; whether the job was started is not known"
-                                               : "");
-        }
-        queue_reply(session, request, &failure, NULL, NULL);
+        queue_reply(session, request, (arcp_reply){.failure = &failure});
     }
     arcp__client_request_abandon(session, request);
 }
@@ -246,74 +226,52 @@ bool arcp__client_requests_wait_for_jobs(const arcp__client_session *session)
     return false;
 }
 
-arcp_status arcp__client_session_announce_held(arcp__client_session *session)
+void arcp__client_session_announce_held(arcp__client_session *session)
 {
-    arcp_status status = ARCP_OK;
-    if (arcp__client_requests_wait_for_jobs(session)) {
-        return status;
-    }
     arcp_job *job = NULL;
     arcp_job *next = NULL;
+    if (arcp__client_requests_wait_for_jobs(session)) {
+        return;
+    }
     HASH_ITER (hh, session->jobs, job, next) {
-        if (!job->announced && status == ARCP_OK) {
-            status = arcp__client_session_announce(session, job, false);
+        if (!job->announced && !session->failed) {
+            arcp__client_session_announce(session, job, false);
         }
     }
-    return status;
 }
 
 /* ---- sending ---- */
-
-/* Refuses what was not negotiated, in the words in which a runtime would. [arcp:6.2-4] */
-static bool refuse_unnegotiated(arcp__client_session *session, arcp__client_request *request)
-{
-    arcp_feature_set missing = request->needs & ~session->features;
-    if (missing == 0) {
-        return false;
-    }
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    arcp_feature feature = (arcp_feature)__builtin_ctz(missing);
-    (void)arcp__client_failure_set(
-        &failure, ARCP_E_INVALID_REQUEST,
-        "%s needs the feature %s, which was not negotiated with the runtime",
-        request_type(request->kind), arcp_feature_name(feature));
-    arcp__client_request_finish(session, request, &failure, NULL, NULL);
-    return true;
-}
-
-static bool send_request(arcp__client_session *session, arcp__client_request *request)
-{
-    if (request->vain == ARCP__REQUEST_VAIN_MAX) {
-        arcp_failure failure = ARCP_FAILURE_INIT;
-        (void)arcp__client_failure_set(&failure, ARCP_E_CLOSED,
-                                       "the connection dropped %u times in a row on %s",
-                                       request->vain, request_type(request->kind));
-        arcp__client_request_finish(session, request, &failure, NULL, NULL);
-        return true;
-    }
-    arcp_status status = arcp__client_send_request(session, request_type(request->kind), request);
-    if (status != ARCP_OK) {
-        return false;
-    }
-    request->is_sent = true;
-    request->sends++;
-    request->sent_at = arcp__client_progress(session);
-    request->sent_ns = session->now.mono_ns;
-    return true;
-}
 
 void arcp__client_requests_flush(arcp__client_session *session)
 {
     while (session->state == ARCP__SESSION_LIVE && session->unsent != NULL) {
         arcp__client_request *request = session->unsent;
+        const char *type = arcp__client_request_type(request->kind);
         session->unsent = request->next;
-        if (request->is_sent || request->waits || refuse_unnegotiated(session, request)) {
+        if (request->state != ARCP__REQUEST_UNSENT) {
             continue;
         }
-        if (!send_request(session, request)) {
+        /* What was not negotiated is refused in the words in which a runtime would. [arcp:6.2-4] */
+        arcp_feature_set missing = request->needs & ~session->features;
+        if (missing != 0) {
+            arcp_feature feature = (arcp_feature)__builtin_ctz(missing);
+            arcp__client_request_fail(
+                session, request, ARCP_E_INVALID_REQUEST,
+                "%s needs the feature %s, which was not negotiated with the runtime", type,
+                arcp_feature_name(feature));
+        } else if (request->vain == ARCP__REQUEST_VAIN_MAX) {
+            arcp__client_request_fail(session, request, ARCP_E_CLOSED,
+                                      "the connection dropped %u times in a row on %s",
+                                      request->vain, type);
+        } else if (!arcp__client_send_request(session, request)) {
             session->unsent = request;
             arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a request");
             return;
+        } else {
+            request->state = ARCP__REQUEST_SENT;
+            request->sends++;
+            request->sent_at = arcp__client_progress(session);
+            request->sent_ns = session->now.mono_ns;
         }
     }
 }
@@ -326,8 +284,8 @@ void arcp__client_requests_unsend(arcp__client_session *session)
     DL_FOREACH_SAFE (session->requests, request, next) {
         if (request->abandoned && !request->is_own) {
             arcp__client_request_free(session, request);
-        } else if (request->can_repeat && request->is_sent) {
-            request->is_sent = false;
+        } else if (request->can_repeat && request->state == ARCP__REQUEST_SENT) {
+            request->state = ARCP__REQUEST_UNSENT;
             request->vain = request->sent_at == progress ? request->vain + 1 : 0;
         }
     }

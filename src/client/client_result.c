@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "core/decode.h"
 
 #define MEMORY_BYTES_DEFAULT UINT64_C(67108864)
 
@@ -66,101 +67,103 @@ static arcp_status put(arcp__client_result_stream *stream, arcp_span bytes, arcp
     return ARCP_OK;
 }
 
+typedef struct chunk {
+    arcp_span result_id, data, encoding; /* data == NULL: absent */
+    uint64_t seq;
+    arcp_json_ref more;
+} chunk;
+
+static const arcp__member chunk_rows[] = {
+    {ARCP__MEMBER(chunk, result_id, "result_id", TEXT), .required = true},
+    {ARCP__MEMBER(chunk, seq, "chunk_seq", COUNT), .required = true},
+    {ARCP__MEMBER(chunk, data, "data", LOOSE)},
+    {ARCP__MEMBER(chunk, encoding, "encoding", LOOSE)},
+    {ARCP__MEMBER(chunk, more, "more", ANY)},
+};
+static const arcp__members chunk_members = ARCP__MEMBERS(chunk_rows);
+
 /* The chunk must be of the one result, and the next of it. [arcp:8.4-3] */
-static arcp_status check_order(arcp__client_result_stream *stream, const arcp_json *json,
-                               arcp_json_ref body, arcp_error *err)
+static arcp_status check_order(arcp__client_result_stream *stream, const chunk *in, arcp_error *err)
 {
-    arcp_json_ref id = arcp_json_member(json, body, ARCP_SPAN_LITERAL("result_id"));
-    uint64_t seq = 0;
-    if (!arcp_json_is(json, id, ARCP_JSON_STRING) ||
-        !arcp_json_u64(json, arcp_json_member(json, body, ARCP_SPAN_LITERAL("chunk_seq")), &seq)) {
-        return arcp_error_set(err, ARCP_E_CORRUPT,
-                              "a result chunk has no result_id or no chunk_seq");
-    }
     if (stream->complete) {
         return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu came after the last one",
-                              (unsigned long long)seq);
+                              (unsigned long long)in->seq);
     }
-    if (seq != stream->next_seq) {
+    if (in->seq != stream->next_seq) {
         return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu came, %llu was next",
-                              (unsigned long long)seq, (unsigned long long)stream->next_seq);
+                              (unsigned long long)in->seq, (unsigned long long)stream->next_seq);
     }
-    if (stream->result_id != NULL) {
-        if (!arcp_json_string_equals(json, id, arcp_span_cstr(stream->result_id))) {
-            return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu has another result_id",
-                                  (unsigned long long)seq);
-        }
-        return ARCP_OK;
-    }
-    arcp_span text = arcp_json_string(json, id, &stream->decoded);
-    stream->result_id = arcp__copy_cstr(text.data, text.size);
     if (stream->result_id == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        stream->result_id = arcp__copy_cstr(in->result_id.data, in->result_id.size);
+        return stream->result_id != NULL ? ARCP_OK
+                                         : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    return ARCP_OK;
+    return arcp_span_equal_cstr(in->result_id, stream->result_id)
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu has another result_id",
+                                (unsigned long long)in->seq);
 }
 
 /* [arcp:8.4-9] */
-static arcp_status decode(arcp__client_result_stream *stream, const arcp_json *json,
-                          arcp_json_ref body, arcp_span *out, arcp_error *err)
+static arcp_status decode(arcp__client_result_stream *stream, const chunk *in, arcp_span *out,
+                          arcp_error *err)
 {
-    arcp_json_ref data = arcp_json_member(json, body, ARCP_SPAN_LITERAL("data"));
-    arcp_json_ref encoding = arcp_json_member(json, body, ARCP_SPAN_LITERAL("encoding"));
-    if (!arcp_json_is(json, data, ARCP_JSON_STRING)) {
+    if (in->data.data == NULL) {
         return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu has no data",
-                              (unsigned long long)stream->next_seq);
+                              (unsigned long long)in->seq);
     }
-    arcp_span text = arcp_json_string(json, data, &stream->decoded);
-    if (stream->decoded.failed) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    if (arcp_json_string_equals(json, encoding, ARCP_SPAN_LITERAL("utf8"))) {
-        *out = text;
+    if (arcp_span_equal_cstr(in->encoding, "utf8")) {
+        *out = in->data;
         return ARCP_OK;
     }
-    if (!arcp_json_string_equals(json, encoding, ARCP_SPAN_LITERAL("base64"))) {
+    if (!arcp_span_equal_cstr(in->encoding, "base64")) {
         return arcp_error_set(err, ARCP_E_CORRUPT,
                               "result chunk %llu is encoded neither as utf8 nor as base64",
-                              (unsigned long long)stream->next_seq);
+                              (unsigned long long)in->seq);
     }
     const size_t before = stream->decoded.size; /* somebody escaped base64 without need */
     arcp_error why = {0};
     const arcp_status status =
-        arcp__base64_decode(text, ARCP__BASE64_STANDARD, &stream->decoded, &why);
+        arcp__base64_decode(in->data, ARCP__BASE64_STANDARD, &stream->decoded, &why);
     if (status == ARCP_E_NO_MEMORY) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (status != ARCP_OK) {
         return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu is not base64: %s",
-                              (unsigned long long)stream->next_seq, why.message);
+                              (unsigned long long)in->seq, why.message);
     }
     *out = arcp_span_from(arcp_buf_span(&stream->decoded), before);
     return ARCP_OK;
 }
 
-void arcp__client_result_stream_take(arcp__client_result_stream *stream, const arcp_json *json,
-                                     arcp_json_ref body)
+void arcp__client_result_stream_take(arcp__client_result_stream *stream, arcp_span body)
 {
-    if (stream->error.status != ARCP_OK) {
-        return;
-    }
-    arcp_buf_clear(&stream->decoded);
-    arcp_status status = check_order(stream, json, body, &stream->error);
-    arcp_buf_clear(&stream->decoded);
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    arcp_error *err = &stream->error;
+    chunk in = {0};
     arcp_span bytes = {NULL, 0};
-    if (status == ARCP_OK) {
-        status = decode(stream, json, body, &bytes, &stream->error);
-    }
-    if (status == ARCP_OK && bytes.size != 0) {
-        status = put(stream, bytes, &stream->error);
-    }
-    if (status != ARCP_OK) {
+    if (err->status != ARCP_OK) {
         return;
     }
-    stream->next_seq++;
-    /* A chunk that does not say `more` is not the last one: the terminal frame would tell. */
-    arcp_json_ref more = arcp_json_member(json, body, ARCP_SPAN_LITERAL("more"));
-    stream->complete = arcp_json_is(json, more, ARCP_JSON_FALSE);
+    arcp_buf_clear(&stream->decoded);
+    arcp_status status = arcp_json_scan(&json, body, &limits, err);
+    if (status == ARCP_OK &&
+        !arcp__decode_row(&json, &stream->decoded, ARCP_JSON_ROOT, &chunk_members, &in)) {
+        status =
+            arcp_error_set(err, ARCP_E_CORRUPT, "a result chunk has no result_id or no chunk_seq");
+    } else if (status == ARCP_OK && stream->decoded.failed) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    status = status == ARCP_OK ? check_order(stream, &in, err) : status;
+    status = status == ARCP_OK ? decode(stream, &in, &bytes, err) : status;
+    status = status == ARCP_OK && bytes.size != 0 ? put(stream, bytes, err) : status;
+    if (status == ARCP_OK) {
+        stream->next_seq++;
+        /* A chunk that does not say `more` is not the last one: the terminal frame would tell. */
+        stream->complete = arcp_json_is(&json, in.more, ARCP_JSON_FALSE);
+    }
+    arcp_json_fini(&json);
 }
 
 void arcp__client_result_stream_finish(arcp__client_result_stream *stream, arcp_span result_id,

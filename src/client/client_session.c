@@ -3,49 +3,115 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "client/client_job.h"
 
 /* ---- making and freeing ---- */
 
-static arcp_status adopt_state(arcp__client_session *session, const arcp_session_state *state)
+static arcp_status check_options(const arcp_client_options *from, arcp_error *err)
 {
-    if (state->session_id.size == 0) {
-        return ARCP_OK;
+    arcp_status status = arcp__options_check(from, sizeof(*from), "ARCP_CLIENT_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
     }
-    arcp_buf_append(&session->id, state->session_id);
-    session->resume_token = arcp_secret_new(state->resume_token);
-    if (session->id.failed || session->resume_token == NULL) {
-        return ARCP_E_NO_MEMORY;
+    if (from->url.size == 0 && from->dial == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "options need a url or a dial function");
     }
-    session->has_session = true;
-    session->is_adopted = true;
-    session->last_seq = state->last_event_seq;
-    session->handed_seq = state->last_event_seq;
-    session->acked_seq = state->last_event_seq;
+    if ((from->resume.session_id.size == 0) != (from->resume.resume_token.size == 0)) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "to resume takes both a session id and a resume token");
+    }
+    const struct {
+        const char *name;
+        int64_t value;
+        int64_t least;
+    } numbers[] = {
+        {"connect_timeout_ms", from->connect_timeout_ms, 1},
+        {"connect_retry_ms", from->connect_retry_ms, 0},
+        {"request_timeout_ms", from->request_timeout_ms, 1},
+        {"backoff_first_ms", from->backoff_first_ms, 1},
+        {"backoff_max_ms", from->backoff_max_ms, 1},
+        {"give_up_ms", from->give_up_ms, 0},
+        {"ack_events", from->ack_events, 1},
+        {"ack_ms", from->ack_ms, 1},
+        {"unread_bytes_max",
+         from->unread_bytes_max > INT64_MAX ? INT64_MAX : (int64_t)from->unread_bytes_max, 1},
+        {"frame_bytes_max",
+         from->frame_bytes_max > UINT32_MAX / 2 ? 0 : (int64_t)from->frame_bytes_max, 1024},
+    };
+    for (size_t row = 0; row < sizeof(numbers) / sizeof(numbers[0]); row++) {
+        if (numbers[row].value < numbers[row].least) {
+            return arcp_error_set(err, ARCP_E_USAGE, "option %s is %lld, must be at least %lld",
+                                  numbers[row].name, (long long)numbers[row].value,
+                                  (long long)numbers[row].least);
+        }
+    }
     return ARCP_OK;
+}
+
+/* The copy ends with a NUL; no data stands for an empty span. */
+static bool copy_span(arcp__arena *strings, arcp_span *span)
+{
+    char *copy = span->size == 0 ? NULL : arcp__arena_take(strings, span->size + 1);
+    bool failed = span->size != 0 && copy == NULL;
+    if (copy != NULL) {
+        memcpy(copy, span->data, span->size);
+        copy[span->size] = '\0';
+    }
+    *span = arcp_span_make(copy, copy == NULL ? 0 : span->size);
+    return !failed;
 }
 
 arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__random_fn random,
                                      void *owner, arcp__client_session **out, arcp_error *err)
 {
+    arcp_status status = check_options(options, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     arcp__client_session *session = arcp__alloc(sizeof(*session));
     if (session == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_status status = arcp__client_session_options_copy(options, &session->options, err);
-    if (status != ARCP_OK) {
-        arcp__free(session);
-        return status;
+    const bool resumes = options->resume.session_id.size != 0;
+    const uint64_t last_seq = resumes ? options->resume.last_event_seq : 0;
+    *session = (arcp__client_session){
+        .given = *options,
+        .id_source = {.random = random, .user = owner},
+        .owner = owner,
+        .json = ARCP_JSON_INIT,
+        .compact = ARCP_BUF_SECRET_INIT,
+        .scratch = ARCP_BUF_SECRET_INIT,
+        .reading = true,
+        .wait_until_ns = ARCP_TIME_NEVER,
+        .give_up_ns = ARCP_TIME_NEVER,
+        .closed = arcp__client_item_new(ARCP_CLIENT_CLOSED, NULL, 0),
+        .last_seq = last_seq,
+        .handed_seq = last_seq,
+        .acked_seq = last_seq,
+        .has_session = resumes,
+        .is_adopted = resumes,
+    };
+    arcp_client_options *given = &session->given;
+    if (given->client_name.size == 0) {
+        given->client_name = ARCP_SPAN_LITERAL("libarcp");
     }
-    session->id_source = (arcp__ulid_source){.random = random, .user = owner};
-    session->owner = owner;
-    session->json = (arcp_json)ARCP_JSON_INIT;
-    session->compact.secret = session->scratch.secret = true;
-    session->reading = true;
-    session->wait_until_ns = ARCP_TIME_NEVER;
-    session->give_up_ns = ARCP_TIME_NEVER;
-    session->closed = arcp__client_item_new(ARCP_CLIENT_CLOSED, NULL, 0);
-    if (session->closed == NULL || adopt_state(session, &options->resume) != ARCP_OK) {
+    if (given->client_version.size == 0) {
+        given->client_version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING);
+    }
+    /* Secrets do not go into the arena. */
+    session->token = options->token.size == 0 ? NULL : arcp_secret_new(options->token);
+    session->resume_token = resumes ? arcp_secret_new(options->resume.resume_token) : NULL;
+    arcp_buf_append(&session->id, options->resume.session_id);
+    given->token = arcp_span_make(NULL, 0);
+    given->resume = (arcp_session_state){0};
+    bool is_whole = copy_span(&session->strings, &given->url) &&
+                    copy_span(&session->strings, &given->client_name) &&
+                    copy_span(&session->strings, &given->client_version) &&
+                    copy_span(&session->strings, &given->tls_ca_file);
+    if (!is_whole || session->closed == NULL || session->id.failed ||
+        (options->token.size != 0 && session->token == NULL) ||
+        (resumes && session->resume_token == NULL)) {
         arcp__client_session_free(session);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -84,12 +150,12 @@ void arcp__client_session_free(arcp__client_session *session)
     arcp_buf_fini(&session->interim_id);
     arcp_buf_fini(&session->welcome);
     arcp_buf_fini(&session->compact);
-    arcp_buf_fini(&session->ids);
     arcp_buf_fini(&session->scratch);
     arcp_json_fini(&session->json);
     arcp_failure_fini(&session->trouble);
     arcp_failure_fini(&session->failure);
-    arcp__client_session_options_fini(&session->options);
+    arcp_secret_free(session->token);
+    arcp__arena_fini(&session->strings);
     arcp__free(session);
 }
 
@@ -119,7 +185,7 @@ void arcp__client_enter(arcp__client_session *session, arcp__client_session_stat
 static void dial(arcp__client_session *session)
 {
     arcp__client_enter(session, ARCP__SESSION_CONNECTING,
-                       arcp__client_in_ms(session, session->options.given.connect_timeout_ms));
+                       arcp__client_in_ms(session, session->given.connect_timeout_ms));
     session->action = ARCP__SESSION_DIAL;
 }
 
@@ -129,7 +195,7 @@ void arcp__client_session_start(arcp__client_session *session, arcp_time now)
     if (session->state != ARCP__SESSION_IDLE) {
         return;
     }
-    session->give_up_ns = arcp__client_in_ms(session, session->options.given.connect_retry_ms);
+    session->give_up_ns = arcp__client_in_ms(session, session->given.connect_retry_ms);
     dial(session);
 }
 
@@ -145,9 +211,8 @@ void arcp__client_session_connected(arcp__client_session *session, arcp_time now
     session->reading = true;
     session->bye_sent = false;
     arcp_buf_clear(&session->interim_id);
-    if (arcp__client_send_hello(session) != ARCP_OK) {
-        arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory");
-    }
+    session->failed = !arcp__client_send_hello(session);
+    arcp__client_end_input(session);
 }
 
 /* The session is over, for this reason (NULL: as the program asked). */
@@ -161,44 +226,17 @@ static void finish(arcp__client_session *session, const arcp_failure *failure)
     }
     arcp__client_enter(session, ARCP__SESSION_CLOSED, ARCP_TIME_NEVER);
     arcp__client_requests_fail(session, failure);
-    /* For want of memory such events are lost, as everything after the end is. */
-    arcp_status ignored = arcp__client_session_announce_held(session);
-    (void)ignored;
+    arcp__client_session_announce_held(session); /* without memory, as lost as what comes later */
     (void)arcp__client_tell(session, ARCP_CLIENT_CLOSED, failure, 0);
-}
-
-/* Pauses double from attempt to attempt; half of each is random, so that many clients of a
- * runtime that came back do not all come at once. */
-static int64_t backoff_ms(arcp__client_session *session)
-{
-    const arcp_client_options *given = &session->options.given;
-    int64_t pause = given->backoff_first_ms;
-    for (unsigned step = 0; step < session->attempt && pause < given->backoff_max_ms; step++) {
-        pause *= 2;
-    }
-    pause = pause > given->backoff_max_ms ? given->backoff_max_ms : pause;
-    uint64_t random = 0;
-    session->id_source.random(session->id_source.user, &random, sizeof(random));
-    int64_t half = pause / 2;
-    return pause - half + (int64_t)(random % (uint64_t)(half + 1));
-}
-
-/* Failures that another attempt cannot mend. What else the world does may pass: there the
- * clock decides. */
-static bool is_final(const arcp_failure *failure)
-{
-    arcp_status status = failure->error.status;
-    return status == ARCP_E_RESUME_WINDOW_EXPIRED || status == ARCP_E_UNAUTHENTICATED ||
-           status == ARCP_E_PERMISSION_DENIED || status == ARCP_E_CORRUPT || status == ARCP_E_USAGE;
 }
 
 /* The connection is gone while the program still wants it. [arcp:7.7-2] */
 static void lose(arcp__client_session *session)
 {
-    const arcp_client_options *given = &session->options.given;
+    const arcp_client_options *given = &session->given;
+    const arcp_failure *trouble = &session->trouble;
     int64_t now_ns = session->now.mono_ns;
-    bool was_live = session->state == ARCP__SESSION_LIVE;
-    if (was_live) {
+    if (session->state == ARCP__SESSION_LIVE) {
         /* A runtime that welcomes and hangs up at once is not asked without a pause. */
         bool was_useful = session->welcomed_at != arcp__client_progress(session) ||
                           now_ns - session->welcome_ns >= arcp__client_ms(given->backoff_max_ms);
@@ -208,28 +246,36 @@ static void lose(arcp__client_session *session)
         session->give_up_ns = arcp__client_after(now_ns, give_up_ns);
         arcp__client_requests_unsend(session);
     }
+    /* Failures that another attempt cannot mend. What else the world does may pass: there the
+     * clock decides. */
+    arcp_status status = trouble->error.status;
+    bool is_final = status == ARCP_E_RESUME_WINDOW_EXPIRED || status == ARCP_E_UNAUTHENTICATED ||
+                    status == ARCP_E_PERMISSION_DENIED || status == ARCP_E_CORRUPT ||
+                    status == ARCP_E_USAGE;
     /* The runtime refused the handshake, and would again. */
-    bool is_refused = arcp__client_is_handshaking(session) && session->trouble.code[0] != '\0' &&
-                      !session->trouble.error.retryable;
-    bool can_come_back = !is_final(&session->trouble) && !is_refused &&
-                         (session->was_live ? session->has_session && !given->no_reconnect
-                                            : given->connect_retry_ms != 0);
-    int64_t pause_ms = backoff_ms(session);
+    bool is_refused = arcp__client_is_handshaking(session) && trouble->code[0] != '\0' &&
+                      !trouble->error.retryable;
+    bool can_come_back = session->was_live ? session->has_session && !given->no_reconnect
+                                           : given->connect_retry_ms != 0;
+    /* Pauses double from attempt to attempt; half of each is random, so that many clients of a
+     * runtime that came back do not all come at once. */
+    int64_t pause_ms = given->backoff_first_ms;
+    for (unsigned step = 0; step < session->attempt && pause_ms < given->backoff_max_ms; step++) {
+        pause_ms *= 2;
+    }
+    pause_ms = pause_ms > given->backoff_max_ms ? given->backoff_max_ms : pause_ms;
+    uint64_t random = 0;
+    session->id_source.random(session->id_source.user, &random, sizeof(random));
+    pause_ms += (int64_t)(random % (uint64_t)(pause_ms / 2 + 1)) - pause_ms / 2;
+
     int64_t next_ns = arcp__client_in_ms(session, pause_ms);
-    if (!can_come_back || next_ns > session->give_up_ns) {
-        finish(session, &session->trouble);
+    if (is_final || is_refused || !can_come_back || next_ns > session->give_up_ns) {
+        finish(session, trouble);
         return;
     }
     session->attempt++;
     arcp__client_enter(session, ARCP__SESSION_WAITING, next_ns);
-    (void)arcp__client_tell(session, ARCP_CLIENT_DISCONNECTED, &session->trouble, pause_ms);
-}
-
-static void drop_frames(arcp__client_session *session)
-{
-    arcp_span frame = {NULL, 0};
-    session->frames_taken = session->frames.size;
-    (void)arcp__client_session_next_frame(session, &frame);
+    (void)arcp__client_tell(session, ARCP_CLIENT_DISCONNECTED, trouble, pause_ms);
 }
 
 void arcp__client_session_disconnected(arcp__client_session *session, arcp_time now,
@@ -237,7 +283,9 @@ void arcp__client_session_disconnected(arcp__client_session *session, arcp_time 
 {
     session->now = now;
     session->action = ARCP__SESSION_NOTHING;
-    drop_frames(session);
+    session->frames_taken = session->frames.size;
+    arcp_span frame = {NULL, 0};
+    (void)arcp__client_session_next_frame(session, &frame); /* drops them */
     switch (session->state) {
     case ARCP__SESSION_IDLE:
     case ARCP__SESSION_WAITING:
@@ -317,7 +365,7 @@ void arcp__client_session_close(arcp__client_session *session, arcp_time now)
                        arcp__client_in_ms(session, ARCP__CLOSE_WAIT_MS));
     arcp__client_requests_fail(session, NULL);
     if (!is_live || session->action == ARCP__SESSION_ABORT ||
-        arcp__client_send_goodbye(session, "session.close") != ARCP_OK) {
+        !arcp__client_send_goodbye(session, "session.close")) {
         session->action = ARCP__SESSION_ABORT;
     }
 }
@@ -338,45 +386,8 @@ int64_t arcp__client_session_deadline(const arcp__client_session *session)
     due = earlier(due, session->wait_until_ns);
     if (session->state == ARCP__SESSION_LIVE && session->action != ARCP__SESSION_ABORT) {
         due = earlier(due, arcp__client_liveness_deadline(session));
-        due = earlier(due, arcp__client_ack_deadline(session));
     }
     return due;
-}
-
-/* Requests whose deadline has passed. */
-static void expire_requests(arcp__client_session *session)
-{
-    arcp_status status = ARCP_OK;
-    arcp__timer *timer = arcp__timer_heap_pop_due(&session->timers, session->now.mono_ns);
-    if (timer == NULL) {
-        return;
-    }
-    for (; timer != NULL;
-         timer = arcp__timer_heap_pop_due(&session->timers, session->now.mono_ns)) {
-        arcp__client_request *request = timer->owner;
-        if (!request->is_own) {
-            arcp__client_request_expire(session, request);
-        } else if (arcp__client_over_expire(session, request) != ARCP_OK) {
-            status = ARCP_E_NO_MEMORY;
-        }
-    }
-    if (status != ARCP_OK || arcp__client_session_announce_held(session) != ARCP_OK) {
-        arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory");
-    }
-}
-
-/* No answer to session.close: some runtimes know session.bye only. Then the transport's own
- * close is waited for, and in the end not even that. */
-static void close_late(arcp__client_session *session)
-{
-    session->wait_until_ns = arcp__client_in_ms(session, 4 * (int64_t)ARCP__CLOSE_WAIT_MS);
-    if (session->bye_sent || arcp__client_send_goodbye(session, "session.bye") != ARCP_OK) {
-        session->action = ARCP__SESSION_ABORT;
-        session->wait_until_ns = ARCP_TIME_NEVER;
-        return;
-    }
-    session->bye_sent = true;
-    session->action = ARCP__SESSION_CLOSE;
 }
 
 void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
@@ -385,7 +396,20 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
     if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_IDLE) {
         return;
     }
-    expire_requests(session);
+    arcp__timer *timer = arcp__timer_heap_pop_due(&session->timers, now.mono_ns);
+    bool is_due = timer != NULL;
+    for (; timer != NULL; timer = arcp__timer_heap_pop_due(&session->timers, now.mono_ns)) {
+        arcp__client_request *request = timer->owner;
+        if (request->is_own) {
+            arcp__client_over_expire(session, request);
+        } else {
+            arcp__client_request_expire(session, request);
+        }
+    }
+    if (is_due) {
+        arcp__client_session_announce_held(session);
+    }
+    arcp__client_end_input(session);
     if (now.mono_ns >= session->wait_until_ns) {
         switch (session->state) {
         case ARCP__SESSION_WAITING:
@@ -397,10 +421,18 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
             session->wait_until_ns = ARCP_TIME_NEVER;
             arcp__client_break(session, ARCP_E_DEADLINE,
                                "the runtime did not complete the handshake in %lld ms",
-                               (long long)session->options.given.connect_timeout_ms);
+                               (long long)session->given.connect_timeout_ms);
             break;
         case ARCP__SESSION_CLOSING:
-            close_late(session);
+            /* No answer to session.close: some runtimes know session.bye only. Then the transport's
+             * own close is waited for, and in the end not even that. */
+            session->wait_until_ns = arcp__client_in_ms(session, 4 * (int64_t)ARCP__CLOSE_WAIT_MS);
+            session->action = ARCP__SESSION_CLOSE;
+            if (session->bye_sent || !arcp__client_send_goodbye(session, "session.bye")) {
+                session->action = ARCP__SESSION_ABORT;
+                session->wait_until_ns = ARCP_TIME_NEVER;
+            }
+            session->bye_sent = true;
             break;
         case ARCP__SESSION_IDLE:
         case ARCP__SESSION_LIVE:
@@ -411,6 +443,5 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
     }
     if (session->state == ARCP__SESSION_LIVE && session->action != ARCP__SESSION_ABORT) {
         arcp__client_liveness_tick(session);
-        arcp__client_ack_tick(session);
     }
 }

@@ -33,13 +33,16 @@
  *    under the same id, if that cannot do it twice.
  *  - Nothing follows a job's terminal frame.
  *
+ * Memory that runs out sets `failed`; arcp__client_end_input looks at it when the input is done,
+ * and cuts the connection. What an input does after that must do no harm when it is done again.
+ *
  * The files of the session call each other downwards only:
  *
  *     session, receive
  *     handshake, events, replies, liveness
  *     over (jobs whose end is not told), ask (what the program wants)
  *     binding (whose answer), requests
- *     jobs (known, past, gone), frames (what is sent), frame (what is read)
+ *     jobs (known, past, gone), frames (what is sent), message (what is read)
  *     items (what is handed over)
  *
  * docs/protocol.md; draft §6-§8. */
@@ -123,18 +126,31 @@ typedef struct arcp__client_ask {
     void *user;
 } arcp__client_ask;
 
+/* Where a request stands. When nobody waits for it any more it is abandoned, in each state.
+ *
+ *                                  .---- the connection dropped, it can be repeated ---.
+ *                                  v                                                   |
+ *     (own) WAITING --its time--> UNSENT --------------------- flush --------------> SENT
+ *
+ * It ends from each state: by its answer, its deadline, or the session's end. But one that is
+ * abandoned when it is SENT keeps its place for a while where answers are bound by their order. */
+typedef enum arcp__client_request_state {
+    ARCP__REQUEST_UNSENT,
+    ARCP__REQUEST_WAITING, /* its timer fires before it is sent */
+    ARCP__REQUEST_SENT,    /* on this connection, or on one before when it cannot be repeated */
+} arcp__client_request_state;
+
 typedef struct arcp__client_request {
     struct arcp__client_request *prev, *next; /* utlist: in the order of asking */
     arcp__client_request_kind kind;
-    char id[ARCP__MESSAGE_ID_SIZE]; /* key of `hh` */
-    char trace_id[ARCP__TRACE_ID_SIZE];
-    bool has_trace;
-    char *job_id;        /* owned; cancel and subscribe: the job meant */
-    arcp_buf payload;    /* to be sent (again) */
-    arcp_buf extensions; /* JSON object, or empty */
+    arcp__client_request_state state;
+    char id[ARCP__MESSAGE_ID_SIZE];     /* key of `hh` */
+    char trace_id[ARCP__TRACE_ID_SIZE]; /* submit */
+    char *job_id;                       /* owned; cancel and subscribe: the job meant */
+    arcp_buf payload;                   /* to be sent (again) */
+    arcp_buf extensions;                /* JSON object, or empty */
     arcp_feature_set needs;
     bool can_repeat; /* sending it twice does no harm */
-    bool is_sent;    /* on this connection, or on one before when it cannot be repeated */
     unsigned sends;
     unsigned vain;      /* see ARCP__REQUEST_VAIN_MAX */
     uint64_t sent_at;   /* the session's progress when it was sent */
@@ -142,7 +158,6 @@ typedef struct arcp__client_request {
     bool abandoned;     /* nobody waits, but the answer may still come */
     bool is_passed;     /* abandoned, and its turn is over where answers come in order */
     bool is_own;        /* the client's, about job_id; see client_over.c */
-    bool waits;         /* its timer fires before it is sent */
     bool with_history;  /* subscribe */
     int64_t sent_ns;
     arcp__timer timer;
@@ -157,27 +172,64 @@ typedef struct arcp__client_request {
     UT_hash_handle hh;
 } arcp__client_request;
 
-typedef struct arcp__client_session_options {
-    arcp_client_options given; /* spans point into `strings`, and end with a NUL */
-    arcp__arena strings;
-    arcp_secret *token;
-} arcp__client_session_options;
+/* The payload of job.accepted and job.subscribed. */
+typedef struct arcp__client_description {
+    arcp_span agent, parent_job_id, delegate_id;
+    arcp_json_ref lease, lease_constraints, budget; /* objects */
+    arcp_json_ref patterns, credentials;            /* arrays; patterns: the lease's cost.budget */
+    arcp_json_ref current_status, replayed;         /* any */
+    arcp_json_ref subscribed_from;                  /* a whole number */
+} arcp__client_description;
 
-/* An incoming frame, read leniently. Spans and refs live until the next frame. */
-typedef struct arcp__client_frame {
+/* The members of a frame, read leniently: what has another shape counts as left out. Spans and refs
+ * live until the next frame. */
+typedef struct arcp__client_message {
     arcp_message_type type;
-    arcp_span type_text;
-    arcp_span id, session_id, job_id, trace_id;
-    uint64_t event_seq; /* 0: none */
-    arcp_json_ref payload;
-} arcp__client_frame;
+    bool is_older; /* `type_text` is the name that the type had in an older draft */
+    arcp_json_ref version;
+    arcp_span type_text, id, session_id, envelope_job_id, envelope_trace_id;
+    uint64_t event_seq;    /* 0: none */
+    arcp_json_ref payload; /* an object, or ARCP_JSON_ABSENT */
+    arcp_span text;        /* of the payload; {} when there is none */
+    arcp_span job_id;      /* the payload's, else the envelope's; empty: none */
+    /* of all but events */
+    arcp_span trace_id;
+    arcp_span names[5]; /* of the request that it answers, in the order in which they count */
+    union {             /* by type; the largest first */
+        arcp__client_description description;
+        struct {
+            arcp_span session_id, resume_token;
+            arcp_json_ref features, resume_window_sec, heartbeat_interval_sec;
+        } welcome;
+        struct {
+            arcp_json_ref value;
+            arcp_span text, older; /* of a pong: what it may call it */
+        } nonce;
+        struct {
+            arcp_json_ref rows;
+            arcp_span next_cursor;
+        } jobs;
+        struct {
+            arcp_span kind, ts;
+            arcp_json_ref body;
+        } event;
+        struct { /* job.result, job.error */
+            arcp_span final_status, summary, result_id, code;
+            arcp_json_ref result, older_result; /* any */
+            arcp_json_ref result_size;          /* a whole number */
+        } end;
+    };
+} arcp__client_message;
 
 typedef struct arcp__client_session {
-    arcp__client_session_options options;
+    arcp_client_options given; /* spans point into `strings`, and end with a NUL */
+    arcp__arena strings;
+    arcp_secret *token; /* NULL: none */
     arcp__ulid_source id_source;
     arcp__client_session_state state; /* arcp__client_enter */
     arcp__client_session_action action;
     arcp_time now; /* of the input under way */
+    bool failed;   /* memory ran out during it */
 
     /* the session as the runtime knows it */
     arcp_buf id;               /* empty before the first welcome */
@@ -230,11 +282,11 @@ typedef struct arcp__client_session {
     arcp_buf frames;           /* 32-bit sizes and frames; secret while a hello is among them */
     size_t frames_taken;
 
-    /* input */
+    /* input: the frame under way */
     arcp_json json;
-    arcp_buf compact; /* a frame that had white space in it; secret: welcomes, credentials */
-    arcp_buf ids;     /* unescaped ids of the frame; never grows, so that spans into it stay */
-    arcp_buf scratch; /* anything else that is unescaped; secret */
+    arcp__client_message in;
+    arcp_buf compact; /* it, when it had white space in it; secret: welcomes, credentials */
+    arcp_buf scratch; /* its strings that had escapes; secret */
 } arcp__client_session;
 
 static inline int64_t arcp__client_ms(int64_t ms)
@@ -345,62 +397,46 @@ int64_t arcp__client_session_deadline(const arcp__client_session *session);
 
 /* ==== between the files of the session ==== */
 
-/* ---- client_options.c ---- */
-
-ARCP_MUST_CHECK arcp_status arcp__client_session_options_copy(const arcp_client_options *from,
-                                                              arcp__client_session_options *out,
-                                                              arcp_error *err);
-void arcp__client_session_options_fini(arcp__client_session_options *options);
-
 /* ---- client_items.c ---- */
 
-/* A new event item with room for `bytes`, queued by arcp__client_item_queue. */
+/* A new event item with room for `bytes`, queued by arcp__client_item_queue. NULL when out of
+ * memory. */
 ARCP_MUST_CHECK arcp__client_item *arcp__client_item_new(arcp_client_event_type type, arcp_job *job,
                                                          size_t bytes);
 /* Copies into the item's room. */
 arcp_span arcp__client_item_place(arcp__client_item *item, arcp_span text);
 void arcp__client_item_queue(arcp__client_session *session, arcp__client_item *item);
-/* Session events. CLOSED never fails. */
-arcp_status arcp__client_tell(arcp__client_session *session, arcp_client_event_type type,
-                              const arcp_failure *failure, int64_t retry_in_ms);
+/* Session events. False when out of memory; CLOSED never fails. */
+bool arcp__client_tell(arcp__client_session *session, arcp_client_event_type type,
+                       const arcp_failure *failure, int64_t retry_in_ms);
 void arcp__client_notice(arcp__client_session *session, const char *format, ...) ARCP_PRINTF(2, 3);
 /* The connection cannot be used any more: cut it; what to do then follows from the state. */
 void arcp__client_break(arcp__client_session *session, arcp_status status, const char *format, ...)
     ARCP_PRINTF(3, 4);
+/* The input is done: cuts the connection when memory ran out for it. */
+void arcp__client_end_input(arcp__client_session *session);
 
-/* ---- client_frame.c: reading what a runtime sends ---- */
+/* ---- client_message.c: reading what a runtime sends ---- */
 
-/* Scans the frame and reads its envelope, leniently: what has a wrong shape counts as left
- * out. ARCP_E_INVALID_REQUEST for what is no frame. */
-ARCP_MUST_CHECK arcp_status arcp__client_frame_read(arcp__client_session *session, arcp_span text,
-                                                    arcp__client_frame *out, arcp_error *err);
-/* A string member that is an id; empty when it is absent, no string or too long. Lives until
- * the next frame. */
-arcp_span arcp__client_frame_id(arcp__client_session *session, arcp_json_ref object,
-                                const char *member);
-/* The job a frame is about: the payload's, else the envelope's. */
-arcp_span arcp__client_frame_job(arcp__client_session *session, const arcp__client_frame *frame);
+/* Scans the frame into session->json and reads session->in. ARCP_E_INVALID_REQUEST for what is no
+ * frame. */
+ARCP_MUST_CHECK arcp_status arcp__client_message_read(arcp__client_session *session, arcp_span text,
+                                                      arcp_error *err);
 
 /* ---- client_frames.c: what a client sends ---- */
 
 void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSAGE_ID_SIZE]);
-/* Queues a frame. ARCP_E_NO_MEMORY leaves the queue as it was. */
-ARCP_MUST_CHECK arcp_status arcp__client_send_request(arcp__client_session *session,
-                                                      const char *type,
-                                                      const arcp__client_request *request);
+/* Each queues a frame. False when out of memory; the queue is as it was then. */
+ARCP_MUST_CHECK bool arcp__client_send_request(arcp__client_session *session,
+                                               const arcp__client_request *request);
 /* session.hello, or the session.resume that asks again. */
-ARCP_MUST_CHECK arcp_status arcp__client_send_hello(arcp__client_session *session);
-ARCP_MUST_CHECK arcp_status arcp__client_send_resume(arcp__client_session *session);
-ARCP_MUST_CHECK arcp_status arcp__client_send_ping(arcp__client_session *session);
-ARCP_MUST_CHECK arcp_status arcp__client_send_pong(arcp__client_session *session,
-                                                   const arcp__client_frame *ping);
-ARCP_MUST_CHECK arcp_status arcp__client_send_ack(arcp__client_session *session,
-                                                  uint64_t event_seq);
-ARCP_MUST_CHECK arcp_status arcp__client_send_unsubscribe(arcp__client_session *session,
-                                                          arcp_span job_id);
+ARCP_MUST_CHECK bool arcp__client_send_hello(arcp__client_session *session);
+ARCP_MUST_CHECK bool arcp__client_send_resume(arcp__client_session *session);
+ARCP_MUST_CHECK bool arcp__client_send_ping(arcp__client_session *session);
+ARCP_MUST_CHECK bool arcp__client_send_ack(arcp__client_session *session, uint64_t event_seq);
+ARCP_MUST_CHECK bool arcp__client_send_unsubscribe(arcp__client_session *session, arcp_span job_id);
 /* session.close or session.bye. */
-ARCP_MUST_CHECK arcp_status arcp__client_send_goodbye(arcp__client_session *session,
-                                                      const char *type);
+ARCP_MUST_CHECK bool arcp__client_send_goodbye(arcp__client_session *session, const char *type);
 
 /* Payloads of requests. */
 void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span key, arcp_buf *out);
@@ -421,8 +457,7 @@ void arcp__client_past_take_back(arcp__client_session *session, arcp_job *job);
 bool arcp__client_past_is_gone(const arcp__client_session *session, arcp_span id);
 /* Makes the job known to the program and releases what was held for it. `by_reply`: the
  * reply that is queued already does. */
-ARCP_MUST_CHECK arcp_status arcp__client_session_announce(arcp__client_session *session,
-                                                          arcp_job *job, bool by_reply);
+void arcp__client_session_announce(arcp__client_session *session, arcp_job *job, bool by_reply);
 
 /* ---- client_requests.c ---- */
 
@@ -430,6 +465,7 @@ ARCP_MUST_CHECK arcp_status arcp__client_session_announce(arcp__client_session *
 arcp__client_request *arcp__client_request_new(arcp__client_session *session,
                                                arcp__client_request_kind kind);
 void arcp__client_request_free(arcp__client_session *session, arcp__client_request *request);
+const char *arcp__client_request_type(arcp__client_request_kind kind);
 /* Sends what has not been sent yet, if the session is live. */
 void arcp__client_requests_flush(arcp__client_session *session);
 /* The connection is gone: what can be repeated counts as not sent. */
@@ -441,90 +477,79 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
 void arcp__client_requests_fail(arcp__client_session *session, const arcp_failure *failure);
 /* Its deadline has passed. */
 void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request);
-/* Queues the reply and frees the request. `failure` is NULL for success. job and page are
- * taken. */
+/* Queues the reply and frees the request: `result` has a failure, a job, a page, or nothing. A page
+ * is taken. */
 void arcp__client_request_finish(arcp__client_session *session, arcp__client_request *request,
-                                 const arcp_failure *failure, arcp_job *job, arcp_job_page *page);
+                                 arcp_reply result);
+/* The same with a failure of the client's own. */
+void arcp__client_request_fail(arcp__client_session *session, arcp__client_request *request,
+                               arcp_status status, const char *format, ...) ARCP_PRINTF(4, 5);
 /* A submit or a subscription waits for its answer: a job that is not known may be its. */
 bool arcp__client_requests_wait_for_jobs(const arcp__client_session *session);
 /* Announces the jobs whose events wait for a request that is no longer there. */
-ARCP_MUST_CHECK arcp_status arcp__client_session_announce_held(arcp__client_session *session);
+void arcp__client_session_announce_held(arcp__client_session *session);
 
-/* ---- client_binding.c: which request an answer belongs to ---- */
+/* ---- client_binding.c: which request the frame under way answers ---- */
 
 typedef struct arcp__client_binding {
     arcp__client_request *request; /* NULL: none of ours */
     bool names_request;            /* the frame says which request it answers */
 } arcp__client_binding;
 
+arcp__client_request *arcp__client_find_request(arcp__client_session *session, arcp_span id);
 /* By request_id, reply_to, correlation_id or echoed id; any kind of request. */
-arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session,
-                                               const arcp__client_frame *frame);
+arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session);
 /* For an answer of one kind: by name, else trace id, else job id, else order. */
 arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
-                                             const arcp__client_frame *frame,
                                              arcp__client_request_kind kind);
 /* The submit that was not sent again and whose trace this is; NULL when there is none. */
-arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session,
-                                                 const arcp__client_frame *frame);
+arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session);
 /* The request of one kind that waits for its answer about the frame's job: a subscribe, or the
  * cancel that a job's end answers where the runtime sends no job.cancelled. NULL when there is
  * none, or the runtime names what it answers. */
 arcp__client_request *arcp__client_bind_by_job(arcp__client_session *session,
-                                               const arcp__client_frame *frame,
                                                arcp__client_request_kind kind);
 /* The submit under a key of the program's that an answer about a job which exists already may
  * belong to: by trace id, else the oldest; NULL when there is none. */
-arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session,
-                                              const arcp__client_frame *frame);
+arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session);
 /* For a job.error that names a job: whether it refuses something (`names_request`), and what. */
-arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session,
-                                               const arcp__client_frame *frame);
+arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session);
 /* For an error that names no request: by job id, else trace id, else the oldest request. */
-arcp__client_request *arcp__client_bind_error(arcp__client_session *session,
-                                              const arcp__client_frame *frame);
+arcp__client_request *arcp__client_bind_error(arcp__client_session *session);
 
 /* ---- client_over.c: jobs of which the runtime tells nothing more ---- */
 
 /* After a keyed submit was answered with a job that is new to this session. */
-ARCP_MUST_CHECK arcp_status arcp__client_over_probe(arcp__client_session *session,
-                                                    const arcp_job *job);
+void arcp__client_over_probe(arcp__client_session *session, const arcp_job *job);
 /* After a job.subscribed with history. */
-ARCP_MUST_CHECK arcp_status arcp__client_over_fence(arcp__client_session *session,
-                                                    const arcp__client_frame *frame,
-                                                    const arcp_job *job);
-/* What an answer to, a refusal of, or silence after a request of the client's own tells. The last
- * takes the request. */
-ARCP_MUST_CHECK arcp_status arcp__client_over_answered(arcp__client_session *session,
-                                                       const arcp__client_request *request);
-ARCP_MUST_CHECK arcp_status arcp__client_over_expire(arcp__client_session *session,
-                                                     arcp__client_request *request);
-/* The request was refused: ends it, after what that tells. */
-ARCP_MUST_CHECK arcp_status arcp__client_over_refused(arcp__client_session *session,
-                                                      arcp__client_request *request,
-                                                      const arcp_failure *failure);
+void arcp__client_over_fence(arcp__client_session *session, const arcp_job *job);
+/* What an answer to a request of the client's own tells. */
+void arcp__client_over_answered(arcp__client_session *session, const arcp__client_request *request);
+/* What silence after one tells: its time has come. Takes the request. */
+void arcp__client_over_expire(arcp__client_session *session, arcp__client_request *request);
+/* The request was refused: ends it, after what that tells of the job of one of the client's own. */
+void arcp__client_over_refused(arcp__client_session *session, arcp__client_request *request,
+                               const arcp_failure *failure);
 
 /* ---- client_handshake.c, client_replies.c, client_events.c ---- */
 
-/* What becomes of a message; ARCP_E_NO_MEMORY, when it counts as not received. */
-typedef arcp_status arcp__client_handler(arcp__client_session *session,
-                                         const arcp__client_frame *frame);
+/* What becomes of the frame under way, by its type. */
+typedef void arcp__client_handler(arcp__client_session *session);
 arcp__client_handler arcp__client_on_welcome, arcp__client_on_session_error;
 arcp__client_handler arcp__client_on_accepted, arcp__client_on_subscribed;
 arcp__client_handler arcp__client_on_cancelled, arcp__client_on_jobs, arcp__client_on_pong;
+arcp__client_handler arcp__client_on_ping;
 arcp__client_handler arcp__client_on_job_event, arcp__client_on_job_end;
 
 /* ---- client_page.c ---- */
 
-ARCP_MUST_CHECK arcp_status arcp__client_job_page_new(const arcp_json *json, arcp_json_ref payload,
-                                                      arcp_job_page **out);
+/* The page of the session.jobs under way; NULL when out of memory. */
+ARCP_MUST_CHECK arcp_job_page *arcp__client_job_page_new(const arcp__client_session *session);
 
 /* ---- client_liveness.c ---- */
 
 int64_t arcp__client_liveness_deadline(const arcp__client_session *session);
 void arcp__client_liveness_tick(arcp__client_session *session);
-int64_t arcp__client_ack_deadline(const arcp__client_session *session);
-void arcp__client_ack_tick(arcp__client_session *session);
 
 /* ---- client_session.c ---- */
 

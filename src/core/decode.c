@@ -12,6 +12,7 @@ static const char *const shape_texts[ARCP__SHAPES] = {
     [ARCP__SHAPE_TEXT] = "a string",
     [ARCP__SHAPE_LOOSE] = "a string",
     [ARCP__SHAPE_OBJECT] = "an object",
+    [ARCP__SHAPE_ARRAY] = "an array",
     [ARCP__SHAPE_STRINGS] = "an array of strings",
     [ARCP__SHAPE_BOOL] = "true or false",
     [ARCP__SHAPE_COUNT] = "a whole number of 0 or more",
@@ -68,6 +69,8 @@ static bool has_shape(const arcp_json *json, arcp_json_ref ref, arcp__shape shap
         return arcp_json_is(json, ref, ARCP_JSON_STRING);
     case ARCP__SHAPE_OBJECT:
         return arcp_json_is(json, ref, ARCP_JSON_OBJECT);
+    case ARCP__SHAPE_ARRAY:
+        return arcp_json_is(json, ref, ARCP_JSON_ARRAY);
     case ARCP__SHAPE_STRINGS:
         return is_strings(json, ref);
     case ARCP__SHAPE_BOOL:

@@ -17,6 +17,7 @@ typedef enum arcp__shape {
     ARCP__SHAPE_TEXT,   /* a string */
     ARCP__SHAPE_LOOSE,  /* what is no string counts as absent */
     ARCP__SHAPE_OBJECT,
+    ARCP__SHAPE_ARRAY,
     ARCP__SHAPE_STRINGS,
     ARCP__SHAPE_BOOL,
     ARCP__SHAPE_COUNT,    /* a whole number of 0 or more */

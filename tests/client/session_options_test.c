@@ -1,4 +1,4 @@
-/* Options that cannot work (src/client/client_options.c). */
+/* Options that cannot work (src/client/client_session.c). */
 #include "client/story.h"
 
 static void options_that_cannot_work_are_refused_by_name(void **state)
